@@ -30,10 +30,16 @@ struct Tile {
 impl Tile {
     const LARGE: Self = Self { m: 128, n: 128 };
     const SMALL: Self = Self { m: 64, n: 64 };
+    const LOW: Self = Self { m: 32, n: 64 };
 
-    /// Up to 64 rows the tiles are small: there are more blocks, and fewer rows are padding.
-    fn of(rows: u32) -> Self {
-        if rows > Self::SMALL.m { Self::LARGE } else { Self::SMALL }
+    /// Up to 64 rows the tiles are small: there are more blocks, and fewer rows are padding. Up to 32 rows of x they are lower for FP8,
+    /// whose time is that of instructions otherwise.
+    fn of(rows: u32, fp8: u32) -> Self {
+        match rows {
+            0..=32 if fp8 == 1 => Self::LOW,
+            0..=64 => Self::SMALL,
+            _ => Self::LARGE,
+        }
     }
 
     /// Parts of K in shared memory at a time.
@@ -61,9 +67,9 @@ impl Linear {
     pub fn tiles(&self) -> Option<Launch> {
         let (x, _) = self.checked();
         let LinearInput::Bf16(_) = self.x else { return None };
-        let tile = Tile::of(self.rows);
-        let width = check::width(self.inputs, &[x, self.weight.at]);
         let (fp8, scales) = self.weight.format();
+        let tile = Tile::of(self.rows, fp8);
+        let width = check::width(self.inputs, &[x, self.weight.at]);
         let args = Args::new().ptr(x).ptr(self.weight.at).ptr(scales).optional(self.bias).ptr(self.out);
         let block_shift = self.weight.fp8.map_or(0, Fp8Scales::block_shift);
         Some(Launch {
@@ -91,5 +97,5 @@ pub(super) fn variants() -> Vec<Variant> {
     let of = |tile, (width, fp8)| LinearStore::ALL.map(|store| variant(tile, width, store, fp8));
     // Rows of FP8 begin at multiples of 16 bytes.
     let formats = |tile| [(8, 0), (1, 0), (8, 1)].map(|format| of(tile, format)).concat();
-    [Tile::LARGE, Tile::SMALL].into_iter().flat_map(formats).collect()
+    [Tile::LARGE, Tile::SMALL].into_iter().flat_map(formats).chain(of(Tile::LOW, (8, 1))).collect()
 }

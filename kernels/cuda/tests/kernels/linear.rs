@@ -186,6 +186,7 @@ fn tiles_take_fp8_of_any_number_of_rows() {
         (17, 48, 272),
         (130, 136, 304),
         (20, 72, 848),
+        (33, 72, 336),
         (70, 40, 1040),
     ];
     in_both_orders(|device| {
@@ -221,7 +222,7 @@ fn skinny_layers_take_fp8_in_blocks_of_128_columns() {
 #[test]
 fn sums_of_fp8_get_a_bias_and_are_stored_in_every_way() {
     in_both_orders(|device| {
-        let tiles = [(70, 144, 80), (5, 48, 48), (129, 16, 64)];
+        let tiles = [(70, 144, 80), (5, 48, 48), (40, 48, 48), (129, 16, 64)];
         let skinny = [(1, 32, 272), (7, 48, 80), (12, 16, 1040)];
         let tiles = tiles.map(|shape| Case::fp8(shape, 32, Linear::tiles));
         let skinny = skinny.map(|shape| Case::fp8(shape, 128, Linear::skinny));
@@ -289,15 +290,16 @@ fn a_norm_on_the_way_is_the_norm_before() {
     });
 }
 
-/// Tiles of both sizes add in the same order, as a deterministic engine needs it.
+/// Tiles of all sizes add in the same order, as a deterministic engine needs it.
 #[test]
 fn a_row_does_not_depend_on_the_rows_beside_it() {
     in_both_orders(|device| {
-        let (few, many) = ((16, 40, 528), (70, 40, 528));
+        let (few, more, many) = ((16, 40, 528), (40, 40, 528), (70, 40, 528));
         for case in [
             Case::new(few, Linear::skinny),
             Case::fp8(few, 128, Linear::skinny),
             Case::new(many, Linear::tiles),
+            Case::fp8(more, 32, Linear::tiles),
             Case::fp8(many, 32, Linear::tiles),
         ] {
             let all = case.run(device, LinearInput::Bf16(device.bf16(&case.x)));
