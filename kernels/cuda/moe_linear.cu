@@ -7,88 +7,72 @@
 // Weights are read in their stored format (FORMAT) and converted to bf16 on the way into shared memory:
 //   0: bf16 [experts, n, k].
 //   1: MXFP4, with codes in the order of mxfp4.cuh. All products are bf16 exactly.
-//   2: FP8: E4M3 codes (OCP 8-bit Floating Point v1.0), an f32 scale for each block of rows and columns; products are rounded to bf16.
+//   2: FP8 (fp8.cuh), with quantisation blocks of 32 columns or a greater power of two. Values are bf16 exactly; the sums of 32 columns
+//      at a time are multiplied by their scale in f32.
 // DOWN=0 reads the row of x of the route's token, and writes bf16 to the route's place in the order; DOWN=1 reads at the place,
 // and writes f32 to the route's row. Bytes: an expert's weights once for each TILE_M of its rows.
 // sass: moe_linear has HMMA\.16816\.F32\.BF16
 // sass [FORMAT=0]: moe_linear has LDG\.E\.128
 // sass [FORMAT=1]: moe_linear has LDG\.E\.128
+// sass [FORMAT=2]: moe_linear has LDG\.E\.NA\.128
+// sass [FORMAT=2]: moe_linear has H(FMA|MUL)2\.BF16
 
 constexpr u32 TILE_N = 64, TILE_K = TILE_M == 16 ? 128 : 64, STRIDE = TILE_K + 8;
-// Weights that a thread loads at once, 16 bytes or 8; chunks of weights and of x in a row of a tile, and chunks of a thread.
-constexpr u32 ELEMENTS = FORMAT == 1 ? 32 : 8, W_ROW = TILE_K / ELEMENTS, X_ROW = TILE_K / 8;
+// Chunks of 16 bytes of weights and of x in a row of a tile, and chunks of a thread.
+constexpr u32 W_ROW = TILE_K / CHUNK_COLS, X_ROW = TILE_K / 8;
 constexpr u32 W_CHUNKS = TILE_N * W_ROW / 128, X_CHUNKS = TILE_M * X_ROW / 128;
+// Columns whose products are added before the next ones; for FP8 one scale for each eight rows of the weight.
+constexpr u32 GROUP = 32, SCALE_ROW = TILE_K / GROUP, SCALES = TILE_N / FP8_ROWS * SCALE_ROW;
 
 struct Weights {
     const u8* codes;
     const void* scales;
-    u32 n, k, block_n, block_k, part_rows;
+    u32 n, k, block_shift;
 };
 
-// Neighbouring weights in their stored format, and their scale: for MXFP4 its byte, for FP8 an f32's bits.
-struct Chunk {
-    uint4 bits;
-    u32 scale;
-};
-
-DEVICE float e4m3(u32 code) {
-    return __uint_as_float((code & 0x7f) << 20 | (code & 0x80) << 24) * 0x1p120f;
-}
-
-// Index of the first scale of a row, for FP8. Each of the stacked matrices has quantisation blocks of its own.
-DEVICE u32 scales_of(const Weights& w, u32 expert, u32 row) {
-    if (FORMAT != 2 || row >= w.n) return 0;
-    u32 part_blocks = (w.part_rows + w.block_n - 1) / w.block_n, row_blocks = w.n / w.part_rows * part_blocks;
-    u32 block = row / w.part_rows * part_blocks + row % w.part_rows / w.block_n;
-    return (expert * row_blocks + block) * ((w.k + w.block_k - 1) / w.block_k);
-}
-
-DEVICE Chunk fetch(const Weights& w, u32 expert, u32 row, u32 scales, u32 col) {
+DEVICE Chunk fetch(const Weights& w, u32 expert, u32 row, u32 col) {
     Chunk chunk = {make_uint4(0, 0, 0, 0), 0};
     if (row >= w.n || col >= w.k) return chunk;
-    u64 at = ((u64)expert * w.n + row) * w.k + col;
-    if (FORMAT == 0) {
-        chunk.bits = load_weight(w.codes + at * 2);
-    } else if (FORMAT == 1) {
-        chunk.bits = load_weight(w.codes + at / 2);
-        chunk.scale = ((const u8*)w.scales)[at / 32];
-    } else {
-        uint2 codes = *(const uint2*)(w.codes + at);
-        chunk.bits.x = codes.x, chunk.bits.y = codes.y;
-        chunk.scale = ((const u32*)w.scales)[scales + col / w.block_k];
-    }
+    u64 at = (u64)(expert * w.n + row) * (w.k / CHUNK_COLS) + col / CHUNK_COLS;
+    chunk.bits = load_weight(w.codes + at * 16);
+    if (FORMAT == 1) chunk.scale = ((const u8*)w.scales)[at];
     return chunk;
 }
 
+// Scale of FP8 for a row and a column.
+DEVICE float fetch_scale(const Weights& w, u32 expert, u32 row, u32 col) {
+    if (row >= w.n || col >= w.k) return 0.0f;
+    u32 blocks = ((w.k - 1) >> w.block_shift) + 1, at = (expert * w.n + row) / FP8_ROWS * blocks + (col >> w.block_shift);
+    return ((const float*)w.scales)[at];
+}
+
 // Writes a chunk to shared memory as bf16.
-DEVICE void widen(bf16* to, const Chunk& chunk) {
-    if constexpr (FORMAT == 0) {
-        *(uint4*)to = chunk.bits;
-    } else if constexpr (FORMAT == 1) {
-        u32 pairs[2][8], factor = mxfp4_factor(chunk.scale);
-        unpack_mxfp4(pairs[0], chunk.bits.x, chunk.bits.y, factor), unpack_mxfp4(pairs[1], chunk.bits.z, chunk.bits.w, factor);
-        _Pragma("unroll") for (u32 i = 0; i < 4; i++) {
-            const u32* p = pairs[i / 2] + i % 2 * 4;
-            ((uint4*)to)[i] = make_uint4(p[0], p[1], p[2], p[3]);
+DEVICE void store_chunk(bf16* to, const Chunk& chunk) {
+    _Pragma("unroll") for (u32 step = 0; step < CHUNK_COLS / STEP; step++) {
+        u32 pairs[STEP / 2];
+        widen(pairs, chunk, step);
+        _Pragma("unroll") for (u32 i = 0; i < STEP / 2; i += 4) {
+            *(uint4*)(to + step * STEP + i * 2) = make_uint4(pairs[i], pairs[i + 1], pairs[i + 2], pairs[i + 3]);
         }
-    } else {
-        u32 words[2] = {chunk.bits.x, chunk.bits.y};
-        Floats<8> v;
-        _Pragma("unroll") for (u32 i = 0; i < 8; i++) v.at[i] = e4m3(words[i / 4] >> 8 * (i % 4)) * __uint_as_float(chunk.scale);
-        store(to, v);
     }
+}
+
+// Adds sums over the columns of a scale, which each eight rows of the weight have for themselves.
+DEVICE void add_scaled(float (&sums)[2][4], const float (&values)[2][4], const float* scales) {
+    _Pragma("unroll") for (u32 i = 0; i < 8; i++) sums[i / 4][i % 4] += scales[i / 4 * SCALE_ROW] * values[i / 4][i % 4];
 }
 
 KERNEL __launch_bounds__(128) void moe_linear(const bf16* x, const u32* order, const u32* starts, const u8* codes,
                                               const void* scales, const float* bias, void* out, u32 n, u32 k, u32 experts,
-                                              u32 per_token, u32 block_n, u32 block_k, u32 part_rows) {
+                                              u32 per_token, u32 block_shift) {
     grid_launch_dependents();
     grid_dependency_wait();
     Tile tile = find_tile<TILE_M>(starts, experts, blockIdx.y);
     if (tile.first == tile.end) return;
-    Weights weights = {codes, scales, n, k, block_n, block_k, part_rows};
+    Weights weights = {codes, scales, n, k, block_shift};
     bf16* x_tile = (bf16*)shared_memory();
     bf16* w_tile = x_tile + TILE_M * STRIDE;
+    float* scale_tile = (float*)(w_tile + TILE_N * STRIDE);
     u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32, first_col = blockIdx.x * TILE_N;
 
     // Rows of x that this thread's chunks come from.
@@ -97,18 +81,17 @@ KERNEL __launch_bounds__(128) void moe_linear(const bf16* x, const u32* order, c
         u32 place = tile.first + (i * 128 + threadIdx.x) / X_ROW;
         x_rows[i] = place < tile.end ? x + (u64)(DOWN ? place : order[place] / per_token) * k : nullptr;
     }
-    u32 w_col = threadIdx.x % W_ROW * ELEMENTS, x_col = threadIdx.x % X_ROW * 8;
-    u32 w_rows[W_CHUNKS], scales_at[W_CHUNKS];
-    _Pragma("unroll") for (u32 i = 0; i < W_CHUNKS; i++) {
-        w_rows[i] = first_col + (i * 128 + threadIdx.x) / W_ROW;
-        scales_at[i] = scales_of(weights, tile.expert, w_rows[i]);
-    }
+    u32 w_col = threadIdx.x % W_ROW * CHUNK_COLS, x_col = threadIdx.x % X_ROW * 8;
+    u32 w_row = first_col + threadIdx.x / W_ROW;
+    u32 scale_row = first_col + threadIdx.x / SCALE_ROW * FP8_ROWS, scale_col = threadIdx.x % SCALE_ROW * GROUP;
     Chunk w_next[W_CHUNKS];
     uint4 x_next[X_CHUNKS];
+    float scale_next = 0.0f;
     auto bring = [&](u32 from) {
         _Pragma("unroll") for (u32 i = 0; i < W_CHUNKS; i++) {
-            w_next[i] = fetch(weights, tile.expert, w_rows[i], scales_at[i], from + w_col);
+            w_next[i] = fetch(weights, tile.expert, w_row + i * (128 / W_ROW), from + w_col);
         }
+        if (FORMAT == 2 && threadIdx.x < SCALES) scale_next = fetch_scale(weights, tile.expert, scale_row, from + scale_col);
         _Pragma("unroll") for (u32 i = 0; i < X_CHUNKS; i++) {
             x_next[i] = x_rows[i] && from + x_col < k ? *(const uint4*)(x_rows[i] + from + x_col) : make_uint4(0, 0, 0, 0);
         }
@@ -119,21 +102,30 @@ KERNEL __launch_bounds__(128) void moe_linear(const bf16* x, const u32* order, c
     for (u32 from = 0; from < k; from += TILE_K) {
         __syncthreads();
         _Pragma("unroll") for (u32 i = 0; i < W_CHUNKS; i++) {
-            widen(w_tile + (i * 128 + threadIdx.x) / W_ROW * STRIDE + w_col, w_next[i]);
+            store_chunk(w_tile + (i * 128 + threadIdx.x) / W_ROW * STRIDE + w_col, w_next[i]);
         }
+        if (FORMAT == 2 && threadIdx.x < SCALES) scale_tile[threadIdx.x] = scale_next;
         _Pragma("unroll") for (u32 i = 0; i < X_CHUNKS; i++) {
             *(uint4*)(x_tile + (i * 128 + threadIdx.x) / X_ROW * STRIDE + x_col) = x_next[i];
         }
         __syncthreads();
         if (from + TILE_K < k) bring(from + TILE_K);
-        _Pragma("unroll") for (u32 step = 0; step < TILE_K; step += 16) {
-            u32 b[4];
-            ldmatrix_x4(b, w_tile + (warp * 16 + lane % 8 + lane / 16 * 8) * STRIDE + step + lane / 8 % 2 * 8);
+        _Pragma("unroll") for (u32 group = 0; group < SCALE_ROW; group++) {
+            u32 b[2][4];
+            _Pragma("unroll") for (u32 i = 0; i < 2; i++) {
+                u32 col = group * GROUP + i * 16 + lane / 8 % 2 * 8;
+                ldmatrix_x4(b[i], w_tile + (warp * 16 + lane % 8 + lane / 16 * 8) * STRIDE + col);
+            }
             _Pragma("unroll") for (u32 m = 0; m < TILE_M / 16; m++) {
-                u32 a[4];
-                ldmatrix_x4(a, x_tile + (m * 16 + lane % 16) * STRIDE + step + lane / 16 * 8);
-                mma_bf16(sums[m][0], a[0], a[1], a[2], a[3], b[0], b[1]);
-                mma_bf16(sums[m][1], a[0], a[1], a[2], a[3], b[2], b[3]);
+                float values[2][4] = {};
+                float(&to)[2][4] = FORMAT == 2 ? values : sums[m];
+                _Pragma("unroll") for (u32 i = 0; i < 2; i++) {
+                    u32 a[4];
+                    ldmatrix_x4(a, x_tile + (m * 16 + lane % 16) * STRIDE + group * GROUP + i * 16 + lane / 16 * 8);
+                    mma_bf16(to[0], a[0], a[1], a[2], a[3], b[i][0], b[i][1]);
+                    mma_bf16(to[1], a[0], a[1], a[2], a[3], b[i][2], b[i][3]);
+                }
+                if (FORMAT == 2) add_scaled(sums[m], values, scale_tile + warp * 2 * SCALE_ROW + group);
             }
         }
     }

@@ -4,33 +4,31 @@
 // time. As in linear_skinny.cu a weight's 16 bytes go from memory to registers to tensor cores: a lane has rows g and g + 8 (g =
 // lane / 4) of each 16 rows of the weight (a band), of each row the 16 bytes at t = lane % 4 of 64. They are operand A of
 // mma.m16n8k16: two mma of bf16 as loaded (FORMAT 0, 8 columns), eight of MXFP4 behind mxfp4.cuh (FORMAT 1, 32 columns with one
-// scale). This permutes K, which doesn't matter since operand B, eight rows of x, is permuted alike. Each lane has 8 loads of 16 bytes
-// under way, the first as soon as the expert is known. x comes from the caches: with few rows it is small, and all blocks of an expert
-// read the same. Rows of x that a tile lacks are read from its last row, and aren't stored; columns behind K are read from the last
-// ones, and multiplied by weights of zero. At the end the warps' sums are added in order.
+// scale), four of FP8 behind fp8.cuh (FORMAT 2, 16 columns; the sums of 64 columns are scaled in f32). This permutes K, which doesn't
+// matter since operand B, eight rows of x, is permuted alike. Each lane has 8 loads of 16 bytes under way, the first as soon as the
+// expert is known. x comes from the caches: with few rows it is small, and all blocks of an expert read the same. Rows of x that a tile
+// lacks are read from its last row, and aren't stored; columns behind K are read from the last ones, and multiplied by weights or scales
+// of zero. At the end the warps' sums are added in order.
 //
+// FP8 has quantisation blocks of 128 columns: those that a warp takes at a time, so a scale is found without a division. K is a multiple
+// of 64 columns, which all lanes of a row have together, so these lanes all have a scale or all have none.
 // DOWN and the grid are moe_linear's. Bytes: an expert's weights once for each 16 of its rows; x once for each block, from caches.
 // sass: moe_skinny has LDG\.E\.NA\.128
 // sass: moe_skinny has HMMA\.16816\.F32\.BF16
 // sass: moe_skinny lacks LDG\.E\.U16
 // sass [FORMAT=1]: moe_skinny has H(FMA|MUL)2\.BF16
+// sass [FORMAT=2]: moe_skinny has H(FMA|MUL)2\.BF16
 
 // Rows of x in a tile, warps of a block, and its bands.
-constexpr u32 TILE_M = 16, WARPS = 4, BANDS = FORMAT == 1 ? 2 : 1, TILE_N = 16 * BANDS;
-// Columns of a lane's 16 bytes, of the four lanes of a row, and of a warp's before those of the next warp.
-constexpr u32 LANE_COLS = FORMAT == 1 ? 32 : 8, PART_COLS = 4 * LANE_COLS, SPAN = 128;
-// Columns of a lane that are converted at once.
-constexpr u32 STEP = FORMAT == 1 ? 16 : 8;
+constexpr u32 TILE_M = 16, WARPS = 4, BANDS = FORMAT == 0 ? 1 : 2, TILE_N = 16 * BANDS;
+// Columns of the four lanes of a row, and of a warp's before those of the next warp.
+constexpr u32 PART_COLS = 4 * CHUNK_COLS, SPAN = 128;
+// Columns of a scale, and its bytes.
+constexpr u32 SCALE_COLS = FORMAT == 2 ? 128 : 32, SCALE_BYTES = FORMAT == 2 ? 4 : 1;
 // Parts of each row that a lane has under way; columns that a block has under way.
 constexpr u32 PARTS = 4 / BANDS, STRIDE = WARPS * PARTS * PART_COLS;
 // Floats from the sums of a row of x to those of the next row.
 constexpr u32 SUMS = TILE_N + 4;
-
-// A lane's 16 bytes of a row of the weight, and their scale.
-struct Chunk {
-    uint4 bits;
-    u32 scale;
-};
 
 // A lane's chunks of rows g and g + 8 of each band.
 struct Part {
@@ -54,11 +52,16 @@ DEVICE constexpr u32 part_offset(u32 i) {
 
 DEVICE void fetch(Chunk& chunk, const Row& row, u32 offset, bool inside) {
     if (FORMAT == 0) {
-        chunk.bits = load_weight_if(row.codes + offset / LANE_COLS * 16, inside);
+        chunk.bits = load_weight_if(row.codes + offset / CHUNK_COLS * 16, inside);
     } else {
-        // Codes without a scale are multiplied by zero.
-        load_weight_into(chunk.bits, row.codes + offset / LANE_COLS * 16, inside);
-        chunk.scale = inside ? row.scales[offset / LANE_COLS] : MXFP4_NO_SCALE;
+        // Codes without a scale, or their sums, are multiplied by zero.
+        load_weight_into(chunk.bits, row.codes + offset / CHUNK_COLS * 16, inside);
+        const u8* scale = row.scales + offset / SCALE_COLS * SCALE_BYTES;
+        if (FORMAT == 1) {
+            chunk.scale = inside ? *scale : MXFP4_NO_SCALE;
+        } else {
+            chunk.scale = inside ? *(const u32*)scale : 0;
+        }
     }
 }
 
@@ -69,24 +72,14 @@ DEVICE void fetch(Part& part, const Rows& rows, u32 offset, bool inside) {
 }
 
 DEVICE void advance(Row& row) {
-    row.codes += STRIDE / LANE_COLS * 16, row.scales += STRIDE / LANE_COLS;
+    row.codes += STRIDE / CHUNK_COLS * 16, row.scales += STRIDE / SCALE_COLS * SCALE_BYTES;
 }
 
-// Neighbouring columns of a chunk as bf16: all eight, or half of 32.
-template <u32 Pairs>
-DEVICE void widen(u32 (&pairs)[Pairs], const Chunk& chunk, u32 half) {
-    if constexpr (FORMAT == 0) {
-        pairs[0] = chunk.bits.x, pairs[1] = chunk.bits.y, pairs[2] = chunk.bits.z, pairs[3] = chunk.bits.w;
-    } else {
-        u32 first = half ? chunk.bits.z : chunk.bits.x, second = half ? chunk.bits.w : chunk.bits.y;
-        unpack_mxfp4(pairs, first, second, mxfp4_factor(chunk.scale));
-    }
-}
-
-// Adds the products of a part with Tiles times eight rows of x, from column `at` on; `x_rows` are indexes in x.
+// Adds the products of a part with Tiles times eight rows of x, from column `at` on; `x_rows` are indexes in x. Scales of FP8 aren't
+// included.
 template <u32 Tiles>
-DEVICE void multiply(float (&sums)[BANDS][2][4], const Part& part, const bf16* x, const u32 (&x_rows)[2], u32 at) {
-    _Pragma("unroll") for (u32 step = 0; step < LANE_COLS / STEP; step++) {
+DEVICE void multiply_values(float (&sums)[BANDS][2][4], const Part& part, const bf16* x, const u32 (&x_rows)[2], u32 at) {
+    _Pragma("unroll") for (u32 step = 0; step < CHUNK_COLS / STEP; step++) {
         uint4 v[Tiles][STEP / 8];
         _Pragma("unroll") for (u32 tile = 0; tile < Tiles; tile++) {
             const uint4* from = (const uint4*)(x + (x_rows[tile] + at)) + step * (STEP / 8);
@@ -106,6 +99,19 @@ DEVICE void multiply(float (&sums)[BANDS][2][4], const Part& part, const bf16* x
     }
 }
 
+// Adds the products of a part as multiply_values does, with the scales of FP8.
+template <u32 Tiles>
+DEVICE void multiply(float (&sums)[BANDS][2][4], const Part& part, const bf16* x, const u32 (&x_rows)[2], u32 at) {
+    if (FORMAT != 2) return multiply_values<Tiles>(sums, part, x, x_rows, at);
+    float values[BANDS][2][4] = {};
+    multiply_values<Tiles>(values, part, x, x_rows, at);
+    _Pragma("unroll") for (u32 i = 0; i < BANDS * Tiles * 4; i++) {
+        u32 band = i / 4 / Tiles, tile = i / 4 % Tiles;
+        float scale = __uint_as_float((i % 4 < 2 ? part.upper : part.lower)[band].scale);
+        sums[band][tile][i % 4] += scale * values[band][tile][i % 4];
+    }
+}
+
 // Adds the products of this warp's columns, of which the lane's begin at `col`; `parts` are the first ones. Conditions of loops are
 // the same for all threads, so that the compiler needn't bring lanes together again.
 template <u32 Tiles>
@@ -116,7 +122,7 @@ DEVICE void accumulate(float (&sums)[BANDS][2][4], Part (&parts)[PARTS], Rows& r
         _Pragma("unroll") for (u32 i = 0; i < PARTS; i++) {
             if (begin + part_offset(i) >= k) break;
             u32 at = col + part_offset(i);
-            multiply<Tiles>(sums, parts[i], x, x_rows, min(at, k - LANE_COLS));
+            multiply<Tiles>(sums, parts[i], x, x_rows, min(at, k - CHUNK_COLS));
             if (begin + STRIDE + part_offset(i) < k) fetch(parts[i], rows, part_offset(i), at + STRIDE < k);
         }
     }
@@ -144,10 +150,11 @@ KERNEL __launch_bounds__(128, 4) void moe_skinny(const bf16* x, const u32* order
     grid_dependency_wait();
     Tile tile = find_tile<TILE_M>(starts, experts, blockIdx.y);
     if (tile.first == tile.end) return;
-    u32 warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, col = warp * SPAN + t * LANE_COLS;
+    u32 warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, col = warp * SPAN + t * CHUNK_COLS;
     auto row_at = [&](u32 row) {
-        u32 chunk = (tile.expert * n + min(blockIdx.x * TILE_N + row, n - 1)) * (k / LANE_COLS) + col / LANE_COLS;
-        return Row{codes + (u64)chunk * 16, scales + chunk};
+        u32 index = tile.expert * n + min(blockIdx.x * TILE_N + row, n - 1), chunk = index * (k / CHUNK_COLS) + col / CHUNK_COLS;
+        u32 scale = FORMAT == 2 ? index / FP8_ROWS * ((k + SCALE_COLS - 1) / SCALE_COLS) + col / SCALE_COLS : chunk;
+        return Row{codes + (u64)chunk * 16, scales + scale * SCALE_BYTES};
     };
     Rows rows;
     _Pragma("unroll") for (u32 i = 0; i < BANDS; i++) rows.upper[i] = row_at(i * 16 + g), rows.lower[i] = row_at(i * 16 + 8 + g);

@@ -10,6 +10,7 @@ mod cast;
 mod check;
 mod embed;
 mod fill;
+mod fp8;
 mod gather_rows;
 mod launch;
 mod linear;
@@ -31,10 +32,12 @@ pub use attention::{
 pub use cast::{Cast, Number};
 pub use embed::{Embed, LAST, LastSamples, embed_reference};
 pub use fill::{Fill, RandomCodes, RandomWeights, random_codes_reference, random_weights_reference};
+pub use fp8::{FP8_ROWS, Fp8Scales};
 pub use gather_rows::GatherRows;
 pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
 pub use linear::{
-    Linear, LinearInput, LinearStore, MatrixProduct, ProductStore, linear_reference, swiglu_turns_reference,
+    Linear, LinearInput, LinearStore, LinearWeight, MatrixProduct, ProductStore, linear_reference,
+    swiglu_turns_reference,
 };
 pub use mla::{
     MlaAttention, MlaDecode, MlaPrefill, MlaProject, MlaShape, MlaSide, MlaWrite, interleaved_rope_reference,

@@ -1,8 +1,8 @@
 //! Content of weights as it is written to the device's memory at load: bytes of files as they are, elements converted to bf16 or MXFP4 codes
 //! reordered while they are copied.
 //!
-//! Invariant: any part of a content can be written by itself, so that uploads can be cut anywhere. Products of FP8 codes and their factors
-//! are rounded to bf16, as the kernels do that read experts in FP8.
+//! Invariant: any part of a content can be written by itself, so that uploads can be cut anywhere. FP8 that stays FP8 is codes and values
+//! (`fp8.rs`); where no kernel takes it, products of codes and their factors are rounded to bf16.
 
 use std::ops::Range;
 

@@ -12,6 +12,7 @@ mod compile;
 mod content;
 mod driver;
 mod error;
+mod fp8;
 mod graphs;
 mod libraries;
 mod memory;

@@ -1,17 +1,18 @@
-//! Weights on the device: bf16 as they are stored, or converted to bf16 from f16, f32 and FP8. Experts may stay in quantisation codes
-//! (`ops::moe`).
+//! Weights on the device: bf16 and FP8 as they are stored, or converted to bf16 from f16, f32, and FP8 that no kernel takes. Experts may
+//! stay in other quantisation codes too (`ops::moe`).
 
-use cuda_kernels::DevicePtr;
+use cuda_kernels::{DevicePtr, Fp8Scales, LinearWeight};
 
 use super::content::{Content, write_all};
 use super::driver::Driver;
+use super::fp8::Fp8Contents;
 use super::upload::Uploader;
 use crate::models::{LoadError, StoredMatrix, WeightRole, WeightTensor};
 
-/// A weight matrix `[rows, cols]` bf16; several stored matrices may be stacked in it by rows.
+/// A weight matrix `[rows, cols]`; several stored matrices may be stacked in it by rows.
 #[derive(Debug)]
 pub(super) struct DeviceMatrix {
-    pub(super) at: DevicePtr,
+    pub(super) weight: LinearWeight,
     pub(super) rows: usize,
     pub(super) cols: usize,
     /// Whether rows of gate and up are interleaved, eight of each, so that a linear kernel can apply `SwiGLU` to its sums.
@@ -43,16 +44,38 @@ impl WeightUpload {
         parts: &[StoredMatrix],
         role: WeightRole,
     ) -> Result<DeviceMatrix, LoadError> {
-        let contents = parts.iter().map(Content::bf16).collect::<Result<Vec<_>, _>>()?;
         let rows = parts.iter().map(|part| part.shape().0).sum::<usize>();
         let cols = parts[0].shape().1;
         let is_interleaved = role == WeightRole::GateUp && may_interleave(parts);
-        let at = if is_interleaved {
-            self.put(driver, &interleaved(&contents, INTERLEAVED * cols * 2))?
-        } else {
-            self.put(driver, &contents)?
+        // Rows of an embedding are gathered by a kernel for bf16.
+        let fp8 = match role {
+            WeightRole::Embedding { .. } => None,
+            _ => Fp8Contents::of(&parts.iter().collect::<Vec<_>>()),
         };
-        Ok(DeviceMatrix { at, rows, cols, is_interleaved })
+        let weight = if let Some(Fp8Contents { codes, scales, block_cols }) = fp8 {
+            let at = self.put_rows(driver, &codes, is_interleaved.then_some(INTERLEAVED * cols))?;
+            let row_bytes = cols.div_ceil(block_cols as usize) * size_of::<f32>();
+            let scales = self.put_rows(driver, &scales, is_interleaved.then_some(row_bytes))?;
+            LinearWeight { at, fp8: Some(Fp8Scales { at: scales, block_cols }) }
+        } else {
+            let contents = parts.iter().map(Content::bf16).collect::<Result<Vec<_>, _>>()?;
+            let piece = is_interleaved.then_some(INTERLEAVED * cols * 2);
+            LinearWeight::bf16(self.put_rows(driver, &contents, piece)?)
+        };
+        Ok(DeviceMatrix { weight, rows, cols, is_interleaved })
+    }
+
+    /// Enqueues the writing of contents one behind the other, or interleaved in pieces of so many bytes.
+    fn put_rows(
+        &mut self,
+        driver: &mut dyn Driver,
+        contents: &[Content<'_>],
+        piece: Option<usize>,
+    ) -> Result<DevicePtr, LoadError> {
+        match piece {
+            Some(piece) => self.put(driver, &interleaved(contents, piece)),
+            None => self.put(driver, contents),
+        }
     }
 
     /// Enqueues the writing of contents one behind the other. Pieces of an upload may cross from one content to the next; random contents
@@ -123,29 +146,36 @@ fn interleaved<'a>(contents: &'a [Content<'a>], piece: usize) -> Vec<Content<'a>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::Weights;
+    use crate::models::{CodeKind, Weights};
 
-    #[test]
-    fn rows_of_gate_and_up_are_interleaved_wherever_a_copy_begins() {
-        let (rows, cols) = (24, 3);
-        let weights = Weights::random(5);
-        let parts = ["gate", "up"].map(|name| weights.tensor(name, &[rows, cols]).unwrap());
-        let mut wanted = Vec::new();
-        for group in 0..rows / INTERLEAVED {
-            for part in &parts {
-                let row = INTERLEAVED * cols * 2;
-                wanted.extend_from_slice(&part.bytes()[group * row..][..row]);
-            }
-        }
-        let contents: Vec<_> = parts.iter().map(Content::Plain).collect();
-        let contents = interleaved(&contents, INTERLEAVED * cols * 2);
-        for piece in [2, 10, 48, 50, wanted.len()] {
+    /// Checks two contents of rows of `row` bytes, written in pieces of any size.
+    fn check_interleaved(contents: &[Content<'_>; 2], row: usize, sizes: &[usize]) {
+        let group = INTERLEAVED * row;
+        let whole = contents.each_ref().map(|content| {
+            let mut bytes = vec![0; content.bytes()];
+            content.write(0, &mut bytes);
+            bytes
+        });
+        let groups = whole[0].chunks(group).zip(whole[1].chunks(group));
+        let wanted: Vec<u8> = groups.flat_map(|(gate, up)| [gate, up].concat()).collect();
+        let contents = interleaved(contents, group);
+        for piece in sizes.iter().copied().chain([wanted.len()]) {
             let mut got = vec![0; wanted.len()];
             for (i, out) in got.chunks_mut(piece).enumerate() {
                 write_all(&contents, i * piece, out);
             }
             assert_eq!(got, wanted, "pieces of {piece}");
         }
+    }
+
+    #[test]
+    fn rows_of_gate_and_up_are_interleaved_wherever_a_copy_begins() {
+        let (rows, cols) = (24, 3);
+        let weights = Weights::random(5);
+        let tensors = ["gate", "up"].map(|name| weights.tensor(name, &[rows, cols]).unwrap());
+        check_interleaved(&tensors.each_ref().map(Content::Plain), 2 * cols, &[2, 10, 48, 50]);
+        let codes = ["gate", "up"].map(|name| weights.codes(name, &[rows, cols], CodeKind::E4m3).unwrap());
+        check_interleaved(&codes.each_ref().map(Content::Codes), cols, &[1, 5, 24, 25]);
     }
 
     #[test]

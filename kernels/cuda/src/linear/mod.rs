@@ -4,7 +4,7 @@ mod product;
 mod skinny;
 mod tiles;
 
-use crate::{DevicePtr, Launch, Variant, check};
+use crate::{DevicePtr, Fp8Scales, Launch, Variant, check};
 
 pub use product::{MatrixProduct, ProductStore};
 
@@ -13,8 +13,8 @@ pub use product::{MatrixProduct, ProductStore};
 pub struct Linear {
     /// `[rows, inputs]`.
     pub x: LinearInput,
-    /// `[outputs, inputs]` bf16.
-    pub weight: DevicePtr,
+    /// `[outputs, inputs]`.
+    pub weight: LinearWeight,
     /// `[outputs]` f32.
     pub bias: Option<DevicePtr>,
     /// `[rows, outputs]`, or `[rows, outputs / 2]` for [`LinearStore::SwiGlu`].
@@ -27,6 +27,27 @@ pub struct Linear {
     pub outputs: u32,
     /// Columns of x and of the weight.
     pub inputs: u32,
+}
+
+/// Weight of a linear layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinearWeight {
+    /// Address of the weight or of its codes.
+    pub at: DevicePtr,
+    /// Scales of E4M3 codes; `None`: the weight is bf16.
+    pub fp8: Option<Fp8Scales>,
+}
+
+impl LinearWeight {
+    /// A bf16 weight.
+    pub fn bf16(at: DevicePtr) -> Self {
+        Self { at, fp8: None }
+    }
+
+    /// Value of the constant FP8, and the argument `scales`.
+    fn format(&self) -> (u32, DevicePtr) {
+        self.fp8.map_or((0, DevicePtr::NULL), |scales| (1, scales.at))
+    }
 }
 
 /// Input of a linear layer.
@@ -82,10 +103,10 @@ impl Linear {
         self.skinny().or_else(|| self.tiles()).expect("linear: a norm for more rows than the kernels take")
     }
 
-    /// Whether a kernel takes [`LinearInput::Normed`] with `rows` rows of `inputs` columns. Each block reads and norms x again,
-    /// so it pays for few rows only.
-    pub fn takes_norm(rows: u32, inputs: u32) -> bool {
-        rows <= 4 && inputs.is_multiple_of(8) && skinny::is_shared(rows, inputs)
+    /// Whether a kernel takes [`LinearInput::Normed`] with `rows` rows of `inputs` columns and this weight. Each block reads and norms
+    /// x again, so it pays for few rows only.
+    pub fn takes_norm(rows: u32, inputs: u32, weight: &LinearWeight) -> bool {
+        rows <= 4 && skinny::takes(inputs, weight) && skinny::is_shared(rows, inputs)
     }
 
     /// Checks sizes and pointers, and returns the addresses of x and of the norm's weight (or null).
@@ -94,8 +115,12 @@ impl Linear {
             LinearInput::Bf16(x) => (x, DevicePtr::NULL),
             LinearInput::Normed { x, weight, .. } => (x, weight),
         };
-        check::shape("linear", self.rows, self.inputs, &[x, self.weight, self.out]);
+        check::shape("linear", self.rows, self.inputs, &[x, self.weight.at, self.out]);
         assert!(self.outputs > 0, "linear: no outputs");
+        if let Some(scales) = self.weight.fp8 {
+            scales.check("linear", self.outputs, self.inputs);
+            assert!(x.is_wide() && self.weight.at.is_wide(), "linear: a pointer is misaligned");
+        }
         let fits = self.store != LinearStore::SwiGlu || self.outputs.is_multiple_of(16);
         assert!(fits, "linear: SwiGLU of {} outputs", self.outputs);
         // Pairs of outputs are written at once.

@@ -1,6 +1,6 @@
 //! Linear layers as plain matrix products, which a library computes.
 
-use super::{Linear, LinearInput, LinearStore};
+use super::{Linear, LinearInput, LinearStore, LinearWeight};
 use crate::{DevicePtr, check};
 
 /// `out = x · weightᵀ`, stored as `store` says. A library takes it whose rows begin at multiples of 16 bytes.
@@ -34,21 +34,21 @@ pub enum ProductStore {
 }
 
 impl Linear {
-    /// The layer as a plain matrix product. `None` where there is more to it (a norm, a bias, a gate), or where rows don't begin at
-    /// multiples of 16 bytes.
+    /// The layer as a plain matrix product. `None` where there is more to it (a norm, a bias, a gate), for FP8 weights, and where rows
+    /// don't begin at multiples of 16 bytes.
     ///
     /// # Panics
     /// Where there is nothing to compute, a pointer is null, or sizes don't fit the store.
     pub fn product(&self) -> Option<MatrixProduct> {
         let (x, _) = self.checked();
-        let LinearInput::Bf16(_) = self.x else { return None };
+        let (LinearInput::Bf16(_), None) = (self.x, self.weight.fp8) else { return None };
         let store = match self.store {
             LinearStore::Bf16 => ProductStore::Bf16,
             LinearStore::F32 => ProductStore::F32,
             LinearStore::AddF32 => ProductStore::AddF32,
             LinearStore::SwiGlu => return None,
         };
-        let Self { weight, out, rows, outputs, inputs, .. } = *self;
+        let Self { weight: LinearWeight { at: weight, .. }, out, rows, outputs, inputs, .. } = *self;
         let is_aligned = check::width(inputs, &[x, weight]) == 8
             && check::width(outputs, &[out]) == 8
             && self.bias.is_none();
@@ -59,22 +59,25 @@ impl Linear {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Fp8Scales;
 
     #[test]
     fn only_plain_layers_with_aligned_rows_are_products() {
         let at = DevicePtr(256);
         let plain = Linear {
             x: LinearInput::Bf16(at),
-            weight: at,
+            weight: LinearWeight::bf16(at),
             bias: None,
             out: at,
             store: LinearStore::AddF32,
             rows: 3,
             outputs: 16,
-            inputs: 24,
+            inputs: 32,
         };
+        let scales = Fp8Scales { at, block_cols: 128 };
         assert_eq!(plain.product().map(|product| product.store), Some(ProductStore::AddF32));
         let others = [
+            Linear { weight: LinearWeight { at, fp8: Some(scales) }, ..plain },
             Linear { bias: Some(at), ..plain },
             Linear { store: LinearStore::SwiGlu, ..plain },
             Linear { x: LinearInput::Normed { x: at, weight: at, eps: 1e-6 }, ..plain },

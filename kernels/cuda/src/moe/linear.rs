@@ -1,7 +1,7 @@
 //! Linear layers of experts, with weights in their stored format.
 
 use crate::check;
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, FP8_ROWS, Fp8Scales, KernelId, Launch, Source, Variant};
 
 /// A source file with the texts that experts' kernels share in front.
 macro_rules! expert_source {
@@ -11,6 +11,10 @@ macro_rules! expert_source {
             text: concat!(
                 "#line 1 \"mxfp4.cuh\"\n",
                 include_str!("../../mxfp4.cuh"),
+                "\n#line 1 \"fp8.cuh\"\n",
+                include_str!("../../fp8.cuh"),
+                "\n#line 1 \"moe_weight.cuh\"\n",
+                include_str!("../../moe_weight.cuh"),
                 "\n#line 1 \"moe_tile.cuh\"\n",
                 include_str!("../../moe_tile.cuh"),
                 "\n#line 1 \"",
@@ -35,15 +39,8 @@ pub enum ExpertFormat {
         /// `[experts, n, k / 32]` u8: exponents of two, plus 127; at most [`crate::MXFP4_MAX_SCALE`].
         scales: DevicePtr,
     },
-    /// FP8: E4M3 codes, with a factor for each quantisation block.
-    Fp8 {
-        /// `[experts, parts, ⌈part_rows / block.0⌉, ⌈k / block.1⌉]` f32.
-        scales: DevicePtr,
-        /// Rows and columns of a quantisation block; columns are a multiple of 8.
-        block: (u32, u32),
-        /// Rows of each of the matrices that are stacked in a weight; divides `n`.
-        part_rows: u32,
-    },
+    /// FP8: E4M3 codes, with the scales of `[experts * n, k]`; `n` is a multiple of 8, `k` of 16.
+    Fp8(Fp8Scales),
 }
 
 /// Weights of all experts.
@@ -112,18 +109,22 @@ impl MoeLinear {
         self.skinny().unwrap_or_else(|| self.tiles())
     }
 
-    /// Launch of `moe_skinny.cu`; `None` for more than a few routes, and for FP8.
+    /// Launch of `moe_skinny.cu`; `None` for more than a few routes, and for FP8 in quantisation blocks of other
+    /// widths than 128 columns, or with columns that aren't a multiple of 64.
     fn skinny(&self) -> Option<Launch> {
-        let is_fp8 = matches!(self.weights.format, ExpertFormat::Fp8 { .. });
+        let is_read = match self.weights.format {
+            ExpertFormat::Fp8(scales) => scales.are_skinny() && self.k.is_multiple_of(64),
+            ExpertFormat::Bf16 | ExpertFormat::Mxfp4 { .. } => true,
+        };
         // The kernel's indexes of rows in x, and of 16 bytes of the weights, have 32 bits.
         let is_indexed = [self.routes, self.experts.saturating_mul(self.n).div_ceil(8)]
             .iter()
             .all(|rows| rows.checked_mul(self.k).is_some());
-        if is_fp8 || !is_indexed || self.routes > FEW.saturating_mul(self.experts) {
+        if !is_read || !is_indexed || self.routes > FEW.saturating_mul(self.experts) {
             return None;
         }
         let (args, format, down) = self.checked();
-        let cols = if format == 1 { 32 } else { 16 };
+        let cols = if format == 0 { 16 } else { 32 };
         Some(Launch {
             kernel: skinny_kernel(format, down),
             grid: [self.n.div_ceil(cols), self.number_of_tiles(SKINNY_ROWS), 1],
@@ -142,16 +143,18 @@ impl MoeLinear {
     pub fn tiles(&self) -> Launch {
         let rows = if self.routes >= MANY.saturating_mul(self.experts) { 64 } else { 16 };
         let (args, format, down) = self.checked();
-        let (block, part_rows) = match self.weights.format {
-            ExpertFormat::Fp8 { block, part_rows, .. } => (block, part_rows),
-            _ => ((1, 1), self.n),
+        let cols = if rows == 16 { 128 } else { 64 };
+        // Scales of FP8 for each eight of 64 rows of the weight, and for each 32 columns.
+        let (block_shift, scales) = match self.weights.format {
+            ExpertFormat::Fp8(scales) => (scales.block_shift(), 64 / FP8_ROWS * cols / 32),
+            _ => (0, 0),
         };
         Launch {
             kernel: tiles_kernel(format, rows, down),
             grid: [self.n.div_ceil(64), self.number_of_tiles(rows), 1],
             block: [128, 1, 1],
-            shared_bytes: (rows + 64) * (if rows == 16 { 128 } else { 64 } + 8) * 2,
-            args: args.u32(block.0).u32(block.1).u32(part_rows),
+            shared_bytes: (rows + 64) * (cols + 8) * 2 + scales * 4,
+            args: args.u32(block_shift),
             overlaps: true,
         }
     }
@@ -194,14 +197,9 @@ impl MoeLinear {
                 );
                 (1, scales)
             }
-            ExpertFormat::Fp8 { scales, block, part_rows } => {
-                let blocks_fit = block.0 > 0 && block.1 > 0 && block.1.is_multiple_of(8);
-                let parts_fit = part_rows > 0 && self.n.is_multiple_of(part_rows);
-                assert!(
-                    blocks_fit && parts_fit && scales != DevicePtr::NULL,
-                    "moe_linear: FP8 blocks of {block:?}"
-                );
-                (2, scales)
+            ExpertFormat::Fp8(scales) => {
+                scales.check("moe_linear", self.n, self.k);
+                (2, scales.at)
             }
         }
     }
@@ -210,8 +208,8 @@ impl MoeLinear {
         let tiles = |format| {
             [(16, 0), (16, 1), (64, 0), (64, 1)].map(|(rows, down)| tiles_kernel(format, rows, down))
         };
-        let skinny = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(format, down)| skinny_kernel(format, down));
-        (0..3).flat_map(tiles).chain(skinny).map(|kernel| kernel.variant()).collect()
+        let skinny = |format| [0, 1].map(|down| skinny_kernel(format, down));
+        (0..3).flat_map(tiles).chain((0..3).flat_map(skinny)).map(|kernel| kernel.variant()).collect()
     }
 }
 

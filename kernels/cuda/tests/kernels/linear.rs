@@ -1,11 +1,12 @@
 //! Linear layers by both kernels against the reference.
 
 use cuda_kernels::{
-    DevicePtr, Launch, Linear, LinearInput, LinearStore, Tolerance, linear_reference, rms_norm_reference,
-    swiglu_turns_reference,
+    DevicePtr, Fp8Scales, Launch, Linear, LinearInput, LinearStore, LinearWeight, Tolerance,
+    linear_reference, rms_norm_reference, swiglu_turns_reference,
 };
 
 use super::device::{Device, in_both_orders, near, round, values};
+use super::fp8::Fp8;
 
 const STORES: [LinearStore; 4] =
     [LinearStore::Bf16, LinearStore::F32, LinearStore::AddF32, LinearStore::SwiGlu];
@@ -18,6 +19,8 @@ struct Case {
     inputs: usize,
     x: Vec<f32>,
     weight: Vec<f32>,
+    /// The weight as it is stored; `None`: bf16.
+    fp8: Option<Fp8>,
     bias: Option<Vec<f32>>,
     store: LinearStore,
     kernel: fn(&Linear) -> Option<Launch>,
@@ -31,10 +34,17 @@ impl Case {
             inputs,
             x: values(rows * inputs, 1),
             weight: values(outputs * inputs, 2),
+            fp8: None,
             bias: None,
             store: LinearStore::F32,
             kernel,
         }
+    }
+
+    /// A case with FP8 in quantisation blocks of `block_cols` columns.
+    fn fp8(sizes: (usize, usize, usize), block_cols: usize, kernel: fn(&Linear) -> Option<Launch>) -> Self {
+        let fp8 = Fp8::new((sizes.1, sizes.2), block_cols, 2);
+        Self { weight: fp8.values.clone(), fp8: Some(fp8), ..Self::new(sizes, kernel) }
     }
 
     fn with(&self, store: LinearStore, bias: bool) -> Self {
@@ -49,7 +59,10 @@ impl Case {
     fn parameters(&self, device: &Device, x: LinearInput, out: DevicePtr) -> Linear {
         Linear {
             x,
-            weight: device.bf16(&self.weight),
+            weight: match &self.fp8 {
+                Some(fp8) => LinearWeight { at: device.with(&fp8.codes), fp8: Some(fp8.on(device)) },
+                None => LinearWeight::bf16(device.bf16(&self.weight)),
+            },
             bias: self.bias.as_ref().map(|bias| device.f32(bias)),
             out,
             store: self.store,
@@ -89,18 +102,19 @@ impl Case {
 
     fn check(&self, device: &Device) {
         let got = self.run(device, LinearInput::Bf16(device.bf16(&self.x)));
-        let Self { rows, outputs, inputs, store, .. } = self;
-        let what = format!("{rows} rows, {outputs} of {inputs}, {store:?}");
+        let Self { rows, outputs, inputs, store, fp8, .. } = self;
+        let format = if fp8.is_some() { "FP8" } else { "bf16" };
+        let what = format!("{rows} rows, {outputs} of {inputs}, {format}, {store:?}");
         near(self.tolerance(), &got, &self.wanted(), &what);
     }
 
-    /// Tolerance for sums of up to a few thousand products of numbers below one.
+    /// Tolerance for sums of up to a few thousand products of numbers below one, or of FP8 below 32.
     fn tolerance(&self) -> Tolerance {
         let rounding = match self.store {
             LinearStore::AddF32 | LinearStore::F32 => Tolerance::F32,
             LinearStore::Bf16 | LinearStore::SwiGlu => Tolerance::BF16,
         };
-        Tolerance { absolute: 2e-4, ..rounding }
+        Tolerance { absolute: if self.fp8.is_some() { 2e-3 } else { 2e-4 }, ..rounding }
     }
 }
 
@@ -162,6 +176,66 @@ fn sums_get_a_bias_and_are_stored_in_every_way() {
 }
 
 #[test]
+fn tiles_take_fp8_of_any_number_of_rows() {
+    let shapes = [
+        (1, 8, 16),
+        (3, 24, 48),
+        (64, 64, 32),
+        (65, 136, 96),
+        (129, 264, 144),
+        (17, 48, 272),
+        (130, 136, 304),
+        (20, 72, 848),
+        (33, 72, 336),
+        (70, 40, 1040),
+    ];
+    in_both_orders(|device| {
+        for shape in shapes {
+            for block_cols in [32, 64, 128, 1024] {
+                Case::fp8(shape, block_cols, Linear::tiles).check(device);
+            }
+        }
+    });
+}
+
+#[test]
+fn skinny_layers_take_fp8_in_blocks_of_128_columns() {
+    let shapes = [
+        (1, 8, 16),
+        (1, 16, 128),
+        (2, 24, 1040),
+        (3, 40, 2064),
+        (8, 40, 528),
+        (9, 16, 144),
+        (16, 56, 1024),
+        // x comes from the caches.
+        (8, 24, 4112),
+        (16, 16, 2064),
+    ];
+    in_both_orders(|device| {
+        for shape in shapes {
+            Case::fp8(shape, 128, Linear::skinny).check(device);
+        }
+    });
+}
+
+#[test]
+fn sums_of_fp8_get_a_bias_and_are_stored_in_every_way() {
+    in_both_orders(|device| {
+        let tiles = [(70, 144, 80), (5, 48, 48), (40, 48, 48), (129, 16, 64)];
+        let skinny = [(1, 32, 272), (7, 48, 80), (12, 16, 1040)];
+        let tiles = tiles.map(|shape| Case::fp8(shape, 32, Linear::tiles));
+        let skinny = skinny.map(|shape| Case::fp8(shape, 128, Linear::skinny));
+        for case in tiles.iter().chain(&skinny) {
+            for store in STORES {
+                case.with(store, false).check(device);
+                case.with(store, true).check(device);
+            }
+        }
+    });
+}
+
+#[test]
 fn odd_outputs_are_stored_one_by_one() {
     in_both_orders(|device| {
         for store in [LinearStore::Bf16, LinearStore::F32, LinearStore::AddF32] {
@@ -194,14 +268,19 @@ fn every_input_counts_once() {
 #[test]
 fn a_norm_on_the_way_is_the_norm_before() {
     in_both_orders(|device| {
-        for (rows, inputs) in [(1, 8), (1, 2056), (3, 1000), (4, 128)] {
-            let mut case = Case::new((rows, 32, inputs), Linear::skinny);
+        let bf16 = [(1, 8), (1, 2056), (3, 1000), (4, 128)];
+        let bf16 = bf16.map(|(rows, inputs)| Case::new((rows, 32, inputs), Linear::skinny));
+        let fp8 = [(1, 16), (3, 2064)];
+        let fp8 = fp8.map(|(rows, inputs)| Case::fp8((rows, 32, inputs), 128, Linear::skinny));
+        for mut case in bf16.into_iter().chain(fp8) {
+            let (rows, inputs) = (case.rows, case.inputs);
             let x: Vec<f32> = case.x.iter().map(|x| x * 5.0).collect();
             let norm = values(inputs, 5);
             case.x = rms_norm_reference(&x, &norm, 1e-6).into_iter().map(|x| round(x as f32)).collect();
             let input = LinearInput::Normed { x: device.f32(&x), weight: device.f32(&norm), eps: 1e-6 };
             // A normed value between two bf16 values may be rounded to either of them.
-            let tolerance = Tolerance { absolute: 0.02, ..Tolerance::BF16 };
+            let greatest = if case.fp8.is_some() { 32.0 } else { 1.0 };
+            let tolerance = Tolerance { absolute: 0.02 * greatest, ..Tolerance::BF16 };
             for store in STORES {
                 let case = case.with(store, true);
                 let got = case.run(device, input);
@@ -211,28 +290,39 @@ fn a_norm_on_the_way_is_the_norm_before() {
     });
 }
 
+/// Tiles of all sizes add in the same order, as a deterministic engine needs it.
 #[test]
 fn a_row_does_not_depend_on_the_rows_beside_it() {
     in_both_orders(|device| {
-        let case = Case::new((16, 40, 520), Linear::skinny);
-        let all = case.run(device, LinearInput::Bf16(device.bf16(&case.x)));
-        for row in [0, 5, 15] {
-            let x = case.x[row * 520..][..520].to_vec();
-            let one = Case { rows: 1, x, ..case.clone() };
-            let got = one.run(device, LinearInput::Bf16(device.bf16(&one.x)));
-            assert_eq!(got, all[row * 40..][..40], "row {row}");
+        let (few, more, many) = ((16, 40, 528), (40, 40, 528), (70, 40, 528));
+        for case in [
+            Case::new(few, Linear::skinny),
+            Case::fp8(few, 128, Linear::skinny),
+            Case::new(many, Linear::tiles),
+            Case::fp8(more, 32, Linear::tiles),
+            Case::fp8(many, 32, Linear::tiles),
+        ] {
+            let all = case.run(device, LinearInput::Bf16(device.bf16(&case.x)));
+            for row in [0, 5, case.rows - 1] {
+                let x = case.x[row * 528..][..528].to_vec();
+                let one = Case { rows: 1, x, ..case.clone() };
+                let got = one.run(device, LinearInput::Bf16(device.bf16(&one.x)));
+                assert_eq!(got, all[row * 40..][..40], "row {row} of {}", case.rows);
+            }
         }
     });
 }
 
 #[test]
 fn the_kernel_follows_from_the_sizes() {
-    let entry = |rows, inputs, x| {
-        let (weight, out) = (DevicePtr(4096), DevicePtr(8192));
+    let (at, out) = (DevicePtr(4096), DevicePtr(8192));
+    let entry_of = |weight, rows, inputs, x| {
         let store = LinearStore::F32;
         let linear = Linear { x, weight, bias: None, out, store, rows, outputs: 8, inputs };
         linear.launch().kernel.entry
     };
+    let bf16 = LinearWeight::bf16(at);
+    let entry = |rows, inputs, x| entry_of(bf16, rows, inputs, x);
     let plain = LinearInput::Bf16(DevicePtr(16));
     assert_eq!(entry(16, 64, plain), "linear_skinny");
     assert_eq!(entry(17, 64, plain), "linear_tiles");
@@ -240,5 +330,11 @@ fn the_kernel_follows_from_the_sizes() {
     assert_eq!(entry(1, 64, LinearInput::Bf16(DevicePtr(24))), "linear_tiles");
     let normed = LinearInput::Normed { x: DevicePtr(16), weight: DevicePtr(16), eps: 1e-6 };
     assert_eq!(entry(4, 64, normed), "linear_skinny");
-    assert!(!Linear::takes_norm(5, 64) && !Linear::takes_norm(1, 63) && !Linear::takes_norm(4, 1 << 16));
+    let takes = |rows, inputs| Linear::takes_norm(rows, inputs, &bf16);
+    assert!(!takes(5, 64) && !takes(1, 63) && !takes(4, 1 << 16));
+    let fp8 = |block_cols| LinearWeight { at, fp8: Some(Fp8Scales { at, block_cols }) };
+    assert_eq!(entry_of(fp8(128), 16, 64, plain), "linear_skinny");
+    assert_eq!(entry_of(fp8(128), 17, 64, plain), "linear_tiles");
+    assert_eq!(entry_of(fp8(64), 1, 64, plain), "linear_tiles");
+    assert!(Linear::takes_norm(1, 64, &fp8(128)) && !Linear::takes_norm(1, 64, &fp8(64)));
 }

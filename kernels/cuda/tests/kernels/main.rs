@@ -12,6 +12,7 @@ mod device;
 mod driver;
 mod elementwise;
 mod embed;
+mod fp8;
 mod linear;
 mod loading;
 mod mla;

@@ -1,11 +1,12 @@
 //! The experts' linear layers in all formats, with experts that have no rows, few rows, and more than a tile of rows.
 
 use cuda_kernels::{
-    DevicePtr, ExpertFormat, MXFP4_MAX_SCALE, MoeLayer, MoeLinear, StoredExperts, Tolerance, e2m1_value,
-    e4m3_value, expert_linear_reference, moe_align_reference, pack_mxfp4,
+    DevicePtr, ExpertFormat, Fp8Scales, MXFP4_MAX_SCALE, MoeLayer, MoeLinear, StoredExperts, Tolerance,
+    e2m1_value, e4m3_value, expert_linear_reference, moe_align_reference, pack_mxfp4,
 };
 
-use super::device::{Device, in_both_orders, near, round, values};
+use super::device::{Device, in_both_orders, near, values};
+use super::fp8::{Fp8, bytes};
 
 /// Experts in a stored format, and the values of their weights.
 struct Stored {
@@ -18,17 +19,8 @@ struct Stored {
 enum Format {
     Bf16,
     Mxfp4,
-    /// Rows and columns of a quantisation block, and number of matrices that are stacked.
-    Fp8(usize, usize, usize),
-}
-
-/// Bytes without a pattern.
-fn bytes(len: usize, seed: u32) -> Vec<u8> {
-    values(len, seed)
-        .iter()
-        .enumerate()
-        .map(|(i, x)| (x.to_bits().rotate_left(11) as u8).wrapping_mul(37) ^ i as u8)
-        .collect()
+    /// Columns of a quantisation block.
+    Fp8(usize),
 }
 
 fn store(device: &Device, format: Format, experts: usize, n: usize, k: usize) -> Stored {
@@ -49,23 +41,10 @@ fn store(device: &Device, format: Format, experts: usize, n: usize, k: usize) ->
             let packed: Vec<u8> = codes.as_chunks().0.iter().flat_map(|eight| pack_mxfp4(*eight)).collect();
             Stored { at: device.with(&packed), format: ExpertFormat::Mxfp4 { scales }, values }
         }
-        Format::Fp8(rows, cols, parts) => {
-            // Codes that are NaN don't occur: a model with them is refused at load.
-            let codes: Vec<u8> =
-                bytes(len, 4).iter().map(|x| if x & 0x7f > 0x58 { x & 0xcf } else { *x }).collect();
-            let (part, across) = (n / parts, k.div_ceil(cols));
-            let blocks = experts * parts * part.div_ceil(rows) * across;
-            let scales: Vec<f32> = values(blocks, 5).iter().map(|x| 0.1 + x.abs()).collect();
-            let value = |i: usize| {
-                let (expert, row, col) = (i / (n * k), i / k % n, i % k);
-                let block = (expert * parts + row / part) * part.div_ceil(rows) + row % part / rows;
-                round(e4m3_value(codes[i]) * scales[block * across + col / cols])
-            };
-            let values = (0..len).map(value).collect();
-            let scales = device.f32(&scales);
-            let format =
-                ExpertFormat::Fp8 { scales, block: (rows as u32, cols as u32), part_rows: part as u32 };
-            Stored { at: device.with(&codes), format, values }
+        Format::Fp8(block_cols) => {
+            let weight = Fp8::new((experts * n, k), block_cols, 4);
+            let format = ExpertFormat::Fp8(weight.on(device));
+            Stored { at: device.with(&weight.codes), format, values: weight.values }
         }
     }
 }
@@ -135,12 +114,12 @@ impl Case {
     }
 }
 
-/// Name of the kernel that is launched for so many routes.
-fn entry(format: ExpertFormat, routes: u32, experts: u32) -> &'static str {
+/// Name of the kernel that is launched for so many routes and columns.
+fn entry(format: ExpertFormat, routes: u32, experts: u32, k: u32) -> &'static str {
     let at = DevicePtr(1 << 20);
     let weights = StoredExperts { at, format, bias: None };
     let (x, order, starts, out, layer) = (at, at, at, at, MoeLayer::Down);
-    let linear = MoeLinear { x, order, starts, weights, out, routes, experts, n: 64, k: 64, layer };
+    let linear = MoeLinear { x, order, starts, weights, out, routes, experts, n: 64, k, layer };
     linear.launch().kernel.entry
 }
 
@@ -148,11 +127,14 @@ fn entry(format: ExpertFormat, routes: u32, experts: u32) -> &'static str {
 fn few_routes_of_an_expert_have_a_kernel_of_their_own() {
     let scales = DevicePtr(1 << 20);
     for format in [ExpertFormat::Bf16, ExpertFormat::Mxfp4 { scales }] {
-        assert_eq!(entry(format, 4, 32), "moe_skinny");
-        assert_eq!(entry(format, 128, 32), "moe_skinny");
-        assert_eq!(entry(format, 129, 32), "moe_linear");
+        assert_eq!(entry(format, 4, 32, 64), "moe_skinny");
+        assert_eq!(entry(format, 128, 32, 64), "moe_skinny");
+        assert_eq!(entry(format, 129, 32, 64), "moe_linear");
     }
-    assert_eq!(entry(ExpertFormat::Fp8 { scales, block: (64, 64), part_rows: 64 }, 4, 32), "moe_linear");
+    let fp8 = |block_cols| ExpertFormat::Fp8(Fp8Scales { at: scales, block_cols });
+    assert_eq!(entry(fp8(128), 4, 32, 64), "moe_skinny");
+    assert_eq!(entry(fp8(128), 129, 32, 64), "moe_linear");
+    assert_eq!((entry(fp8(64), 4, 32, 64), entry(fp8(128), 4, 32, 80)), ("moe_linear", "moe_linear"));
 }
 
 /// Cases of (tokens, experts of a token, experts, rows of a weight).
@@ -173,18 +155,25 @@ fn few_rows_meet_inner_dimensions_of_any_length() {
         for k in [8, 72, 96, 160, 352, 520, 1032, 2880] {
             check_few(device, Format::Bf16, k, &[(1, 4, 8, 18)]);
         }
+        for k in [64, 128, 192, 320, 512, 576, 1088, 2880] {
+            check_few(device, Format::Fp8(128), k, &[(1, 4, 8, 40)]);
+        }
     });
 }
 
 #[test]
 fn experts_have_no_rows_or_few_rows_or_more_than_a_tile() {
     in_both_orders(|device| {
-        for format in [Format::Bf16, Format::Mxfp4, Format::Fp8(16, 32, 1)] {
+        let any = [2, 66, 30];
+        for (format, odd, k) in
+            [(Format::Bf16, any, 224), (Format::Mxfp4, any, 224), (Format::Fp8(128), [8, 72, 24], 320)]
+        {
             for tokens in 1..=16 {
-                check_few(device, format, 224, &[(tokens, 3, 16, 32)]);
+                check_few(device, format, k, &[(tokens, 3, 16, 32)]);
             }
             // Expert 0 has 17 rows and then 33; experts are more than lanes of a warp.
-            check_few(device, format, 96, &[(17, 2, 70, 2), (33, 2, 40, 66), (2, 2, 1, 30)]);
+            let cases = [(17, 2, 70, odd[0]), (33, 2, 40, odd[1]), (2, 2, 1, odd[2])];
+            check_few(device, format, k - 128, &cases);
         }
     });
 }
@@ -227,10 +216,12 @@ fn every_mxfp4_weight_is_exact_from_scale_2_to_the_greatest() {
 #[test]
 fn rows_meet_their_experts_weights_in_every_format() {
     in_both_orders(|device| {
-        for format in [Format::Bf16, Format::Mxfp4, Format::Fp8(16, 8, 2), Format::Fp8(128, 128, 1)] {
+        for (format, n) in
+            [(Format::Bf16, 70), (Format::Mxfp4, 70), (Format::Fp8(32), 72), (Format::Fp8(64), 136)]
+        {
             for down in [false, true] {
                 let (tokens, per_token, experts) = (7, 3, 5);
-                Case { format, tokens, per_token, experts, n: 70, k: 288, down, bias: down }.check(device);
+                Case { format, tokens, per_token, experts, n, k: 288, down, bias: down }.check(device);
             }
         }
     });
@@ -239,10 +230,11 @@ fn rows_meet_their_experts_weights_in_every_format() {
 #[test]
 fn many_rows_take_large_tiles_and_a_token_alone_has_one_each() {
     in_both_orders(|device| {
-        for format in [Format::Bf16, Format::Mxfp4, Format::Fp8(32, 32, 1)] {
+        for (format, n) in
+            [(Format::Bf16, 66), (Format::Mxfp4, 66), (Format::Fp8(32), 72), (Format::Fp8(128), 72)]
+        {
             for (tokens, down) in [(90, false), (90, true), (1, false)] {
-                Case { format, tokens, per_token: 2, experts: 4, n: 66, k: 160, down, bias: true }
-                    .check(device);
+                Case { format, tokens, per_token: 2, experts: 4, n, k: 160, down, bias: true }.check(device);
             }
         }
     });
@@ -251,9 +243,42 @@ fn many_rows_take_large_tiles_and_a_token_alone_has_one_each() {
 #[test]
 fn inner_dimensions_need_not_fill_a_step() {
     in_both_orders(|device| {
-        for (k, format) in [(8, Format::Bf16), (40, Format::Bf16), (72, Format::Fp8(64, 24, 1))] {
-            Case { format, tokens: 3, per_token: 1, experts: 1, n: 2, k, down: false, bias: false }
+        for (k, n, format) in [(8, 2, Format::Bf16), (40, 2, Format::Bf16), (80, 8, Format::Fp8(64))] {
+            Case { format, tokens: 3, per_token: 1, experts: 1, n, k, down: false, bias: false }
                 .check(device);
+        }
+    });
+}
+
+/// Each input has one column that isn't zero, so each result is a weight: all codes that are numbers, in both kernels.
+#[test]
+fn every_fp8_weight_is_exact() {
+    let (n, k) = (256usize, 64usize);
+    let codes: Vec<u8> =
+        (0..n * k).map(|i| (i / k) as u8).map(|code| if code & 0x7f == 0x7f { 0 } else { code }).collect();
+    let scales: Vec<f32> = (0..32).map(|group| 2f32.powi(group * 5 - 100) * 1.25).collect();
+    let x: Vec<f32> = (0..16 * k).map(|i| if i % k == i / k { 1.0 } else { 0.0 }).collect();
+    let value = |row: usize| f64::from(e4m3_value(codes[row * k])) * f64::from(scales[row / 8]);
+    let wanted: Vec<f64> = (0..16 * n).map(|i| value(i % n)).collect();
+    in_both_orders(|device| {
+        let out = device.out::<f32>(16 * n);
+        let scales = Fp8Scales { at: device.f32(&scales), block_cols: 128 };
+        let linear = MoeLinear {
+            x: device.bf16(&x),
+            order: device.u32(&(0..16u32).collect::<Vec<_>>()),
+            starts: device.u32(&[&[0, 16][..], &[16; 3]].concat()),
+            weights: StoredExperts { at: device.with(&codes), format: ExpertFormat::Fp8(scales), bias: None },
+            out,
+            routes: 16,
+            experts: 4,
+            n: n as u32,
+            k: k as u32,
+            layer: MoeLayer::Down,
+        };
+        for launch in [linear.launch(), linear.tiles()] {
+            device.spoil(out, 16 * n * 4);
+            device.run(&launch);
+            near(Tolerance::EXACT, &device.read_f32(out, 16 * n), &wanted, launch.kernel.entry);
         }
     });
 }

@@ -3,12 +3,14 @@
 use std::panic::{UnwindSafe, catch_unwind};
 
 use cuda_kernels::{
-    Attention, AttentionDecode, AttentionPrefill, DevicePtr, ExpertFormat, Launch, MlaAttention, MlaDecode,
-    MlaShape, MoeLayer, MoeLinear, MoeRoute, PagedCache, Sample, Scoring, StoredExperts,
+    Attention, AttentionDecode, AttentionPrefill, DevicePtr, ExpertFormat, Fp8Scales, Launch, Linear,
+    LinearInput, LinearStore, LinearWeight, MlaAttention, MlaDecode, MlaShape, MoeLayer, MoeLinear, MoeRoute,
+    PagedCache, Sample, Scoring, StoredExperts,
 };
 
 const SOME: DevicePtr = DevicePtr(4096);
 const ODD: DevicePtr = DevicePtr(4098);
+const SCALES: Fp8Scales = Fp8Scales { at: SOME, block_cols: 64 };
 
 const ATTENTION: Attention = Attention {
     qkv: SOME,
@@ -51,6 +53,17 @@ const LINEAR: MoeLinear = MoeLinear {
     n: 64,
     k: 64,
     layer: MoeLayer::Down,
+};
+
+const DENSE: Linear = Linear {
+    x: LinearInput::Bf16(SOME),
+    weight: LinearWeight { at: SOME, fp8: Some(SCALES) },
+    bias: None,
+    out: SOME,
+    store: LinearStore::Bf16,
+    rows: 3,
+    outputs: 64,
+    inputs: 80,
 };
 
 /// Description of the wrong value, and a launch with it.
@@ -135,9 +148,9 @@ fn experts_that_do_not_fit_are_refused() {
         let weights = StoredExperts { format: ExpertFormat::Mxfp4 { scales: SOME }, ..LINEAR.weights };
         MoeLinear { weights, k, ..LINEAR }
     };
-    let fp8 = |part_rows, block| {
-        let format = ExpertFormat::Fp8 { scales: SOME, block, part_rows };
-        MoeLinear { weights: StoredExperts { format, ..LINEAR.weights }, ..LINEAR }
+    let fp8 = |n, k, scales| {
+        let format = ExpertFormat::Fp8(scales);
+        MoeLinear { weights: StoredExperts { format, ..LINEAR.weights }, n, k, ..LINEAR }
     };
     check(
         move || mxfp4(64).launch(),
@@ -148,10 +161,15 @@ fn experts_that_do_not_fit_are_refused() {
         ],
     );
     check(
-        move || fp8(32, (128, 128)).launch(),
+        move || fp8(64, 80, SCALES).launch(),
         vec![
-            ("parts of 24 of 64 rows", Box::new(move || fp8(24, (128, 128)).launch())),
-            ("blocks of 4 columns", Box::new(move || fp8(32, (128, 4)).launch())),
+            ("60 rows of FP8", Box::new(move || fp8(60, 80, SCALES).launch())),
+            ("72 columns of FP8", Box::new(move || fp8(64, 72, SCALES).launch())),
+            ("blocks of 48", Box::new(move || fp8(64, 80, Fp8Scales { block_cols: 48, ..SCALES }).launch())),
+            (
+                "no scales",
+                Box::new(move || fp8(64, 80, Fp8Scales { at: DevicePtr::NULL, ..SCALES }).launch()),
+            ),
         ],
     );
     let route = |experts, per_token, groups| {
@@ -165,6 +183,23 @@ fn experts_that_do_not_fit_are_refused() {
             ("more than there are", Box::new(move || route(4, 8, 4).launch())),
             ("33 of a token", Box::new(move || route(64, 33, 4).launch())),
             ("groups that don't divide", Box::new(move || route(64, 8, 5).launch())),
+        ],
+    );
+}
+
+#[test]
+fn linear_layers_of_fp8_that_do_not_fit_are_refused() {
+    let of = |at, scales| Linear { weight: LinearWeight { at, fp8: Some(scales) }, ..DENSE };
+    check(
+        || DENSE.launch(),
+        vec![
+            ("60 outputs", Box::new(|| Linear { outputs: 60, ..DENSE }.launch())),
+            ("72 inputs", Box::new(|| Linear { inputs: 72, ..DENSE }.launch())),
+            ("misaligned codes", Box::new(move || of(ODD, SCALES).launch())),
+            ("a misaligned input", Box::new(|| Linear { x: LinearInput::Bf16(ODD), ..DENSE }.launch())),
+            ("blocks of 48", Box::new(move || of(SOME, Fp8Scales { block_cols: 48, ..SCALES }).launch())),
+            ("blocks of 16", Box::new(move || of(SOME, Fp8Scales { block_cols: 16, ..SCALES }).launch())),
+            ("no scales", Box::new(move || of(SOME, Fp8Scales { at: DevicePtr::NULL, ..SCALES }).launch())),
         ],
     );
 }

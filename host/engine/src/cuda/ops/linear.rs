@@ -2,6 +2,7 @@
 //!
 //! The library multiplies where there are many rows: its kernels use each architecture's newest instructions for matrices. For few rows
 //! the time is that of reading the weight, which the own kernel does at the speed of memory, with what comes before and behind included.
+//! FP8 weights are for the own kernels alone.
 //!
 //! The kernel for few rows divides the inner dimension among warps, the kernel for many rows adds along it. So a deterministic engine uses
 //! the kernel for many rows for any number of rows: its sums are added in one order.
@@ -40,7 +41,7 @@ impl CudaBackend {
         out: DevicePtr,
     ) {
         let (outputs, inputs) = (size(weight.rows), size(weight.cols));
-        self.run(&Linear { x, weight: weight.at, bias, out, store, rows, outputs, inputs });
+        self.run(&Linear { x, weight: weight.weight, bias, out, store, rows, outputs, inputs });
     }
 
     fn run(&mut self, linear: &Linear) {
@@ -62,7 +63,7 @@ impl CudaBackend {
     pub(super) fn gated(&mut self, x: LinearInput, weight: &DeviceMatrix, gate_up: &Tensor, out: &Tensor) {
         let fused = Linear {
             x,
-            weight: weight.at,
+            weight: weight.weight,
             bias: None,
             out: out.at,
             store: LinearStore::SwiGlu,
@@ -87,8 +88,12 @@ impl CudaBackend {
     }
 
     /// Input of a linear layer of all rows of the step: its kernel includes the norm where it can, else the norm is launched here.
-    pub(super) fn normed_or_fused(&mut self, x: LayerInput<'_, Tensor, DeviceVector>) -> LinearInput {
-        self.normed_or_fused_of(self.tokens(), x)
+    pub(super) fn normed_or_fused(
+        &mut self,
+        x: LayerInput<'_, Tensor, DeviceVector>,
+        weight: &DeviceMatrix,
+    ) -> LinearInput {
+        self.normed_or_fused_of(self.tokens(), x, weight)
     }
 
     /// [`Self::normed_or_fused`] for the first `rows` rows.
@@ -96,13 +101,14 @@ impl CudaBackend {
         &mut self,
         rows: u32,
         x: LayerInput<'_, Tensor, DeviceVector>,
+        weight: &DeviceMatrix,
     ) -> LinearInput {
         match x {
             LayerInput::Plain(x) => LinearInput::Bf16(x.at),
-            LayerInput::Normed { x, norm: Norm { weight, eps }, .. }
-                if !self.deterministic && Linear::takes_norm(rows, size(x.cols)) =>
+            LayerInput::Normed { x, norm, .. }
+                if !self.deterministic && Linear::takes_norm(rows, size(x.cols), &weight.weight) =>
             {
-                LinearInput::Normed { x: x.at, weight: weight.at, eps }
+                LinearInput::Normed { x: x.at, weight: norm.weight.at, eps: norm.eps }
             }
             LayerInput::Normed { x, norm, normed } => {
                 self.rms_norm_rows(rows, x, norm, normed);

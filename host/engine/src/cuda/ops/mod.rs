@@ -34,7 +34,11 @@ impl Backend for CudaBackend {
 
     fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<DeviceMatrix, LoadError> {
         let (driver, weights) = self.upload();
-        weights.matrix(driver, parts, role)
+        let matrix = weights.matrix(driver, parts, role)?;
+        if matrix.weight.fp8.is_some() {
+            self.note_type("fp8");
+        }
+        Ok(matrix)
     }
 
     fn vector(&mut self, parts: &[WeightTensor]) -> Result<DeviceVector, LoadError> {
@@ -73,7 +77,7 @@ impl Backend for CudaBackend {
         let launch = Embed {
             tokens: self.input(StepArray::Tokens),
             last: Some(LastSamples { samples: self.samples, lanes: self.input(StepArray::RowLanes) }),
-            table: table.at,
+            table: table.weight.at,
             out: out.at,
             rows: self.tokens(),
             cols: size(table.cols),
@@ -106,7 +110,7 @@ impl Backend for CudaBackend {
         store: Store,
         out: &mut Tensor,
     ) {
-        let x = self.normed_or_fused(x);
+        let x = self.normed_or_fused(x, weight);
         self.multiply(x, weight, bias.map(|bias| bias.at), linear_store(out.role, store), out.at);
     }
 
@@ -117,7 +121,7 @@ impl Backend for CudaBackend {
         gate_up: &mut Tensor,
         out: &mut Tensor,
     ) {
-        let x = self.normed_or_fused(x);
+        let x = self.normed_or_fused(x, weight);
         if weight.is_interleaved {
             self.gated(x, weight, gate_up, out);
         } else {
@@ -197,7 +201,7 @@ impl Backend for CudaBackend {
         let rows = size(self.step.logit_rows);
         let x = Tensor { at: self.gather(x, gathered), cols: x.cols, role: TensorRole::Sums };
         let mut normed = Tensor { at: normed, cols: x.cols, role: TensorRole::Inputs };
-        let x = self.normed_or_fused_of(rows, LayerInput::Normed { x: &x, norm, normed: &mut normed });
+        let x = self.normed_or_fused_of(rows, LayerInput::Normed { x: &x, norm, normed: &mut normed }, head);
         self.multiply_rows(rows, x, head, None, LinearStore::F32, logits);
     }
 }

@@ -4,12 +4,13 @@
 //! results are never read.
 
 use cuda_kernels::{
-    ClampedSwiglu, DevicePtr, ExpertFormat, MXFP4_MAX_SCALE, MoeAlign, MoeCombine, MoeLayer, MoeLinear,
-    MoeRoute, SiluMul, StoredExperts,
+    ClampedSwiglu, DevicePtr, ExpertFormat, Fp8Scales, MXFP4_MAX_SCALE, MoeAlign, MoeCombine, MoeLayer,
+    MoeLinear, MoeRoute, SiluMul, StoredExperts,
 };
 
 use super::super::backend::{CudaBackend, Tensor};
 use super::super::content::Content;
+use super::super::fp8::Fp8Contents;
 use super::super::scratch::ExpertScratch;
 use super::super::size::size;
 use super::super::supported::{MOST_EXPERTS, unsupported};
@@ -71,7 +72,7 @@ impl CudaBackend {
             self.note_type(match format {
                 ExpertFormat::Bf16 => "bf16",
                 ExpertFormat::Mxfp4 { .. } => "mxfp4",
-                ExpertFormat::Fp8 { .. } => "fp8",
+                ExpertFormat::Fp8(_) => "fp8",
             });
         }
         Ok(loaded)
@@ -195,11 +196,9 @@ fn stored(
         let (codes, scales): (Vec<_>, Vec<_>) = codes.into_iter().unzip();
         let scales = weights.put(driver, &scales)?;
         (weights.put(driver, &codes)?, ExpertFormat::Mxfp4 { scales })
-    } else if let Some((codes, scales, block)) = all_fp8(matrices) {
-        let scales = weights.put(driver, &scales)?;
-        let part_rows = size(matrices[0].shape().0);
-        let format = ExpertFormat::Fp8 { scales, block: (size(block.0), size(block.1)), part_rows };
-        (weights.put(driver, &codes)?, format)
+    } else if let Some(Fp8Contents { codes, scales, block_cols }) = Fp8Contents::of(matrices) {
+        let scales = Fp8Scales { at: weights.put(driver, &scales)?, block_cols };
+        (weights.put(driver, &codes)?, ExpertFormat::Fp8(scales))
     } else {
         let all =
             matrices.iter().map(|matrix| Content::bf16(matrix)).collect::<Result<Vec<_>, LoadError>>()?;
@@ -227,23 +226,6 @@ fn all_mxfp4<'a>(
         contents.push((Content::Mxfp4(codes), Content::Codes(scales)));
     }
     Ok(Some(contents))
-}
-
-/// Contents of codes and of factors, and the rows and columns of a quantisation block.
-type Fp8Contents<'a> = (Vec<Content<'a>>, Vec<Content<'a>>, (usize, usize));
-
-/// Contents of FP8 matrices, if all matrices are FP8 of one shape with quantisation blocks that the kernel takes.
-fn all_fp8<'a>(matrices: &[&'a StoredMatrix]) -> Option<Fp8Contents<'a>> {
-    let (shape, mut found) = (matrices[0].shape(), None);
-    let one = |matrix: &&'a StoredMatrix| match matrix {
-        StoredMatrix::Fp8 { codes, scales, block } if matrix.shape() == shape => {
-            let fits = *found.get_or_insert(*block) == *block && block.1.is_multiple_of(8);
-            fits.then(|| (Content::Codes(codes), Content::Values(scales.to_f32())))
-        }
-        _ => None,
-    };
-    let (codes, scales) = matrices.iter().map(one).collect::<Option<Vec<_>>>()?.into_iter().unzip();
-    Some((codes, scales, found?))
 }
 
 fn scoring(scoring: Scoring) -> cuda_kernels::Scoring {

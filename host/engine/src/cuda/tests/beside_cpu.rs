@@ -10,24 +10,27 @@ use crate::runner::Runner;
 /// Greatest difference that bf16 activations may cause, relative to the greatest logit.
 const TOLERANCE: f32 = 3e-2;
 
-/// Sizes of a dense model: heads, feed-forward width, and the attention window as JSON.
+/// Sizes of a dense model, and its attention window and quantisation as JSON.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
+    hidden: usize,
     heads: usize,
     kv_heads: usize,
     head_dim: usize,
     intermediate: usize,
     window: &'static str,
+    quantization: &'static str,
 }
 
 impl Shape {
     fn config(self) -> ModelConfig {
-        let Self { heads, kv_heads, head_dim, intermediate, window } = self;
+        let Self { hidden, heads, kv_heads, head_dim, intermediate, window, quantization } = self;
         let text = format!(
             r#"{{"architectures": ["MistralForCausalLM"], "model_type": "mistral", "hidden_act": "silu", "vocab_size": 50,
-            "hidden_size": 64, "intermediate_size": {intermediate}, "num_hidden_layers": 2, "num_attention_heads": {heads},
+            "hidden_size": {hidden}, "intermediate_size": {intermediate}, "num_hidden_layers": 2, "num_attention_heads": {heads},
             "num_key_value_heads": {kv_heads}, "head_dim": {head_dim}, "max_position_embeddings": 640, "rms_norm_eps": 1e-6,
-            "rope_theta": 10000.0, "tie_word_embeddings": false, "sliding_window": {window}}}"#
+            "rope_theta": 10000.0, "tie_word_embeddings": false, "sliding_window": {window},
+            "quantization_config": {quantization}}}"#
         );
         parsed(&text)
     }
@@ -76,7 +79,7 @@ fn check(shape: Shape, deterministic: bool) {
 }
 
 fn check_model(what: &str, config: &ModelConfig, deterministic: bool) {
-    let weights = Weights::random(7);
+    let weights = Weights::random_as(config.quantization, 7);
     let cuda = CudaOptions { lanes: 4, deterministic, ..options() };
     let mut gpu = CudaRunner::on(device(), config, &weights, &cuda, &mut |_| {}).unwrap();
     let numerics = Numerics::EXACT;
@@ -97,7 +100,23 @@ fn check_model(what: &str, config: &ModelConfig, deterministic: bool) {
     }
 }
 
-const ALL: Shape = Shape { heads: 4, kv_heads: 2, head_dim: 32, intermediate: 48, window: "null" };
+const ALL: Shape = Shape {
+    hidden: 64,
+    heads: 4,
+    kv_heads: 2,
+    head_dim: 32,
+    intermediate: 48,
+    window: "null",
+    quantization: "null",
+};
+
+/// Rows of one, two and three quantisation blocks, the last ones partial.
+const FP8: Shape = Shape {
+    hidden: 144,
+    intermediate: 272,
+    quantization: r#"{"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}"#,
+    ..ALL
+};
 
 #[test]
 fn prompts_and_rows_that_decode_come_together_in_all_kernels_of_attention() {
@@ -112,6 +131,14 @@ fn prompts_and_rows_that_decode_come_together_in_all_kernels_of_attention() {
 fn a_deterministic_engine_computes_the_same_but_for_rounding() {
     check(ALL, true);
     check(Shape { head_dim: 20, window: "70", ..ALL }, true);
+    check(FP8, true);
+}
+
+#[test]
+fn fp8_weights_are_multiplied_in_steps_of_all_kinds() {
+    check(FP8, false);
+    // Rows of 24 codes of the second layer of the feed-forward part become bf16.
+    check(Shape { intermediate: 24, ..FP8 }, false);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Random weights are drawn on the device with the bits that the host draws, and none of them are copied.
 
+use serde_json::{Value, json};
+
 use super::fake::{Call, FakeDriver, lock};
 use super::goldens::{Tolerance, assert_close};
 use super::rig::{Part, batch, device, folder, options};
-use crate::ModelFiles;
 use crate::cpu::{CpuOptions, CpuRunner, Threads};
 use crate::cuda::CudaRunner;
 use crate::cuda::content::Content;
@@ -12,8 +13,24 @@ use crate::cuda::weights::WeightUpload;
 use crate::models::{ModelConfig, Weights};
 use crate::runner::Runner;
 
-fn config(name: &str) -> ModelConfig {
-    ModelConfig::read(&ModelFiles::Directory(folder(name))).unwrap()
+/// A golden's configuration with other values of some fields.
+fn config(name: &str, changes: &Value) -> ModelConfig {
+    let text = std::fs::read(folder(name).join("config.json")).unwrap();
+    let mut config: Value = serde_json::from_slice(&text).unwrap();
+    for (field, value) in changes.as_object().into_iter().flatten() {
+        config[field] = value.clone();
+    }
+    ModelConfig::parse("config.json", config.to_string().as_bytes()).unwrap()
+}
+
+/// FP8 in quantisation blocks of published models, with sizes that the kernels for few rows take. A layer has several quantisation
+/// blocks along both dimensions, the last ones partial.
+fn published_fp8(name: &str) -> ModelConfig {
+    let mut changes =
+        json!({ "hidden_size": 192, "intermediate_size": 144, "moe_intermediate_size": 192, "head_dim": 64 });
+    changes["quantization_config"] =
+        json!({ "quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128] });
+    config(name, &changes)
 }
 
 fn on(driver: Box<dyn Driver>, config: &ModelConfig) -> CudaRunner {
@@ -39,13 +56,15 @@ fn the_device_draws_the_bits_that_the_host_draws() {
 
 #[test]
 fn random_weights_are_not_copied() {
-    for (name, kernels) in [
-        ("tied-bf16", &["random_weights"][..]),
-        ("gpt-oss-mxfp4", &["random_weights", "random_codes"]),
-        ("moe-fp8", &["random_weights", "random_codes"]),
+    for (name, changes, kernels) in [
+        ("tied-bf16", Value::Null, &["random_weights"][..]),
+        ("gpt-oss-mxfp4", Value::Null, &["random_weights", "random_codes"]),
+        ("fp8", Value::Null, &["random_weights", "random_codes"]),
+        // Rows of 24 codes would become bf16.
+        ("moe-fp8", json!({ "moe_intermediate_size": 32 }), &["random_weights", "random_codes"]),
     ] {
         let (driver, log) = FakeDriver::new();
-        let config = config(name);
+        let config = config(name, &changes);
         on(Box::new(driver), &config);
         let calls = &lock(&log).calls;
         let table = config.vocab * config.hidden * 2;
@@ -59,11 +78,16 @@ fn random_weights_are_not_copied() {
     }
 }
 
-/// The two models have weights of all kinds: FP8 experts, FP8 that is converted to bf16, codes with exponents.
+/// The models have weights of all kinds: FP8 for all kernels, FP8 that is converted to bf16, codes with exponents.
 #[test]
 fn a_random_model_has_the_logits_that_it_has_on_the_cpu() {
-    for name in ["deepseek-fp8", "gpt-oss-mxfp4"] {
-        let (config, tokens) = (config(name), [5, 17, 99, 3, 64]);
+    for (name, config) in [
+        ("deepseek-fp8", config("deepseek-fp8", &Value::Null)),
+        ("gpt-oss-mxfp4", config("gpt-oss-mxfp4", &Value::Null)),
+        ("fp8", published_fp8("fp8")),
+        ("moe-fp8", published_fp8("moe-fp8")),
+    ] {
+        let tokens = [5, 17, 99, 3, 64];
         let mut cuda = on(device(), &config);
         cuda.forward(&batch(&[Part { lane: 0, tokens: &tokens, from: 0 }])).unwrap();
         let weights = Weights::random_as(config.quantization, 5);

@@ -6,6 +6,7 @@ mod deterministic;
 mod drawn;
 mod fake;
 mod families;
+mod fp8;
 mod goldens;
 mod kernels;
 mod launches;

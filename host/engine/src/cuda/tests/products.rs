@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, Tolerance, linear_reference};
+use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, LinearWeight, Tolerance, linear_reference};
 use half::bf16;
 
 use super::goldens::{RANDOM, TRAINED, check_on};
@@ -61,7 +61,7 @@ fn multiply(
     let (x, weight) = (put(driver, &bytes_of_bf16(&x)), put(driver, &bytes_of_bf16(&weight)));
     let out = put(driver, bytemuck::cast_slice(&before));
     let [rows, outputs, inputs] = [rows, outputs, inputs].map(|size| size as u32);
-    let x = LinearInput::Bf16(x);
+    let (x, weight) = (LinearInput::Bf16(x), LinearWeight::bf16(weight));
     let linear = Linear { x, weight, bias: None, out, store, rows, outputs, inputs };
     if !driver.multiply(&linear.product().expect("aligned sizes")).unwrap() {
         return false;

@@ -12,6 +12,8 @@ mod device;
 mod elementwise;
 #[path = "../../../../../../kernels/cuda/tests/kernels/embed.rs"]
 mod embed;
+#[path = "../../../../../../kernels/cuda/tests/kernels/fp8.rs"]
+mod fp8;
 #[path = "../../../../../../kernels/cuda/tests/kernels/linear.rs"]
 mod linear;
 #[path = "../../../../../../kernels/cuda/tests/kernels/loading.rs"]

@@ -1,6 +1,35 @@
-//! Cases of the benchmark table: kernels with the shapes of Qwen3-8B and 0.6B, gpt-oss-20b, Moonlight and DeepSeek-V3.
+//! Cases of the benchmark table: kernels with the shapes of Qwen3-8B, 0.6B and 30B-A3B, gpt-oss-20b, Moonlight and DeepSeek-V3.
 
 use cuda_kernels::{LinearStore, MlaSide};
+
+/// Format of a weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Bf16,
+    Mxfp4,
+    /// In quantisation blocks of 128 columns.
+    Fp8,
+}
+
+impl Format {
+    /// Bytes of weights, without their scales.
+    pub(super) fn bytes(self, weights: u64) -> u64 {
+        match self {
+            Self::Bf16 => weights * 2,
+            Self::Fp8 => weights,
+            Self::Mxfp4 => weights / 2,
+        }
+    }
+
+    /// Bytes of the scales of a weight `[rows, cols]`.
+    pub(super) fn scale_bytes(self, rows: u32, cols: u32) -> u64 {
+        match self {
+            Self::Bf16 => 0,
+            Self::Fp8 => u64::from(rows / 8) * u64::from(cols.div_ceil(128)) * 4,
+            Self::Mxfp4 => u64::from(rows) * u64::from(cols / 32),
+        }
+    }
+}
 
 /// A linear layer, with or without the norm of its input.
 #[derive(Debug, Clone, Copy)]
@@ -9,6 +38,7 @@ pub(super) struct LinearShape {
     pub(super) inputs: u32,
     pub(super) store: LinearStore,
     pub(super) norm: bool,
+    pub(super) format: Format,
 }
 
 /// Sizes of attention over sequences of `context` tokens.
@@ -28,7 +58,7 @@ pub(super) struct ExpertShape {
     pub(super) per_token: u32,
     pub(super) n: u32,
     pub(super) k: u32,
-    pub(super) mxfp4: bool,
+    pub(super) format: Format,
 }
 
 /// Kernel of a case, and its sizes.
@@ -47,11 +77,15 @@ pub(super) enum Work {
 pub(super) type Case = (&'static str, u32, Work);
 
 pub(super) fn linear(outputs: u32, inputs: u32, store: LinearStore) -> Work {
-    Work::Linear(LinearShape { outputs, inputs, store, norm: false })
+    Work::Linear(LinearShape { outputs, inputs, store, norm: false, format: Format::Bf16 })
+}
+
+fn fp8(outputs: u32, inputs: u32, store: LinearStore) -> Work {
+    Work::Linear(LinearShape { outputs, inputs, store, norm: false, format: Format::Fp8 })
 }
 
 fn normed(outputs: u32, inputs: u32, store: LinearStore) -> Work {
-    Work::Linear(LinearShape { outputs, inputs, store, norm: true })
+    Work::Linear(LinearShape { outputs, inputs, store, norm: true, format: Format::Bf16 })
 }
 
 fn cache(heads: u32, kv_heads: u32, head_dim: u32, context: u32) -> CacheShape {
@@ -68,6 +102,10 @@ pub(super) fn cases() -> Vec<Case> {
             ("8B o", rows, linear(4096, 4096, AddF32)),
             ("8B gate_up", rows, linear(24_576, 4096, SwiGlu)),
             ("8B down", rows, linear(4096, 12_288, AddF32)),
+            ("8B qkv FP8", rows, fp8(6144, 4096, Bf16)),
+            ("8B o FP8", rows, fp8(4096, 4096, AddF32)),
+            ("8B gate_up FP8", rows, fp8(24_576, 4096, SwiGlu)),
+            ("8B down FP8", rows, fp8(4096, 12_288, AddF32)),
         ]);
     }
     for rows in [1, 64] {
@@ -88,9 +126,11 @@ pub(super) fn cases() -> Vec<Case> {
     }
     for rows in [1, 4, 16, 64] {
         all.extend([
-            ("20b gate_up MXFP4", rows, experts(32, 4, 5760, 2880, true)),
-            ("20b down MXFP4", rows, experts(32, 4, 2880, 2880, true)),
-            ("Moonlight gate_up", rows, experts(64, 6, 2816, 2048, false)),
+            ("20b gate_up MXFP4", rows, experts(32, 4, 5760, 2880, Format::Mxfp4)),
+            ("20b down MXFP4", rows, experts(32, 4, 2880, 2880, Format::Mxfp4)),
+            ("Moonlight gate_up", rows, experts(64, 6, 2816, 2048, Format::Bf16)),
+            ("30B gate_up FP8", rows, experts(128, 8, 1536, 2048, Format::Fp8)),
+            ("30B down FP8", rows, experts(128, 8, 2048, 768, Format::Fp8)),
         ]);
     }
     for (rows, context) in [(1, 640), (1, 8192), (64, 640), (256, 640), (16, 8192)] {
@@ -111,8 +151,8 @@ pub(super) fn cases() -> Vec<Case> {
     all
 }
 
-fn experts(experts: u32, per_token: u32, n: u32, k: u32, mxfp4: bool) -> Work {
-    Work::Experts(ExpertShape { experts, per_token, n, k, mxfp4 })
+fn experts(experts: u32, per_token: u32, n: u32, k: u32, format: Format) -> Work {
+    Work::Experts(ExpertShape { experts, per_token, n, k, format })
 }
 
 /// The case with smaller sizes, for devices that aren't GPUs.
@@ -129,12 +169,12 @@ pub(super) fn shrunk((name, rows, work): Case) -> Case {
         Work::MlaDecode { heads, context } => Work::MlaDecode { heads, context: context / 16 },
         Work::MlaPrefill { heads, context } => Work::MlaPrefill { heads: heads / 8, context: context / 64 },
         Work::MlaProject { heads, side } => Work::MlaProject { heads: heads / 8, side },
-        Work::Experts(ExpertShape { experts, per_token, n, k, mxfp4 }) => Work::Experts(ExpertShape {
+        Work::Experts(ExpertShape { experts, per_token, n, k, format }) => Work::Experts(ExpertShape {
             experts: experts / 8,
             per_token: per_token / 2,
             n: less(n),
             k: less(k),
-            mxfp4,
+            format,
         }),
         Work::Norm { cols } => Work::Norm { cols: less(cols) },
     };

@@ -1,11 +1,24 @@
 //! Linear layers, norms and experts of the benchmark table.
 
 use cuda_kernels::{
-    ExpertFormat, Fill, Linear, LinearInput, LinearStore, MoeLayer, MoeLinear, RmsNorm, StoredExperts,
+    DevicePtr, ExpertFormat, Fill, Fp8Scales, Linear, LinearInput, LinearStore, LinearWeight, MoeLayer,
+    MoeLinear, RmsNorm, StoredExperts,
 };
 
 use super::bench::{Bench, Prepared};
-use super::cases::{ExpertShape, LinearShape};
+use super::cases::{ExpertShape, Format, LinearShape};
+
+/// Scales of weights, all one: bytes of MXFP4, f32 of FP8.
+fn ones(bench: &mut Bench, format: Format, bytes: u64) -> DevicePtr {
+    let out = bench.driver.allocate("scales", usize::try_from(bytes).unwrap()).unwrap();
+    let word = if format == Format::Mxfp4 { 0x7f7f_7f7f } else { 1f32.to_bits() };
+    bench.launch(&Fill { out, word, words: bytes / 4 }.launch());
+    out
+}
+
+fn fp8_scales(at: DevicePtr) -> Fp8Scales {
+    Fp8Scales { at, block_cols: 128 }
+}
 
 pub(super) fn norm(bench: &Bench, rows: u32, cols: u32, copies: u64) -> Prepared {
     let norm = RmsNorm { x: bench.inputs, weight: bench.pool, out: bench.out, rows, cols, eps: 1e-6 };
@@ -13,13 +26,15 @@ pub(super) fn norm(bench: &Bench, rows: u32, cols: u32, copies: u64) -> Prepared
     Prepared { launches: vec![norm.launch(); copies as usize], products: Vec::new(), bytes, operations: 0.0 }
 }
 
-pub(super) fn linear(bench: &Bench, rows: u32, shape: LinearShape, copies: u64) -> Prepared {
-    let LinearShape { outputs, inputs, store, norm } = shape;
-    let weight_bytes = u64::from(outputs) * u64::from(inputs) * 2;
+pub(super) fn linear(bench: &mut Bench, rows: u32, shape: LinearShape, copies: u64) -> Prepared {
+    let LinearShape { outputs, inputs, store, norm, format } = shape;
+    let weights = u64::from(outputs) * u64::from(inputs);
+    let scale_bytes = format.scale_bytes(outputs, inputs);
+    let fp8 = (format == Format::Fp8).then(|| fp8_scales(ones(bench, format, scale_bytes)));
     let normed = LinearInput::Normed { x: bench.inputs, weight: bench.pool, eps: 1e-6 };
     let x = if norm { normed } else { LinearInput::Bf16(bench.inputs) };
     let layer = |number| {
-        let weight = bench.piece(number, weight_bytes);
+        let weight = LinearWeight { at: bench.piece(number, format.bytes(weights)), fp8 };
         Linear { x, weight, bias: None, out: bench.out, store, rows, outputs, inputs }
     };
     // Of a gated layer the library's part is its product.
@@ -35,8 +50,8 @@ pub(super) fn linear(bench: &Bench, rows: u32, shape: LinearShape, copies: u64) 
             LinearStore::SwiGlu => 1,
         };
     let read = u64::from(inputs) * if norm { 4 } else { 2 };
-    let bytes = weight_bytes + u64::from(rows) * (read + written);
-    let operations = (weight_bytes * u64::from(rows)) as f64;
+    let bytes = format.bytes(weights) + scale_bytes + u64::from(rows) * (read + written);
+    let operations = (2 * weights * u64::from(rows)) as f64;
     Prepared {
         launches: (0..copies).map(|number| layer(number).launch()).collect(),
         products: (0..copies).filter_map(|number| product(layer(number))).collect(),
@@ -47,30 +62,32 @@ pub(super) fn linear(bench: &Bench, rows: u32, shape: LinearShape, copies: u64) 
 
 /// Linear layer of experts; the routes go to the experts in turn.
 pub(super) fn experts(bench: &mut Bench, tokens: u32, shape: ExpertShape, copies: u64) -> Prepared {
-    let ExpertShape { experts, per_token, n, k, mxfp4 } = shape;
+    let ExpertShape { experts, per_token, n, k, format } = shape;
     let routes = tokens * per_token;
     let mut order: Vec<u32> = (0..routes).collect();
     order.sort_by_key(|route| route % experts);
     let before = |expert| (0..routes).filter(|route| route % experts < expert).count() as u32;
     let starts: Vec<u32> = (0..=experts).map(before).collect();
     let (order, starts) = (bench.u32(&order), bench.u32(&starts));
-    let bytes = u64::from(n) * u64::from(k) * if mxfp4 { 1 } else { 4 } / 2;
-    let scales = bench.driver.allocate("scales", (experts * n * k / 32) as usize).unwrap();
-    let ones = Fill { out: scales, words: u64::from(experts * n * k / 128), word: 0x7f7f_7f7f };
-    bench.launch(&ones.launch());
+    let bytes = format.bytes(u64::from(n) * u64::from(k));
+    let scale_bytes = format.scale_bytes(n, k);
+    let scales = ones(bench, format, u64::from(experts) * scale_bytes.max(4));
     let (x, out) = (bench.inputs, bench.out);
     let launch = |number| {
-        let format = if mxfp4 { ExpertFormat::Mxfp4 { scales } } else { ExpertFormat::Bf16 };
+        let format = match format {
+            Format::Bf16 => ExpertFormat::Bf16,
+            Format::Mxfp4 => ExpertFormat::Mxfp4 { scales },
+            Format::Fp8 => ExpertFormat::Fp8(fp8_scales(scales)),
+        };
         let at = bench.piece(number, bytes * u64::from(experts));
         let weights = StoredExperts { at, format, bias: None };
         let layer = MoeLayer::GateUp { per_token };
         MoeLinear { x, order, starts, weights, out, routes, experts, n, k, layer }.launch()
     };
-    let exponents = if mxfp4 { u64::from(n * k / 32) } else { 0 };
     Prepared {
         launches: (0..copies).map(launch).collect(),
         products: Vec::new(),
-        bytes: u64::from(routes.min(experts)) * (bytes + exponents)
+        bytes: u64::from(routes.min(experts)) * (bytes + scale_bytes)
             + u64::from(routes) * u64::from(n + k) * 2,
         operations: 2.0 * f64::from(routes) * f64::from(n) * f64::from(k),
     }

@@ -91,9 +91,9 @@ fn table() {
 #[test]
 fn the_models_that_are_measured_have_configurations() {
     let shapes = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cuda/shapes");
-    let layers = ["qwen3-0.6b", "qwen3-8b", "gpt-oss-20b", "moonlight"].map(|name| {
+    let layers = ["qwen3-0.6b", "qwen3-8b-fp8", "qwen3-30b-a3b", "gpt-oss-20b", "moonlight"].map(|name| {
         let files = ModelFiles::Directory(PathBuf::from(shapes).join(name));
         ModelConfig::read(&files).unwrap_or_else(|error| panic!("{name}: {error}")).layers.len()
     });
-    assert_eq!(layers, [28, 36, 24, 27]);
+    assert_eq!(layers, [28, 36, 48, 24, 27]);
 }
