@@ -36,19 +36,17 @@ const OPTIONS: [&str; 14] = [
     "-fsanitize-undefined-trap-on-error",
 ];
 
-/// Most threads of a block of any kernel.
-pub(crate) const MAX_THREADS: u32 = 1024;
-
 /// Runs one thread of a kernel; the second argument has the addresses of the kernel's arguments.
 pub(crate) type Call = unsafe extern "C" fn(*mut Context, *const *mut c_void);
 /// Writes the sizes of a kernel's parameters and returns their number.
 type Parameters = unsafe extern "C" fn(*mut u32) -> u32;
+/// Returns the most threads of a kernel's block.
+type Threads = unsafe extern "C" fn() -> u32;
 
 /// Compiled program. Its kernels can be called as long as this value or one of them lives.
 #[derive(Debug, Clone)]
 pub struct Module {
     program: Arc<str>,
-    bounds: Arc<HashMap<String, u32>>,
     library: Arc<Library>,
 }
 
@@ -102,8 +100,7 @@ impl Module {
         // SAFETY: the library has no constructors.
         let library = unsafe { Library::new(&path) };
         let library = library.map_err(|error| ShimError::Cache { path, error: error.to_string() })?;
-        let bounds = Arc::new(program.launch_bounds());
-        Ok(Self { program: program.to_string().into(), bounds, library: Arc::new(library) })
+        Ok(Self { program: program.to_string().into(), library: Arc::new(library) })
     }
 
     /// Kernel of this name.
@@ -115,16 +112,18 @@ impl Module {
             reason: format!("no such kernel: {error}"),
         };
         // SAFETY: the program's text gives these functions these types, for each of its kernels.
-        let (call, parameters) = unsafe {
+        let (call, parameters, threads) = unsafe {
             let call = self.library.get::<Call>(format!("shim_call_{entry}")).map_err(unknown)?;
             let parameters = self.library.get::<Parameters>(format!("shim_parameters_{entry}"));
-            (*call, *parameters.map_err(unknown)?)
+            let threads = self.library.get::<Threads>(format!("shim_threads_{entry}"));
+            (*call, *parameters.map_err(unknown)?, *threads.map_err(unknown)?)
         };
         let mut sizes = vec![0; MAX_ARGS];
         // SAFETY: there is room for as many as a kernel may have, which the text asserts.
         let len = unsafe { parameters(sizes.as_mut_ptr()) };
         sizes.truncate(len as usize);
-        let threads = self.bounds.get(entry).copied().unwrap_or(MAX_THREADS);
+        // SAFETY: it only returns a number.
+        let threads = unsafe { threads() };
         Ok(Kernel { name, call, sizes, threads, _library: Arc::clone(&self.library) })
     }
 }

@@ -6,11 +6,12 @@ use cuda_kernels::Launch;
 
 use crate::ShimError;
 use crate::block::{Block, Body};
-use crate::compile::{self, Kernel, MAX_THREADS};
+use crate::compile::{self, Kernel};
 use crate::context::Context;
 use crate::fault;
 use crate::hooks::HOOKS;
 use crate::memory::{Buffer, Memory};
+use crate::program::MAX_THREADS;
 
 /// Greatest shared memory of a block on compute capability 9.0.
 const SHARED_BYTES: u32 = 227 << 10;

@@ -18,6 +18,9 @@ const HEADER: &str = concat!(
 /// First line behind the text of `ptx.cuh`, which the shim's header replaces.
 const PRELUDE: &str = "#line 1 \"prelude.cuh\"\n";
 
+/// Most threads of a block of any kernel.
+pub(crate) const MAX_THREADS: u32 = 1024;
+
 /// Kernels with constants: the unit of compilation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
@@ -52,14 +55,13 @@ impl Program {
         &self.name
     }
 
-    /// Threads that a block of each kernel may have, where its `__launch_bounds__` say so.
-    pub(crate) fn launch_bounds(&self) -> HashMap<String, u32> {
+    /// Most threads of a block of each kernel, as an expression, where its `__launch_bounds__` have it.
+    fn launch_bounds(&self) -> HashMap<&str, &str> {
         let kernels = self.text.split("\nKERNEL").skip(1).filter_map(|text| text.split_once(" void "));
         let bounds = kernels.filter_map(|(attributes, rest)| {
             let (name, _) = rest.split_once('(')?;
             let bounds = attributes.split_once("__launch_bounds__(")?.1;
-            let threads = bounds.split([',', ')']).next()?.trim().parse().ok()?;
-            Some((name.to_owned(), threads))
+            Some((name, bounds.split([',', ')']).next()?.trim()))
         });
         bounds.collect()
     }
@@ -71,11 +73,15 @@ impl Program {
             let _ = writeln!(text, "#define {name} {value}");
         }
         let _ = write!(text, "{HEADER}\n{}\n", self.text);
+        let bounds = self.launch_bounds();
         for name in kernel_names(&self.text) {
+            let most = MAX_THREADS.to_string();
+            let threads = bounds.get(name).copied().unwrap_or(&most);
             let _ = writeln!(
                 text,
                 "KERNEL void shim_call_{name}(shim::Context* c, void** args) {{ shim::context = c; shim::call({name}, args); }}\n\
-                 KERNEL u32 shim_parameters_{name}(u32* sizes) {{ return shim::parameters({name}, sizes); }}"
+                 KERNEL u32 shim_parameters_{name}(u32* sizes) {{ return shim::parameters({name}, sizes); }}\n\
+                 KERNEL u32 shim_threads_{name}() {{ return {threads}; }}"
             );
         }
         text
@@ -106,7 +112,8 @@ mod tests {
     #[test]
     fn every_kernel_of_ours_says_how_many_threads_a_block_has() {
         for variant in cuda_kernels::variants() {
-            let bounds = Program::from(&variant).launch_bounds();
+            let program = Program::from(&variant);
+            let bounds = program.launch_bounds();
             assert!(variant.source.entries().iter().all(|name| bounds.contains_key(*name)), "{variant}");
         }
     }
