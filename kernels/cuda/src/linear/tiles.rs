@@ -32,8 +32,8 @@ impl Tile {
     const SMALL: Self = Self { m: 64, n: 64 };
     const LOW: Self = Self { m: 32, n: 64 };
 
-    /// Up to 64 rows the tiles are small: there are more blocks, and fewer rows are padding. Up to 32 rows of x they are lower for FP8,
-    /// whose time is that of instructions otherwise.
+    /// Up to 64 rows the tiles are small: there are more blocks, and fewer rows are padding. FP8 has lower ones up to 32 rows:
+    /// with 64 its instructions take longer than reading the weight.
     fn of(rows: u32, fp8: u32) -> Self {
         match rows {
             0..=32 if fp8 == 1 => Self::LOW,
