@@ -6,8 +6,8 @@
 //
 // FP8=1: a tile has the weight's codes. ldmatrix gives a lane four neighbours of each 16 codes of a row, which fp8.cuh makes operand
 // A. This permutes K within 16 columns: the pairs of x that belong to them are eight neighbouring bytes, which a lane reads at once
-// as operand B. Warps along M convert the same codes, so small tiles have one. Scales come with each stage; the sums of its 32 columns are multiplied by them in f32, so quantisation blocks have
-// 32 columns or a greater power of two.
+// as operand B. Warps along M convert the same codes, so small tiles have one. Scales come with each stage; the sums of its 32
+// columns are multiplied by them in f32, so quantisation blocks have 32 columns or a greater power of two.
 //
 // Bytes: the weight 2 * N * K (FP8: N * K) once for each TILE_M rows, x 2 * M * K once for each TILE_N, mostly from the
 // second-level cache. Sums are over K in order, 16 at a time (FP8: 32).
