@@ -1,16 +1,13 @@
 //! Way into every function of the driver: the one lock, failures on demand, and the checks that all functions make.
 
 use std::collections::HashMap;
-use std::fmt::Display;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::CUresult;
 
 use crate::context::Context;
+use crate::outcome::{Outcome, wrong};
 use crate::settings::{Failure, SETTINGS};
-
-/// Result of a function's work.
-pub(crate) type Outcome = Result<(), CUresult>;
 
 /// State of the library.
 #[derive(Debug, Default)]
@@ -72,23 +69,6 @@ pub(crate) fn outside_capture(name: &'static str, body: impl FnOnce(&mut Context
 
 pub(crate) fn lock() -> MutexGuard<'static, Driver> {
     DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Prints what is wrong with a call; returns the error.
-pub(crate) fn wrong(name: &str, error: CUresult, reason: impl Display) -> CUresult {
-    eprintln!("simulated CUDA: {name}: {reason}");
-    error
-}
-
-/// Writes a function's result to where its caller wants it.
-#[expect(unsafe_code, reason = "pointers of callers")]
-pub(crate) fn put<T>(name: &str, at: *mut T, value: T) -> Outcome {
-    if at.is_null() || !at.is_aligned() {
-        return Err(wrong(name, CUresult::CUDA_ERROR_INVALID_VALUE, "no place for the result"));
-    }
-    // SAFETY: the caller says that there is room for a value.
-    unsafe { at.write(value) };
-    Ok(())
 }
 
 impl Driver {

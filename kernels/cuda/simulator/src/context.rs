@@ -7,9 +7,9 @@ use cuda_kernels::DevicePtr;
 use cuda_shim::{Shim, ShimError};
 use cudarc::driver::sys::CUresult;
 
-use crate::call::{Outcome, wrong};
 use crate::driver::{Event, Function, Stream};
 use crate::handles::{Handles, unique};
+use crate::outcome::{Outcome, wrong};
 use crate::work::Work;
 
 /// Context of the device.
@@ -123,7 +123,7 @@ impl Context {
             (self.events.len(), "events"),
             (self.graphs.len(), "graphs"),
             (self.executables.len(), "executable graphs"),
-            (crate::cublaslt::objects(), "objects of cuBLASLt"),
+            (crate::cublaslt::descriptors::objects(), "objects of cuBLASLt"),
         ];
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
     }

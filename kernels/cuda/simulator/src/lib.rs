@@ -19,6 +19,7 @@ mod driver;
 mod handles;
 mod install;
 mod nvrtc;
+mod outcome;
 pub mod settings;
 mod work;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cuda_shim::KernelLaunch;
 
-use crate::cublaslt::Product;
+use crate::cublaslt::product::Product;
 
 /// One piece of work. Addresses of host memory are read or written when the work is done.
 #[derive(Debug, Clone)]

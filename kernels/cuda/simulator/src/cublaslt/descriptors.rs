@@ -10,8 +10,8 @@ use cudarc::cublaslt::sys::{
     cudaDataType_t,
 };
 
-use super::{status, wrong};
 use crate::handles::Handles;
+use crate::outcome::wrong;
 
 /// All objects of the library.
 #[derive(Debug, Default)]
@@ -36,6 +36,16 @@ pub(crate) struct Layout {
 pub(super) fn library() -> MutexGuard<'static, Library> {
     static LIBRARY: LazyLock<Mutex<Library>> = LazyLock::new(Mutex::default);
     LIBRARY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Number of handles, descriptors and preferences that weren't destroyed.
+pub(crate) fn objects() -> usize {
+    let Library { handles, products, layouts, preferences } = &*library();
+    handles.len() + products.len() + layouts.len() + preferences.len()
+}
+
+pub(super) fn status(result: Result<(), cublasStatus_t>) -> cublasStatus_t {
+    result.err().unwrap_or(cublasStatus_t::CUBLAS_STATUS_SUCCESS)
 }
 
 #[unsafe(no_mangle)]

@@ -1,8 +1,8 @@
 //! cuBLASLt's functions: descriptors of products, the choice of a kernel, and products, which are enqueued.
 #![expect(unsafe_code, reason = "C functions")]
 
-mod descriptors;
-mod product;
+pub(crate) mod descriptors;
+pub(crate) mod product;
 
 use std::ffi::{c_int, c_void};
 
@@ -12,30 +12,14 @@ use cudarc::cublaslt::sys::{
 };
 
 use crate::call;
+use crate::outcome::wrong;
 use crate::settings::SETTINGS;
 use crate::work::Work;
 
 #[cfg(test)]
 pub(crate) use self::descriptors::*;
-use self::descriptors::{Library, library};
-pub(crate) use self::product::Product;
-use self::product::Sizes;
-
-/// Number of handles, descriptors and preferences that weren't destroyed.
-pub(crate) fn objects() -> usize {
-    let Library { handles, products, layouts, preferences } = &*library();
-    handles.len() + products.len() + layouts.len() + preferences.len()
-}
-
-/// Prints what is wrong with a call; returns the status.
-fn wrong(name: &str, status: cublasStatus_t, reason: impl std::fmt::Display) -> cublasStatus_t {
-    eprintln!("simulated CUDA: {name}: {reason}");
-    status
-}
-
-fn status(result: Result<(), cublasStatus_t>) -> cublasStatus_t {
-    result.err().unwrap_or(cublasStatus_t::CUBLAS_STATUS_SUCCESS)
-}
+use self::descriptors::{library, status};
+use self::product::{Product, Sizes};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cublasLtGetVersion() -> usize {

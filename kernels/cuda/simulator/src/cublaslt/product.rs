@@ -10,7 +10,7 @@ use cudarc::cublaslt::sys::{
 use half::bf16;
 
 use super::descriptors::{Layout, Library};
-use super::wrong;
+use crate::outcome::wrong;
 
 /// Layouts of A, B, C and D, and whether A is transposed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

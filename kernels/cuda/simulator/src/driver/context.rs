@@ -6,8 +6,9 @@ use std::cell::Cell;
 use cudarc::driver::sys::{CUcontext, CUdevice, CUresult};
 
 use super::device::check;
-use crate::call::{driver, put, wrong};
+use crate::call::driver;
 use crate::context::Context;
+use crate::outcome::{put, wrong};
 use crate::settings::SETTINGS;
 
 thread_local! {

@@ -7,8 +7,9 @@ use cuda_kernels::DevicePtr;
 use cuda_shim::ShimError;
 use cudarc::driver::sys::{CUdeviceptr, CUresult, CUstream};
 
-use crate::call::{context, wrong};
+use crate::call::context;
 use crate::context::Context;
+use crate::outcome::wrong;
 use crate::work::Work;
 
 /// Copies from pinned memory later. Other memory is read at once, which can't be captured.

@@ -6,7 +6,8 @@ use std::ffi::{c_char, c_int, c_uint};
 use cudarc::driver::sys::{CUdevice, CUdevice_attribute, CUresult};
 
 use super::module::MOST_SHARED_BYTES;
-use crate::call::{Outcome, driver, put, wrong};
+use crate::call::driver;
+use crate::outcome::{Outcome, put, wrong};
 use crate::settings::SETTINGS;
 
 const NAME: &str = "Simulated GPU";

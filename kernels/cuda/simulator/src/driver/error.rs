@@ -7,7 +7,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use cudarc::driver::sys::CUresult;
 
-use crate::call::put;
+use crate::outcome::put;
 
 /// Names that callers have pointers to.
 static NAMES: LazyLock<Mutex<HashMap<u32, &'static std::ffi::CStr>>> = LazyLock::new(Mutex::default);

@@ -5,8 +5,9 @@ use std::ffi::c_uint;
 
 use cudarc::driver::sys::{CUevent, CUresult, CUstream};
 
-use crate::call::{context, outside_capture, put, wrong};
+use crate::call::{context, outside_capture};
 use crate::context::Context;
+use crate::outcome::{put, wrong};
 use crate::work::Work;
 
 /// An event, with the numbers of its records.

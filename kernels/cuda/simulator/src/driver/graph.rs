@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{CUgraph, CUgraphExec, CUresult, CUstream};
 
-use crate::call::{context, put, wrong};
+use crate::call::context;
+use crate::outcome::{put, wrong};
 use crate::work::Work;
 
 #[unsafe(no_mangle)]

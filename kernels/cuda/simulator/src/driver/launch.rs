@@ -7,7 +7,8 @@ use cuda_shim::KernelLaunch;
 use cudarc::driver::sys::{CUfunction, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult};
 
 use super::module::Function;
-use crate::call::{context, wrong};
+use crate::call::context;
+use crate::outcome::wrong;
 use crate::settings::SETTINGS;
 use crate::work::Work;
 

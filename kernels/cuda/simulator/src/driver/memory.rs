@@ -4,8 +4,9 @@
 use cuda_kernels::DevicePtr;
 use cudarc::driver::sys::{CUdeviceptr, CUresult};
 
-use crate::call::{context, outside_capture, put, wrong};
+use crate::call::{context, outside_capture};
 use crate::context::Context;
+use crate::outcome::{put, wrong};
 use crate::settings::SETTINGS;
 
 /// Bytes in whose multiples memory is given.

@@ -6,9 +6,10 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use cuda_shim::{Kernel, Module};
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute, CUmodule, CUresult};
 
-use crate::call::{context, outside_capture, put, wrong};
+use crate::call::{context, outside_capture};
 use crate::context::Context;
 use crate::nvrtc::Binary;
+use crate::outcome::{put, wrong};
 use crate::settings::SETTINGS;
 
 /// Dynamic shared memory of a block that a function may use before it is allowed more.

@@ -5,7 +5,8 @@ use std::ffi::{c_uint, c_void};
 
 use cudarc::driver::sys::CUresult;
 
-use crate::call::{outside_capture, put, wrong};
+use crate::call::outside_capture;
+use crate::outcome::{put, wrong};
 
 /// Content of new memory: nobody may rely on it.
 const FRESH: u64 = 0xa5a5_a5a5_a5a5_a5a5;

@@ -8,8 +8,9 @@ use std::thread::ThreadId;
 
 use cudarc::driver::sys::{CUgraph, CUresult, CUstream, CUstreamCaptureMode};
 
-use crate::call::{Outcome, context, outside_capture, put, wrong};
+use crate::call::{context, outside_capture};
 use crate::context::Context;
+use crate::outcome::{Outcome, put, wrong};
 use crate::work::Work;
 
 /// A stream's work that isn't done yet, and its capture.
