@@ -3,7 +3,8 @@
 #
 #   tests/cuda/run.sh build              on this machine: builds the files to carry to the GPU's machine into target/cuda/carry: two stripped
 #                                        binaries (with NVRTC if CARRY_NVRTC is set: it is large, and otherwise searched on that machine)
-#   tests/cuda/run.sh [DEVICE [STAGE…]]  on the GPU's machine: runs all stages, or the named ones, on cuda:0, cuda:N, or cpu (a trial without a GPU)
+#   tests/cuda/run.sh [DEVICE [STAGE…]]  on the GPU's machine: runs the named stages, or what fits in 8 minutes, on cuda:0, cuda:N, or cpu (a trial
+#                                        without a GPU); the stages loading and torch, 5 minutes together, run only if they are named
 #
 # The output of every stage is kept in $OUT (default: target/cuda/results). With SIZES=small shapes are small on a GPU, too, as they are on the
 # CPU: for a trial on a simulated GPU (tests/cuda/simulated.sh).
@@ -33,7 +34,7 @@ if [ "${1:-}" = build ]; then build; exit; fi
 
 DEVICE=${1:-cuda:0}
 shift || true
-STAGES=${*:-state kernels table goldens shapes idle compile loading serve steps torch sanitizer}
+STAGES=${*:-state kernels table goldens shapes idle compile serve steps sanitizer}
 OUT=${OUT:-target/cuda/results}
 mkdir -p "$OUT"
 WORK=$(mktemp -d)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A trial of run.sh on a simulated GPU (package cuda-simulator), with small shapes: `simulated.sh [STAGE…]`. It shows what is wrong with the
+# A trial of run.sh on a simulated GPU (package cuda-simulator), with small shapes: `simulated.sh [STAGE…]`, where none are named all but torch. It shows what is wrong with the
 # script and with the code that calls CUDA, before a session on a GPU begins. Fails if a stage fails, or if the simulated driver was called in
 # a wrong way. nvidia-smi and compute-sanitizer are replaced by scripts that do little.
 set -euo pipefail
@@ -30,6 +30,7 @@ cat > "$WORK/bin/compute-sanitizer" <<'END'
 END
 chmod +x "$WORK"/bin/*
 
+[ $# = 0 ] && set -- state kernels table goldens shapes idle compile loading serve steps sanitizer
 export OUT=${OUT:-$BUILT/cuda/simulated}
 rm -rf "$OUT"
 # The server runs from another folder than the tests, and shares what their kernels are compiled to.
