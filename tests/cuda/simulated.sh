@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A trial of run.sh on a simulated GPU (package cuda-simulator), with small shapes: `simulated.sh [STAGE…]`, where none are named all but torch. It shows what is wrong with the
-# script and with the code that calls CUDA, before a session on a GPU begins. Fails if a stage fails, or if the simulated driver was called in
-# a wrong way. nvidia-smi and compute-sanitizer are replaced by scripts that do little.
+# A trial of run.sh on a simulated GPU (package cuda-simulator), with small shapes: `simulated.sh [STAGE…]`; if none is named, all but torch. It
+# shows what is wrong with the script and with the code that calls CUDA, before a session on a GPU begins. Fails if a stage fails, or if the
+# simulated driver was called in a wrong way. nvidia-smi and compute-sanitizer are replaced by scripts that do little.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 BUILT=${CARGO_TARGET_DIR:-$PWD/target}
