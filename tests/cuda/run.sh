@@ -60,9 +60,10 @@ esac
 SMALL=(-p 128 -n 16 --parallel 1 -r 1 --read-buffer 64)
 FAILED=()
 
-# stage NAME SECONDS COMMAND…: runs a command with a time limit, and notes its failure.
+# stage NAME SECONDS COMMAND…: runs a command with a time limit, and notes its failure. The limits are for a GPU: what simulates one has five
+# times as long.
 stage() {
-    local name=$1 seconds=$2 begin=$SECONDS
+    local name=$1 seconds=$(limit "$2") begin=$SECONDS
     shift 2
     echo "== $name (at most $seconds s)"
     timeout --kill-after=5 "$seconds" "$@" 2>&1 | tee "$OUT/$name.txt"
@@ -71,11 +72,15 @@ stage() {
 
 # quiet_stage NAME SECONDS COMMAND…: the same, without the output.
 quiet_stage() {
-    local name=$1 seconds=$2 begin=$SECONDS
+    local name=$1 seconds=$(limit "$2") begin=$SECONDS
     shift 2
     echo "== $name (at most $seconds s)"
     timeout --kill-after=5 "$seconds" "$@" > "$OUT/$name.txt" 2>&1
     note "$name" $? "$begin"
+}
+
+limit() {
+    if [ "$SIZES" = small ]; then echo $(($1 * 5)); else echo "$1"; fi
 }
 
 # note NAME STATUS BEGIN: prints how a command ended, and notes its failure.
