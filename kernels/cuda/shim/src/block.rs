@@ -52,7 +52,7 @@ struct Barrier {
 
 /// Error of a thread that ends the launch.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct ThreadFailure {
     pub(crate) thread: usize,
     pub(crate) reason: String,
 }
@@ -76,7 +76,7 @@ pub(crate) struct Block {
     warps: Vec<RefCell<Warp>>,
     barriers: [RefCell<Barrier>; BARRIERS],
     now: Cell<usize>,
-    failure: RefCell<Option<Failure>>,
+    failure: RefCell<Option<ThreadFailure>>,
 }
 
 impl Block {
@@ -99,7 +99,7 @@ impl Block {
 
     /// Runs all threads to their ends.
     #[expect(unsafe_code, reason = "the context is shared with kernels")]
-    pub(crate) fn run(&self, memory: &Memory) -> Result<(), Failure> {
+    pub(crate) fn run(&self, memory: &Memory) -> Result<(), ThreadFailure> {
         // SAFETY: no kernel runs yet.
         unsafe { (*self.context.get()).runtime = std::ptr::from_ref(self).cast() };
         for thread in &self.threads {
@@ -112,7 +112,7 @@ impl Block {
         result
     }
 
-    fn run_warps(&self, memory: &Memory) -> Result<(), Failure> {
+    fn run_warps(&self, memory: &Memory) -> Result<(), ThreadFailure> {
         let mut progress = true;
         while progress {
             progress = false;
@@ -124,13 +124,13 @@ impl Block {
         }
         let waits = |thread: &Thread| thread.state.get() != Some(State::Ended);
         match self.threads.iter().position(waits) {
-            Some(thread) => Err(Failure { thread, reason: self.describe_wait(thread) }),
+            Some(thread) => Err(ThreadFailure { thread, reason: self.describe_wait(thread) }),
             None => Ok(()),
         }
     }
 
     /// Runs each lane that can run once; returns whether there was one.
-    fn run_lanes(&self, warp: usize, memory: &Memory) -> Result<bool, Failure> {
+    fn run_lanes(&self, warp: usize, memory: &Memory) -> Result<bool, ThreadFailure> {
         let mut progress = false;
         let first = warp * WARP;
         for lane in self.in_order(WARP.min(self.threads.len() - first)) {
@@ -148,8 +148,8 @@ impl Block {
     }
 
     #[expect(unsafe_code, reason = "the context is shared with kernels")]
-    fn resume(&self, index: usize, memory: &Memory) -> Result<(), Failure> {
-        let failure = |reason| Failure { thread: index, reason };
+    fn resume(&self, index: usize, memory: &Memory) -> Result<(), ThreadFailure> {
+        let failure = |reason| ThreadFailure { thread: index, reason };
         self.now.set(index);
         // SAFETY: kernels look at it only while they run.
         unsafe { (*self.context.get()).thread = self.coordinates(index) };
@@ -211,7 +211,7 @@ impl Block {
 
     /// Ends the block with an error; doesn't return to the kernel.
     pub(crate) fn fail(&self, reason: String) {
-        *self.failure.borrow_mut() = Some(Failure { thread: self.now.get(), reason });
+        *self.failure.borrow_mut() = Some(ThreadFailure { thread: self.now.get(), reason });
         self.suspend(State::Ended);
     }
 

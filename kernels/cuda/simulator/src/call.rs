@@ -7,7 +7,7 @@ use cudarc::driver::sys::CUresult;
 
 use crate::context::Context;
 use crate::outcome::{Outcome, wrong};
-use crate::settings::{Failure, SETTINGS};
+use crate::settings::{InjectedFailure, SETTINGS};
 
 /// State of the library.
 #[derive(Debug, Default)]
@@ -76,8 +76,8 @@ impl Driver {
     fn begin(&mut self, name: &'static str) -> Outcome {
         let count = self.calls.entry(name).or_default();
         *count += 1;
-        let fails = |failure: &&Failure| failure.name == name && failure.call == *count;
-        if let Some(Failure { code, .. }) = SETTINGS.failures.iter().find(fails) {
+        let fails = |failure: &&InjectedFailure| failure.name == name && failure.call == *count;
+        if let Some(InjectedFailure { code, .. }) = SETTINGS.failures.iter().find(fails) {
             return Err(self.fail(*code));
         }
         let needs_nothing = matches!(name, "cuInit" | "cuDriverGetVersion");

@@ -32,12 +32,12 @@ pub(crate) struct Settings {
     pub(crate) exclusive: bool,
     pub(crate) nvrtc: (i32, i32),
     pub(crate) cublaslt: (i32, i32),
-    pub(crate) failures: Vec<Failure>,
+    pub(crate) failures: Vec<InjectedFailure>,
 }
 
 /// Failure of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct InjectedFailure {
     /// Name of the function.
     pub(crate) name: String,
     /// Number of the call, from 1.
@@ -79,14 +79,14 @@ impl Settings {
             "exclusive" => self.exclusive = true,
             "nvrtc" => self.nvrtc = pair(value)?,
             "cublaslt" => self.cublaslt = pair(value)?,
-            "fail" => self.failures.push(Failure::parse(value)?),
+            "fail" => self.failures.push(InjectedFailure::parse(value)?),
             _ => return None,
         }
         Some(())
     }
 }
 
-impl Failure {
+impl InjectedFailure {
     fn parse(value: &str) -> Option<Self> {
         let mut parts = value.split(':');
         let name = parts.next()?.to_owned();
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn words_change_the_usual_machine() {
         let settings = Settings::parse("compute=7.5, fail=cuInit:2:100,exclusive").unwrap();
-        let failures = vec![Failure { name: "cuInit".into(), call: 2, code: 100 }];
+        let failures = vec![InjectedFailure { name: "cuInit".into(), call: 2, code: 100 }];
         let wanted = Settings { compute: (7, 5), exclusive: true, failures, ..Settings::default() };
         assert_eq!(settings, wanted);
     }

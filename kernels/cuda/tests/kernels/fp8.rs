@@ -6,7 +6,7 @@ use super::device::{Device, values};
 
 /// Codes of a weight `[rows, cols]`, its scales, and its values.
 #[derive(Clone)]
-pub(crate) struct Fp8 {
+pub(crate) struct Fp8Weight {
     pub(crate) codes: Vec<u8>,
     pub(crate) scales: Vec<f32>,
     block_cols: usize,
@@ -22,7 +22,7 @@ pub(crate) fn bytes(len: usize, seed: u32) -> Vec<u8> {
         .collect()
 }
 
-impl Fp8 {
+impl Fp8Weight {
     /// Values are below about 32 in magnitude. Codes that are NaN don't occur: a model with them is refused at load.
     pub(crate) fn new((rows, cols): (usize, usize), block_cols: usize, seed: u32) -> Self {
         let codes: Vec<u8> =

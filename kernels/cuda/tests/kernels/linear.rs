@@ -6,7 +6,7 @@ use cuda_kernels::{
 };
 
 use super::device::{Device, in_both_orders, near, round, values};
-use super::fp8::Fp8;
+use super::fp8::Fp8Weight;
 
 const STORES: [LinearStore; 4] =
     [LinearStore::Bf16, LinearStore::F32, LinearStore::AddF32, LinearStore::SwiGlu];
@@ -20,7 +20,7 @@ struct Case {
     x: Vec<f32>,
     weight: Vec<f32>,
     /// The weight as it is stored; `None`: bf16.
-    fp8: Option<Fp8>,
+    fp8: Option<Fp8Weight>,
     bias: Option<Vec<f32>>,
     store: LinearStore,
     kernel: fn(&Linear) -> Option<Launch>,
@@ -43,7 +43,7 @@ impl Case {
 
     /// A case with FP8 in quantisation blocks of `block_cols` columns.
     fn fp8(sizes: (usize, usize, usize), block_cols: usize, kernel: fn(&Linear) -> Option<Launch>) -> Self {
-        let fp8 = Fp8::new((sizes.1, sizes.2), block_cols, 2);
+        let fp8 = Fp8Weight::new((sizes.1, sizes.2), block_cols, 2);
         Self { weight: fp8.values.clone(), fp8: Some(fp8), ..Self::new(sizes, kernel) }
     }
 

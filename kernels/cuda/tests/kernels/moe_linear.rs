@@ -6,7 +6,7 @@ use cuda_kernels::{
 };
 
 use super::device::{Device, in_both_orders, near, values};
-use super::fp8::{Fp8, bytes};
+use super::fp8::{Fp8Weight, bytes};
 
 /// Experts in a stored format, and the values of their weights.
 struct Stored {
@@ -42,7 +42,7 @@ fn store(device: &Device, format: Format, experts: usize, n: usize, k: usize) ->
             Stored { at: device.with(&packed), format: ExpertFormat::Mxfp4 { scales }, values }
         }
         Format::Fp8(block_cols) => {
-            let weight = Fp8::new((experts * n, k), block_cols, 4);
+            let weight = Fp8Weight::new((experts * n, k), block_cols, 4);
             let format = ExpertFormat::Fp8(weight.on(device));
             Stored { at: device.with(&weight.codes), format, values: weight.values }
         }
@@ -186,30 +186,11 @@ fn every_mxfp4_weight_is_exact_from_scale_2_to_the_greatest() {
     let scales: Vec<u8> = (0..n).map(|row| (row as u8 + 2).min(MXFP4_MAX_SCALE)).collect();
     let codes: Vec<u8> = (0..n).flat_map(|_| (0..16u8).map(|i| i % 8 * 0x22 + 0x10)).collect();
     let packed: Vec<u8> = codes.as_chunks().0.iter().flat_map(|eight| pack_mxfp4(*eight)).collect();
-    let x: Vec<f32> = (0..16 * k).map(|i| if i % k == i / k { 1.0 } else { 0.0 }).collect();
     let wanted: Vec<f64> = (0..16 * n)
         .map(|i| f64::from(e2m1_value((i / n) as u8)) * 2f64.powi(i32::from(scales[i % n]) - 127))
         .collect();
-    in_both_orders(|device| {
-        let out = device.out::<f32>(16 * n);
-        let format = ExpertFormat::Mxfp4 { scales: device.with(&scales) };
-        let linear = MoeLinear {
-            x: device.bf16(&x),
-            order: device.u32(&(0..16u32).collect::<Vec<_>>()),
-            starts: device.u32(&[&[0, 16][..], &[16; 3]].concat()),
-            weights: StoredExperts { at: device.with(&packed), format, bias: None },
-            out,
-            routes: 16,
-            experts: 4,
-            n: n as u32,
-            k: k as u32,
-            layer: MoeLayer::Down,
-        };
-        for launch in [linear.launch(), linear.tiles()] {
-            device.spoil(out, 16 * n * 4);
-            device.run(&launch);
-            near(Tolerance::EXACT, &device.read_f32(out, 16 * n), &wanted, launch.kernel.entry);
-        }
+    each_column_is_a_weight((n, k), &packed, &wanted, |device| ExpertFormat::Mxfp4 {
+        scales: device.with(&scales),
     });
 }
 
@@ -257,17 +238,28 @@ fn every_fp8_weight_is_exact() {
     let codes: Vec<u8> =
         (0..n * k).map(|i| (i / k) as u8).map(|code| if code & 0x7f == 0x7f { 0 } else { code }).collect();
     let scales: Vec<f32> = (0..32).map(|group| 2f32.powi(group * 5 - 100) * 1.25).collect();
-    let x: Vec<f32> = (0..16 * k).map(|i| if i % k == i / k { 1.0 } else { 0.0 }).collect();
     let value = |row: usize| f64::from(e4m3_value(codes[row * k])) * f64::from(scales[row / 8]);
     let wanted: Vec<f64> = (0..16 * n).map(|i| value(i % n)).collect();
+    each_column_is_a_weight((n, k), &codes, &wanted, |device| {
+        ExpertFormat::Fp8(Fp8Scales { at: device.f32(&scales), block_cols: 128 })
+    });
+}
+
+/// Checks both kernels on inputs that have one column that isn't zero, so each result is a weight of the first expert.
+fn each_column_is_a_weight(
+    (n, k): (usize, usize),
+    codes: &[u8],
+    wanted: &[f64],
+    format: impl Fn(&Device) -> ExpertFormat,
+) {
+    let x: Vec<f32> = (0..16 * k).map(|i| if i % k == i / k { 1.0 } else { 0.0 }).collect();
     in_both_orders(|device| {
         let out = device.out::<f32>(16 * n);
-        let scales = Fp8Scales { at: device.f32(&scales), block_cols: 128 };
         let linear = MoeLinear {
             x: device.bf16(&x),
             order: device.u32(&(0..16u32).collect::<Vec<_>>()),
             starts: device.u32(&[&[0, 16][..], &[16; 3]].concat()),
-            weights: StoredExperts { at: device.with(&codes), format: ExpertFormat::Fp8(scales), bias: None },
+            weights: StoredExperts { at: device.with(codes), format: format(device), bias: None },
             out,
             routes: 16,
             experts: 4,
@@ -278,7 +270,7 @@ fn every_fp8_weight_is_exact() {
         for launch in [linear.launch(), linear.tiles()] {
             device.spoil(out, 16 * n * 4);
             device.run(&launch);
-            near(Tolerance::EXACT, &device.read_f32(out, 16 * n), &wanted, launch.kernel.entry);
+            near(Tolerance::EXACT, &device.read_f32(out, 16 * n), wanted, launch.kernel.entry);
         }
     });
 }

@@ -12,7 +12,7 @@ use cudarc::cublaslt::sys::{
 use libloading::os::unix::Library;
 
 use crate::cuda::libraries::CUBLASLT;
-use crate::cuda::real::library::{function, open};
+use crate::cuda::real::library::{function, loaded_once, open};
 
 type Heuristic = unsafe extern "C" fn(
     cublasLtHandle_t,
@@ -84,8 +84,7 @@ impl Functions {
     /// The library's functions; `None` where it can't be loaded, or lacks one.
     pub(super) fn find() -> Option<&'static Self> {
         static FOUND: OnceLock<Functions> = OnceLock::new();
-        // What isn't there now may be there once a folder is named.
-        FOUND.get().or_else(|| Self::load().map(|functions| FOUND.get_or_init(|| functions)))
+        loaded_once(&FOUND, Self::load)
     }
 
     fn load() -> Option<Self> {

@@ -7,7 +7,7 @@ use cudarc::nvrtc::sys::{nvrtcProgram, nvrtcResult};
 use libloading::os::unix::Library;
 
 use crate::cuda::libraries::NVRTC;
-use crate::cuda::real::library::{function, open};
+use crate::cuda::real::library::{function, loaded_once, open};
 
 /// The functions that are called, of a library that stays loaded.
 pub(super) struct Functions {
@@ -33,8 +33,7 @@ impl Functions {
     /// The library's functions; `None` where it can't be loaded, or lacks one.
     pub(super) fn find() -> Option<&'static Self> {
         static FOUND: OnceLock<Functions> = OnceLock::new();
-        // What isn't there now may be there once a folder is named.
-        FOUND.get().or_else(|| Self::load().map(|functions| FOUND.get_or_init(|| functions)))
+        loaded_once(&FOUND, Self::load)
     }
 
     fn load() -> Option<Self> {
