@@ -122,6 +122,13 @@ impl ServerProcess {
         CpuTime::of(self.child.id())
     }
 
+    /// CPU time that all threads of the server have used, in its own code and in the kernel; the longest time if the server has died.
+    pub fn cpu(&self) -> Duration {
+        let lives = std::path::Path::new(&format!("/proc/{}/stat", self.child.id())).exists();
+        let time = lives.then(|| self.cpu_time());
+        time.map_or(Duration::MAX, |time| time.user + time.system)
+    }
+
     fn status_mib(&self, field: &str) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("Linux");
         let line = status.lines().find_map(|line| line.strip_prefix(field));

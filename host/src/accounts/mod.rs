@@ -4,6 +4,7 @@
 //! Invariant: the memory of an account is given back when the account is dropped, and no request gets more than its principal has left. The
 //! transport opens accounts; this module knows neither HTTP nor models.
 
+mod caller;
 mod cpu;
 mod memory;
 
@@ -11,6 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+pub use caller::Caller;
 pub use cpu::CpuMeter;
 
 use cpu::CpuShare;

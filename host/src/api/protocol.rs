@@ -104,6 +104,8 @@ impl Protocol {
             StartError::UnknownToken(_) => {
                 ApiError::invalid(None, format!("{error}: send ids that it has.")).with_code("invalid_value")
             }
+            // Nobody reads this.
+            StartError::Left => ApiError::unavailable("The client has left."),
             StartError::Prompt(_)
             | StartError::Engine(SubmitError::UnknownToken(_))
             | StartError::Internal => {

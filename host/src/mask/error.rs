@@ -2,10 +2,24 @@
 
 use serde_json::Value;
 
-/// Why a grammar can't be followed.
+/// Why a grammar isn't followed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GrammarError {
+    /// It can't be followed.
+    #[error(transparent)]
+    Refused(RefusedGrammar),
+    /// The grammars in use leave no memory for another one.
+    #[error("the grammars in use leave no memory for another one")]
+    Busy,
+    /// The client has left, so it wasn't compiled.
+    #[error("the client has left")]
+    Left,
+}
+
+/// A grammar that can't be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub struct GrammarError {
+pub struct RefusedGrammar {
     reason: String,
     keyword: Option<String>,
 }
@@ -23,7 +37,7 @@ const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
 
 impl GrammarError {
     pub(super) fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), keyword: None }
+        Self::Refused(RefusedGrammar { reason: reason.into(), keyword: None })
     }
 
     /// Converts llguidance's message. Only its first line is kept: the rest quotes the whole grammar, which the client doesn't know.
@@ -38,12 +52,15 @@ impl GrammarError {
         });
         match keyword {
             Some(keyword) => {
-                Self { reason: format!("the keyword {keyword:?} can't be followed"), keyword: Some(keyword) }
+                let reason = format!("the keyword {keyword:?} can't be followed");
+                Self::Refused(RefusedGrammar { reason, keyword: Some(keyword) })
             }
             None => Self::new(said),
         }
     }
+}
 
+impl RefusedGrammar {
     /// Adds the place of the keyword at fault, if one of `schemas` has the keyword. Each schema comes with the name of its owner, as
     /// `tool "f"` or `the response`.
     #[must_use]
@@ -93,6 +110,7 @@ mod tests {
         let error = GrammarError::of_llguidance(text);
         assert_eq!(error.to_string(), "the keyword \"uniqueItems\" can't be followed");
         let schema = json!({"properties": {"uniqueItems": {"anyOf": [{}, {"items": {"uniqueItems": true}}]}}, "enum": [{"uniqueItems": 1}]});
+        let GrammarError::Refused(error) = error else { panic!("{error}") };
         let placed =
             error.with_place([("tool \"f\"".to_owned(), json!({})), ("the response".to_owned(), schema)]);
         let wanted = "the schema of the response has \"uniqueItems\" at #/properties/uniqueItems/anyOf/1/items/uniqueItems, which can't be followed";
@@ -102,7 +120,10 @@ mod tests {
     #[test]
     fn what_names_no_keyword_is_said_as_it_is() {
         let text = "at 1(8): failed to compile JSON schema: Unsatisfiable schema: required property 'a' is unsatisfiable\nx";
-        let error = GrammarError::of_llguidance(text).with_place([("x".to_owned(), json!({}))]);
-        assert_eq!(error.to_string(), "Unsatisfiable schema: required property 'a' is unsatisfiable");
+        let GrammarError::Refused(error) = GrammarError::of_llguidance(text) else { panic!("{text}") };
+        assert_eq!(
+            error.with_place([("x".to_owned(), json!({}))]).to_string(),
+            "Unsatisfiable schema: required property 'a' is unsatisfiable"
+        );
     }
 }

@@ -216,7 +216,7 @@ impl TokenMask for GrammarMask {
         let place = std::mem::replace(&mut self.matcher, MatcherPlace::Away(returned));
         if let MatcherPlace::Here(mut matcher) = place {
             let (path, draft) = (self.path.clone(), draft.to_vec());
-            let watch = Arc::clone(&self.shared.pool.watch);
+            let (watch, weight) = (Arc::clone(&self.shared.pool.watch), Arc::clone(&self.shared.weight));
             self.shared.pool.spawn(self.shared.lexer.clone(), self.is_slow, move |lexer| {
                 // The mask was dropped meanwhile: nobody reads the result.
                 if back.is_closed() {
@@ -224,6 +224,7 @@ impl TokenMask for GrammarMask {
                 }
                 let began = thread_cpu_time();
                 let prepared = Prepared::compute(&mut matcher, &path, draft, &watch);
+                let prepared = weight.count().map_or_else(Prepared::failed, |()| prepared);
                 let taken = thread_cpu_time().saturating_sub(began);
                 drop(lexer);
                 let _ = back.send(Returned { matcher, prepared, taken });

@@ -1,28 +1,27 @@
-//! Grammars of one tokenizer: each is compiled once and cached by its source.
+//! Grammars of one tokenizer: each is compiled once, after a trial, and cached by its source.
 
 use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::Duration;
 
-use llguidance::api::TopLevelGrammar;
-use llguidance::toktrie::InferenceCapabilities;
-use llguidance::{Matcher, ParserFactory, TokenParser};
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use llguidance::{Matcher, ParserFactory};
 
-use super::limits::{
-    CACHED_BYTES, CACHED_GRAMMARS, GRAMMAR_BYTES, LEAST_BYTES, RECOMPILE_STATES, parser_limits,
-};
+use super::limits::{COMPILE_STACK, GRAMMAR_BYTES};
 use super::pool::{LexerLock, MaskPool};
+use super::share::{GrammarShare, ModelNumber};
 use super::start::GrammarParts;
 use super::vocabulary::{self, MaskVocabulary};
+use super::weight::GrammarWeight;
 use super::{GrammarError, MaskStart};
+use crate::accounts::Caller;
 use crate::prompt::Tokenizer;
 
-/// Compiler and cache of grammars, shared by all answers of a model.
+/// Compiler of grammars, shared by all answers of a model.
 pub struct Grammars {
     tokenizer: Arc<Tokenizer>,
     compiler: OnceLock<Option<GrammarCompiler>>,
-    compiled: Cache<Arc<str>, CompiledGrammar, BySource>,
+    share: Arc<GrammarShare>,
+    model: ModelNumber,
     /// Most CPU time of a token's mask, on average over an answer.
     mask_time: Duration,
 }
@@ -37,69 +36,70 @@ struct GrammarCompiler {
 #[derive(Clone)]
 pub struct CompiledGrammar {
     matcher: Arc<Matcher>,
-    /// Parser of the same grammar, kept for the size of the lexer that all matchers of the grammar share.
-    parser: Arc<TokenParser>,
     shared: GrammarParts,
 }
 
-#[derive(Clone)]
-struct BySource;
-
-impl Weighter<Arc<str>, CompiledGrammar> for BySource {
-    fn weight(&self, source: &Arc<str>, _: &CompiledGrammar) -> u64 {
-        LEAST_BYTES.max(source.len() as u64)
-    }
-}
-
 impl Grammars {
-    /// An empty cache for a tokenizer; the vocabulary is prepared with the first grammar. An answer fails whose masks take more CPU time than
+    /// Compiler for a tokenizer; the vocabulary is prepared with the first grammar. An answer fails whose masks take more CPU time than
     /// `mask_time` for each token, with the time of 200 tokens in advance.
-    pub fn new(tokenizer: Arc<Tokenizer>, mask_time: Duration) -> Self {
-        Self {
-            tokenizer,
-            compiler: OnceLock::new(),
-            compiled: Cache::with_weighter(CACHED_GRAMMARS, CACHED_BYTES, BySource),
-            mask_time,
-        }
+    pub fn new(tokenizer: Arc<Tokenizer>, mask_time: Duration, share: Arc<GrammarShare>) -> Self {
+        let model = share.new_model();
+        Self { tokenizer, compiler: OnceLock::new(), share, model, mask_time }
     }
 
-    /// Compiles a Lark grammar in llguidance's dialect, or takes it from the cache. Blocks for up to some 50 ms (and with the first grammar
-    /// the time for the vocabulary), so it may not run on async threads. A caller whose grammar is being compiled by another waits for it.
+    /// Compiles a Lark grammar in llguidance's dialect, or takes it from the cache. Blocks for up to some 100 ms, longer while others'
+    /// grammars are compiled (and with the first grammar for the time of the vocabulary), so it may not run on async threads. A caller whose
+    /// grammar is being compiled by another waits for it.
     ///
     /// # Errors
-    /// The grammar can't be followed, or is too large; the tokenizer isn't byte-level.
-    pub fn compile(&self, grammar: &str) -> Result<CompiledGrammar, GrammarError> {
-        match self.compiled.get(grammar) {
-            Some(compiled) if compiled.needs_recompile() => drop(self.compiled.remove(grammar)),
-            Some(compiled) => return Ok(compiled),
-            None => {}
-        }
-        self.compiled.get_or_insert_with(&Arc::from(grammar), || self.compile_anew(grammar))
+    /// The grammar can't be followed, or takes too much time or memory; the tokenizer isn't byte-level; the grammars in use leave no memory;
+    /// the caller has left.
+    pub fn compile(&self, grammar: &str, caller: &Caller) -> Result<CompiledGrammar, GrammarError> {
+        self.share.compiled(self.model, grammar, || self.compile_anew(grammar, caller))
     }
 
-    fn compile_anew(&self, grammar: &str) -> Result<CompiledGrammar, GrammarError> {
+    /// Compiles on a thread of its own, whose stack is large enough for every grammar that passes its trial.
+    fn compile_anew(&self, grammar: &str, caller: &Caller) -> Result<CompiledGrammar, GrammarError> {
         let bytes = grammar.len();
         if bytes > GRAMMAR_BYTES {
             let reason = format!("its grammar has {bytes} bytes, at most {GRAMMAR_BYTES} are allowed");
             return Err(GrammarError::new(reason));
         }
-        let GrammarCompiler { factory, pool } = self.compiler()?;
-        let parser = factory.create_parser(TopLevelGrammar::from_lark(grammar.to_owned()));
-        let parser = parser.map_err(|error| GrammarError::of_llguidance(&error.to_string()))?;
-        let matcher = Matcher::new(Ok(parser.clone()));
-        match matcher.get_error() {
-            Some(error) => Err(GrammarError::of_llguidance(&error)),
-            None => Ok(CompiledGrammar {
-                matcher: Arc::new(matcher),
-                parser: Arc::new(parser),
-                shared: GrammarParts {
-                    pool: Arc::clone(pool),
-                    lexer: LexerLock::default(),
-                    mask_time: self.mask_time,
-                    end: vocabulary::end(&self.tokenizer),
-                },
-            }),
-        }
+        let compiler = self.compiler()?;
+        thread::scope(|scope| {
+            let thread = thread::Builder::new().name("grammar".to_owned()).stack_size(COMPILE_STACK);
+            let work = || caller.meter.run(|| self.try_and_compile(compiler, grammar, caller));
+            let running = thread.spawn_scoped(scope, work).map_err(|_| GrammarError::Busy)?;
+            running.join().unwrap_or_else(|_| Err(GrammarError::new("compiling it failed")))
+        })
+    }
+
+    fn try_and_compile(
+        &self,
+        compiler: &GrammarCompiler,
+        grammar: &str,
+        caller: &Caller,
+    ) -> Result<CompiledGrammar, GrammarError> {
+        let trial = self.share.trial()?;
+        let still_waits = || if caller.has_left() { Err(GrammarError::Left) } else { Ok(()) };
+        let _slot = self.share.take_slot(caller.principal);
+        still_waits()?;
+        let end = vocabulary::end(&self.tokenizer);
+        let needed = trial.run(grammar, end + 1)?;
+        still_waits()?;
+        let held = self.share.hold(needed)?;
+        let compiled = grammar_trial::compile(&compiler.factory, grammar);
+        let (parser, matcher) = compiled.map_err(|error| GrammarError::of_llguidance(&error))?;
+        Ok(CompiledGrammar {
+            matcher: Arc::new(matcher),
+            shared: GrammarParts {
+                pool: Arc::clone(&compiler.pool),
+                lexer: LexerLock::default(),
+                weight: Arc::new(GrammarWeight::new(parser, held)),
+                mask_time: self.mask_time,
+                end,
+            },
+        })
     }
 
     fn compiler(&self) -> Result<&GrammarCompiler, GrammarError> {
@@ -114,12 +114,9 @@ impl Grammars {
 impl GrammarCompiler {
     fn new(tokenizer: &Arc<Tokenizer>) -> Option<Self> {
         let environment = MaskVocabulary::new(Arc::clone(tokenizer))?.into_environment();
-        let capabilities = InferenceCapabilities { ff_tokens: true, ..InferenceCapabilities::default() };
-        let mut factory = ParserFactory::new(&environment, capabilities, &slices())
+        let factory = grammar_trial::compiler(&environment, &grammar_trial::slices())
             .inspect_err(|error| tracing::error!(%error, "the vocabulary can't be made ready for grammars"))
             .ok()?;
-        *factory.limits_mut() = parser_limits();
-        factory.quiet();
         let pool = MaskPool::new()
             .inspect_err(|error| tracing::error!(%error, "threads for masks don't start"))
             .ok()?;
@@ -127,18 +124,10 @@ impl GrammarCompiler {
     }
 }
 
-/// Regexes of token sets that a mask takes as a whole, where the grammar allows all texts of that form. They are llguidance's, without the
-/// `<` with which most markers begin, so that they also apply where a grammar allows any text but markers.
-fn slices() -> Vec<String> {
-    let text = r#"[^"\\<\x00-\x1F\x7F]"#;
-    let lengths = ["{1,10}", "{1,30}", "+"].map(|length| format!("{text}{length}"));
-    std::iter::once(r"[ \n\r\t]+".to_owned()).chain(lengths).collect()
-}
-
 impl CompiledGrammar {
-    /// Whether the shared lexer has so many states that a new answer might reach their limit through no fault of its own.
-    fn needs_recompile(&self) -> bool {
-        self.parser.parser.lexer_stats().num_states > RECOMPILE_STATES
+    /// What the grammar holds.
+    pub(super) fn weight(&self) -> &GrammarWeight {
+        &self.shared.weight
     }
 
     /// The lock that is held while a mask of this grammar is computed.

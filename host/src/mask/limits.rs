@@ -1,20 +1,33 @@
 //! Limits of the work that grammars may cause.
 //!
-//! A grammar comes from a request, so each limit bounds what one client may cost the others. A grammar is compiled on a blocking thread of
-//! its request, in milliseconds. A mask is computed beside a step of the engine, usually in 10 to 100 µs; if it takes longer than the step,
-//! only its own answer waits. llguidance's limits count work and not time: the worst grammar that was found under them
-//! (`tests/tests/grammars/hostile.rs`) took 1.2 s to compile and 0.4 s for a mask. So the CPU time of an answer's masks is limited, too.
+//! A grammar comes from a request, so each limit bounds what one client may cost the others. A grammar is compiled twice, first in a sandbox
+//! with limits of time, memory and stack (`trial.rs`), then by the server. A mask is computed beside a step of the engine, usually in 10 to
+//! 100 µs; if it takes longer than the step, only its own answer waits. llguidance's limits count work and not time: the worst mask that was
+//! found under them (`tests/tests/grammars/hostile.rs`) took 0.4 s. So the CPU time of an answer's masks is limited, too.
 
 use std::time::Duration;
 
-use llguidance::api::ParserLimits;
+use grammar_trial::LEXER_STATES;
 
-/// Capacity of the cache of compiled grammars, in bytes of the grammars' sources with their schemas.
-pub(super) const CACHED_BYTES: u64 = 16 << 20;
+/// Fuel of a trial: instructions, of which a core executes about ten in a nanosecond.
+pub(super) const TRIAL_FUEL: u64 = 3_000_000_000;
+/// Most memory of a trial, in bytes. The server's own compilation takes about as much.
+pub(super) const TRIAL_MEMORY: usize = 48 << 20;
+/// Most stack of a trial, in bytes. The module has 1 MiB in its memory besides.
+pub(super) const TRIAL_STACK: usize = 2 << 20;
+/// Stack of the threads that compile grammars, in bytes: several times what a trial may use, since the server's frames differ.
+pub(super) const COMPILE_STACK: usize = 16 << 20;
+
+/// Most memory that one grammar may hold, in bytes, with the states of its lexer.
+pub(super) const GRAMMAR_MEMORY: usize = 64 << 20;
+/// Most memory that all grammars of the process may hold, in bytes.
+pub(super) const ALL_GRAMMARS_BYTES: usize = 256 << 20;
+/// Capacity of a model's cache of compiled grammars, in bytes that they hold.
+pub(super) const CACHED_BYTES: u64 = 64 << 20;
 /// Most grammars in the cache.
 pub(super) const CACHED_GRAMMARS: usize = 256;
-/// Least weight of a grammar in the cache, in bytes: the compiled form of a small grammar takes more than its source.
-pub(super) const LEAST_BYTES: u64 = CACHED_BYTES / CACHED_GRAMMARS as u64;
+/// Least memory that a grammar is taken to hold, in bytes.
+pub(super) const LEAST_BYTES: usize = 64 << 10;
 /// Most bytes of a grammar: room for many tools with schemas of the largest size.
 pub(super) const GRAMMAR_BYTES: usize = 4 << 20;
 
@@ -31,12 +44,5 @@ pub(super) const DRAFT_PAUSE_TOKENS: usize = 64;
 /// Number of tokens whose share of CPU time an answer's masks may take in advance, since a grammar's first masks may be slow.
 pub(super) const FREE_TOKENS: usize = 200;
 
-/// Most states of a lexer, of one to two kilobytes each. All answers of one grammar share its lexer.
-const STATES: usize = 50_000;
 /// Number of lexer states above which a grammar is compiled again for new answers.
-pub(super) const RECOMPILE_STATES: usize = STATES / 2;
-
-/// Limits that llguidance enforces.
-pub(super) fn parser_limits() -> ParserLimits {
-    ParserLimits { max_lexer_states: STATES, verbose_errors: false, ..ParserLimits::default() }
-}
+pub(super) const RECOMPILE_STATES: usize = LEXER_STATES / 2;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use llguidance::Matcher;
 
 use super::pool::{LexerLock, MaskPool};
+use super::weight::GrammarWeight;
 use super::{GrammarError, GrammarMask};
 
 /// Refusal of a grammar whose first mask was cancelled.
@@ -16,6 +17,7 @@ const TOO_LONG: &str = "working out how an answer may begin takes too long";
 pub(super) struct GrammarParts {
     pub(super) pool: Arc<MaskPool>,
     pub(super) lexer: LexerLock,
+    pub(super) weight: Arc<GrammarWeight>,
     /// Most CPU time of a token's mask, on average over an answer.
     pub(super) mask_time: Duration,
     /// Id in the matcher's masks that stands for the end of the turn.
@@ -54,6 +56,7 @@ impl MaskStart {
             return Err(if first.is_cancelled() { GrammarError::new(TOO_LONG) } else { said(&error) });
         }
         drop(watched);
+        shared.weight.count().map_err(|error| said(&error))?;
         drop(lexer);
         Ok(Self { matcher, stops, shared })
     }

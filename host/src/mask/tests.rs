@@ -1,11 +1,14 @@
 //! Masks over the embedded model's tokenizer, which has `<think>` and `<tool_call>` as tokens.
 
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use engine::{JsonBegins, JsonConstraint, MaskError, ModelFiles, TokenMask};
 
-use super::{GrammarMask, Grammars, json_grammar};
+use super::{CompiledGrammar, GrammarError, GrammarMask, Grammars, json_grammar};
+use crate::accounts::Caller;
 use crate::limits::Limits;
+use crate::model::fixture::grammar_share;
 use crate::prompt::Tokenizer;
 
 mod away;
@@ -14,10 +17,17 @@ static TOKENIZER: LazyLock<Arc<Tokenizer>> = LazyLock::new(|| {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny");
     Arc::new(Tokenizer::load(&ModelFiles::Directory(folder)).unwrap())
 });
-static GRAMMARS: LazyLock<Grammars> =
-    LazyLock::new(|| Grammars::new(Arc::clone(&TOKENIZER), Limits::default().mask_time));
+static GRAMMARS: LazyLock<Grammars> = LazyLock::new(|| grammars(Limits::default().mask_time));
 /// Number of logits, more than the tokenizer has tokens, as in real models.
 const ROWS: usize = 768;
+
+fn grammars(mask_time: Duration) -> Grammars {
+    Grammars::new(Arc::clone(&TOKENIZER), mask_time, grammar_share())
+}
+
+fn compile(grammar: &str) -> Result<CompiledGrammar, GrammarError> {
+    GRAMMARS.compile(grammar, &Caller::default())
+}
 
 fn token(literal: &str) -> u32 {
     TOKENIZER.token_id(literal).unwrap()
@@ -28,7 +38,7 @@ fn stop() -> u32 {
 }
 
 fn mask(grammar: &str) -> GrammarMask {
-    GRAMMARS.compile(grammar).unwrap().start(&[], &Arc::from([stop()])).unwrap().mask()
+    compile(grammar).unwrap().start(&[], &Arc::from([stop()])).unwrap().mask()
 }
 
 /// Ids that the mask allows next.
@@ -133,7 +143,7 @@ fn what_has_one_continuation_is_forced_as_a_prompt_would_be_encoded() {
 #[test]
 fn an_opening_is_replayed_or_refused() {
     let (think, end) = (token("<think>"), token("</think>"));
-    let compiled = GRAMMARS.compile(&format!("start: (<[{think}]> /(?s:.*)/ <[{end}]>)? \"yes\"")).unwrap();
+    let compiled = compile(&format!("start: (<[{think}]> /(?s:.*)/ <[{end}]>)? \"yes\"")).unwrap();
     let stops = Arc::from([stop()]);
     let opening = [(Some(think), "<think>".to_owned()), (None, "\n".to_owned())];
     let mut mask = compiled.start(&opening, &stops).unwrap().mask();
@@ -146,7 +156,7 @@ fn an_opening_is_replayed_or_refused() {
 
 #[test]
 fn a_grammar_is_compiled_once_and_answers_of_it_are_apart() {
-    let start = |grammar| GRAMMARS.compile(grammar).unwrap().start(&[], &Arc::from([stop()])).unwrap();
+    let start = |grammar| compile(grammar).unwrap().start(&[], &Arc::from([stop()])).unwrap();
     let (one, other) = (start("start: \"ab\""), start("start: \"ab\""));
     let (mut first, mut second) = (one.mask(), other.mask());
     write(&mut first, "ab").unwrap();
@@ -181,7 +191,7 @@ fn json_alone_begins_at_once_or_behind_the_end_of_the_reasoning() {
 #[test]
 fn what_is_too_much_is_refused() {
     let large = format!("start: \"{}\"", "x".repeat(5 << 20));
-    assert!(GRAMMARS.compile(&large).err().unwrap().to_string().contains("at most"));
-    let error = GRAMMARS.compile("start: /(((((a{1,500}){1,500}){1,500}){1,500})/").err().unwrap();
+    assert!(compile(&large).err().unwrap().to_string().contains("at most"));
+    let error = compile("start: /(((((a{1,500}){1,500}){1,500}){1,500})/").err().unwrap();
     assert!(!error.to_string().contains('\n'), "{error}");
 }

@@ -6,13 +6,14 @@
 
 use std::sync::Arc;
 
-use engine::{Constraint, EngineInfo, JsonBegins, JsonConstraint, TokenMask};
+use engine::{Constraint, EngineInfo, JsonBegins, JsonConstraint, SubmitError, TokenMask};
 
 use super::error::{ConstraintField, StartError};
 use super::job::{Beginning, Job};
 use super::opening_state::{OpeningPieces, OpeningProbe, OpeningState};
 use super::parsers::ParserBinding;
 use super::served::Served;
+use crate::accounts::Caller;
 use crate::grammar::define_markers;
 use crate::mask::{GrammarError, Grammars, MaskStart, json_grammar};
 use crate::parser::contract::{Request, ToolChoice};
@@ -75,14 +76,15 @@ impl Served {
         job: &Job,
         parser: &ParserBinding,
         opening: &OpeningPieces,
+        caller: &Caller,
     ) -> Result<AnswerConstraint, StartError> {
         let probe = OpeningProbe { parser, job, opening };
-        let builder =
-            ConstraintBuilder { job, parser, probe, engine: self.source.info(), grammars: &self.grammars };
+        let (engine, grammars) = (self.source.info(), &self.grammars);
+        let builder = ConstraintBuilder { job, parser, probe, engine, grammars, caller };
         match job.demand() {
             Some(field) if builder.engine.constraints.masks => builder.masks(field),
             Some(field) => Ok(AnswerConstraint::Source(Arc::new(builder.required(field)?))),
-            None if job.has_strict_tools() => Ok(builder.optional()),
+            None if job.has_strict_tools() => builder.optional(),
             None => Ok(AnswerConstraint::Free),
         }
     }
@@ -98,18 +100,23 @@ struct ConstraintBuilder<'a> {
     probe: OpeningProbe<'a>,
     engine: &'a EngineInfo,
     grammars: &'a Grammars,
+    caller: &'a Caller,
 }
 
 impl ConstraintBuilder<'_> {
     /// Makes masks of the parser's grammar, or of the schema if the parser makes no grammar.
     fn masks(&self, field: ConstraintField) -> Result<AnswerConstraint, StartError> {
         self.check_beginning(field)?;
-        let refused = |error: GrammarError| at_fault(field, error.with_place(self.schemas()).to_string());
+        let refused = |error: GrammarError| match error {
+            GrammarError::Refused(error) => at_fault(field, error.with_place(self.schemas()).to_string()),
+            GrammarError::Busy => SubmitError::Overloaded { retry_after: None }.into(),
+            GrammarError::Left => StartError::Left,
+        };
         let (grammar, opening) = match self.parser_grammar(field) {
             Ok(grammar) => (grammar, self.probe.opening),
             Err(error) => (json_grammar(&self.json().ok_or(error)?).map_err(refused)?, &[][..]),
         };
-        let compiled = self.grammars.compile(&grammar).map_err(refused)?;
+        let compiled = self.grammars.compile(&grammar, self.caller).map_err(refused)?;
         let start = compiled.start(opening, &self.parser.stop_ids).map_err(refused)?;
         Ok(AnswerConstraint::Masks(Box::new(start)))
     }
@@ -148,8 +155,9 @@ impl ConstraintBuilder<'_> {
         }
     }
 
-    /// Makes the optional constraint of strict tools, in a turn that may call none. If it can't be made the turn is free and never refused.
-    fn optional(&self) -> AnswerConstraint {
+    /// Makes the optional constraint of strict tools, in a turn that may call none. If the tools allow none the turn is free and never
+    /// refused.
+    fn optional(&self) -> Result<AnswerConstraint, StartError> {
         let (field, engine) = (ConstraintField::Tools, self.engine.constraints);
         let made = if engine.masks {
             self.masks(field)
@@ -160,7 +168,10 @@ impl ConstraintBuilder<'_> {
         } else {
             Ok(AnswerConstraint::Free)
         };
-        made.unwrap_or(AnswerConstraint::Free)
+        match made {
+            Err(StartError::Constraint { .. }) => Ok(AnswerConstraint::Free),
+            made => made,
+        }
     }
 
     /// Makes the JSON form of the constraint: only where the output is JSON alone, or reasoning and then JSON.

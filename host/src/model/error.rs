@@ -28,6 +28,9 @@ pub enum StartError {
     /// A token id outside the model's vocabulary.
     #[error("token id {0} is not in this model's vocabulary")]
     UnknownToken(u32),
+    /// The client has left, so the job wasn't started.
+    #[error("the client has left")]
+    Left,
     /// A fault of this server, which is logged already.
     #[error("preparing the prompt failed")]
     Internal,

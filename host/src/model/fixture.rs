@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use engine::{Engine, SpeculationOptions};
 
@@ -10,6 +11,7 @@ use super::shared::SharedParts;
 use super::source::TokenSource;
 use super::{EngineChoice, KvCacheBytes, LoadFormat, ModelOptions, SharedOptions};
 use crate::limits::{Limits, ParserLimits};
+use crate::mask::GrammarShare;
 use crate::parser::{CompileCache, Runtime};
 use crate::turn::FaultPolicy;
 
@@ -53,7 +55,16 @@ pub(super) fn model_over(engine: impl Engine + 'static) -> Model {
 
 /// Runtime that compiles each parser once for all tests.
 pub(super) fn runtime(limits: &ParserLimits) -> Runtime {
-    Runtime::new(limits).unwrap().with_cache(Some(CompileCache::open(&parser_cache()).unwrap()))
+    Runtime::new(limits).unwrap().with_cache(compile_cache())
+}
+
+/// What the grammars of a test share.
+pub(crate) fn grammar_share() -> Arc<GrammarShare> {
+    Arc::new(GrammarShare::new(compile_cache()))
+}
+
+fn compile_cache() -> Option<CompileCache> {
+    Some(CompileCache::open(&parser_cache()).unwrap())
 }
 
 fn parser_cache() -> PathBuf {

@@ -78,7 +78,7 @@ impl Model {
             names,
             created,
             format,
-            grammars: Grammars::new(Arc::clone(&tokenizer), limits.mask_time),
+            grammars: Grammars::new(Arc::clone(&tokenizer), limits.mask_time, Arc::clone(&shared.grammars)),
             tokenizer,
             parsers,
             fault_policy: options.fault_policy,

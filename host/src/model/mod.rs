@@ -10,7 +10,7 @@ mod constraint;
 mod devices;
 mod error;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod generate;
 mod job;
 mod load;

@@ -11,7 +11,7 @@ use super::generate::TurnStream;
 use super::job::Job;
 use super::parsers::{ParserReport, Parsers};
 use super::source::TokenSource;
-use crate::accounts::{Account, CpuMeter, Principal};
+use crate::accounts::{Account, Caller, CpuMeter, Principal};
 use crate::limits::Limits;
 use crate::mask::Grammars;
 use crate::prompt::{ChatFormat, GenerationDefaults, Tokenizer};
@@ -165,9 +165,9 @@ impl Model {
     /// prompt is made on a blocking thread, since a long one takes milliseconds of CPU. As many jobs may wait for that as for the engine.
     pub async fn start(&self, job: Job) -> Result<TurnStream, StartError> {
         self.check(&job)?;
-        let (principal, demand) = (self.principal, job.demand());
+        let demand = job.demand();
         let starting = async {
-            let mut turn = self.prepare(move |served| served.turn(job, principal)).await?;
+            let mut turn = self.prepare(move |served, caller| served.turn(job, caller)).await?;
             turn.started().await?;
             Ok(turn)
         };
@@ -177,9 +177,9 @@ impl Model {
     /// Starts all choices that the job asks for, as [`Self::start`] starts one.
     pub async fn start_choices(&self, job: Job) -> Result<Choices, StartError> {
         self.check(&job)?;
-        let (principal, demand) = (self.principal, job.demand());
+        let demand = job.demand();
         let starting = async {
-            let mut choices = self.prepare(move |served| served.choices(job, principal)).await?;
+            let mut choices = self.prepare(move |served, caller| served.choices(job, caller)).await?;
             choices.started().await?;
             Ok(choices)
         };
@@ -200,21 +200,23 @@ impl Model {
 
     /// Counts the tokens of the job's prompt; of the first one, if it has several.
     pub async fn count_prompt(&self, job: Job) -> Result<usize, StartError> {
-        self.prepare(move |served| Ok(served.ids(job)?.len())).await
+        self.prepare(move |served, _| Ok(served.ids(job)?.len())).await
     }
 
     /// Runs `work` on a blocking thread, and refuses it if too many jobs are prepared or wait for that.
     pub(super) async fn prepare<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Served) -> Result<T, StartError> + Send + 'static,
+        work: impl FnOnce(&Served, &Caller) -> Result<T, StartError> + Send + 'static,
     ) -> Result<T, StartError> {
-        let model = self.clone();
+        let served = Arc::clone(&self.served);
+        let caller = Caller::new(self.principal, self.meter.clone());
+        let _waits = caller.waits();
         let waiting = self.served.limits.waiting_requests;
         let permit = Arc::clone(&self.served.preparing).try_acquire_owned();
         let permit = permit.map_err(|_| StartError::Engine(SubmitError::Busy(waiting)))?;
         let preparing = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            model.meter.run(|| work(&model.served))
+            caller.meter.run(|| work(&served, &caller))
         });
         preparing.await.unwrap_or_else(|error| {
             tracing::error!(%error, "preparing a prompt panicked");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::devices::LocalDevices;
 use crate::limits::ParserLimits;
+use crate::mask::GrammarShare;
 use crate::parser::{CompileCache, Runtime, RuntimeError};
 
 /// Options that hold for all models of a process.
@@ -24,6 +25,7 @@ pub struct SharedOptions {
 pub(super) struct SharedParts {
     pub(super) runtime: Arc<Runtime>,
     pub(super) devices: LocalDevices,
+    pub(super) grammars: Arc<GrammarShare>,
 }
 
 impl SharedParts {
@@ -31,10 +33,11 @@ impl SharedParts {
     /// Parsers can't run on this machine.
     pub(super) fn new(options: &SharedOptions, limits: &ParserLimits) -> Result<Self, RuntimeError> {
         let cache = options.parser_cache.as_deref().and_then(open_cache);
+        let grammars = Arc::new(GrammarShare::new(cache.clone()));
         let runtime = Arc::new(Runtime::new(limits)?.with_cache(cache));
         let devices = LocalDevices::new(options.threads, options.kernel_cache.clone())
             .deterministic(options.deterministic);
-        Ok(Self { runtime, devices })
+        Ok(Self { runtime, devices, grammars })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use engine::{Engine, EngineInfo, Generation, GenerationRequest};
+use engine::{Engine, EngineInfo, Generation, GenerationRequest, SubmitError};
 
 use super::error::StartError;
 use crate::prompt::Conversation;
@@ -66,12 +66,21 @@ impl TokenSource {
     ) -> Result<Generation, StartError> {
         match self {
             Self::Engine(engine) => Ok(engine.submit(request)?),
-            Self::Replay { script, info } => {
-                check_length(&request, info)?;
+            Self::Replay { script, .. } => {
+                self.check_length(request.prompt.len())?;
                 request.check_plain(self.name())?;
                 Ok(script.select(conversation)?.clone().play(&request))
             }
         }
+    }
+
+    /// Refuses a prompt of this many tokens if it leaves no room for an answer. An engine may have room for fewer.
+    pub(super) fn check_length(&self, tokens: usize) -> Result<(), StartError> {
+        let context = self.info().context;
+        if tokens == 0 || tokens >= context {
+            return Err(SubmitError::PromptLength { tokens, context }.into());
+        }
+        Ok(())
     }
 
     /// Whether requests are taken.
@@ -113,15 +122,6 @@ impl TokenSource {
         ];
         figures.into()
     }
-}
-
-/// Refuses the prompt lengths that an engine refuses.
-fn check_length(request: &GenerationRequest, info: &EngineInfo) -> Result<(), StartError> {
-    let (tokens, context) = (request.prompt.len(), info.context);
-    if tokens == 0 || tokens >= context {
-        return Err(engine::SubmitError::PromptLength { tokens, context }.into());
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::parsers::ParserBinding;
 use super::raw::RawTokens;
 use super::served::Served;
 use super::text::StreamText;
-use crate::accounts::Principal;
+use crate::accounts::{Caller, Principal};
 use crate::prompt::{
     Conversation, Message, Opening, Prompt, RenderError, Role, TokenizeError, approximate_bytes, drop_oldest,
     spell_history_call_ids,
@@ -52,18 +52,18 @@ struct ChoiceStart<'a> {
 
 impl Served {
     /// Starts the first choice of the job's first prompt.
-    pub(super) fn turn(&self, job: Job, principal: Principal) -> Result<TurnStream, StartError> {
-        let PreparedJob { job, parser, prompts } = self.read(job, principal)?;
-        let start = self.choice_start(&job, &parser, &prompts, principal)?;
+    pub(super) fn turn(&self, job: Job, caller: &Caller) -> Result<TurnStream, StartError> {
+        let PreparedJob { job, parser, prompts } = self.read(job, caller.principal)?;
+        let start = self.choice_start(&job, &parser, &prompts, caller)?;
         let prompt = prompts.into_iter().next().ok_or(StartError::Internal)?;
         self.begin(&start, 0, prompt)
     }
 
     /// Starts all choices of the job.
-    pub(super) fn choices(&self, job: Job, principal: Principal) -> Result<Choices, StartError> {
-        let PreparedJob { job, parser, prompts } = self.read(job, principal)?;
+    pub(super) fn choices(&self, job: Job, caller: &Caller) -> Result<Choices, StartError> {
+        let PreparedJob { job, parser, prompts } = self.read(job, caller.principal)?;
         let per_prompt = job.sampling.n.unwrap_or(1).max(1);
-        let start = self.choice_start(&job, &parser, &prompts, principal)?;
+        let start = self.choice_start(&job, &parser, &prompts, caller)?;
         let mut turns = Vec::new();
         for (index, prompt) in (0..).zip(prompts) {
             for choice in 0..per_prompt {
@@ -102,12 +102,15 @@ impl Served {
         job: &'a Job,
         parser: &'a ParserBinding,
         prompts: &[PreparedPrompt],
-        principal: Principal,
+        caller: &Caller,
     ) -> Result<ChoiceStart<'a>, StartError> {
+        // Prompts that don't fit are refused before work is done for a constraint.
+        prompts.iter().try_for_each(|prepared| self.source.check_length(prepared.prompt.ids.len()))?;
         // Only raw prompts may be several, and they have no opening.
         let opening = prompts.first().map_or(&[][..], |first| &first.prompt.generation_prompt);
-        let constraint = self.constraint(job, parser, opening)?;
-        Ok(ChoiceStart { job, parser, stop: StopPatterns::new(&job.stop), principal, constraint })
+        let constraint = self.constraint(job, parser, opening, caller)?;
+        let stop = StopPatterns::new(&job.stop);
+        Ok(ChoiceStart { job, parser, stop, principal: caller.principal, constraint })
     }
 
     /// Makes the prompt of the job's conversation. Call ids in the history are rewritten to the pattern that the model knows.

@@ -19,7 +19,7 @@ pub struct Tokenized {
 impl Model {
     /// Returns the tokens of the job's prompt; of the first one, if it has several. `texts`: with the text of each token.
     pub async fn tokenize(&self, job: Job, texts: bool) -> Result<Tokenized, StartError> {
-        self.prepare(move |served| {
+        self.prepare(move |served, _| {
             let ids = served.ids(job)?;
             let texts = texts.then(|| ids.iter().map(|id| served.text(*id)).collect());
             Ok(Tokenized { ids, texts, context: served.source.info().context })
@@ -29,7 +29,7 @@ impl Model {
 
     /// Returns the text of tokens, with control tokens as their literals.
     pub async fn detokenize(&self, ids: Vec<u32>) -> Result<String, StartError> {
-        self.prepare(move |served| {
+        self.prepare(move |served, _| {
             served.check_ids(&ids)?;
             served.tokenizer.decode(&ids).map_err(StartError::tokenize)
         })

@@ -19,10 +19,10 @@ use std::time::SystemTime;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
-use wasmtime::Engine;
 use wasmtime::component::Component;
+use wasmtime::{Engine, Module};
 
-use super::digest::hex;
+use super::digest::{digest, hex};
 use crate::private::{self, PrivateError, open_private, prepare_folder, write_private};
 
 /// Maximum size of all entries together, in bytes; those unused for longest are removed first.
@@ -42,6 +42,20 @@ const SUFFIX: &str = ".compiled";
 pub struct CompileCache {
     folder: PathBuf,
     key: [u8; KEY_BYTES],
+}
+
+/// Machine code that the cache can hold.
+pub(crate) trait MachineCode: Sized {
+    /// Compiles Wasm.
+    fn compile(engine: &Engine, wasm: &[u8]) -> wasmtime::Result<Self>;
+    /// Returns the code as wasmtime writes it.
+    fn serialize(&self) -> wasmtime::Result<Vec<u8>>;
+    /// Takes code that wasmtime wrote.
+    ///
+    /// # Safety
+    /// `code` is unaltered output of [`Self::serialize`].
+    #[allow(unsafe_code, reason = "wasmtime trusts the code")]
+    unsafe fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Self>;
 }
 
 /// Reason why a folder isn't used.
@@ -64,8 +78,28 @@ impl CompileCache {
         Ok(Self { folder: folder.to_owned(), key })
     }
 
-    /// Returns the component that was compiled for this engine from content of this digest, if this installation cached it.
-    pub(super) fn get(&self, engine: &Engine, content: &str) -> Option<Component> {
+    /// Returns machine code of `wasm`: from the cache if there is one, else from the compiler, and then writes it to the cache.
+    ///
+    /// # Errors
+    /// wasmtime can't compile it.
+    pub(crate) fn code<C: MachineCode>(
+        cache: Option<&Self>,
+        engine: &Engine,
+        wasm: &[u8],
+    ) -> wasmtime::Result<C> {
+        let digest = digest(wasm);
+        if let Some(code) = cache.and_then(|cache| cache.get(engine, &digest)) {
+            return Ok(code);
+        }
+        let code = C::compile(engine, wasm)?;
+        if let Some(cache) = cache {
+            cache.put(engine, &digest, &code);
+        }
+        Ok(code)
+    }
+
+    /// Returns the code that was compiled for this engine from content of this digest, if this installation cached it.
+    pub(super) fn get<C: MachineCode>(&self, engine: &Engine, content: &str) -> Option<C> {
         let name = entry_name(engine, content);
         match self.read(engine, &name) {
             Ok(found) => found,
@@ -76,10 +110,10 @@ impl CompileCache {
         }
     }
 
-    /// Writes a component for the next start. Errors are logged; the next start then compiles.
-    pub(super) fn put(&self, engine: &Engine, content: &str, component: &Component) {
+    /// Writes code for the next start. Errors are logged; the next start then compiles.
+    pub(super) fn put<C: MachineCode>(&self, engine: &Engine, content: &str, code: &C) {
         let name = entry_name(engine, content);
-        let written = component.serialize().map_err(io::Error::other).and_then(|code| {
+        let written = code.serialize().map_err(io::Error::other).and_then(|code| {
             let tag = self.tag(&name, &code).finalize().into_bytes();
             write_private(&self.folder, &name, &[&tag, &code])
         });
@@ -91,7 +125,7 @@ impl CompileCache {
         }
     }
 
-    fn read(&self, engine: &Engine, name: &str) -> Result<Option<Component>, PrivateError> {
+    fn read<C: MachineCode>(&self, engine: &Engine, name: &str) -> Result<Option<C>, PrivateError> {
         let Some(file) = open_private(&self.folder.join(name))? else { return Ok(None) };
         let entry = read_whole(&file, ENTRY_BYTES)?;
         let (tag, code) = entry.split_at_checked(TAG_BYTES).ok_or(PrivateError::Foreign)?;
@@ -135,14 +169,46 @@ impl CompileCache {
     }
 }
 
-/// Makes a component of machine code that this installation wrote.
-fn deserialize(engine: &Engine, code: &[u8]) -> Result<Component, PrivateError> {
+/// Takes machine code that this installation wrote.
+fn deserialize<C: MachineCode>(engine: &Engine, code: &[u8]) -> Result<C, PrivateError> {
     // SAFETY: `code` must come from wasmtime's own serialisation, unaltered. Its HMAC under this installation's key has just been
-    // verified over these very bytes in memory, and only `put` makes such tags, over what `Component::serialize` returned. The
-    // entry's name differs for engines of another version or with other settings, which wasmtime checks as well.
+    // verified over these very bytes in memory, and only `put` makes such tags, over what `MachineCode::serialize` returned. The
+    // entry's name differs for engines of another version or with other settings, which wasmtime checks as well, and for other content.
     #[allow(unsafe_code, reason = "the one place where compiled code is loaded")]
-    let component = unsafe { Component::deserialize(engine, code) };
-    component.map_err(|error| PrivateError::Io(io::Error::other(error.to_string())))
+    let code = unsafe { C::deserialize(engine, code) };
+    code.map_err(|error| PrivateError::Io(io::Error::other(error.to_string())))
+}
+
+impl MachineCode for Component {
+    fn compile(engine: &Engine, wasm: &[u8]) -> wasmtime::Result<Self> {
+        Self::new(engine, wasm)
+    }
+
+    fn serialize(&self) -> wasmtime::Result<Vec<u8>> {
+        self.serialize()
+    }
+
+    #[allow(unsafe_code, reason = "as the trait's")]
+    unsafe fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Self> {
+        // SAFETY: the caller's promise.
+        unsafe { Self::deserialize(engine, code) }
+    }
+}
+
+impl MachineCode for Module {
+    fn compile(engine: &Engine, wasm: &[u8]) -> wasmtime::Result<Self> {
+        Self::new(engine, wasm)
+    }
+
+    fn serialize(&self) -> wasmtime::Result<Vec<u8>> {
+        self.serialize()
+    }
+
+    #[allow(unsafe_code, reason = "as the trait's")]
+    unsafe fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Self> {
+        // SAFETY: the caller's promise.
+        unsafe { Self::deserialize(engine, code) }
+    }
 }
 
 /// Returns the folder's key. A key that others could know, or that is damaged, is replaced; entries under it are then compiled anew.

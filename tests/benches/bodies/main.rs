@@ -5,18 +5,18 @@
 //! is the binary that `SLUICE_HOST` names, else the one beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
-mod client;
 mod shapes;
-mod watch;
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use shapes::{SHAPES, Shape};
+use tests::post;
 use tests::process::ServerProcess;
+use tests::watch::{Health, PacedStream};
 
 /// User message of the paced stream.
-pub(crate) const PACED: &str = "A paced answer, please.";
+const PACED: &str = "A paced answer, please.";
 /// Tokens of the paced answer and milliseconds between them: it lasts longer than a shape may, and fits the embedded model's context.
 const PACED_TOKENS: usize = 3600;
 const PACE_MS: u64 = 20;
@@ -88,8 +88,8 @@ fn rules() -> Value {
 fn measure(shape: &Shape) -> Row {
     let body = (shape.body)();
     let server = ServerProcess::start(&rules(), &[]);
-    let stream = watch::PacedStream::start(server.address);
-    let health = watch::Health::start(server.address);
+    let stream = PacedStream::start(server.address, PACED);
+    let health = Health::start(server.address);
     let idle = server.resident_mib();
     server.reset_peak();
     stream.reset();
@@ -97,17 +97,17 @@ fn measure(shape: &Shape) -> Row {
     let began = Instant::now();
     let deadline = began + SHAPE_TIME;
     let answers = if shape.unfinished {
-        client::hold(server.address, shape.path, &body, shape.at_once, HOLD, deadline)
+        post::hold(server.address, shape.path, &body, shape.at_once, HOLD, deadline)
     } else {
-        client::post(server.address, shape.path, &body, shape.at_once, deadline)
+        post::post(server.address, shape.path, &body, shape.at_once, deadline)
     };
     let time = began.elapsed();
     let (health, gap) = (health.stop(), stream.stop());
     let peak_mib = (server.peak_mib() - idle).max(0.0);
     let body_mib = shapes::mib(body.len());
     let peak_bar_mib = if shape.at_once > 1 { TOGETHER_MIB } else { 3.0 * body_mib + SPARE_MIB };
-    let answered = answers.iter().all(|answer| answer.is_ok() || *answer == Err(client::HELD));
-    Row { body_mib, answers: client::summary(&answers), answered, time, peak_mib, peak_bar_mib, health, gap }
+    let answered = answers.iter().all(|answer| answer.is_ok() || *answer == Err(post::HELD));
+    Row { body_mib, answers: post::summary(&answers), answered, time, peak_mib, peak_bar_mib, health, gap }
 }
 
 fn main() {

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use engine::{JsonBegins, JsonConstraint, MaskError, TokenMask};
 
-use super::{GRAMMARS, ROWS, TOKENIZER, allowed, mask, stop};
-use crate::mask::{GrammarMask, Grammars, json_grammar};
+use super::{ROWS, TOKENIZER, allowed, compile, grammars, mask, stop};
+use crate::accounts::Caller;
+use crate::mask::{GrammarMask, json_grammar};
 
 /// Whether the mask is ready; doesn't wait.
 fn is_ready(mask: &mut GrammarMask) -> bool {
@@ -57,7 +58,7 @@ fn masks_along_a_draft_are_those_that_would_be_computed() {
 
 #[test]
 fn an_engine_that_asks_for_what_is_ready_waits_for_no_matcher() {
-    let compiled = GRAMMARS.compile("start: /[a-f]{1,9}/ \"-\" | \"waits\"").unwrap();
+    let compiled = compile("start: /[a-f]{1,9}/ \"-\" | \"waits\"").unwrap();
     let start = compiled.start(&[], &Arc::from([stop()])).unwrap();
     let (mut one, mut other) = (start.mask(), start.mask());
     let a = TOKENIZER.encode_text("a").unwrap()[0];
@@ -90,8 +91,8 @@ fn forced(mask: &mut GrammarMask) -> Vec<u32> {
 
 #[test]
 fn masks_that_take_more_than_their_share_fail_their_answer() {
-    let grammars = Grammars::new(Arc::clone(&TOKENIZER), Duration::from_nanos(1));
-    let start = grammars.compile("start: /[a-z]+/").unwrap().start(&[], &Arc::from([stop()])).unwrap();
+    let compiled = grammars(Duration::from_nanos(1)).compile("start: /[a-z]+/", &Caller::default());
+    let start = compiled.unwrap().start(&[], &Arc::from([stop()])).unwrap();
     let mut mask = start.mask();
     mask.prepare(&[]);
     wait(&mut mask);
@@ -128,7 +129,6 @@ fn a_grammar_whose_first_mask_takes_seconds_is_refused() {
     let rule = |at: usize| format!("r{at}: \"a\" r{} | \"a\" start\n", (at * 7 + 1) % 900);
     let rules = (0..900).map(rule).collect::<Vec<_>>().concat();
     let any = (0..900).map(|at| format!("\"a\" r{at}")).collect::<Vec<_>>().join(" | ");
-    let compiled = GRAMMARS.compile(&format!("start: {any}\n{rules}")).unwrap();
-    let error = compiled.start(&[], &Arc::from([stop()])).err().unwrap();
-    assert_eq!(error.to_string(), "working out how an answer may begin takes too long");
+    let error = compile(&format!("start: {any}\n{rules}")).err().unwrap();
+    assert_eq!(error.to_string(), "compiling it takes too long");
 }

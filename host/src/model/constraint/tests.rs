@@ -9,6 +9,7 @@ use engine::{Constraint, ConstraintSupport, EngineInfo, JsonBegins, JsonConstrai
 use serde_json::json;
 
 use super::ConstraintBuilder;
+use crate::accounts::Caller;
 use crate::limits::Limits;
 use crate::limits::ParserLimits;
 use crate::mask::Grammars;
@@ -56,8 +57,11 @@ fn made(
     let grammars = Grammars::new(
         Arc::new(Tokenizer::load(&locate(None).unwrap().files).unwrap()),
         Limits::default().mask_time,
+        fixture::grammar_share(),
     );
-    let builder = ConstraintBuilder { job, parser, probe, engine: &engine, grammars: &grammars };
+    let caller = Caller::default();
+    let builder =
+        ConstraintBuilder { job, parser, probe, engine: &engine, grammars: &grammars, caller: &caller };
     builder.required(job.demand().unwrap()).map_err(|error| match error {
         StartError::Constraint { field, reason } => (field, reason),
         other => panic!("{other}"),

@@ -35,7 +35,7 @@ impl Fixture {
     }
 
     fn found(&self, cache: &CompileCache) -> bool {
-        cache.get(&self.engine, CONTENT).is_some()
+        cache.get::<Component>(&self.engine, CONTENT).is_some()
     }
 
     fn entry(&self) -> PathBuf {
@@ -71,11 +71,11 @@ fn what_is_kept_is_found_again_and_nobody_else_can_read_or_write_it() {
 fn another_content_or_other_settings_are_another_entry() {
     let fixture = Fixture::new();
     let cache = fixture.filled();
-    assert!(cache.get(&fixture.engine, "another content").is_none());
+    assert!(cache.get::<Component>(&fixture.engine, "another content").is_none());
     let mut config = wasmtime::Config::new();
     let other = Engine::new(config.epoch_interruption(true)).unwrap();
     assert_ne!(entry_name(&other, CONTENT), entry_name(&fixture.engine, CONTENT));
-    assert!(cache.get(&other, CONTENT).is_none());
+    assert!(cache.get::<Component>(&other, CONTENT).is_none());
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn an_entry_of_another_installation_or_under_another_name_is_not_loaded() {
     assert!(fixture.found(&cache), "compiled anew, it is kept again");
     let elsewhere = fixture.path.join(entry_name(&fixture.engine, "another content"));
     fs::rename(fixture.entry(), elsewhere).unwrap();
-    assert!(cache.get(&fixture.engine, "another content").is_none());
+    assert!(cache.get::<Component>(&fixture.engine, "another content").is_none());
 }
 
 #[test]

@@ -7,8 +7,6 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::PACED;
-
 /// Time between two requests of `/health`.
 const POLL: Duration = Duration::from_millis(5);
 /// Time after which the server counts as silent.
@@ -57,10 +55,14 @@ impl Watch {
 }
 
 /// Watch that requests `/health` repeatedly on one connection.
-pub(crate) struct Health(Watch);
+pub struct Health(Watch);
 
 impl Health {
-    pub(crate) fn start(address: SocketAddr) -> Self {
+    /// Starts to request; returns after the first answer.
+    ///
+    /// # Panics
+    /// If the server can't be reached.
+    pub fn start(address: SocketAddr) -> Self {
         let mut socket = connect(address);
         Self(Watch::start(move || {
             std::thread::sleep(POLL);
@@ -72,24 +74,32 @@ impl Health {
         }))
     }
 
-    pub(crate) fn reset(&self) {
+    /// Forgets what was measured.
+    pub fn reset(&self) {
         self.0.reset();
     }
 
-    pub(crate) fn stop(self) -> Duration {
+    /// Stops; returns the longest time since `reset`.
+    ///
+    /// # Panics
+    /// If the thread panicked.
+    pub fn stop(self) -> Duration {
         self.0.stop()
     }
 }
 
 /// Watch that reads one long answer.
-pub(crate) struct PacedStream(Watch);
+pub struct PacedStream(Watch);
 
 impl PacedStream {
-    /// Requests the paced answer; returns when its first chunks have arrived.
-    pub(crate) fn start(address: SocketAddr) -> Self {
+    /// Requests a paced answer to `message`; returns when its first chunks have arrived.
+    ///
+    /// # Panics
+    /// If the server doesn't answer.
+    pub fn start(address: SocketAddr, message: &str) -> Self {
         let mut socket = connect(address);
         let body = serde_json::json!({
-            "model": "bench", "stream": true, "messages": [{"role": "user", "content": PACED}],
+            "model": "bench", "stream": true, "messages": [{"role": "user", "content": message}],
         });
         let body = body.to_string();
         let request = format!(
@@ -111,11 +121,16 @@ impl PacedStream {
         Self(Watch::start(next))
     }
 
-    pub(crate) fn reset(&self) {
+    /// Forgets what was measured.
+    pub fn reset(&self) {
         self.0.reset();
     }
 
-    pub(crate) fn stop(self) -> Duration {
+    /// Stops; returns the longest time since `reset`.
+    ///
+    /// # Panics
+    /// If the thread panicked.
+    pub fn stop(self) -> Duration {
         self.0.stop()
     }
 }

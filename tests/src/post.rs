@@ -7,19 +7,13 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 /// Status of an answer, or a word for the fault that came instead.
-pub(crate) type Answer = Result<u16, &'static str>;
+pub type Answer = Result<u16, &'static str>;
 
 /// Word for an unfinished body that was held open to the end without an answer, which is correct.
-pub(crate) const HELD: &str = "held";
+pub const HELD: &str = "held";
 
 /// Sends `at_once` requests with this body at the same time.
-pub(crate) fn post(
-    address: SocketAddr,
-    path: &str,
-    body: &[u8],
-    at_once: usize,
-    deadline: Instant,
-) -> Vec<Answer> {
+pub fn post(address: SocketAddr, path: &str, body: &[u8], at_once: usize, deadline: Instant) -> Vec<Answer> {
     together(at_once, || {
         let mut socket = connect(address, deadline)?;
         let sent = send(&mut socket, path, body.len(), body, deadline);
@@ -31,7 +25,7 @@ pub(crate) fn post(
 }
 
 /// Sends `at_once` bodies without their last byte, and holds them open together for `hold` after the last was sent.
-pub(crate) fn hold(
+pub fn hold(
     address: SocketAddr,
     path: &str,
     body: &[u8],
@@ -51,7 +45,7 @@ pub(crate) fn hold(
 }
 
 /// Summary of the answers: each word or status, with its number.
-pub(crate) fn summary(answers: &[Answer]) -> String {
+pub fn summary(answers: &[Answer]) -> String {
     let mut counts = BTreeMap::<String, usize>::new();
     for answer in answers {
         *counts.entry(answer.map_or_else(str::to_owned, |status| status.to_string())).or_default() += 1;

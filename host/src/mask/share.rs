@@ -1,0 +1,131 @@
+//! What the grammars of all models of a process share: the trial, slots for compiling, the cache, and the memory of all of them.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use quick_cache::sync::Cache;
+use quick_cache::{Equivalent, Weighter};
+
+use super::GrammarError;
+use super::grammars::CompiledGrammar;
+use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, LEAST_BYTES};
+use super::memory::{GrammarMemory, HeldMemory};
+use super::slots::{CompileSlot, CompileSlots};
+use super::trial::GrammarTrial;
+use crate::accounts::Principal;
+use crate::parser::CompileCache;
+
+/// What the grammars of all models share.
+pub struct GrammarShare {
+    /// Cache of the trial's machine code.
+    code: Option<CompileCache>,
+    trial: OnceLock<Option<GrammarTrial>>,
+    slots: CompileSlots,
+    compiled: Cache<Key, CompiledGrammar, ByWeight>,
+    memory: Arc<GrammarMemory>,
+    models: AtomicUsize,
+}
+
+/// Number of a model, since each compiles grammars for its own vocabulary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct ModelNumber(usize);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    model: ModelNumber,
+    source: Arc<str>,
+}
+
+#[derive(Hash)]
+struct KeyRef<'a> {
+    model: ModelNumber,
+    source: &'a str,
+}
+
+impl Equivalent<Key> for KeyRef<'_> {
+    fn equivalent(&self, key: &Key) -> bool {
+        self.model == key.model && self.source == &*key.source
+    }
+}
+
+#[derive(Clone)]
+struct ByWeight;
+
+impl Weighter<Key, CompiledGrammar> for ByWeight {
+    /// What the grammar held when it was compiled: an entry's weight may not change.
+    fn weight(&self, _: &Key, grammar: &CompiledGrammar) -> u64 {
+        grammar.weight().at_first() as u64
+    }
+}
+
+impl GrammarShare {
+    /// `code` is the cache for the trial's machine code, whose compilation takes seconds.
+    pub fn new(code: Option<CompileCache>) -> Self {
+        Self {
+            code,
+            trial: OnceLock::new(),
+            slots: CompileSlots::new(),
+            compiled: Cache::with_weighter(CACHED_GRAMMARS, CACHED_BYTES, ByWeight),
+            memory: Arc::default(),
+            models: AtomicUsize::new(0),
+        }
+    }
+
+    /// Makes the trial ready, so that the first grammar doesn't wait for it. Blocks for seconds if its machine code isn't cached.
+    pub fn prepare(&self) {
+        let _ = self.trial();
+    }
+
+    /// Bytes that all compiled grammars hold.
+    pub fn held_bytes(&self) -> usize {
+        self.memory.bytes()
+    }
+
+    pub(super) fn new_model(&self) -> ModelNumber {
+        ModelNumber(self.models.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The sandbox for trials.
+    pub(super) fn trial(&self) -> Result<&GrammarTrial, GrammarError> {
+        let new = || {
+            GrammarTrial::new(self.code.as_ref())
+                .inspect_err(
+                    |error| tracing::error!(%error, "grammars can't be tried: answers can't be constrained"),
+                )
+                .ok()
+        };
+        let trial = self.trial.get_or_init(new);
+        trial.as_ref().ok_or_else(|| GrammarError::new("this server can't compile grammars"))
+    }
+
+    /// Waits for a slot to compile a grammar in.
+    pub(super) fn take_slot(&self, principal: Principal) -> CompileSlot<'_> {
+        self.slots.take(principal)
+    }
+
+    /// Takes a compiled grammar from the cache, or compiles it with `compile`. Callers that ask for the same one meanwhile wait for it.
+    pub(super) fn compiled(
+        &self,
+        model: ModelNumber,
+        source: &str,
+        compile: impl FnOnce() -> Result<CompiledGrammar, GrammarError>,
+    ) -> Result<CompiledGrammar, GrammarError> {
+        let key = KeyRef { model, source };
+        match self.compiled.get(&key) {
+            Some(compiled) if compiled.weight().needs_recompile() => drop(self.compiled.remove(&key)),
+            Some(compiled) => return Ok(compiled),
+            None => {}
+        }
+        self.compiled.get_or_insert_with(&Key { model, source: Arc::from(source) }, compile)
+    }
+
+    /// Adds a grammar that needs this much memory. If there is no room, the cache gives up what no answer uses.
+    pub(super) fn hold(&self, needed: usize) -> Result<HeldMemory, GrammarError> {
+        let needed = needed.max(LEAST_BYTES);
+        if let Some(held) = self.memory.hold(needed) {
+            return Ok(held);
+        }
+        self.compiled.clear();
+        self.memory.hold(needed).ok_or(GrammarError::Busy)
+    }
+}

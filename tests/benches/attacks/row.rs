@@ -1,0 +1,82 @@
+//! Measurement of one attack, with its bars.
+
+use std::time::{Duration, Instant};
+
+use tests::post::{self, Answer};
+use tests::process::ServerProcess;
+use tests::watch::Health;
+
+/// Bar for the slowest `/health`.
+const HEALTH_BAR: Duration = Duration::from_millis(50);
+
+/// Bars of an attack.
+#[derive(Clone, Copy)]
+pub(crate) struct Bars {
+    /// CPU time of the server.
+    pub(crate) cpu: Duration,
+    /// Peak memory beyond that of the idle server.
+    pub(crate) peak_mib: f64,
+    /// Memory that stays.
+    pub(crate) kept_mib: f64,
+}
+
+/// Measurement of one attack.
+pub(crate) struct Row {
+    answers: String,
+    answered: bool,
+    cpu: Duration,
+    peak_mib: f64,
+    kept_mib: f64,
+    health: Duration,
+}
+
+impl Row {
+    pub(crate) fn print_header() {
+        println!(
+            "{:44}{:20}{:>8}{:>10}{:>10}{:>11}",
+            "attack", "answers", "CPU s", "peak MiB", "kept MiB", "health ms"
+        );
+    }
+
+    /// Measures `attack` against a server that is idle before.
+    pub(crate) fn measure(server: &ServerProcess, attack: impl FnOnce() -> Vec<Answer>) -> Self {
+        let health = Health::start(server.address);
+        let (idle, cpu) = (server.resident_mib(), server.cpu());
+        server.reset_peak();
+        health.reset();
+        let answers = attack();
+        Self {
+            answers: post::summary(&answers),
+            answered: answers.iter().all(Result::is_ok),
+            cpu: server.cpu().saturating_sub(cpu),
+            peak_mib: (server.peak_mib() - idle).max(0.0),
+            kept_mib: (server.resident_mib() - idle).max(0.0),
+            health: health.stop(),
+        }
+    }
+
+    pub(crate) fn print(&self, name: &str, bars: Bars) {
+        let over = [
+            ("answers", !self.answered),
+            ("CPU", self.cpu > bars.cpu),
+            ("peak", self.peak_mib > bars.peak_mib),
+            ("kept", self.kept_mib > bars.kept_mib),
+            ("health", self.health > HEALTH_BAR),
+        ];
+        let over: Vec<_> = over.into_iter().filter_map(|(what, over)| over.then_some(what)).collect();
+        let verdict = if over.is_empty() { "ok".to_owned() } else { format!("over: {}", over.join(", ")) };
+        println!(
+            "{name:44}{:20}{:8.2}{:10.0}{:10.0}{:11.1}  {verdict}",
+            self.answers,
+            self.cpu.as_secs_f64(),
+            self.peak_mib,
+            self.kept_mib,
+            self.health.as_secs_f64() * 1e3,
+        );
+    }
+}
+
+/// Time after which an attack is given up.
+pub(crate) fn deadline() -> Instant {
+    Instant::now() + Duration::from_mins(2)
+}
