@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds every plugin of this folder into plugins/NAME.wasm, byte for byte the same in any checkout.
+# Builds every plugin of this folder into plugins/NAME.wasm, and the trial of grammars into host/grammar-trial/trial.wasm, byte for byte the
+# same in any checkout.
 #
 # usage: plugins/build.sh            build and write
 #        plugins/build.sh --check    write nothing; fail if a committed plugin doesn't fit its sources,
@@ -50,7 +51,7 @@ if ! find_toolchain; then
   wait "$STAMP"
   [ "$MODE" = check ] || { echo "no $TARGET: run 'rustup target add $TARGET'" >&2; exit 1; }
   echo "no $TARGET here: only the source digests are checked, the comparison of bytes is skipped" >&2
-  for name in "${plugins[@]}"; do stamp check "$name"; done
+  for name in "${plugins[@]}" grammar-trial; do stamp check "$name"; done
   exit
 fi
 
@@ -58,8 +59,13 @@ fi
 cargo fetch -q --locked --target "$TARGET"
 packages=()
 for name in "${plugins[@]}"; do packages+=(-p "$name-parser"); done
+BUILT=${CARGO_TARGET_DIR:-target}
 CARGO_ENCODED_RUSTFLAGS=$(remaps) cargo build --locked --profile plugin --target "$TARGET" "${packages[@]}"
+# The trial is a module and no component, and is made small, since every server compiles it. Its flags differ, so it has a folder of its own.
+CARGO_PROFILE_PLUGIN_OPT_LEVEL=s CARGO_ENCODED_RUSTFLAGS=$(remaps)$'\x1f-Clink-arg=--skip-wit-component' \
+  cargo rustc --locked --profile plugin --target "$TARGET" --target-dir "$BUILT/grammar-trial" -p grammar-trial --lib --crate-type cdylib
 wait "$STAMP"
+stamp "$MODE" grammar-trial "$BUILT/grammar-trial/$TARGET/plugin/grammar_trial.wasm"
 for name in "${plugins[@]}"; do
-  stamp "$MODE" "$name" "${CARGO_TARGET_DIR:-target}/$TARGET/plugin/${name//-/_}_parser.wasm"
+  stamp "$MODE" "$name" "$BUILT/$TARGET/plugin/${name//-/_}_parser.wasm"
 done

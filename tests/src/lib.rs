@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod fake_engine;
+pub mod grammars;
 pub mod guests;
 mod listen;
 pub mod load;

@@ -98,6 +98,9 @@ pub enum MaskError {
     /// The grammar's state has grown beyond a limit; the text says which limit.
     #[error("the mask outgrew its limits: {0}")]
     TooComplex(String),
+    /// No token may come next, and the sequence may not end: nothing satisfies the grammar.
+    #[error("the mask allows no token")]
+    Unsatisfiable,
     /// The mask has taken more CPU time than an answer of `tokens` tokens may.
     #[error("the masks of {tokens} tokens took {taken:.1?}")]
     TooSlow {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::prepared::NO_TOKEN;
+
 /// Why a grammar isn't followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GrammarError {
@@ -51,6 +53,7 @@ impl GrammarError {
             None => serde_json::from_str::<Vec<String>>(rest).ok()?.into_iter().next(),
         });
         match keyword {
+            None if said.starts_with(NO_TOKEN) => Self::new("nothing can satisfy it"),
             Some(keyword) => {
                 let reason = format!("the keyword {keyword:?} can't be followed");
                 Self::Refused(RefusedGrammar { reason, keyword: Some(keyword) })

@@ -71,10 +71,16 @@ pub(super) fn compute(matcher: &mut Matcher) -> Result<SimpleVob, MaskError> {
     matcher.compute_mask_or_eos().map_err(failed)
 }
 
+/// llguidance's word for a mask without a token.
+pub(super) const NO_TOKEN: &str = "NoExtension";
+
 /// Converts llguidance's error. Its first line says what failed; certain words in it mark a limit that was reached.
 pub(super) fn failed(error: impl std::fmt::Display) -> MaskError {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();
+    if line.starts_with(NO_TOKEN) {
+        return MaskError::Unsatisfiable;
+    }
     let bounds = ["parser error: ", "Parser Error: ", "lexer error: "];
     match bounds.iter().find_map(|bound| line.split_once(bound)) {
         Some((_, reached)) => MaskError::TooComplex(reached.to_owned()),

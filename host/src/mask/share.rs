@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread;
 
 use quick_cache::sync::Cache;
 use quick_cache::{Equivalent, Weighter};
@@ -71,9 +72,13 @@ impl GrammarShare {
         }
     }
 
-    /// Makes the trial ready, so that the first grammar doesn't wait for it. Blocks for seconds if its machine code isn't cached.
-    pub fn prepare(&self) {
-        let _ = self.trial();
+    /// Makes the trial ready on a thread of its own, so that the first grammar doesn't wait for it. It takes seconds if its machine code isn't
+    /// cached.
+    pub fn prepare(self: &Arc<Self>) {
+        let share = Arc::clone(self);
+        let thread = thread::Builder::new().name("grammar-trial".to_owned());
+        // Without the thread the first grammar makes it ready.
+        let _ = thread.spawn(move || share.trial().is_ok());
     }
 
     /// Bytes that all compiled grammars hold.

@@ -247,20 +247,26 @@ fn engine_failure() -> TurnFailure {
     }
 }
 
-/// The failure of an answer whose schema or grammar exceeded a limit. It is the request's fault, so sending it again fails again.
+/// The failure of an answer whose schema or grammar can't be satisfied, or exceeded a limit. It is the request's fault, so sending it again
+/// fails again.
 fn constraint_failure(error: &GenerationError) -> Option<TurnFailure> {
-    let (code, what) = match error {
-        GenerationError::Mask(MaskError::TooComplex(bound)) => {
-            (TurnFailure::CONSTRAINT_TOO_COMPLEX, format!("grew too complex to follow ({bound})"))
+    let GenerationError::Mask(error) = error else { return None };
+    let simpler = "Send a simpler one: fewer alternatives and optional properties at one place, shorter patterns and repetitions.";
+    let (code, what, remedy) = match error {
+        MaskError::TooComplex(bound) => {
+            (TurnFailure::CONSTRAINT_TOO_COMPLEX, format!("grew too complex to follow ({bound})"), simpler)
         }
-        GenerationError::Mask(MaskError::TooSlow { tokens, .. }) => {
-            (TurnFailure::CONSTRAINT_TOO_SLOW, format!("took too long to follow, at token {tokens}"))
+        MaskError::TooSlow { tokens, .. } => {
+            (TurnFailure::CONSTRAINT_TOO_SLOW, format!("took too long to follow, at token {tokens}"), simpler)
         }
-        _ => return None,
+        MaskError::Unsatisfiable => (
+            TurnFailure::CONSTRAINT_UNSATISFIABLE,
+            "allows no text here".to_owned(),
+            "It has references that lead to nothing but themselves, or conditions that exclude each other.",
+        ),
+        MaskError::Refused(_) | MaskError::Failed(_) | MaskError::Panicked(_) => return None,
     };
-    let message = format!(
-        "The schema or grammar that this answer has to satisfy {what}. Send a simpler one: fewer alternatives and optional properties at one place, shorter patterns and repetitions."
-    );
+    let message = format!("The schema or grammar that this answer has to satisfy {what}. {remedy}");
     Some(TurnFailure { code, message })
 }
 

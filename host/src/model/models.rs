@@ -43,7 +43,11 @@ impl Models {
             let loaded = Model::load(options, &shared, limits, progress);
             if others.is_empty() { loaded } else { loaded.map_err(|error| error.of(name_of(options))) }
         };
-        Ok(Self { all: options().map(load).collect::<Result<_, _>>()? })
+        let all: Arc<[Model]> = options().map(load).collect::<Result<_, _>>()?;
+        if all.iter().any(Model::takes_masks) {
+            shared.grammars.prepare();
+        }
+        Ok(Self { all })
     }
 
     /// All models, in the operator's order.

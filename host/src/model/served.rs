@@ -96,6 +96,11 @@ impl Model {
         self.served.source.info().context
     }
 
+    /// Whether the engine follows grammars by masks of this server.
+    pub(super) fn takes_masks(&self) -> bool {
+        self.served.source.info().constraints.masks
+    }
+
     /// Whether the chat template describes `browser` and `python` itself, by the argument `builtin_tools`.
     pub fn describes_builtin_tools(&self) -> bool {
         self.served.format.describes_builtin_tools()

@@ -71,6 +71,8 @@ impl TurnFailure {
     pub const CONSTRAINT_TOO_COMPLEX: &'static str = "constraint_too_complex";
     /// Code of a failure: the answer's schema or grammar reached a time limit while the answer was generated.
     pub const CONSTRAINT_TOO_SLOW: &'static str = "constraint_too_slow";
+    /// Code of a failure: nothing satisfies the answer's schema or grammar.
+    pub const CONSTRAINT_UNSATISFIABLE: &'static str = "constraint_unsatisfiable";
 }
 
 /// Token counts of one answer.

@@ -152,7 +152,7 @@ fn shapes() -> Vec<(&'static str, Value)> {
         (
             "a prompt that doesn't fit, a? 3,000 times",
             json!({"guided_regex": "a?".repeat(3001),
-            "messages": [{"role": "user", "content": "word ".repeat(5000)}]}),
+            "messages": [{"role": "user", "content": "word ".repeat(40_000)}]}),
         ),
     ]
 }

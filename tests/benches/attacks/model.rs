@@ -11,6 +11,8 @@ const FILES: [(&str, &str); 5] = [
     ("generation_config.json", include_str!("../../../host/models/qwen3-tiny/generation_config.json")),
     ("chat_template.jinja", include_str!("../../../host/models/qwen3-tiny/chat_template.jinja")),
 ];
+/// Tokens of context: room for forty tools.
+const CONTEXT: usize = 1 << 15;
 const SYLLABLES: [&str; 24] = [
     "an", "be", "con", "de", "er", "fo", "ge", "hi", "in", "ka", "lo", "me", "no", "or", "per", "qua", "re",
     "st", "ti", "un", "ver", "wo", "y", "0",
@@ -23,7 +25,10 @@ pub(crate) fn write(folder: &Path, words: usize) {
         if name.ends_with("config.json") || name == "tokenizer.json" {
             let mut value: Value = serde_json::from_str(&text).expect("JSON");
             match name {
-                "config.json" => value["vocab_size"] = json!(words + 1024),
+                "config.json" => {
+                    value["vocab_size"] = json!(words + 1024);
+                    value["max_position_embeddings"] = json!(CONTEXT);
+                }
                 "tokenizer.json" => add_words(&mut value, words),
                 _ => {}
             }

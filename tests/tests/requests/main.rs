@@ -4,6 +4,7 @@ mod bad_requests;
 mod constraints;
 mod cost;
 mod families;
+mod hostile_grammars;
 mod models;
 mod refusals;
 mod refused_bodies;

@@ -194,7 +194,8 @@ fn error_code(code: &'static str) -> &'static str {
         "rate_limit_exceeded" | "invalid_prompt" => code,
         "context_length_exceeded"
         | TurnFailure::CONSTRAINT_TOO_COMPLEX
-        | TurnFailure::CONSTRAINT_TOO_SLOW => "invalid_prompt",
+        | TurnFailure::CONSTRAINT_TOO_SLOW
+        | TurnFailure::CONSTRAINT_UNSATISFIABLE => "invalid_prompt",
         _ => "server_error",
     }
 }
