@@ -114,7 +114,7 @@ impl GrammarMask {
         let MatcherPlace::Here(matcher) = &mut self.matcher else { return Err(lost()) };
         if !self.path.is_empty() {
             self.prepared = Prepared::default();
-            consume(matcher, &std::mem::take(&mut self.path))?;
+            consume(matcher, &std::mem::take(&mut self.path), &self.shared.weight)?;
         }
         Ok(matcher)
     }
@@ -199,7 +199,8 @@ impl TokenMask for GrammarMask {
             Some(row) if !row.is_allowed(token) => return refused,
             Some(_) => self.path.push(token),
             None => {
-                consume(self.matcher()?, &[token])?;
+                let weight = Arc::clone(&self.shared.weight);
+                consume(self.matcher()?, &[token], &weight)?;
                 self.prepared = Prepared::default();
             }
         }
@@ -216,15 +217,14 @@ impl TokenMask for GrammarMask {
         let place = std::mem::replace(&mut self.matcher, MatcherPlace::Away(returned));
         if let MatcherPlace::Here(mut matcher) = place {
             let (path, draft) = (self.path.clone(), draft.to_vec());
-            let (watch, weight) = (Arc::clone(&self.shared.pool.watch), Arc::clone(&self.shared.weight));
+            let shared = self.shared.clone();
             self.shared.pool.spawn(self.shared.lexer.clone(), self.is_slow, move |lexer| {
                 // The mask was dropped meanwhile: nobody reads the result.
                 if back.is_closed() {
                     return;
                 }
                 let began = thread_cpu_time();
-                let prepared = Prepared::compute(&mut matcher, &path, draft, &watch);
-                let prepared = weight.count().map_or_else(Prepared::failed, |()| prepared);
+                let prepared = Prepared::compute(&mut matcher, &path, draft, &shared);
                 let taken = thread_cpu_time().saturating_sub(began);
                 drop(lexer);
                 let _ = back.send(Returned { matcher, prepared, taken });

@@ -95,7 +95,7 @@ impl Grammars {
             shared: GrammarParts {
                 pool: Arc::clone(&compiler.pool),
                 lexer: LexerLock::default(),
-                weight: Arc::new(GrammarWeight::new(parser, held)),
+                weight: Arc::new(GrammarWeight::new(parser, held, Arc::downgrade(&self.share))),
                 mask_time: self.mask_time,
                 end,
             },

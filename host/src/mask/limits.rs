@@ -18,10 +18,11 @@ pub(super) const TRIAL_STACK: usize = 2 << 20;
 /// Stack of the threads that compile grammars, in bytes: several times what a trial may use, since the server's frames differ.
 pub(super) const COMPILE_STACK: usize = 16 << 20;
 
-/// Most memory that one grammar may hold, in bytes, with the states of its lexer.
-pub(super) const GRAMMAR_MEMORY: usize = 64 << 20;
-/// Most memory that all grammars of the process may hold, in bytes.
-pub(super) const ALL_GRAMMARS_BYTES: usize = 256 << 20;
+/// Most memory that one grammar may hold, in bytes, with the states of its lexer, as llguidance counts them: about three quarters of what
+/// the process holds for them.
+pub(super) const GRAMMAR_MEMORY: usize = 48 << 20;
+/// Most memory that all grammars of the process may hold, in bytes, counted likewise.
+pub(super) const ALL_GRAMMARS_BYTES: usize = 192 << 20;
 /// Capacity of a model's cache of compiled grammars, in bytes that they hold.
 pub(super) const CACHED_BYTES: u64 = 64 << 20;
 /// Most grammars in the cache.
@@ -42,7 +43,7 @@ pub(super) const SLOW_CALL: Duration = Duration::from_millis(1);
 /// Number of tokens without drafts after a call above [`SLOW_CALL`].
 pub(super) const DRAFT_PAUSE_TOKENS: usize = 64;
 /// Number of tokens whose share of CPU time an answer's masks may take in advance, since a grammar's first masks may be slow.
-pub(super) const FREE_TOKENS: usize = 200;
+pub(super) const FREE_TOKENS: usize = 100;
 
 /// Number of lexer states above which a grammar is compiled again for new answers.
 pub(super) const RECOMPILE_STATES: usize = LEXER_STATES / 2;

@@ -52,12 +52,16 @@ impl HeldMemory {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Sets what the grammar holds. The error is what it may hold.
-    pub(super) fn set(&self, bytes: usize) -> Result<(), usize> {
+    /// Sets what the grammar holds.
+    pub(super) fn set(&self, bytes: usize) {
         let before = self.bytes.swap(bytes, Ordering::Relaxed);
         self.all.bytes.fetch_add(bytes.wrapping_sub(before), Ordering::Relaxed);
+    }
+
+    /// Checks that the grammar holds no more than it may. The error is what it may hold, in bytes.
+    pub(super) fn is_within(&self) -> Result<(), usize> {
         let share = self.all.share();
-        if bytes <= share { Ok(()) } else { Err(share) }
+        if self.bytes() <= share { Ok(()) } else { Err(share) }
     }
 }
 
@@ -76,9 +80,9 @@ mod tests {
     fn what_is_held_is_summed_and_given_back() {
         let all = Arc::<GrammarMemory>::default();
         let (one, other) = (all.hold(1000).unwrap(), all.hold(500).unwrap());
-        assert_eq!(one.set(4000), Ok(()));
+        one.set(4000);
         assert_eq!(all.bytes(), 4500);
-        assert_eq!(one.set(100), Ok(()));
+        one.set(100);
         assert_eq!(all.bytes(), 600);
         drop(one);
         assert_eq!(all.bytes(), 500);
@@ -93,8 +97,12 @@ mod tests {
         let large: Vec<_> = (0..4).map_while(|_| all.hold(GRAMMAR_MEMORY - 250)).collect();
         assert_eq!(large.len(), 4);
         assert!(all.hold(1).is_none());
-        assert_eq!(large[0].set(GRAMMAR_MEMORY), Err(ALL_GRAMMARS_BYTES / 5));
-        assert_eq!(small.set(2000), Ok(()));
-        assert_eq!(large[1].set(GRAMMAR_MEMORY + 1), Err(ALL_GRAMMARS_BYTES / 5));
+        assert_eq!(large[0].is_within(), Ok(()));
+        small.set(2000);
+        assert_eq!(large[0].is_within(), Err(ALL_GRAMMARS_BYTES / 5));
+        assert_eq!(small.is_within(), Ok(()));
+        large[0].set(500);
+        large[1].set(GRAMMAR_MEMORY + 1);
+        assert_eq!(large[1].is_within(), Err(GRAMMAR_MEMORY));
     }
 }

@@ -1,11 +1,13 @@
 //! Masks for the next token and along a draft, computed on a thread of the pool.
 
 use engine::MaskError;
+use grammar_trial::LEXER_STATES;
 use llguidance::Matcher;
 use llguidance::toktrie::SimpleVob;
 
 use super::limits::DRAFT_TIME;
-use super::watch::MaskWatch;
+use super::start::GrammarParts;
+use super::weight::GrammarWeight;
 use crate::cpu_clock::thread_cpu_time;
 
 /// Prepared masks for the next token and along a draft.
@@ -26,16 +28,25 @@ impl Prepared {
     }
 
     /// Advances the matcher by `path` and computes the masks from there on; the matcher stays behind `path`.
-    pub(super) fn compute(matcher: &mut Matcher, path: &[u32], draft: Vec<u32>, watch: &MaskWatch) -> Self {
+    pub(super) fn compute(
+        matcher: &mut Matcher,
+        path: &[u32],
+        draft: Vec<u32>,
+        shared: &GrammarParts,
+    ) -> Self {
+        let (watch, weight) = (&shared.pool.watch, &shared.weight);
         let began = thread_cpu_time();
         let watched = matcher.cancellation_handle().map(|cancel| watch.guard(cancel));
-        let first = consume(matcher, path).and_then(|()| compute(matcher));
+        let first = consume(matcher, path, weight).and_then(|()| compute(matcher));
         let mut prepared = Self { draft, ..Self::default() };
         match first {
             Ok(row) => prepared.rows.push(row),
             Err(fault) => prepared.fault = Some(fault),
         }
         drop(watched);
+        if let Err(fault) = weight.count() {
+            return Self::failed(fault);
+        }
         // A copy of the matcher walks along the draft: a failure there may concern tokens that never come.
         let mut copy = (!prepared.draft.is_empty() && prepared.fault.is_none()).then(|| matcher.clone());
         let _watched = copy.as_ref().and_then(Matcher::cancellation_handle).map(|cancel| watch.guard(cancel));
@@ -44,7 +55,7 @@ impl Prepared {
             if !row.is_allowed(*token) || thread_cpu_time().saturating_sub(began) > DRAFT_TIME {
                 break;
             }
-            match consume(copy, &[*token]).and_then(|()| compute(copy)) {
+            match consume(copy, &[*token], weight).and_then(|()| compute(copy)) {
                 Ok(row) => prepared.rows.push(row),
                 Err(_) => break,
             }
@@ -62,9 +73,20 @@ impl Prepared {
     }
 }
 
-pub(super) fn consume(matcher: &mut Matcher, tokens: &[u32]) -> Result<(), MaskError> {
+/// Advances the matcher. llguidance also refuses tokens when the lexer has too many states.
+pub(super) fn consume(
+    matcher: &mut Matcher,
+    tokens: &[u32],
+    weight: &GrammarWeight,
+) -> Result<(), MaskError> {
     let taken = matcher.try_consume_tokens(tokens).map_err(failed)?;
-    tokens.get(taken).map_or(Ok(()), |token| Err(MaskError::Refused(*token)))
+    match tokens.get(taken) {
+        None => Ok(()),
+        Some(_) if weight.is_exhausted() => {
+            Err(MaskError::TooComplex(format!("too many states: {LEXER_STATES}")))
+        }
+        Some(token) => Err(MaskError::Refused(*token)),
+    }
 }
 
 pub(super) fn compute(matcher: &mut Matcher) -> Result<SimpleVob, MaskError> {

@@ -124,13 +124,18 @@ impl GrammarShare {
         self.compiled.get_or_insert_with(&Key { model, source: Arc::from(source) }, compile)
     }
 
+    /// Drops all grammars that no answer uses.
+    pub(super) fn forget_all(&self) {
+        self.compiled.clear();
+    }
+
     /// Adds a grammar that needs this much memory. If there is no room, the cache gives up what no answer uses.
     pub(super) fn hold(&self, needed: usize) -> Result<HeldMemory, GrammarError> {
         let needed = needed.max(LEAST_BYTES);
         if let Some(held) = self.memory.hold(needed) {
             return Ok(held);
         }
-        self.compiled.clear();
+        self.forget_all();
         self.memory.hold(needed).ok_or(GrammarError::Busy)
     }
 }

@@ -12,6 +12,8 @@ use super::row::{Bars, Row, deadline};
 const BARS: Bars = Bars { cpu: Duration::from_secs(1), peak_mib: 64.0, kept_mib: 64.0 };
 /// Bars of all shapes one after the other in one server.
 const TOGETHER: Bars = Bars { cpu: Duration::MAX, peak_mib: 320.0, kept_mib: 256.0 };
+/// Rules of a grammar of which all may come next.
+const RULES: usize = 500;
 const PATH: &str = "/v1/chat/completions";
 
 /// Runs the asked attacks over a vocabulary of this many tokens, each against a server of its own, and then all against one.
@@ -27,12 +29,33 @@ pub(crate) fn run(words: usize, is_asked: &impl Fn(&str) -> bool) {
         let server = start(folder.path());
         Row::measure(&server, || send(&server, form)).print(name, BARS);
     }
-    let name = format!("all grammars, {}k", words / 1000);
-    if is_asked(&name) {
-        let server = start(folder.path());
-        let attack = || shapes.iter().flat_map(|(_, form)| send(&server, form)).collect();
-        Row::measure(&server, attack).print(&name, TOGETHER);
+    let together = [
+        ("all grammars", shapes.into_iter().map(|(_, form)| form).collect()),
+        ("16 lexers that grow to their limit", growing("x")),
+        ("16 parsers with many items", growing("r")),
+    ];
+    for (name, forms) in together {
+        let name = format!("{name}, {}k", words / 1000);
+        if is_asked(&name) {
+            let forms: Vec<Value> = forms;
+            let server = start(folder.path());
+            let attack = || forms.iter().flat_map(|form| send(&server, form)).collect();
+            Row::measure(&server, attack).print(&name, TOGETHER);
+        }
     }
+}
+
+/// Grammars that grow while the answer is generated: one long text, or hundreds of rules that may all come next.
+fn growing(kind: &str) -> Vec<Value> {
+    let form = |at: usize| match kind {
+        "x" => json!({"guided_choice": [format!("{at} {}", "x".repeat(60_000))], "max_tokens": 60}),
+        _ => {
+            let any = (0..RULES).map(|rule| format!("r{rule}")).collect::<Vec<_>>().join(" | ");
+            let rules: String = (0..RULES).map(|rule| format!("r{rule}: C\n")).collect();
+            json!({"guided_grammar": format!("start: \"{at}\" ({any})+\n{rules}C: /[a-z ]/\n"), "max_tokens": 400})
+        }
+    };
+    (0..16).map(form).collect()
 }
 
 /// A server that has answered one constrained request, so that its vocabulary and its sandbox are ready.
@@ -49,8 +72,8 @@ fn start(model: &std::path::Path) -> ServerProcess {
 
 /// Asks for two tokens in this form.
 fn send(server: &ServerProcess, form: &Value) -> Vec<post::Answer> {
-    let mut body =
-        json!({"model": "bench", "max_tokens": 2, "messages": [{"role": "user", "content": "Hi"}]});
+    let mut body = json!({"model": "bench", "max_tokens": 2, "messages": [{"role": "user", "content": "Hi"}],
+        "chat_template_kwargs": {"enable_thinking": false}});
     let fields = body.as_object_mut().expect("an object");
     fields.extend(form.as_object().expect("fields").clone());
     post::post(server.address, PATH, body.to_string().as_bytes(), 1, deadline())
@@ -112,7 +135,7 @@ fn shapes() -> Vec<(&'static str, Value)> {
     let plain = |next| json!({"allOf": [next]});
     vec![
         ("usual: 3 strict tools", json!({"tools": [tool(0), tool(1), tool(2)]})),
-        ("usual: 40 strict tools", json!({"tools": (0..40).map(tool).collect::<Vec<_>>()})),
+        ("usual: 8 strict tools", json!({"tools": (0..8).map(tool).collect::<Vec<_>>()})),
         ("700 rules in a chain", chain(700, 'r', |at| format!("r{}", at + 1))),
         ("3,000 rules in a chain", chain(3000, 'r', |at| format!("r{}", at + 1))),
         ("2,500 optional rules in a chain", chain(2500, 'r', |at| format!("r{}?", at + 1))),
