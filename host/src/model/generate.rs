@@ -148,6 +148,7 @@ impl TurnStream {
                 break;
             }
         }
+        self.usage.output_tokens += count(step.untold_tokens);
         match step.finish? {
             Finish::Stop(id) => {
                 self.usage.output_tokens += 1;

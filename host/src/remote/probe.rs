@@ -14,11 +14,13 @@ use super::kind::EngineKind;
 use super::request::RemoteRequest;
 use super::upstream::{Upstream, connection_words, read_body};
 use super::vocabulary::Vocabulary;
-use super::wire::{self, Chunk, Piece};
+use super::wire::{self, Chunk, Piece, Room};
 use crate::sse::{MAX_EVENT, SseReader};
 
 /// Largest body of an answer to a probe, in bytes.
 const MAX_BODY: usize = 4 << 20;
+/// Number of tokens of an answer to a probe that are read: the one that was asked for, and perhaps a stop token.
+const PROBE_TOKENS: usize = 2;
 
 /// Why an engine can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,7 +69,7 @@ pub(super) async fn probe(
 
 /// JSON that a route answers; null if the engine has no such route.
 async fn json_of(upstream: &Upstream, path: &str) -> Result<Value, ProbeError> {
-    let response = upstream.get(path).timeout(super::PROBE_TIME).send().await;
+    let response = upstream.get(path).send().await;
     let response = response.map_err(|error| ProbeError::Unreachable(connection_words(&error)))?;
     let status = response.status();
     if status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN {
@@ -152,10 +154,8 @@ async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Resul
 }
 
 fn named(engine: &str, version: &Value) -> Arc<str> {
-    version
-        .as_str()
-        .map_or(engine.to_owned(), |version| format!("{engine} {}", crate::remote::words::plain(version)))
-        .into()
+    let version = version.as_str().filter(|version| super::words::is_version(version));
+    version.map_or(engine.to_owned(), |version| format!("{engine} {version}")).into()
 }
 
 fn of_sglang(facts: &mut Facts, server: &Value, model: &Value) {
@@ -196,7 +196,7 @@ async fn has_our_tokens(
             EngineKind::LlamaCpp => json!({ "content": text, "add_special": false, "parse_special": false }),
             _ => json!({ "model": facts.model, "prompt": text, "add_special_tokens": false }),
         };
-        let post = upstream.post("tokenize", body.to_string().into_bytes()).timeout(super::PROBE_TIME);
+        let post = upstream.ask("tokenize", body.to_string().into_bytes());
         let response =
             post.send().await.map_err(|error| ProbeError::Unreachable(connection_words(&error)))?;
         if !response.status().is_success() {
@@ -249,8 +249,8 @@ async fn one_token(
         status => return Err(ProbeError::Unreachable(format!("it answers a probe with {status}"))),
     }
     let body = read_body(response, MAX_BODY).await.map_err(ProbeError::Unreachable)?;
-    let (mut sse, mut data, mut chunk) = (SseReader::new(MAX_EVENT), Vec::new(), Chunk::default());
-    let mut reader = wire.reader();
+    let mut chunk = Chunk::new(Room { tokens: PROBE_TOKENS, text: MAX_EVENT });
+    let (mut sse, mut data, mut reader) = (SseReader::new(MAX_EVENT), Vec::new(), wire.reader());
     sse.push(&body);
     while sse.next(&mut data).is_ok_and(|is_there| is_there) {
         if reader.read(&data, &mut chunk).is_err() {

@@ -187,14 +187,13 @@ impl WireReader for LlamaCppReader {
         }
         if event.stop {
             chunk.is_over = true;
-            chunk.end = Some(match &*event.stop_type {
+            // Tokens of a character that was never completed are counted in this event only.
+            chunk.generated = Some(event.tokens_predicted);
+            chunk.end_as(Some(match &*event.stop_type {
                 "eos" | "word" => WireEnd::Stop(None),
                 "limit" => WireEnd::Length,
-                other => WireEnd::Aborted(format!(
-                    "it ended the answer with {}",
-                    crate::remote::words::plain(other)
-                )),
-            });
+                _ => WireEnd::Aborted("it ended the answer for a reason of its own"),
+            }));
             return Ok(());
         }
         let new = event.tokens_predicted.saturating_sub(self.seen);

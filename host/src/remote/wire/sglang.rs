@@ -234,7 +234,11 @@ impl WireReader for SglangReader {
             Some(FinishReason::Abort { message, status_code }) => {
                 return Err(WireFault::Engine(status_code, crate::remote::words::plain(&message)));
             }
-            Some(reason) => chunk.end = Some(reason.into()),
+            // The last event has the counts, too.
+            Some(reason) => {
+                chunk.end_as(Some(reason.into()));
+                chunk.is_over = true;
+            }
         }
         Ok(())
     }
@@ -249,7 +253,7 @@ impl From<FinishReason> for WireEnd {
             }
             FinishReason::Length {} => Self::Length,
             FinishReason::Abort { .. } | FinishReason::Other => {
-                Self::Aborted("it ended the answer for a reason of its own".to_owned())
+                Self::Aborted("it ended the answer for a reason of its own")
             }
         }
     }
