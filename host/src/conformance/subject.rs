@@ -140,7 +140,7 @@ impl Sandboxed {
             match plugin {
                 Ok(plugin) => plugin.start(request),
                 Err(error) => {
-                    Err(Fault { parser: source.name().into_owned(), reason: error.problem.to_string() })
+                    Err(Fault::new(&source.name(), error.problem.to_string()))
                 }
             }
         })

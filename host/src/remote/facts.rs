@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::kind::EngineKind;
+use super::wire::SchemaCompiler;
 
 /// Protocol and abilities of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub(super) struct Facts {
     pub(super) priority_sign: i32,
     /// Whether the engine's log-probabilities are computed before temperature is applied.
     pub(super) has_raw_logprobs: bool,
+    /// Number of requests that the engine runs at a time, if it says so.
+    pub(super) slots: Option<u32>,
     /// Path of the health check.
     pub(super) health: &'static str,
     /// Names of the engine's load gauges; none if it reports no load.
@@ -67,6 +70,16 @@ impl GaugeNames {
 }
 
 impl Facts {
+    /// Compiler that makes the engine's masks of a JSON schema. An engine that follows grammars in llguidance's dialect has llguidance; for
+    /// any other vLLM or SGLang the default is assumed, which follows the least.
+    pub(super) fn schema_compiler(&self) -> SchemaCompiler {
+        match self.kind {
+            EngineKind::LlamaCpp => SchemaCompiler::LlamaCpp,
+            _ if self.follows_grammars => SchemaCompiler::Llguidance,
+            EngineKind::OpenAi | EngineKind::Vllm | EngineKind::Sglang => SchemaCompiler::Xgrammar,
+        }
+    }
+
     /// What the engine can't do, for people; empty if it can do everything.
     pub(super) fn shortcomings(&self) -> Vec<&'static str> {
         [

@@ -14,7 +14,7 @@ use super::kind::EngineKind;
 use super::request::RemoteRequest;
 use super::upstream::{Upstream, connection_words, read_body};
 use super::vocabulary::Vocabulary;
-use super::wire::{self, Chunk, Piece, Room};
+use super::wire::{self, Chunk, Piece, Room, SchemaGaps};
 use crate::sse::{MAX_EVENT, SseReader};
 
 /// Largest body of an answer to a probe, in bytes.
@@ -130,6 +130,7 @@ async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Resul
         follows_seeds: true,
         priority_sign: i32::from(is_vllm || kind == EngineKind::Vllm),
         has_raw_logprobs: true,
+        slots: None,
         health: if is_vllm || kind != EngineKind::OpenAi { "health" } else { "v1/models" },
         gauges: (is_vllm || kind == EngineKind::Vllm).then_some(&GaugeNames::VLLM),
     };
@@ -141,8 +142,12 @@ async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Resul
             }
         }
         EngineKind::Sglang => {
-            let (server, model) =
+            let (mut server, model) =
                 (json_of(upstream, "server_info").await?, json_of(upstream, "model_info").await?);
+            if server.is_null() {
+                // The route's name in older versions.
+                server = json_of(upstream, "get_server_info").await?;
+            }
             of_sglang(&mut facts, &server, &model);
         }
         EngineKind::LlamaCpp => {
@@ -175,9 +180,14 @@ fn of_sglang(facts: &mut Facts, server: &Value, model: &Value) {
 }
 
 fn of_llamacpp(facts: &mut Facts, props: &Value) {
-    facts.name = named("llama.cpp", &props["build_info"]);
+    facts.name = match props["build_info"].as_str() {
+        // A build from sources without their history doesn't know its number.
+        Some("b0-unknown") | None => "llama.cpp".into(),
+        Some(_) => named("llama.cpp", &props["build_info"]),
+    };
     let context = props["default_generation_settings"]["n_ctx"].as_u64();
     facts.context = context.and_then(|context| usize::try_from(context).ok());
+    facts.slots = props["total_slots"].as_u64().and_then(|slots| u32::try_from(slots).ok());
     facts.follows_schemas = true;
     facts.gauges = Some(&GaugeNames::LLAMA_CPP);
 }
@@ -235,6 +245,7 @@ async fn one_token(
         stop_ids: Arc::from([]),
         top_logprobs: None,
         constraint: constraint.map(Arc::new),
+        schema_gaps: SchemaGaps::default(),
         cache_salt: 0,
         affinity: 0,
         priority: 0,

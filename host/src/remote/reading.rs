@@ -16,9 +16,6 @@ use super::wire::{Chunk, Room, WireFault};
 use crate::limits::RemoteLimits;
 use crate::sse::{MAX_EVENT, SseReader};
 
-#[cfg(test)]
-mod tests;
-
 /// Upper bound of the bytes of a token id in JSON.
 const BYTES_OF_AN_ID: usize = 16;
 /// Number of pieces of the body that one poll reads before other tasks get their turn.

@@ -43,10 +43,13 @@ impl ChunkTokens {
             let vocabulary = self.vocabulary.clone();
             self.under_way = Some((spawn_blocking(move || encode(&vocabulary, pieces)), chunk));
         }
-        let Some((task, _)) = &mut self.under_way else { return Poll::Pending };
-        let tokens = ready!(Pin::new(task).poll(cx)).map_err(|_| Broken::new("its text can't be tokenised"));
-        let chunk = self.under_way.take().map(|(_, chunk)| chunk);
-        Poll::Ready(tokens.and_then(|tokens| self.checked(tokens)).map(|tokens| (tokens, chunk.expect("it was there"))))
+        let Some((mut task, chunk)) = self.under_way.take() else { return Poll::Pending };
+        let Poll::Ready(tokens) = Pin::new(&mut task).poll(cx) else {
+            self.under_way = Some((task, chunk));
+            return Poll::Pending;
+        };
+        let tokens = tokens.map_err(|_| Broken::new("its text can't be tokenised"));
+        Poll::Ready(tokens.and_then(|tokens| self.checked(tokens)).map(|tokens| (tokens, chunk)))
     }
 
     /// Checks the ids, and makes log-probabilities what clients were promised.
@@ -98,4 +101,76 @@ fn promised(told: Option<Box<Logprobs>>, count: usize, vocabulary: usize) -> Log
 /// The logarithm of a probability, whatever number an engine sends.
 fn logarithm(told: f32) -> f32 {
     if told.is_nan() { f32::NEG_INFINITY } else { told.min(0.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::task::Waker;
+
+    use super::*;
+    use crate::prompt::Tokenizer;
+    use crate::remote::wire::Room;
+
+    fn converter(top_logprobs: Option<u8>) -> ChunkTokens {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny/tokenizer.json");
+        let tokenizer = Tokenizer::from_json(&std::fs::read(file).unwrap()).unwrap();
+        ChunkTokens::new(Vocabulary::new(Arc::new(tokenizer)), top_logprobs, 100)
+    }
+
+    fn chunk(pieces: Vec<Piece>) -> Chunk {
+        let mut chunk = Chunk::new(Room { tokens: 9, text: 9 });
+        chunk.pieces = pieces;
+        chunk
+    }
+
+    #[tokio::test]
+    async fn long_text_is_tokenised_on_a_thread_of_its_own_with_the_same_result() {
+        let text = "Hello there. ".repeat(20);
+        let mut tokens = converter(None);
+        let mut short = Vec::new();
+        for text in text.as_bytes().chunks(13) {
+            let piece = Piece::Text(String::from_utf8(text.to_vec()).unwrap());
+            let mut cx = Context::from_waker(Waker::noop());
+            let Poll::Ready(Ok((ids, _))) = tokens.poll(&mut cx, |_| Poll::Ready(Ok(chunk(vec![piece])))) else {
+                panic!("short text is tokenised at once")
+            };
+            short.extend(ids);
+        }
+        let mut read = Some(chunk(vec![Piece::Text(text)]));
+        let mut polls = 0;
+        let (long, _) = std::future::poll_fn(|cx| {
+            polls += 1;
+            tokens.poll(cx, |_| Poll::Ready(Ok(read.take().expect("it is read once"))))
+        })
+        .await
+        .unwrap();
+        assert_eq!((long.len(), long), (short.len(), short));
+        assert!(polls > 1, "the task is not the one that waits");
+    }
+
+    #[test]
+    fn log_probabilities_are_as_promised_whatever_the_engine_tells() {
+        let logprobs = |chosen, top| Some(Box::new(Logprobs { chosen, top }));
+        let token = |logprobs| Piece::Token(Token { id: 7, logprobs });
+        let told = vec![
+            token(logprobs(0.5, vec![(1, -2.0), (2, -1.0), (3, -3.0), (1 << 30, -0.5), (4, f32::NAN)])),
+            token(None),
+        ];
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut given = converter(Some(2));
+        let Poll::Ready(Ok((tokens, _))) = given.poll(&mut cx, |_| Poll::Ready(Ok(chunk(told)))) else {
+            panic!("ids need no thread")
+        };
+        let given: Vec<_> = tokens.into_iter().map(|token| token.logprobs.map(|all| (all.chosen, all.top))).collect();
+        let expected = [(0.0, vec![(2, -1.0), (1, -2.0)]), (f32::NEG_INFINITY, vec![])];
+        assert_eq!(given, expected.map(Some));
+        // Without a request for them there are none.
+        let told = vec![token(logprobs(-0.5, Vec::new()))];
+        let Poll::Ready(Ok((tokens, _))) = converter(None).poll(&mut cx, |_| Poll::Ready(Ok(chunk(told)))) else {
+            panic!("ids need no thread")
+        };
+        assert_eq!(tokens[0].logprobs, None);
+    }
 }

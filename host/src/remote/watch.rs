@@ -106,6 +106,7 @@ pub(super) async fn join(pool: &UpstreamPool, upstream: &Arc<Upstream>) -> Resul
     let wanted = Wanted { kind: settings.options.kind, names: &settings.names, vocabulary: &pool.vocabulary };
     let (facts, doubts) = probe(upstream, &wanted).await?;
     announce(upstream, &facts, &doubts);
+    pool.router.set_slots(upstream.name(), facts.slots);
     upstream.set_facts(Some(facts));
     pool.router.set_up(upstream.name(), true);
     Ok(())
@@ -115,7 +116,7 @@ pub(super) async fn join(pool: &UpstreamPool, upstream: &Arc<Upstream>) -> Resul
 fn announce(upstream: &Upstream, facts: &Facts, doubts: &[&str]) {
     let (engine, path) = (upstream.name(), wire::of(facts.kind).path());
     let alike = if doubts.is_empty() { ", 20 strings tokenise alike" } else { "" };
-    tracing::info!(%engine, model = facts.model, context = facts.context, "found {} at /{path}{alike}", facts.name);
+    tracing::info!(%engine, model = facts.model, context = facts.context, slots = facts.slots, "found {} at /{path}{alike}", facts.name);
     for shortcoming in facts.shortcomings().iter().chain(doubts) {
         tracing::warn!(%engine, "{shortcoming}");
     }

@@ -85,7 +85,7 @@ impl Wire for LlamaCpp {
         {
             return Unsupported::constraint("follows JSON schemas of whole answers only");
         }
-        Ok(())
+        Unsupported::check_schema(request, facts)
     }
 
     fn body(&self, request: &RemoteRequest, facts: &Facts, _: &str) -> Vec<u8> {

@@ -6,15 +6,20 @@ mod chunk;
 mod llamacpp;
 mod logprobs;
 mod openai;
+mod pattern;
+mod schema;
 mod sglang;
 #[cfg(test)]
 mod tests;
 mod vllm;
 mod vllm_params;
 
+use std::borrow::Cow;
+
 use engine::SubmitError;
 
 pub(super) use chunk::{Chunk, Piece, Room, WireEnd};
+pub(super) use schema::{SchemaCompiler, SchemaGaps};
 
 use super::facts::Facts;
 use super::kind::EngineKind;
@@ -53,17 +58,28 @@ pub(super) struct Unsupported {
     /// Name of the field in requests.
     pub(super) field: &'static str,
     /// Reason, worded to follow the engine's name.
-    pub(super) reason: &'static str,
+    pub(super) reason: Cow<'static, str>,
 }
 
 impl Unsupported {
-    pub(super) fn new(field: &'static str, reason: &'static str) -> Result<(), Self> {
-        Err(Self { field, reason })
+    pub(super) fn new(field: &'static str, reason: impl Into<Cow<'static, str>>) -> Result<(), Self> {
+        Err(Self { field, reason: reason.into() })
     }
 
     /// Error for a constraint that can't be followed.
-    pub(super) fn constraint(reason: &'static str) -> Result<(), Self> {
+    pub(super) fn constraint(reason: impl Into<Cow<'static, str>>) -> Result<(), Self> {
         Self::new(SubmitError::CONSTRAINT, reason)
+    }
+
+    /// Checks that the engine follows all of the schema that it is sent.
+    fn check_schema(request: &RemoteRequest, facts: &Facts) -> Result<(), Self> {
+        let compiler = facts.schema_compiler();
+        let Some(gap) = request.schema_gaps.for_compiler(compiler) else { return Ok(()) };
+        let hint = match compiler {
+            SchemaCompiler::LlamaCpp | SchemaCompiler::Llguidance => "",
+            SchemaCompiler::Xgrammar => ": llguidance may, if the engine is started with it for grammars",
+        };
+        Self::constraint(format!("can't follow {gap} of the schema{hint}"))
     }
 
     /// Turns this into the error of the engine `name`.

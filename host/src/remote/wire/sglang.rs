@@ -101,7 +101,10 @@ impl Wire for Sglang {
                 "can't follow this: it takes no grammars of tokens, or no JSON behind reasoning (start SGLang with --grammar-backend llguidance, or --reasoning-parser, or switch reasoning off)",
             );
         }
-        Ok(())
+        match request.constraint.as_deref().and_then(|constraint| form(constraint, facts)) {
+            Some(Form::Json { .. }) => Unsupported::check_schema(request, facts),
+            Some(Form::Grammar(_)) | None => Ok(()),
+        }
     }
 
     fn body(&self, request: &RemoteRequest, facts: &Facts, id: &str) -> Vec<u8> {

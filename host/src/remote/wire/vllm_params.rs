@@ -107,7 +107,10 @@ pub(super) fn check(request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupp
             "can't follow this: it takes no grammars of tokens, or no JSON behind reasoning (start vLLM with --structured-outputs-config.backend guidance, or switch reasoning off)",
         );
     }
-    Ok(())
+    match request.constraint.as_deref().and_then(|constraint| structured_outputs(constraint, facts)) {
+        Some(StructuredOutputs::Json(_)) => Unsupported::check_schema(request, facts),
+        Some(StructuredOutputs::Grammar(_)) | None => Ok(()),
+    }
 }
 
 /// Checks that each banned text is a single token: no engine takes a ban of several tokens by ids.
