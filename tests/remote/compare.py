@@ -1,19 +1,23 @@
 """Compares answers of a server whose engine is remote with those of a server with the CPU engine, under greedy decoding.
 
-    python compare.py LOCAL REMOTE UPSTREAM      three addresses: both servers, and the engine of the second server
+    python compare.py LOCAL REMOTE UPSTREAM [PROCESS]      three addresses: both servers, and the engine of the second server; with the engine's
+                                                           process id it is stopped for a while, too
 
 Prints a line for each case; exits with status 1 if one failed.
 """
 import contextlib
 import http.client
 import json
+import os
 import pathlib
 import re
+import signal
 import socket
 import sys
 import threading
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import prompts
@@ -22,6 +26,7 @@ import protocols
 AGENTS = pathlib.Path(__file__).parent / "../../host/src/api/testdata/agents"
 RUNNING = re.compile(r"^(?:vllm:num_requests_running|sglang:num_running_reqs|llamacpp:requests_processing)(?:\{.*\})? (\S+)$", re.M)
 DEADLINE = 20  # seconds for a gauge
+STOPPED = 40  # seconds, longer than --engine-token-seconds
 BUSY = 15  # seconds of streams, in which several health checks may be missed
 LIKELY = 1e-3  # allowed difference of log-probabilities, since every engine sums in another order
 
@@ -143,18 +148,30 @@ def weak(keyword, schema, holds):
     return case
 
 
-def drain(response):
-    with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
-        while response.read1(1 << 16):
-            pass
+class Stream(threading.Thread):
+    """A stream that is read until its connection is shut down."""
+
+    def __init__(self, server, body):
+        super().__init__(daemon=True)
+        self.connection = http.client.HTTPConnection(urllib.parse.urlsplit(server).netloc, timeout=300)
+        self.connection.connect()
+        self.socket, self.body = self.connection.sock, json.dumps({**body, "stream": True})
+        self.start()
+
+    def run(self):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            self.connection.request("POST", "/v1/chat/completions", self.body, {"content-type": "application/json"})
+            self.connection.getresponse().read()
+
+    def stop(self):
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
 
 
 def busy(servers):
     """An engine that is busy for longer than a health check takes stays in use."""
     body = {**prompts.chat("Hello!", False), "max_tokens": 30000, "logit_bias": {"705": -100, "707": -100}}
-    streams = [protocols.open_stream(servers.remote, "/v1/chat/completions", body) for _ in range(24)]
-    for _, response in streams:
-        threading.Thread(target=drain, args=[response], daemon=True).start()
+    streams = [Stream(servers.remote, body) for _ in range(24)]
     ends, statuses = time.monotonic() + BUSY, set()
     while time.monotonic() < ends:
         try:
@@ -162,17 +179,31 @@ def busy(servers):
         except urllib.error.HTTPError as error:
             statuses.add(error.code)
         time.sleep(0.2)
-    for connection, _ in streams:
-        connection.sock.shutdown(socket.SHUT_RDWR)
-    return ("" if statuses == {200} else f"/health answered {statuses}") or (
-        "" if wait_for(servers.upstream, lambda count: count == 0) else "the engine still computes")
+    for stream in streams:
+        stream.stop()
+    return "" if statuses == {200} else f"/health answered {statuses}"
+
+
+def stopped(servers):
+    """An engine that is stopped behind its first token fails the answer, once no token has come for the time that the server allows."""
+    body = {**prompts.chat("Hello!", False), "max_tokens": 30000, "logit_bias": {"705": -100, "707": -100}}
+    connection, response = protocols.open_stream(servers.remote, "/v1/chat/completions", body)
+    response.read1(100)
+    os.kill(servers.process, signal.SIGSTOP)
+    goes_on = threading.Timer(STOPPED, os.kill, [servers.process, signal.SIGCONT])
+    goes_on.start()
+    text = response.read().decode()
+    still_stopped = goes_on.is_alive()
+    goes_on.join()
+    connection.close()
+    return "" if still_stopped and '"server_error"' in text else "the answer went on after the engine did"
 
 
 def message(answer):
     return "".join(item[1] for item in answer["items"] if item[0] == "message")
 
 
-def cases():
+def cases(has_process=False):
     for what, said, with_tools in prompts.SAID:
         for name in ("responses", "chat", "messages"):
             yield f"{name}: {what}", both(getattr(protocols, name), getattr(prompts, name)(said, with_tools))
@@ -198,16 +229,18 @@ def cases():
     yield "chat: tokens at every limit", limits
     yield "a busy engine stays in use", busy
     yield "a client that leaves stops the engine", cancel
+    if has_process:
+        yield "a stopped engine fails its answer", stopped
 
 
 class Servers:
-    def __init__(self, local, remote, upstream):
-        self.local, self.remote, self.upstream = local, remote, upstream
+    def __init__(self, local, remote, upstream, process=None):
+        self.local, self.remote, self.upstream, self.process = local, remote, upstream, process and int(process)
 
 
 def main():
     servers, failed = Servers(*sys.argv[1:]), 0
-    for name, case in cases():
+    for name, case in cases(servers.process is not None):
         try:
             wrong = case(servers)
         except (protocols.Refused, AssertionError, KeyError, TypeError, OSError) as error:

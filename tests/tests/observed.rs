@@ -41,8 +41,11 @@ async fn every_documented_metric_is_there_and_every_metric_is_documented() {
     let engine = FakeEngine::start(|_, _| vec![Action::Send(whole("<think>\n\n</think>\n\nHello."))]).await;
     let folder = tempfile::tempdir().expect("a temporary folder");
     let tools = folder.path().join("tools.json");
-    std::fs::write(&tools, json!({ "mcpServers": { "files": { "url": "http://127.0.0.1:9/mcp" } } }).to_string())
-        .expect("a file");
+    std::fs::write(
+        &tools,
+        json!({ "mcpServers": { "files": { "url": "http://127.0.0.1:9/mcp" } } }).to_string(),
+    )
+    .expect("a file");
     let tools = tools.display().to_string();
     let server = ServerProcess::start_with_engine(&engine.url(), &["--mcp", &tools]);
     // One answer, since requests are counted by their status.
@@ -53,23 +56,38 @@ async fn every_documented_metric_is_there_and_every_metric_is_documented() {
         .lines()
         .filter(|line| line.starts_with("sluice_"))
         .flat_map(names)
-        .map(|name| ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).map_or(name.clone(), str::to_owned))
+        .map(|name| {
+            ["_bucket", "_sum", "_count"]
+                .iter()
+                .find_map(|end| name.strip_suffix(end))
+                .map_or(name.clone(), str::to_owned)
+        })
         .collect();
     let documented = names(&docs());
     assert_eq!(samples, documented, "left: in /metrics; right: in docs/");
-    let undescribed: Vec<_> = samples.iter().filter(|name| !text.contains(&format!("# HELP {name} "))).collect();
+    let undescribed: Vec<_> =
+        samples.iter().filter(|name| !text.contains(&format!("# HELP {name} "))).collect();
     assert!(undescribed.is_empty(), "{undescribed:?}");
     // The engine was named at the start, and its counters count.
-    let completed = format!("sluice_upstream_requests_total{{model=\"bench\",upstream=\"{}\",outcome=\"completed\"}} 1", engine.url());
+    let completed = format!(
+        "sluice_upstream_requests_total{{model=\"bench\",upstream=\"{}\",outcome=\"completed\"}} 1",
+        engine.url()
+    );
     assert!(text.contains(&completed), "{text}");
 }
 
 /// Answers of an engine that quotes the request, wherever an engine may write something.
 fn quoting() -> Vec<Vec<u8>> {
-    let error = json!({ "error": { "message": format!("can't read {SECRET} in /etc/{SECRET}"), "code": 400 } });
+    let error =
+        json!({ "error": { "message": format!("can't read {SECRET} in /etc/{SECRET}"), "code": 400 } });
     let under_200 = |data: String| [head(), format!("data: {data}\n\n").into_bytes()].concat();
     let begun = |data: String| {
-        [head(), event(&ids("<think>\n\n</think>\n\nHel")[..5], None), format!("data: {data}\n\n").into_bytes()].concat()
+        [
+            head(),
+            event(&ids("<think>\n\n</think>\n\nHel")[..5], None),
+            format!("data: {data}\n\n").into_bytes(),
+        ]
+        .concat()
     };
     let finish = json!({ "choices": [{ "token_ids": [], "finish_reason": SECRET }] }).to_string();
     let wrong_type = json!({ "choices": SECRET }).to_string();
@@ -112,7 +130,8 @@ async fn observed(answers: Vec<Vec<u8>>) -> String {
     let script = move |nth: usize, _: &Value| vec![Action::Send(answers[nth].clone())];
     let engine = FakeEngine::start(script).await;
     let server = ServerProcess::start_with_engine(&engine.url(), &[]);
-    let tool = json!({ "type": "function", "name": SECRET, "parameters": { "type": "object" }, "strict": false });
+    let tool =
+        json!({ "type": "function", "name": SECRET, "parameters": { "type": "object" }, "strict": false });
     for _ in 0..count {
         let body = json!({ "model": "bench", "input": SECRET, "tools": [tool] });
         let answer: Value = post(server.address, "/v1/responses", &body).await.json();

@@ -59,10 +59,7 @@ fn describe() {
         "sluice_malformed_arguments_total",
         "Calls of tools whose arguments are no JSON."
     );
-    metrics::describe_counter!(
-        "sluice_truncated_messages_total",
-        "Messages dropped to make a prompt fit."
-    );
+    metrics::describe_counter!("sluice_truncated_messages_total", "Messages dropped to make a prompt fit.");
     metrics::describe_counter!("sluice_tool_calls_total", "Calls of tools, by tool server and outcome.");
     crate::remote::describe();
 }

@@ -275,7 +275,8 @@ fn report_fault(model: &Arc<str>, fault: &Fault) {
 /// client's words, or the model's, so no log has them.
 fn report_malformed(model: &Arc<str>, calls: u32) {
     if calls > 0 {
-        metrics::counter!("sluice_malformed_arguments_total", "model" => Arc::clone(model)).increment(calls.into());
+        metrics::counter!("sluice_malformed_arguments_total", "model" => Arc::clone(model))
+            .increment(calls.into());
         tracing::warn!(%model, calls, "the model called tools with arguments that are no JSON");
     }
 }

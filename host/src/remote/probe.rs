@@ -15,6 +15,7 @@ use super::request::RemoteRequest;
 use super::upstream::{Upstream, connection_words, read_body};
 use super::vocabulary::Vocabulary;
 use super::wire::{self, Chunk, Piece, Room, SchemaGaps};
+use super::words::plain;
 use crate::sse::{MAX_EVENT, SseReader};
 
 /// Largest body of an answer to a probe, in bytes.
@@ -105,7 +106,8 @@ fn model_of<'a>(listed: &'a Value, names: &[String]) -> Result<&'a Value, ProbeE
             Err(ProbeError::Unusable("it lists no model at /v1/models: is it an engine's URL?".to_owned()))
         }
         (None, several) => {
-            let ids: Vec<_> = several.iter().filter_map(|entry| entry["id"].as_str()).take(8).collect();
+            let ids = several.iter().filter_map(|entry| entry["id"].as_str()).map(plain);
+            let ids: Vec<_> = ids.take(8).collect();
             let reason =
                 format!("it serves several models ({}): say which by --served-model-name", ids.join(", "));
             Err(ProbeError::Unusable(reason))
@@ -138,7 +140,7 @@ async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Resul
         EngineKind::OpenAi | EngineKind::Vllm => {
             if facts.follows_schemas {
                 let version = json_of(upstream, "version").await?;
-                facts.name = named("vLLM", &version["version"]);
+                facts.name = super::facts::named("vLLM", &version["version"]);
             }
         }
         EngineKind::Sglang => {
@@ -148,48 +150,14 @@ async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Resul
                 // The route's name in older versions.
                 server = json_of(upstream, "get_server_info").await?;
             }
-            of_sglang(&mut facts, &server, &model);
+            facts.take_sglang(&server, &model);
         }
         EngineKind::LlamaCpp => {
             let props = json_of(upstream, "props").await?;
-            of_llamacpp(&mut facts, &props);
+            facts.take_llamacpp(&props);
         }
     }
     Ok(facts)
-}
-
-fn named(engine: &str, version: &Value) -> Arc<str> {
-    let version = version.as_str().filter(|version| super::words::is_version(version));
-    version.map_or(engine.to_owned(), |version| format!("{engine} {version}")).into()
-}
-
-fn of_sglang(facts: &mut Facts, server: &Value, model: &Value) {
-    facts.name = named("SGLang", &server["version"]);
-    facts.follows_schemas = server["grammar_backend"] != "none";
-    facts.follows_grammars = server["grammar_backend"] == "llguidance";
-    facts.follows_schemas_after_reasoning = model["reasoning_parser"].is_string();
-    facts.follows_seeds = server["enable_deterministic_inference"] == true;
-    facts.has_raw_logprobs = false;
-    facts.gauges = Some(&GaugeNames::SGLANG);
-    facts.priority_sign =
-        match (&server["enable_priority_scheduling"], &server["schedule_low_priority_values_first"]) {
-            (Value::Bool(true), Value::Bool(true)) => 1,
-            (Value::Bool(true), _) => -1,
-            _ => 0,
-        };
-}
-
-fn of_llamacpp(facts: &mut Facts, props: &Value) {
-    facts.name = match props["build_info"].as_str() {
-        // A build from sources without their history doesn't know its number.
-        Some("b0-unknown") | None => "llama.cpp".into(),
-        Some(_) => named("llama.cpp", &props["build_info"]),
-    };
-    let context = props["default_generation_settings"]["n_ctx"].as_u64();
-    facts.context = context.and_then(|context| usize::try_from(context).ok());
-    facts.slots = props["total_slots"].as_u64().and_then(|slots| u32::try_from(slots).ok());
-    facts.follows_schemas = true;
-    facts.gauges = Some(&GaugeNames::LLAMA_CPP);
 }
 
 /// Whether the engine tokenises the samples as our tokenizer does; false if it doesn't say how it tokenises them.

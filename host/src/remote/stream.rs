@@ -52,8 +52,7 @@ enum State {
 
 impl RemoteStream {
     pub(super) fn new(pool: Arc<UpstreamPool>, request: RemoteRequest) -> Self {
-        let tokens =
-            ChunkTokens::new(pool.vocabulary.clone(), request.top_logprobs, pool.limits.inline_text);
+        let tokens = ChunkTokens::new(pool.vocabulary.clone(), request.top_logprobs, pool.limits.inline_text);
         let mut stream = Self {
             tokens,
             told: 0,
@@ -77,7 +76,7 @@ impl RemoteStream {
             ready!(self.poll_open(cx))?;
             let State::Reading(reading) = &mut self.state else { return Poll::Ready(None) };
             let read = ready!(self.tokens.poll(cx, |cx| reading.poll_chunk(cx)));
-            match read.and_then(|(tokens, chunk)| self.step(tokens, chunk)) {
+            match read.and_then(|(tokens, chunk)| self.step(tokens, &chunk)) {
                 Ok(Some(step)) => return Poll::Ready(Some(Ok(step))),
                 Ok(None) => {}
                 Err(broken) => {
@@ -160,7 +159,7 @@ impl RemoteStream {
     }
 
     /// Makes a step from a chunk; none if the chunk has nothing to report yet.
-    fn step(&mut self, mut tokens: Vec<Token>, chunk: Chunk) -> Result<Option<Step>, Broken> {
+    fn step(&mut self, mut tokens: Vec<Token>, chunk: &Chunk) -> Result<Option<Step>, Broken> {
         self.cached = chunk.cached.unwrap_or(self.cached);
         let engine_ended = chunk.end.is_some() && !chunk.is_too_long;
         let finish = self.finish(&mut tokens, chunk.end)?;

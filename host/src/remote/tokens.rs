@@ -38,7 +38,9 @@ impl ChunkTokens {
             let mut chunk = ready!(next(cx))?;
             let pieces = std::mem::take(&mut chunk.pieces);
             if text_bytes(&pieces) < self.inline_text {
-                return Poll::Ready(self.checked(encode(&self.vocabulary, pieces)).map(|tokens| (tokens, chunk)));
+                return Poll::Ready(
+                    self.checked(encode(&self.vocabulary, pieces)).map(|tokens| (tokens, chunk)),
+                );
             }
             let vocabulary = self.vocabulary.clone();
             self.under_way = Some((spawn_blocking(move || encode(&vocabulary, pieces)), chunk));
@@ -92,7 +94,9 @@ fn promised(told: Option<Box<Logprobs>>, count: usize, vocabulary: usize) -> Log
     let Some(told) = told else { return Logprobs { chosen: f32::NEG_INFINITY, top: Vec::new() } };
     let Logprobs { chosen, mut top } = *told;
     top.retain(|(id, _)| (*id as usize) < vocabulary);
-    top.iter_mut().for_each(|(_, logprob)| *logprob = logarithm(*logprob));
+    for (_, logprob) in &mut top {
+        *logprob = logarithm(*logprob);
+    }
     top.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     top.truncate(count);
     Logprobs { chosen: logarithm(chosen), top }
@@ -125,29 +129,28 @@ mod tests {
         chunk
     }
 
-    #[tokio::test]
-    async fn long_text_is_tokenised_on_a_thread_of_its_own_with_the_same_result() {
+    #[test]
+    fn long_text_is_tokenised_on_a_thread_of_its_own() {
+        let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
         let text = "Hello there. ".repeat(20);
         let mut tokens = converter(None);
-        let mut short = Vec::new();
-        for text in text.as_bytes().chunks(13) {
-            let piece = Piece::Text(String::from_utf8(text.to_vec()).unwrap());
+        let expected = tokens.vocabulary.encode(&text);
+        runtime.block_on(async {
+            // While the only thread for such work is busy, nothing is tokenised.
+            let (go_on, wait) = std::sync::mpsc::sync_channel::<()>(1);
+            let busy = spawn_blocking(move || wait.recv());
+            let mut read = Some(chunk(vec![Piece::Text(text)]));
+            let mut next = move |_: &mut Context<'_>| Poll::Ready(Ok(read.take().expect("it is read once")));
             let mut cx = Context::from_waker(Waker::noop());
-            let Poll::Ready(Ok((ids, _))) = tokens.poll(&mut cx, |_| Poll::Ready(Ok(chunk(vec![piece])))) else {
-                panic!("short text is tokenised at once")
-            };
-            short.extend(ids);
-        }
-        let mut read = Some(chunk(vec![Piece::Text(text)]));
-        let mut polls = 0;
-        let (long, _) = std::future::poll_fn(|cx| {
-            polls += 1;
-            tokens.poll(cx, |_| Poll::Ready(Ok(read.take().expect("it is read once"))))
-        })
-        .await
-        .unwrap();
-        assert_eq!((long.len(), long), (short.len(), short));
-        assert!(polls > 1, "the task is not the one that waits");
+            assert!(tokens.poll(&mut cx, &mut next).is_pending());
+            go_on.send(()).unwrap();
+            busy.await.unwrap().unwrap();
+            let (given, _) = std::future::poll_fn(|cx| tokens.poll(cx, &mut next)).await.unwrap();
+            assert_eq!(given.into_iter().map(|token| token.id).collect::<Vec<_>>(), expected);
+            // Short text is tokenised at once.
+            let short = |_: &mut Context<'_>| Poll::Ready(Ok(chunk(vec![Piece::Text("Hello".to_owned())])));
+            assert!(tokens.poll(&mut cx, short).is_ready());
+        });
     }
 
     #[test]
@@ -163,12 +166,14 @@ mod tests {
         let Poll::Ready(Ok((tokens, _))) = given.poll(&mut cx, |_| Poll::Ready(Ok(chunk(told)))) else {
             panic!("ids need no thread")
         };
-        let given: Vec<_> = tokens.into_iter().map(|token| token.logprobs.map(|all| (all.chosen, all.top))).collect();
+        let given: Vec<_> =
+            tokens.into_iter().map(|token| token.logprobs.map(|all| (all.chosen, all.top))).collect();
         let expected = [(0.0, vec![(2, -1.0), (1, -2.0)]), (f32::NEG_INFINITY, vec![])];
         assert_eq!(given, expected.map(Some));
         // Without a request for them there are none.
         let told = vec![token(logprobs(-0.5, Vec::new()))];
-        let Poll::Ready(Ok((tokens, _))) = converter(None).poll(&mut cx, |_| Poll::Ready(Ok(chunk(told)))) else {
+        let Poll::Ready(Ok((tokens, _))) = converter(None).poll(&mut cx, |_| Poll::Ready(Ok(chunk(told))))
+        else {
             panic!("ids need no thread")
         };
         assert_eq!(tokens[0].logprobs, None);

@@ -116,7 +116,8 @@ pub(super) async fn join(pool: &UpstreamPool, upstream: &Arc<Upstream>) -> Resul
 fn announce(upstream: &Upstream, facts: &Facts, doubts: &[&str]) {
     let (engine, path) = (upstream.name(), wire::of(facts.kind).path());
     let alike = if doubts.is_empty() { ", 20 strings tokenise alike" } else { "" };
-    tracing::info!(%engine, model = facts.model, context = facts.context, slots = facts.slots, "found {} at /{path}{alike}", facts.name);
+    let model = super::words::plain(&facts.model);
+    tracing::info!(%engine, model, context = facts.context, slots = facts.slots, "found {} at /{path}{alike}", facts.name);
     for shortcoming in facts.shortcomings().iter().chain(doubts) {
         tracing::warn!(%engine, "{shortcoming}");
     }
@@ -138,11 +139,10 @@ enum Unhealthy {
 
 async fn check_health(upstream: &Upstream, facts: &Facts) -> Result<(), Unhealthy> {
     let response = upstream.get(facts.health).send().await;
-    let status = response.map_err(|error| match error.is_timeout() {
-        true => Unhealthy::NoAnswer,
-        false => Unhealthy::Connection(connection_words(&error)),
-    })?;
-    let status = status.status();
+    let unanswered = |error: reqwest::Error| {
+        if error.is_timeout() { Unhealthy::NoAnswer } else { Unhealthy::Connection(connection_words(&error)) }
+    };
+    let status = response.map_err(unanswered)?.status();
     if status.is_success() { Ok(()) } else { Err(Unhealthy::Status(status)) }
 }
 

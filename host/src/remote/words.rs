@@ -20,7 +20,8 @@ pub(super) fn without_places(words: &str) -> String {
 
 fn is_place(word: &str) -> bool {
     let core = word.trim_matches(|char: char| !char.is_ascii_alphanumeric() && !"/\\~#.".contains(char));
-    let is_path = core.contains('/') && !core.starts_with('#') || core.contains('\\') || core.starts_with("~");
+    let is_path =
+        core.contains('/') && !core.starts_with('#') || core.contains('\\') || core.starts_with('~');
     let has_port = core.rsplit_once(':').is_some_and(|(host, port)| {
         host.contains(['.', ':']) && port.parse::<u16>().is_ok() || host.eq_ignore_ascii_case("localhost")
     });
@@ -40,10 +41,7 @@ mod tests {
     #[test]
     fn addresses_and_paths_are_left_out() {
         let told = "bad grammar in /srv/models/x.gguf (see http://10.0.0.7:8000/docs) at 10.0.0.7:80 or 10.0.0.7, localhost:1 C:\\x: line 3:7";
-        assert_eq!(
-            without_places(told),
-            "bad grammar in … (see … at … or … … … line 3:7"
-        );
+        assert_eq!(without_places(told), "bad grammar in … (see … at … or … … … line 3:7");
         let schema = "schema at #/properties/a/items: minimum 3.5 > maximum 1, unknown type 'strin'";
         assert_eq!(without_places(schema), schema);
     }

@@ -48,9 +48,8 @@ pub fn event_of(owner: &str, ids: &[u32], told: usize, finish: Option<&str>) -> 
             let tokens = ids.iter().enumerate().map(token);
             let kind = finish.map(|finish| if finish == "stop" { "eos" } else { "limit" });
             let count = told + ids.len();
-            let last =
-                kind.map(|kind| json!({ "stop": true, "stop_type": kind, "tokens_predicted": count }));
-            tokens.chain(last).map(|event| format!("data: {event}\n\n")).collect::<String>().into_bytes()
+            let last = kind.map(|kind| json!({ "stop": true, "stop_type": kind, "tokens_predicted": count }));
+            tokens.chain(last).flat_map(|event| format!("data: {event}\n\n").into_bytes()).collect()
         }
         _ => event(ids, finish),
     }

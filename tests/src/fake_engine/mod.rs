@@ -158,7 +158,9 @@ impl Fake {
             "/version" => json!({ "version": "fake" }),
             "/server_info" => json!({ "version": "fake", "grammar_backend": "xgrammar" }),
             "/model_info" | "/health" => json!({}),
-            "/props" => json!({ "build_info": "fake", "default_generation_settings": { "n_ctx": 4096 }, "total_slots": 3 }),
+            "/props" => {
+                json!({ "build_info": "fake", "default_generation_settings": { "n_ctx": 4096 }, "total_slots": 3 })
+            }
             "/tokenize" => {
                 let text = body["prompt"].as_str().or(body["content"].as_str()).unwrap_or_default();
                 let mut ids = self.tokenizer.encode_text(text).unwrap_or_default();

@@ -90,7 +90,10 @@ async fn a_schema_that_the_engine_would_follow_in_part_is_refused_by_its_keyword
     let weak = [
         ("uniqueItems", json!({ "type": "array", "items": { "type": "integer" }, "uniqueItems": true })),
         ("multipleOf", json!({ "type": "integer", "multipleOf": 5 })),
-        ("patternProperties", json!({ "type": "object", "patternProperties": { "^a": { "type": "integer" } } })),
+        (
+            "patternProperties",
+            json!({ "type": "object", "patternProperties": { "^a": { "type": "integer" } } }),
+        ),
         ("contains", json!({ "type": "array", "items": { "type": "integer" }, "contains": { "const": 1 } })),
         ("pattern", json!({ "type": "string", "pattern": "^\\d+$" })),
     ];
@@ -99,7 +102,11 @@ async fn a_schema_that_the_engine_would_follow_in_part_is_refused_by_its_keyword
         let error = &answer.json()["error"];
         assert_eq!((answer.status.as_u16(), &error["param"]), (400, &json!("text.format")), "{error}");
         let message = error["message"].as_str().expect("a message");
-        assert!(message.contains(&format!("\"{keyword}\" at #/properties/list/{keyword}")) && message.contains("llama.cpp"), "{message}");
+        assert!(
+            message.contains(&format!("\"{keyword}\" at #/properties/list/{keyword}"))
+                && message.contains("llama.cpp"),
+            "{message}"
+        );
     }
     assert_eq!(engine.received.requests().len(), 0);
     let followed = json!({ "type": "array", "items": { "type": "integer" }, "minItems": 1 });

@@ -117,7 +117,11 @@ async fn the_token_limit_holds_whatever_the_engine_sends() {
             // Without a limit, the context of 4,096 tokens is.
             let room = 4096 - usage["input_tokens"].as_u64().expect("a number");
             let most = limit["max_output_tokens"].as_u64().unwrap_or(room);
-            assert_eq!((&answer["status"], &usage["output_tokens"]), (&json!("incomplete"), &json!(most)), "{what}");
+            assert_eq!(
+                (&answer["status"], &usage["output_tokens"]),
+                (&json!("incomplete"), &json!(most)),
+                "{what}"
+            );
             flooded.ends(&what).await;
         }
     }

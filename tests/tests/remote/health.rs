@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tests::client::{get, json_request, metric, open, post};
-use tests::fake_engine::{Action, FakeEngine, Health, done, event, head, ids, whole};
+use tests::fake_engine::{Action, FakeEngine, Health, Identity, done, event, head, ids, whole};
 use tests::server::TestServer;
 use tokio::sync::Semaphore;
 
@@ -13,10 +13,10 @@ use crate::setup::{ask, question, server_for, start, text, urls};
 
 const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
 
-/// Number of requests to the engine with this outcome. It counts for the whole process, but no other engine has the same port.
-async fn outcomes(server: &TestServer, engine: &FakeEngine, outcome: &str) -> f64 {
-    let labels = format!("model=\"qwen3-tiny\",upstream=\"{}\",outcome=\"{outcome}\"", engine.url());
-    metric(server.address, &format!("sluice_upstream_requests_total{{{labels}}}")).await
+/// Number of requests to the engine at `url` with this outcome. It counts for the whole process, but no other engine has the same port.
+async fn outcomes(server: &TestServer, url: &str, outcome: &str) -> String {
+    let labels = format!("model=\"qwen3-tiny\",upstream=\"{url}\",outcome=\"{outcome}\"");
+    metric(server.address, &format!("sluice_upstream_requests_total{{{labels}}}")).await.to_string()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -48,10 +48,8 @@ async fn an_engine_whose_stream_delivers_is_alive_though_it_misses_its_checks() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_that_waits_moves_when_its_engine_is_found_gone() {
     for before in [Vec::new(), head()] {
-        let waits = FakeEngine::start(move |_, _| {
-            vec![Action::Send(before.clone()), Action::UntilDisconnect]
-        })
-        .await;
+        let waits =
+            FakeEngine::start(move |_, _| vec![Action::Send(before.clone()), Action::UntilDisconnect]).await;
         let answers = FakeEngine::start(|_, _| vec![Action::Send(whole(ANSWER))]).await;
         let server = server_for(&urls(&[&waits, &answers])).await;
         let moving = async {
@@ -70,7 +68,7 @@ async fn a_request_that_waits_moves_when_its_engine_is_found_gone() {
             }
         };
         tokio::join!(moving, asking);
-        assert_eq!(outcomes(&server, &waits, "failed").await, 1.0);
+        assert_eq!(outcomes(&server, &waits.url(), "failed").await, "1");
         server.stop().await;
     }
 }
@@ -128,18 +126,31 @@ async fn requests_that_fail_or_end_before_the_head_are_counted() {
     }
     engine.received.wait_until(|log| log.disconnected() == 1).await;
     assert_eq!(ask(&server).await.status, 200);
+    let url = engine.url();
     let mut counts = Vec::new();
     for outcome in ["refused", "failed", "cancelled", "completed"] {
-        counts.push(outcomes(&server, &engine, outcome).await);
+        counts.push(outcomes(&server, &url, outcome).await);
     }
-    assert_eq!(counts, [1.0, 1.0, 1.0, 1.0]);
-    let url = engine.url();
-    let first_tokens = format!("sluice_upstream_first_token_seconds_count{{model=\"qwen3-tiny\",upstream=\"{url}\"}}");
-    assert_eq!(metric(server.address, &first_tokens).await, 1.0);
-    let kill = engine.url();
+    assert_eq!(counts, ["1"; 4]);
+    let first_tokens =
+        format!("sluice_upstream_first_token_seconds_count{{model=\"qwen3-tiny\",upstream=\"{url}\"}}");
+    assert_eq!(metric(server.address, &first_tokens).await.to_string(), "1");
     engine.kill().await;
     assert_eq!(ask(&server).await.status, 503);
-    let series = format!("sluice_upstream_requests_total{{model=\"qwen3-tiny\",upstream=\"{kill}\",outcome=\"failed\"}}");
-    assert_eq!(metric(server.address, &series).await, 2.0);
+    assert_eq!(outcomes(&server, &url, "failed").await, "2");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slots_are_the_number_that_llamacpp_tells() {
+    let identity = Identity { owner: "llamacpp", ..Identity::default() };
+    let engine = FakeEngine::start_as(identity, ([127, 0, 0, 1], 0).into(), |_, _| Vec::new()).await;
+    let server = server_for(&engine.url()).await;
+    let figure = async |figure: &str| {
+        let labels = format!("model=\"qwen3-tiny\",upstream=\"{}\",figure=\"{figure}\"", engine.url());
+        metric(server.address, &format!("sluice_upstream{{{labels}}}")).await.to_string()
+    };
+    while figure("up").await != "1" {}
+    assert_eq!(figure("slots").await, "3");
     server.stop().await;
 }

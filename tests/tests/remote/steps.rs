@@ -35,8 +35,8 @@ async fn tokens_behind_a_stop_string_are_not_counted_though_they_came_with_it() 
 
 /// Starts a llama.cpp that answers with these events.
 async fn llamacpp(events: Vec<Value>) -> FakeEngine {
-    let events: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-    let answer = [head(), events.into_bytes()].concat();
+    let events = events.iter().flat_map(|event| format!("data: {event}\n\n").into_bytes()).collect();
+    let answer = [head(), events].concat();
     let identity = Identity { owner: "llamacpp", ..Identity::default() };
     FakeEngine::start_as(identity, ([127, 0, 0, 1], 0).into(), move |_, _| vec![Action::Send(answer.clone())])
         .await
@@ -44,7 +44,8 @@ async fn llamacpp(events: Vec<Value>) -> FakeEngine {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tokens_of_a_character_that_was_cut_off_are_counted() {
-    let end = |count: usize, kind: &str| json!({ "stop": true, "stop_type": kind, "tokens_predicted": count });
+    let end =
+        |count: usize, kind: &str| json!({ "stop": true, "stop_type": kind, "tokens_predicted": count });
     let token = |text: &str, id: u32, count: usize| json!({ "content": text, "tokens": [id], "tokens_predicted": count });
     let stop = ids("").pop().expect("the end token");
     let cases = [
@@ -61,7 +62,11 @@ async fn tokens_of_a_character_that_was_cut_off_are_counted() {
         let server = server_for(&engine.url()).await;
         let question = json!({ "model": "qwen3-tiny", "input": "Hi", "max_output_tokens": 8 });
         let answer = post(server.address, "/v1/responses", &question).await.json();
-        assert_eq!((&answer["usage"]["output_tokens"], &answer["status"]), (&json!(tokens), &json!(status)), "{events:?}");
+        assert_eq!(
+            (&answer["usage"]["output_tokens"], &answer["status"]),
+            (&json!(tokens), &json!(status)),
+            "{events:?}"
+        );
         server.stop().await;
     }
 }
@@ -94,6 +99,9 @@ async fn a_token_without_log_probability_has_an_entry_that_says_so() {
     assert_eq!(String::from_utf8(bytes).as_deref(), Ok("Hello\u{e3}"), "{answer}");
     let told = |entry: &Value| (entry["logprob"].clone(), entry["top_logprobs"].as_array().map(Vec::len));
     assert_eq!(told(&entries[0]), (json!(-0.25), Some(1)));
-    assert!(entries.len() > 1 && entries[1..].iter().all(|entry| told(entry) == (json!(-9999.0), Some(0))), "{answer}");
+    assert!(
+        entries.len() > 1 && entries[1..].iter().all(|entry| told(entry) == (json!(-9999.0), Some(0))),
+        "{answer}"
+    );
     server.stop().await;
 }

@@ -41,7 +41,7 @@ pub(in crate::remote) enum Piece {
 }
 
 /// How an answer ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::remote) enum WireEnd {
     /// The model stopped; with the stop token's id, if the engine sends it.
     Stop(Option<u32>),
@@ -91,7 +91,7 @@ impl Chunk {
 
     /// Sets how the answer ended, if `end` says so.
     pub(super) fn end_as(&mut self, end: Option<WireEnd>) {
-        self.end = self.end.take().or(end);
+        self.end = self.end.or(end);
     }
 
     /// Ends an answer that has more than it may have: nothing more of it is read.

@@ -113,7 +113,11 @@ fn json<'a, T: serde::Deserialize<'a>>(data: &'a [u8]) -> Result<T, WireFault> {
         let is_error = matches!(&fault, WireFault::Engine(_, words) if !words.is_empty());
         // serde's own words may quote the event.
         let what = if error.is_data() { "is of another form than expected" } else { "is no JSON" };
-        if is_error { fault } else { WireFault::Unreadable(format!("an event of {} bytes {what}", data.len())) }
+        if is_error {
+            fault
+        } else {
+            WireFault::Unreadable(format!("an event of {} bytes {what}", data.len()))
+        }
     })
 }
 

@@ -125,7 +125,11 @@ impl SchemaCompiler {
             // Every value of these is written out, whatever stands beside them.
             Some(form @ ("const" | "enum")) => {
                 let types = types(schema);
-                let values = if form == "enum" { schema[form].as_array()? } else { std::slice::from_ref(&schema[form]) };
+                let values = if form == "enum" {
+                    schema[form].as_array()?
+                } else {
+                    std::slice::from_ref(&schema[form])
+                };
                 let fits = |value| types.is_empty() || types.iter().any(|name| is_of_type(value, name));
                 if !values.iter().all(fits) {
                     return Some("type");
@@ -137,7 +141,9 @@ impl SchemaCompiler {
             Some(form @ ("$ref" | "anyOf")) => {
                 let beside = OF_TYPES.iter().flat_map(|(_, keywords)| *keywords).chain(&OF_ALL).copied();
                 let type_beside = schema.contains_key("type").then_some("type");
-                beside.chain(type_beside).find(|keyword| *keyword != form && (has(keyword) || *keyword == "type"))
+                beside
+                    .chain(type_beside)
+                    .find(|keyword| *keyword != form && (has(keyword) || *keyword == "type"))
             }
             // Alternatives may overlap for these compilers, and parts are merged only in simple cases.
             Some("oneOf") => Some("oneOf"),
@@ -165,7 +171,8 @@ impl SchemaCompiler {
         }
         types.into_iter().find_map(|name| {
             let of = if name == "integer" { "number" } else { name };
-            let keywords = OF_TYPES.iter().filter(|(kind, _)| *kind == of).flat_map(|(_, keywords)| *keywords);
+            let keywords =
+                OF_TYPES.iter().filter(|(kind, _)| *kind == of).flat_map(|(_, keywords)| *keywords);
             keywords.copied().find(|keyword| has(keyword) && !self.follows(name, keyword, schema))
         })
     }
@@ -173,7 +180,9 @@ impl SchemaCompiler {
     /// Type that the compiler takes a schema without `type` for, by its keywords.
     fn inferred_type(self, schema: &Map<String, Value>) -> Option<&'static str> {
         let any = |keywords: &[&str]| keywords.iter().any(|keyword| schema.contains_key(*keyword));
-        if any(&["properties"]) || schema.get("additionalProperties").is_some_and(|value| *value != Value::Bool(true)) {
+        if any(&["properties"])
+            || schema.get("additionalProperties").is_some_and(|value| *value != Value::Bool(true))
+        {
             Some("object")
         } else if any(&["items", "prefixItems"]) {
             Some("array")
@@ -196,7 +205,8 @@ impl SchemaCompiler {
             "pattern" if self == Self::LlamaCpp => schema[keyword].as_str().is_some_and(is_translatable),
             "pattern" => !has("format"),
             "format" if self == Self::LlamaCpp => {
-                !has("pattern") && schema[keyword].as_str().is_some_and(|format| LLAMACPP_FORMATS.contains(&format))
+                !has("pattern")
+                    && schema[keyword].as_str().is_some_and(|format| LLAMACPP_FORMATS.contains(&format))
             }
             "format" => schema[keyword].as_str().is_some_and(|format| XGRAMMAR_FORMATS.contains(&format)),
             "minLength" | "maxLength" => !has("pattern") && !has("format"),
@@ -208,7 +218,9 @@ impl SchemaCompiler {
             "items" | "prefixItems" | "minItems" | "maxItems" | "properties" | "additionalProperties" => true,
             "required" => {
                 let is_declared = |name: &Value| {
-                    name.as_str().is_some_and(|name| schema.get("properties").is_some_and(|all| all.get(name).is_some()))
+                    name.as_str().is_some_and(|name| {
+                        schema.get("properties").is_some_and(|all| all.get(name).is_some())
+                    })
                 };
                 schema[keyword].as_array().is_some_and(|names| names.iter().all(is_declared))
             }
@@ -221,7 +233,10 @@ impl SchemaCompiler {
 fn restricts(keyword: &str, value: &Value) -> bool {
     match (keyword, value) {
         ("uniqueItems", Value::Bool(restricts)) => *restricts,
-        ("additionalProperties" | "unevaluatedProperties" | "unevaluatedItems" | "items", Value::Bool(true)) => false,
+        (
+            "additionalProperties" | "unevaluatedProperties" | "unevaluatedItems" | "items",
+            Value::Bool(true),
+        ) => false,
         ("minItems" | "minLength" | "minProperties", value) => value.as_u64() != Some(0),
         ("required", Value::Array(names)) => !names.is_empty(),
         _ => true,
@@ -242,7 +257,8 @@ fn is_of_type(value: &Value, name: &str) -> bool {
         Value::Null => name == "null",
         Value::Bool(_) => name == "boolean",
         Value::Number(number) => {
-            name == "number" || name == "integer" && number.as_f64().is_some_and(|number| number.fract() == 0.0)
+            name == "number"
+                || name == "integer" && number.as_f64().is_some_and(|number| number.fract() == 0.0)
         }
         Value::String(_) => name == "string",
         Value::Array(_) => name == "array",

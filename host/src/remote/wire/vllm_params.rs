@@ -152,14 +152,15 @@ struct PromptTokensDetails {
 pub(super) fn choices<C: DeserializeOwned>(
     data: &[u8],
     chunk: &mut Chunk,
-    add: impl FnMut(C, &mut Chunk),
+    mut add: impl FnMut(C, &mut Chunk),
 ) -> Result<(), WireFault> {
     if is_done(data, chunk) {
         return Ok(());
     }
     let ChoicesEvent { choices, usage } = super::json(data)?;
-    let mut add = add;
-    choices.into_iter().for_each(|choice| add(choice, chunk));
+    for choice in choices {
+        add(choice, chunk);
+    }
     if let Some(UsageInfo { completion_tokens, prompt_tokens_details }) = usage {
         chunk.generated = completion_tokens;
         chunk.cached = prompt_tokens_details.and_then(|details| details.cached_tokens).or(chunk.cached);

@@ -67,7 +67,8 @@ fn nothing_is_added_behind_the_end_or_beyond_the_room() {
     let openai = |ids: &[u32], text: &str, end: Value| {
         json!({ "choices": [{ "token_ids": ids, "text": text, "finish_reason": end }] }).to_string()
     };
-    let usage = r#"{"choices":[],"usage":{"completion_tokens":99,"prompt_tokens_details":{"cached_tokens":2}}}"#;
+    let usage =
+        r#"{"choices":[],"usage":{"completion_tokens":99,"prompt_tokens_details":{"cached_tokens":2}}}"#;
     for kind in [EngineKind::OpenAi, EngineKind::Vllm] {
         let end = openai(&[7], "", json!("stop"));
         let more = openai(&[8, 9], "", json!("length"));

@@ -34,7 +34,9 @@ fn what_both_compilers_follow_has_no_gap() {
         "$defs": { "parent": { "type": "object", "properties": { "name": { "type": "string" } } } },
     });
     assert_eq!(gaps(&person), [None, None]);
-    for void in [json!({ "type": "array", "minItems": 0 }), json!({ "type": "string", "minimum": 3 }), json!(true)] {
+    for void in
+        [json!({ "type": "array", "minItems": 0 }), json!({ "type": "string", "minimum": 3 }), json!(true)]
+    {
         assert_eq!(gaps(&void), [None, None], "{void}");
     }
 }
@@ -87,12 +89,27 @@ fn patterns_that_llamacpp_would_take_for_any_string_are_named() {
         assert_eq!(xgrammar, None, "{pattern}");
         llamacpp.is_none()
     };
-    for followed in ["^abc$", "^[a-z0-9_\\-]+$", "^(?:a|b){2,3}c?$", "^\\(\\.\\)$", "^.*$", "^\\x41\\u00e4$", "^$"] {
+    for followed in
+        ["^abc$", "^[a-z0-9_\\-]+$", "^(?:a|b){2,3}c?$", "^\\(\\.\\)$", "^.*$", "^\\x41\\u00e4$", "^$"]
+    {
         assert!(pattern(followed), "{followed}");
     }
     let others = [
-        "abc", "^abc", "abc$", "^\\d+$", "^[\\w]$", "^(?=a)b$", "^a^b$", "^\\bword$", "^a}$", "^a{x}$", "^(a$", "^a)$",
-        "^[a$", "^\\x4$", "^a/\\/$",
+        "abc",
+        "^abc",
+        "abc$",
+        "^\\d+$",
+        "^[\\w]$",
+        "^(?=a)b$",
+        "^a^b$",
+        "^\\bword$",
+        "^a}$",
+        "^a{x}$",
+        "^(a$",
+        "^a)$",
+        "^[a$",
+        "^\\x4$",
+        "^a/\\/$",
     ];
     for other in others {
         assert!(!pattern(other), "{other}");
