@@ -119,7 +119,7 @@ pub struct McpLimits {
     pub turns: usize,
 }
 
-/// Time limits and retries of remote engines.
+/// Bounds of remote engines.
 #[derive(Debug, Clone)]
 pub struct RemoteLimits {
     /// Time limit of connecting.
@@ -132,6 +132,16 @@ pub struct RemoteLimits {
     pub retries: usize,
     /// Interval of the health checks.
     pub health_time: Duration,
+    /// Time limit of a request for an engine's facts, health or metrics.
+    pub probe_time: Duration,
+    /// Time limit of the events behind an answer's end, which have its counts.
+    pub tail_time: Duration,
+    /// Maximum number of these events.
+    pub tail_events: usize,
+    /// Maximum number of an answer's events in addition to one per token of prompt and answer.
+    pub spare_events: usize,
+    /// Size of an event's text in bytes from which on it is tokenised on a thread of its own.
+    pub inline_text: usize,
 }
 
 /// Bounds of a parser.
@@ -243,6 +253,11 @@ impl Default for RemoteLimits {
             token_time: Duration::from_secs(30),
             retries: 2,
             health_time: Duration::from_secs(2),
+            probe_time: Duration::from_secs(5),
+            tail_time: Duration::from_secs(1),
+            tail_events: 8,
+            spare_events: 1024,
+            inline_text: 4 << 10,
         }
     }
 }

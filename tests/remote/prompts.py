@@ -25,6 +25,21 @@ SETTINGS = {
     "the likeliest token alone, warm": {"top_k": 1, "temperature": 1},
     "a limit": {"max_tokens": 5},
 }
+# Blanks are banned, since the model would write them up to the limit where a grammar allows them.
+COMPACT = {"logit_bias": {"198": -100, "220": -100}}
+# Schemas that compilers of engines pass over in part: by keyword the schema, and whether a value satisfies it.
+WEAK = {
+    "uniqueItems": ({"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 1}, "uniqueItems": True, "minItems": 2},
+                    lambda value: len(set(value)) == len(value)),
+    "multipleOf": ({"type": "integer", "multipleOf": 7}, lambda value: value % 7 == 0),
+    "patternProperties": ({"type": "object", "patternProperties": {"^": {"type": "integer"}}},
+                          lambda value: all(isinstance(one, int) for one in value.values())),
+    "contains": ({"type": "array", "items": {"type": "integer"}, "contains": {"const": 3}}, lambda value: 3 in value),
+    "pattern": ({"type": "string", "pattern": "^\\d{3}$"}, lambda value: len(value) == 3 and value.isdigit()),
+    "minimum": ({"type": "number", "minimum": 1000}, lambda value: value >= 1000),
+    "oneOf": ({"oneOf": [{"type": "integer", "minimum": 1}, {"type": "integer", "maximum": 9}]}, lambda value: not 1 <= value <= 9),
+    "required": ({"type": "object", "required": ["name"]}, lambda value: "name" in value),
+}
 # llama.cpp would count the prompt's tokens, too, so these are refused with it.
 PENALTIES = {"presence_penalty": 1.5, "frequency_penalty": 0.5}
 TEXTS = {"a text": {"prompt": "Hello"}, "a text and its echo": {"prompt": "Hello", "echo": True}, "ids": {"prompt": [706, 474, 198, 332, 0, 707, 198]},

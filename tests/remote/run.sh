@@ -38,7 +38,10 @@ for engine in "${ENGINES[@]}"; do
     serve local $((PORT + 1)) --threads 1
     serve remote $((PORT + 2)) --engine "http://127.0.0.1:$PORT"
     grep -E ' WARN |^engine ' "$FOLDER/remote.log" || true
-    python3 compare.py http://127.0.0.1:$((PORT + 1)) http://127.0.0.1:$((PORT + 2)) "http://127.0.0.1:$PORT" || FAILED=1
+    # The script of llama.cpp becomes its server, which is one process.
+    process=()
+    [ "$engine" != llamacpp ] || process=("${STARTED[0]}")
+    python3 compare.py http://127.0.0.1:$((PORT + 1)) http://127.0.0.1:$((PORT + 2)) "http://127.0.0.1:$PORT" "${process[@]}" || FAILED=1
     if [ -x ../agents/codex/node_modules/.bin/codex ]; then
         python3 codex.py http://127.0.0.1:$((PORT + 1)) http://127.0.0.1:$((PORT + 2)) || FAILED=1
     fi

@@ -1,5 +1,6 @@
 //! The binary `host` as a process of its own, with its address, its memory and its CPU time. The process is killed when dropped.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,12 +9,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+/// Name of the file for stderr.
+const LOG: &str = "stderr.log";
+
 /// Server process of a model called `bench`, whose answers are scripted or come from another engine.
 pub struct ServerProcess {
     child: Child,
     /// Stdout of the server, kept open because the server writes to it.
     _stdout: Lines<BufReader<ChildStdout>>,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     /// Address on which it listens.
     pub address: SocketAddr,
 }
@@ -68,6 +72,7 @@ impl ServerProcess {
     }
 
     fn start_in(folder: tempfile::TempDir, engine: &str, arguments: &[&str]) -> Self {
+        let log = File::create(folder.path().join(LOG)).expect("a temporary folder can be written");
         let mut child = Command::new(binary())
             .args(["serve", "--listen", "127.0.0.1:0", "--served-model-name", "bench", "--seal-key", "none"])
             .args(["--engine", engine])
@@ -78,7 +83,7 @@ impl ServerProcess {
             .args(arguments)
             .env_remove("SLUICE_API_KEY")
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn()
             .expect("the server's binary is there: cargo build --profile dist -p host, or name one with SLUICE_HOST");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
@@ -87,7 +92,15 @@ impl ServerProcess {
             .map_while(Result::ok)
             .find_map(|line| line.strip_prefix("address")?.trim().strip_prefix("http://")?.parse().ok())
             .expect("the server prints its address");
-        Self { child, _stdout: lines, _folder: folder, address }
+        Self { child, _stdout: lines, folder, address }
+    }
+
+    /// Log so far.
+    ///
+    /// # Panics
+    /// If it isn't text.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join(LOG)).expect("a log of text")
     }
 
     /// Resident memory in MiB.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use engine::{DeviceChoice, SpeculationOptions};
 use host::api::Defaults;
-use host::http::{Access, App, CorsOrigin, HostName, Keys, Server};
+use host::http::{Access, App, CorsOrigin, HostName, Keys, Server, install_metrics};
 use host::limits::Limits;
 use host::mcp::McpServers;
 use host::model::{EngineChoice, KvCacheBytes, LoadFormat, Model, ModelOptions, Models, SharedOptions};
@@ -125,6 +125,7 @@ impl TestServer {
     /// # Panics
     /// If the model or the parser doesn't load.
     pub async fn start(setup: Setup) -> Self {
+        install_metrics();
         let Setup { model, others, shared, limits, keys, hosts, cors_origins, mcp, watch } = setup;
         let models =
             Models::load(&model, &others, &shared, &limits, &mut |_, _| {}).expect("the models load");

@@ -172,6 +172,8 @@ pub struct Step {
     pub finish: Option<Finish>,
     /// Number of prompt tokens that were found in the prefix cache (the same in each step).
     pub cached_tokens: usize,
+    /// Number of tokens that were generated besides `tokens`: an upstream engine counts them and doesn't tell their ids.
+    pub untold_tokens: usize,
 }
 
 impl Step {

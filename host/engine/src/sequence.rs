@@ -250,6 +250,6 @@ impl Sequence {
         if tokens.is_empty() && finish.is_none() {
             return;
         }
-        self.outlet.send(Step { tokens, finish, cached_tokens: self.cached.unwrap_or(0) });
+        self.outlet.send(Step { tokens, finish, cached_tokens: self.cached.unwrap_or(0), ..Step::default() });
     }
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::builder::NonEmptyStringValueParser;
 use host::api::{Defaults, ReasoningEvents};
-use host::http::{App, Server, largest_body};
+use host::http::{App, Server, install_metrics, largest_body};
 use host::limits::{Limits, ParserLimits};
 use host::model::{Model, Models};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -105,6 +105,7 @@ pub(super) fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
 async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     // This comes first: until a handler is installed, the signal ends the process.
     let hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
+    install_metrics();
     let limits = arguments.limits()?;
     let mcp = arguments.mcp.servers(&limits.mcp)?;
     let seal = super::seal::load(arguments.seal_key.as_deref())?;

@@ -28,7 +28,7 @@ pub(super) fn counted(
 /// Describes how the outcome differs from the expected items, or the fault; `None` if it doesn't.
 pub(super) fn difference(outcome: &Outcome, expected: &[CaseItem]) -> Option<String> {
     if let Some(fault) = &outcome.fault {
-        return Some(format!("the parser failed: {}", fault.reason));
+        return Some(format!("the parser failed: {}", fault.in_full()));
     }
     match &outcome.items {
         Err(error) => Some(format!("its events make no items: {error}")),

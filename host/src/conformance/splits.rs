@@ -132,7 +132,7 @@ fn describe(found: &Failing, as_cut: &Outcome, mode: MarkerMode, ending: Ending)
     };
     let expected = as_cut.items.as_deref().unwrap_or_default();
     let mut what = match (&found.outcome.fault, &as_cut.fault) {
-        (None, Some(fault)) => format!("as it is cut the parser failed: {}", fault.reason),
+        (None, Some(fault)) => format!("as it is cut the parser failed: {}", fault.in_full()),
         _ => difference(&found.outcome, expected)
             .unwrap_or_else(|| format!("it ends {:?}, as it is cut {:?}", found.outcome.end(), as_cut.end())),
     };

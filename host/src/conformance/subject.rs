@@ -139,9 +139,7 @@ impl Sandboxed {
                 plugin.get_or_init(|| runtime.load(&source, &options));
             match plugin {
                 Ok(plugin) => plugin.start(request),
-                Err(error) => {
-                    Err(Fault { parser: source.name().into_owned(), reason: error.problem.to_string() })
-                }
+                Err(error) => Err(Fault::new(&source.name(), error.problem.to_string())),
             }
         })
     }

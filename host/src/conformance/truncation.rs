@@ -66,7 +66,7 @@ fn report(
 /// Checks that a turn that was cut off ended without a fault, as items and as valid streams.
 fn well_formed(outcome: &Outcome, shapes: &mut ValidShapes) -> Result<(), String> {
     if let Some(fault) = &outcome.fault {
-        return Err(format!("the parser failed: {}", fault.reason));
+        return Err(format!("the parser failed: {}", fault.in_full()));
     }
     if let Err(error) = &outcome.items {
         return Err(format!("its events make no items: {error}"));

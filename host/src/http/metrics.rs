@@ -1,13 +1,18 @@
 //! Metrics in Prometheus' text format. Names begin with `sluice_`; labels never hold anything that a client chose.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
+use crate::accounts::Overdrawn;
+use crate::model::{LoadResult, Models};
+
 static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
 
-/// Installs the process-wide recorder, once.
-pub(super) fn install() {
+/// Installs the process-wide recorder, once. It comes before everything that makes metrics, such as models and their engines: a handle that
+/// was made before counts for nothing.
+pub fn install() {
     HANDLE.get_or_init(|| {
         let buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 20.0, 60.0, 300.0];
         let builder = PrometheusBuilder::new().set_buckets(&buckets).expect("the list isn't empty");
@@ -50,7 +55,44 @@ fn describe() {
     );
     metrics::describe_histogram!("sluice_answer_seconds", "Time from a request to the end of its answer.");
     metrics::describe_gauge!("sluice_engine", "State of the engine, by figure.");
+    metrics::describe_counter!(
+        "sluice_malformed_arguments_total",
+        "Calls of tools whose arguments are no JSON."
+    );
+    metrics::describe_counter!("sluice_truncated_messages_total", "Messages dropped to make a prompt fit.");
+    metrics::describe_counter!("sluice_tool_calls_total", "Calls of tools, by tool server and outcome.");
     crate::remote::describe();
+}
+
+/// Makes the metrics of events that haven't happened yet, so that a scrape has each of them from the start, with the value 0.
+pub(super) fn register(models: &Models) {
+    const OF_MODELS: [&str; 6] = [
+        "sluice_prompt_tokens_total",
+        "sluice_generated_tokens_total",
+        "sluice_malformed_arguments_total",
+        "sluice_truncated_messages_total",
+        "sluice_stream_violations_total",
+        "sluice_slow_readers_total",
+    ];
+    for model in models {
+        for name in OF_MODELS {
+            let _ = metrics::counter!(name, "model" => model.label());
+        }
+        let parser = model.parsers().serving.name;
+        let _ = metrics::counter!("sluice_parser_faults_total", "model" => model.label(), "parser" => parser);
+        for result in LoadResult::ALL {
+            let _ = metrics::counter!("sluice_parser_reloads_total", "model" => model.label(), "result" => result.name());
+        }
+        let _ = metrics::gauge!("sluice_streams", "model" => model.label());
+        let _ = metrics::histogram!("sluice_first_token_seconds", "model" => model.label());
+        let _ = metrics::histogram!("sluice_answer_seconds", "model" => model.label());
+    }
+    let _ = metrics::counter!("sluice_connections_refused_total");
+    let budgets =
+        [Overdrawn::Memory, Overdrawn::PrincipalMemory, Overdrawn::Cpu { retry_after: Duration::ZERO }];
+    for budget in budgets {
+        let _ = metrics::counter!("sluice_overdrawn_total", "what" => budget.what());
+    }
 }
 
 /// Moves samples into the state that scrapes read; called every few seconds so that they don't accumulate.

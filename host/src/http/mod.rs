@@ -32,4 +32,5 @@ pub use access::{Access, CorsOrigin, HostName};
 pub use app::App;
 pub use body::largest_body;
 pub use keys::Keys;
+pub use metrics::install as install_metrics;
 pub use server::Server;

@@ -49,7 +49,7 @@ impl Server {
     /// after it get closing events and are closed.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { listener, admin, app } = self;
-        metrics::install();
+        metrics::register(&app.models);
         let router = routes::router(app.clone(), ip_of(&listener));
         let admin_router = admin::router(app.clone(), ip_of(admin.as_ref().unwrap_or(&listener)));
         let mut stop = std::pin::pin!(stop);

@@ -64,6 +64,14 @@ impl Drop for Counted<'_> {
     }
 }
 
+/// Makes the counters of a configured server's calls, so that scrapes have them from the start.
+pub(super) fn register_metrics(server: &str) {
+    for outcome in ["completed", "failed", "cancelled"] {
+        let _ =
+            metrics::counter!("sluice_tool_calls_total", "server" => server.to_owned(), "outcome" => outcome);
+    }
+}
+
 impl McpServer {
     /// Makes a server that isn't connected yet.
     pub fn new(label: impl Into<String>, config: ServerConfig, limits: McpLimits) -> Self {

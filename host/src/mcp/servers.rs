@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::config::{Approval, Endpoint, McpConfig, ServerConfig, UrlEndpoint};
 use super::config_file::header;
 use super::request_url::{RequestUrls, UrlError};
-use super::server::McpServer;
+use super::server::{McpServer, register_metrics};
 use crate::limits::McpLimits;
 
 /// The operator's servers, and whether requests may bring others. Cheap to clone.
@@ -25,6 +25,7 @@ struct Shared {
 impl McpServers {
     /// Makes the configured servers; each is connected to at its first use.
     pub fn new(config: McpConfig, request_urls: RequestUrls, limits: &McpLimits) -> Self {
+        config.servers.keys().for_each(|label| register_metrics(label));
         let server = |(label, config): (String, ServerConfig)| {
             (label.clone(), Arc::new(McpServer::new(label, config, limits.clone())))
         };

@@ -148,6 +148,7 @@ impl TurnStream {
                 break;
             }
         }
+        self.usage.output_tokens += count(step.untold_tokens);
         match step.finish? {
             Finish::Stop(id) => {
                 self.usage.output_tokens += 1;
@@ -230,7 +231,7 @@ impl TurnStream {
         if let Some(fault) = turn.fault() {
             report_fault(&self.model, fault);
         }
-        turn.malformed_calls().iter().for_each(|tool| report_malformed(&self.model, tool));
+        report_malformed(&self.model, turn.malformed_calls());
         self.usage.reasoning_tokens = turn.tokens().reasoning;
         EndedTurn { end, usage: self.usage }
     }
@@ -276,8 +277,12 @@ fn report_fault(model: &Arc<str>, fault: &Fault) {
     tracing::warn!(%model, parser = %fault.parser, reason = %fault.reason, "the parser failed");
 }
 
-/// Counts and logs a complete call whose arguments are no JSON. Protocols that can carry such arguments pass them on.
-fn report_malformed(model: &Arc<str>, tool: &str) {
-    metrics::counter!("sluice_malformed_arguments_total", "model" => Arc::clone(model)).increment(1);
-    tracing::warn!(%model, tool, "the model called a tool with arguments that are no JSON");
+/// Counts and logs complete calls whose arguments are no JSON. Protocols that can carry such arguments pass them on. Names of tools are the
+/// client's words, or the model's, so no log has them.
+fn report_malformed(model: &Arc<str>, calls: u32) {
+    if calls > 0 {
+        metrics::counter!("sluice_malformed_arguments_total", "model" => Arc::clone(model))
+            .increment(calls.into());
+        tracing::warn!(%model, calls, "the model called tools with arguments that are no JSON");
+    }
 }

@@ -73,16 +73,20 @@ impl ComponentFactory {
     /// Creates an instance and calls its `start`.
     ///
     /// # Errors
-    /// One line: why the guest failed, or why it refuses the request.
-    fn start(&self, request: &Request) -> Result<LiveGuest<Plugin>, String> {
-        let mut live = self.instance(self.sandbox.store())?;
+    /// Why the guest failed, or that it refuses the request.
+    fn start(&self, request: &Request) -> Result<LiveGuest<Plugin>, Fault> {
+        let fault = |reason: String| Fault::new(&self.parser, reason);
+        let mut live = self.instance(self.sandbox.store()).map_err(fault)?;
         let tools: Vec<_> = request.tools.iter().map(Into::into).collect();
         let options = translate::pairs(&request.options);
         let request = translate::request(request, &tools, &options);
         match live.enter(|exports, store| exports.sluice_parser_parser().call_start(store, request)) {
             Ok(Ok(())) => Ok(live),
-            Ok(Err(words)) => Err(format!("refuses the request: {}", one_line(&words))),
-            Err(error) => Err(reason(&error)),
+            Ok(Err(words)) => {
+                let refusal = format!("it refuses the request, in {} bytes of its own words", words.len());
+                Err(Fault { words: one_line(&words), ..fault(refusal) })
+            }
+            Err(error) => Err(fault(reason(&error))),
         }
     }
 
@@ -109,12 +113,8 @@ impl ComponentFactory {
 
 impl ParserFactory for ComponentFactory {
     fn start(&self, request: &Request) -> Result<Box<dyn StreamParser>, Fault> {
-        match self.start(request) {
-            Ok(live) => {
-                Ok(Box::new(GuestParser::new(live, Arc::clone(&self.parser), self.sandbox.limits.ops)))
-            }
-            Err(words) => Err(Fault::new(&self.parser, words)),
-        }
+        let live = self.start(request)?;
+        Ok(Box::new(GuestParser::new(live, Arc::clone(&self.parser), self.sandbox.limits.ops)))
     }
 
     fn constrain(&self, request: &Request) -> Result<Option<String>, Fault> {

@@ -232,13 +232,20 @@ pub enum FinishReason {
 pub struct Fault {
     /// Name of the parser.
     pub parser: String,
-    /// Reason in one line, without text of the stream.
+    /// Reason in one line, without text of the stream or the request.
     pub reason: String,
+    /// The parser's own words in one line, for its author. They may quote the stream, so no log and no client has them.
+    pub words: String,
 }
 
 impl Fault {
-    pub(super) fn new(parser: &str, reason: impl Into<String>) -> Self {
-        Self { parser: parser.to_owned(), reason: reason.into() }
+    pub(crate) fn new(parser: &str, reason: impl Into<String>) -> Self {
+        Self { parser: parser.to_owned(), reason: reason.into(), words: String::new() }
+    }
+
+    /// Reason and words, for the parser's author.
+    pub fn in_full(&self) -> String {
+        if self.words.is_empty() { self.reason.clone() } else { format!("{}: {}", self.reason, self.words) }
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use engine::SubmitError;
 use http::{HeaderMap, StatusCode, header};
-use reqwest::{Body, Response};
+use reqwest::{Body, RequestBuilder, Response};
 
 use super::abort::AbortGuard;
 use super::pool::UpstreamPool;
@@ -16,6 +16,7 @@ use super::request::RemoteRequest;
 use super::routing::{Affinity, Lease, NoEngine};
 use super::upstream::{Upstream, connection_words, read_body};
 use super::wire::{self, WireFault, WireReader, engine_error};
+use super::words::without_places;
 
 /// Largest body of a refusal that is read, in bytes.
 const MAX_REFUSAL: usize = 64 << 10;
@@ -27,7 +28,7 @@ pub(super) struct Attempt {
     pub(super) reader: Box<dyn WireReader>,
     pub(super) abort: AbortGuard,
     /// Time at which the request was sent to the engine.
-    pub(super) asked: Instant,
+    pub(super) asked: tokio::time::Instant,
 }
 
 /// Why an engine didn't begin an answer.
@@ -88,29 +89,35 @@ fn select(
     Ok(lease)
 }
 
+/// Sends the request to the selected engine. Each request that is sent is counted once, by its outcome.
 async fn ask(
     mut lease: Lease<Arc<Upstream>>,
     pool: &UpstreamPool,
     request: &RemoteRequest,
 ) -> Result<Attempt, Refusal> {
-    let asked = Instant::now();
+    let asked = tokio::time::Instant::now();
     let upstream = Arc::clone(lease.engine());
     let unavailable = || Refusal::Elsewhere(SubmitError::Unavailable { retry_after: None });
     // The engine may have become unavailable since it was selected.
     let Some(facts) = upstream.facts() else { return Err(unavailable()) };
     let wire = wire::of(facts.kind);
     let id = crate::random::hex::<16>();
-    let post = upstream.post(wire.path(), wire.body(request, &facts, &id));
     let abort = AbortGuard::new(&upstream, wire.abort(&id));
-    let sent = tokio::time::timeout(pool.limits.first_token_time, post.send()).await;
-    let failure = match sent {
-        Ok(Ok(response)) if response.status() == StatusCode::OK => match plain_body(response) {
-            Ok(body) => return Ok(Attempt { lease, body, reader: wire.reader(), abort, asked }),
+    let post = upstream.post(wire.path(), wire.body(request, &facts, &id));
+    let cancelled = CancelGuard(Some(&upstream));
+    let begun = begin(post, &upstream, asked + pool.limits.first_token_time).await;
+    let failure = match begun {
+        Ok(response) if response.status() == StatusCode::OK => match plain_body(response) {
+            Ok(body) => {
+                cancelled.disarm();
+                return Ok(Attempt { lease, body, reader: wire.reader(), abort, asked });
+            }
             Err(words) => words,
         },
-        Ok(Ok(response)) => {
+        Ok(response) => {
             abort.disarm();
             let refusal = refusal(response, &upstream, request).await;
+            cancelled.disarm();
             if refusal.is_fault {
                 lease.failed(Instant::now());
                 upstream.metrics.failed.increment(1);
@@ -119,16 +126,44 @@ async fn ask(
             }
             return Err(refusal.refusal);
         }
-        Ok(Err(error)) => {
-            abort.disarm();
-            connection_words(&error)
-        }
-        Err(_) => "it didn't begin to answer in time".to_owned(),
+        Err(words) => words,
     };
+    cancelled.disarm();
     lease.failed(Instant::now());
     upstream.metrics.failed.increment(1);
     tracing::warn!(engine = %upstream.name(), reason = failure, "a remote engine failed to begin an answer");
     Err(unavailable())
+}
+
+/// Sends the request and waits for the head of the response, until `deadline` or until the engine is found gone. The error is for the log.
+async fn begin(
+    post: RequestBuilder,
+    upstream: &Upstream,
+    deadline: tokio::time::Instant,
+) -> Result<Response, String> {
+    tokio::select! {
+        sent = post.send() => sent.map_err(|error| connection_words(&error)),
+        () = upstream.gone() => Err("it was found gone".to_owned()),
+        () = tokio::time::sleep_until(deadline) => Err("it didn't begin to answer in time".to_owned()),
+    }
+}
+
+/// Counts a request as cancelled if it is dropped before the engine has answered.
+struct CancelGuard<'a>(Option<&'a Upstream>);
+
+impl CancelGuard<'_> {
+    /// Called when the engine has answered or failed.
+    fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for CancelGuard<'_> {
+    fn drop(&mut self) {
+        if let Some(upstream) = self.0 {
+            upstream.metrics.cancelled.increment(1);
+        }
+    }
 }
 
 /// The body of an answer; an error if the body is compressed.
@@ -150,12 +185,12 @@ async fn refusal(response: Response, upstream: &Upstream, request: &RemoteReques
     let status = response.status();
     let retry_after = retry_after(response.headers());
     let body = tokio::time::timeout(Duration::from_secs(5), read_body(response, MAX_REFUSAL)).await;
-    let words = match engine_error(&body.ok().and_then(Result::ok).unwrap_or_default()) {
+    let body = body.ok().and_then(Result::ok).unwrap_or_default();
+    // An engine's words may quote any text that it was sent, which no log may hold.
+    tracing::warn!(engine = %upstream.name(), %status, bytes = body.len(), "a remote engine refused a request");
+    let words = match engine_error(&body) {
         WireFault::Engine(_, words) | WireFault::Unreadable(words) => words,
     };
-    // An engine's words about a request may quote the request's text, which no log may hold.
-    let reason = if is_about_request(status) { "" } else { &words };
-    tracing::warn!(engine = %upstream.name(), %status, reason, "a remote engine refused a request");
     let (refusal, is_fault) = match status {
         StatusCode::TOO_MANY_REQUESTS => (Refusal::Elsewhere(SubmitError::Overloaded { retry_after }), false),
         StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
@@ -171,11 +206,6 @@ async fn refusal(response: Response, upstream: &Upstream, request: &RemoteReques
     StatusRefusal { refusal, is_fault }
 }
 
-/// Whether an engine that answers with this status objects to the request, and not to its own state or the key.
-fn is_about_request(status: StatusCode) -> bool {
-    status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 404 | 429)
-}
-
 /// Error for a request that the engine refused: because of the prompt's length, the constraint, the priority, or a disagreement between
 /// this server and the engine.
 pub(super) fn client_error(words: &str, upstream: &Upstream, request: &RemoteRequest) -> SubmitError {
@@ -187,7 +217,7 @@ pub(super) fn client_error(words: &str, upstream: &Upstream, request: &RemoteReq
     }
     let unsupported = |field| SubmitError::Unsupported {
         field,
-        reason: format!("the engine ({name}) refuses it: {words}"),
+        reason: format!("the engine ({name}) refuses it: {}", without_places(words)),
     };
     if request.constraint.is_some() {
         return unsupported(SubmitError::CONSTRAINT);

@@ -157,9 +157,12 @@ impl UpstreamPool {
     pub(super) fn set_urls(&self, urls: Vec<EngineUrl>) {
         let before = self.upstreams();
         let PoolSettings { options, client, label, .. } = &self.settings;
+        let probe_time = self.limits.probe_time;
         let upstream = |url: EngineUrl| {
             let known = before.iter().find(|upstream| &**upstream.name() == url.name());
-            known.cloned().unwrap_or_else(|| Arc::new(Upstream::new(url, client.clone(), options, label)))
+            known
+                .cloned()
+                .unwrap_or_else(|| Arc::new(Upstream::new(url, client.clone(), options, label, probe_time)))
         };
         let upstreams: Vec<_> = urls.into_iter().map(upstream).collect();
         let named = |upstream: &Arc<Upstream>| (Arc::clone(upstream.name()), Arc::clone(upstream));

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::kind::EngineKind;
+use super::wire::SchemaCompiler;
 
 /// Protocol and abilities of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub(super) struct Facts {
     pub(super) priority_sign: i32,
     /// Whether the engine's log-probabilities are computed before temperature is applied.
     pub(super) has_raw_logprobs: bool,
+    /// Number of requests that the engine runs at a time, if it says so.
+    pub(super) slots: Option<u32>,
     /// Path of the health check.
     pub(super) health: &'static str,
     /// Names of the engine's load gauges; none if it reports no load.
@@ -67,6 +72,16 @@ impl GaugeNames {
 }
 
 impl Facts {
+    /// Compiler that makes the engine's masks of a JSON schema. An engine that follows grammars in llguidance's dialect has llguidance; for
+    /// any other vLLM or SGLang the default is assumed, which follows the least.
+    pub(super) fn schema_compiler(&self) -> SchemaCompiler {
+        match self.kind {
+            EngineKind::LlamaCpp => SchemaCompiler::LlamaCpp,
+            _ if self.follows_grammars => SchemaCompiler::Llguidance,
+            EngineKind::OpenAi | EngineKind::Vllm | EngineKind::Sglang => SchemaCompiler::Xgrammar,
+        }
+    }
+
     /// What the engine can't do, for people; empty if it can do everything.
     pub(super) fn shortcomings(&self) -> Vec<&'static str> {
         [
@@ -82,4 +97,41 @@ impl Facts {
         .filter_map(|(can, words)| (!can).then_some(words))
         .collect()
     }
+
+    /// Takes what SGLang reports about itself.
+    pub(super) fn take_sglang(&mut self, server: &Value, model: &Value) {
+        self.name = named("SGLang", &server["version"]);
+        self.follows_schemas = server["grammar_backend"] != "none";
+        self.follows_grammars = server["grammar_backend"] == "llguidance";
+        self.follows_schemas_after_reasoning = model["reasoning_parser"].is_string();
+        self.follows_seeds = server["enable_deterministic_inference"] == true;
+        self.has_raw_logprobs = false;
+        self.gauges = Some(&GaugeNames::SGLANG);
+        self.priority_sign =
+            match (&server["enable_priority_scheduling"], &server["schedule_low_priority_values_first"]) {
+                (Value::Bool(true), Value::Bool(true)) => 1,
+                (Value::Bool(true), _) => -1,
+                _ => 0,
+            };
+    }
+
+    /// Takes what llama.cpp reports about itself.
+    pub(super) fn take_llamacpp(&mut self, props: &Value) {
+        self.name = match props["build_info"].as_str() {
+            // A build from sources without their history doesn't know its number.
+            Some("b0-unknown") | None => "llama.cpp".into(),
+            Some(_) => named("llama.cpp", &props["build_info"]),
+        };
+        let context = props["default_generation_settings"]["n_ctx"].as_u64();
+        self.context = context.and_then(|context| usize::try_from(context).ok());
+        self.slots = props["total_slots"].as_u64().and_then(|slots| u32::try_from(slots).ok());
+        self.follows_schemas = true;
+        self.gauges = Some(&GaugeNames::LLAMA_CPP);
+    }
+}
+
+/// Name of an engine for people, with its version if that is one.
+pub(super) fn named(engine: &str, version: &Value) -> Arc<str> {
+    let version = version.as_str().filter(|version| super::words::is_version(version));
+    version.map_or(engine.to_owned(), |version| format!("{engine} {version}")).into()
 }

@@ -20,6 +20,7 @@ mod request;
 pub mod routing;
 
 mod stream;
+mod tokens;
 mod upstream;
 mod vocabulary;
 mod watch;
@@ -35,7 +36,5 @@ pub use options::{EngineKey, EngineList, EngineUrl, RemoteOptions};
 pub use probe::ProbeError;
 pub(crate) use upstream::{connection_words, read_body};
 
-/// Time limit of a request for an engine's facts, health or metrics.
-const PROBE_TIME: Duration = Duration::from_secs(5);
 /// Time limit of a probe that generates one token; the engine may have to queue it.
 const PROBE_ANSWER_TIME: Duration = Duration::from_mins(1);

@@ -14,11 +14,14 @@ use super::kind::EngineKind;
 use super::request::RemoteRequest;
 use super::upstream::{Upstream, connection_words, read_body};
 use super::vocabulary::Vocabulary;
-use super::wire::{self, Chunk, Piece};
+use super::wire::{self, Chunk, Piece, Room, SchemaGaps};
+use super::words::plain;
 use crate::sse::{MAX_EVENT, SseReader};
 
 /// Largest body of an answer to a probe, in bytes.
 const MAX_BODY: usize = 4 << 20;
+/// Number of tokens of an answer to a probe that are read: the one that was asked for, and perhaps a stop token.
+const PROBE_TOKENS: usize = 2;
 
 /// Why an engine can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,7 +70,7 @@ pub(super) async fn probe(
 
 /// JSON that a route answers; null if the engine has no such route.
 async fn json_of(upstream: &Upstream, path: &str) -> Result<Value, ProbeError> {
-    let response = upstream.get(path).timeout(super::PROBE_TIME).send().await;
+    let response = upstream.get(path).send().await;
     let response = response.map_err(|error| ProbeError::Unreachable(connection_words(&error)))?;
     let status = response.status();
     if status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN {
@@ -103,7 +106,8 @@ fn model_of<'a>(listed: &'a Value, names: &[String]) -> Result<&'a Value, ProbeE
             Err(ProbeError::Unusable("it lists no model at /v1/models: is it an engine's URL?".to_owned()))
         }
         (None, several) => {
-            let ids: Vec<_> = several.iter().filter_map(|entry| entry["id"].as_str()).take(8).collect();
+            let ids = several.iter().filter_map(|entry| entry["id"].as_str()).map(plain);
+            let ids: Vec<_> = ids.take(8).collect();
             let reason =
                 format!("it serves several models ({}): say which by --served-model-name", ids.join(", "));
             Err(ProbeError::Unusable(reason))
@@ -128,6 +132,7 @@ async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Resul
         follows_seeds: true,
         priority_sign: i32::from(is_vllm || kind == EngineKind::Vllm),
         has_raw_logprobs: true,
+        slots: None,
         health: if is_vllm || kind != EngineKind::OpenAi { "health" } else { "v1/models" },
         gauges: (is_vllm || kind == EngineKind::Vllm).then_some(&GaugeNames::VLLM),
     };
@@ -135,51 +140,24 @@ async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Resul
         EngineKind::OpenAi | EngineKind::Vllm => {
             if facts.follows_schemas {
                 let version = json_of(upstream, "version").await?;
-                facts.name = named("vLLM", &version["version"]);
+                facts.name = super::facts::named("vLLM", &version["version"]);
             }
         }
         EngineKind::Sglang => {
-            let (server, model) =
+            let (mut server, model) =
                 (json_of(upstream, "server_info").await?, json_of(upstream, "model_info").await?);
-            of_sglang(&mut facts, &server, &model);
+            if server.is_null() {
+                // The route's name in older versions.
+                server = json_of(upstream, "get_server_info").await?;
+            }
+            facts.take_sglang(&server, &model);
         }
         EngineKind::LlamaCpp => {
             let props = json_of(upstream, "props").await?;
-            of_llamacpp(&mut facts, &props);
+            facts.take_llamacpp(&props);
         }
     }
     Ok(facts)
-}
-
-fn named(engine: &str, version: &Value) -> Arc<str> {
-    version
-        .as_str()
-        .map_or(engine.to_owned(), |version| format!("{engine} {}", crate::remote::words::plain(version)))
-        .into()
-}
-
-fn of_sglang(facts: &mut Facts, server: &Value, model: &Value) {
-    facts.name = named("SGLang", &server["version"]);
-    facts.follows_schemas = server["grammar_backend"] != "none";
-    facts.follows_grammars = server["grammar_backend"] == "llguidance";
-    facts.follows_schemas_after_reasoning = model["reasoning_parser"].is_string();
-    facts.follows_seeds = server["enable_deterministic_inference"] == true;
-    facts.has_raw_logprobs = false;
-    facts.gauges = Some(&GaugeNames::SGLANG);
-    facts.priority_sign =
-        match (&server["enable_priority_scheduling"], &server["schedule_low_priority_values_first"]) {
-            (Value::Bool(true), Value::Bool(true)) => 1,
-            (Value::Bool(true), _) => -1,
-            _ => 0,
-        };
-}
-
-fn of_llamacpp(facts: &mut Facts, props: &Value) {
-    facts.name = named("llama.cpp", &props["build_info"]);
-    let context = props["default_generation_settings"]["n_ctx"].as_u64();
-    facts.context = context.and_then(|context| usize::try_from(context).ok());
-    facts.follows_schemas = true;
-    facts.gauges = Some(&GaugeNames::LLAMA_CPP);
 }
 
 /// Whether the engine tokenises the samples as our tokenizer does; false if it doesn't say how it tokenises them.
@@ -196,7 +174,7 @@ async fn has_our_tokens(
             EngineKind::LlamaCpp => json!({ "content": text, "add_special": false, "parse_special": false }),
             _ => json!({ "model": facts.model, "prompt": text, "add_special_tokens": false }),
         };
-        let post = upstream.post("tokenize", body.to_string().into_bytes()).timeout(super::PROBE_TIME);
+        let post = upstream.ask("tokenize", body.to_string().into_bytes());
         let response =
             post.send().await.map_err(|error| ProbeError::Unreachable(connection_words(&error)))?;
         if !response.status().is_success() {
@@ -235,6 +213,7 @@ async fn one_token(
         stop_ids: Arc::from([]),
         top_logprobs: None,
         constraint: constraint.map(Arc::new),
+        schema_gaps: SchemaGaps::default(),
         cache_salt: 0,
         affinity: 0,
         priority: 0,
@@ -249,8 +228,8 @@ async fn one_token(
         status => return Err(ProbeError::Unreachable(format!("it answers a probe with {status}"))),
     }
     let body = read_body(response, MAX_BODY).await.map_err(ProbeError::Unreachable)?;
-    let (mut sse, mut data, mut chunk) = (SseReader::new(MAX_EVENT), Vec::new(), Chunk::default());
-    let mut reader = wire.reader();
+    let mut chunk = Chunk::new(Room { tokens: PROBE_TOKENS, text: MAX_EVENT });
+    let (mut sse, mut data, mut reader) = (SseReader::new(MAX_EVENT), Vec::new(), wire.reader());
     sse.push(&body);
     while sse.next(&mut data).is_ok_and(|is_there| is_there) {
         if reader.read(&data, &mut chunk).is_err() {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use engine::{Constraint, GenerationRequest, LogitsProcessors, SamplingParams};
 
+use super::wire::SchemaGaps;
+
 /// One sequence to generate: the fields of [`GenerationRequest`] that can be sent.
 #[derive(Debug, Clone)]
 pub(super) struct RemoteRequest {
@@ -14,6 +16,8 @@ pub(super) struct RemoteRequest {
     pub(super) stop_ids: Arc<[u32]>,
     pub(super) top_logprobs: Option<u8>,
     pub(super) constraint: Option<Arc<Constraint>>,
+    /// What compilers of schemas don't follow of the constraint's schema, unless the constraint is optional.
+    pub(super) schema_gaps: SchemaGaps,
     pub(super) cache_salt: u64,
     pub(super) affinity: u64,
     pub(super) priority: i32,
@@ -22,6 +26,8 @@ pub(super) struct RemoteRequest {
 impl RemoteRequest {
     /// Takes the fields of `request`; `context` limits the tokens of prompt and answer together.
     pub(super) fn new(request: GenerationRequest, context: usize) -> Self {
+        let demanded = request.constraint.as_deref().filter(|constraint| !constraint.is_optional);
+        let schema = demanded.and_then(|constraint| constraint.json.as_ref());
         let room = context.saturating_sub(request.prompt.len()).max(1);
         Self {
             prompt: request.prompt,
@@ -30,6 +36,7 @@ impl RemoteRequest {
             processors: request.processors,
             stop_ids: request.stop_ids,
             top_logprobs: request.top_logprobs,
+            schema_gaps: schema.map(|json| SchemaGaps::of(&json.schema)).unwrap_or_default(),
             constraint: request.constraint,
             cache_salt: request.cache_salt,
             affinity: request.affinity,

@@ -16,7 +16,8 @@ use super::attempt::{self, Attempt};
 use super::pool::UpstreamPool;
 use super::reading::{AnswerReader, Broken, Fault};
 use super::request::RemoteRequest;
-use super::wire::{Chunk, Piece, WireEnd};
+use super::tokens::ChunkTokens;
+use super::wire::{Chunk, WireEnd};
 
 /// Time in which an engine that answered 200 may still refuse the request: engines report an invalid request in their first event at once.
 const LATE_REFUSAL_TIME: Duration = Duration::from_millis(300);
@@ -29,12 +30,15 @@ pub(super) struct RemoteStream {
     pool: Arc<UpstreamPool>,
     request: Arc<RemoteRequest>,
     state: State,
+    tokens: ChunkTokens,
     /// Names of the engines that failed to begin an answer.
     excluded: Vec<Arc<str>>,
     /// Number of tokens that may still be generated.
     left: usize,
     has_begun: bool,
     cached: usize,
+    /// Number of tokens in the steps so far.
+    told: usize,
     /// First step, if it came while `poll_start` waited for a refusal.
     first: Option<Step>,
     late_refusal: Option<Pin<Box<Sleep>>>,
@@ -48,7 +52,10 @@ enum State {
 
 impl RemoteStream {
     pub(super) fn new(pool: Arc<UpstreamPool>, request: RemoteRequest) -> Self {
+        let tokens = ChunkTokens::new(pool.vocabulary.clone(), request.top_logprobs, pool.limits.inline_text);
         let mut stream = Self {
+            tokens,
+            told: 0,
             left: request.max_tokens,
             pool,
             request: Arc::new(request),
@@ -68,8 +75,8 @@ impl RemoteStream {
         loop {
             ready!(self.poll_open(cx))?;
             let State::Reading(reading) = &mut self.state else { return Poll::Ready(None) };
-            let read = ready!(reading.poll_chunk(cx, &self.pool.limits));
-            match read.and_then(|chunk| self.step(chunk)) {
+            let read = ready!(self.tokens.poll(cx, |cx| reading.poll_chunk(cx)));
+            match read.and_then(|(tokens, chunk)| self.step(tokens, &chunk)) {
                 Ok(Some(step)) => return Poll::Ready(Some(Ok(step))),
                 Ok(None) => {}
                 Err(broken) => {
@@ -89,8 +96,9 @@ impl RemoteStream {
             match opened {
                 Ok(attempt) => {
                     self.excluded = excluded;
-                    self.state =
-                        State::Reading(Box::new(AnswerReader::new(attempt, self.request.prompt.len())));
+                    let longest_token = self.pool.vocabulary.longest_token();
+                    let reader = AnswerReader::new(attempt, &self.request, longest_token, &self.pool.limits);
+                    self.state = State::Reading(Box::new(reader));
                 }
                 Err(SubmitError::Unsupported { field: SubmitError::CONSTRAINT, .. })
                     if self.drop_optional_constraint() => {}
@@ -113,12 +121,11 @@ impl RemoteStream {
         self.state = State::Opening(Box::pin(attempt::open(pool, request, excluded)));
     }
 
-    /// Makes the last step. If `engine_ended` is false, the engine may still be generating.
-    fn end(&mut self, tokens: Vec<Token>, finish: Finish, engine_ended: bool) -> Step {
+    /// Ends the answer. If `engine_ended` is false, the engine may still be generating.
+    fn end(&mut self, engine_ended: bool) {
         if let State::Reading(reading) = std::mem::replace(&mut self.state, State::Ended) {
             reading.attempt.end(engine_ended, self.cached);
         }
-        Step { tokens, finish: Some(finish), cached_tokens: self.cached }
     }
 
     /// Handles a broken answer: none if the request is sent again, else the last step or the error.
@@ -152,20 +159,29 @@ impl RemoteStream {
     }
 
     /// Makes a step from a chunk; none if the chunk has nothing to report yet.
-    fn step(&mut self, chunk: Chunk) -> Result<Option<Step>, Broken> {
+    fn step(&mut self, mut tokens: Vec<Token>, chunk: &Chunk) -> Result<Option<Step>, Broken> {
         self.cached = chunk.cached.unwrap_or(self.cached);
-        let engine_ended = chunk.end.is_some();
-        let mut tokens = self.tokens(chunk.pieces)?;
+        let engine_ended = chunk.end.is_some() && !chunk.is_too_long;
         let finish = self.finish(&mut tokens, chunk.end)?;
         self.left -= tokens.len();
+        self.told += tokens.len();
         if !tokens.is_empty() || finish.is_some() {
             self.begin();
         }
+        let untold_tokens = self.untold(finish.as_ref(), chunk.generated);
         match finish {
-            Some(finish) => Ok(Some(self.end(tokens, finish, engine_ended))),
-            None if tokens.is_empty() => Ok(None),
-            None => Ok(Some(Step { tokens, finish: None, cached_tokens: self.cached })),
+            Some(_) => self.end(engine_ended),
+            None if tokens.is_empty() => return Ok(None),
+            None => {}
         }
+        Ok(Some(Step { tokens, finish, cached_tokens: self.cached, untold_tokens }))
+    }
+
+    /// Number of the answer's tokens that were in no step, by the engine's own count of all, which the token limit bounds.
+    fn untold(&self, finish: Option<&Finish>, generated: Option<usize>) -> usize {
+        let stop_token = usize::from(matches!(finish, Some(Finish::Stop(_))));
+        let generated = generated.unwrap_or_default().min(self.request.max_tokens);
+        generated.saturating_sub(self.told + stop_token)
     }
 
     /// How the answer ends within `tokens`, if it does: at a stop id, at the limit, or as the engine says. Cuts `tokens` off there.
@@ -200,33 +216,12 @@ impl RemoteStream {
         id.map_or(Finish::Length, Finish::Stop)
     }
 
-    /// Tokens of the pieces. Text is tokenised here.
-    fn tokens(&self, pieces: Vec<Piece>) -> Result<Vec<Token>, Broken> {
-        let vocabulary = &self.pool.vocabulary;
-        let mut tokens = Vec::with_capacity(pieces.len());
-        for piece in pieces {
-            match piece {
-                Piece::Token(token) => tokens.push(token),
-                Piece::Text(text) => {
-                    let ids = vocabulary.encode(&text);
-                    tokens.extend(ids.into_iter().map(|id| Token { id, logprobs: None }));
-                }
-            }
-        }
-        match tokens.iter().find(|token| token.id as usize >= vocabulary.size()) {
-            Some(Token { id, .. }) => {
-                Err(Broken::new(format!("token id {id} is not in this model's vocabulary")))
-            }
-            None => Ok(tokens),
-        }
-    }
-
     /// Records the first token, once.
     fn begin(&mut self) {
         if let (State::Reading(reading), false) =
             (&mut self.state, std::mem::replace(&mut self.has_begun, true))
         {
-            reading.begun();
+            reading.attempt.begun();
         }
     }
 }

@@ -1,10 +1,13 @@
 //! One remote engine: its URL, the facts found by the last probe, and requests to it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use http::{HeaderValue, header};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response};
+use tokio::sync::watch;
 
 use super::facts::Facts;
 use super::metrics::UpstreamMetrics;
@@ -21,19 +24,41 @@ pub(super) struct Upstream {
     name: Arc<str>,
     client: Client,
     key: Option<HeaderValue>,
+    /// Time limit of requests for the engine's facts, health and metrics.
+    probe_time: Duration,
     /// Facts of the last probe; none while the engine is unreachable or not usable for the model.
-    facts: Mutex<Option<Arc<Facts>>>,
+    facts: watch::Sender<Option<Arc<Facts>>>,
+    /// Time at which this value was made, and the milliseconds from then to the last event of an answer.
+    made: Instant,
+    delivered: AtomicU64,
     /// Reason for being unusable that was logged last.
     said: Mutex<String>,
     pub(super) metrics: UpstreamMetrics,
 }
 
 impl Upstream {
-    pub(super) fn new(url: EngineUrl, client: Client, options: &RemoteOptions, model: &Arc<str>) -> Self {
+    pub(super) fn new(
+        url: EngineUrl,
+        client: Client,
+        options: &RemoteOptions,
+        model: &Arc<str>,
+        probe_time: Duration,
+    ) -> Self {
         let name: Arc<str> = url.name().into();
         let key = options.key.as_ref().map(super::options::EngineKey::header);
         let metrics = UpstreamMetrics::new(model, &name);
-        Self { url, name, client, key, facts: Mutex::default(), said: Mutex::default(), metrics }
+        Self {
+            url,
+            name,
+            client,
+            key,
+            facts: watch::Sender::default(),
+            probe_time,
+            made: Instant::now(),
+            delivered: AtomicU64::default(),
+            said: Mutex::default(),
+            metrics,
+        }
     }
 
     pub(super) fn name(&self) -> &Arc<str> {
@@ -42,12 +67,34 @@ impl Upstream {
 
     /// Facts of the last probe, if the engine has passed its health checks since.
     pub(super) fn facts(&self) -> Option<Arc<Facts>> {
-        self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.facts.borrow().clone()
     }
 
     /// Sets the facts. `None` marks the engine as unavailable: after a restart it may serve another model, so it is probed again.
     pub(super) fn set_facts(&self, facts: Option<Facts>) {
-        *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = facts.map(Arc::new);
+        self.facts.send_replace(facts.map(Arc::new));
+    }
+
+    /// Ready when the engine is found to be unavailable.
+    pub(super) fn gone(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut facts = self.facts.subscribe();
+        async move {
+            // The sender lives as long as the requests to this engine.
+            if facts.wait_for(Option::is_none).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Records that an answer's event has come, which shows that the engine is alive.
+    pub(super) fn delivered(&self) {
+        let after = u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.delivered.store(after, Ordering::Relaxed);
+    }
+
+    /// Whether an answer's event has come since `time`.
+    pub(super) fn has_delivered_since(&self, time: Instant) -> bool {
+        self.made + Duration::from_millis(self.delivered.load(Ordering::Relaxed)) > time
     }
 
     /// Logs why the engine can't be used, unless the same reason was logged last.
@@ -71,9 +118,14 @@ impl Upstream {
         wire::of(facts.kind).check(request, &facts).map_err(|unsupported| unsupported.of(&facts.name))
     }
 
-    /// GET request for one of the engine's routes.
+    /// GET request for the engine's facts, health or metrics.
     pub(super) fn get(&self, path: &str) -> RequestBuilder {
-        self.with_key(self.client.get(self.url.route(path)))
+        self.with_key(self.client.get(self.url.route(path))).timeout(self.probe_time)
+    }
+
+    /// POST request for the engine's facts.
+    pub(super) fn ask(&self, path: &str, body: Vec<u8>) -> RequestBuilder {
+        self.post(path, body).timeout(self.probe_time)
     }
 
     /// POST request with a JSON body to one of the engine's routes.

@@ -33,11 +33,19 @@ const SAMPLES: [&str; 20] = [
 #[derive(Clone)]
 pub(super) struct Vocabulary {
     tokenizer: Arc<Tokenizer>,
+    longest_token: usize,
 }
 
 impl Vocabulary {
     pub(super) fn new(tokenizer: Arc<Tokenizer>) -> Self {
-        Self { tokenizer }
+        let ids = 0..u32::try_from(tokenizer.vocab_size()).unwrap_or(u32::MAX);
+        let longest_token = ids.map(|id| tokenizer.token(id).len()).max().unwrap_or_default().max(1);
+        Self { tokenizer, longest_token }
+    }
+
+    /// Length of the longest token, in bytes.
+    pub(super) fn longest_token(&self) -> usize {
+        self.longest_token
     }
 
     /// Size of the vocabulary; every token id is below it.

@@ -1,9 +1,12 @@
 //! Watches remote engines: health, load, and changes of the file that lists them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use http::StatusCode;
 use tokio::time::MissedTickBehavior;
 
 use super::facts::Facts;
@@ -12,22 +15,37 @@ use super::options::EngineList;
 use super::pool::UpstreamPool;
 use super::probe::{ProbeError, Wanted, probe};
 use super::routing::BreakerState;
-use super::upstream::{Upstream, read_body};
+use super::upstream::{Upstream, connection_words, read_body};
 use super::wire;
 
 /// Largest metrics scrape, in bytes.
 const MAX_SCRAPE: usize = 4 << 20;
 
-/// Checks all engines at an interval, forever.
+/// Checks all engines at an interval, forever. A check that takes longer than the interval delays no other engine's.
 pub(super) async fn run(pool: Arc<UpstreamPool>) {
     let mut ticks = tokio::time::interval(pool.limits.health_time);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut last_list_error = String::new();
+    let mut checks = FuturesUnordered::new();
+    let mut under_check = HashSet::new();
     loop {
-        ticks.tick().await;
+        tokio::select! {
+            _ = ticks.tick() => {}
+            Some(checked) = checks.next() => {
+                under_check.remove(&checked);
+                continue;
+            }
+        }
         reread(&pool, &mut last_list_error).await;
-        let upstreams = pool.upstreams();
-        join_all(upstreams.iter().map(|upstream| look(&pool, upstream))).await;
+        for upstream in pool.upstreams() {
+            if under_check.insert(Arc::clone(upstream.name())) {
+                let pool = &pool;
+                checks.push(async move {
+                    look(pool, &upstream).await;
+                    Arc::clone(upstream.name())
+                });
+            }
+        }
         figures(&pool);
     }
 }
@@ -63,20 +81,21 @@ async fn reread(pool: &UpstreamPool, last_error: &mut String) {
 
 /// Checks the health and load of a known engine, or probes one that isn't known.
 async fn look(pool: &UpstreamPool, upstream: &Arc<Upstream>) {
-    match upstream.facts() {
-        Some(facts) => {
-            if let Err(reason) = check_health(upstream, &facts).await {
-                tracing::warn!(engine = %upstream.name(), reason, "an engine has gone");
-                upstream.set_facts(None);
-                pool.router.set_up(upstream.name(), false);
-            } else {
-                take_load(pool, upstream, &facts).await;
-            }
+    let Some(facts) = upstream.facts() else {
+        if let Err(ProbeError::Unusable(reason)) = join(pool, upstream).await {
+            upstream.log_once(&reason);
         }
-        None => {
-            if let Err(ProbeError::Unusable(reason)) = join(pool, upstream).await {
-                upstream.log_once(&reason);
-            }
+        return;
+    };
+    let began = Instant::now();
+    match check_health(upstream, &facts).await {
+        Ok(()) => take_load(pool, upstream, &facts).await,
+        // A busy engine's check may wait behind the answers that it generates: an engine that delivers is alive.
+        Err(Unhealthy::NoAnswer) if upstream.has_delivered_since(began) => {}
+        Err(reason) => {
+            tracing::warn!(engine = %upstream.name(), %reason, "an engine has gone");
+            upstream.set_facts(None);
+            pool.router.set_up(upstream.name(), false);
         }
     }
 }
@@ -87,6 +106,7 @@ pub(super) async fn join(pool: &UpstreamPool, upstream: &Arc<Upstream>) -> Resul
     let wanted = Wanted { kind: settings.options.kind, names: &settings.names, vocabulary: &pool.vocabulary };
     let (facts, doubts) = probe(upstream, &wanted).await?;
     announce(upstream, &facts, &doubts);
+    pool.router.set_slots(upstream.name(), facts.slots);
     upstream.set_facts(Some(facts));
     pool.router.set_up(upstream.name(), true);
     Ok(())
@@ -96,23 +116,40 @@ pub(super) async fn join(pool: &UpstreamPool, upstream: &Arc<Upstream>) -> Resul
 fn announce(upstream: &Upstream, facts: &Facts, doubts: &[&str]) {
     let (engine, path) = (upstream.name(), wire::of(facts.kind).path());
     let alike = if doubts.is_empty() { ", 20 strings tokenise alike" } else { "" };
-    tracing::info!(%engine, model = facts.model, context = facts.context, "found {} at /{path}{alike}", facts.name);
+    let model = super::words::plain(&facts.model);
+    tracing::info!(%engine, model, context = facts.context, slots = facts.slots, "found {} at /{path}{alike}", facts.name);
     for shortcoming in facts.shortcomings().iter().chain(doubts) {
         tracing::warn!(%engine, "{shortcoming}");
     }
 }
 
-async fn check_health(upstream: &Upstream, facts: &Facts) -> Result<(), String> {
-    let response = upstream.get(facts.health).timeout(super::PROBE_TIME).send().await;
-    let response = response.map_err(|error| super::upstream::connection_words(&error))?;
-    let status = response.status();
-    if status.is_success() { Ok(()) } else { Err(format!("its health is {status}")) }
+/// Result of a health check that an engine didn't pass.
+#[derive(Debug, thiserror::Error)]
+enum Unhealthy {
+    /// No answer came within the time limit.
+    #[error("no answer in time")]
+    NoAnswer,
+    /// Nobody listens, or the connection broke.
+    #[error("{0}")]
+    Connection(String),
+    /// The engine itself says that it takes no requests.
+    #[error("its health is {0}")]
+    Status(StatusCode),
+}
+
+async fn check_health(upstream: &Upstream, facts: &Facts) -> Result<(), Unhealthy> {
+    let response = upstream.get(facts.health).send().await;
+    let unanswered = |error: reqwest::Error| {
+        if error.is_timeout() { Unhealthy::NoAnswer } else { Unhealthy::Connection(connection_words(&error)) }
+    };
+    let status = response.map_err(unanswered)?.status();
+    if status.is_success() { Ok(()) } else { Err(Unhealthy::Status(status)) }
 }
 
 /// Reports the engine's load to the router, if the engine has metrics.
 async fn take_load(pool: &UpstreamPool, upstream: &Upstream, facts: &Facts) {
     let Some(gauges) = facts.gauges else { return };
-    let Ok(response) = upstream.get("metrics").timeout(super::PROBE_TIME).send().await else { return };
+    let Ok(response) = upstream.get("metrics").send().await else { return };
     if !response.status().is_success() {
         return;
     }

@@ -73,8 +73,8 @@ impl Turn {
         self.stream.fault()
     }
 
-    /// Names of the completed calls so far whose arguments aren't JSON; at most 16.
-    pub fn malformed_calls(&self) -> &[String] {
+    /// Number of the completed calls so far whose arguments aren't JSON.
+    pub fn malformed_calls(&self) -> u32 {
         self.stream.malformed_calls()
     }
 

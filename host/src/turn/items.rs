@@ -28,11 +28,8 @@ pub(super) struct Items {
     /// Failure for the first call that was cut off; the turn fails with it if the model ended the turn by itself.
     cut_off: Option<TurnFailure>,
     /// Names of the completed calls whose arguments aren't JSON, the first `MALFORMED` of them.
-    malformed: Vec<String>,
+    malformed: u32,
 }
-
-/// Maximum number of malformed calls that are reported for one turn.
-const MALFORMED: usize = 16;
 
 #[derive(Debug)]
 enum OpenItem {
@@ -58,7 +55,7 @@ impl Items {
             white: Delta::default(),
             white_bytes,
             cut_off: None,
-            malformed: Vec::new(),
+            malformed: 0,
         }
     }
 
@@ -185,9 +182,9 @@ impl Items {
         self.cut_off.get_or_insert_with(|| failure::broken_call(name));
     }
 
-    /// Names of the completed calls whose arguments aren't JSON, at most `MALFORMED`.
-    pub(super) fn malformed(&self) -> &[String] {
-        &self.malformed
+    /// Number of the completed calls whose arguments aren't JSON.
+    pub(super) fn malformed(&self) -> u32 {
+        self.malformed
     }
 
     /// Closes the open item with this status.
@@ -201,10 +198,7 @@ impl Items {
                     self.break_call(Some(call.name()));
                 }
                 write(self.visible, out, |out| call.finish(&mut out.text));
-                if status == ItemStatus::Completed && call.is_malformed() && self.malformed.len() < MALFORMED
-                {
-                    self.malformed.push(call.name().to_owned());
-                }
+                self.malformed += u32::from(status == ItemStatus::Completed && call.is_malformed());
                 call.is_announced()
             }
         };

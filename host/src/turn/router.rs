@@ -89,7 +89,7 @@ impl Router {
                 }
                 self.ledger.items.check_derived()?;
             }
-            Step::Fault(reason) => return Err(StepError::GaveUp(reason)),
+            Step::Fault(words) => return Err(StepError::GaveUp(words)),
         }
         if self.held.len() > self.held_bytes {
             return Err(StepError::HeldBytes(self.held_bytes));

@@ -28,6 +28,6 @@ pub(crate) enum StepError {
     Derived,
     #[error("it held more than {0} bytes")]
     HeldBytes(usize),
-    #[error("it gave up: {0}")]
+    #[error("it gave up, in {} bytes of its own words", .0.len())]
     GaveUp(String),
 }

@@ -67,7 +67,7 @@ impl Stream {
         self.fault.as_ref()
     }
 
-    pub(super) fn malformed_calls(&self) -> &[String] {
+    pub(super) fn malformed_calls(&self) -> u32 {
         self.router.ledger.items.malformed()
     }
 
@@ -203,11 +203,11 @@ impl Stream {
     }
 
     fn fault_of(&self, error: StepError) -> Fault {
-        let reason = match error {
-            StepError::GaveUp(reason) => StepError::GaveUp(quoted(&reason)),
-            other => other,
-        };
-        Fault { parser: self.name.clone(), reason: reason.to_string() }
+        let fault = Fault::new(&self.name, error.to_string());
+        match error {
+            StepError::GaveUp(words) => Fault { words: quoted(&words), ..fault },
+            _ => fault,
+        }
     }
 
     #[cold]

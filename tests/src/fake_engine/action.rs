@@ -1,6 +1,7 @@
 //! Actions of a fake engine in answer to a request, byte by byte.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -20,6 +21,15 @@ pub enum Action {
     UntilDisconnect,
     /// Resets the connection.
     Reset,
+    /// Sends the bytes again and again until the client disconnects or at least `most` bytes were sent; `sent` counts them.
+    Flood {
+        /// Bytes of one round.
+        bytes: Vec<u8>,
+        /// Number of bytes after which it ends.
+        most: usize,
+        /// Number of bytes that were sent.
+        sent: Arc<AtomicUsize>,
+    },
     /// Sends one of these parts at each tick. Ticks are multiples of the pace since 1970, so all streams share them, as they share an engine's steps.
     Paced(Arc<[Vec<u8>]>, Duration),
 }
@@ -45,6 +55,13 @@ impl Action {
             },
             Self::UntilDisconnect => disconnected(socket).await,
             Self::Reset => socket.set_zero_linger(),
+            Self::Flood { bytes, most, sent } => {
+                while sent.load(Ordering::SeqCst) < most {
+                    socket.write_all(&bytes).await?;
+                    sent.fetch_add(bytes.len(), Ordering::SeqCst);
+                }
+                Ok(())
+            }
             Self::Paced(events, pace) => {
                 for event in &*events {
                     tokio::select! {

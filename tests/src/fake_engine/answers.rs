@@ -34,6 +34,27 @@ pub fn event(ids: &[u32], finish: Option<&str>) -> Vec<u8> {
     format!("data: {}\n\n", json!({ "request_id": "r", "choices": [choice] })).into_bytes()
 }
 
+/// Event of an engine whose models are owned by `owner`, with these token ids after `told` earlier ones; `finish` is its finish reason if it
+/// is the last of the answer.
+pub fn event_of(owner: &str, ids: &[u32], told: usize, finish: Option<&str>) -> Vec<u8> {
+    match owner {
+        "sglang" => {
+            let finish = finish.map(|kind| json!({ "type": kind }));
+            let meta = json!({ "finish_reason": finish, "completion_tokens": told + ids.len() });
+            format!("data: {}\n\n", json!({ "output_ids": ids, "meta_info": meta })).into_bytes()
+        }
+        "llamacpp" => {
+            let token = |(at, id): (usize, &u32)| json!({ "content": "a", "tokens": [id], "tokens_predicted": told + at + 1 });
+            let tokens = ids.iter().enumerate().map(token);
+            let kind = finish.map(|finish| if finish == "stop" { "eos" } else { "limit" });
+            let count = told + ids.len();
+            let last = kind.map(|kind| json!({ "stop": true, "stop_type": kind, "tokens_predicted": count }));
+            tokens.chain(last).flat_map(|event| format!("data: {event}\n\n").into_bytes()).collect()
+        }
+        _ => event(ids, finish),
+    }
+}
+
 /// Last events of an answer: its usage and `[DONE]`.
 pub fn done() -> Vec<u8> {
     let usage = json!({ "choices": [], "usage": { "prompt_tokens_details": { "cached_tokens": 3 } } });

@@ -4,40 +4,25 @@
 mod action;
 mod answers;
 mod http;
+mod log;
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use host::prompt::Tokenizer;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 pub use action::Action;
-pub use answers::{done, event, head, ids, refusal, tokenizer, whole};
+pub use answers::{done, event, event_of, head, ids, refusal, tokenizer, whole};
 use http::{Received, plain, receive};
+pub use log::{Health, RequestLog};
 
 /// Function that returns the actions for a request for an answer, given its number, from 0, and its body.
 pub type Script = dyn Fn(usize, &Value) -> Vec<Action> + Send + Sync;
-
-/// Record of the requests that the engine received.
-#[derive(Default)]
-pub struct RequestLog {
-    /// Bodies of requests for answers, without probes.
-    requests: Mutex<Vec<Value>>,
-    /// Head of the last request for an answer, in lower case.
-    head: Mutex<String>,
-    /// Request ids that were aborted over `/abort_request`.
-    aborted: Mutex<Vec<String>>,
-    /// Number of requests whose client disconnected before the answer's end.
-    disconnected: AtomicUsize,
-    running: AtomicUsize,
-    changed: Notify,
-}
 
 /// Running fake engine; dropping it closes all of its connections.
 pub struct FakeEngine {
@@ -123,45 +108,6 @@ impl FakeEngine {
     }
 }
 
-impl RequestLog {
-    /// Returns the bodies of the requests for answers, without probes.
-    pub fn requests(&self) -> Vec<Value> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Returns the head of the last request for an answer, in lower case.
-    pub fn head(&self) -> String {
-        self.head.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Request ids that were aborted over `/abort_request`.
-    pub fn aborted(&self) -> Vec<String> {
-        self.aborted.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Number of requests whose client disconnected before the answer's end.
-    pub fn disconnected(&self) -> usize {
-        self.disconnected.load(Ordering::SeqCst)
-    }
-
-    /// Waits until `holds` returns true, for at most half a minute.
-    ///
-    /// # Panics
-    /// If it doesn't in that time.
-    pub async fn wait_until(&self, holds: impl Fn(&Self) -> bool) {
-        let waiting = async {
-            loop {
-                let changed = self.changed.notified();
-                if holds(self) {
-                    return;
-                }
-                changed.await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(30), waiting).await.expect("it happens");
-    }
-}
-
 impl Fake {
     async fn serve(&self, mut socket: TcpStream) -> std::io::Result<()> {
         socket.set_nodelay(true)?;
@@ -180,10 +126,29 @@ impl Fake {
                 *self.received.head.lock().unwrap_or_else(PoisonError::into_inner) = head;
                 return self.answer(&mut socket, value).await;
             }
+            if path == "/health" && self.health(&mut socket).await? {
+                continue;
+            }
             let answer = if is_answer { Some(self.probe(&value)) } else { self.route(path, &value) };
             socket.write_all(&plain(answer.as_ref())).await?;
         }
         Ok(())
+    }
+
+    /// Answers a health check, unless the engine is well; returns whether it did.
+    async fn health(&self, socket: &mut TcpStream) -> std::io::Result<bool> {
+        let health = *self.received.health.lock().unwrap_or_else(PoisonError::into_inner);
+        match health {
+            Health::Well => return Ok(false),
+            Health::Failing => socket.write_all(&refusal(503, "", "")).await?,
+            Health::Silent => {
+                let left = Action::UntilDisconnect.run(socket).await;
+                self.received.missed_checks.fetch_add(1, Ordering::SeqCst);
+                self.received.changed.notify_waiters();
+                left?;
+            }
+        }
+        Ok(true)
     }
 
     fn route(&self, path: &str, body: &Value) -> Option<String> {
@@ -193,7 +158,9 @@ impl Fake {
             "/version" => json!({ "version": "fake" }),
             "/server_info" => json!({ "version": "fake", "grammar_backend": "xgrammar" }),
             "/model_info" | "/health" => json!({}),
-            "/props" => json!({ "build_info": "fake", "default_generation_settings": { "n_ctx": 4096 } }),
+            "/props" => {
+                json!({ "build_info": "fake", "default_generation_settings": { "n_ctx": 4096 }, "total_slots": 3 })
+            }
             "/tokenize" => {
                 let text = body["prompt"].as_str().or(body["content"].as_str()).unwrap_or_default();
                 let mut ids = self.tokenizer.encode_text(text).unwrap_or_default();

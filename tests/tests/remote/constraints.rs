@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use tests::client::post;
-use tests::fake_engine::{Action, FakeEngine, head, whole};
+use tests::fake_engine::{Action, FakeEngine, Identity, head, whole};
 
 use crate::setup::server_for;
 
@@ -71,4 +71,47 @@ async fn a_wish_that_the_engine_fails_over_is_left_out_and_a_demand_is_refused()
         }
         server.stop().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_schema_that_the_engine_would_follow_in_part_is_refused_by_its_keyword() {
+    let schema = |items: &Value| json!({ "type": "object", "properties": { "list": items }, "required": ["list"], "additionalProperties": false });
+    let request = |schema: Value| {
+        let format = json!({ "type": "json_schema", "name": "answer", "strict": true, "schema": schema });
+        json!({ "model": "qwen3-tiny", "input": "Who?", "text": { "format": format }, "reasoning": { "effort": "none" } })
+    };
+    let identity = Identity { owner: "llamacpp", ..Identity::default() };
+    let end = b"data: {\"stop\":true,\"stop_type\":\"limit\",\"tokens_predicted\":1}\n\n";
+    let engine = FakeEngine::start_as(identity, ([127, 0, 0, 1], 0).into(), |_, _| {
+        vec![Action::Send([head(), end.to_vec()].concat())]
+    })
+    .await;
+    let server = server_for(&engine.url()).await;
+    let weak = [
+        ("uniqueItems", json!({ "type": "array", "items": { "type": "integer" }, "uniqueItems": true })),
+        ("multipleOf", json!({ "type": "integer", "multipleOf": 5 })),
+        (
+            "patternProperties",
+            json!({ "type": "object", "patternProperties": { "^a": { "type": "integer" } } }),
+        ),
+        ("contains", json!({ "type": "array", "items": { "type": "integer" }, "contains": { "const": 1 } })),
+        ("pattern", json!({ "type": "string", "pattern": "^\\d+$" })),
+    ];
+    for (keyword, items) in weak {
+        let answer = post(server.address, "/v1/responses", &request(schema(&items))).await;
+        let error = &answer.json()["error"];
+        assert_eq!((answer.status.as_u16(), &error["param"]), (400, &json!("text.format")), "{error}");
+        let message = error["message"].as_str().expect("a message");
+        assert!(
+            message.contains(&format!("\"{keyword}\" at #/properties/list/{keyword}"))
+                && message.contains("llama.cpp"),
+            "{message}"
+        );
+    }
+    assert_eq!(engine.received.requests().len(), 0);
+    let followed = json!({ "type": "array", "items": { "type": "integer" }, "minItems": 1 });
+    let answer = post(server.address, "/v1/responses", &request(schema(&followed))).await;
+    assert_eq!(answer.status, 200, "{:?}", answer.body);
+    assert_eq!(engine.received.requests()[0]["json_schema"], schema(&followed));
+    server.stop().await;
 }

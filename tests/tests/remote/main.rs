@@ -4,6 +4,8 @@ mod cancel;
 mod captured;
 mod constraints;
 mod faults;
+mod floods;
+mod health;
 mod lists;
 mod overload;
 mod setup;

@@ -274,7 +274,7 @@ impl Client {
     fn read_one(&mut self) -> bool {
         let Some(inlet) = &mut self.inlet else { return false };
         let mut cx = Context::from_waker(Waker::noop());
-        let Poll::Ready(Some(Step { tokens, finish, cached_tokens })) = inlet.poll_step(&mut cx) else {
+        let Poll::Ready(Some(Step { tokens, finish, cached_tokens, .. })) = inlet.poll_step(&mut cx) else {
             return false;
         };
         assert!(self.finish.is_none(), "a step after the last");

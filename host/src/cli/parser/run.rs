@@ -48,7 +48,7 @@ fn play(file: &Path, source: &dyn ParserSource, events: Option<Protocol>) -> Res
     let items = outcome.items.as_ref().map_err(ToString::to_string)?;
     let mut printed = json!({ "items": items, "end": outcome.end() });
     if let Some(fault) = &outcome.fault {
-        printed["fault"] = fault.reason.as_str().into();
+        printed["fault"] = fault.in_full().into();
     }
     if let Some(protocol) = events {
         let stream = conformance::stream(protocol, &outcome.events, &outcome.end);

@@ -187,7 +187,7 @@ impl StreamParser for Toy {
 
     fn finish(&mut self, reason: FinishReason) -> Result<Step, Fault> {
         if self.fails {
-            return Err(Fault { parser: "toy".into(), reason: "this time".into() });
+            return Err(Fault::new("toy", "this time"));
         }
         Ok(match (self.state, self.habit) {
             (State::Arguments, Habit::GivesUp) => Step::Fault("a call is open".into()),

@@ -148,6 +148,9 @@ pub enum LoadResult {
 }
 
 impl LoadResult {
+    /// All results.
+    pub const ALL: [Self; 3] = [Self::Swapped, Self::Unchanged, Self::Failed];
+
     /// Name of the result in metrics and JSON.
     pub fn name(self) -> &'static str {
         match self {

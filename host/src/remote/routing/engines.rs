@@ -129,6 +129,12 @@ impl<T> Engines<T> {
         }
     }
 
+    pub(super) fn set_slots(&mut self, name: &str, slots: Option<u32>) {
+        if let Some(engine) = self.named(name) {
+            engine.gauges.set_slots(slots);
+        }
+    }
+
     pub(super) fn set_up(&mut self, name: &str, up: bool) {
         if let Some(engine) = self.named(name) {
             engine.up = up;

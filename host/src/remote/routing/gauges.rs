@@ -14,9 +14,11 @@ pub struct ReportedLoad {
     pub kv_used: Option<f32>,
 }
 
-/// Learned state of an engine.
+/// State of an engine as it reports it.
 pub(super) struct Gauges {
     slots: u32,
+    /// Whether the engine itself says how many slots it has, so that there is nothing to learn.
+    has_own_slots: bool,
     last: Option<LoadReport>,
 }
 
@@ -29,23 +31,35 @@ pub(super) struct LoadReport {
 
 impl Gauges {
     pub(super) fn new(slots: u32) -> Self {
-        Self { slots: slots.max(1), last: None }
+        Self { slots: slots.max(1), has_own_slots: false, last: None }
+    }
+
+    /// Sets the number of slots that the engine says it has; `None` if it says nothing.
+    pub(super) fn set_slots(&mut self, slots: Option<u32>) {
+        self.has_own_slots = slots.is_some();
+        self.slots = slots.unwrap_or(self.slots).max(1);
     }
 
     /// Takes a report of an engine on which this router has `in_flight` requests.
     ///
-    /// If requests wait in two successive reports, the slots become the number of running requests. A single report may show
-    /// a request on its way into the batch. If no request waits although all slots are used, the slots grow to the number of
-    /// running requests and an eighth more, at least one more.
+    /// Unless the engine says how many slots it has, they are learned: if requests wait in two successive reports, the slots
+    /// become the number of running requests. A single report may show a request on its way into the batch. If no request waits
+    /// although all slots are used, the slots grow to the number of running requests and an eighth more, at least one more.
     pub(super) fn report(&mut self, load: ReportedLoad, in_flight: u32, now: Instant) {
+        if !self.has_own_slots {
+            self.learn(load);
+        }
+        let others = load.running.saturating_add(load.waiting).saturating_sub(in_flight);
+        self.last = Some(LoadReport { at: now, load, others });
+    }
+
+    fn learn(&mut self, load: ReportedLoad) {
         let waited = self.last.as_ref().is_some_and(|last| last.load.waiting > 0);
         if load.waiting == 0 && load.running >= self.slots {
             self.slots = load.running.saturating_add((load.running / 8).max(1));
         } else if load.waiting > 0 && waited {
             self.slots = load.running.max(1);
         }
-        let others = load.running.saturating_add(load.waiting).saturating_sub(in_flight);
-        self.last = Some(LoadReport { at: now, load, others });
     }
 
     /// Number of requests that the engine runs without queueing.

@@ -108,6 +108,11 @@ impl<T: Clone> Router<T> {
         self.shared.lock().engines.report(engine, load, now);
     }
 
+    /// Sets the number of requests that an engine runs at a time, if it says so; otherwise its gauges teach it. Unknown names are ignored.
+    pub fn set_slots(&self, engine: &str, slots: Option<u32>) {
+        self.shared.lock().engines.set_slots(engine, slots);
+    }
+
     /// Sets whether an engine is up: whether it answers and has our vocabulary. Unknown names are ignored.
     pub fn set_up(&self, engine: &str, up: bool) {
         self.shared.lock().engines.set_up(engine, up);

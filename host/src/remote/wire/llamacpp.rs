@@ -85,7 +85,7 @@ impl Wire for LlamaCpp {
         {
             return Unsupported::constraint("follows JSON schemas of whole answers only");
         }
-        Ok(())
+        Unsupported::check_schema(request, facts)
     }
 
     fn body(&self, request: &RemoteRequest, facts: &Facts, _: &str) -> Vec<u8> {
@@ -187,14 +187,13 @@ impl WireReader for LlamaCppReader {
         }
         if event.stop {
             chunk.is_over = true;
-            chunk.end = Some(match &*event.stop_type {
+            // Tokens of a character that was never completed are counted in this event only.
+            chunk.generated = Some(event.tokens_predicted);
+            chunk.end_as(Some(match &*event.stop_type {
                 "eos" | "word" => WireEnd::Stop(None),
                 "limit" => WireEnd::Length,
-                other => WireEnd::Aborted(format!(
-                    "it ended the answer with {}",
-                    crate::remote::words::plain(other)
-                )),
-            });
+                _ => WireEnd::Aborted("it ended the answer for a reason of its own"),
+            }));
             return Ok(());
         }
         let new = event.tokens_predicted.saturating_sub(self.seen);

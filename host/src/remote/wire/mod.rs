@@ -2,16 +2,24 @@
 //!
 //! Every field that decides what is generated is sent in every request: the engine's own default would apply to a field left out.
 
+mod chunk;
 mod llamacpp;
 mod logprobs;
 mod openai;
+mod pattern;
+mod schema;
 mod sglang;
 #[cfg(test)]
 mod tests;
 mod vllm;
 mod vllm_params;
 
-use engine::{Logprobs, SubmitError, Token};
+use std::borrow::Cow;
+
+use engine::SubmitError;
+
+pub(super) use chunk::{Chunk, Piece, Room, WireEnd};
+pub(super) use schema::{SchemaCompiler, SchemaGaps};
 
 use super::facts::Facts;
 use super::kind::EngineKind;
@@ -50,17 +58,28 @@ pub(super) struct Unsupported {
     /// Name of the field in requests.
     pub(super) field: &'static str,
     /// Reason, worded to follow the engine's name.
-    pub(super) reason: &'static str,
+    pub(super) reason: Cow<'static, str>,
 }
 
 impl Unsupported {
-    pub(super) fn new(field: &'static str, reason: &'static str) -> Result<(), Self> {
-        Err(Self { field, reason })
+    pub(super) fn new(field: &'static str, reason: impl Into<Cow<'static, str>>) -> Result<(), Self> {
+        Err(Self { field, reason: reason.into() })
     }
 
     /// Error for a constraint that can't be followed.
-    pub(super) fn constraint(reason: &'static str) -> Result<(), Self> {
+    pub(super) fn constraint(reason: impl Into<Cow<'static, str>>) -> Result<(), Self> {
         Self::new(SubmitError::CONSTRAINT, reason)
+    }
+
+    /// Checks that the engine follows all of the schema that it is sent.
+    fn check_schema(request: &RemoteRequest, facts: &Facts) -> Result<(), Self> {
+        let compiler = facts.schema_compiler();
+        let Some(gap) = request.schema_gaps.for_compiler(compiler) else { return Ok(()) };
+        let hint = match compiler {
+            SchemaCompiler::LlamaCpp | SchemaCompiler::Llguidance => "",
+            SchemaCompiler::Xgrammar => ": llguidance may, if the engine is started with it for grammars",
+        };
+        Self::constraint(format!("can't follow {gap} of the schema{hint}"))
     }
 
     /// Turns this into the error of the engine `name`.
@@ -73,57 +92,6 @@ impl Unsupported {
 pub(super) trait WireReader: Send {
     /// Reads one event's `data` and adds its contents to `chunk`.
     fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault>;
-}
-
-/// Contents of one or more events.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Chunk {
-    /// Generated tokens in order, including the stop token if the engine sends it.
-    pub(super) pieces: Vec<Piece>,
-    /// How the answer ended, if it has.
-    pub(super) end: Option<WireEnd>,
-    /// Number of prompt tokens that the engine had cached.
-    pub(super) cached: Option<usize>,
-    /// Whether the last event has come.
-    pub(super) is_over: bool,
-}
-
-/// A generated token, or text that stands for tokens.
-#[derive(Debug, PartialEq)]
-pub(super) enum Piece {
-    Token(Token),
-    /// Text of tokens whose ids the engine doesn't tell.
-    Text(String),
-}
-
-impl Chunk {
-    /// Adds tokens with their log-probabilities; tokens beyond the end of `logprobs` get none.
-    fn push_tokens(&mut self, ids: &[u32], mut logprobs: impl Iterator<Item = Option<Box<Logprobs>>>) {
-        let token = |id: &u32| Piece::Token(Token { id: *id, logprobs: logprobs.next().flatten() });
-        self.pieces.extend(ids.iter().map(token));
-    }
-
-    /// Sets how the answer ended, if `end` says so.
-    fn end_as(&mut self, end: Option<WireEnd>) {
-        self.end = end.or_else(|| self.end.take());
-    }
-
-    fn push_text(&mut self, text: &str) {
-        if !text.is_empty() {
-            self.pieces.push(Piece::Text(text.to_owned()));
-        }
-    }
-}
-
-/// How an answer ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum WireEnd {
-    /// The model stopped; with the stop token's id, if the engine sends it.
-    Stop(Option<u32>),
-    /// The limit of tokens was reached.
-    Length,
-    /// The engine aborted the answer, for this reason.
-    Aborted(String),
 }
 
 /// A fault in an event, which ends the answer as failed.
@@ -143,7 +111,13 @@ fn json<'a, T: serde::Deserialize<'a>>(data: &'a [u8]) -> Result<T, WireFault> {
     serde_json::from_slice(data).map_err(|error| {
         let fault = engine_error(data);
         let is_error = matches!(&fault, WireFault::Engine(_, words) if !words.is_empty());
-        if is_error { fault } else { WireFault::Unreadable(format!("an event that can't be read: {error}")) }
+        // serde's own words may quote the event.
+        let what = if error.is_data() { "is of another form than expected" } else { "is no JSON" };
+        if is_error {
+            fault
+        } else {
+            WireFault::Unreadable(format!("an event of {} bytes {what}", data.len()))
+        }
     })
 }
 

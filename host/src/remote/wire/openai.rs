@@ -73,11 +73,14 @@ impl Wire for OpenAi {
     }
 
     fn reader(&self) -> Box<dyn WireReader> {
-        Box::new(OpenAiReader)
+        Box::new(OpenAiReader { has_untold_ids: false })
     }
 }
 
-struct OpenAiReader;
+struct OpenAiReader {
+    /// Whether an event had text without ids, so that the engine's own count of tokens says more than the ids.
+    has_untold_ids: bool,
+}
 
 #[derive(Deserialize)]
 struct OpenAiChoice {
@@ -99,9 +102,11 @@ struct CompletionLogprobs {
 
 impl WireReader for OpenAiReader {
     fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault> {
-        for choice in vllm_params::choices::<OpenAiChoice>(data, chunk)? {
+        vllm_params::choices(data, chunk, |choice: OpenAiChoice, chunk| {
+            self.has_untold_ids |= choice.token_ids.is_none();
             choice.add_to(chunk);
-        }
+        })?;
+        chunk.generated = chunk.generated.filter(|_| self.has_untold_ids);
         Ok(())
     }
 }

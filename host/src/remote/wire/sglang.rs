@@ -101,7 +101,10 @@ impl Wire for Sglang {
                 "can't follow this: it takes no grammars of tokens, or no JSON behind reasoning (start SGLang with --grammar-backend llguidance, or --reasoning-parser, or switch reasoning off)",
             );
         }
-        Ok(())
+        match request.constraint.as_deref().and_then(|constraint| form(constraint, facts)) {
+            Some(Form::Json { .. }) => Unsupported::check_schema(request, facts),
+            Some(Form::Grammar(_)) | None => Ok(()),
+        }
     }
 
     fn body(&self, request: &RemoteRequest, facts: &Facts, id: &str) -> Vec<u8> {
@@ -234,7 +237,11 @@ impl WireReader for SglangReader {
             Some(FinishReason::Abort { message, status_code }) => {
                 return Err(WireFault::Engine(status_code, crate::remote::words::plain(&message)));
             }
-            Some(reason) => chunk.end = Some(reason.into()),
+            // The last event has the counts, too.
+            Some(reason) => {
+                chunk.end_as(Some(reason.into()));
+                chunk.is_over = true;
+            }
         }
         Ok(())
     }
@@ -249,7 +256,7 @@ impl From<FinishReason> for WireEnd {
             }
             FinishReason::Length {} => Self::Length,
             FinishReason::Abort { .. } | FinishReason::Other => {
-                Self::Aborted("it ended the answer for a reason of its own".to_owned())
+                Self::Aborted("it ended the answer for a reason of its own")
             }
         }
     }

@@ -86,12 +86,14 @@ struct GenerateLogProbs {
 
 impl WireReader for VllmReader {
     fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault> {
-        for choice in vllm_params::choices::<VllmChoice>(data, chunk)? {
+        vllm_params::choices(data, chunk, |choice: VllmChoice, chunk| {
             let positions = choice.logprobs.and_then(|logprobs| logprobs.content).unwrap_or_default();
             let logprobs = positions.into_iter().map(|position| Some(Box::new(position.into())));
             chunk.push_tokens(&choice.token_ids.unwrap_or_default(), logprobs);
             chunk.end_as(vllm_params::end(choice.finish_reason.as_deref(), choice.stop_reason.as_ref()));
-        }
+        })?;
+        // All ids are told, so nothing else counts.
+        chunk.generated = None;
         Ok(())
     }
 }

@@ -107,7 +107,10 @@ pub(super) fn check(request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupp
             "can't follow this: it takes no grammars of tokens, or no JSON behind reasoning (start vLLM with --structured-outputs-config.backend guidance, or switch reasoning off)",
         );
     }
-    Ok(())
+    match request.constraint.as_deref().and_then(|constraint| structured_outputs(constraint, facts)) {
+        Some(StructuredOutputs::Json(_)) => Unsupported::check_schema(request, facts),
+        Some(StructuredOutputs::Grammar(_)) | None => Ok(()),
+    }
 }
 
 /// Checks that each banned text is a single token: no engine takes a ban of several tokens by ids.
@@ -136,6 +139,7 @@ struct ChoicesEvent<C> {
 /// vLLM's `UsageInfo`.
 #[derive(Deserialize)]
 struct UsageInfo {
+    completion_tokens: Option<usize>,
     prompt_tokens_details: Option<PromptTokensDetails>,
 }
 
@@ -144,15 +148,25 @@ struct PromptTokensDetails {
     cached_tokens: Option<usize>,
 }
 
-/// Reads the choices of an event; the other fields go to `chunk`.
-pub(super) fn choices<C: DeserializeOwned>(data: &[u8], chunk: &mut Chunk) -> Result<Vec<C>, WireFault> {
+/// Reads an event: `add` adds its choices to `chunk`, and the other fields are added here. Nothing is read after the end and the usage.
+pub(super) fn choices<C: DeserializeOwned>(
+    data: &[u8],
+    chunk: &mut Chunk,
+    mut add: impl FnMut(C, &mut Chunk),
+) -> Result<(), WireFault> {
     if is_done(data, chunk) {
-        return Ok(Vec::new());
+        return Ok(());
     }
     let ChoicesEvent { choices, usage } = super::json(data)?;
-    let cached = usage.and_then(|usage| usage.prompt_tokens_details?.cached_tokens);
-    chunk.cached = cached.or(chunk.cached);
-    Ok(choices)
+    for choice in choices {
+        add(choice, chunk);
+    }
+    if let Some(UsageInfo { completion_tokens, prompt_tokens_details }) = usage {
+        chunk.generated = completion_tokens;
+        chunk.cached = prompt_tokens_details.and_then(|details| details.cached_tokens).or(chunk.cached);
+        chunk.is_over |= chunk.end.is_some();
+    }
+    Ok(())
 }
 
 /// Why a choice ended: `finish_reason` and `stop_reason`, which is an id, a text or nothing.
@@ -161,7 +175,7 @@ pub(super) fn end(finish_reason: Option<&str>, stop_reason: Option<&serde_json::
     Some(match finish_reason? {
         "stop" => WireEnd::Stop(id()),
         "length" => WireEnd::Length,
-        other => WireEnd::Aborted(format!("it ended the answer with {}", crate::remote::words::plain(other))),
+        _ => WireEnd::Aborted("it ended the answer for a reason of its own"),
     })
 }
 

@@ -96,7 +96,7 @@ impl ArbitraryParser {
     fn step(&mut self) -> Result<Step, Fault> {
         Ok(match self.0.below(24) {
             0 => Step::Fault("enough".into()),
-            1 => return Err(Fault { parser: "arbitrary".into(), reason: "trapped".into() }),
+            1 => return Err(Fault::new("arbitrary", "trapped")),
             2..6 => Step::Pass,
             6..9 => Step::Hold,
             _ => Step::Ops((0..self.0.below(5)).map(|_| self.op()).collect()),

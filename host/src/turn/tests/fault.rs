@@ -87,19 +87,20 @@ fn the_turn_stops_at_once_when_it_has_failed_and_stays_so() {
 }
 
 #[test]
-fn a_parser_that_gives_up_is_reported_but_not_quoted_to_clients() {
+fn a_parser_that_gives_up_is_reported_but_quoted_neither_in_logs_nor_to_clients() {
     let settings = TurnSettings { fault_policy: FaultPolicy::Fail, ..settings() };
     let steps = [Step::Fault(format!("secret{}\nmore", "x".repeat(500)))];
     let (_, end, turn) = run(scripted(settings, steps), &["a"], FinishReason::Stop);
     let fault = turn.fault().unwrap();
-    assert_eq!((fault.parser.as_str(), fault.reason.len()), ("test", "it gave up: ".len() + 200));
+    let reason = "it gave up, in 511 bytes of its own words";
+    assert_eq!((&*fault.parser, &*fault.reason, fault.words.len()), ("test", reason, 200));
     let TurnEnd::Failed(failure) = end else { panic!("{end:?}") };
     assert!(failure.message.contains("test") && !failure.message.contains("secret"), "{}", failure.message);
 }
 
 #[test]
 fn a_trap_is_a_fault_and_the_parser_is_not_called_again() {
-    let trap = Fault { parser: "test".into(), reason: "trapped".into() };
+    let trap = Fault::new("test", "trapped");
     let parser = Scripted([Err(trap.clone()), Ok(Step::Ops(vec![call("weather")]))].into());
     let (items, end, turn) =
         run(Turn::new(settings(), Box::new(parser)), &["a", "<r>", "b"], FinishReason::Stop);

@@ -100,6 +100,20 @@ fn slots_are_what_runs_while_requests_wait() {
 }
 
 #[test]
+fn slots_that_the_engine_tells_are_not_learned() {
+    let now = Instant::now();
+    let router = router(1);
+    router.set_slots(&name(0), Some(3));
+    for load in [gauges(40, 0), gauges(1, 5), gauges(1, 5)] {
+        router.report(&name(0), load, now);
+        assert_eq!(router.status(now)[0].slots, 3);
+    }
+    router.set_slots(&name(0), None);
+    router.report(&name(0), gauges(16, 0), now);
+    assert_eq!(router.status(now)[0].slots, 18);
+}
+
+#[test]
 fn unknown_names_are_ignored() {
     let now = Instant::now();
     let router = router(1);

@@ -9,7 +9,7 @@ use super::KINDS;
 use crate::remote::facts::Facts;
 use crate::remote::kind::EngineKind;
 use crate::remote::request::RemoteRequest;
-use crate::remote::wire;
+use crate::remote::wire::{self, SchemaGaps};
 
 const ID: &str = "0123456789abcdef0123456789abcdef";
 
@@ -26,6 +26,7 @@ fn facts(kind: EngineKind) -> Facts {
         follows_seeds: true,
         priority_sign: -1,
         has_raw_logprobs: false,
+        slots: None,
         health: "health",
         gauges: None,
     }
@@ -46,6 +47,7 @@ fn request() -> RemoteRequest {
         stop_ids: Arc::from([5, 6]),
         top_logprobs: None,
         constraint: None,
+        schema_gaps: SchemaGaps::default(),
         cache_salt: 0xab,
         affinity: 0,
         priority: 0,

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::KINDS;
 use crate::remote::kind::EngineKind;
-use crate::remote::wire::{self, Chunk, Piece, WireEnd, WireFault};
+use crate::remote::wire::{self, Chunk, Piece, Room, WireEnd, WireFault};
 
 /// Chunk of all `events` together.
 fn read(kind: EngineKind, events: &[&str]) -> Result<Chunk, WireFault> {
-    let (mut reader, mut chunk) = (wire::of(kind).reader(), Chunk::default());
+    let (mut reader, mut chunk) = (wire::of(kind).reader(), Chunk::new(Room { tokens: 8, text: 64 }));
     for event in events {
         reader.read(event.as_bytes(), &mut chunk)?;
     }
@@ -59,6 +59,46 @@ fn llamacpp_tells_characters_of_several_tokens_as_text() {
     assert_eq!(ids(&chunk), [7, 5]);
     assert_eq!(chunk.pieces[1], Piece::Text("ã".to_owned()));
     assert_eq!((chunk.end, chunk.cached, chunk.is_over), (Some(WireEnd::Stop(None)), Some(5), true));
+    assert_eq!(chunk.generated, Some(4));
+}
+
+#[test]
+fn nothing_is_added_behind_the_end_or_beyond_the_room() {
+    let openai = |ids: &[u32], text: &str, end: Value| {
+        json!({ "choices": [{ "token_ids": ids, "text": text, "finish_reason": end }] }).to_string()
+    };
+    let usage =
+        r#"{"choices":[],"usage":{"completion_tokens":99,"prompt_tokens_details":{"cached_tokens":2}}}"#;
+    for kind in [EngineKind::OpenAi, EngineKind::Vllm] {
+        let end = openai(&[7], "", json!("stop"));
+        let more = openai(&[8, 9], "", json!("length"));
+        let chunk = read(kind, &[&end, &more, usage, &more]).unwrap();
+        assert_eq!((ids(&chunk), &chunk.end), (vec![7], &Some(WireEnd::Stop(None))), "{kind:?}");
+        // The engine's count says nothing that the ids don't.
+        assert_eq!((chunk.cached, chunk.generated, chunk.is_over), (Some(2), None, true));
+        let chunk = read(kind, &[&openai(&[7; 9], "", Value::Null)]).unwrap();
+        assert_eq!((ids(&chunk).len(), chunk.is_too_long, chunk.is_over), (8, true, true));
+    }
+    let text = |text: &str| json!({ "choices": [{ "text": text, "finish_reason": null }] }).to_string();
+    let chunk = read(EngineKind::OpenAi, &[&text("a"), &text(&"\u{e4}".repeat(40)), &text("more")]).unwrap();
+    let expected = [Piece::Text("a".to_owned()), Piece::Text("\u{e4}".repeat(31))];
+    assert_eq!((&chunk.pieces[..], chunk.is_too_long), (&expected[..], true));
+    let chunk = read(EngineKind::OpenAi, &[&text("a"), &openai(&[], "", json!("stop")), usage]).unwrap();
+    assert_eq!(chunk.generated, Some(99), "the text's own count is unknown");
+}
+
+#[test]
+fn what_an_event_cannot_be_read_for_is_told_without_its_text() {
+    for kind in KINDS {
+        for event in [r#"{"choices":"secret","meta_info":"secret","tokens":"secret"}"#, "secret"] {
+            let fault = read(kind, &[event]).unwrap_err();
+            let WireFault::Unreadable(words) = fault else { panic!("{kind:?} {fault:?}") };
+            assert!(!words.contains("secret") && words.contains("bytes"), "{words}");
+        }
+        let finish = r#"{"choices":[{"finish_reason":"secret"}],"meta_info":{"completion_tokens":0,"finish_reason":{"type":"secret"}},"stop":true,"stop_type":"secret"}"#;
+        let end = read(kind, &[finish]).unwrap().end;
+        assert_eq!(end, Some(WireEnd::Aborted("it ended the answer for a reason of its own")), "{kind:?}");
+    }
 }
 
 #[test]

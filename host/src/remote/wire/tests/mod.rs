@@ -2,6 +2,7 @@
 
 mod bodies;
 mod events;
+mod schemas;
 
 use crate::remote::kind::EngineKind;
 

@@ -1,0 +1,105 @@
+//! Contents of an answer's events, bounded by what the answer may still have.
+//!
+//! Invariants: nothing is added beyond the answer's room, whatever the engine sends, and nothing behind the answer's end except counts.
+//! Each protocol's reader fills a chunk, `reading` takes its contents.
+
+use engine::{Logprobs, Token};
+
+/// Contents of one or more events.
+#[derive(Debug, PartialEq)]
+pub(in crate::remote) struct Chunk {
+    /// Generated tokens in order, including the stop token if the engine sends it.
+    pub(in crate::remote) pieces: Vec<Piece>,
+    /// How the answer ended, if it has.
+    pub(in crate::remote) end: Option<WireEnd>,
+    /// Number of prompt tokens that the engine had cached.
+    pub(in crate::remote) cached: Option<usize>,
+    /// Number of tokens of the whole answer as the engine counts them.
+    pub(in crate::remote) generated: Option<usize>,
+    /// Whether the last event that is read has come.
+    pub(in crate::remote) is_over: bool,
+    /// Whether the engine sent more than the answer may have.
+    pub(in crate::remote) is_too_long: bool,
+    room: Room,
+}
+
+/// What an answer may still have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::remote) struct Room {
+    /// Number of token ids.
+    pub(in crate::remote) tokens: usize,
+    /// Bytes of text that stands for tokens.
+    pub(in crate::remote) text: usize,
+}
+
+/// A generated token, or text that stands for tokens.
+#[derive(Debug, PartialEq)]
+pub(in crate::remote) enum Piece {
+    Token(Token),
+    /// Text of tokens whose ids the engine doesn't tell.
+    Text(String),
+}
+
+/// How an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::remote) enum WireEnd {
+    /// The model stopped; with the stop token's id, if the engine sends it.
+    Stop(Option<u32>),
+    /// The limit of tokens was reached.
+    Length,
+    /// The engine aborted the answer, for this reason.
+    Aborted(&'static str),
+}
+
+impl Chunk {
+    pub(in crate::remote) fn new(room: Room) -> Self {
+        let (pieces, end, cached, generated) = (Vec::new(), None, None, None);
+        Self { pieces, end, cached, generated, is_over: false, is_too_long: false, room }
+    }
+
+    /// Takes the contents. The chunk is as good as new, with the room that is left.
+    pub(in crate::remote) fn take(&mut self) -> Self {
+        let rest = Self { is_over: self.is_over, ..Self::new(self.room) };
+        std::mem::replace(self, rest)
+    }
+
+    /// Adds tokens with their log-probabilities; tokens beyond the end of `logprobs` get none.
+    pub(super) fn push_tokens(
+        &mut self,
+        ids: &[u32],
+        mut logprobs: impl Iterator<Item = Option<Box<Logprobs>>>,
+    ) {
+        if self.end.is_some() {
+            return;
+        }
+        let fits = ids.len().min(self.room.tokens);
+        let token = |id: &u32| Piece::Token(Token { id: *id, logprobs: logprobs.next().flatten() });
+        self.pieces.extend(ids[..fits].iter().map(token));
+        self.room.tokens -= fits;
+        self.ends_if(fits < ids.len());
+    }
+
+    pub(super) fn push_text(&mut self, text: &str) {
+        if self.end.is_some() || text.is_empty() {
+            return;
+        }
+        let fits = text.floor_char_boundary(self.room.text);
+        self.pieces.push(Piece::Text(text[..fits].to_owned()));
+        self.room.text -= fits;
+        self.ends_if(fits < text.len());
+    }
+
+    /// Sets how the answer ended, if `end` says so.
+    pub(super) fn end_as(&mut self, end: Option<WireEnd>) {
+        self.end = self.end.or(end);
+    }
+
+    /// Ends an answer that has more than it may have: nothing more of it is read.
+    fn ends_if(&mut self, is_too_long: bool) {
+        if is_too_long {
+            self.is_too_long = true;
+            self.is_over = true;
+            self.end = Some(WireEnd::Length);
+        }
+    }
+}
