@@ -13,6 +13,7 @@ pub mod mask;
 pub mod mcp;
 pub mod model;
 pub mod parser;
+pub mod printable;
 mod private;
 pub mod prompt;
 mod random;

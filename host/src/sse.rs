@@ -1,23 +1,25 @@
 //! Reader of another server's server-sent events, from bytes in any pieces: returns the data of one event after the other.
 //!
 //! Format: WHATWG HTML, 9.2. Comments, other fields and empty events are skipped; lines end in `\n` or `\r\n`.
-//! Invariants: an event that is longer than the bound is refused and not kept, and bytes that were read are freed. Used for
-//! remote engines and for servers that are measured.
+//! Invariants: bytes that were read are freed, and a stream is refused once more bytes than the bound bring no event, whether they
+//! are one event, comments or blank lines. Used for remote engines, tool servers, and servers that are measured.
 
 use bytes::{Buf, BytesMut};
 
 /// Maximum size of a server's event in bytes, besides what it may echo of the request.
 pub(crate) const MAX_EVENT: usize = 1 << 20;
 
-/// Error: an event is longer than it may be.
+/// Error: more bytes than an event may have brought none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
 /// Reader of one stream of events; see the module.
 #[derive(Debug)]
 pub(crate) struct SseReader {
-    /// Maximum size of an event, in bytes.
+    /// Maximum number of bytes from one event's end to the next one's.
     max_event_bytes: usize,
+    /// Number of bytes that were read since the last event's end.
+    since_event: usize,
     /// Bytes that came and aren't read yet.
     bytes: BytesMut,
     /// Number of bytes at the start of `bytes` that were scanned and hold no line end.
@@ -25,12 +27,22 @@ pub(crate) struct SseReader {
     /// Data of the event that has begun.
     data: Vec<u8>,
     has_data: bool,
+    /// Type of the event that has begun, and of the one that was returned last.
+    kinds: [Vec<u8>; 2],
 }
 
 impl SseReader {
     /// Creates a reader of events of at most `max_event_bytes` bytes.
     pub(crate) fn new(max_event_bytes: usize) -> Self {
-        Self { max_event_bytes, bytes: BytesMut::new(), scanned: 0, data: Vec::new(), has_data: false }
+        Self {
+            max_event_bytes,
+            since_event: 0,
+            bytes: BytesMut::new(),
+            scanned: 0,
+            data: Vec::new(),
+            has_data: false,
+            kinds: Default::default(),
+        }
     }
 
     /// Appends bytes as they come.
@@ -45,17 +57,28 @@ impl SseReader {
             self.scanned = 0;
             let ends_event = self.line(end);
             self.bytes.advance(end + 1);
-            if self.data.len() > self.max_event_bytes {
+            self.since_event += end + 1;
+            if self.since_event > self.max_event_bytes {
                 return Err(TooLong);
             }
+            if ends_event {
+                self.kinds.swap(0, 1);
+                self.kinds[0].clear();
+            }
             if ends_event && std::mem::take(&mut self.has_data) {
+                self.since_event = 0;
                 std::mem::swap(&mut self.data, data);
                 self.data.clear();
                 return Ok(true);
             }
         }
         self.scanned = self.bytes.len();
-        if self.bytes.len() > self.max_event_bytes { Err(TooLong) } else { Ok(false) }
+        if self.since_event + self.bytes.len() > self.max_event_bytes { Err(TooLong) } else { Ok(false) }
+    }
+
+    /// Type of the event that `next` returned last; empty if it has none.
+    pub(crate) fn kind(&self) -> &[u8] {
+        &self.kinds[1]
     }
 
     /// Reads the line that ends at `end`. Returns whether it is the empty one that ends an event.
@@ -67,6 +90,9 @@ impl SseReader {
                 self.data.push(b'\n');
             }
             self.data.extend_from_slice(value.strip_prefix(b" ").unwrap_or(value));
+        } else if let Some(kind) = line.strip_prefix(b"event:") {
+            self.kinds[0].clear();
+            self.kinds[0].extend_from_slice(kind.strip_prefix(b" ").unwrap_or(kind));
         }
         line.is_empty()
     }
@@ -94,9 +120,20 @@ mod tests {
     }
 
     #[test]
-    fn an_event_without_end_is_refused_and_not_kept() {
+    fn an_event_has_its_own_type_only() {
+        let mut reader = SseReader::new(MAX_EVENT);
+        reader.push(b"event: a\ndata: 1\n\ndata: 2\n\nevent: lost\n\ndata: 3\nevent:b\r\n\r\n");
+        let (mut data, mut kinds) = (Vec::new(), Vec::new());
+        while reader.next(&mut data).unwrap() {
+            kinds.push(String::from_utf8(reader.kind().to_vec()).unwrap());
+        }
+        assert_eq!(kinds, ["a", "", "b"]);
+    }
+
+    #[test]
+    fn bytes_that_bring_no_event_are_refused_and_not_kept() {
         let piece = [b'x'; 1000];
-        for (before, after) in [("", ""), ("data:", "\n")] {
+        for (before, after) in [("", ""), ("data:", "\n"), (":", "\n"), ("event:", "\n\n")] {
             let mut reader = SseReader::new(MAX_EVENT);
             let refused = (0..10_000).find(|_| {
                 reader.push(before.as_bytes());

@@ -20,6 +20,8 @@ pub enum Reply {
     Text(usize),
     /// Bytes that aren't JSON-RPC.
     Garbage,
+    /// No response, and messages of this kind ([`spam`]) without end.
+    Spam(String),
     /// No response, ever.
     Silence,
     /// No response, and the connection or the process ends.
@@ -29,7 +31,7 @@ pub enum Reply {
 }
 
 /// Names of the tools; each is named after what it does.
-const TOOLS: [&str; 13] = [
+const TOOLS: [&str; 14] = [
     "echo",
     "fail",
     "refuse",
@@ -37,6 +39,7 @@ const TOOLS: [&str; 13] = [
     "large",
     "flood",
     "garbage",
+    "spam",
     "hang",
     "die",
     "environment",
@@ -165,6 +168,7 @@ fn call(tool: &str, arguments: &Value) -> Reply {
         "large" => Reply::Text(2 << 20),
         "flood" => Reply::Text(FLOOD),
         "garbage" => Reply::Garbage,
+        "spam" => Reply::Spam(arguments["kind"].as_str().unwrap_or_default().to_owned()),
         "die" => Reply::Death,
         "environment" => {
             let mut names: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
@@ -172,6 +176,33 @@ fn call(tool: &str, arguments: &Value) -> Reply {
             Reply::Result(text(&names.join(" ")))
         }
         _ => Reply::Silence,
+    }
+}
+
+/// The `n`th message of a flood of this kind; empty for kinds that have none.
+pub fn spam(kind: &str, n: usize) -> String {
+    let message = match kind {
+        "ping" => json!({ "jsonrpc": "2.0", "id": format!("p{n}"), "method": "ping" }),
+        "sampling" => json!({ "jsonrpc": "2.0", "id": n, "method": "sampling/createMessage",
+            "params": { "messages": [], "maxTokens": 1 } }),
+        "log" => json!({ "jsonrpc": "2.0", "method": "notifications/message",
+            "params": { "level": "error", "data": "x" } }),
+        "list_changed" => json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }),
+        "answer" => json!({ "jsonrpc": "2.0", "id": 1_000_000 + n, "result": {} }),
+        "unknown" => json!({ "n": n }),
+        _ => return String::new(),
+    };
+    message.to_string()
+}
+
+/// The `n`th event of a flood: of a message, or of the kinds `comment` and `empty`, which hold none.
+pub fn spam_event(kind: &str, n: usize) -> String {
+    match kind {
+        "comment" => format!(": {}\n", "x".repeat(1000)),
+        "drip" => ": x\n\n".to_owned(),
+        "empty" => "event: nothing\n\n".to_owned(),
+        "other" => "event: ping\ndata: x\n\n".to_owned(),
+        kind => format!("data: {}\n\n", spam(kind, n)),
     }
 }
 
@@ -215,6 +246,18 @@ pub fn serve_stdio(listing: &str) -> std::io::Result<()> {
             }
             Reply::Garbage => {
                 out.write_all(b"Traceback (most recent call last):\n\xff\xfe{]\n{\"jsonrpc\":\n")?;
+            }
+            Reply::Spam(kind) if kind == "stderr" => {
+                let mut error = std::io::stderr().lock();
+                loop {
+                    writeln!(error, "{}", "x".repeat(1000))?;
+                }
+            }
+            Reply::Spam(kind) => {
+                // A failing write ends the process.
+                for n in 0.. {
+                    writeln!(out, "{}", spam(&kind, n))?;
+                }
             }
             Reply::Death => return Ok(()),
             Reply::Silence | Reply::None => {}

@@ -3,8 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::printable::printable;
+use crate::limits::MESSAGE_BYTES;
+use crate::printable::{printable, shortened};
 use crate::turn::TurnFailure;
+
+/// Maximum size of the path of a parameter, in bytes.
+const PARAM_BYTES: usize = 512;
 
 /// A refusal: an HTTP status and the fields of `error`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -12,7 +16,8 @@ use crate::turn::TurnFailure;
 pub struct ApiError {
     /// HTTP status.
     pub status: u16,
-    /// One or two sentences: what is wrong, where, what to do. No addresses, paths or request text beyond names.
+    /// One or two sentences: what is wrong, where, what to do. No addresses, paths or request text beyond names; what a chat template says
+    /// may quote more, and is cut at `MESSAGE_BYTES` as all messages are.
     pub message: String,
     /// `invalid_request_error`, `authentication_error`, `rate_limit_error`, `server_error`, …
     pub kind: &'static str,
@@ -47,9 +52,9 @@ impl ApiError {
     pub fn invalid(param: impl Into<Option<String>>, message: impl Into<String>) -> Self {
         Self {
             status: 400,
-            message: message.into(),
+            message: shortened(message, MESSAGE_BYTES),
             kind: "invalid_request_error",
-            param: param.into(),
+            param: param.into().map(|param| shortened(param, PARAM_BYTES)),
             code: None,
             retry_after: None,
         }
@@ -204,7 +209,8 @@ impl ApiError {
     }
 
     fn new(status: u16, kind: &'static str, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), kind, param: None, code: Some(code), retry_after: None }
+        let message = shortened(message, MESSAGE_BYTES);
+        Self { status, message, kind, param: None, code: Some(code), retry_after: None }
     }
 
     /// The JSON body.
@@ -281,6 +287,14 @@ mod tests {
             let fields: Vec<&String> = body["error"].as_object().unwrap().keys().collect();
             assert_eq!(fields, ["message", "type", "param", "code"]);
         }
+    }
+
+    #[test]
+    fn a_message_that_quotes_the_request_is_cut() {
+        let error = ApiError::invalid("ü".repeat(1 << 20), "ü".repeat(1 << 20));
+        assert!(error.body().len() < 4096, "{} bytes", error.body().len());
+        let error = ApiError::internal("ü".repeat(1 << 20)).into_failure();
+        assert_eq!(error.message.len(), super::MESSAGE_BYTES + "…".len());
     }
 
     #[test]

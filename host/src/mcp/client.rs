@@ -1,15 +1,16 @@
 //! Client side of MCP: the identity that servers see, and one open connection.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, PaginatedRequestParams, Tool};
 use rmcp::service::{RunningService, ServiceError, ServiceExt};
-use rmcp::transport::IntoTransport;
+use rmcp::transport::Transport;
 use rmcp::{ClientHandler, RoleClient};
 
+use super::allowance::Allowance;
 use super::error::McpError;
+use super::screen::Screen;
 
 /// Maximum number of pages of a tool list that are requested.
 const PAGES: usize = 32;
@@ -22,30 +23,20 @@ impl ClientHandler for Client {}
 /// An open connection. Dropping it closes it.
 pub(super) struct Connection {
     service: RunningService<RoleClient, Client>,
-    /// Set when a message was larger than `most` bytes, which ended the connection.
-    overflowed: Arc<AtomicBool>,
-    most: usize,
+    allowance: Arc<Allowance>,
 }
 
 impl Connection {
     /// Opens a connection and completes the handshake.
-    pub(super) async fn open<T, E, A>(
-        transport: T,
-        overflowed: Arc<AtomicBool>,
-        most: usize,
-    ) -> Result<Self, McpError>
+    pub(super) async fn open<T>(transport: T, allowance: Arc<Allowance>) -> Result<Self, McpError>
     where
-        T: IntoTransport<RoleClient, E, A>,
-        E: std::error::Error + Send + Sync + 'static,
+        T: Transport<RoleClient> + 'static,
     {
-        let service = Client.serve(transport).await.map_err(|error| {
-            tracing::debug!(%error, "handshake with a tool server failed");
-            match McpError::of_handshake(&error) {
-                _ if overflowed.load(Ordering::Relaxed) => McpError::TooLarge(most),
-                error => error,
-            }
-        })?;
-        Ok(Self { service, overflowed, most })
+        let screen = Screen::new(transport, Arc::clone(&allowance));
+        match Client.serve(screen).await {
+            Ok(service) => Ok(Self { service, allowance }),
+            Err(error) => Err(allowance.violation().cloned().unwrap_or(McpError::of_handshake(&error))),
+        }
     }
 
     /// Whether the connection can still be used.
@@ -86,11 +77,8 @@ impl Connection {
         }
     }
 
+    /// Converts an error; why the connection was ended says more than what the library makes of that.
     fn error(&self, error: &ServiceError, time: Duration) -> McpError {
-        tracing::debug!(%error, "a request to a tool server failed");
-        if self.overflowed.load(Ordering::Relaxed) {
-            return McpError::TooLarge(self.most);
-        }
-        McpError::of_service(error, time)
+        self.allowance.violation().cloned().unwrap_or_else(|| McpError::of_service(error, time))
     }
 }

@@ -159,7 +159,7 @@ impl TurnStream {
             Finish::Length => Some(self.finish(FinishReason::Length, None, out)),
             Finish::Error(error) => {
                 let failure = constraint_failure(&error).unwrap_or_else(|| {
-                    tracing::error!(%error, "the engine failed");
+                    tracing::error!(error = error.kind(), "the engine failed");
                     engine_failure()
                 });
                 Some(self.abort(failure, out))
@@ -273,5 +273,5 @@ fn report_fault(model: &Arc<str>, fault: &Fault) {
 /// Counts and logs a complete call whose arguments are no JSON. Protocols that can carry such arguments pass them on.
 fn report_malformed(model: &Arc<str>, tool: &str) {
     metrics::counter!("sluice_malformed_arguments_total", "model" => Arc::clone(model)).increment(1);
-    tracing::warn!(%model, tool, "the model called a tool with arguments that are no JSON");
+    tracing::warn!(%model, bytes_of_name = tool.len(), "the model called a tool with arguments that are no JSON");
 }

@@ -145,7 +145,7 @@ impl Model {
             model.served.parsers.reload(cause)
         });
         loading.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "loading a parser panicked");
+            tracing::error!(panicked = error.is_panic(), "loading a parser failed");
             self.served.parsers.reload_panicked(cause)
         })
     }
@@ -217,7 +217,7 @@ impl Model {
             model.meter.run(|| work(&model.served))
         });
         preparing.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "preparing a prompt panicked");
+            tracing::error!(panicked = error.is_panic(), "preparing a prompt failed");
             Err(StartError::Internal)
         })
     }

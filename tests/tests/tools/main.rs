@@ -1,5 +1,6 @@
 //! Tools that the server runs, and tool servers that misbehave.
 
 mod agents;
+mod floods;
 mod server_tools;
 mod servers;
