@@ -1,5 +1,6 @@
 //! The binary `host` as a process of its own, with its address, its memory and its CPU time. The process is killed when dropped.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -52,11 +53,23 @@ impl ServerProcess {
     /// # Panics
     /// If it doesn't start.
     pub fn start(rules: &Value, arguments: &[&str]) -> Self {
+        Self::start_replay(rules, arguments, None)
+    }
+
+    /// Starts the same binary with logs of every level in `log`.
+    ///
+    /// # Panics
+    /// If it doesn't start.
+    pub fn start_logging(rules: &Value, arguments: &[&str], log: File) -> Self {
+        Self::start_replay(rules, arguments, Some(log))
+    }
+
+    fn start_replay(rules: &Value, arguments: &[&str], log: Option<File>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let script = folder.path().join("replay.json");
         std::fs::write(&script, json!({ "rules": rules }).to_string())
             .expect("a temporary folder can be written");
-        Self::start_in(folder, &format!("replay:{}", script.display()), arguments)
+        Self::start_in(folder, &format!("replay:{}", script.display()), arguments, log)
     }
 
     /// Starts the same binary with another engine (`--engine`).
@@ -64,11 +77,15 @@ impl ServerProcess {
     /// # Panics
     /// If it doesn't start.
     pub fn start_with_engine(engine: &str, arguments: &[&str]) -> Self {
-        Self::start_in(tempfile::tempdir().expect("a temporary folder"), engine, arguments)
+        Self::start_in(tempfile::tempdir().expect("a temporary folder"), engine, arguments, None)
     }
 
-    fn start_in(folder: tempfile::TempDir, engine: &str, arguments: &[&str]) -> Self {
-        let mut child = Command::new(binary())
+    fn start_in(folder: tempfile::TempDir, engine: &str, arguments: &[&str], log: Option<File>) -> Self {
+        let mut command = Command::new(binary());
+        if log.is_some() {
+            command.env("RUST_LOG", "trace");
+        }
+        let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--served-model-name", "bench", "--seal-key", "none"])
             .args(["--engine", engine])
             .arg("--plugins")
@@ -78,7 +95,7 @@ impl ServerProcess {
             .args(arguments)
             .env_remove("SLUICE_API_KEY")
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log.map_or_else(Stdio::null, Stdio::from))
             .spawn()
             .expect("the server's binary is there: cargo build --profile dist -p host, or name one with SLUICE_HOST");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
@@ -88,6 +105,15 @@ impl ServerProcess {
             .find_map(|line| line.strip_prefix("address")?.trim().strip_prefix("http://")?.parse().ok())
             .expect("the server prints its address");
         Self { child, _stdout: lines, _folder: folder, address }
+    }
+
+    /// Ends the server with SIGTERM and waits until it has ended.
+    ///
+    /// # Panics
+    /// If it can't be ended.
+    pub fn stop(mut self) {
+        let sent = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success() && self.child.wait().expect("it ends").success());
     }
 
     /// Resident memory in MiB.

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 /// Size in bytes of outputs that are far too large.
 pub const FLOOD: usize = 100 << 20;
 
+/// First line that a chatty child writes to standard error.
+pub const CHATTER: &str = "\u{1b}[31mready";
+
 /// Reaction of the server to a request.
 pub enum Reply {
     /// A response with this result.
@@ -163,7 +166,9 @@ fn call(tool: &str, arguments: &Value) -> Reply {
             result["isError"] = json!(true);
             Reply::Result(result)
         }
-        "refuse" => Reply::Error(json!({ "code": -32602, "message": "wrong arguments" })),
+        "refuse" => {
+            Reply::Error(json!({ "code": -32602, "message": format!("wrong arguments: {arguments}") }))
+        }
         "wrong" => Reply::Result(json!({ "content": 5 })),
         "large" => Reply::Text(2 << 20),
         "flood" => Reply::Text(FLOOD),
@@ -224,15 +229,24 @@ pub fn message(id: &Value, reply: &Reply) -> Option<Value> {
     }
 }
 
-/// Serves one client over standard input and output until the input ends.
+/// Serves one client over standard input and output until the input ends. With the listing `chatty` it repeats every message on standard
+/// error, after a first line that would colour a terminal.
 ///
 /// # Errors
 /// If they can't be read or written.
 pub fn serve_stdio(listing: &str) -> std::io::Result<()> {
     let server = ToolServer::new(listing);
     let mut out = std::io::stdout().lock();
+    let is_chatty = listing == "chatty";
+    if is_chatty {
+        eprintln!("{CHATTER}");
+    }
     for line in std::io::stdin().lock().lines() {
-        let Ok(request) = serde_json::from_str::<Value>(&line?) else { continue };
+        let line = line?;
+        if is_chatty {
+            eprintln!("{line}");
+        }
+        let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
         let (id, reply) = (&request["id"], server.reply(&request));
         match reply {
             Reply::Text(bytes) => {

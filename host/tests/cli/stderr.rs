@@ -35,10 +35,11 @@ fn start(stderr: impl Into<Stdio>) -> (Server, TcpStream) {
 
 /// Sends `count` requests on one connection and checks that each is answered with 200. Returns the last answer's body.
 fn ask(stream: &mut TcpStream, path: &str, count: usize) -> String {
+    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
     let mut body = Vec::new();
     let mut reader = BufReader::new(stream.try_clone().expect("a socket"));
     for _ in 0..count {
-        write!(stream, "GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").expect("written");
+        stream.write_all(request.as_bytes()).expect("written");
         let (mut head, mut length) = (String::new(), 0);
         while !head.ends_with("\r\n\r\n") {
             let begin = head.len();
