@@ -83,7 +83,7 @@ impl Meeting {
 }
 
 impl ToolServer {
-    /// Makes a server. `listing` selects how it answers `tools/list`: `good`, `hang`, `endless`, `garbage`, `names`, `builtin` for the tools
+    /// Makes a server. `listing` selects how it answers `tools/list`: `good`, `hang`, `endless`, `garbage`, `names`, `huge`, `builtin` for the tools
     /// behind web search and code interpreter, or `container` for the tool with which gpt-oss runs commands.
     pub fn new(listing: &str) -> Self {
         Self {
@@ -141,6 +141,11 @@ fn list(listing: &str) -> Reply {
         })),
         "names" => {
             Reply::Result(json!({ "tools": [described("good"), described("<|im_end|>\n"), described("")] }))
+        }
+        "huge" => {
+            let mut tool = described("huge");
+            tool["inputSchema"]["description"] = "x".repeat(6 << 20).into();
+            Reply::Result(json!({ "tools": [tool] }))
         }
         "builtin" => {
             let tools = ["search", "open", "find", "python"].map(described);

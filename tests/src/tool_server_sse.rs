@@ -52,7 +52,7 @@ impl SseToolServer {
     }
 
     /// URL of a stream. Of the paths, `sse` is a good stream, `silent` names no endpoint, `ended` ends without one, `foreign` names an endpoint
-    /// of another origin, `flood` begins with an endless event, `moved` redirects to `sse`, and `page` is no stream. `comment`, `empty` and
+    /// of another origin, `flood` begins with an endless event, `moved` redirects to `sse`, and `page` is no stream. `comment` and
     /// `other` are endless events of these kinds, and `drip` is a comment now and then.
     pub fn url(&self, path: &str) -> String {
         format!("{}/{path}", self.listening.base_url())
@@ -104,7 +104,7 @@ fn open(path: &str, state: &State) -> Response<Body> {
             first("event: endpoint\ndata: ".to_owned()),
             stream::repeat(Bytes::from(vec![b'x'; 1 << 20])),
         ),
-        "/comment" | "/empty" | "/other" => {
+        "/comment" | "/other" => {
             let kind = path.trim_start_matches('/').to_owned();
             events(Vec::new(), stream::iter((0..).map(move |n| spam_event(&kind, n).into())))
         }

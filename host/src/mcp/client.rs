@@ -44,14 +44,23 @@ impl Connection {
         !self.service.is_closed() && !self.service.peer().is_transport_closed()
     }
 
-    /// Lists the server's tools, page by page, at most `most` of them.
-    pub(super) async fn list(&self, most: usize, time: Duration) -> Result<Vec<Tool>, McpError> {
-        let mut tools = Vec::new();
+    /// Lists the server's tools, page by page: at most `most` of them, of `most_bytes` bytes together.
+    pub(super) async fn list(
+        &self,
+        most: usize,
+        most_bytes: usize,
+        time: Duration,
+    ) -> Result<Vec<Tool>, McpError> {
+        let (mut tools, mut bytes) = (Vec::new(), 0);
         let mut cursor = None;
         for _ in 0..PAGES {
             let page =
                 self.service.peer().list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor)));
             let page = page.await.map_err(|error| self.error(&error, time))?;
+            bytes += page.tools.iter().map(size).sum::<usize>();
+            if bytes > most_bytes {
+                return Err(McpError::TooLarge(most_bytes));
+            }
             tools.extend(page.tools);
             cursor = page.next_cursor;
             if cursor.is_none() || tools.len() >= most {
@@ -81,4 +90,9 @@ impl Connection {
     fn error(&self, error: &ServiceError, time: Duration) -> McpError {
         self.allowance.violation().cloned().unwrap_or_else(|| McpError::of_service(error, time))
     }
+}
+
+/// Size of a tool's description and schema as JSON, in bytes.
+pub(super) fn size(tool: &Tool) -> usize {
+    serde_json::to_vec(tool).map_or(0, |json| json.len())
 }

@@ -2,7 +2,8 @@
 //! is answers, and the notice that a list of tools has changed. The library would make a task, and a log line with all the text, of
 //! every message, without bound.
 //!
-//! Invariant: at most `REPLIES` replies are on their way; while they are, nothing more is read.
+//! Invariant: at most `REPLIES` replies are on their way. Further requests get none: to wait with reading until a reply is sent could be to wait
+//! for ever, since the transport may have to be read before it sends.
 
 use std::sync::Arc;
 
@@ -42,6 +43,7 @@ impl<T: Transport<RoleClient> + 'static> Screen<T> {
                     return None;
                 };
             }
+            JsonRpcMessage::Request(_) if self.replies.len() == REPLIES => return None,
             JsonRpcMessage::Request(request) => {
                 let reply = match request.request {
                     ServerRequest::PingRequest(_) => {
@@ -87,12 +89,11 @@ impl<T: Transport<RoleClient> + 'static> Transport<RoleClient> for Screen<T> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            let may_read = self.replies.len() < REPLIES;
             let message = tokio::select! {
                 biased;
                 () = self.allowance.ended() => return None,
                 Some(()) = self.replies.next() => continue,
-                message = self.inner.receive(), if may_read => message?,
+                message = self.inner.receive() => message?,
             };
             if let Some(message) = self.screen(message) {
                 return Some(message);

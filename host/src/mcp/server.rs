@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::timeout;
 
-use super::client::Connection;
+use super::client::{Connection, size};
 use super::config::{Approval, Endpoint, ServerConfig};
 use super::endpoint::HttpEndpoint;
 use super::error::McpError;
@@ -95,13 +95,22 @@ impl McpServer {
         self.config.require_approval
     }
 
-    /// Lists the tools that the operator allows. The connection caches the list only for as long as the server's answer permits (`ttlMs`),
+    /// Lists the tools that the operator allows, which may be as large as an output. The connection caches the list only for as long as the server's answer permits (`ttlMs`),
     /// and until the server reports a change.
     pub async fn tools(&self) -> Result<Vec<McpTool>, McpError> {
-        let time = self.limits.start_time;
-        let most = self.limits.tools_per_server;
-        let listed = self.within(time, async |connection| connection.list(most, time).await).await?;
-        Ok(listed.into_iter().filter_map(|tool| self.tool(tool)).collect())
+        let McpLimits { start_time: time, tools_per_server: most, message_bytes, output_bytes, .. } =
+            self.limits;
+        let list = async |connection: &Connection| connection.list(most, message_bytes, time).await;
+        let (mut tools, mut bytes) = (Vec::new(), 0);
+        for tool in self.within(time, list).await? {
+            let size = size(&tool);
+            if let Some(tool) = self.tool(tool) {
+                bytes += size;
+                tools.push(tool);
+            }
+        }
+        // The list becomes a part of answers, of those that fail as well.
+        if bytes > output_bytes { Err(McpError::TooLarge(output_bytes)) } else { Ok(tools) }
     }
 
     /// Runs a tool; `arguments` is the JSON text that the model wrote. Dropping the future cancels the call.

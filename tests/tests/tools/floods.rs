@@ -52,7 +52,7 @@ async fn flooded(server: &McpServer, kind: &str) -> McpError {
 async fn a_flood_of_any_kind_over_any_transport_ends_its_connection_and_is_counted() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     // It has the counters.
-    let counting = TestServer::start(Setup::replay(folder.path(), &json!([]))).await;
+    let counting = TestServer::start(Setup::replay(folder.path(), &json!([{ "text": "Hello." }]))).await;
     let (behind_url, events) =
         (HttpToolServer::start(([127, 0, 0, 1], 0).into()).await, SseToolServer::start().await);
     let streamable = Endpoint::Url(UrlEndpoint::new(behind_url.url()));

@@ -99,7 +99,6 @@ async fn an_event_stream_that_does_not_begin_as_it_should_is_refused() {
         ("foreign", "endpoint is on another origin"),
         ("flood", "larger than"),
         ("comment", "larger than"),
-        ("empty", "larger than"),
         ("other", "too many messages"),
         ("drip", "did not answer within 1 s"),
         ("moved", "is no event stream"),
@@ -148,7 +147,7 @@ async fn calls_run_beside_each_other_and_one_that_fails_leaves_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_that_hang_or_never_end_or_hold_unusable_names_are_bounded() {
+async fn lists_that_hang_or_never_end_or_are_huge_or_hold_unusable_names_are_bounded() {
     let quick = || McpLimits { start_time: Duration::from_secs(1), ..McpLimits::default() };
     for listing in ["hang", "garbage"] {
         let listed = stdio_with(listing, quick()).tools().await;
@@ -156,6 +155,8 @@ async fn lists_that_hang_or_never_end_or_hold_unusable_names_are_bounded() {
     }
     let endless = stdio_with("endless", McpLimits::default()).tools().await.expect("the first of them");
     assert_eq!(endless.len(), McpLimits::default().tools_per_server);
+    let huge = stdio_with("huge", McpLimits::default()).tools().await;
+    assert_eq!(huge, Err(McpError::TooLarge(1 << 20)));
     let names = stdio_with("names", McpLimits::default()).tools().await.expect("a list");
     assert_eq!(names.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["good"]);
 }
