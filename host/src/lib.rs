@@ -1,5 +1,7 @@
 //! Sluice's server as a library; the binary `host` is a thin command line over it.
 
+#![warn(clippy::print_stderr)]
+
 pub mod accounts;
 pub mod agent;
 pub mod api;

@@ -12,7 +12,8 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientNotification, ClientResult, ErrorData, JsonRpcMessage, ServerNotification, ServerRequest,
+    ClientNotification, ClientResult, ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerNotification,
+    ServerRequest,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -45,17 +46,7 @@ impl<T: Transport<RoleClient> + 'static> Screen<T> {
             }
             JsonRpcMessage::Request(_) if self.replies.len() == REPLIES => return None,
             JsonRpcMessage::Request(request) => {
-                let reply = match request.request {
-                    ServerRequest::PingRequest(_) => {
-                        JsonRpcMessage::response(ClientResult::empty(()), request.id.clone())
-                    }
-                    // This client offers servers nothing: no sampling, no roots, no elicitation.
-                    _ => {
-                        let error =
-                            ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, "not offered", None);
-                        JsonRpcMessage::error(error, Some(request.id.clone()))
-                    }
-                };
+                let reply = reply(&request.request, request.id.clone());
                 let sending = self.inner.send(reply);
                 self.replies.push(Box::pin(async move {
                     // A server that can't be replied to can't be asked either, and that is an error of the call.
@@ -66,6 +57,15 @@ impl<T: Transport<RoleClient> + 'static> Screen<T> {
         }
         Some(message)
     }
+}
+
+/// Reply to a request of the server. The client offers servers nothing: no sampling, no roots, no elicitation.
+fn reply(request: &ServerRequest, id: RequestId) -> TxJsonRpcMessage<RoleClient> {
+    if let ServerRequest::PingRequest(_) = request {
+        return JsonRpcMessage::response(ClientResult::empty(()), id);
+    }
+    let refused = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "not offered", None);
+    JsonRpcMessage::error(refused, Some(id))
 }
 
 impl<T: Transport<RoleClient> + 'static> Transport<RoleClient> for Screen<T> {

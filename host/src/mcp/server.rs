@@ -166,7 +166,7 @@ impl McpServer {
         if let Some((_, error)) = state.failed.as_ref().filter(|(at, _)| at.elapsed() < REST) {
             return Err(error.clone());
         }
-        let opened = timeout(self.limits.start_time, self.open()).await;
+        let opened = timeout(self.limits.start_time, Box::pin(self.open())).await;
         match opened.unwrap_or(Err(McpError::Timeout(self.limits.start_time))) {
             Ok(connection) => {
                 tracing::info!(server = %self.public_label, "connected to a tool server");

@@ -90,9 +90,10 @@ fn stream_of(opened: Result<Response, reqwest::Error>) -> Result<Response, McpEr
         return Err(McpError::Status(status.as_u16()));
     }
     let kind = response.headers().get(header::CONTENT_TYPE);
-    match kind.is_some_and(|kind| kind.as_bytes().starts_with(EVENT_STREAM.as_bytes())) {
-        true => Ok(response),
-        false => Err(McpError::Protocol("its answer is no event stream")),
+    if kind.is_some_and(|kind| kind.as_bytes().starts_with(EVENT_STREAM.as_bytes())) {
+        Ok(response)
+    } else {
+        Err(McpError::Protocol("its answer is no event stream"))
     }
 }
 
@@ -142,13 +143,10 @@ impl Transport<RoleClient> for SseTransport {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         while self.events.next().await {
             if matches!(self.events.reader.kind(), b"" | b"message") {
-                match serde_json::from_slice(&self.events.data) {
-                    Ok(message) => return Some(message),
-                    Err(_) => tracing::debug!(
-                        bytes = self.events.data.len(),
-                        "a tool server sent no message of MCP"
-                    ),
+                if let Ok(message) = serde_json::from_slice(&self.events.data) {
+                    return Some(message);
                 }
+                tracing::debug!(bytes = self.events.data.len(), "a tool server sent no message of MCP");
             }
         }
         None
