@@ -66,10 +66,9 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     let at = panic.location().map(ToString::to_string).unwrap_or_default();
     let thread = std::thread::current();
     let thread = thread.name().unwrap_or("unnamed");
-    match panic.payload().downcast_ref::<&'static str>() {
-        Some(literal) => tracing::error!(at, thread, "panicked: {literal}"),
-        None => tracing::error!(at, thread, "panicked; its message may quote a request and is left out"),
-    }
+    let literal = panic.payload().downcast_ref::<&'static str>();
+    let message = literal.copied().unwrap_or("(the message may quote a request and is left out)");
+    tracing::error!(at, thread, "panicked: {message}");
     let backtrace = Backtrace::capture();
     if backtrace.status() == BacktraceStatus::Captured {
         tracing::error!("backtrace of the panic: {backtrace}");
