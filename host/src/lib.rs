@@ -1,5 +1,7 @@
 //! Sluice's server as a library; the binary `host` is a thin command line over it.
 
+#![warn(clippy::print_stderr)]
+
 pub mod accounts;
 pub mod agent;
 pub mod api;
@@ -13,6 +15,7 @@ pub mod mask;
 pub mod mcp;
 pub mod model;
 pub mod parser;
+pub mod printable;
 mod private;
 pub mod prompt;
 mod random;

@@ -107,6 +107,9 @@ pub struct McpLimits {
     pub call_time: Duration,
     /// Maximum size of one message of a tool server, in bytes.
     pub message_bytes: usize,
+    /// Maximum number of messages of a tool server in a second, in addition to its answers; unused ones of four seconds are kept. Every 64 KiB
+    /// count as one more.
+    pub messages_per_second: u32,
     /// Maximum size of a call's output, in bytes.
     pub output_bytes: usize,
     /// Maximum number of tools of one server.
@@ -167,6 +170,10 @@ pub struct ParserLimits {
     pub held_bytes: usize,
 }
 
+/// Maximum size of an error message to a client, in bytes; what it quotes is cut.
+pub const MESSAGE_BYTES: usize = 2048;
+/// Maximum size of log lines that wait for stderr, in bytes; further lines are lost and counted.
+pub const LOG_BYTES: usize = 1 << 20;
 /// Maximum size of a conversation's text relative to the longest prompt: templates leave out reasoning of earlier turns.
 const UNSEEN_TEXT: usize = 4;
 
@@ -236,6 +243,7 @@ impl Default for McpLimits {
             start_time: Duration::from_secs(20),
             call_time: Duration::from_mins(1),
             message_bytes: 16 << 20,
+            messages_per_second: 256,
             output_bytes: 1 << 20,
             tools_per_server: 128,
             calls_per_server: 16,

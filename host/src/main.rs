@@ -1,5 +1,10 @@
 //! The binary `host`.
 
+#![warn(
+    clippy::print_stderr,
+    reason = "it waits for whoever reads stderr, and panics where it is closed: cli/stderr.rs"
+)]
+
 mod cli;
 
 use std::process::ExitCode;

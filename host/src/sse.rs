@@ -2,7 +2,7 @@
 //!
 //! Format: WHATWG HTML, 9.2. Comments, other fields and empty events are skipped; lines end in `\n` or `\r\n`.
 //! Invariants: bytes that were read are freed, and a stream is refused once more bytes than the bound bring no event, whether they
-//! are one event, comments or blank lines. Used for remote engines and for servers that are measured.
+//! are one event, comments or blank lines. Used for remote engines, tool servers, and servers that are measured.
 
 use bytes::{Buf, BytesMut};
 
@@ -27,6 +27,8 @@ pub(crate) struct SseReader {
     /// Data of the event that has begun.
     data: Vec<u8>,
     has_data: bool,
+    /// Type of the event that has begun, and of the one that was returned last.
+    kinds: [Vec<u8>; 2],
 }
 
 impl SseReader {
@@ -39,6 +41,7 @@ impl SseReader {
             scanned: 0,
             data: Vec::new(),
             has_data: false,
+            kinds: Default::default(),
         }
     }
 
@@ -58,6 +61,10 @@ impl SseReader {
             if self.since_event > self.max_event_bytes {
                 return Err(TooLong);
             }
+            if ends_event {
+                self.kinds.swap(0, 1);
+                self.kinds[0].clear();
+            }
             if ends_event && std::mem::take(&mut self.has_data) {
                 self.since_event = 0;
                 std::mem::swap(&mut self.data, data);
@@ -69,6 +76,11 @@ impl SseReader {
         if self.since_event + self.bytes.len() > self.max_event_bytes { Err(TooLong) } else { Ok(false) }
     }
 
+    /// Type of the event that `next` returned last; empty if it has none.
+    pub(crate) fn kind(&self) -> &[u8] {
+        &self.kinds[1]
+    }
+
     /// Reads the line that ends at `end`. Returns whether it is the empty one that ends an event.
     fn line(&mut self, end: usize) -> bool {
         let line = &self.bytes[..end];
@@ -78,6 +90,9 @@ impl SseReader {
                 self.data.push(b'\n');
             }
             self.data.extend_from_slice(value.strip_prefix(b" ").unwrap_or(value));
+        } else if let Some(kind) = line.strip_prefix(b"event:") {
+            self.kinds[0].clear();
+            self.kinds[0].extend_from_slice(kind.strip_prefix(b" ").unwrap_or(kind));
         }
         line.is_empty()
     }
@@ -102,6 +117,17 @@ mod tests {
         let mut reader = SseReader::new(MAX_EVENT);
         reader.push(b": ping\n\nevent: x\nid: 1\ndata: {\"a\":1}\n\ndata:one\r\ndata: two\r\n\r\n\n\ndata\n\ndata: cut");
         assert_eq!(read(&mut reader), Ok(vec!["{\"a\":1}".to_owned(), "one\ntwo".to_owned()]));
+    }
+
+    #[test]
+    fn an_event_has_its_own_type_only() {
+        let mut reader = SseReader::new(MAX_EVENT);
+        reader.push(b"event: a\ndata: 1\n\ndata: 2\n\nevent: lost\n\ndata: 3\nevent:b\r\n\r\n");
+        let (mut data, mut kinds) = (Vec::new(), Vec::new());
+        while reader.next(&mut data).unwrap() {
+            kinds.push(String::from_utf8(reader.kind().to_vec()).unwrap());
+        }
+        assert_eq!(kinds, ["a", "", "b"]);
     }
 
     #[test]

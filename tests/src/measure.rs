@@ -45,3 +45,20 @@ pub fn resident_kib() -> u64 {
     let line = maps.lines().find_map(|line| line.strip_prefix("Pss:")).expect("Pss");
     line.trim().trim_end_matches(" kB").trim().parse().expect("a number")
 }
+
+/// Returns by how many bytes this process's memory grows to its peak while `work` runs.
+///
+/// # Panics
+/// If there is no `/proc`.
+pub async fn growth(work: impl Future<Output = ()>) -> usize {
+    let field = |name| {
+        let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+        let kib = status.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB"));
+        kib.and_then(|kib| kib.parse::<usize>().ok()).expect("a number") << 10
+    };
+    // Resets the peak.
+    std::fs::write("/proc/self/clear_refs", "5").expect("Linux");
+    let before = field("VmRSS:");
+    work.await;
+    field("VmHWM:").saturating_sub(before)
+}

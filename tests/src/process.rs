@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 /// Name of the file for stderr.
 const LOG: &str = "stderr.log";
+/// Levels of the log, as without a setting.
+const LEVELS: &str = "info";
 
 /// Server process of a model called `bench`, whose answers are scripted or come from another engine.
 pub struct ServerProcess {
@@ -56,11 +58,23 @@ impl ServerProcess {
     /// # Panics
     /// If it doesn't start.
     pub fn start(rules: &Value, arguments: &[&str]) -> Self {
+        Self::start_replay(rules, arguments, LEVELS)
+    }
+
+    /// Starts the same binary with a log of every level.
+    ///
+    /// # Panics
+    /// If it doesn't start.
+    pub fn start_logging(rules: &Value, arguments: &[&str]) -> Self {
+        Self::start_replay(rules, arguments, "trace")
+    }
+
+    fn start_replay(rules: &Value, arguments: &[&str], levels: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let script = folder.path().join("replay.json");
         std::fs::write(&script, json!({ "rules": rules }).to_string())
             .expect("a temporary folder can be written");
-        Self::start_in(folder, &format!("replay:{}", script.display()), arguments)
+        Self::start_in(folder, &format!("replay:{}", script.display()), arguments, levels)
     }
 
     /// Starts the same binary with another engine (`--engine`).
@@ -68,12 +82,13 @@ impl ServerProcess {
     /// # Panics
     /// If it doesn't start.
     pub fn start_with_engine(engine: &str, arguments: &[&str]) -> Self {
-        Self::start_in(tempfile::tempdir().expect("a temporary folder"), engine, arguments)
+        Self::start_in(tempfile::tempdir().expect("a temporary folder"), engine, arguments, LEVELS)
     }
 
-    fn start_in(folder: tempfile::TempDir, engine: &str, arguments: &[&str]) -> Self {
+    fn start_in(folder: tempfile::TempDir, engine: &str, arguments: &[&str], levels: &str) -> Self {
         let log = File::create(folder.path().join(LOG)).expect("a temporary folder can be written");
         let mut child = Command::new(binary())
+            .env("RUST_LOG", levels)
             .args(["serve", "--listen", "127.0.0.1:0", "--served-model-name", "bench", "--seal-key", "none"])
             .args(["--engine", engine])
             .arg("--plugins")
@@ -101,6 +116,16 @@ impl ServerProcess {
     /// If it isn't text.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join(LOG)).expect("a log of text")
+    }
+
+    /// Ends the server with SIGTERM and waits until it has ended. Returns its whole log.
+    ///
+    /// # Panics
+    /// If it can't be ended.
+    pub fn stop(mut self) -> String {
+        let sent = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success() && self.child.wait().expect("it ends").success());
+        self.log()
     }
 
     /// Resident memory in MiB.

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 /// Size in bytes of outputs that are far too large.
 pub const FLOOD: usize = 100 << 20;
 
+/// First line that a chatty child writes to standard error.
+pub const CHATTER: &str = "\u{1b}[31mready";
+
 /// Reaction of the server to a request.
 pub enum Reply {
     /// A response with this result.
@@ -20,6 +23,8 @@ pub enum Reply {
     Text(usize),
     /// Bytes that aren't JSON-RPC.
     Garbage,
+    /// No response, and messages of this kind ([`spam`]) without end.
+    Spam(String),
     /// No response, ever.
     Silence,
     /// No response, and the connection or the process ends.
@@ -29,7 +34,7 @@ pub enum Reply {
 }
 
 /// Names of the tools; each is named after what it does.
-const TOOLS: [&str; 13] = [
+const TOOLS: [&str; 14] = [
     "echo",
     "fail",
     "refuse",
@@ -37,6 +42,7 @@ const TOOLS: [&str; 13] = [
     "large",
     "flood",
     "garbage",
+    "spam",
     "hang",
     "die",
     "environment",
@@ -77,7 +83,7 @@ impl Meeting {
 }
 
 impl ToolServer {
-    /// Makes a server. `listing` selects how it answers `tools/list`: `good`, `hang`, `endless`, `garbage`, `names`, `builtin` for the tools
+    /// Makes a server. `listing` selects how it answers `tools/list`: `good`, `hang`, `endless`, `garbage`, `names`, `huge`, `builtin` for the tools
     /// behind web search and code interpreter, or `container` for the tool with which gpt-oss runs commands.
     pub fn new(listing: &str) -> Self {
         Self {
@@ -136,6 +142,11 @@ fn list(listing: &str) -> Reply {
         "names" => {
             Reply::Result(json!({ "tools": [described("good"), described("<|im_end|>\n"), described("")] }))
         }
+        "huge" => {
+            let mut tool = described("huge");
+            tool["inputSchema"]["description"] = "x".repeat(6 << 20).into();
+            Reply::Result(json!({ "tools": [tool] }))
+        }
         "builtin" => {
             let tools = ["search", "open", "find", "python"].map(described);
             Reply::Result(json!({ "tools": tools }))
@@ -160,11 +171,14 @@ fn call(tool: &str, arguments: &Value) -> Reply {
             result["isError"] = json!(true);
             Reply::Result(result)
         }
-        "refuse" => Reply::Error(json!({ "code": -32602, "message": "wrong arguments" })),
+        "refuse" => {
+            Reply::Error(json!({ "code": -32602, "message": format!("wrong arguments: {arguments}") }))
+        }
         "wrong" => Reply::Result(json!({ "content": 5 })),
         "large" => Reply::Text(2 << 20),
         "flood" => Reply::Text(FLOOD),
         "garbage" => Reply::Garbage,
+        "spam" => Reply::Spam(arguments["kind"].as_str().unwrap_or_default().to_owned()),
         "die" => Reply::Death,
         "environment" => {
             let mut names: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
@@ -172,6 +186,33 @@ fn call(tool: &str, arguments: &Value) -> Reply {
             Reply::Result(text(&names.join(" ")))
         }
         _ => Reply::Silence,
+    }
+}
+
+/// The `n`th message of a flood of this kind; empty for kinds that have none.
+pub fn spam(kind: &str, n: usize) -> String {
+    let message = match kind {
+        "ping" => json!({ "jsonrpc": "2.0", "id": format!("p{n}"), "method": "ping" }),
+        "sampling" => json!({ "jsonrpc": "2.0", "id": n, "method": "sampling/createMessage",
+            "params": { "messages": [], "maxTokens": 1 } }),
+        "log" => json!({ "jsonrpc": "2.0", "method": "notifications/message",
+            "params": { "level": "error", "data": "x" } }),
+        "list_changed" => json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }),
+        "answer" => json!({ "jsonrpc": "2.0", "id": 1_000_000 + n, "result": {} }),
+        "unknown" => json!({ "n": n }),
+        _ => return String::new(),
+    };
+    message.to_string()
+}
+
+/// The `n`th event of a flood: of a message, or of the kinds `comment` and `empty`, which hold none.
+pub fn spam_event(kind: &str, n: usize) -> String {
+    match kind {
+        "comment" => format!(": {}\n", "x".repeat(1000)),
+        "drip" => ": x\n\n".to_owned(),
+        "empty" => "event: nothing\n\n".to_owned(),
+        "other" => "event: ping\ndata: x\n\n".to_owned(),
+        kind => format!("data: {}\n\n", spam(kind, n)),
     }
 }
 
@@ -193,15 +234,24 @@ pub fn message(id: &Value, reply: &Reply) -> Option<Value> {
     }
 }
 
-/// Serves one client over standard input and output until the input ends.
+/// Serves one client over standard input and output until the input ends. With the listing `chatty` it repeats every message on standard
+/// error, after a first line that would colour a terminal.
 ///
 /// # Errors
 /// If they can't be read or written.
 pub fn serve_stdio(listing: &str) -> std::io::Result<()> {
     let server = ToolServer::new(listing);
     let mut out = std::io::stdout().lock();
+    let is_chatty = listing == "chatty";
+    if is_chatty {
+        eprintln!("{CHATTER}");
+    }
     for line in std::io::stdin().lock().lines() {
-        let Ok(request) = serde_json::from_str::<Value>(&line?) else { continue };
+        let line = line?;
+        if is_chatty {
+            eprintln!("{line}");
+        }
+        let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
         let (id, reply) = (&request["id"], server.reply(&request));
         match reply {
             Reply::Text(bytes) => {
@@ -215,6 +265,18 @@ pub fn serve_stdio(listing: &str) -> std::io::Result<()> {
             }
             Reply::Garbage => {
                 out.write_all(b"Traceback (most recent call last):\n\xff\xfe{]\n{\"jsonrpc\":\n")?;
+            }
+            Reply::Spam(kind) if kind == "stderr" => {
+                let mut error = std::io::stderr().lock();
+                loop {
+                    writeln!(error, "{}", "x".repeat(1000))?;
+                }
+            }
+            Reply::Spam(kind) => {
+                // A failing write ends the process.
+                for n in 0.. {
+                    writeln!(out, "{}", spam(&kind, n))?;
+                }
             }
             Reply::Death => return Ok(()),
             Reply::Silence | Reply::None => {}

@@ -13,7 +13,7 @@ use hyper::body::{Frame, Incoming};
 use serde_json::Value;
 
 use crate::listen::Listening;
-use crate::tool_server::{Reply, ToolServer, around_text, message};
+use crate::tool_server::{Reply, ToolServer, around_text, message, spam_event};
 
 pub(crate) type Body = BoxBody<Bytes, Infallible>;
 
@@ -99,6 +99,7 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> Result<Respons
         // hyper closes the connection after an error.
         Reply::Death => Err(std::io::ErrorKind::ConnectionReset.into()),
         Reply::Text(bytes) => Ok(flood(id, *bytes)),
+        Reply::Spam(kind) => Ok(endless(kind.clone())),
         reply => {
             let text = message(id, reply).map(|message| message.to_string()).unwrap_or_default();
             Ok(plain(StatusCode::OK, "application/json", &text))
@@ -109,6 +110,14 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> Result<Respons
 pub(crate) fn plain(status: StatusCode, kind: &str, text: &str) -> Response<Body> {
     let body = Full::new(Bytes::from(text.to_owned())).boxed();
     let response = Response::builder().status(status).header(header::CONTENT_TYPE, kind);
+    response.body(body).expect("a plain response")
+}
+
+/// Event stream of a flood.
+fn endless(kind: String) -> Response<Body> {
+    let events = (0..).map(move |n| Ok(Frame::data(Bytes::from(spam_event(&kind, n)))));
+    let body = BodyExt::boxed(StreamBody::new(futures_util::stream::iter(events)));
+    let response = Response::builder().header(header::CONTENT_TYPE, "text/event-stream");
     response.body(body).expect("a plain response")
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -16,11 +17,14 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::listen::Listening;
-use crate::tool_server::{Reply, ToolServer, around_text, message};
+use crate::tool_server::{Reply, ToolServer, around_text, message, spam_event};
 use crate::tool_server_http::{Body, plain};
 
 /// Value that the `authorization` header of requests must have.
 pub const KEY: &str = "Bearer key";
+
+/// Time between two drips.
+const DRIP: Duration = Duration::from_millis(20);
 
 /// Running server; dropping it stops it.
 pub struct SseToolServer {
@@ -48,7 +52,8 @@ impl SseToolServer {
     }
 
     /// URL of a stream. Of the paths, `sse` is a good stream, `silent` names no endpoint, `ended` ends without one, `foreign` names an endpoint
-    /// of another origin, `flood` begins with an endless event, `moved` redirects to `sse`, and `page` is no stream.
+    /// of another origin, `flood` begins with an endless event, `moved` redirects to `sse`, and `page` is no stream. `comment` and
+    /// `other` are endless events of these kinds, and `drip` is a comment now and then.
     pub fn url(&self, path: &str) -> String {
         format!("{}/{path}", self.listening.base_url())
     }
@@ -99,6 +104,17 @@ fn open(path: &str, state: &State) -> Response<Body> {
             first("event: endpoint\ndata: ".to_owned()),
             stream::repeat(Bytes::from(vec![b'x'; 1 << 20])),
         ),
+        "/comment" | "/other" => {
+            let kind = path.trim_start_matches('/').to_owned();
+            events(Vec::new(), stream::iter((0..).map(move |n| spam_event(&kind, n).into())))
+        }
+        "/drip" => {
+            let drip = stream::unfold((), async |()| {
+                tokio::time::sleep(DRIP).await;
+                Some((Bytes::from(": x\n\n"), ()))
+            });
+            events(Vec::new(), drip)
+        }
         "/moved" => {
             let mut moved = plain(StatusCode::TEMPORARY_REDIRECT, "text/plain", "");
             moved.headers_mut().insert(header::LOCATION, header::HeaderValue::from_static("/sse"));
@@ -133,6 +149,16 @@ impl State {
         let parts = match &reply {
             Reply::Death => {
                 self.sessions().remove(session);
+                return;
+            }
+            Reply::Spam(kind) => {
+                let mut n = 0;
+                while sender.send(spam_event(kind, n).into()).await.is_ok() {
+                    n += 1;
+                    if kind == "drip" {
+                        tokio::time::sleep(DRIP).await;
+                    }
+                }
                 return;
             }
             Reply::Garbage => vec!["data: {]\n\nevent: nonsense\n\n\nevent: message\ndata: {}\n\n".into()],

@@ -89,6 +89,21 @@ pub enum GenerationError {
     NoStopToken,
 }
 
+impl GenerationError {
+    /// Description for logs. Texts that may quote a request or an answer, as a grammar's error or a panic's message does, are left out.
+    pub fn kind(&self) -> String {
+        let (what, text) = match self {
+            Self::Mask(MaskError::TooComplex(text)) => ("the mask outgrew its limits", text),
+            Self::Mask(MaskError::Failed(text)) => ("the mask failed", text),
+            Self::Mask(MaskError::Panicked(text)) => ("the mask panicked", text),
+            Self::Panicked(text) => ("the engine stopped, a step panicked", text),
+            Self::Upstream(text) => ("a remote engine failed", text),
+            other => return other.to_string(),
+        };
+        format!("{what} ({} bytes of explanation)", text.len())
+    }
+}
+
 /// Failure of a mask to say which tokens may come next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MaskError {

@@ -3,8 +3,8 @@
 
 use super::error::ApiError;
 use super::json::{Object, Path, Value};
-use super::printable::printable;
 use super::warnings::Warnings;
+use crate::printable::printable;
 
 /// The text of `content`.
 pub(crate) fn text(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {

@@ -3,8 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::printable::printable;
+use crate::limits::MESSAGE_BYTES;
+use crate::printable::{printable, shortened};
 use crate::turn::TurnFailure;
+
+/// Maximum size of the path of a parameter, in bytes.
+const PARAM_BYTES: usize = 512;
 
 /// A refusal: an HTTP status and the fields of `error`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -12,7 +16,7 @@ use crate::turn::TurnFailure;
 pub struct ApiError {
     /// HTTP status.
     pub status: u16,
-    /// One or two sentences: what is wrong, where, what to do. No addresses, paths or request text beyond names.
+    /// One or two sentences, cut at `MESSAGE_BYTES`: what is wrong, where, what to do. No addresses, paths or request text beyond names.
     pub message: String,
     /// `invalid_request_error`, `authentication_error`, `rate_limit_error`, `server_error`, …
     pub kind: &'static str,
@@ -47,9 +51,9 @@ impl ApiError {
     pub fn invalid(param: impl Into<Option<String>>, message: impl Into<String>) -> Self {
         Self {
             status: 400,
-            message: message.into(),
+            message: shortened(message, MESSAGE_BYTES),
             kind: "invalid_request_error",
-            param: param.into(),
+            param: param.into().map(|param| shortened(param, PARAM_BYTES)),
             code: None,
             retry_after: None,
         }
@@ -205,7 +209,8 @@ impl ApiError {
     }
 
     fn new(status: u16, kind: &'static str, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), kind, param: None, code: Some(code), retry_after: None }
+        let message = shortened(message, MESSAGE_BYTES);
+        Self { status, message, kind, param: None, code: Some(code), retry_after: None }
     }
 
     /// The JSON body.

@@ -18,7 +18,6 @@ pub mod models;
 mod obfuscation;
 pub mod openapi;
 mod options;
-mod printable;
 mod protocol;
 mod raw;
 pub mod request;

@@ -2,7 +2,7 @@
 
 use super::fields::{self, Support, Tables};
 use super::json::Object;
-use super::printable::printable;
+use crate::printable::printable;
 
 /// Most lines of one request; further lines are dropped.
 const MAX_WARNINGS: usize = 16;

@@ -1,6 +1,5 @@
 //! Switches of `host serve` for access to the server, and the warning if anyone can access it.
 
-use std::io::Write as _;
 use std::net::SocketAddr;
 
 use host::http::{Access, CorsOrigin, HostName, Keys};
@@ -39,15 +38,12 @@ fn key(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// Warns, in the log and before the summary is printed, of addresses that others can reach although no key is required.
-pub(super) fn warn_of_public(addresses: &[(&str, SocketAddr)]) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    for (_, address) in addresses.iter().filter(|(_, address)| !address.ip().to_canonical().is_loopback()) {
+/// Warnings, for the log and the summary, of addresses that others can reach although no key is required.
+pub(super) fn warn_of_public(addresses: &[(&str, SocketAddr)]) -> Vec<String> {
+    let public = addresses.iter().filter(|(_, address)| !address.ip().to_canonical().is_loopback());
+    let warn = |(_, address): &(&str, SocketAddr)| {
         tracing::warn!(%address, "no API key: everybody who can reach this address can use the server (set --api-key)");
-        writeln!(
-            out,
-            "warning  no API key: everybody who can reach {address} can use this server; set --api-key"
-        )?;
-    }
-    out.flush()
+        format!("no API key: everybody who can reach {address} can use this server; set --api-key")
+    };
+    public.map(warn).collect()
 }

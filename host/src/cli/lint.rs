@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use host::api::Protocol;
+use host::printable::Escaped;
 
 #[derive(clap::Args)]
 pub(super) struct LintArguments {
@@ -26,7 +27,7 @@ pub(super) fn run(arguments: &LintArguments) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Err(violation) => {
-            writeln!(out, "{}: {violation}", arguments.file.display())?;
+            writeln!(out, "{}: {}", arguments.file.display(), Escaped(violation))?;
             Ok(ExitCode::FAILURE)
         }
     }

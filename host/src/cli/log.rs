@@ -1,17 +1,76 @@
 //! Logs of the commands that load models, on stderr.
+//!
+//! Invariant: a line doesn't act on the terminal that shows it, and quotes nothing that a library logs or that a panic's message holds: the
+//! library for MCP logs whole messages of servers, and the message of a panic may have text of a request in it.
 
-use std::io::IsTerminal as _;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::{self, IsTerminal as _, Write};
+use std::panic::PanicHookInfo;
 
-/// Sends logs to stderr, filtered by `RUST_LOG`, else from level `least` on. Prompt text is logged at no level.
+use host::printable::Escaped;
+use tracing::Metadata;
+use tracing::field::Field;
+use tracing_subscriber::Registry;
+use tracing_subscriber::field::MakeExt as _;
+use tracing_subscriber::filter::{EnvFilter, FilterExt as _, filter_fn};
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
+use tracing_subscriber::prelude::*;
+
+use super::stderr;
+
+/// First parts of the targets of this project's own lines.
+const OWN: [&str; 3] = ["host", "engine", "kernels"];
+
+/// Sends logs to stderr, filtered by `RUST_LOG`, else from level `least` on. Panics become lines of the log. Text of requests and answers is
+/// logged at no level.
 pub(super) fn log_to_stderr(json: bool, least: &str) {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| least.into());
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
-    if json {
-        subscriber.json().init();
-    } else {
-        subscriber.init();
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| least.into());
+    let layer = tracing_subscriber::fmt::layer::<Registry>()
+        .with_writer(|| Lines)
+        .with_ansi(io::stderr().is_terminal());
+    let layer =
+        if json { layer.json().boxed() } else { layer.fmt_fields(debug_fn(field).delimited(" ")).boxed() };
+    let logged = layer.with_filter(filter.and(filter_fn(is_own)));
+    // Fails only if logs go elsewhere already.
+    let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(logged));
+    std::panic::set_hook(Box::new(log_panic));
+}
+
+fn is_own(line: &Metadata<'_>) -> bool {
+    OWN.contains(&line.target().split("::").next().unwrap_or_default())
+}
+
+fn field(out: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::Debug) -> std::fmt::Result {
+    match field.name() {
+        "message" => write!(out, "{:?}", Escaped(value)),
+        name => write!(out, "{name}={:?}", Escaped(value)),
+    }
+}
+
+/// Writer of whole lines.
+struct Lines;
+
+impl Write for Lines {
+    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
+        stderr::write(lines);
+        Ok(lines.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Logs where a thread panicked, and the message if it is a literal of the source. The standard hook would wait for stderr.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let at = panic.location().map(ToString::to_string).unwrap_or_default();
+    let thread = std::thread::current();
+    let thread = thread.name().unwrap_or("unnamed");
+    let literal = panic.payload().downcast_ref::<&'static str>();
+    let message = literal.copied().unwrap_or("(the message may quote a request and is left out)");
+    tracing::error!(at, thread, "panicked: {message}");
+    let backtrace = Backtrace::capture();
+    if backtrace.status() == BacktraceStatus::Captured {
+        tracing::error!("backtrace of the panic: {backtrace}");
     }
 }

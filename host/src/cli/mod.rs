@@ -18,6 +18,8 @@ mod per_model;
 mod progress;
 mod seal;
 mod serve;
+mod stderr;
+mod summary;
 mod table;
 mod values;
 
@@ -25,6 +27,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+use host::printable::Escaped;
 
 /// Sluice: an LLM inference server whose output parsers are WebAssembly components.
 #[derive(Parser)]
@@ -70,14 +73,16 @@ pub(crate) fn main() -> ExitCode {
         Command::Parser(arguments) => parser::run(&arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
     };
-    match result {
+    let code = match result {
         Ok(code) => code,
         Err(error) if !serves && is_broken_pipe(&error) => ExitCode::from(BROKEN_PIPE),
         Err(error) => {
-            eprintln!("error: {}", one_line(&error));
+            stderr::write(format!("error: {}\n", Escaped(one_line(&error))).as_bytes());
             ExitCode::FAILURE
         }
-    }
+    };
+    stderr::flush();
+    code
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -95,10 +100,9 @@ fn refuse(error: &clap::Error) -> ! {
     let only_a_value = matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue);
     let end = if only_a_value { "\n\nFor more" } else { "\n\n" };
     let (said, rest) = text.split_once(end).unwrap_or((&text, ""));
-    eprintln!("{}", words(said));
-    if !only_a_value {
-        eprintln!("\n{}", rest.trim_end());
-    }
+    let usage = if only_a_value { String::new() } else { format!("\n{}\n", rest.trim_end()) };
+    stderr::write(format!("{}\n{usage}", Escaped(words(said))).as_bytes());
+    stderr::flush();
     std::process::exit(error.exit_code());
 }
 

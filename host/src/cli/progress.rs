@@ -1,8 +1,11 @@
 //! Progress on one line of stderr that is overwritten; nothing is shown if stderr isn't a terminal.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use engine::models::Progress;
+use host::printable::Escaped;
+
+use super::stderr;
 
 /// Shows the progress of loading a model.
 pub(super) fn show_loading(model: &str, progress: Progress) {
@@ -21,12 +24,12 @@ pub(super) fn show_loading(model: &str, progress: Progress) {
 
 /// Shows `text` in place of the last one; `is_last` keeps it on the screen.
 pub(super) fn show(text: &str, is_last: bool) {
-    let mut error = std::io::stderr();
-    if !error.is_terminal() {
-        return;
+    if std::io::stderr().is_terminal() {
+        let end = if is_last { "\n" } else { "" };
+        // The escape sequence clears the rest of the line.
+        stderr::write(format!("\r{}\x1b[K{end}", Escaped(text)).as_bytes());
+        if is_last {
+            stderr::flush();
+        }
     }
-    let end = if is_last { "\n" } else { "" };
-    // Errors are ignored: a closed stderr must not stop the work. The escape sequence clears the rest of the line.
-    let _ = write!(error, "\r{text}\x1b[K{end}");
-    let _ = error.flush();
 }

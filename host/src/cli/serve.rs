@@ -1,7 +1,5 @@
 //! `host serve`: starts the server from its arguments.
 
-use std::io::Write;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,7 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use host::api::{Defaults, ReasoningEvents};
 use host::http::{App, Server, install_metrics, largest_body};
 use host::limits::{Limits, ParserLimits};
-use host::model::{Model, Models};
+use host::model::Models;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::access::AccessArguments;
@@ -22,6 +20,8 @@ use super::log::log_to_stderr;
 use super::mcp::McpArguments;
 use super::models::ModelArguments;
 use super::progress::show_loading;
+use super::stderr;
+use super::summary::announce;
 
 #[derive(clap::Args)]
 pub(super) struct ServeArguments {
@@ -135,10 +135,9 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     addresses.extend(server.admin_address()?.map(|address| ("admin", address)));
     // Warnings come before the summary, which is what an operator reads.
     let follow_plugin_files = models.follow_plugin_files();
-    if !keyed {
-        super::access::warn_of_public(&addresses)?;
-    }
-    announce(&models, &addresses, keyed)?;
+    let warnings = if keyed { Vec::new() } else { super::access::warn_of_public(&addresses) };
+    stderr::flush();
+    announce(&models, &addresses, keyed, &warnings);
     tokio::select! {
         ended = run_until_stopped(|stop| server.run(stop), models.lost(), stop_signal) => ended.map_err(anyhow::Error::msg),
         () = follow_plugin_files => Ok(()),
@@ -151,25 +150,4 @@ async fn reload_on_hangup(models: &Models, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
         models.reload_parsers("signal").await;
     }
-}
-
-/// Prints the summary of what is served, and a command to try.
-fn announce(models: &Models, addresses: &[(&'static str, SocketAddr)], keyed: bool) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    for (what, value) in models.iter().flat_map(Model::summary) {
-        writeln!(out, "{what:8} {value}")?;
-    }
-    for (what, address) in addresses {
-        writeln!(out, "{what:8} http://{address}")?;
-    }
-    let (_, address) = addresses[0];
-    let name = &models.first().names()[0];
-    let key = if keyed { " -H 'authorization: Bearer KEY'" } else { "" };
-    writeln!(
-        out,
-        "try      curl -N http://{address}/v1/responses{key} -H 'content-type: application/json' -d \
-         '{{\"model\": \"{name}\", \"stream\": true, \"input\": \"Who are you?\"}}'"
-    )?;
-    out.flush()?;
-    Ok(())
 }

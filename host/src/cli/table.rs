@@ -1,6 +1,8 @@
-//! Tables for people: each column is as wide as its widest cell.
+//! Tables for people: each column is as wide as its widest cell. Cells are escaped, since some come from parsers and servers.
 
 use std::fmt;
+
+use host::printable::Escaped;
 
 /// A table with a header.
 pub(super) struct Table<const COLUMNS: usize> {
@@ -19,12 +21,12 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
     }
 
     pub(super) fn row(&mut self, cells: [String; COLUMNS]) {
-        self.rows.push(Row::Cells(cells));
+        self.rows.push(Row::Cells(cells.map(|cell| Escaped(cell).to_string())));
     }
 
     /// Adds a row whose first cell is `of`; `note` takes the place of the other cells.
     pub(super) fn note(&mut self, of: &str, note: &str) {
-        self.rows.push(Row::Note(of.to_owned(), note.to_owned()));
+        self.rows.push(Row::Note(Escaped(of).to_string(), Escaped(note).to_string()));
     }
 
     fn widths(&self) -> [usize; COLUMNS] {

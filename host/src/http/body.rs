@@ -53,7 +53,7 @@ pub(super) async fn read_json<T: Send + 'static>(
         move || arrived.read(&app, read)
     });
     reading.await.unwrap_or_else(|error| {
-        tracing::error!(%error, "reading a body panicked");
+        tracing::error!(panicked = error.is_panic(), "reading a body failed");
         Err(ApiError::internal("The server failed to read this request."))
     })
 }

@@ -47,6 +47,16 @@ fn describe() {
         "sluice_connections_refused_total",
         "Connections refused beyond the limit of concurrent ones."
     );
+    metrics::describe_counter!(
+        "sluice_log_lines_lost_total",
+        "Log lines lost because stderr did not take them."
+    );
+    metrics::counter!("sluice_log_lines_lost_total").increment(0);
+    metrics::describe_counter!("sluice_tool_calls_total", "Calls of tools, by server and outcome.");
+    metrics::describe_counter!(
+        "sluice_tool_floods_total",
+        "Connections ended because a tool server sent too much, by server."
+    );
     metrics::describe_gauge!("sluice_request_memory_bytes", "Memory for requests that are being read.");
     metrics::describe_gauge!("sluice_streams", "Answers in progress.");
     metrics::describe_histogram!(

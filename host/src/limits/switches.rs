@@ -69,6 +69,7 @@ impl Bounded for McpLimits {
         bound("mcp-start-seconds", Seconds, 1..=3600, "Time for a tool server to start and list its tools", |l| Time(&mut l.start_time)),
         bound("mcp-call-seconds", Seconds, 1..=86_400, "Time for one call of a tool, unless the file of tool servers sets another", |l| Time(&mut l.call_time)),
         bound("mcp-message", Mib, 1..=1024, "Size of one message of a tool server", |l| Usize(&mut l.message_bytes)),
+        bound("mcp-messages", Count("MESSAGES"), 1..=1_000_000, "Messages of a tool server in a second, beside answers; one that sends more loses its connection", |l| U32(&mut l.messages_per_second)),
         bound("mcp-output", Kib, 1..=1_048_576, "Length of a tool's output; a call with longer output fails", |l| Usize(&mut l.output_bytes)),
         bound("mcp-tools", Count("TOOLS"), 1..=10_000, "Tools used of one tool server", |l| Usize(&mut l.tools_per_server)),
         bound("mcp-server-parallel", Count("CALLS"), 1..=1024, "Concurrent calls to one tool server", |l| Usize(&mut l.calls_per_server)),

@@ -1,38 +1,42 @@
-//! Bounds the lines read from a tool server, which may send anything. A line above the bound ends the reading with an error, so that one
-//! answer can neither fill the memory nor keep its call waiting for the line's end.
+//! Reader of a tool server's lines, of which each is a message. A line above the bound, or more lines than the server may send, end the reading
+//! with an error, so that a server can neither fill the memory nor keep the host busy.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Reader of `inner` that fails at the first line that is too long.
+use super::allowance::Allowance;
+use super::error::McpError;
+
+/// Reader of `inner` that fails at the first line that is too long or one too many.
 pub(super) struct BoundedLines<R> {
     inner: R,
     most: usize,
+    /// Size of the line that has begun.
     line: usize,
-    overflowed: Arc<AtomicBool>,
+    allowance: Arc<Allowance>,
 }
 
 impl<R> BoundedLines<R> {
-    /// Allows lines of at most `most` bytes; sets `overflowed` when one is longer.
-    pub(super) fn new(inner: R, most: usize, overflowed: Arc<AtomicBool>) -> Self {
-        Self { inner, most, line: 0, overflowed }
+    /// Allows lines of at most `most` bytes.
+    pub(super) fn new(inner: R, most: usize, allowance: Arc<Allowance>) -> Self {
+        Self { inner, most, line: 0, allowance }
     }
 
-    /// Counts the bytes of lines; false if a line is too long.
+    /// Counts lines and their bytes; false if the connection has to end.
     fn count(&mut self, bytes: &[u8]) -> bool {
-        let mut parts = bytes.split(|byte| *byte == b'\n');
-        self.line += parts.next().map_or(0, <[u8]>::len);
-        let mut fits = self.line <= self.most;
-        for part in parts {
-            self.line = part.len();
-            fits &= self.line <= self.most;
-        }
-        fits
+        bytes.split_inclusive(|byte| *byte == b'\n').all(|part| {
+            let ends = part.ends_with(b"\n");
+            self.line += part.len() - usize::from(ends);
+            if self.line > self.most {
+                self.allowance.end(McpError::TooLarge(self.most));
+                return false;
+            }
+            !ends || self.allowance.take(std::mem::take(&mut self.line))
+        })
     }
 }
 
@@ -42,7 +46,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.overflowed.load(Ordering::Relaxed) {
+        if self.allowance.violation().is_some() {
             return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
         }
         let before = buffer.filled().len();
@@ -50,7 +54,6 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
         if self.count(&buffer.filled()[before..]) {
             return Poll::Ready(Ok(()));
         }
-        self.overflowed.store(true, Ordering::Relaxed);
         buffer.set_filled(before);
         Poll::Ready(Err(io::ErrorKind::InvalidData.into()))
     }
@@ -59,12 +62,16 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
 
-    use super::BoundedLines;
+    use super::{Allowance, BoundedLines, McpError};
+    use crate::limits::McpLimits;
+
+    fn allowance() -> Arc<Allowance> {
+        Allowance::new("test".into(), &McpLimits { messages_per_second: 1, ..McpLimits::default() })
+    }
 
     fn counted(most: usize, reads: &[&[u8]]) -> Vec<bool> {
-        let mut lines = BoundedLines::new(tokio::io::empty(), most, Arc::default());
+        let mut lines = BoundedLines::new(tokio::io::empty(), most, allowance());
         reads.iter().map(|read| lines.count(read)).collect()
     }
 
@@ -75,12 +82,20 @@ mod tests {
         assert_eq!(counted(4, &[b"a\nbcdef\ng"]), [false]);
     }
 
+    #[test]
+    fn every_line_costs_whatever_is_in_it() {
+        // With one message in a second, four may come at once.
+        assert_eq!(counted(4, &[b"\n\n", b"\n", b"a"]), [true; 3]);
+        assert_eq!(counted(4, &[b"\n\n\n\n", b"\n"]), [true, false]);
+    }
+
     #[tokio::test]
     async fn reading_ends_at_the_line_that_is_too_long() {
-        let overflowed = Arc::new(AtomicBool::new(false));
-        let mut lines = BoundedLines::new(&b"0123456789"[..], 4, Arc::clone(&overflowed));
+        let allowance = allowance();
+        let mut lines = BoundedLines::new(&b"0123456789"[..], 4, Arc::clone(&allowance));
         let mut out = Vec::new();
         tokio::io::copy(&mut lines, &mut out).await.unwrap_err();
-        assert!(overflowed.load(Ordering::Relaxed) && out.is_empty());
+        assert_eq!(allowance.violation(), Some(&McpError::TooLarge(4)));
+        assert!(out.is_empty());
     }
 }

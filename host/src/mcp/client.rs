@@ -1,15 +1,16 @@
 //! Client side of MCP: the identity that servers see, and one open connection.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, PaginatedRequestParams, Tool};
 use rmcp::service::{RunningService, ServiceError, ServiceExt};
-use rmcp::transport::IntoTransport;
+use rmcp::transport::Transport;
 use rmcp::{ClientHandler, RoleClient};
 
+use super::allowance::Allowance;
 use super::error::McpError;
+use super::screen::Screen;
 
 /// Maximum number of pages of a tool list that are requested.
 const PAGES: usize = 32;
@@ -22,30 +23,20 @@ impl ClientHandler for Client {}
 /// An open connection. Dropping it closes it.
 pub(super) struct Connection {
     service: RunningService<RoleClient, Client>,
-    /// Set when a message was larger than `most` bytes, which ended the connection.
-    overflowed: Arc<AtomicBool>,
-    most: usize,
+    allowance: Arc<Allowance>,
 }
 
 impl Connection {
     /// Opens a connection and completes the handshake.
-    pub(super) async fn open<T, E, A>(
-        transport: T,
-        overflowed: Arc<AtomicBool>,
-        most: usize,
-    ) -> Result<Self, McpError>
+    pub(super) async fn open<T>(transport: T, allowance: Arc<Allowance>) -> Result<Self, McpError>
     where
-        T: IntoTransport<RoleClient, E, A>,
-        E: std::error::Error + Send + Sync + 'static,
+        T: Transport<RoleClient> + 'static,
     {
-        let service = Client.serve(transport).await.map_err(|error| {
-            tracing::debug!(%error, "handshake with a tool server failed");
-            match McpError::of_handshake(&error) {
-                _ if overflowed.load(Ordering::Relaxed) => McpError::TooLarge(most),
-                error => error,
-            }
-        })?;
-        Ok(Self { service, overflowed, most })
+        let screen = Screen::new(transport, Arc::clone(&allowance));
+        match Client.serve(screen).await {
+            Ok(service) => Ok(Self { service, allowance }),
+            Err(error) => Err(allowance.violation().cloned().unwrap_or(McpError::of_handshake(&error))),
+        }
     }
 
     /// Whether the connection can still be used.
@@ -53,14 +44,23 @@ impl Connection {
         !self.service.is_closed() && !self.service.peer().is_transport_closed()
     }
 
-    /// Lists the server's tools, page by page, at most `most` of them.
-    pub(super) async fn list(&self, most: usize, time: Duration) -> Result<Vec<Tool>, McpError> {
-        let mut tools = Vec::new();
+    /// Lists the server's tools, page by page: at most `most` of them, of `most_bytes` bytes together.
+    pub(super) async fn list(
+        &self,
+        most: usize,
+        most_bytes: usize,
+        time: Duration,
+    ) -> Result<Vec<Tool>, McpError> {
+        let (mut tools, mut bytes) = (Vec::new(), 0);
         let mut cursor = None;
         for _ in 0..PAGES {
             let page =
                 self.service.peer().list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor)));
             let page = page.await.map_err(|error| self.error(&error, time))?;
+            bytes += page.tools.iter().map(size).sum::<usize>();
+            if bytes > most_bytes {
+                return Err(McpError::TooLarge(most_bytes));
+            }
             tools.extend(page.tools);
             cursor = page.next_cursor;
             if cursor.is_none() || tools.len() >= most {
@@ -86,11 +86,13 @@ impl Connection {
         }
     }
 
+    /// Converts an error; why the connection was ended says more than what the library makes of that.
     fn error(&self, error: &ServiceError, time: Duration) -> McpError {
-        tracing::debug!(%error, "a request to a tool server failed");
-        if self.overflowed.load(Ordering::Relaxed) {
-            return McpError::TooLarge(self.most);
-        }
-        McpError::of_service(error, time)
+        self.allowance.violation().cloned().unwrap_or_else(|| McpError::of_service(error, time))
     }
+}
+
+/// Size of a tool's description and schema as JSON, in bytes.
+pub(super) fn size(tool: &Tool) -> usize {
+    serde_json::to_vec(tool).map_or(0, |json| json.len())
 }

@@ -1,15 +1,18 @@
 //! Settings of a connection to a tool server behind a URL, and the HTTP client for it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::{HeaderName, HeaderValue};
 use reqwest::Client;
 use reqwest::redirect::Policy;
 
+use super::allowance::Allowance;
 use super::config::UrlEndpoint;
 use super::error::McpError;
 use super::request_url::PublicResolver;
+use crate::limits::McpLimits;
 use crate::tls;
 
 /// Time limit of connecting.
@@ -20,8 +23,9 @@ pub(super) struct HttpEndpoint<'a> {
     pub(super) at: &'a UrlEndpoint,
     /// Whether host names are resolved to public addresses only.
     pub(super) public_only: bool,
-    /// Maximum size of one message, in bytes.
-    pub(super) most: usize,
+    /// Label of the server in metrics and logs.
+    pub(super) label: Arc<str>,
+    pub(super) limits: &'a McpLimits,
     /// Time limit of posting one message, for the transport whose answers come on another connection.
     pub(super) post_time: Duration,
 }
@@ -39,6 +43,16 @@ impl HttpEndpoint<'_> {
             tracing::warn!(error, "no connection to a tool server can be set up");
             McpError::Unreachable
         })
+    }
+
+    /// Maximum size of one message, in bytes.
+    pub(super) fn most(&self) -> usize {
+        self.limits.message_bytes
+    }
+
+    /// Allowance of a new connection.
+    pub(super) fn allowance(&self) -> Arc<Allowance> {
+        Allowance::new(Arc::clone(&self.label), self.limits)
     }
 
     /// Headers of every request.

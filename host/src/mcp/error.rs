@@ -5,6 +5,8 @@ use std::time::Duration;
 use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
+use crate::limits::MESSAGE_BYTES;
+use crate::printable::shortened;
 use crate::tls::untrusted;
 
 /// Failure of a tool server or of a call.
@@ -42,6 +44,9 @@ pub enum McpError {
     /// A message or an output is above the size limit, in bytes.
     #[error("the tool server's answer is larger than {0} bytes")]
     TooLarge(usize),
+    /// The server sent more messages than it may, which are this many in a second.
+    #[error("the tool server sent too many messages: {0} in a second are allowed, beside answers")]
+    Flooded(u32),
     /// The tool needs a user's answer during the call, or runs the call as a task. Neither is supported.
     #[error("the tool needs more than one exchange, which this server does not do")]
     Interactive,
@@ -52,9 +57,6 @@ pub enum McpError {
     #[error("{0}")]
     Tool(String),
 }
-
-/// Maximum size of a server's error message that is passed on, in bytes.
-const MESSAGE_BYTES: usize = 2048;
 
 impl McpError {
     /// Converts an error of the SDK. Only its kind is kept, since its message may hold addresses.
@@ -105,7 +107,19 @@ impl McpError {
     }
 
     fn refused(error: &rmcp::ErrorData) -> Self {
-        Self::Refused { code: error.code.0, message: cut(&error.message, MESSAGE_BYTES).to_owned() }
+        Self::Refused { code: error.code.0, message: shortened(&*error.message, MESSAGE_BYTES) }
+    }
+
+    /// Kind of the error, for logs: neither a server's words nor a model's.
+    pub(super) fn kind(&self) -> String {
+        match self {
+            Self::Refused { code, message } => {
+                format!("it answered with error {code} and {} bytes of explanation", message.len())
+            }
+            Self::Arguments(_) => "the arguments are no JSON object".to_owned(),
+            Self::Tool(text) => format!("the tool reported a failure in {} bytes", text.len()),
+            other => other.to_string(),
+        }
     }
 
     /// Whether the connection may be unusable after this error.
@@ -127,9 +141,4 @@ impl McpError {
 /// Status at the beginning of the SDK's message: the SDK has no field for statuses that it doesn't handle.
 fn status_in(words: &str) -> Option<u16> {
     words.strip_prefix("HTTP ")?.get(..3)?.parse().ok()
-}
-
-/// The first `most` bytes of `text`, whole characters only.
-pub(super) fn cut(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most)]
 }

@@ -2,7 +2,6 @@
 //! requests, and the secrets in their headers, go only where they are configured to go.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
@@ -11,6 +10,7 @@ use super::client::Connection;
 use super::config::UrlTransport;
 use super::endpoint::HttpEndpoint;
 use super::error::McpError;
+use super::metered_client::MeteredClient;
 use super::sse::SseTransport;
 
 /// Opens a connection over the operator's transport. If none is configured, streamable HTTP is tried first, and server-sent events if the
@@ -35,13 +35,15 @@ pub(super) async fn open(endpoint: &HttpEndpoint<'_>) -> Result<Connection, McpE
 async fn streamable(endpoint: &HttpEndpoint<'_>) -> Result<Connection, McpError> {
     let config = StreamableHttpClientTransportConfig::with_uri(endpoint.at.url.as_str())
         .custom_headers(endpoint.headers())
-        .max_sse_event_size(endpoint.most);
-    let transport = StreamableHttpClientTransport::with_client(endpoint.client()?, config);
-    Connection::open(transport, Arc::default(), endpoint.most).await
+        .max_sse_event_size(endpoint.most());
+    let allowance = endpoint.allowance();
+    let client = MeteredClient { client: endpoint.client()?, allowance: Arc::clone(&allowance) };
+    let transport = StreamableHttpClientTransport::with_client(client, config);
+    Connection::open(transport, allowance).await
 }
 
 async fn sse(endpoint: &HttpEndpoint<'_>) -> Result<Connection, McpError> {
-    let overflowed = Arc::new(AtomicBool::new(false));
-    let transport = SseTransport::connect(endpoint, Arc::clone(&overflowed)).await?;
-    Connection::open(transport, overflowed, endpoint.most).await
+    let allowance = endpoint.allowance();
+    let transport = SseTransport::connect(endpoint, Arc::clone(&allowance)).await?;
+    Connection::open(transport, allowance).await
 }

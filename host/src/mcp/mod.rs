@@ -4,6 +4,7 @@
 //! [`McpError`] of the current call, within its limits of time and memory; the next call opens a new connection. `agent` calls
 //! it; `cli::serve` reads the configuration.
 
+mod allowance;
 mod bounded;
 mod client;
 mod config;
@@ -11,8 +12,10 @@ mod config_file;
 mod endpoint;
 mod error;
 mod http;
+mod metered_client;
 mod output;
 mod request_url;
+mod screen;
 mod server;
 mod servers;
 mod sse;

@@ -1,22 +1,24 @@
 //! One tool server. It is connected to at its first use, and again after the connection was lost; tools and calls stay within their bounds.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::timeout;
 
-use super::client::Connection;
+use super::client::{Connection, size};
 use super::config::{Approval, Endpoint, ServerConfig};
 use super::endpoint::HttpEndpoint;
-use super::error::{McpError, cut};
+use super::error::McpError;
 use super::{http, output, stdio};
-use crate::limits::McpLimits;
+use crate::limits::{MESSAGE_BYTES, McpLimits};
+use crate::printable::{cut, shortened};
 
 /// Time after a failed connection in which it isn't tried again: requests get the same error meanwhile.
 const REST: Duration = Duration::from_secs(1);
+/// Label, in metrics and logs, of all servers that requests name; no configured label has parentheses.
+const OF_REQUESTS: &str = "(request)";
 /// Maximum size of a tool's description that the model is shown, in bytes.
 const DESCRIPTION_BYTES: usize = 16 << 10;
 
@@ -36,6 +38,8 @@ pub struct McpTool {
 /// A tool server.
 pub struct McpServer {
     label: String,
+    /// Label in metrics and logs, which hold nothing that a request chose.
+    public_label: Arc<str>,
     config: ServerConfig,
     limits: McpLimits,
     /// Whether only public addresses may be connected to, as for a server that a request names.
@@ -52,13 +56,13 @@ struct State {
 
 /// Counts a call by its outcome when it is dropped.
 struct Counted<'a> {
-    server: &'a str,
+    server: &'a Arc<str>,
     outcome: &'static str,
 }
 
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
-        let server = self.server.to_owned();
+        let server = Arc::clone(self.server);
         metrics::counter!("sluice_tool_calls_total", "server" => server, "outcome" => self.outcome)
             .increment(1);
     }
@@ -76,13 +80,16 @@ impl McpServer {
     /// Makes a server that isn't connected yet.
     pub fn new(label: impl Into<String>, config: ServerConfig, limits: McpLimits) -> Self {
         let calls = Semaphore::new(limits.calls_per_server);
-        Self { label: label.into(), config, limits, public_only: false, state: Mutex::default(), calls }
+        let label = label.into();
+        let public_label = label.as_str().into();
+        Self { label, public_label, config, limits, public_only: false, state: Mutex::default(), calls }
     }
 
-    /// Restricts the server to host names that resolve to public addresses, if `only` is true.
+    /// Makes it a server that a request names. `public_only` restricts it to host names that resolve to public addresses.
     #[must_use]
-    pub fn public_only(mut self, only: bool) -> Self {
-        self.public_only = only;
+    pub fn of_request(mut self, public_only: bool) -> Self {
+        self.public_label = OF_REQUESTS.into();
+        self.public_only = public_only;
         self
     }
 
@@ -96,18 +103,27 @@ impl McpServer {
         self.config.require_approval
     }
 
-    /// Lists the tools that the operator allows. The connection caches the list only for as long as the server's answer permits (`ttlMs`),
+    /// Lists the tools that the operator allows, which may be as large as an output. The connection caches the list only for as long as the server's answer permits (`ttlMs`),
     /// and until the server reports a change.
     pub async fn tools(&self) -> Result<Vec<McpTool>, McpError> {
-        let time = self.limits.start_time;
-        let most = self.limits.tools_per_server;
-        let listed = self.within(time, async |connection| connection.list(most, time).await).await?;
-        Ok(listed.into_iter().filter_map(|tool| self.tool(tool)).collect())
+        let McpLimits { start_time: time, tools_per_server: most, message_bytes, output_bytes, .. } =
+            self.limits;
+        let list = async |connection: &Connection| connection.list(most, message_bytes, time).await;
+        let (mut tools, mut bytes) = (Vec::new(), 0);
+        for tool in self.within(time, list).await? {
+            let size = size(&tool);
+            if let Some(tool) = self.tool(tool) {
+                bytes += size;
+                tools.push(tool);
+            }
+        }
+        // The list becomes a part of answers, of those that fail as well.
+        if bytes > output_bytes { Err(McpError::TooLarge(output_bytes)) } else { Ok(tools) }
     }
 
     /// Runs a tool; `arguments` is the JSON text that the model wrote. Dropping the future cancels the call.
     pub async fn call(&self, tool: &str, arguments: &str) -> Result<String, McpError> {
-        let mut counted = Counted { server: &self.label, outcome: "cancelled" };
+        let mut counted = Counted { server: &self.public_label, outcome: "cancelled" };
         let result = self.run(tool, arguments).await;
         counted.outcome = if result.is_ok() { "completed" } else { "failed" };
         result
@@ -136,10 +152,13 @@ impl McpServer {
         let left = time.saturating_sub(began.elapsed());
         let result = timeout(left, exchange(&connection)).await.unwrap_or(Err(McpError::Timeout(time)));
         if let Err(error) = &result {
-            tracing::warn!(server = self.label, %error, "a tool server failed");
+            tracing::warn!(server = %self.public_label, error = error.kind(), "a tool server failed");
             if error.breaks_connection() {
                 let mut state = self.state.lock().await;
                 state.connection.take_if(|current| Arc::ptr_eq(current, &connection));
+                if matches!(error, McpError::Flooded(_)) {
+                    state.failed = Some((Instant::now(), error.clone()));
+                }
             }
         }
         result
@@ -155,14 +174,14 @@ impl McpServer {
         if let Some((_, error)) = state.failed.as_ref().filter(|(at, _)| at.elapsed() < REST) {
             return Err(error.clone());
         }
-        let opened = timeout(self.limits.start_time, self.open()).await;
+        let opened = timeout(self.limits.start_time, Box::pin(self.open())).await;
         match opened.unwrap_or(Err(McpError::Timeout(self.limits.start_time))) {
             Ok(connection) => {
-                tracing::info!(server = self.label, "connected to a tool server");
+                tracing::info!(server = %self.public_label, "connected to a tool server");
                 Ok(Arc::clone(state.connection.insert(Arc::new(connection))))
             }
             Err(error) => {
-                tracing::warn!(server = self.label, %error, "no connection to a tool server");
+                tracing::warn!(server = %self.public_label, error = error.kind(), "no connection to a tool server");
                 state.failed = Some((Instant::now(), error.clone()));
                 Err(error)
             }
@@ -170,17 +189,14 @@ impl McpServer {
     }
 
     async fn open(&self) -> Result<Connection, McpError> {
-        let most = self.limits.message_bytes;
+        let (label, limits) = (Arc::clone(&self.public_label), &self.limits);
         match &self.config.endpoint {
             Endpoint::Command { command, args, env } => {
-                let overflowed = Arc::new(AtomicBool::new(false));
-                let child = stdio::spawn((command, args, env), most, Arc::clone(&overflowed));
-                let child = child.map_err(|error| self.unreachable(&error))?;
-                Connection::open(child, overflowed, most).await
+                stdio::open((command, args, env), label, limits).await
             }
             Endpoint::Url(at) => {
                 let (public_only, post_time) = (self.public_only, self.call_time());
-                http::open(&HttpEndpoint { at, public_only, most, post_time }).await
+                http::open(&HttpEndpoint { at, public_only, label, limits, post_time }).await
             }
         }
     }
@@ -188,11 +204,6 @@ impl McpServer {
     /// Time limit of one call.
     fn call_time(&self) -> Duration {
         self.config.timeout.unwrap_or(self.limits.call_time)
-    }
-
-    fn unreachable(&self, error: &dyn std::error::Error) -> McpError {
-        tracing::warn!(server = self.label, %error, "a tool server can't be started");
-        McpError::Unreachable
     }
 
     /// Converts a listed tool; none if the operator doesn't allow it or its name can't be shown to a model.
@@ -203,7 +214,7 @@ impl McpServer {
             return None;
         }
         if !is_plain(&name) {
-            tracing::warn!(server = self.label, "a tool with an unusable name is left out");
+            tracing::warn!(server = %self.public_label, "a tool with an unusable name is left out");
             return None;
         }
         let description = tool.description.unwrap_or_default();
@@ -218,7 +229,7 @@ impl McpServer {
 
 impl std::fmt::Debug for McpServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("McpServer").field("label", &self.label).finish_non_exhaustive()
+        f.debug_struct("McpServer").field("label", &self.public_label).finish_non_exhaustive()
     }
 }
 
@@ -232,5 +243,7 @@ fn object(arguments: &str) -> Result<Map<String, Value>, McpError> {
     if arguments.trim().is_empty() {
         return Ok(Map::new());
     }
-    serde_json::from_str(arguments).map_err(|error| McpError::Arguments(error.to_string()))
+    // A message of serde_json may quote a string whole.
+    let fault = |error: serde_json::Error| McpError::Arguments(shortened(error.to_string(), MESSAGE_BYTES));
+    serde_json::from_str(arguments).map_err(fault)
 }

@@ -70,7 +70,7 @@ impl McpServers {
             timeout: None,
         };
         let public = self.0.request_urls == RequestUrls::Public;
-        Ok(Arc::new(McpServer::new(label, config, self.0.limits.clone()).public_only(public)))
+        Ok(Arc::new(McpServer::new(label, config, self.0.limits.clone()).of_request(public)))
     }
 }
 

@@ -3,23 +3,22 @@
 //! origin, since our headers may hold secrets. A violation ends the connection, and the current call fails.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::http::{HeaderMap, HeaderValue, header};
-use futures_util::StreamExt;
-use futures_util::stream::{self, BoxStream};
-use reqwest::{Client, Url};
+use reqwest::{Client, Response, Url};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use rmcp::transport::streamable_http_client::{SseError, StreamableHttpClient, StreamableHttpError};
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 
+use super::allowance::Allowance;
 use super::endpoint::HttpEndpoint;
 use super::error::McpError;
+use crate::sse::SseReader;
+use crate::tls::untrusted;
 
-/// An event's type and data.
-type Event = (Option<String>, String);
+const EVENT_STREAM: &str = "text/event-stream";
 
 /// Transport with a stream of messages from the server, and a URL to post messages to.
 pub(super) struct SseTransport {
@@ -27,69 +26,99 @@ pub(super) struct SseTransport {
     post: Url,
     headers: HeaderMap,
     post_time: Duration,
-    events: BoxStream<'static, Result<Event, SseError>>,
-    overflowed: Arc<AtomicBool>,
+    events: Events,
 }
 
-impl SseTransport {
-    /// Opens the stream and waits for the server's endpoint. An event larger than `HttpEndpoint::most` ends the stream and sets
-    /// `overflowed`.
-    pub(super) async fn connect(
-        endpoint: &HttpEndpoint<'_>,
-        overflowed: Arc<AtomicBool>,
-    ) -> Result<Self, McpError> {
-        let url = Url::parse(&endpoint.at.url).map_err(|_| McpError::Unreachable)?;
-        let client = endpoint.client()?;
-        let (address, headers) = (Arc::from(endpoint.at.url.as_str()), endpoint.headers());
-        let opened =
-            client.get_stream_with_max_sse_event_size(address, None, None, None, headers, endpoint.most);
-        let opened = opened.await.map_err(|error| {
-            tracing::debug!(%error, "no event stream of a tool server");
-            McpError::of_http(&error).unwrap_or(McpError::Unreachable)
-        });
-        let events = opened?.map(|event| event.map(|sse| (sse.event, sse.data.unwrap_or_default())));
-        let mut events = events.boxed();
-        let post = endpoint_of(&mut events, &url, endpoint.most).await?;
-        let mut headers: HeaderMap = endpoint.headers().into_iter().collect();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let post_time = endpoint.post_time;
-        Ok(Self { client, post, headers, post_time, events, overflowed })
-    }
-}
-
-/// Waits for the URL to post messages to.
-async fn endpoint_of(
-    events: &mut BoxStream<'static, Result<Event, SseError>>,
-    url: &Url,
+/// Events of the server's stream. Each costs some of the allowance; one that is too large, or as many bytes that bring none, end the
+/// connection.
+struct Events {
+    /// The rest of the stream; none after its end.
+    body: Option<Response>,
+    reader: SseReader,
+    /// Data of the last event.
+    data: Vec<u8>,
     most: usize,
-) -> Result<Url, McpError> {
-    loop {
-        match events.next().await {
-            Some(Ok((kind, data))) if kind.as_deref() == Some("endpoint") => {
-                return resolve(url, data.trim());
+    allowance: Arc<Allowance>,
+}
+
+impl Events {
+    /// Waits for the next event; false at the end of the stream. Cancel-safe.
+    async fn next(&mut self) -> bool {
+        loop {
+            match self.reader.next(&mut self.data) {
+                Ok(true) => return self.allowance.take(self.data.len()),
+                Ok(false) => {}
+                Err(_) => {
+                    self.allowance.end(McpError::TooLarge(self.most));
+                    return false;
+                }
             }
-            Some(Ok(_)) => {}
-            Some(Err(error)) if is_too_large(&error) => return Err(McpError::TooLarge(most)),
-            Some(Err(_)) | None => {
-                return Err(McpError::Protocol("its event stream ended before it named an endpoint"));
+            let Some(body) = &mut self.body else { return false };
+            match body.chunk().await {
+                Ok(Some(chunk)) => self.reader.push(&chunk),
+                Ok(None) | Err(_) => self.body = None,
             }
         }
     }
 }
 
+impl SseTransport {
+    /// Opens the stream and waits for the server's endpoint.
+    pub(super) async fn connect(
+        endpoint: &HttpEndpoint<'_>,
+        allowance: Arc<Allowance>,
+    ) -> Result<Self, McpError> {
+        let url = Url::parse(&endpoint.at.url).map_err(|_| McpError::Unreachable)?;
+        let client = endpoint.client()?;
+        let mut headers: HeaderMap = endpoint.headers().into_iter().collect();
+        let opening = client.get(url.clone()).headers(headers.clone()).header(header::ACCEPT, EVENT_STREAM);
+        let body = Some(stream_of(opening.send().await)?);
+        let (most, post_time) = (endpoint.most(), endpoint.post_time);
+        let mut events = Events { body, reader: SseReader::new(most), data: Vec::new(), most, allowance };
+        let post = endpoint_of(&mut events, &url).await?;
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Ok(Self { client, post, headers, post_time, events })
+    }
+}
+
+/// The response, if it is an event stream.
+fn stream_of(opened: Result<Response, reqwest::Error>) -> Result<Response, McpError> {
+    let response =
+        opened.map_err(|error| untrusted(&error).map_or(McpError::Unreachable, McpError::Certificate))?;
+    let status = response.status();
+    if status.is_client_error() || status.is_server_error() {
+        return Err(McpError::Status(status.as_u16()));
+    }
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if kind.is_some_and(|kind| kind.as_bytes().starts_with(EVENT_STREAM.as_bytes())) {
+        Ok(response)
+    } else {
+        Err(McpError::Protocol("its answer is no event stream"))
+    }
+}
+
+/// Waits for the URL to post messages to.
+async fn endpoint_of(events: &mut Events, url: &Url) -> Result<Url, McpError> {
+    while events.next().await {
+        if events.reader.kind() == b"endpoint" {
+            let reference = std::str::from_utf8(&events.data);
+            return resolve(url, reference.map_err(|_| NO_URL)?.trim());
+        }
+    }
+    let ended = McpError::Protocol("its event stream ended before it named an endpoint");
+    Err(events.allowance.violation().cloned().unwrap_or(ended))
+}
+
+const NO_URL: McpError = McpError::Protocol("its endpoint is no URL");
+
 /// Resolves `reference` against `url`; an error if it leads to another origin or user.
 fn resolve(url: &Url, reference: &str) -> Result<Url, McpError> {
-    let post = url.join(reference).map_err(|_| McpError::Protocol("its endpoint is no URL"))?;
+    let post = url.join(reference).map_err(|_| NO_URL)?;
     let user = |url: &Url| (url.username().to_owned(), url.password().map(str::to_owned));
     if post.origin() != url.origin() || user(&post) != user(url) {
         return Err(McpError::Protocol("its endpoint is on another origin"));
     }
     Ok(post)
-}
-
-/// Whether the error is the SDK's for an event above the bound; only its message tells.
-fn is_too_large(error: &SseError) -> bool {
-    matches!(error, SseError::Body(error) if error.to_string().contains("maximum size"))
 }
 
 impl Transport<RoleClient> for SseTransport {
@@ -112,26 +141,19 @@ impl Transport<RoleClient> for SseTransport {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        loop {
-            match self.events.next().await? {
-                Ok((kind, data)) if kind.as_deref().is_none_or(|kind| kind == "message") => {
-                    match serde_json::from_str(&data) {
-                        Ok(message) => return Some(message),
-                        Err(error) => tracing::debug!(%error, "a tool server sent no message of MCP"),
-                    }
+        while self.events.next().await {
+            if matches!(self.events.reader.kind(), b"" | b"message") {
+                if let Ok(message) = serde_json::from_slice(&self.events.data) {
+                    return Some(message);
                 }
-                Ok(_) => {}
-                Err(error) => {
-                    tracing::debug!(%error, "the event stream of a tool server broke");
-                    self.overflowed.store(is_too_large(&error), Ordering::Relaxed);
-                    return None;
-                }
+                tracing::debug!(bytes = self.events.data.len(), "a tool server sent no message of MCP");
             }
         }
+        None
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        self.events = stream::empty().boxed();
+        self.events.body = None;
         Ok(())
     }
 }

@@ -160,7 +160,7 @@ impl TurnStream {
             Finish::Length => Some(self.finish(FinishReason::Length, None, out)),
             Finish::Error(error) => {
                 let failure = constraint_failure(&error).unwrap_or_else(|| {
-                    tracing::error!(%error, "the engine failed");
+                    tracing::error!(error = error.kind(), "the engine failed");
                     engine_failure()
                 });
                 Some(self.abort(failure, out))

@@ -150,7 +150,7 @@ impl Model {
             model.served.parsers.reload(cause)
         });
         loading.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "loading a parser panicked");
+            tracing::error!(panicked = error.is_panic(), "loading a parser failed");
             self.served.parsers.reload_panicked(cause)
         })
     }
@@ -224,7 +224,7 @@ impl Model {
             caller.meter.run(|| work(&served, &caller))
         });
         preparing.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "preparing a prompt panicked");
+            tracing::error!(panicked = error.is_panic(), "preparing a prompt failed");
             Err(StartError::Internal)
         })
     }

@@ -14,3 +14,4 @@ mod serve_switches;
 mod serving_parsers;
 mod several_models;
 mod start_and_stop;
+mod stderr;

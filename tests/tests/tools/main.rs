@@ -1,5 +1,7 @@
 //! Tools that the server runs, and tool servers that misbehave.
 
 mod agents;
+mod canary;
+mod floods;
 mod server_tools;
 mod servers;

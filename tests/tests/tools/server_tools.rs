@@ -82,7 +82,7 @@ async fn tools_of_the_server_that_a_choice_leaves_out_are_neither_shown_nor_list
         ])),
     )
     .await;
-    assert_eq!(shown(&response).len(), 14, "all of the server and the function");
+    assert_eq!(shown(&response).len(), 15, "all of the server and the function");
     assert_eq!(item(&response, "mcp_call")["name"], "echo");
     server.stop().await;
 }

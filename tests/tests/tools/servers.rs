@@ -6,6 +6,7 @@ use std::time::Duration;
 use host::limits::McpLimits;
 use host::mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig, UrlEndpoint, UrlTransport};
 use http::{HeaderValue, header};
+use tests::measure::growth;
 use tests::tool_server_http::HttpToolServer;
 use tests::tool_server_sse::{KEY, SseToolServer};
 
@@ -97,8 +98,11 @@ async fn an_event_stream_that_does_not_begin_as_it_should_is_refused() {
         ("ended", "ended before it named an endpoint"),
         ("foreign", "endpoint is on another origin"),
         ("flood", "larger than"),
-        ("moved", "neither JSON nor an event stream"),
-        ("page", "neither JSON nor an event stream"),
+        ("comment", "larger than"),
+        ("other", "too many messages"),
+        ("drip", "did not answer within 1 s"),
+        ("moved", "is no event stream"),
+        ("page", "is no event stream"),
         ("missing", "HTTP status 404"),
     ] {
         let error = sse(&listening, path, UrlTransport::Sse).tools().await.expect_err(path);
@@ -108,20 +112,6 @@ async fn an_event_stream_that_does_not_begin_as_it_should_is_refused() {
     url.transport = UrlTransport::Sse;
     let without_key = McpServer::new("hostile", configured(Endpoint::Url(url)), McpLimits::default());
     assert_eq!(without_key.tools().await, Err(McpError::Status(401)));
-}
-
-/// Growth of this process's memory to its peak while `work` runs, in bytes.
-async fn growth(work: impl Future<Output = ()>) -> usize {
-    let field = |name| {
-        let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
-        let kib = status.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB"));
-        kib.and_then(|kib| kib.parse::<usize>().ok()).expect("a number") << 10
-    };
-    // Resets the peak.
-    std::fs::write("/proc/self/clear_refs", "5").expect("Linux");
-    let before = field("VmRSS:");
-    work.await;
-    field("VmHWM:").saturating_sub(before)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -157,7 +147,7 @@ async fn calls_run_beside_each_other_and_one_that_fails_leaves_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_that_hang_or_never_end_or_hold_unusable_names_are_bounded() {
+async fn lists_that_hang_or_never_end_or_are_huge_or_hold_unusable_names_are_bounded() {
     let quick = || McpLimits { start_time: Duration::from_secs(1), ..McpLimits::default() };
     for listing in ["hang", "garbage"] {
         let listed = stdio_with(listing, quick()).tools().await;
@@ -165,6 +155,8 @@ async fn lists_that_hang_or_never_end_or_hold_unusable_names_are_bounded() {
     }
     let endless = stdio_with("endless", McpLimits::default()).tools().await.expect("the first of them");
     assert_eq!(endless.len(), McpLimits::default().tools_per_server);
+    let huge = stdio_with("huge", McpLimits::default()).tools().await;
+    assert_eq!(huge, Err(McpError::TooLarge(1 << 20)));
     let names = stdio_with("names", McpLimits::default()).tools().await.expect("a list");
     assert_eq!(names.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["good"]);
 }

@@ -67,7 +67,7 @@ impl Scheduler {
             sequence.speculation.record(drafted, accepted, sequence.tokens.len());
         }
         if let Err(error) = outcome {
-            tracing::error!(%error, "a sequence failed");
+            tracing::error!(error = error.kind(), "a sequence failed");
             sequence.end(Finish::Error(error));
             self.counts.failed += 1;
         }

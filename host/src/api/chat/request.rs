@@ -5,7 +5,6 @@ use super::super::format::{self, Naming};
 use super::super::ids::{Clock, Ids};
 use super::super::json::Object;
 use super::super::options;
-use super::super::printable::printable;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::structured_outputs::{self, StructuredOutput};
 use super::super::tools::{self, ClientTools, ToolBounds};
@@ -14,6 +13,7 @@ use super::machine::{ChatMachine, OutputOptions};
 use super::{fields, messages};
 use crate::limits::Limits;
 use crate::model::{Beginning, Job, SamplingRequest, Truncation};
+use crate::printable::printable;
 use crate::prompt::Conversation;
 
 /// A request whose body was read and checked.

@@ -3,8 +3,8 @@
 
 use super::super::error::ApiError;
 use super::super::json::{Object, Path, Value};
-use super::super::printable::printable;
 use super::super::warnings::Warnings;
+use crate::printable::printable;
 
 /// The text of `content`: a string, or blocks joined by line breaks.
 pub(super) fn text(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::error::ApiError;
-use super::super::printable::printable;
 use crate::model::StartError;
+use crate::printable::printable;
 use crate::prompt::RenderError;
 use crate::turn::TurnFailure;
 

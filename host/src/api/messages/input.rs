@@ -4,12 +4,12 @@
 use super::super::error::ApiError;
 use super::super::history::{self, History};
 use super::super::json::{List, Object, Path, Value};
-use super::super::printable::printable;
 use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::Warnings;
 use super::THINKING;
 use super::blocks::{self, Joined};
+use crate::printable::printable;
 use crate::prompt::{HistoryCall, Message, Role};
 
 /// Beginning of the first line of Claude Code's instructions, which is for Anthropic's accounting. The line differs in every request, so

@@ -3,9 +3,9 @@
 
 use super::super::error::ApiError;
 use super::super::json::{Object, Path};
-use super::super::printable::printable;
 use super::super::tools::{ClientTools, ToolBounds, ToolChoiceField, function, list};
 use super::super::warnings::Warnings;
+use crate::printable::printable;
 
 /// The field that holds a tool's schema.
 const SCHEMA: &str = "input_schema";

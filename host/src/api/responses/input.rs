@@ -7,12 +7,12 @@ use super::super::content;
 use super::super::error::ApiError;
 use super::super::history::{self, History};
 use super::super::json::{Object, Path, Value};
-use super::super::printable::printable;
 use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::Warnings;
 use super::hosted::input::Approvals;
 use super::names::flat;
+use crate::printable::printable;
 use crate::prompt::{HistoryCall, Message, Role};
 
 /// Purpose of the seal on encrypted reasoning.

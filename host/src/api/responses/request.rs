@@ -5,7 +5,6 @@ use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
 use super::super::json::{Object, Value};
 use super::super::options;
-use super::super::printable::printable;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::tools::{ToolBounds, choice};
 use super::super::warnings::Warnings;
@@ -14,6 +13,7 @@ use super::resource::{Echo, Resource};
 use super::{echo, fields, hosted, input, tools};
 use crate::agent::{Hosted, HostedTools};
 use crate::model::{Beginning, Job, Truncation};
+use crate::printable::printable;
 use crate::prompt::Conversation;
 
 /// A request whose body was read and checked.

@@ -3,12 +3,12 @@
 
 use super::super::error::ApiError;
 use super::super::json::{Object, Value};
-use super::super::printable::printable;
 use super::super::raw::{self, Json};
 use super::super::tools::{self, ClientTools, ToolBounds, ToolChoiceField};
 use super::super::warnings::Warnings;
 use super::names::{Namespaces, flat};
 use super::{hosted, input_items};
+use crate::printable::printable;
 
 /// The tools of a request.
 #[derive(Debug, Default)]

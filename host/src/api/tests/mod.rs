@@ -160,3 +160,11 @@ fn item(head: ItemHead, texts: &[&str]) -> Item {
 fn cut((head, texts, _): Item) -> Item {
     (head, texts, ItemStatus::Incomplete)
 }
+
+#[test]
+fn a_message_that_quotes_the_request_is_cut() {
+    let error = ApiError::invalid("ü".repeat(1 << 20), "ü".repeat(1 << 20));
+    assert!(error.body().len() < 4096, "{} bytes", error.body().len());
+    let error = ApiError::internal("ü".repeat(1 << 20)).into_failure();
+    assert_eq!(error.message.len(), crate::limits::MESSAGE_BYTES + "…".len());
+}

@@ -10,6 +10,7 @@ use anyhow::Context;
 use host::bench::serve::{
     self, Api, Arrivals, Conversations, Load, Progress, Quantiles, ServeReport, Target, TargetOptions,
 };
+use host::printable::Escaped;
 use host::remote::{EngineKey, EngineUrl};
 use serde_json::{Map, Value};
 
@@ -161,7 +162,7 @@ fn tell(Progress { done, failed, running }: Progress, total: Option<usize>) {
 #[expect(clippy::cast_precision_loss, reason = "tokens are far below 2⁵³")]
 fn print(out: &mut impl Write, report: &ServeReport) -> std::io::Result<()> {
     let (answers, tokens) = (report.answers().count(), report.tokens());
-    writeln!(out, "{}", report.title)?;
+    writeln!(out, "{}", Escaped(&report.title))?;
     writeln!(
         out,
         "answers   {answers} of {} requests in {:.2} s{}",

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use host::parser::{Plugin, build_sections};
+use host::printable::Escaped;
 
 use super::source::ParserArguments;
 
@@ -32,7 +33,7 @@ pub(super) fn run(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     for (what, which) in facts(&source.name(), &plugin).into_iter().chain(stamps) {
-        writeln!(out, "{what:16} {which}")?;
+        writeln!(out, "{what:16} {}", Escaped(which))?;
     }
     for (index, marker) in plugin.descriptor().markers.iter().enumerate() {
         let stop = plugin.descriptor().stops.iter().any(|stop| *stop as usize == index);

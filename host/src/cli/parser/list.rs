@@ -1,6 +1,6 @@
 //! `host parser list`: lists the parsers of the plugins folder, and those inside the binary.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,6 +10,8 @@ use host::parser::{LoadProblem, Plugin, PluginSource, Runtime};
 use serde_json::{Value, json};
 
 use crate::cli::cache::CacheArgument;
+use crate::cli::progress::show;
+use crate::cli::stderr;
 use crate::cli::table::Table;
 
 #[derive(clap::Args)]
@@ -36,6 +38,7 @@ pub(super) fn run(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
         rows.push((source.name(), runtime.load(source, &[]).map_err(|error| error.problem)));
     }
     show_progress(sources.len(), sources.len(), "");
+    stderr::flush();
     let mut out = std::io::stdout().lock();
     if arguments.json {
         let rows: Vec<Value> = rows
@@ -63,17 +66,11 @@ pub(super) fn run(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows progress on one line that is overwritten and finally cleared; nothing is shown if stderr isn't a terminal.
+/// Shows progress on one line that is overwritten and finally cleared.
 fn show_progress(loaded: usize, of: usize, next: &str) {
-    let mut error = std::io::stderr();
-    if !error.is_terminal() {
-        return;
-    }
     let line =
         if loaded < of { format!("loading parser {} of {of}: {next}", loaded + 1) } else { String::new() };
-    // Errors are ignored: a closed stderr must not stop the list. The escape sequence clears the rest of the line.
-    let _ = write!(error, "\r{line}\u{1b}[K");
-    let _ = error.flush();
+    show(&line, false);
 }
 
 /// Parsers to list: the `.wasm` files of the folder by name, then the shipped ones.

@@ -5,11 +5,11 @@ use super::input;
 use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
 use crate::api::error::ApiError;
 use crate::api::json::{Object, Value};
-use crate::api::printable::printable;
 use crate::api::raw::{self, Json};
 use crate::api::tools::{Allowed, ToolChoiceField};
 use crate::api::warnings::Warnings;
 use crate::mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
+use crate::printable::printable;
 use std::sync::Arc;
 
 /// Fields of an `mcp` tool that the response repeats. Fields that may hold secrets aren't among them.

@@ -184,7 +184,7 @@ impl OpenItem {
             match item.map.get(field) {
                 Some(now) if now == value || (grows && may_change(field)) => {}
                 _ => {
-                    return Err(Fault::new(Rule::Identity, format!("item.{field} was {value}, and changes")));
+                    return Err(Fault::new(Rule::Identity, format!("item.{field} changes")));
                 }
             }
         }

@@ -1,0 +1,55 @@
+//! The summary that `host serve` prints when it listens: what is served, and a command to try.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
+
+use host::model::{Model, Models};
+use host::printable::Escaped;
+
+/// Time for stdout to take the summary; the server serves on without it.
+const PRINT_TIME: Duration = Duration::from_secs(1);
+
+/// Prints the summary, with warnings first. An output that is closed, full or not read is no reason not to serve.
+pub(super) fn announce(
+    models: &Models,
+    addresses: &[(&'static str, SocketAddr)],
+    keyed: bool,
+    warnings: &[String],
+) {
+    let text = summary(models, addresses, keyed, warnings);
+    let (sender, written) = sync_channel(1);
+    let print = move || {
+        let mut out = io::stdout();
+        let _ = sender.try_send(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    };
+    let begun = std::thread::Builder::new().name("summary".to_owned()).spawn(print).is_ok();
+    if !(begun && matches!(written.recv_timeout(PRINT_TIME), Ok(Ok(())))) {
+        tracing::warn!("the summary can't be printed: stdout is closed, full, or nobody reads it");
+    }
+}
+
+fn summary(
+    models: &Models,
+    addresses: &[(&'static str, SocketAddr)],
+    keyed: bool,
+    warnings: &[String],
+) -> String {
+    let mut lines: Vec<String> = warnings.iter().map(|warning| format!("warning  {warning}")).collect();
+    let facts = models.iter().flat_map(Model::summary);
+    lines.extend(facts.map(|(what, value)| format!("{what:8} {value}")));
+    lines.extend(addresses.iter().map(|(what, address)| format!("{what:8} http://{address}")));
+    let (_, address) = addresses[0];
+    let name = &models.first().names()[0];
+    let key = if keyed { " -H 'authorization: Bearer KEY'" } else { "" };
+    lines.push(format!(
+        "try      curl -N http://{address}/v1/responses{key} -H 'content-type: application/json' -d \
+         '{{\"model\": \"{name}\", \"stream\": true, \"input\": \"Who are you?\"}}'"
+    ));
+    lines.into_iter().fold(String::new(), |mut text, line| {
+        let _ = writeln!(text, "{}", Escaped(line));
+        text
+    })
+}

@@ -1,0 +1,107 @@
+//! Screen between a transport and the MCP library: answers requests of the server by itself, and passes on only what the client uses, which
+//! is answers, and the notice that a list of tools has changed. The library would make a task, and a log line with all the text, of
+//! every message, without bound.
+//!
+//! Invariant: at most `REPLIES` replies are on their way. Further requests get none: to wait with reading until a reply is sent could be to wait
+//! for ever, since the transport may have to be read before it sends.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use rmcp::RoleClient;
+use rmcp::model::{
+    ClientNotification, ClientResult, ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerNotification,
+    ServerRequest,
+};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+
+use super::allowance::Allowance;
+
+/// Maximum number of replies to requests of the server that may be on their way.
+const REPLIES: usize = 16;
+
+/// A transport with a screen before it.
+pub(super) struct Screen<T> {
+    inner: T,
+    allowance: Arc<Allowance>,
+    replies: FuturesUnordered<BoxFuture<'static, ()>>,
+}
+
+impl<T: Transport<RoleClient> + 'static> Screen<T> {
+    pub(super) fn new(inner: T, allowance: Arc<Allowance>) -> Self {
+        Self { inner, allowance, replies: FuturesUnordered::new() }
+    }
+
+    /// Returns a message that the client uses; replies to a request.
+    fn screen(&mut self, message: RxJsonRpcMessage<RoleClient>) -> Option<RxJsonRpcMessage<RoleClient>> {
+        match &message {
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => self.allowance.answered(),
+            JsonRpcMessage::Notification(notification) => {
+                let ServerNotification::ToolListChangedNotification(_) = notification.notification else {
+                    return None;
+                };
+            }
+            JsonRpcMessage::Request(_) if self.replies.len() == REPLIES => return None,
+            JsonRpcMessage::Request(request) => {
+                let reply = reply(&request.request, request.id.clone());
+                let sending = self.inner.send(reply);
+                self.replies.push(Box::pin(async move {
+                    // A server that can't be replied to can't be asked either, and that is an error of the call.
+                    let _ = sending.await;
+                }));
+                return None;
+            }
+        }
+        Some(message)
+    }
+}
+
+/// Reply to a request of the server. The client offers servers nothing: no sampling, no roots, no elicitation.
+fn reply(request: &ServerRequest, id: RequestId) -> TxJsonRpcMessage<RoleClient> {
+    if let ServerRequest::PingRequest(_) = request {
+        return JsonRpcMessage::response(ClientResult::empty(()), id);
+    }
+    let refused = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "not offered", None);
+    JsonRpcMessage::error(refused, Some(id))
+}
+
+impl<T: Transport<RoleClient> + 'static> Transport<RoleClient> for Screen<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        match &message {
+            JsonRpcMessage::Request(_) => self.allowance.asked(),
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(_) = notification.notification {
+                    self.allowance.answered();
+                }
+            }
+            _ => {}
+        }
+        self.inner.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let message = tokio::select! {
+                biased;
+                () = self.allowance.ended() => return None,
+                Some(()) = self.replies.next() => continue,
+                message = self.inner.receive() => message?,
+            };
+            if let Some(message) = self.screen(message) {
+                return Some(message);
+            }
+        }
+    }
+
+    fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        self.inner.close()
+    }
+}
