@@ -190,10 +190,7 @@ async fn pages_of_other_origins_cannot_use_the_operators_address_whatever_cors_a
         asked.headers_mut().insert("host", HeaderValue::from_str(&server.admin.to_string()).expect("a host"));
         asked.headers_mut().insert("origin", HeaderValue::from_str(&own).expect("a header"));
         let answer = send(server.admin, asked).await;
-        assert_eq!(
-            (answer.status.as_u16(), text(&answer, header::ACCESS_CONTROL_ALLOW_ORIGIN)),
-            (200, None)
-        );
+        assert_eq!((answer.status.as_u16(), text(&answer, header::ACCESS_CONTROL_ALLOW_ORIGIN)), (200, None));
         server.stop().await;
     }
 }

@@ -56,9 +56,9 @@ impl Scheduler {
         }
         let Some(next) = self.next() else { return false };
         let one = next.sequence(&mut self.preempted, &mut self.queue);
-        computed.get(&one.principal).is_none_or(|first| {
-            matches!(next, NextSequence::Preempted(_)) && one.priority <= *first
-        })
+        computed
+            .get(&one.principal)
+            .is_none_or(|first| matches!(next, NextSequence::Preempted(_)) && one.priority <= *first)
     }
 
     /// Divides tokens among the principals with prompts, in rounds: what one leaves is divided in the next. With `is_awaited` there is one
