@@ -28,14 +28,14 @@ pub(super) enum Admission {
 }
 
 /// A connection's place, given back when it is dropped.
-pub(super) struct Place {
+pub(super) struct ConnectionPlace {
     pub(super) admission: Admission,
     /// Token that closes the connection.
     pub(super) disconnect: CancellationToken,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Place {
+impl ConnectionPlace {
     /// The place of a connection that isn't counted.
     pub(super) fn uncounted() -> Self {
         Self::new(Admission::Served, None)
@@ -56,19 +56,16 @@ impl Capacity {
     }
 
     /// A place for a new connection, perhaps that of an excess one, whose end is waited for. `None`: the server is gone.
-    pub(super) async fn admit(&self) -> Option<Place> {
+    pub(super) async fn admit(&self) -> Option<ConnectionPlace> {
         if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
-            return Some(Place::new(Admission::Served, Some(permit)));
+            return Some(ConnectionPlace::new(Admission::Served, Some(permit)));
         }
         metrics::counter!("sluice_connections_refused_total").increment(1);
-        let permit = match Arc::clone(&self.excess).try_acquire_owned() {
-            Ok(permit) => permit,
-            Err(_) => {
-                self.close_oldest();
-                Arc::clone(&self.excess).acquire_owned().await.ok()?
-            }
-        };
-        let place = Place::new(Admission::Excess, Some(permit));
+        if self.excess.available_permits() == 0 {
+            self.close_oldest();
+        }
+        let permit = Arc::clone(&self.excess).acquire_owned().await.ok()?;
+        let place = ConnectionPlace::new(Admission::Excess, Some(permit));
         let mut closing = self.closing();
         closing.retain(|token| !token.is_cancelled());
         closing.push_back(place.disconnect.clone());
@@ -88,7 +85,7 @@ impl Capacity {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         self.disconnect.cancel();
     }

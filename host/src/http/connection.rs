@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use super::app::App;
-use super::capacity::{Admission, Place};
+use super::capacity::{Admission, ConnectionPlace};
 use super::socket::{Link, Socket};
 
 /// Token that closes the connection of a request. Put into each request's extensions.
@@ -31,7 +31,7 @@ pub(super) struct Disconnect(pub(super) CancellationToken);
 const REFUSED_HEAD_REST: usize = 1 << 20;
 
 /// Serves one connection, which has this place, to its end.
-pub(super) async fn serve(app: App, router: Router, stream: TcpStream, place: Place) {
+pub(super) async fn serve(app: App, router: Router, stream: TcpStream, place: ConnectionPlace) {
     let limits = &app.limits;
     let disconnect = Disconnect(place.disconnect.clone());
     let link = Link::new(stream);

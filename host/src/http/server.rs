@@ -7,7 +7,7 @@ use axum::Router;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::app::App;
-use super::capacity::Place;
+use super::capacity::ConnectionPlace;
 use super::{admin, connection, metrics, routes};
 
 /// A server that is bound to its addresses.
@@ -65,7 +65,7 @@ impl Server {
                 }
                 accepted = accept_admin(admin.as_ref()) => {
                     if let Some(stream) = ready(accepted).await {
-                        spawn(&app, &admin_router, stream, Place::uncounted());
+                        spawn(&app, &admin_router, stream, ConnectionPlace::uncounted());
                     }
                 }
                 _ = upkeep.tick() => metrics::upkeep(),
@@ -102,7 +102,7 @@ async fn ready(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<Tcp
     }
 }
 
-fn spawn(app: &App, router: &Router, stream: TcpStream, place: Place) {
+fn spawn(app: &App, router: &Router, stream: TcpStream, place: ConnectionPlace) {
     connection::prepare(&stream, app.limits.send_buffer);
     app.tasks.spawn(connection::serve(app.clone(), router.clone(), stream, place));
 }

@@ -55,7 +55,7 @@ impl Queue {
 
     /// The request of a principal that begins first.
     pub(super) fn first(&mut self, principal: u64) -> Option<&mut Sequence> {
-        self.lines.get_mut(&principal)?.first_entry().map(|entry| entry.into_mut())
+        self.lines.get_mut(&principal)?.values_mut().next()
     }
 
     /// Removes the request that [`Self::first`] returns, and counts its principal as served.

@@ -138,5 +138,5 @@ fn names_that_objects_of_any_size_repeat_are_kept_up_to_a_number() {
     };
     assert_eq!(repeated(&large(r#""g":0"#)), [""; 0]);
     assert_eq!(repeated(&large(r#""f1234":0"#)), ["f1234"]);
-    assert_eq!(repeated(&format!("{{{}}}", [r#""a":1"#; 5000].join(","))).len(), 16);
+    assert_eq!(repeated(&format!("{{{}}}", vec![r#""a":1"#; 5000].join(","))).len(), 16);
 }
