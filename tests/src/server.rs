@@ -67,6 +67,7 @@ impl Default for Setup {
             threads: Some(2),
             kernel_cache: None,
             deterministic: false,
+            principals: 0,
         };
         let mcp = McpServers::default();
         let others = Vec::new();
@@ -127,6 +128,7 @@ impl TestServer {
     pub async fn start(setup: Setup) -> Self {
         install_metrics();
         let Setup { model, others, shared, limits, keys, hosts, cors_origins, mcp, watch } = setup;
+        let shared = SharedOptions { principals: keys.len(), ..shared };
         let models =
             Models::load(&model, &others, &shared, &limits, &mut |_, _| {}).expect("the models load");
         let defaults = Defaults { limits: limits.clone(), mcp, ..Defaults::default() };

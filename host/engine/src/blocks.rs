@@ -82,6 +82,11 @@ impl BlockPool {
         self.free.len()
     }
 
+    /// Number of all blocks.
+    pub(crate) fn total_blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
     /// Number of blocks that the prefix cache can find.
     pub(crate) fn cached_blocks(&self) -> usize {
         self.cached.len()
@@ -102,6 +107,17 @@ impl BlockPool {
         table.blocks.iter().filter(|&&block| self.blocks[block as usize].refs == 1).count()
     }
 
+    /// Number of free blocks that [`Self::allocate`] needs for `tokens`.
+    pub(crate) fn needed(&self, table: &BlockTable, tokens: &[u32]) -> usize {
+        self.needed_beside(&self.lookup(table.salt, tokens), tokens)
+    }
+
+    /// Number of free blocks that `tokens` need beside the cached blocks `shared`, of which some are free themselves.
+    fn needed_beside(&self, shared: &[u32], tokens: &[u32]) -> usize {
+        let idle = shared.iter().filter(|&&block| self.blocks[block as usize].refs == 0).count();
+        self.blocks_for(tokens.len()) - shared.len() + idle
+    }
+
     /// Fills an empty table with blocks for `tokens`, if `reserve` more remain free. Returns how many of the tokens the prefix cache
     /// has already: never all, since the last one must be run to get its logits.
     pub(crate) fn allocate(
@@ -112,9 +128,7 @@ impl BlockPool {
     ) -> Option<usize> {
         debug_assert!(table.blocks.is_empty(), "a table is filled once");
         let shared = self.lookup(table.salt, tokens);
-        let idle = shared.iter().filter(|&&block| self.blocks[block as usize].refs == 0).count();
-        let fresh = self.blocks_for(tokens.len()) - shared.len();
-        if fresh + idle + reserve > self.free.len() {
+        if self.needed_beside(&shared, tokens) + reserve > self.free.len() {
             return None;
         }
         for &block in &shared {

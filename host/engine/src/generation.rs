@@ -71,7 +71,7 @@ pub struct GenerationRequest {
     /// Routing hash: requests with the same beginning have the same number, so that a router sends them to the upstream engine whose prefix
     /// cache has this beginning. The hash includes the principal's salt.
     pub affinity: u64,
-    /// Priority: waiting requests with a lower number begin first, and are preempted last. 0 is usual.
+    /// Priority among requests with the same `cache_salt`: waiting ones with a lower number begin first, and are preempted last. 0 is usual.
     pub priority: i32,
     /// Capacity of the queue of unread steps. While the queue is full, this sequence pauses and no other.
     pub queue: usize,

@@ -1,7 +1,6 @@
 //! Queue through which requests reach the engine's thread.
 //!
-//! Invariants: at most `limit` sequences wait for KV blocks, here and in the scheduler together; nothing enters once the engine has
-//! stopped.
+//! Invariant: nothing enters once the engine has stopped. `WaitingRoom` bounds the number of sequences.
 
 use std::collections::VecDeque;
 use std::sync::PoisonError;
@@ -13,8 +12,8 @@ use crate::sequence::Sequence;
 use crate::sync::{Arc, Mutex, MutexGuard};
 
 /// The queue of arrivals of one engine.
+#[derive(Default)]
 pub(crate) struct Inbox {
-    limit: usize,
     state: Mutex<State>,
     notify: Arc<Notify>,
 }
@@ -22,31 +21,20 @@ pub(crate) struct Inbox {
 #[derive(Default)]
 struct State {
     arrivals: VecDeque<Sequence>,
-    /// Number of sequences that wait in the scheduler, as the engine's thread said last.
-    waiting: usize,
     stopped: bool,
 }
 
 impl Inbox {
-    /// An open queue with room for `limit` waiting sequences.
-    pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, state: Mutex::default(), notify: Arc::default() }
-    }
-
     /// Notification that wakes the engine's thread.
     pub(crate) fn notify(&self) -> &Arc<Notify> {
         &self.notify
     }
 
-    /// Queues a sequence and wakes the engine's thread; refuses it when the queue is full or stopped.
+    /// Queues a sequence and wakes the engine's thread; refuses it once stopped.
     pub(crate) fn push(&self, sequence: Sequence) -> Result<(), SubmitError> {
         let mut state = self.lock();
-        let waiting = state.arrivals.len() + state.waiting;
         if state.stopped {
             return Err(SubmitError::Stopped);
-        }
-        if waiting >= self.limit {
-            return Err(SubmitError::Busy(waiting));
         }
         state.arrivals.push_back(sequence);
         drop(state);
@@ -64,14 +52,13 @@ impl Inbox {
         self.lock().stopped
     }
 
-    /// Takes the sequences that have arrived; `None` once stopped. `waiting` is the number of sequences that wait in the scheduler.
-    pub(crate) fn take(&self, waiting: usize) -> Option<VecDeque<Sequence>> {
+    /// Takes the sequences that have arrived; `None` once stopped.
+    pub(crate) fn take(&self) -> Option<VecDeque<Sequence>> {
         self.notify.clear();
         let mut state = self.lock();
         if state.stopped {
             return None;
         }
-        state.waiting = waiting + state.arrivals.len();
         Some(std::mem::take(&mut state.arrivals))
     }
 
@@ -80,9 +67,8 @@ impl Inbox {
         std::mem::take(&mut self.lock().arrivals)
     }
 
-    /// Sleeps until a notification comes, and no longer than `most`. `waiting` is the number of sequences that wait in the scheduler.
-    pub(crate) fn sleep(&self, waiting: usize, most: Option<Duration>) {
-        self.lock().waiting = waiting;
+    /// Sleeps until a notification comes, and no longer than `most`.
+    pub(crate) fn sleep(&self, most: Option<Duration>) {
         self.notify.wait(most);
     }
 

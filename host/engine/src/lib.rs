@@ -39,6 +39,7 @@ mod sync;
 #[cfg(test)]
 mod tests;
 mod token;
+mod waiting_room;
 
 pub use constraint::{Constraint, JsonBegins, JsonConstraint};
 pub use device::DeviceChoice;
@@ -54,3 +55,4 @@ pub use options::LocalOptions;
 pub use play::{PlayedEnd, PlayedOutput};
 pub use speculation::SpeculationOptions;
 pub use token::{Logprobs, SamplingParams, Token};
+pub use waiting_room::{Place, WaitingRoom};

@@ -24,11 +24,14 @@ use crate::panics::panic_text;
 use crate::runner::{RunError, Runner, RunnerShape};
 use crate::scheduler::Scheduler;
 use crate::sequence::Sequence;
+use crate::waiting_room::WaitingRoom;
 
 /// Engine that runs its sequences on a [`Runner`]. Dropping it ends all sequences and waits for the step under way.
 pub struct LocalEngine {
     info: EngineInfo,
     inbox: Arc<Inbox>,
+    /// Places for requests that wait, new or preempted.
+    waiting_room: WaitingRoom,
     /// Whether requests that wait too long are refused.
     has_deadlines: bool,
     stats: Arc<Mutex<EngineStats>>,
@@ -41,7 +44,8 @@ impl LocalEngine {
     /// Starts the engine's thread.
     pub fn start(runner: Box<dyn Runner>, options: LocalOptions) -> Self {
         let shape = runner.shape().clone();
-        let inbox = Arc::new(Inbox::new(options.waiting));
+        let inbox = Arc::new(Inbox::default());
+        let waiting_room = WaitingRoom::new(options.waiting, options.principals);
         let has_deadlines = options.queue_timeout.is_some();
         let waker = Waker::from(Arc::new(EngineWaker(inbox.notify().clone())));
         let scheduler = Scheduler::new(&shape, options, waker);
@@ -60,7 +64,7 @@ impl LocalEngine {
             .name("engine".into())
             .spawn(|| worker.work())
             .expect("the operating system starts a thread");
-        Self { info: info(&shape), inbox, has_deadlines, stats, lost, worker: Some(worker) }
+        Self { info: info(&shape), inbox, waiting_room, has_deadlines, stats, lost, worker: Some(worker) }
     }
 
     /// Ends all sequences with an error and takes no more. Doesn't wait.
@@ -110,8 +114,11 @@ impl Engine for LocalEngine {
         self.check(&request.prompt)?;
         request.check_constraint(&self.info.name)?;
         self.check_processors(&request.processors)?;
+        let place = self.waiting_room.enter(request.cache_salt)?;
         let (outlet, inlet) = outlet(request.queue, self.has_deadlines, self.inbox.notify().clone());
-        self.inbox.push(Sequence::new(request, self.info.context, outlet))?;
+        let mut sequence = Sequence::new(request, self.info.context, outlet);
+        sequence.place = Some(place);
+        self.inbox.push(sequence)?;
         Ok(Generation::new(inlet))
     }
 
@@ -191,7 +198,7 @@ impl Worker {
         let began = Instant::now();
         let is_covered = self.runner.shape().ahead > 0 && self.device_lock.is_none();
         let mut patience = MaskPatience::until_notified(self.inbox.notify().clone(), is_covered);
-        while let Some(arrivals) = self.inbox.take(self.scheduler.waiting()) {
+        while let Some(arrivals) = self.inbox.take() {
             self.scheduler.set_time(began.elapsed());
             for sequence in arrivals {
                 self.scheduler.add(sequence);
@@ -201,7 +208,7 @@ impl Worker {
             drop(device);
             self.update_stats();
             if !moved {
-                self.inbox.sleep(self.scheduler.waiting(), self.scheduler.until_deadline());
+                self.inbox.sleep(self.scheduler.until_deadline());
             }
         }
         Ok(())

@@ -14,6 +14,8 @@ pub struct LocalOptions {
     pub sequences: usize,
     /// Maximum number of waiting requests; more are refused.
     pub waiting: usize,
+    /// Number of principals that may send requests. If there are several, none may have all places for waiting requests.
+    pub principals: usize,
     /// Longest time that a request waits to begin. After it the request is refused, and [`crate::Generation::started`] waits for either.
     /// `None`: no limit, and `started` returns at once.
     pub queue_timeout: Option<Duration>,
@@ -29,6 +31,7 @@ impl Default for LocalOptions {
             batch_tokens: 512,
             sequences: 64,
             waiting: 1024,
+            principals: 1,
             queue_timeout: None,
             prefix_cache: true,
             speculation: SpeculationOptions::default(),

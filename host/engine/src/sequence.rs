@@ -15,6 +15,7 @@ use crate::logits::LogitsState;
 use crate::outlet::Outlet;
 use crate::speculation::{DraftRequest, Speculation, guarded};
 use crate::token::{SamplingParams, Token};
+use crate::waiting_room::Place;
 
 /// Whether a sequence waits for its mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,16 +28,21 @@ pub(crate) enum MaskWait {
     Waited,
 }
 
+/// Number of tokens that a sequence generates at least between two preemptions for other principals.
+const PROTECTED_TOKENS: usize = 16;
+
 /// A request in the engine, from its arrival to its last step.
 pub(crate) struct Sequence {
     /// Number of sequences that began before this one, set when it begins. The scheduler finds a sequence by this number.
     pub(crate) admission: u64,
-    /// Priority: sequences with a lower number begin first and are preempted last.
+    /// Priority among the principal's own sequences: those with a lower number begin first and are preempted last.
     pub(crate) priority: i32,
     /// Principal that the sequence belongs to, as the request's cache salt: the queue is fair among principals.
     pub(crate) principal: u64,
     /// Time, since the engine began, at which the sequence was queued.
     pub(crate) queued_at: Duration,
+    /// Place among the waiting requests, taken while the sequence waits.
+    pub(crate) place: Option<Place>,
     /// Prompt and generated tokens.
     pub(crate) tokens: Vec<u32>,
     /// Number of tokens whose keys and values are in the KV cache once the steps under way are done.
@@ -57,6 +63,8 @@ pub(crate) struct Sequence {
     pub(crate) lane: Option<u32>,
     /// How often the sequence was given KV blocks. What was computed in earlier blocks is lost.
     pub(crate) block_epoch: u32,
+    /// Number of tokens from which on the sequence may be preempted for another principal.
+    protected_until: usize,
     /// Whether the sequence pauses, because its client doesn't read.
     pub(crate) paused: bool,
     /// Temperature, seed and other parameters of sampling.
@@ -73,6 +81,8 @@ pub(crate) struct Sequence {
     pub(crate) outlet: Outlet,
     stop_ids: Arc<[u32]>,
     limit: usize,
+    /// Number of prompt tokens.
+    prompt: usize,
     /// Number of prompt tokens that were found in the prefix cache, once the sequence has begun.
     cached: Option<usize>,
 }
@@ -86,6 +96,7 @@ impl Sequence {
             priority: request.priority,
             principal: request.cache_salt,
             queued_at: Duration::ZERO,
+            place: None,
             tokens: request.prompt,
             computed: 0,
             scheduled: 0,
@@ -96,6 +107,7 @@ impl Sequence {
             table: BlockTable::salted(request.cache_salt),
             lane: None,
             block_epoch: 0,
+            protected_until: 0,
             paused: false,
             sampling: request.sampling,
             logits_state: LogitsState::new(request.processors, prompt),
@@ -105,6 +117,7 @@ impl Sequence {
             outlet,
             stop_ids: request.stop_ids,
             limit: prompt.saturating_add(request.max_tokens.max(1)).min(capacity),
+            prompt,
             cached: None,
         }
     }
@@ -166,6 +179,18 @@ impl Sequence {
         self.block_epoch += 1;
         self.cached.get_or_insert(self.computed);
         Some(self.computed)
+    }
+
+    /// Protects the sequence, which is preempted, from further preemptions for other principals until its answer is twice as long. So their
+    /// number is logarithmic in the answer's length, and recomputation of what the answer had at each costs no more than its length twice.
+    pub(crate) fn protect(&mut self) {
+        let generated = self.tokens.len() - self.prompt;
+        self.protected_until = self.tokens.len() + generated.max(PROTECTED_TOKENS);
+    }
+
+    /// Whether the sequence must not be preempted for another principal yet.
+    pub(crate) fn is_protected(&self) -> bool {
+        self.tokens.len() < self.protected_until
     }
 
     /// Frees the KV blocks and the lane. A sequence that goes on is computed again from the start.

@@ -28,11 +28,15 @@ pub struct ApiRequest {
 /// How a protocol reads a body. Each protocol's `read` is one of these.
 pub(crate) type ReadRequest = fn(&Object<'_>, &Defaults, Ids, Clock) -> Result<ApiRequest, ApiError>;
 
+/// Fields that a body may have once only: what stands in front of this server routes, filters and forwards by them, and might read another one
+/// of two. Of other fields the last one counts, with a warning.
+const ONCE: [&str; 8] = ["model", "stream", "messages", "input", "prompt", "system", "instructions", "tools"];
+
 /// Calls `read` with a body, which must be one JSON object, and the name of the model that it asks for. The name is read before any other
 /// field, since their meaning may depend on the model.
 ///
 /// # Errors
-/// 400 where the body is no JSON or the model's name no text, and whatever `read` refuses.
+/// 400 where the body is no JSON, repeats a field of `ONCE`, or the model's name is no text; and whatever `read` refuses.
 pub(crate) fn read_body<T>(
     body: &[u8],
     limits: &Limits,
@@ -40,6 +44,7 @@ pub(crate) fn read_body<T>(
 ) -> Result<T, ApiError> {
     let document = Document::new(limits);
     let body = document.read(body)?;
+    ONCE.iter().try_for_each(|name| body.check_once(name))?;
     let model = body.string("model")?;
     read(&body, model)
 }

@@ -77,13 +77,14 @@ const MAX_KV_PARTS: u64 = 1_000_000;
 const MAX_QUEUE_SECONDS: u64 = 86_400;
 
 impl ModelArguments {
-    /// Options that all models share.
-    pub(super) fn shared(&self) -> SharedOptions {
+    /// Options that all models share. `principals` is the number of API keys.
+    pub(super) fn shared(&self, principals: usize) -> SharedOptions {
         SharedOptions {
             parser_cache: cache::folder(self.parser_cache.as_deref(), "parsers"),
             threads: self.load.threads(),
             kernel_cache: self.load.kernel_cache(),
             deterministic: self.load.deterministic,
+            principals,
         }
     }
 

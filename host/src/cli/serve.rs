@@ -64,11 +64,13 @@ impl ServeArguments {
         let limits = self.limits.0.clone();
         let Limits { sequences, waiting_requests: waiting, body_bytes: body, request_memory: memory, .. } =
             limits;
+        let keys = self.access.access().keys.count();
+        let (places, whose) = if keys > 1 { (waiting / 2, "half of ") } else { (waiting, "") };
         anyhow::ensure!(
-            sequences <= waiting,
-            "--max-sequences {sequences} is more than --max-waiting {waiting}: no such request could be sure of its place"
+            sequences <= places,
+            "--max-sequences {sequences} is more than {whose}--max-waiting {waiting}: no such request could be sure of its place"
         );
-        let largest = largest_body(&limits, self.access.access().keys.count());
+        let largest = largest_body(&limits, keys);
         anyhow::ensure!(
             body <= largest,
             "--max-body {} is more than --request-memory {} has room for: set --max-body {} or less, or a larger --request-memory",
@@ -110,7 +112,8 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     let mcp = arguments.mcp.servers(&limits.mcp)?;
     let seal = super::seal::load(arguments.seal_key.as_deref())?;
     let (first, others) = arguments.models.models()?;
-    let shared = arguments.models.shared();
+    let access = arguments.access.access();
+    let shared = arguments.models.shared(access.keys.count());
     // The address is bound before weights are read, so that an operator who forgot a running server sees the error at once.
     let socket = arguments.listen.bind("--listen").await?;
     let admin_socket = match &arguments.admin_listen {
@@ -127,7 +130,6 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
         seal,
         ..Defaults::default()
     };
-    let access = arguments.access.access();
     let keyed = !access.keys.is_empty();
     let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams);
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);

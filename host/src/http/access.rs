@@ -15,6 +15,7 @@ use http::uri::Authority;
 use http::{HeaderMap, Uri, header};
 
 use super::answer::refuse;
+use super::app::App;
 use super::keys::Keys;
 use crate::api::error::ApiError;
 
@@ -145,6 +146,25 @@ pub(super) async fn check_host(State(check): State<HostCheck>, request: Request,
         Ok(()) => next.run(request).await,
         Err(error) => refuse(&error),
     }
+}
+
+/// Middleware: 403 for a request of a web page of another origin than the server's own, or than that of a host of `--allow-host`.
+pub(super) async fn refuse_foreign_pages(State(app): State<App>, request: Request, next: Next) -> Response {
+    let own = request.headers().get(header::HOST).and_then(|value| value.to_str().ok());
+    let origins = request.headers().get_all(header::ORIGIN).iter();
+    let mut origins = origins.map(|value| value.to_str().unwrap_or_default());
+    match origins.find(|origin| !is_own_page(origin, own, &app.access.hosts)) {
+        Some(origin) => refuse(&ApiError::origin_not_allowed(origin)),
+        None => next.run(request).await,
+    }
+}
+
+/// Whether a page of `origin` comes from the server that it calls by the name `own`, or from one of `hosts`.
+fn is_own_page(origin: &str, own: Option<&str>, hosts: &[HostName]) -> bool {
+    let Some((_, authority)) = origin.split_once("://") else { return false };
+    let host = Authority::from_str(authority).map(|authority| normal(authority.host()));
+    own.is_some_and(|own| own.eq_ignore_ascii_case(authority))
+        || host.is_ok_and(|host| hosts.iter().any(|allowed| allowed.0 == host))
 }
 
 #[cfg(test)]

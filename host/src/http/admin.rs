@@ -1,20 +1,23 @@
 //! Routes for operators, on an address of their own (`--admin-listen`): list the parsers, and reload them.
 //!
-//! They require the same keys as the other routes. The main address serves none of the `/admin` routes.
+//! They require the same keys as the other routes. The main address serves none of the `/admin` routes. Pages of other origins can't use them,
+//! whatever `--cors-origin` says: that switch opens the models to pages, not the operators' routes.
 
 use std::net::IpAddr;
 
 use axum::Router;
 use axum::extract::State;
+use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use serde::Serialize;
 
+use super::access::refuse_foreign_pages;
 use super::answer::{json, to_json};
 use super::app::App;
 use super::routes::{get_only, health, layered, no_route, post_only, scrape};
 use crate::model::{LoadResult, Model, ParserReport};
 
-/// All routes of the admin address, in the same layers as those of the main address.
+/// All routes of the admin address, in the same layers as those of the main address, without CORS.
 pub(super) fn router(app: App, listen: IpAddr) -> Router {
     let open = Router::new().route("/health", get_only(health));
     let keyed = Router::new()
@@ -22,7 +25,8 @@ pub(super) fn router(app: App, listen: IpAddr) -> Router {
         .route("/admin/parsers/reload", post_only(reload))
         .route("/metrics", get_only(scrape))
         .fallback(no_route);
-    layered(app, listen, open, keyed)
+    let same_origin = from_fn_with_state(app.clone(), refuse_foreign_pages);
+    layered(app, listen, None, open.layer(same_origin.clone()), keyed.layer(same_origin))
 }
 
 /// Body of an answer: the parser of each model.

@@ -1,9 +1,12 @@
 //! Bounds the number of connections. Requests on excess connections get 503, except `/health`. Only a few excess connections are served at
-//! a time and any more are closed at once, so that a flood costs no memory. The admin listener isn't counted.
+//! a time: a further one takes the place of the oldest, so that neither a flood nor connections that send nothing keep `/health` from being
+//! answered, and a flood costs no memory. The admin listener isn't counted.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 /// Number of excess connections that are served at a time.
 const EXCESS: usize = 64;
@@ -12,6 +15,8 @@ const EXCESS: usize = 64;
 pub(super) struct Capacity {
     places: Arc<Semaphore>,
     excess: Arc<Semaphore>,
+    /// Tokens that close the excess connections, oldest first; those of connections that have ended are cancelled.
+    closing: Mutex<VecDeque<CancellationToken>>,
 }
 
 /// Whether a connection has a place within the bound. Put into each request's extensions.
@@ -22,21 +27,66 @@ pub(super) enum Admission {
     Excess,
 }
 
+/// A connection's place, given back when it is dropped.
+pub(super) struct ConnectionPlace {
+    pub(super) admission: Admission,
+    /// Token that closes the connection.
+    pub(super) disconnect: CancellationToken,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl ConnectionPlace {
+    /// The place of a connection that isn't counted.
+    pub(super) fn uncounted() -> Self {
+        Self::new(Admission::Served, None)
+    }
+
+    fn new(admission: Admission, permit: Option<OwnedSemaphorePermit>) -> Self {
+        Self { admission, disconnect: CancellationToken::new(), _permit: permit }
+    }
+}
+
 impl Capacity {
     pub(super) fn new(connections: usize) -> Self {
         Self {
             places: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),
             excess: Arc::new(Semaphore::new(EXCESS)),
+            closing: Mutex::default(),
         }
     }
 
-    /// A place for a new connection, given back when it is dropped; none if the excess places are taken, too.
-    pub(super) fn admit(&self) -> Option<(Admission, OwnedSemaphorePermit)> {
-        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
-            return Some((Admission::Served, place));
+    /// A place for a new connection, perhaps that of an excess one, whose end is waited for. `None`: the server is gone.
+    pub(super) async fn admit(&self) -> Option<ConnectionPlace> {
+        if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
+            return Some(ConnectionPlace::new(Admission::Served, Some(permit)));
         }
         metrics::counter!("sluice_connections_refused_total").increment(1);
-        let place = Arc::clone(&self.excess).try_acquire_owned().ok()?;
-        Some((Admission::Excess, place))
+        if self.excess.available_permits() == 0 {
+            self.close_oldest();
+        }
+        let permit = Arc::clone(&self.excess).acquire_owned().await.ok()?;
+        let place = ConnectionPlace::new(Admission::Excess, Some(permit));
+        let mut closing = self.closing();
+        closing.retain(|token| !token.is_cancelled());
+        closing.push_back(place.disconnect.clone());
+        drop(closing);
+        Some(place)
+    }
+
+    fn close_oldest(&self) {
+        let closing = self.closing();
+        if let Some(oldest) = closing.iter().find(|token| !token.is_cancelled()) {
+            oldest.cancel();
+        }
+    }
+
+    fn closing(&self) -> MutexGuard<'_, VecDeque<CancellationToken>> {
+        self.closing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for ConnectionPlace {
+    fn drop(&mut self) {
+        self.disconnect.cancel();
     }
 }

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use super::app::App;
-use super::capacity::Admission;
+use super::capacity::{Admission, ConnectionPlace};
 use super::socket::{Link, Socket};
 
 /// Token that closes the connection of a request. Put into each request's extensions.
@@ -30,12 +30,12 @@ pub(super) struct Disconnect(pub(super) CancellationToken);
 /// Number of bytes read after a refused head, so that the client reads the answer.
 const REFUSED_HEAD_REST: usize = 1 << 20;
 
-/// Serves one connection to its end.
-pub(super) async fn serve(app: App, router: Router, stream: TcpStream, admission: Admission) {
+/// Serves one connection, which has this place, to its end.
+pub(super) async fn serve(app: App, router: Router, stream: TcpStream, place: ConnectionPlace) {
     let limits = &app.limits;
-    let disconnect = Disconnect(CancellationToken::new());
+    let disconnect = Disconnect(place.disconnect.clone());
     let link = Link::new(stream);
-    let service = service(router, admission, disconnect.clone(), Arc::clone(&link));
+    let service = service(router, place.admission, disconnect.clone(), Arc::clone(&link));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -62,7 +62,10 @@ pub(super) async fn serve(app: App, router: Router, stream: TcpStream, admission
         tracing::debug!(%error, "connection ended");
     }
     if link.refused_head.load(Ordering::Relaxed) {
-        link.linger(limits.rest_time, REFUSED_HEAD_REST).await;
+        tokio::select! {
+            () = link.linger(limits.rest_time, REFUSED_HEAD_REST) => {}
+            () = disconnect.0.cancelled() => {}
+        }
     }
 }
 
@@ -70,7 +73,7 @@ pub(super) async fn serve(app: App, router: Router, stream: TcpStream, admission
 enum Interruption {
     /// The server stops: the current answer is the last one.
     Stopping,
-    /// The client of a stream has stopped reading.
+    /// The client of a stream has stopped reading, or a newer excess connection takes the place.
     Disconnected,
     ClientGone,
 }

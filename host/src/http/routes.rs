@@ -15,6 +15,7 @@ use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use futures_util::FutureExt;
 use tower::util::option_layer;
+use tower_http::cors::CorsLayer;
 
 use super::access::{HostCheck, check_host};
 use super::answer::{RequestId, identify, json, refuse, to_json, typed};
@@ -35,7 +36,8 @@ type Route = (&'static str, &'static str, MethodRouter<App>);
 
 /// All routes, for a listener on `listen`.
 pub(super) fn router(app: App, listen: IpAddr) -> Router {
-    layered(app, listen, routes(open()), routes(keyed()).fallback(no_route))
+    let cors = cors::layer(&app.access.cors_origins);
+    layered(app, listen, cors, routes(open()), routes(keyed()).fallback(no_route))
 }
 
 fn routes(routes: Vec<Route>) -> Router<App> {
@@ -74,13 +76,19 @@ fn post_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Ro
 
 /// Adds the layers that every listener has. If keys are set, only `open` is answered without one. Layers run from the last added to the
 /// first: id, log, panic guard, excess connections, malformed requests, host, CORS (whose preflights carry no key), key.
-pub(super) fn layered(app: App, listen: IpAddr, open: Router<App>, keyed: Router<App>) -> Router {
+pub(super) fn layered(
+    app: App,
+    listen: IpAddr,
+    cors: Option<CorsLayer>,
+    open: Router<App>,
+    keyed: Router<App>,
+) -> Router {
     let keyed = keyed.layer(from_fn_with_state(app.clone(), require_key));
     let check = HostCheck::new(&app.access, listen);
     open.merge(keyed)
-        .layer(option_layer(cors::layer(&app.access.cors_origins)))
+        .layer(option_layer(cors))
         .layer(option_layer(check.map(|check| from_fn_with_state(check, check_host))))
-        .layer(from_fn(refuse_malformed))
+        .layer(from_fn_with_state(app.clone(), refuse_malformed))
         .layer(from_fn_with_state(app.clone(), refuse_excess))
         .layer(from_fn(survive_panics))
         .layer(from_fn(log))

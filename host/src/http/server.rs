@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use axum::Router;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::app::App;
-use super::capacity::Admission;
+use super::capacity::ConnectionPlace;
 use super::{admin, connection, metrics, routes};
 
 /// A server that is bound to its addresses.
@@ -58,13 +57,15 @@ impl Server {
             tokio::select! {
                 () = stop.as_mut() => break,
                 accepted = listener.accept() => {
-                    if let Some(stream) = ready(accepted).await {
-                        serve(&app, &router, stream);
+                    if let Some(stream) = ready(accepted).await
+                        && let Some(place) = app.capacity.admit().await
+                    {
+                        spawn(&app, &router, stream, place);
                     }
                 }
                 accepted = accept_admin(admin.as_ref()) => {
                     if let Some(stream) = ready(accepted).await {
-                        spawn(&app, &admin_router, stream, Admission::Served, None);
+                        spawn(&app, &admin_router, stream, ConnectionPlace::uncounted());
                     }
                 }
                 _ = upkeep.tick() => metrics::upkeep(),
@@ -101,26 +102,9 @@ async fn ready(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<Tcp
     }
 }
 
-/// Serves a client's connection, if there is a place for it; otherwise closes it.
-fn serve(app: &App, router: &Router, stream: TcpStream) {
-    if let Some((admission, place)) = app.capacity.admit() {
-        spawn(app, router, stream, admission, Some(place));
-    }
-}
-
-fn spawn(
-    app: &App,
-    router: &Router,
-    stream: TcpStream,
-    admission: Admission,
-    place: Option<OwnedSemaphorePermit>,
-) {
+fn spawn(app: &App, router: &Router, stream: TcpStream, place: ConnectionPlace) {
     connection::prepare(&stream, app.limits.send_buffer);
-    let serving = connection::serve(app.clone(), router.clone(), stream, admission);
-    app.tasks.spawn(async move {
-        serving.await;
-        drop(place);
-    });
+    app.tasks.spawn(connection::serve(app.clone(), router.clone(), stream, place));
 }
 
 async fn drain(app: &App) {

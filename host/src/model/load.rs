@@ -6,9 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::models::Progress;
 use engine::runner::Runner as _;
-use engine::{ConstraintSupport, EngineInfo, LocalEngine, LocalOptions, ModelFiles};
-
-use tokio::sync::Semaphore;
+use engine::{ConstraintSupport, EngineInfo, LocalEngine, LocalOptions, ModelFiles, WaitingRoom};
 
 use super::config::Config;
 use super::load_error::ModelLoadError;
@@ -85,7 +83,9 @@ impl Model {
             source,
             defaults,
             limits: limits.clone(),
-            preparing: Arc::new(Semaphore::new(limits.waiting_requests)),
+            waiting_room: WaitingRoom::new(limits.waiting_requests, shared.principals),
+            is_shared: shared.principals > 1,
+            is_remote: matches!(options.engine, EngineChoice::Remote(_)),
         }))
     }
 }
@@ -109,6 +109,7 @@ fn load_engine(
         batch_tokens: runner.shape().batch_tokens,
         sequences: runner.sequences(),
         waiting: limits.waiting_requests,
+        principals: shared.principals,
         queue_timeout: options.queue_timeout,
         speculation: options.speculation,
         prefix_cache: options.prefix_cache,

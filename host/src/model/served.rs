@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::SubmitError;
-use tokio::sync::Semaphore;
+use engine::{Place, SubmitError, WaitingRoom};
 
 use super::choices::Choices;
 use super::error::StartError;
@@ -43,8 +42,13 @@ pub(super) struct Served {
     pub(super) grammars: Grammars,
     pub(super) defaults: GenerationDefaults,
     pub(super) limits: Limits,
-    /// Permits for jobs whose prompt is being made or waits for that.
-    pub(super) preparing: Arc<Semaphore>,
+    /// Places for jobs whose prompt is being made or waits for that; if several principals share it, also for those that the engine hasn't
+    /// accepted yet.
+    pub(super) waiting_room: WaitingRoom,
+    /// Whether several principals send requests.
+    pub(super) is_shared: bool,
+    /// Whether the engine is a remote one, which doesn't know of principals.
+    pub(super) is_remote: bool,
 }
 
 impl Model {
@@ -172,7 +176,8 @@ impl Model {
         self.check(&job)?;
         let demand = job.demand();
         let starting = async {
-            let mut turn = self.prepare(move |served, caller| served.turn(job, caller)).await?;
+            let (mut turn, _place) =
+                self.prepare_in_place(move |served, caller| served.turn(job, caller)).await?;
             turn.started().await?;
             Ok(turn)
         };
@@ -184,21 +189,27 @@ impl Model {
         self.check(&job)?;
         let demand = job.demand();
         let starting = async {
-            let mut choices = self.prepare(move |served, caller| served.choices(job, caller)).await?;
+            let (mut choices, _place) =
+                self.prepare_in_place(move |served, caller| served.choices(job, caller)).await?;
             choices.started().await?;
             Ok(choices)
         };
         starting.await.map_err(|error: StartError| error.of(demand))
     }
 
-    /// Refuses a job that demands a constraint if the engine supports none, before its prompt is made.
+    /// Refuses a job that demands a constraint if the engine supports none, before its prompt is made; and one that remote engines would put
+    /// before other principals' requests, since they don't know of principals.
     ///
     /// # Errors
-    /// [`StartError::Constraint`].
+    /// [`StartError::Constraint`], or [`SubmitError::Unsupported`] for the priority.
     pub fn check(&self, job: &Job) -> Result<(), StartError> {
         let (source, demand) = (&self.served.source, job.demand());
         if demand.is_some() && !source.info().constraints.any() {
             return Err(StartError::from(SubmitError::no_constraints(source.name())).of(demand));
+        }
+        if job.priority < 0 && self.served.is_shared && self.served.is_remote {
+            let reason = "the server has several keys, and a remote engine would put the requests of this one before all others': use 0 or more";
+            return Err(SubmitError::Unsupported { field: "priority", reason: reason.to_owned() }.into());
         }
         Ok(())
     }
@@ -213,15 +224,22 @@ impl Model {
         &self,
         work: impl FnOnce(&Served, &Caller) -> Result<T, StartError> + Send + 'static,
     ) -> Result<T, StartError> {
+        self.prepare_in_place(work).await.map(|(done, _)| done)
+    }
+
+    /// As [`Self::prepare`]. If several principals share the room, the job keeps its place until the caller drops it.
+    async fn prepare_in_place<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Served, &Caller) -> Result<T, StartError> + Send + 'static,
+    ) -> Result<(T, Option<Place>), StartError> {
         let served = Arc::clone(&self.served);
         let caller = Caller::new(self.principal, self.meter.clone());
         let _waits = caller.waits();
-        let waiting = self.served.limits.waiting_requests;
-        let permit = Arc::clone(&self.served.preparing).try_acquire_owned();
-        let permit = permit.map_err(|_| StartError::Engine(SubmitError::Busy(waiting)))?;
+        let place = served.waiting_room.enter(self.principal.cache_salt())?;
+        // The thread has the place, so that the job counts until its work is done, even if the client leaves.
         let preparing = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            caller.meter.run(|| work(&served, &caller))
+            let done = caller.meter.run(|| work(&served, &caller))?;
+            Ok((done, served.is_shared.then_some(place)))
         });
         preparing.await.unwrap_or_else(|error| {
             tracing::error!(panicked = error.is_panic(), "preparing a prompt failed");

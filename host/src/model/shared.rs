@@ -19,6 +19,8 @@ pub struct SharedOptions {
     pub kernel_cache: Option<PathBuf>,
     /// Whether GPUs use only kernels whose sums don't depend on the rest of the batch.
     pub deterministic: bool,
+    /// Number of principals (API keys) that may send requests; 0 where no key is required, so that all are one principal's.
+    pub principals: usize,
 }
 
 /// Parts that the models of a process share. Used while models are loaded; the models keep alive what they need.
@@ -26,6 +28,8 @@ pub(super) struct SharedParts {
     pub(super) runtime: Arc<Runtime>,
     pub(super) devices: LocalDevices,
     pub(super) grammars: Arc<GrammarShare>,
+    /// Number of principals that may send requests.
+    pub(super) principals: usize,
 }
 
 impl SharedParts {
@@ -37,7 +41,7 @@ impl SharedParts {
         let runtime = Arc::new(Runtime::new(limits)?.with_cache(cache));
         let devices = LocalDevices::new(options.threads, options.kernel_cache.clone())
             .deterministic(options.deterministic);
-        Ok(Self { runtime, devices, grammars })
+        Ok(Self { runtime, devices, grammars, principals: options.principals })
     }
 }
 

@@ -148,6 +148,9 @@ fn limits_of_0_and_absurd_ones_are_refused_in_one_line() {
     assert!(error.contains("--max-tools <TOOLS>"), "{error}");
     let (error, _) = refused(serve(&["--max-sequences", "9", "--max-waiting", "8"]));
     assert!(error.contains("--max-sequences 9 is more than --max-waiting 8"), "{error}");
+    let keys = ["--api-key", "a,b", "--max-sequences", "9", "--max-waiting", "16"];
+    let (error, _) = refused(serve(&keys));
+    assert!(error.contains("--max-sequences 9 is more than half of --max-waiting 16"), "{error}");
 }
 
 #[test]
@@ -188,6 +191,7 @@ fn limits_that_were_set_hold_for_requests() {
         let begin = match path {
             "chat/completions" => r#""messages": [{"role": "user", "content": "x"}]"#,
             "responses" => r#""input": "x""#,
+            _ if field.contains("prompt") => r#""n": 1"#,
             _ => r#""prompt": "x""#,
         };
         let answer =

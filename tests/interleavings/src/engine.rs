@@ -18,7 +18,7 @@ use crate::sequence::Sequence;
 
 pub(crate) fn explore_all() {
     explore("inbox: what is pushed arrives, and the engine wakes for it", || {
-        let inbox = Arc::new(Inbox::new(2));
+        let inbox = Arc::new(Inbox::default());
         let clients: Vec<_> = (0..2)
             .map(|_| {
                 let inbox = Arc::clone(&inbox);
@@ -27,8 +27,8 @@ pub(crate) fn explore_all() {
             .collect();
         let mut arrived = 0;
         while arrived < 2 {
-            match inbox.take(0).expect("nobody stops it").len() {
-                0 => inbox.sleep(0, None),
+            match inbox.take().expect("nobody stops it").len() {
+                0 => inbox.sleep(None),
                 more => arrived += more,
             }
         }
@@ -37,15 +37,15 @@ pub(crate) fn explore_all() {
         }
     });
     explore("inbox: a stop wakes the engine, and nothing pushed is lost", || {
-        let inbox = Arc::new(Inbox::new(2));
+        let inbox = Arc::new(Inbox::default());
         let (pushing, stopping) = (Arc::clone(&inbox), Arc::clone(&inbox));
         let client = thread::spawn(move || pushing.push(Sequence));
         let owner = thread::spawn(move || stopping.stop());
         let mut arrived = 0;
-        while let Some(arrivals) = inbox.take(0) {
+        while let Some(arrivals) = inbox.take() {
             arrived += arrivals.len();
             if arrivals.is_empty() {
-                inbox.sleep(0, None);
+                inbox.sleep(None);
             }
         }
         owner.join().expect("it doesn't panic");

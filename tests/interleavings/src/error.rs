@@ -2,6 +2,5 @@
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SubmitError {
-    Busy(usize),
     Stopped,
 }

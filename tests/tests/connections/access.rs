@@ -158,6 +158,43 @@ async fn without_a_key_a_named_origin_passes_and_others_do_not_and_cors_is_off_b
     server.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_other_origins_cannot_use_the_operators_address_whatever_cors_allows() {
+    for keys in [Vec::new(), vec!["secret".to_owned()]] {
+        let cors_origins = vec!["*".parse().expect("an origin"), PAGE.parse().expect("an origin")];
+        let server = TestServer::start(Setup { cors_origins, keys, ..Setup::default() }).await;
+        let own = format!("http://{}", server.admin);
+        for origin in [PAGE, "https://any.example", "http://localhost:3000", "null", ""] {
+            for (method, path) in [
+                (Method::GET, "/admin/parsers"),
+                (Method::GET, "/metrics"),
+                (Method::GET, "/health"),
+                (Method::POST, "/admin/parsers/reload"),
+                (Method::OPTIONS, "/admin/parsers/reload"),
+                (Method::GET, "/nothing"),
+            ] {
+                let headers = [("x-api-key", "secret"), ("access-control-request-method", "POST")];
+                let mut asked = request(path, None, &headers);
+                asked.headers_mut().insert("origin", HeaderValue::from_str(origin).expect("a header"));
+                *asked.method_mut() = method.clone();
+                // A form's type needs no preflight.
+                asked.headers_mut().insert("content-type", HeaderValue::from_static("text/plain"));
+                let answer = send(server.admin, asked).await;
+                assert_eq!(answer.status, 403, "{origin} {method} {path}");
+                assert_eq!(answer.json()["error"]["code"], "origin_not_allowed");
+                let cors = |name: &header::HeaderName| name.as_str().starts_with("access-control-");
+                assert!(!answer.headers.keys().any(cors), "{:?}", answer.headers);
+            }
+        }
+        let mut asked = request("/admin/parsers", None, &[("x-api-key", "secret")]);
+        asked.headers_mut().insert("host", HeaderValue::from_str(&server.admin.to_string()).expect("a host"));
+        asked.headers_mut().insert("origin", HeaderValue::from_str(&own).expect("a header"));
+        let answer = send(server.admin, asked).await;
+        assert_eq!((answer.status.as_u16(), text(&answer, header::ACCESS_CONTROL_ALLOW_ORIGIN)), (200, None));
+        server.stop().await;
+    }
+}
+
 /// Number of prompt tokens that the prefix cache had for the client with `key`.
 async fn cached(server: &TestServer, key: &'static str) -> u64 {
     let body = json!({ "model": "qwen3-tiny", "max_tokens": 1,

@@ -56,6 +56,26 @@ async fn a_request_on_a_connection_too_many_is_told_to_come_again_and_no_other_i
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn health_is_answered_however_many_connections_send_nothing() {
+    let (server, _folder) = with_two_places().await;
+    let (mut first, _second) = (kept(&server).await, kept(&server).await);
+    let mut silent = Vec::new();
+    for _ in 0..300 {
+        silent.push(TcpStream::connect(server.address).await.expect("a connection"));
+    }
+    for _ in 0..9 {
+        assert_eq!(get(server.address, "/health").await.status, 200);
+        assert_eq!(get(server.address, "/v1/models").await.status, 503);
+    }
+    // The oldest have made room for these, and no connection within the bound has.
+    let mut byte = [0];
+    let closed = silent[0].read(&mut byte).await;
+    assert!(matches!(closed, Ok(0) | Err(_)), "{closed:?}");
+    assert!(answered(&mut first).await.starts_with("HTTP/1.1 200"));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_of_operators_take_no_places() {
     let (server, _folder) = with_two_places().await;
     let request =

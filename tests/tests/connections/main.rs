@@ -3,3 +3,4 @@
 mod access;
 mod capacity;
 mod half_close;
+mod hostile;

@@ -297,3 +297,29 @@ async fn a_bad_file_that_nobody_serves_is_reported_once_and_doesnt_block_the_oth
     assert!(report.candidates.iter().any(|looked| looked.error().is_some()), "still in the list");
     server.stop().await;
 }
+
+/// Error of a reload that failed.
+async fn failed_reload(server: &TestServer) -> String {
+    let answer = post(server.admin, "/admin/parsers/reload", &json!({})).await;
+    assert_eq!(answer.status, 409);
+    answer.json()["models"][0]["last_load"]["error"].as_str().expect("a reason").to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_reload_says_whether_a_restart_would_fail_too() {
+    let fixture = Fixture::new("p");
+    let server = fixture.start().await;
+    std::fs::remove_file(fixture.plugins.join("p.wasm")).expect("removed");
+    let error = failed_reload(&server).await;
+    assert!(error.contains("; a restart would fail now: "), "{error}");
+    server.stop().await;
+    // By the choice among all, a restart would take the parser inside the binary.
+    let mut fixture = Fixture::new("auto");
+    fixture.setup.model.parser = None;
+    fixture.replace("qwen3.wasm", &std::fs::read("../plugins/qwen3.wasm").expect("it is there"));
+    let server = fixture.start().await;
+    fixture.replace("qwen3.wasm", b"\0asm, but no more");
+    let error = failed_reload(&server).await;
+    assert!(!error.contains("a restart would fail"), "{error}");
+    server.stop().await;
+}

@@ -1,10 +1,13 @@
-//! The CPU engine seen from outside: requests that wait too long for it, and drafts, which change no answer.
+//! The CPU engine seen from outside: requests that wait too long for it, keys that share it, and drafts, which change no answer.
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use engine::SpeculationOptions;
+use http::{HeaderValue, Request};
+use http_body_util::Full;
 use serde_json::{Value, json};
-use tests::client::{json_request, metric, open, post};
+use tests::client::{Open, json_request, metric, open, post, send};
 use tests::server::{Setup, TestServer};
 
 /// Bytes of a token's keys and values in the embedded model: five layers, keys and values, two heads of 32, f16.
@@ -38,6 +41,47 @@ async fn a_request_that_waits_too_long_gets_a_status_and_when_to_ask_again() {
         assert!(first.next().await.is_some(), "it ended, and no refusal was counted");
     }
     drop(first);
+    server.stop().await;
+}
+
+/// A request of the client with this key: `n` answers of `tokens` tokens.
+fn of(key: &'static str, n: usize, tokens: usize) -> Request<Full<Bytes>> {
+    let body = json!({ "model": "shared", "prompt": "x", "n": n, "max_tokens": tokens, "stream": true, "temperature": 1,
+                       "logit_bias": { "705": -100, "707": -100 } });
+    let mut request = json_request("/v1/completions", body.to_string());
+    request.headers_mut().insert("x-api-key", HeaderValue::from_static(key));
+    request
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_answers_of_one_key_running_and_waiting_keep_no_other_key_out() {
+    let mut setup = Setup { keys: vec!["one".to_owned(), "two".to_owned()], ..Setup::default() };
+    setup.model.served_names = vec!["shared".to_owned()];
+    setup.limits.waiting_requests = 64;
+    // No client is slow: what one key's clients don't read is no reason to pause.
+    setup.limits.stream_queue = 65_536;
+    let server = TestServer::start(setup).await;
+    let figure = |name: &str| {
+        let figures = server.model.engine_figures();
+        figures.iter().find(|(known, _)| *known == name).expect("a figure").1
+    };
+    let mut long: Vec<Open> = Vec::new();
+    loop {
+        let answer = open(server.address, of("one", 16, 1500)).await;
+        if answer.status == 200 {
+            long.push(answer);
+            continue;
+        }
+        assert_eq!(answer.status, 429);
+        if figure("running") >= 64.0 {
+            break;
+        }
+        assert!(long[0].next().await.is_some(), "it ended before all slots were taken");
+    }
+    let answer = send(server.address, of("two", 1, 3)).await;
+    assert_eq!(answer.status, 200);
+    assert!(figure("waiting") > 0.0 && figure("preemptions") > 0.0, "nobody waited");
+    drop(long);
     server.stop().await;
 }
 

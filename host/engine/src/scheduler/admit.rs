@@ -2,16 +2,18 @@
 
 use super::Scheduler;
 use super::budget::Budget;
+use super::holdings::Holdings;
 use super::queue::Queue;
 use crate::sequence::Sequence;
+use crate::waiting_room::Place;
 
 /// A sequence that waits for KV blocks.
 #[derive(Clone, Copy)]
 pub(super) enum NextSequence {
     /// A preempted one: its index in the scheduler's `preempted`.
     Preempted(usize),
-    /// The next one of the queue.
-    New,
+    /// The first one in the queue's line of this principal.
+    New(u64),
 }
 
 impl NextSequence {
@@ -22,7 +24,7 @@ impl NextSequence {
     ) -> &'a mut Sequence {
         match self {
             Self::Preempted(at) => &mut preempted[at],
-            Self::New => queue.next().expect("it was found there"),
+            Self::New(principal) => queue.first(principal).expect("it was found there"),
         }
     }
 }
@@ -50,60 +52,78 @@ impl Scheduler {
         self.pool.grow(&mut sequence.table, sequence.computed + sequence.scheduled)
     }
 
-    /// Index in `running` of the sequence to preempt: among paused ones, else among all, that of the lowest priority, and the last to begin
-    /// within it.
+    /// Index in `running` of the sequence to preempt: among paused ones, else among all, one of the principal that holds the most; of its
+    /// sequences the one of the lowest priority, and the last to begin within it. Sequences that were preempted lately are spared, if
+    /// principals compete.
     fn victim(&self) -> usize {
+        let holdings = Holdings::of(&self.running, &self.options, &self.pool);
         let last = |is_meant: fn(&Sequence) -> bool| {
             let holding = self.running.iter().enumerate().filter(|(_, one)| one.lane.is_some());
             let meant = holding.filter(|(_, one)| is_meant(one));
-            meant.max_by_key(|(_, one)| (one.priority, one.admission)).map(|(at, _)| at)
+            meant.max_by_key(|(_, one)| {
+                let is_spared = holdings.are_shared() && one.is_protected();
+                (!is_spared, holdings.share(one.principal), one.priority, one.admission)
+            })
         };
-        last(|one| one.paused).or_else(|| last(|_| true)).expect("someone holds the blocks that aren't free")
+        let last = last(|one| one.paused).or_else(|| last(|_| true));
+        last.map(|(at, _)| at).expect("someone holds the blocks that aren't free")
     }
 
     /// Moves sequences that lost their KV blocks from `running` to `preempted`.
-    fn collect_preempted(&mut self) {
-        for sequence in self.running.extract_if(.., |one| one.lane.is_none()) {
+    pub(super) fn collect_preempted(&mut self) {
+        for mut sequence in self.running.extract_if(.., |one| one.lane.is_none()) {
             self.counts.preemptions += 1;
+            if !sequence.paused {
+                sequence.protect();
+            }
+            sequence.place.as_mut().map(Place::take_again);
             let at = self.preempted.partition_point(|one| one.admission < sequence.admission);
             self.preempted.insert(at, sequence);
         }
     }
 
-    /// Lets waiting sequences begin, in order, while there is room. A preempted sequence waits until its token under way is there.
+    /// Lets waiting sequences begin, in order, while there is room. Once in a step, a principal that holds more gives way to the next one.
+    /// A preempted sequence waits until its token under way is there.
     pub(super) fn admit(&mut self, budget: &mut Budget) {
-        while budget.tokens > 0 && budget.sequences > 0 {
-            let Some(next) = self.next() else { break };
+        let mut has_given_way = false;
+        while let Some(next) = self.next() {
             if next.sequence(&mut self.preempted, &mut self.queue).steps_in_flight > 0 {
                 break;
             }
-            // Each running sequence is about to need one more block.
-            let reserve = self.running.iter().filter(|one| !one.paused).count();
-            if !self.begin(next, reserve, budget) && !self.preempt_paused(next, reserve) {
+            let reserve = self.reserve();
+            let has_room = budget.tokens > 0 && budget.sequences > 0;
+            if has_room && (self.begin(next, reserve, budget) || self.preempt_paused(next, reserve)) {
+                continue;
+            }
+            if has_given_way || !self.give_way(next, budget) {
                 break;
             }
+            has_given_way = true;
         }
     }
 
-    /// The sequence that gets KV blocks next: of the highest priority, a preempted one before a new one.
+    /// The sequence that gets KV blocks next: of the principal that was given the fewest tokens, the one of the highest priority, a preempted
+    /// one before a new one.
     pub(super) fn next(&mut self) -> Option<NextSequence> {
         let waiting = self.preempted.iter().enumerate().filter(|(_, one)| !one.paused);
+        let principal = self.queue.next_principal(waiting.clone().map(|(_, one)| one.principal))?;
         let preempted = waiting
+            .filter(|(_, one)| one.principal == principal)
             .min_by_key(|(_, one)| one.priority)
             .map(|(at, one)| (one.priority, NextSequence::Preempted(at)));
-        let new = self.queue.next().map(|one| (one.priority, NextSequence::New));
+        let new = self.queue.first(principal).map(|one| (one.priority, NextSequence::New(principal)));
         // Of equal priorities `min_by_key` takes the first: the preempted one.
         preempted.into_iter().chain(new).min_by_key(|(priority, _)| *priority).map(|(_, next)| next)
     }
 
     /// Gives a waiting sequence its KV blocks and its part of the step; false where blocks or lanes are lacking.
-    fn begin(&mut self, next: NextSequence, reserve: usize, budget: &mut Budget) -> bool {
+    pub(super) fn begin(&mut self, next: NextSequence, reserve: usize, budget: &mut Budget) -> bool {
         let sequence = next.sequence(&mut self.preempted, &mut self.queue);
         let Some(cached) = sequence.allocate(&mut self.pool, &mut self.lanes, reserve) else { return false };
         let mut sequence = match next {
             NextSequence::Preempted(at) => self.preempted.remove(at),
-            NextSequence::New => {
-                let mut sequence = self.queue.pop().expect("it was found there");
+            NextSequence::New(principal) => {
+                let mut sequence = self.queue.pop(principal).expect("it was found there");
                 let prompt = sequence.tokens.len();
                 self.counts.prompt_tokens += prompt as u64;
                 self.counts.prefix_hit_tokens += cached as u64;
@@ -114,6 +134,7 @@ impl Scheduler {
                 sequence
             }
         };
+        sequence.place.as_mut().map(Place::leave);
         budget.give(&mut sequence, usize::MAX);
         let at = self.running.partition_point(|one| one.admission < sequence.admission);
         self.running.insert(at, sequence);

@@ -2,17 +2,22 @@
 //!
 //! Sequences that decode come first (`plan.rs`), chunks of prompts fill the rest of the step's tokens. Waiting requests begin in the
 //! queue's order (`queue.rs`), once the KV blocks for all their tokens are free (`admit.rs`). When KV blocks run out, sequences are
-//! preempted, and computed again later: first those whose client doesn't read, then those of the lowest priority, the last to begin first.
-//! A sequence whose mask is late leaves out steps until the mask is ready (`draws.rs`), so that other sequences don't wait for it.
-//! Invariants: among the sequences that aren't paused and wait for no mask, the one of the highest priority that began first goes on in
-//! every step; a paused sequence costs others nothing; a sequence's tokens don't depend on the others in the step; nothing here depends on
-//! the tokens that a step under way will bring, or reads a clock. Called by the engine's thread only (`engine_step.rs`).
+//! preempted, and computed again later: first those whose client doesn't read, then those of the principal that holds the most
+//! (`holdings.rs`), of these the one of the lowest priority, the last to begin first. So does a principal that holds more than a waiting
+//! one would (`give_way.rs`). A sequence whose mask is late leaves out steps until the mask is ready (`draws.rs`), so that other sequences
+//! don't wait for it.
+//! Invariants: some sequence that isn't paused goes on in every step, unless all wait for masks; of one principal's, the one of the highest
+//! priority that began first is preempted last; a paused sequence costs others nothing; a sequence's tokens don't depend on the others in
+//! the step; nothing here depends on the tokens that a step under way will bring, or reads a clock. Called by the engine's thread only
+//! (`engine_step.rs`).
 
 mod admit;
 mod budget;
 mod build;
 mod draw_buffers;
 mod draws;
+mod give_way;
+mod holdings;
 mod in_flight;
 mod plan;
 mod queue;
@@ -94,7 +99,8 @@ impl Scheduler {
 
     /// Queues a sequence.
     pub(crate) fn add(&mut self, sequence: Sequence) {
-        self.queue.push(sequence, self.now);
+        let begun = self.running.iter().chain(&self.preempted).map(|one| one.principal);
+        self.queue.push(sequence, self.now, begun);
     }
 
     /// Number of sequences without KV blocks.

@@ -1,35 +1,29 @@
-//! Queue of requests that haven't begun, and the rule that chooses the next one.
+//! Queue of requests that haven't begun, and the rule that chooses the principal whose request begins next.
 //!
-//! The rule: the lowest priority number first; within a priority, the principal that was given the fewest tokens
-//! (`virtual_tokens.rs`), among equals the principal that was served longest ago; within a principal, in order of arrival.
-//! Invariant (no principal starves within a priority): the request of a principal that has no other waiting, and isn't ahead of the others,
-//! begins after at most one request of each other principal of that priority, however many others wait. A principal that is ahead by
+//! The rule: the principal that was given the fewest tokens (`virtual_tokens.rs`), among equals the principal that was served longest ago;
+//! within a principal the lowest priority number, and in order of arrival. A priority says nothing to other principals: every client may set
+//! it. Invariant (no principal starves): the request of a principal that has no other waiting, and isn't ahead of the others,
+//! begins after at most one request of each other principal, however many others wait. A principal that is ahead by
 //! some number of tokens waits until the others have been given as many. Of two principals that always have requests waiting, neither is
 //! ahead by more than a prompt and the answers under way. No request overtakes the next one, however small it is.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::virtual_tokens::VirtualTokens;
 use crate::sequence::Sequence;
 
-/// Priority and principal.
-type LineKey = (i32, u64);
+/// Waiting requests of one principal, by priority and by the number of requests, of all principals, that arrived before.
+type Line = BTreeMap<(i32, u64), Sequence>;
 
-/// Queue of waiting requests, in a line for each priority and principal.
+/// Queue of waiting requests, in a line for each principal.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// Lines, each in order of arrival, none empty.
-    lines: BTreeMap<LineKey, VecDeque<Waiting>>,
+    /// Lines by principal, none empty.
+    lines: BTreeMap<u64, Line>,
     tokens: VirtualTokens,
     arrivals: u64,
     length: usize,
-}
-
-struct Waiting {
-    /// Number of requests that arrived before, of all lines together.
-    arrival: u64,
-    sequence: Sequence,
 }
 
 impl Queue {
@@ -38,38 +32,42 @@ impl Queue {
         self.length
     }
 
-    /// Appends a request to the line of its priority and principal.
-    pub(super) fn push(&mut self, mut sequence: Sequence, now: Duration) {
+    /// Appends a request to the line of its principal. `begun` are the principals of sequences that have begun.
+    pub(super) fn push(&mut self, mut sequence: Sequence, now: Duration, begun: impl Iterator<Item = u64>) {
         sequence.queued_at = now;
-        let (priority, principal) = key(&sequence);
-        if !self.lines.contains_key(&(priority, principal)) {
-            let others = self.principals(priority).map(|(_, principal)| principal);
-            let least = others.map(|other| self.tokens.of(other).tokens).min();
-            self.tokens.join(principal, least);
+        let (principal, priority) = (sequence.principal, sequence.priority);
+        if !self.lines.contains_key(&principal) {
+            self.tokens.join(principal, self.lines.keys().copied(), begun);
         }
-        let line = self.lines.entry((priority, principal)).or_default();
-        line.push_back(Waiting { arrival: self.arrivals, sequence });
+        self.lines.entry(principal).or_default().insert((priority, self.arrivals), sequence);
         self.arrivals += 1;
         self.length += 1;
     }
 
-    /// The request that begins next.
-    pub(super) fn next(&mut self) -> Option<&mut Sequence> {
-        let key = self.next_key()?;
-        self.lines.get_mut(&key)?.front_mut().map(|waiting| &mut waiting.sequence)
+    /// The principal whose request begins next, of those in the queue and of `preempted`, which have preempted sequences.
+    pub(super) fn next_principal(&self, preempted: impl Iterator<Item = u64>) -> Option<u64> {
+        let arrival = |line: &Line| line.first_key_value().map(|((_, arrival), _)| *arrival);
+        let preempted = preempted.map(|principal| (principal, None));
+        let new = self.lines.iter().map(|(principal, line)| (*principal, arrival(line)));
+        let order = |(principal, arrival): &(u64, Option<u64>)| (self.tokens.of(*principal), *arrival);
+        preempted.chain(new).min_by_key(order).map(|(principal, _)| principal)
     }
 
-    /// Removes the request that [`Self::next`] returns, and counts its principal as served.
-    pub(super) fn pop(&mut self) -> Option<Sequence> {
-        let key = self.next_key()?;
-        let line = self.lines.get_mut(&key)?;
-        let next = line.pop_front();
+    /// The request of a principal that begins first.
+    pub(super) fn first(&mut self, principal: u64) -> Option<&mut Sequence> {
+        self.lines.get_mut(&principal)?.values_mut().next()
+    }
+
+    /// Removes the request that [`Self::first`] returns, and counts its principal as served.
+    pub(super) fn pop(&mut self, principal: u64) -> Option<Sequence> {
+        let line = self.lines.get_mut(&principal)?;
+        let (_, first) = line.pop_first()?;
         if line.is_empty() {
-            self.lines.remove(&key);
+            self.lines.remove(&principal);
         }
-        self.length -= usize::from(next.is_some());
-        self.tokens.serve(key.1);
-        next.map(|waiting| waiting.sequence)
+        self.length -= 1;
+        self.tokens.serve(principal);
+        Some(first)
     }
 
     /// Counts tokens that a principal was given: prompt tokens to compute, or generated ones.
@@ -77,16 +75,11 @@ impl Queue {
         self.tokens.charge(principal, tokens);
     }
 
-    /// Removes all requests for which `is_meant` is true, oldest first within a line.
+    /// Removes all requests for which `is_meant` is true.
     pub(super) fn take(&mut self, is_meant: impl Fn(&Sequence) -> bool) -> Vec<Sequence> {
         let mut taken = Vec::new();
         self.lines.retain(|_, line| {
-            if line.iter().any(|one| is_meant(&one.sequence)) {
-                let (gone, kept): (VecDeque<_>, _) =
-                    std::mem::take(line).into_iter().partition(|one| is_meant(&one.sequence));
-                taken.extend(gone.into_iter().map(|one| one.sequence));
-                *line = kept;
-            }
+            taken.extend(line.extract_if(.., |_, one| is_meant(one)).map(|(_, one)| one));
             !line.is_empty()
         });
         self.length -= taken.len();
@@ -95,23 +88,13 @@ impl Queue {
 
     /// Time at which the request that has waited longest was queued.
     pub(super) fn longest_waiting(&self) -> Option<Duration> {
-        self.lines.values().filter_map(|line| line.front()).map(|one| one.sequence.queued_at).min()
-    }
-
-    fn next_key(&self) -> Option<LineKey> {
-        let (priority, _) = *self.lines.keys().next()?;
-        self.principals(priority).min_by_key(|key| (self.tokens.of(key.1), self.lines[key][0].arrival))
-    }
-
-    /// Keys of the lines of one priority.
-    fn principals(&self, priority: i32) -> impl Iterator<Item = LineKey> + '_ {
-        self.lines.range((priority, 0)..=(priority, u64::MAX)).map(|(key, _)| *key)
+        self.lines.values().flat_map(BTreeMap::values).map(|one| one.queued_at).min()
     }
 
     /// All requests, line after line.
     #[cfg(test)]
     pub(super) fn sequences(&self) -> impl Iterator<Item = &Sequence> {
-        self.lines.values().flatten().map(|waiting| &waiting.sequence)
+        self.lines.values().flat_map(BTreeMap::values)
     }
 
     /// Number of tokens that a principal was given.
@@ -119,8 +102,4 @@ impl Queue {
     pub(super) fn given(&self, principal: u64) -> u64 {
         self.tokens.of(principal).tokens
     }
-}
-
-fn key(sequence: &Sequence) -> LineKey {
-    (sequence.priority, sequence.principal)
 }

@@ -2,7 +2,8 @@
 //! serving large language models").
 //!
 //! Prompt tokens count when a request begins, without those that the prefix cache had; generated tokens count when they come. The counter
-//! of a principal that comes back after a while is lifted to the least of those that wait, so that unused time isn't saved up.
+//! of a principal that comes back after a while is lifted to the least of those that wait or, where none waits, of those with sequences that
+//! have begun, so that unused time isn't saved up.
 
 use std::collections::HashMap;
 
@@ -34,13 +35,21 @@ impl VirtualTokens {
         self.accounts.get(&principal).copied().unwrap_or(unknown)
     }
 
-    /// Lifts the counter of a principal that begins to wait to `least`, the least counter of those that wait already, or to `floor`.
-    pub(super) fn join(&mut self, principal: u64, least: Option<u64>) {
+    /// Lifts the counter of a principal that begins to wait to the least counter of those that wait already; if none does, to that of the
+    /// principals of `begun` or to `floor`, whichever is more.
+    pub(super) fn join(
+        &mut self,
+        principal: u64,
+        waiting: impl Iterator<Item = u64>,
+        begun: impl Iterator<Item = u64>,
+    ) {
         if self.accounts.len() >= REMEMBERED {
             let floor = self.floor;
             self.accounts.retain(|_, account| account.tokens > floor);
         }
-        let least = least.unwrap_or(self.floor);
+        let tokens = |principal| self.of(principal).tokens;
+        let least = waiting.map(tokens).min();
+        let least = least.unwrap_or_else(|| begun.map(tokens).min().unwrap_or(0).max(self.floor));
         let account = self.of(principal);
         self.accounts.insert(principal, Account { tokens: least.max(account.tokens), ..account });
     }

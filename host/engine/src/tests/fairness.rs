@@ -114,7 +114,7 @@ fn principals_that_always_wait_are_given_as_many_tokens() {
 }
 
 #[test]
-fn the_lower_number_of_priority_begins_first_and_is_preempted_last() {
+fn of_one_principals_the_lower_number_of_priority_begins_first_and_is_preempted_last() {
     let mut rig = rig(20, 2);
     let with = |priority, first| GenerationRequest { priority, ..ask(1, first, 10, 60) };
     let clients: Vec<Client> =
@@ -128,6 +128,35 @@ fn the_lower_number_of_priority_begins_first_and_is_preempted_last() {
     }
     assert_eq!(running(&rig), [7]);
     drop(clients);
+}
+
+#[test]
+fn a_priority_puts_no_principal_before_another() {
+    let mut rig = rig(100, 1);
+    let hasty = || GenerationRequest { priority: -1_000_000, ..ask(1, 1, 3, 2) };
+    let mut clients: Vec<Client> = (0..50).map(|_| rig.submit(hasty())).collect();
+    rig.step();
+    let begun = rig.scheduler.running().last().unwrap().admission + 1;
+    clients.push(rig.submit(GenerationRequest { priority: 9, ..ask(2, 2, 3, 2) }));
+    let order = order_from(&mut rig, begun);
+    assert_eq!(order.iter().position(|first| *first == 2), Some(0), "{order:?}");
+}
+
+#[test]
+fn a_priority_takes_no_blocks_from_a_principal_that_holds_less() {
+    let mut rig = rig(20, 4);
+    let hasty = |first| GenerationRequest { priority: -1_000_000, ..ask(1, first, 10, 60) };
+    let mut clients: Vec<Client> = (11..14).map(|first| rig.submit(hasty(first))).collect();
+    rig.step();
+    // It is the last to begin, and of the lowest priority.
+    clients.push(rig.submit(GenerationRequest { priority: 9, ..ask(2, 20, 3, 20) }));
+    while clients[3].finish.is_none() {
+        rig.step();
+        clients[3].read(9);
+        let waits = rig.scheduler.running().iter().all(|one| one.principal != 2);
+        assert!(!waits || clients[3].tokens.is_empty() || clients[3].finish.is_some(), "it was preempted");
+    }
+    assert!(rig.scheduler.stats().preemptions > 0);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod masks;
 mod play;
 mod random;
 mod sampler;
+mod sharing;
 mod simulation;
 mod speculation;
 mod start;

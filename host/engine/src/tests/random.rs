@@ -54,6 +54,7 @@ fn options() -> impl Strategy<Value = LocalOptions> {
             batch_tokens,
             sequences,
             waiting: 99,
+            principals: 1,
             queue_timeout: None,
             prefix_cache,
             speculation,

@@ -127,8 +127,8 @@ impl Simulation {
         });
     }
 
-    /// Checks that each sequence that began was the first of its line, that no sequence of a higher priority waits, and that no waiting
-    /// principal of the same priority was given fewer tokens.
+    /// Checks that each sequence that began was the first of its principal, by priority and arrival, and that no waiting principal was given
+    /// fewer tokens.
     fn check_order(&mut self, given: &BTreeMap<u64, u64>) {
         let running = self.rig.scheduler.running();
         let began: Vec<u64> = running
@@ -137,24 +137,21 @@ impl Simulation {
             .map(|one| one.sampling.seed)
             .collect();
         self.admitted = running.last().map_or(self.admitted, |one| self.admitted.max(one.admission + 1));
-        let mut lines = BTreeMap::new();
+        let mut firsts = BTreeMap::new();
         for one in self.rig.scheduler.queued() {
-            let line: &mut Vec<u64> = lines.entry((one.priority, one.principal)).or_default();
-            line.push(one.sampling.seed);
+            firsts.entry(one.principal).or_insert(one.sampling.seed);
         }
+        let visit = |number: u64| &self.visits[usize::try_from(number).unwrap()];
         for number in began {
-            let visit = &self.visits[usize::try_from(number).unwrap()];
-            for ((priority, principal), line) in &lines {
-                assert!(*priority >= visit.priority, "{number} began before one of a higher priority");
-                if *priority > visit.priority {
-                    continue;
+            let began = visit(number);
+            for (principal, first) in &firsts {
+                if *principal == began.principal {
+                    let order = |visit: &Visit| (visit.priority, visit.arrival);
+                    assert!(order(began) <= order(visit(*first)), "{number} overtook {first}");
                 }
-                let first = &self.visits[usize::try_from(line[0]).unwrap()];
-                let same = *principal == visit.principal;
-                assert!(!same || visit.arrival <= first.arrival, "{number} overtook {}", line[0]);
-                let had = |principal: u64| given.get(&principal).copied().unwrap_or(0);
+                let had = given.get(&began.principal).copied().unwrap_or(0);
                 let has = self.rig.scheduler.given(*principal);
-                assert!(had(visit.principal) <= has, "{number} began, though {principal} has had less");
+                assert!(had <= has, "{number} began, though {principal} has had less");
             }
         }
     }

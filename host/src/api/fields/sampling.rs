@@ -88,7 +88,7 @@ pub(crate) const CACHE_KEY_NOTE: &str = "requests of one key and one beginning g
 pub(crate) const PRIORITY: Field = Field::supported(
     "priority",
     Shape::Integer(i32::MIN as i64, i32::MAX as i64),
-    "who comes first where answers wait, the lower number (as in vLLM); refused where the engine knows no priorities, unless 0",
+    "which of this key's answers comes first where they wait, the lower number (as in vLLM); refused where the engine knows no priorities, unless 0",
 );
 
 /// Note on `strict` of a function.

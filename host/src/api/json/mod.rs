@@ -13,7 +13,7 @@ mod value;
 
 use serde_json::value::RawValue;
 
-pub(crate) use document::Document;
+pub(crate) use document::{Document, Repeated};
 pub(crate) use object::Object;
 pub(crate) use path::Path;
 pub(crate) use value::{List, Text, Value};

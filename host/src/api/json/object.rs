@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::super::error::ApiError;
-use super::{Document, List, Path, Value};
+use super::{Document, List, Path, Repeated, Value};
 
 /// A JSON object with its path. Cheap to copy.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,19 @@ impl<'a> Object<'a> {
     /// The object's fields, in the order of the text.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> + use<'a> {
         self.fields.iter().copied()
+    }
+
+    /// Paths of the fields that this object, or another one of the body that was opened, repeats.
+    pub(crate) fn repeated(&self) -> Repeated {
+        self.document.repeated()
+    }
+
+    /// Refuses the field `name` if it stands more than once.
+    pub(crate) fn check_once(&self, name: &str) -> Result<(), ApiError> {
+        if self.fields.iter().filter(|(key, _)| *key == name).nth(1).is_some() {
+            return Err(self.at(name).invalid("it is given more than once; give it once"));
+        }
+        Ok(())
     }
 
     /// Number of fields.

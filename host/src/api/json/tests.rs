@@ -126,3 +126,17 @@ fn lists_are_looked_at_no_further_than_need_be() {
         assert_eq!(body.get("a").unwrap().count(), 2);
     });
 }
+
+#[test]
+fn names_that_objects_of_any_size_repeat_are_kept_up_to_a_number() {
+    let repeated = |body: &str| with_body(body, |body| body.repeated().take());
+    assert_eq!(repeated(r#"{"a":1,"b":2}"#), [""; 0]);
+    assert_eq!(repeated(r#"{"a":1,"b":2,"\u0061":3,"a":4}"#), ["a", "a"]);
+    let large = |last: &str| {
+        let fields: Vec<String> = (0..3000).map(|at| format!(r#""f{at}":0"#)).collect();
+        format!("{{{},{last}}}", fields.join(","))
+    };
+    assert_eq!(repeated(&large(r#""g":0"#)), [""; 0]);
+    assert_eq!(repeated(&large(r#""f1234":0"#)), ["f1234"]);
+    assert_eq!(repeated(&format!("{{{}}}", vec![r#""a":1"#; 5000].join(","))).len(), 16);
+}

@@ -220,7 +220,10 @@ impl<'a> Closed<'a> {
         let count = Values::inside(self.0.json).count() / 2;
         document.count_fields(count, path)?;
         let mut fields = self.fields().map(|(key, value)| (key.get(), value));
-        Ok(document.arena.alloc_slice_fill_with(count, |_| fields.next().expect("they have been counted")))
+        let fields =
+            document.arena.alloc_slice_fill_with(count, |_| fields.next().expect("they have been counted"));
+        document.note_repeated(fields, path);
+        Ok(fields)
     }
 
     /// The object's fields as they are written; a repeated name comes as often as it is written.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::chat;
-use super::{job, refusal};
+use super::{defaults, job, read, refusal};
 use crate::model::{Beginning, SamplingRequest};
 use crate::parser::contract::{ToolChoice, ToolKind};
 use crate::prompt::{HistoryCall, Message, Role};
@@ -259,4 +259,31 @@ fn custom_tools_are_declared_and_their_calls_are_remembered() {
     let expected = [HistoryCall { id: "c1".into(), name: "patch".into(), arguments }];
     assert_eq!(job.conversation.messages[1].tool_calls, expected);
     assert_eq!(job.conversation.messages[2].name.as_deref(), Some("patch"));
+}
+
+#[test]
+fn a_field_that_decides_where_a_request_goes_or_what_it_asks_stands_once() {
+    let body = |field: &str, first: &str, second: &str| {
+        let rest = r#""model":"m","messages":[{"role":"user","content":"x"}]"#;
+        format!(r#"{{"{field}":{first},{rest},"{field}":{second}}}"#)
+    };
+    let read = |body: &str| read(chat::read, body.as_bytes(), &defaults(), || 0);
+    for (field, value) in [
+        ("model", r#""m""#),
+        ("m\\u006fdel", r#""m""#),
+        ("messages", "[]"),
+        ("stream", "true"),
+        ("tools", "[]"),
+        ("input", "1"),
+    ] {
+        let error = read(&body(field, value, value)).err().unwrap_or_else(|| panic!("{field} is taken"));
+        let name = if field.starts_with("m\\") { "model" } else { field };
+        assert_eq!((error.status, error.param.as_deref()), (400, Some(name)), "{}", error.message);
+    }
+    let warned = read(&body("temperature", "0.5", "1")).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(warned.warnings, ["temperature is given more than once: the last one counts"]);
+    assert_eq!(warned.job.sampling.temperature, Some(1.0));
+    let nested = r#"{"model":"m","messages":[{"role":"user","content":"x","content":"y"}]}"#;
+    let warned = read(nested).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(warned.warnings, ["messages[0].content is given more than once: the last one counts"]);
 }

@@ -121,7 +121,13 @@ impl Parsers {
         let choice = loader.choose(Some(&before.serving.source));
         log_candidates(&self.model, &loader.candidates, &before.candidates);
         let candidates = std::mem::take(&mut loader.candidates);
-        let report = match choice.and_then(|choice| self.swap(choice, &before)) {
+        let choice = choice.map_err(|error| match loader.choose(None) {
+            Ok(_) => error.to_string(),
+            Err(at_start) => format!("{error}; a restart would fail now: {at_start}"),
+        });
+        let report = match choice
+            .and_then(|choice| self.swap(choice, &before).map_err(|error| error.to_string()))
+        {
             Ok(Some(serving)) => {
                 report_after(before, cause, LoadResult::Swapped, Some(serving), candidates, None)
             }
@@ -129,9 +135,7 @@ impl Parsers {
                 Some(error) => report_after(before, cause, LoadResult::Failed, None, candidates, Some(error)),
                 None => report_after(before, cause, LoadResult::Unchanged, None, candidates, None),
             },
-            Err(error) => {
-                report_after(before, cause, LoadResult::Failed, None, candidates, Some(error.to_string()))
-            }
+            Err(error) => report_after(before, cause, LoadResult::Failed, None, candidates, Some(error)),
         };
         self.publish(report)
     }
@@ -236,10 +240,15 @@ fn log_candidates(model: &str, candidates: &[CandidateReport], before: &[Candida
     }
 }
 
-/// Logs why a plugin wasn't chosen: for an operator's own at level info, for the shipped ones at debug, since most are for other models.
+/// Logs why a plugin wasn't chosen: at level warn for another build of the same parser, which the operator may have taken for the current one,
+/// at info for an operator's own, at debug for the shipped ones, since most are for other models.
 fn log_not_chosen(model: &str, candidate: &CandidateReport) {
-    let CandidateReport { source, not_chosen: Some(why), is_own, .. } = candidate else { return };
-    if *is_own {
+    let CandidateReport { source, not_chosen: Some(why), is_own, is_other_build, .. } = candidate else {
+        return;
+    };
+    if *is_other_build {
+        tracing::warn!(model, %source, %why, "file ignored: remove it, or rename the one that is meant after its parser");
+    } else if *is_own {
         tracing::info!(model, %source, %why, "parser not chosen");
     } else {
         tracing::debug!(model, %source, %why, "parser not chosen");

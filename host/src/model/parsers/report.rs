@@ -58,6 +58,9 @@ pub struct CandidateReport {
     /// Whether it is the operator's own plugin: a file whose descriptor has no shipped parser's name.
     #[serde(skip)]
     pub(super) is_own: bool,
+    /// Whether it is another build of a parser that another file is taken for.
+    #[serde(skip)]
+    pub(super) is_other_build: bool,
 }
 
 /// Whether a plugin can be used.
@@ -104,7 +107,14 @@ impl CandidateReport {
             shipped_parsers().any(|shipped| shipped.name() == descriptor.name.as_str())
         };
         let is_own = matches!(source, PluginSource::File(_)) && !descriptor.is_ok_and(is_shipped);
-        Self { source: source.name().into_owned(), sha256, outcome, not_chosen: None, is_own }
+        Self {
+            source: source.name().into_owned(),
+            sha256,
+            outcome,
+            not_chosen: None,
+            is_own,
+            is_other_build: false,
+        }
     }
 
     /// Whether the plugin can't be used with any options.

@@ -93,7 +93,8 @@ pub(super) fn why_not(model: &Evidence, descriptor: &Descriptor, chosen: &str) -
     format!("it claims {}, not {}", claimed(descriptor), describe(model))
 }
 
-fn claims(model: &Evidence, descriptor: &Descriptor) -> bool {
+/// Whether a parser claims the model.
+pub(super) fn claims(model: &Evidence, descriptor: &Descriptor) -> bool {
     descriptor.models.iter().any(|name| model.types.contains(name))
 }
 

@@ -7,7 +7,7 @@ use super::usable::Usable;
 use super::{Loader, ParserChoice, TABLE_PARSER};
 use crate::model::load_error::ModelLoadError;
 use crate::model::parsers::report::CandidateReport;
-use crate::model::parsers::select::{ParserCandidate, SelectError, Selected, select, why_not};
+use crate::model::parsers::select::{ParserCandidate, SelectError, Selected, claims, select, why_not};
 use crate::model::shipped::SHIPPED;
 use crate::parser::contract::Descriptor;
 use crate::parser::{self, LoadProblem, PluginSource, plugins_in};
@@ -87,19 +87,30 @@ impl Loader {
         Ok(())
     }
 
-    /// Keeps one of several files with the same bytes: the one whose name is the name in its descriptor, else the first.
+    /// Keeps one of several files of one parser for this model, such as a backup beside it: the one whose name is the name in the descriptor,
+    /// else the one of the highest version, else the first. Otherwise they would tie, and the server wouldn't start again.
     fn drop_copies(&mut self) {
-        let mut kept: Vec<Usable> = Vec::new();
+        let model = self.facts.evidence();
+        let is_copy = |one: &Usable, other: &Usable| {
+            let claim = claims(&model, &one.descriptor) && claims(&model, &other.descriptor);
+            one.digest == other.digest || (claim && one.descriptor.name == other.descriptor.name)
+        };
+        let (mut kept, mut dropped): (Vec<Usable>, Vec<Usable>) = Default::default();
         for mut usable in std::mem::take(&mut self.usable) {
-            let Some(other) = kept.iter_mut().find(|other| other.digest == usable.digest) else {
+            let Some(other) = kept.iter_mut().find(|other| is_copy(other, &usable)) else {
                 kept.push(usable);
                 continue;
             };
-            if usable.file_name_matches() && !other.file_name_matches() {
+            if usable.rank() > other.rank() {
                 std::mem::swap(other, &mut usable);
             }
-            let why = format!("{} has the same bytes", other.name);
-            set_why_not(&mut self.candidates, &usable.name, why);
+            dropped.push(usable);
+        }
+        for copy in dropped {
+            let Some(other) = kept.iter().find(|other| is_copy(other, &copy)) else { continue };
+            let is_same = other.digest == copy.digest;
+            let why = if is_same { "has the same bytes" } else { "is the same parser by its descriptor" };
+            set_why_not(&mut self.candidates, &copy.name, format!("{} {why}", other.name), !is_same);
         }
         self.usable = kept;
     }
@@ -116,7 +127,7 @@ impl Loader {
         let model = self.facts.evidence();
         for usable in &self.usable {
             let why = why_not(&model, &usable.descriptor, chosen);
-            set_why_not(&mut self.candidates, &usable.name, why);
+            set_why_not(&mut self.candidates, &usable.name, why, false);
         }
     }
 
@@ -155,9 +166,10 @@ fn shipped(name: &str, bytes: &'static [u8]) -> PluginSource {
     PluginSource::Bytes { name: name.to_owned(), bytes: bytes.into() }
 }
 
-fn set_why_not(candidates: &mut [CandidateReport], source: &str, why: String) {
+fn set_why_not(candidates: &mut [CandidateReport], source: &str, why: String, is_other_build: bool) {
     if let Some(candidate) = candidates.iter_mut().find(|candidate| candidate.source == source) {
         candidate.not_chosen = Some(why);
+        candidate.is_other_build = is_other_build;
     }
 }
 

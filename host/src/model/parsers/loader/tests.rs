@@ -77,10 +77,11 @@ fn a_table_doesnt_help_a_model_that_somebody_claims_nor_one_without_the_parser_f
 }
 
 #[test]
-fn two_files_that_claim_a_model_alike_are_a_tie_with_what_to_type() {
-    let folder = folder(&[("a.wasm", "claims_qwen3")]);
-    let other = guests::with_section(guests::guest("claims_qwen3"), "another", "build");
-    std::fs::write(folder.path().join("b.wasm"), other).unwrap();
+fn two_parsers_that_claim_a_model_alike_are_a_tie_with_what_to_type() {
+    let folder = folder(&[]);
+    for (file, name) in [("a.wasm", "one"), ("b.wasm", "other")] {
+        std::fs::write(folder.path().join(file), pretender(name, "mamba", "1")).unwrap();
+    }
     let line = choose("auto", &options(folder.path()), facts("mamba", None)).unwrap_err();
     let at = folder.path().display();
     assert!(line.ends_with(&format!("--parser {at}/a.wasm or --parser {at}/b.wasm")), "{line}");
@@ -144,6 +145,34 @@ fn of_files_with_the_same_bytes_the_one_that_bears_its_descriptors_name_is_taken
 }
 
 #[test]
+fn of_several_builds_of_a_parser_one_is_taken_and_the_others_are_named() {
+    let folder = folder(&[("guest.wasm", "claims_qwen3")]);
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let build = |file: &str, version: &str| {
+        let bytes = guests::with_section(guests::guest("claims_qwen3"), "build", version);
+        std::fs::write(folder.path().join(file), bytes).unwrap();
+    };
+    build("guest (copy).wasm", "1");
+    build("b.wasm", "2");
+    let options = options(folder.path());
+    let mut loader = loader("auto", &options, facts("mamba", None));
+    assert_eq!(loader.choose(None).unwrap().source, at("guest.wasm"));
+    for copy in ["guest (copy).wasm", "b.wasm"] {
+        let why = format!("{} is the same parser by its descriptor", at("guest.wasm"));
+        assert_eq!(why_not(&loader, copy), why);
+        assert!(loader.candidates.iter().any(|one| one.source == at(copy) && one.is_other_build));
+    }
+    std::fs::remove_file(folder.path().join("guest.wasm")).unwrap();
+    assert_eq!(loader.choose(None).unwrap().source, at("b.wasm"), "of foreign names the first");
+    for (file, version) in [("c.wasm", "1.9"), ("d.wasm", "1.10"), ("e.wasm", "1.2")] {
+        std::fs::write(folder.path().join(file), pretender("guest", "mamba", version)).unwrap();
+    }
+    // They aren't what their sections say, so that none of them can be loaded.
+    let _ = loader.choose(None);
+    assert_eq!(why_not(&loader, "c.wasm"), format!("{} is the same parser by its descriptor", at("d.wasm")));
+}
+
+#[test]
 fn each_that_lost_is_told_why() {
     let folder = folder(&[("c.wasm", "claims_qwen3"), ("h.wasm", "healthy")]);
     let options = options(folder.path());
@@ -159,9 +188,9 @@ fn each_that_lost_is_told_why() {
 }
 
 /// The healthy guest, whose section says that it is the parser `name` for `model`.
-fn pretender(name: &str, model: &str) -> Vec<u8> {
+fn pretender(name: &str, model: &str, version: &str) -> Vec<u8> {
     let section = format!(
-        r#"{{"Ok":{{"name":"{name}","version":"1","models":["{model}"],"markers":[],"stops":[],"trim":{{}},"history_call_ids":null}}}}"#
+        r#"{{"Ok":{{"name":"{name}","version":"{version}","models":["{model}"],"markers":[],"stops":[],"trim":{{}},"history_call_ids":null}}}}"#
     );
     guests::with_section(guests::guest("healthy"), "sluice-descriptor", &section)
 }
@@ -169,7 +198,7 @@ fn pretender(name: &str, model: &str) -> Vec<u8> {
 #[test]
 fn one_that_is_not_what_its_section_says_is_out_of_the_choice_and_the_shipped_one_is_back_in_it() {
     let folder = folder(&[]);
-    std::fs::write(folder.path().join("q.wasm"), pretender("qwen3", "qwen3")).unwrap();
+    std::fs::write(folder.path().join("q.wasm"), pretender("qwen3", "qwen3", "1")).unwrap();
     let options = options(folder.path());
     let mut loader = loader("auto", &options, facts("qwen3", None));
     assert_eq!(loader.choose(None).unwrap().source, "qwen3");

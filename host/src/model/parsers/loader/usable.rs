@@ -14,8 +14,14 @@ pub(super) struct Usable {
 }
 
 impl Usable {
+    /// Rank among files of one parser; the highest one is taken.
+    pub(super) fn rank(&self) -> (bool, Vec<u64>) {
+        let version = self.descriptor.version.split(['.', '-', '+']);
+        (self.file_name_matches(), version.map_while(|part| part.parse().ok()).collect())
+    }
+
     /// Whether the file's name without extension is the name in the descriptor.
-    pub(super) fn file_name_matches(&self) -> bool {
+    fn file_name_matches(&self) -> bool {
         Path::new(&self.name).file_stem().is_some_and(|stem| stem == self.descriptor.name.as_str())
     }
 }
