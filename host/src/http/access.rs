@@ -15,7 +15,6 @@ use http::uri::Authority;
 use http::{HeaderMap, Uri, header};
 
 use super::answer::refuse;
-use super::app::App;
 use super::keys::Keys;
 use crate::api::error::ApiError;
 
@@ -149,11 +148,15 @@ pub(super) async fn check_host(State(check): State<HostCheck>, request: Request,
 }
 
 /// Middleware: 403 for a request of a web page of another origin than the server's own, or than that of a host of `--allow-host`.
-pub(super) async fn refuse_foreign_pages(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(super) async fn refuse_foreign_pages(
+    State(access): State<Access>,
+    request: Request,
+    next: Next,
+) -> Response {
     let own = request.headers().get(header::HOST).and_then(|value| value.to_str().ok());
     let origins = request.headers().get_all(header::ORIGIN).iter();
     let mut origins = origins.map(|value| value.to_str().unwrap_or_default());
-    match origins.find(|origin| !is_own_page(origin, own, &app.access.hosts)) {
+    match origins.find(|origin| !is_own_page(origin, own, &access.hosts)) {
         Some(origin) => refuse(&ApiError::origin_not_allowed(origin)),
         None => next.run(request).await,
     }

@@ -25,7 +25,7 @@ pub(super) fn router(app: App, listen: IpAddr) -> Router {
         .route("/admin/parsers/reload", post_only(reload))
         .route("/metrics", get_only(scrape))
         .fallback(no_route);
-    let same_origin = from_fn_with_state(app.clone(), refuse_foreign_pages);
+    let same_origin = from_fn_with_state(app.access.clone(), refuse_foreign_pages);
     layered(app, listen, None, open.layer(same_origin.clone()), keyed.layer(same_origin))
 }
 

@@ -4,15 +4,16 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use llguidance::{Matcher, ParserFactory};
+use llguidance::ParserFactory;
 
+use super::GrammarError;
+use super::compiled::CompiledGrammar;
 use super::limits::{COMPILE_STACK, GRAMMAR_BYTES};
 use super::pool::{LexerLock, MaskPool};
 use super::share::{GrammarShare, ModelNumber};
 use super::start::GrammarParts;
 use super::vocabulary::{self, MaskVocabulary};
 use super::weight::GrammarWeight;
-use super::{GrammarError, MaskStart};
 use crate::accounts::Caller;
 use crate::prompt::Tokenizer;
 
@@ -30,13 +31,6 @@ pub struct Grammars {
 struct GrammarCompiler {
     factory: ParserFactory,
     pool: Arc<MaskPool>,
-}
-
-/// A compiled grammar. Cheap to clone.
-#[derive(Clone)]
-pub struct CompiledGrammar {
-    matcher: Arc<Matcher>,
-    shared: GrammarParts,
 }
 
 impl Grammars {
@@ -90,16 +84,16 @@ impl Grammars {
         let held = self.share.hold(needed)?;
         let compiled = grammar_trial::compile(&compiler.factory, grammar);
         let (parser, matcher) = compiled.map_err(|error| GrammarError::of_llguidance(&error))?;
-        Ok(CompiledGrammar {
-            matcher: Arc::new(matcher),
-            shared: GrammarParts {
+        Ok(CompiledGrammar::new(
+            matcher,
+            GrammarParts {
                 pool: Arc::clone(&compiler.pool),
                 lexer: LexerLock::default(),
-                weight: Arc::new(GrammarWeight::new(parser, held, Arc::downgrade(&self.share))),
+                weight: Arc::new(GrammarWeight::new(parser, held)),
                 mask_time: self.mask_time,
                 end,
             },
-        })
+        ))
     }
 
     fn compiler(&self) -> Result<&GrammarCompiler, GrammarError> {
@@ -121,31 +115,5 @@ impl GrammarCompiler {
             .inspect_err(|error| tracing::error!(%error, "threads for masks don't start"))
             .ok()?;
         Some(Self { factory, pool: Arc::new(pool) })
-    }
-}
-
-impl CompiledGrammar {
-    /// What the grammar holds.
-    pub(super) fn weight(&self) -> &GrammarWeight {
-        &self.shared.weight
-    }
-
-    /// The lock that is held while a mask of this grammar is computed.
-    #[cfg(test)]
-    pub(super) fn lexer(&self) -> LexerLock {
-        self.shared.lexer.clone()
-    }
-
-    /// Returns the start of sequences that any token of `stops` ends. `opening` is the part of the turn that their prompt has written: tokens
-    /// with their literals, or text.
-    ///
-    /// # Errors
-    /// The grammar doesn't allow `opening`, or the first mask behind it fails or takes too long.
-    pub fn start(
-        &self,
-        opening: &[(Option<u32>, String)],
-        stops: &Arc<[u32]>,
-    ) -> Result<MaskStart, GrammarError> {
-        MaskStart::new(Matcher::clone(&self.matcher), opening, Arc::clone(stops), self.shared.clone())
     }
 }

@@ -6,6 +6,7 @@
 //! Invariants: tokens that end the turn are no part of a grammar, they may come wherever the grammar may end; a sequence whose grammar
 //! fails ends with an error, never unconstrained; sizes, memory and work per mask are bounded (`limits.rs`).
 
+mod compiled;
 mod error;
 mod grammar_mask;
 mod grammars;
@@ -24,9 +25,10 @@ mod vocabulary;
 mod watch;
 mod weight;
 
+pub use compiled::CompiledGrammar;
 pub use error::{GrammarError, RefusedGrammar};
 pub use grammar_mask::GrammarMask;
-pub use grammars::{CompiledGrammar, Grammars};
+pub use grammars::Grammars;
 pub use json::json_grammar;
 pub use share::GrammarShare;
 pub use start::MaskStart;

@@ -1,14 +1,14 @@
 //! What the grammars of all models of a process share: the trial, slots for compiling, the cache, and the memory of all of them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 
 use quick_cache::sync::Cache;
 use quick_cache::{Equivalent, Weighter};
 
 use super::GrammarError;
-use super::grammars::CompiledGrammar;
+use super::compiled::CompiledGrammar;
 use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, LEAST_BYTES};
 use super::memory::{GrammarMemory, HeldMemory};
 use super::slots::{CompileSlot, CompileSlots};
@@ -22,7 +22,7 @@ pub struct GrammarShare {
     code: Option<CompileCache>,
     trial: OnceLock<Option<GrammarTrial>>,
     slots: CompileSlots,
-    compiled: Cache<Key, CompiledGrammar, ByWeight>,
+    compiled: Arc<Cache<Key, CompiledGrammar, ByWeight>>,
     memory: Arc<GrammarMemory>,
     models: AtomicUsize,
 }
@@ -62,12 +62,16 @@ impl Weighter<Key, CompiledGrammar> for ByWeight {
 impl GrammarShare {
     /// `code` is the cache for the trial's machine code, whose compilation takes seconds.
     pub fn new(code: Option<CompileCache>) -> Self {
+        let compiled = Arc::new(Cache::with_weighter(CACHED_GRAMMARS, CACHED_BYTES, ByWeight));
+        // The cache's grammars own the memory, so it may not own the cache.
+        let cache: Weak<Cache<_, _, _>> = Arc::downgrade(&compiled);
+        let relief = move || cache.upgrade().into_iter().for_each(|cache| cache.clear());
         Self {
             code,
             trial: OnceLock::new(),
             slots: CompileSlots::new(),
-            compiled: Cache::with_weighter(CACHED_GRAMMARS, CACHED_BYTES, ByWeight),
-            memory: Arc::default(),
+            compiled,
+            memory: Arc::new(GrammarMemory::new(relief)),
             models: AtomicUsize::new(0),
         }
     }
@@ -124,18 +128,8 @@ impl GrammarShare {
         self.compiled.get_or_insert_with(&Key { model, source: Arc::from(source) }, compile)
     }
 
-    /// Drops all grammars that no answer uses.
-    pub(super) fn forget_all(&self) {
-        self.compiled.clear();
-    }
-
-    /// Adds a grammar that needs this much memory. If there is no room, the cache gives up what no answer uses.
+    /// Adds a grammar that needs this much memory.
     pub(super) fn hold(&self, needed: usize) -> Result<HeldMemory, GrammarError> {
-        let needed = needed.max(LEAST_BYTES);
-        if let Some(held) = self.memory.hold(needed) {
-            return Ok(held);
-        }
-        self.forget_all();
-        self.memory.hold(needed).ok_or(GrammarError::Busy)
+        self.memory.hold(needed.max(LEAST_BYTES)).ok_or(GrammarError::Busy)
     }
 }

@@ -1,20 +1,16 @@
 //! What one compiled grammar holds. Its lexer is made on demand, so it grows while masks are computed.
 
-use std::sync::Weak;
-
 use engine::MaskError;
 use llguidance::TokenParser;
 
 use super::limits::RECOMPILE_STATES;
 use super::memory::HeldMemory;
-use super::share::GrammarShare;
 
 /// Memory of one compiled grammar.
 pub(super) struct GrammarWeight {
     /// Parser of the grammar, kept for the size of the lexer that all matchers of the grammar share.
     parser: TokenParser,
     held: HeldMemory,
-    share: Weak<GrammarShare>,
     /// Bytes of the grammar and its lexer when it was compiled.
     first: usize,
     /// Bytes of its lexer then, as llguidance counts them.
@@ -22,9 +18,9 @@ pub(super) struct GrammarWeight {
 }
 
 impl GrammarWeight {
-    pub(super) fn new(parser: TokenParser, held: HeldMemory, share: Weak<GrammarShare>) -> Self {
+    pub(super) fn new(parser: TokenParser, held: HeldMemory) -> Self {
         let (first, first_lexer) = (held.bytes(), lexer_bytes(&parser));
-        Self { parser, held, share, first, first_lexer }
+        Self { parser, held, first, first_lexer }
     }
 
     /// Bytes that the grammar held when it was compiled.
@@ -42,18 +38,13 @@ impl GrammarWeight {
         self.parser.parser.lexer_stats().error
     }
 
-    /// Counts what the lexer holds after a mask. If all grammars hold too much, the cache gives up what no answer uses.
+    /// Counts what the lexer holds after a mask.
     ///
     /// # Errors
     /// It holds more than a grammar may.
     pub(super) fn count(&self) -> Result<(), MaskError> {
-        self.held.set(self.first + lexer_bytes(&self.parser).saturating_sub(self.first_lexer));
-        if self.held.is_within().is_err()
-            && let Some(share) = self.share.upgrade()
-        {
-            share.forget_all();
-        }
-        self.held.is_within().map_err(|most| {
+        let grown = lexer_bytes(&self.parser).saturating_sub(self.first_lexer);
+        self.held.set(self.first + grown).map_err(|most| {
             MaskError::TooComplex(format!("its states take more than {} MiB of memory", most >> 20))
         })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::kind::EngineKind;
-use super::wire::SchemaCompiler;
+use super::schema::SchemaCompiler;
 
 /// Protocol and abilities of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]

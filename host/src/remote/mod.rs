@@ -13,12 +13,13 @@ mod kind;
 mod load;
 mod metrics;
 mod options;
+mod pattern;
 mod pool;
 mod probe;
 mod reading;
 mod request;
 pub mod routing;
-
+mod schema;
 mod stream;
 mod tokens;
 mod upstream;

@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 use super::facts::{Facts, GaugeNames};
 use super::kind::EngineKind;
 use super::request::RemoteRequest;
+use super::schema::SchemaGaps;
 use super::upstream::{Upstream, connection_words, read_body};
 use super::vocabulary::Vocabulary;
-use super::wire::{self, Chunk, Piece, Room, SchemaGaps};
+use super::wire::{self, Chunk, Piece, Room};
 use super::words::plain;
 use crate::sse::{MAX_EVENT, SseReader};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::{Constraint, GenerationRequest, LogitsProcessors, SamplingParams};
 
-use super::wire::SchemaGaps;
+use super::schema::SchemaGaps;
 
 /// One sequence to generate: the fields of [`GenerationRequest`] that can be sent.
 #[derive(Debug, Clone)]

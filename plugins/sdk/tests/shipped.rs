@@ -44,6 +44,14 @@ fn every_plugin_was_built_from_the_sources_as_they_are() {
 }
 
 #[test]
+fn the_trial_of_grammars_was_built_from_the_sources_as_they_are() {
+    let module = std::fs::read(root().join("host/grammar-trial/trial.wasm")).expect("the module");
+    let built_from = String::from_utf8_lossy(sections::custom(&module, sections::SOURCE).unwrap());
+    let sources = source::digest(&root(), source::TRIAL).unwrap();
+    assert_eq!(built_from, sources, "trial.wasm is stale: run plugins/build.sh");
+}
+
+#[test]
 fn every_plugin_says_which_toolchain_built_it() {
     for (name, component) in plugins() {
         let toolchain = String::from_utf8_lossy(sections::custom(&component, sections::TOOLCHAIN).unwrap());

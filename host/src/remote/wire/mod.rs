@@ -6,8 +6,6 @@ mod chunk;
 mod llamacpp;
 mod logprobs;
 mod openai;
-mod pattern;
-mod schema;
 mod sglang;
 #[cfg(test)]
 mod tests;
@@ -19,11 +17,11 @@ use std::borrow::Cow;
 use engine::SubmitError;
 
 pub(super) use chunk::{Chunk, Piece, Room, WireEnd};
-pub(super) use schema::{SchemaCompiler, SchemaGaps};
 
 use super::facts::Facts;
 use super::kind::EngineKind;
 use super::request::RemoteRequest;
+use super::schema::SchemaCompiler;
 
 /// Protocol of a kind of engines.
 pub(super) fn of(kind: EngineKind) -> &'static dyn Wire {

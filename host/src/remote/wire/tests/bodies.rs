@@ -9,7 +9,8 @@ use super::KINDS;
 use crate::remote::facts::Facts;
 use crate::remote::kind::EngineKind;
 use crate::remote::request::RemoteRequest;
-use crate::remote::wire::{self, SchemaGaps};
+use crate::remote::schema::SchemaGaps;
+use crate::remote::wire;
 
 const ID: &str = "0123456789abcdef0123456789abcdef";
 

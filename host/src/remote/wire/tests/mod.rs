@@ -2,7 +2,6 @@
 
 mod bodies;
 mod events;
-mod schemas;
 
 use crate::remote::kind::EngineKind;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::remote::wire::{SchemaCompiler, SchemaGaps};
+use super::{SchemaCompiler, SchemaGaps};
 
 /// The keywords that llama.cpp's compiler and xgrammar don't follow.
 fn gaps(schema: &Value) -> [Option<String>; 2] {

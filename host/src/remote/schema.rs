@@ -10,7 +10,7 @@ use super::pattern::is_translatable;
 
 /// Compiler of schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::remote) enum SchemaCompiler {
+pub(super) enum SchemaCompiler {
     LlamaCpp,
     Xgrammar,
     Llguidance,
@@ -18,7 +18,7 @@ pub(in crate::remote) enum SchemaCompiler {
 
 /// What each compiler doesn't follow of one schema: a keyword and its place.
 #[derive(Debug, Clone, Default)]
-pub(in crate::remote) struct SchemaGaps {
+pub(super) struct SchemaGaps {
     llamacpp: Option<String>,
     xgrammar: Option<String>,
 }
@@ -73,14 +73,14 @@ const XGRAMMAR_FORMATS: [&str; 9] =
 
 impl SchemaGaps {
     /// Compares a schema with what the compilers follow. Text that is no JSON has no gaps: engines refuse it.
-    pub(in crate::remote) fn of(schema: &str) -> Self {
+    pub(super) fn of(schema: &str) -> Self {
         let Ok(schema) = serde_json::from_str::<Value>(schema) else { return Self::default() };
         let gap = |compiler: SchemaCompiler| compiler.gap(&schema, "#");
         Self { llamacpp: gap(SchemaCompiler::LlamaCpp), xgrammar: gap(SchemaCompiler::Xgrammar) }
     }
 
     /// What the compiler doesn't follow: the first keyword and its place.
-    pub(in crate::remote) fn for_compiler(&self, compiler: SchemaCompiler) -> Option<&str> {
+    pub(super) fn for_compiler(&self, compiler: SchemaCompiler) -> Option<&str> {
         match compiler {
             SchemaCompiler::LlamaCpp => self.llamacpp.as_deref(),
             SchemaCompiler::Xgrammar => self.xgrammar.as_deref(),
@@ -265,3 +265,6 @@ fn is_of_type(value: &Value, name: &str) -> bool {
         Value::Object(_) => name == "object",
     }
 }
+
+#[cfg(test)]
+mod tests;
