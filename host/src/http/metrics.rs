@@ -52,10 +52,10 @@ fn describe() {
         "Log lines lost because stderr did not take them."
     );
     metrics::counter!("sluice_log_lines_lost_total").increment(0);
-    metrics::describe_counter!("sluice_tool_calls_total", "Calls of tools, by server and outcome.");
+    metrics::describe_counter!("sluice_tool_calls_total", "Calls of tools, by tool server and outcome.");
     metrics::describe_counter!(
         "sluice_tool_floods_total",
-        "Connections ended because a tool server sent too much, by server."
+        "Connections that ended because a tool server sent too much, by tool server."
     );
     metrics::describe_gauge!("sluice_request_memory_bytes", "Memory for requests that are being read.");
     metrics::describe_gauge!("sluice_streams", "Answers in progress.");
@@ -70,7 +70,6 @@ fn describe() {
         "Calls of tools whose arguments are no JSON."
     );
     metrics::describe_counter!("sluice_truncated_messages_total", "Messages dropped to make a prompt fit.");
-    metrics::describe_counter!("sluice_tool_calls_total", "Calls of tools, by tool server and outcome.");
     crate::remote::describe();
 }
 

@@ -82,8 +82,8 @@ impl Grammars {
         let needed = trial.run(grammar, end + 1)?;
         still_waits()?;
         let held = self.share.hold(needed)?;
-        let compiled = grammar_trial::compile(&compiler.factory, grammar);
-        let (parser, matcher) = compiled.map_err(|error| GrammarError::of_llguidance(&error))?;
+        let (parser, matcher) = grammar_trial::compile(&compiler.factory, grammar)
+            .map_err(|error| GrammarError::of_llguidance(&error))?;
         Ok(CompiledGrammar::new(
             matcher,
             GrammarParts {

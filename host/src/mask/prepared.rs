@@ -79,8 +79,8 @@ pub(super) fn consume(
     tokens: &[u32],
     weight: &GrammarWeight,
 ) -> Result<(), MaskError> {
-    let taken = matcher.try_consume_tokens(tokens).map_err(failed)?;
-    match tokens.get(taken) {
+    let consumed = matcher.try_consume_tokens(tokens).map_err(failed)?;
+    match tokens.get(consumed) {
         None => Ok(()),
         Some(_) if weight.is_exhausted() => {
             Err(MaskError::TooComplex(format!("too many states: {LEXER_STATES}")))

@@ -81,7 +81,7 @@ impl Drop for CompileSlot<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::sync_channel;
     use std::thread;
 
     use super::*;
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn principals_take_turns_however_many_wait() {
         let slots = CompileSlots::with(1);
-        let (sent, order) = channel();
+        let (sent, order) = sync_channel(6);
         thread::scope(|scope| {
             let first = slots.take(Principal(0));
             for (waiting, principal) in [0, 0, 0, 1, 2, 1].into_iter().enumerate() {

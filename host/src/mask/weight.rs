@@ -50,6 +50,8 @@ impl GrammarWeight {
     }
 }
 
+/// Bytes of the lexer, as llguidance counts them, and a bit for each regex in each state.
 fn lexer_bytes(parser: &TokenParser) -> usize {
-    parser.parser.lexer_stats().num_bytes
+    let lexer = parser.parser.lexer_stats();
+    lexer.num_bytes + lexer.num_states * lexer.num_regexps.div_ceil(8)
 }

@@ -7,9 +7,6 @@
 
 use std::sync::Arc;
 
-use futures_util::StreamExt;
-use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
 use rmcp::RoleClient;
 use rmcp::model::{
     ClientNotification, ClientResult, ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerNotification,
@@ -17,6 +14,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use tokio::task::JoinSet;
 
 use super::allowance::Allowance;
 
@@ -27,12 +25,13 @@ const REPLIES: usize = 16;
 pub(super) struct Screen<T> {
     inner: T,
     allowance: Arc<Allowance>,
-    replies: FuturesUnordered<BoxFuture<'static, ()>>,
+    /// Tasks that send replies. They run on while nobody receives: each may have the lock under which the library sends and closes.
+    replies: JoinSet<()>,
 }
 
 impl<T: Transport<RoleClient> + 'static> Screen<T> {
     pub(super) fn new(inner: T, allowance: Arc<Allowance>) -> Self {
-        Self { inner, allowance, replies: FuturesUnordered::new() }
+        Self { inner, allowance, replies: JoinSet::new() }
     }
 
     /// Returns a message that the client uses; replies to a request.
@@ -48,10 +47,10 @@ impl<T: Transport<RoleClient> + 'static> Screen<T> {
             JsonRpcMessage::Request(request) => {
                 let reply = reply(&request.request, request.id.clone());
                 let sending = self.inner.send(reply);
-                self.replies.push(Box::pin(async move {
+                self.replies.spawn(async move {
                     // A server that can't be replied to can't be asked either, and that is an error of the call.
                     let _ = sending.await;
-                }));
+                });
                 return None;
             }
         }
@@ -92,7 +91,7 @@ impl<T: Transport<RoleClient> + 'static> Transport<RoleClient> for Screen<T> {
             let message = tokio::select! {
                 biased;
                 () = self.allowance.ended() => return None,
-                Some(()) = self.replies.next() => continue,
+                Some(_) = self.replies.join_next() => continue,
                 message = self.inner.receive() => message?,
             };
             if let Some(message) = self.screen(message) {
@@ -102,6 +101,7 @@ impl<T: Transport<RoleClient> + 'static> Transport<RoleClient> for Screen<T> {
     }
 
     fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        self.replies.abort_all();
         self.inner.close()
     }
 }

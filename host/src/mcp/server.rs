@@ -68,8 +68,9 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Makes the counters of a configured server's calls, so that scrapes have them from the start.
+/// Makes the counters of a configured server, so that scrapes have them from the start.
 pub(super) fn register_metrics(server: &str) {
+    let _ = metrics::counter!("sluice_tool_floods_total", "server" => server.to_owned());
     for outcome in ["completed", "failed", "cancelled"] {
         let _ =
             metrics::counter!("sluice_tool_calls_total", "server" => server.to_owned(), "outcome" => outcome);

@@ -55,16 +55,16 @@ pub(super) fn model_over(engine: impl Engine + 'static) -> Model {
 
 /// Runtime that compiles each parser once for all tests.
 pub(super) fn runtime(limits: &ParserLimits) -> Runtime {
-    Runtime::new(limits).unwrap().with_cache(compile_cache())
+    Runtime::new(limits).unwrap().with_cache(Some(compile_cache()))
 }
 
 /// What the grammars of a test share.
 pub(crate) fn grammar_share() -> Arc<GrammarShare> {
-    Arc::new(GrammarShare::new(compile_cache()))
+    Arc::new(GrammarShare::new(Some(compile_cache())))
 }
 
-fn compile_cache() -> Option<CompileCache> {
-    Some(CompileCache::open(&parser_cache()).unwrap())
+fn compile_cache() -> CompileCache {
+    CompileCache::open(&parser_cache()).unwrap()
 }
 
 fn parser_cache() -> PathBuf {

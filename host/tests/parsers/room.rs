@@ -70,7 +70,7 @@ fn fault_of(name: &str, call: impl Fn(&mut dyn StreamParser) -> Result<Step, Fau
     let mut second = plugin.start(&request()).expect("the guest starts again");
     assert_eq!(call(&mut *second).expect_err("the guest fails again"), fault);
     assert!(!fault.reason.contains('\n') && !fault.reason.contains("0x"), "{}", fault.reason);
-    fault.reason
+    fault.in_full()
 }
 
 fn text_fault(name: &str) -> String {
@@ -83,7 +83,7 @@ fn start_fault(name: &str) -> String {
     let Err(fault) = load(&runtime, name).start(&request()) else { panic!("{name} starts") };
     assert_healthy(&mut *neighbour);
     assert_eq!(fault.parser, "guest");
-    fault.reason
+    fault.in_full()
 }
 
 #[test]
@@ -221,7 +221,8 @@ fn a_guest_that_gives_up_is_not_asked_again() {
 
 #[test]
 fn refusals_are_repeated_without_control_characters() {
-    assert_eq!(start_fault("refuse_in_start"), "refuses the request: not here");
+    let refusal = "it refuses the request, in 8 bytes of its own words: not here";
+    assert_eq!(start_fault("refuse_in_start"), refusal);
     assert_eq!(load_error("refuse_in_describe"), "refuses its options: no [31mred");
 }
 

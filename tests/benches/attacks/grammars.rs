@@ -31,8 +31,8 @@ pub(crate) fn run(words: usize, is_asked: &impl Fn(&str) -> bool) {
     }
     let together = [
         ("all grammars", shapes.into_iter().map(|(_, form)| form).collect()),
-        ("16 lexers that grow to their limit", growing("x")),
-        ("16 parsers with many items", growing("r")),
+        ("16 lexers that grow to their limit", long_choices()),
+        ("16 parsers with many items", wide_rules()),
     ];
     for (name, forms) in together {
         let name = format!("{name}, {}k", words / 1000);
@@ -45,17 +45,18 @@ pub(crate) fn run(words: usize, is_asked: &impl Fn(&str) -> bool) {
     }
 }
 
-/// Grammars that grow while the answer is generated: one long text, or hundreds of rules that may all come next.
-fn growing(kind: &str) -> Vec<Value> {
-    let form = |at: usize| match kind {
-        "x" => json!({"guided_choice": [format!("{at} {}", "x".repeat(60_000))], "max_tokens": 60}),
-        _ => {
-            let any = (0..RULES).map(|rule| format!("r{rule}")).collect::<Vec<_>>().join(" | ");
-            let rules: String = (0..RULES).map(|rule| format!("r{rule}: C\n")).collect();
-            json!({"guided_grammar": format!("start: \"{at}\" ({any})+\n{rules}C: /[a-z ]/\n"), "max_tokens": 400})
-        }
-    };
-    (0..16).map(form).collect()
+/// Choices of one long text, each with a lexer that grows with every token.
+fn long_choices() -> Vec<Value> {
+    let text = "x".repeat(60_000);
+    (0..16).map(|at| json!({"guided_choice": [format!("{at} {text}")], "max_tokens": 60})).collect()
+}
+
+/// Grammars of hundreds of rules that may all come next.
+fn wide_rules() -> Vec<Value> {
+    let names: Vec<_> = (0..RULES).map(|rule| format!("r{rule}")).collect();
+    let (any, rules) = (names.join(" | "), names.join(": C\n"));
+    let form = |at| format!("start: \"{at}\" ({any})+\n{rules}: C\nC: /[a-z ]/\n");
+    (0..16).map(|at| json!({"guided_grammar": form(at), "max_tokens": 400})).collect()
 }
 
 /// A server that has answered one constrained request, so that its vocabulary and its sandbox are ready.

@@ -59,8 +59,8 @@ fn merged(body: &Value, extra: Value) -> Value {
 
 /// Rules or terminals, of which each leads to the next.
 fn chain(name: char, length: usize, mark: &str) -> Value {
-    let links: String = (0..length).map(|at| format!("{name}{at}: {name}{}{mark}\n", at + 1)).collect();
-    json!({ "guided_grammar": format!("start: {name}0\n{links}{name}{length}: \"a\"\n") })
+    let links: Vec<_> = (0..length).map(|at| format!("{name}{at}: {name}{}{mark}", at + 1)).collect();
+    json!({ "guided_grammar": format!("start: {name}0\n{}\n{name}{length}: \"a\"\n", links.join("\n")) })
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
