@@ -195,3 +195,13 @@ fn what_is_too_much_is_refused() {
     let error = compile("start: /(((((a{1,500}){1,500}){1,500}){1,500})/").err().unwrap();
     assert!(!error.to_string().contains('\n'), "{error}");
 }
+
+#[test]
+fn nothing_is_compiled_for_a_client_that_has_left() {
+    let (grammar, left) = ("start: \"for nobody\"", Caller::default());
+    drop(left.waits());
+    assert_eq!(GRAMMARS.compile(grammar, &left).err(), Some(GrammarError::Left));
+    assert!(GRAMMARS.compile(grammar, &Caller::default()).is_ok());
+    // It is compiled already.
+    assert!(GRAMMARS.compile(grammar, &left).is_ok());
+}
