@@ -242,7 +242,7 @@ impl Default for McpLimits {
         Self {
             start_time: Duration::from_secs(20),
             call_time: Duration::from_mins(1),
-            message_bytes: 16 << 20,
+            message_bytes: 4 << 20,
             messages_per_second: 256,
             output_bytes: 1 << 20,
             tools_per_server: 128,

@@ -200,6 +200,11 @@ pub fn spam(kind: &str, n: usize) -> String {
         "list_changed" => json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }),
         "answer" => json!({ "jsonrpc": "2.0", "id": 1_000_000 + n, "result": {} }),
         "unknown" => json!({ "n": n }),
+        "values" => {
+            // Six bytes each, and hundreds in memory.
+            let values = vec![json!({ "": 0 }); 100_000];
+            json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "error", "data": values } })
+        }
         _ => return String::new(),
     };
     message.to_string()

@@ -9,6 +9,7 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::error::McpError;
+use super::values::ValueCounter;
 use crate::limits::McpLimits;
 
 /// Seconds for which unused allowance is kept.
@@ -60,6 +61,17 @@ impl Allowance {
     /// Takes a message of this size from the allowance. Returns false, and ends the connection, if there is too little left.
     pub(super) fn take(&self, bytes: usize) -> bool {
         self.spend(cost(bytes), Instant::now())
+    }
+
+    /// Takes a whole message, as [`Self::take`] does, unless it has too many values, which ends the connection, too.
+    pub(super) fn take_message(&self, message: &[u8]) -> bool {
+        match ValueCounter::default().read(message) {
+            Ok(()) => self.take(message.len()),
+            Err(fault) => {
+                self.end(fault);
+                false
+            }
+        }
     }
 
     /// Takes bytes that are no message.

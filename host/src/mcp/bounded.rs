@@ -10,20 +10,22 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use super::allowance::Allowance;
 use super::error::McpError;
+use super::values::ValueCounter;
 
 /// Reader of `inner` that fails at the first line that is too long or one too many.
 pub(super) struct BoundedLines<R> {
     inner: R,
     most: usize,
-    /// Size of the line that has begun.
+    /// Size and values of the line that has begun.
     line: usize,
+    values: ValueCounter,
     allowance: Arc<Allowance>,
 }
 
 impl<R> BoundedLines<R> {
     /// Allows lines of at most `most` bytes.
     pub(super) fn new(inner: R, most: usize, allowance: Arc<Allowance>) -> Self {
-        Self { inner, most, line: 0, allowance }
+        Self { inner, most, line: 0, values: ValueCounter::default(), allowance }
     }
 
     /// Counts lines and their bytes; false if the connection has to end.
@@ -31,9 +33,14 @@ impl<R> BoundedLines<R> {
         bytes.split_inclusive(|byte| *byte == b'\n').all(|part| {
             let ends = part.ends_with(b"\n");
             self.line += part.len() - usize::from(ends);
-            if self.line > self.most {
-                self.allowance.end(McpError::TooLarge(self.most));
+            let counted = self.values.read(part);
+            let fault = (self.line > self.most).then_some(McpError::TooLarge(self.most)).or(counted.err());
+            if let Some(fault) = fault {
+                self.allowance.end(fault);
                 return false;
+            }
+            if ends {
+                self.values = ValueCounter::default();
             }
             !ends || self.allowance.take(std::mem::take(&mut self.line))
         })

@@ -44,8 +44,13 @@ pub enum McpError {
     /// A message or an output is above the size limit, in bytes.
     #[error("the tool server's answer is larger than {0} bytes")]
     TooLarge(usize),
-    /// The server sent more messages than it may, which are this many in a second.
-    #[error("the tool server sent too many messages: {0} in a second are allowed, beside answers")]
+    /// A message has more JSON values than this.
+    #[error("the tool server sent a message of more than {0} JSON values")]
+    TooManyValues(usize),
+    /// The server sent more than it may, which are this many messages in a second.
+    #[error(
+        "the tool server sent too much: {0} messages in a second are allowed, of up to 64 KiB, beside answers"
+    )]
     Flooded(u32),
     /// The tool needs a user's answer during the call, or runs the call as a task. Neither is supported.
     #[error("the tool needs more than one exchange, which this server does not do")]

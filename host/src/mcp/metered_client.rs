@@ -34,8 +34,8 @@ impl MeteredClient {
     fn metered(&self, events: Events) -> Events {
         let allowance = Arc::clone(&self.allowance);
         let within = move |event: &Result<Sse, SseError>| {
-            let bytes = event.as_ref().ok().and_then(|event| event.data.as_ref()).map_or(0, String::len);
-            std::future::ready(allowance.take(bytes))
+            let data = event.as_ref().ok().and_then(|event| event.data.as_deref()).unwrap_or_default();
+            std::future::ready(allowance.take_message(data.as_bytes()))
         };
         events.take_while(within).boxed()
     }

@@ -20,6 +20,7 @@ mod server;
 mod servers;
 mod sse;
 mod stdio;
+mod values;
 
 pub use config::{Approval, Endpoint, McpConfig, ServerConfig, UrlEndpoint, UrlTransport};
 pub use config_file::ConfigError;

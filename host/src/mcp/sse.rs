@@ -46,7 +46,7 @@ impl Events {
     async fn next(&mut self) -> bool {
         loop {
             match self.reader.next(&mut self.data) {
-                Ok(true) => return self.allowance.take(self.data.len()),
+                Ok(true) => return self.allowance.take_message(&self.data),
                 Ok(false) => {}
                 Err(_) => {
                     self.allowance.end(McpError::TooLarge(self.most));

@@ -18,6 +18,10 @@ use crate::sse::{MAX_EVENT, SseReader};
 
 /// Upper bound of the bytes of a token id in JSON.
 const BYTES_OF_AN_ID: usize = 16;
+/// Bytes of a token in an event, with its text; of one of its alternatives; and of all tokens of one event at most.
+const BYTES_OF_A_TOKEN: usize = 32;
+const BYTES_OF_AN_ALTERNATIVE: usize = 64;
+const MAX_TOKENS_EVENT: usize = 16 << 20;
 /// Number of pieces of the body that one poll reads before other tasks get their turn.
 const FRAMES_AT_ONCE: usize = 16;
 
@@ -89,6 +93,15 @@ impl Broken {
     }
 }
 
+/// Largest event of an answer, in bytes. Some engines repeat the prompt in the first one, all tokens so far in each, or send everything at once
+/// to a client that was slow.
+fn largest_event(request: &RemoteRequest) -> usize {
+    let alternatives = request.top_logprobs.map_or(0, |top| usize::from(top) + 1);
+    let per_token = BYTES_OF_A_TOKEN + alternatives * BYTES_OF_AN_ALTERNATIVE;
+    let tokens = request.max_tokens.saturating_mul(per_token).min(MAX_TOKENS_EVENT);
+    MAX_EVENT + BYTES_OF_AN_ID * request.prompt.len() + tokens
+}
+
 impl AnswerReader {
     /// `longest_token` is the length in bytes of the vocabulary's longest token, which bounds an answer's text. Some engines echo the
     /// prompt in their first event, which may then be longer.
@@ -105,7 +118,7 @@ impl AnswerReader {
             silence: SilenceTimer::new(attempt.asked, limits.first_token_time),
             gone: Some(Box::pin(attempt.lease.engine().gone())),
             attempt,
-            sse: SseReader::new(MAX_EVENT + BYTES_OF_AN_ID * request.prompt.len()),
+            sse: SseReader::new(largest_event(request)),
             data: Vec::new(),
             chunk: Chunk::new(room),
             broken: None,

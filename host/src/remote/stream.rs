@@ -160,7 +160,7 @@ impl RemoteStream {
 
     /// Makes a step from a chunk; none if the chunk has nothing to report yet.
     fn step(&mut self, mut tokens: Vec<Token>, chunk: &Chunk) -> Result<Option<Step>, Broken> {
-        self.cached = chunk.cached.unwrap_or(self.cached);
+        self.cached = chunk.cached.unwrap_or(self.cached).min(self.request.prompt.len());
         let engine_ended = chunk.end.is_some() && !chunk.is_too_long;
         let finish = self.finish(&mut tokens, chunk.end)?;
         self.left -= tokens.len();

@@ -186,6 +186,18 @@ async fn an_answer_in_single_bytes_is_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_engine_that_counts_more_cached_tokens_than_the_prompt_has_is_not_believed() {
+    let lie = String::from_utf8(whole(ANSWER)).expect("text");
+    let lie = lie.replace("\"cached_tokens\":3", "\"cached_tokens\":1000000000");
+    assert!(lie.contains("1000000000"));
+    let engine = FakeEngine::start(move |_, _| vec![Action::Send(lie.clone().into_bytes())]).await;
+    let server = server_for(&engine.url()).await;
+    let usage = ask(&server).await.json()["usage"].clone();
+    assert_eq!(usage["input_tokens_details"]["cached_tokens"], usage["input_tokens"]);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_engine_that_comes_back_is_looked_at_again() {
     let first = FakeEngine::start(|_, _| vec![Action::Send(whole(ANSWER))]).await;
     let address = first.address;

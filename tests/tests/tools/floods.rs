@@ -80,6 +80,17 @@ async fn a_flood_of_any_kind_over_any_transport_ends_its_connection_and_is_count
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_of_very_many_values_ends_its_connection_before_it_is_built() {
+    let (behind_url, events) =
+        (HttpToolServer::start(([127, 0, 0, 1], 0).into()).await, SseToolServer::start().await);
+    let streamable = Endpoint::Url(UrlEndpoint::new(behind_url.url()));
+    for endpoint in [child(), streamable, older(&events)] {
+        let server = server("values", endpoint, LONG);
+        assert!(matches!(flooded(&server, "values").await, McpError::TooManyValues(_)));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bytes_that_bring_no_message_end_a_connection_or_the_call_and_prolong_nothing() {
     let (behind_url, events) =
         (HttpToolServer::start(([127, 0, 0, 1], 0).into()).await, SseToolServer::start().await);

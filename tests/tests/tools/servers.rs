@@ -75,7 +75,7 @@ async fn every_fault_behind_an_event_stream_is_an_error_of_its_call_and_the_next
     let listening = SseToolServer::start().await;
     let server = sse(&listening, "sse", UrlTransport::Sse);
     faults(&server).await;
-    assert_eq!(server.call("flood", "").await, Err(McpError::TooLarge(16 << 20)));
+    assert_eq!(server.call("flood", "").await, Err(McpError::TooLarge(4 << 20)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -99,7 +99,7 @@ async fn an_event_stream_that_does_not_begin_as_it_should_is_refused() {
         ("foreign", "endpoint is on another origin"),
         ("flood", "larger than"),
         ("comment", "larger than"),
-        ("other", "too many messages"),
+        ("other", "sent too much"),
         ("drip", "did not answer within 1 s"),
         ("moved", "is no event stream"),
         ("page", "is no event stream"),
@@ -155,8 +155,12 @@ async fn lists_that_hang_or_never_end_or_are_huge_or_hold_unusable_names_are_bou
     }
     let endless = stdio_with("endless", McpLimits::default()).tools().await.expect("the first of them");
     assert_eq!(endless.len(), McpLimits::default().tools_per_server);
-    let huge = stdio_with("huge", McpLimits::default()).tools().await;
-    assert_eq!(huge, Err(McpError::TooLarge(1 << 20)));
+    for (limits, most) in [
+        (McpLimits { message_bytes: 16 << 20, ..McpLimits::default() }, 1 << 20),
+        (McpLimits::default(), 4 << 20),
+    ] {
+        assert_eq!(stdio_with("huge", limits).tools().await, Err(McpError::TooLarge(most)));
+    }
     let names = stdio_with("names", McpLimits::default()).tools().await.expect("a list");
     assert_eq!(names.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["good"]);
 }
