@@ -35,7 +35,7 @@ pub(crate) struct Row {
 impl Row {
     pub(crate) fn print_header() {
         println!(
-            "{:44}{:20}{:>8}{:>10}{:>10}{:>11}{:>10}",
+            "{:49}{:20}{:>8}{:>10}{:>10}{:>11}{:>10}",
             "attack", "answers", "CPU s", "peak MiB", "kept MiB", "health ms", "other ms"
         );
     }
@@ -77,7 +77,7 @@ impl Row {
         let verdict = if over.is_empty() { "ok".to_owned() } else { format!("over: {}", over.join(", ")) };
         let other = self.other.map_or("-".to_owned(), |(slowest, _)| format!("{:.1}", milliseconds(slowest)));
         println!(
-            "{name:44}{:20}{:8.2}{:10.0}{:10.0}{:11.1}{other:>10}  {verdict}",
+            "{name:49}{:20}{:8.2}{:10.0}{:10.0}{:11.1}{other:>10}  {verdict}",
             self.answers,
             self.cpu.as_secs_f64(),
             self.peak_mib,
