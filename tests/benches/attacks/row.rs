@@ -71,10 +71,13 @@ impl Row {
             ("kept", self.kept_mib > bars.kept_mib),
             ("health", self.health > HEALTH_BAR),
             ("other", self.other.is_some_and(|(slowest, bar)| slowest > bar)),
-            ("the process died", self.peak_mib.is_infinite()),
         ];
         let over: Vec<_> = over.into_iter().filter_map(|(what, over)| over.then_some(what)).collect();
-        let verdict = if over.is_empty() { "ok".to_owned() } else { format!("over: {}", over.join(", ")) };
+        let verdict = match &over[..] {
+            _ if self.peak_mib.is_infinite() => "the process died".to_owned(),
+            [] => "ok".to_owned(),
+            over => format!("over: {}", over.join(", ")),
+        };
         let other = self.other.map_or("-".to_owned(), |(slowest, _)| format!("{:.1}", milliseconds(slowest)));
         println!(
             "{name:49}{:20}{:8.2}{:10.0}{:10.0}{:11.1}{other:>10}  {verdict}",
