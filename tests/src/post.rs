@@ -14,14 +14,34 @@ pub const HELD: &str = "held";
 
 /// Sends `at_once` requests with this body at the same time.
 pub fn post(address: SocketAddr, path: &str, body: &[u8], at_once: usize, deadline: Instant) -> Vec<Answer> {
+    post_with_key(address, path, "none", body, at_once, deadline)
+}
+
+/// Sends them with this API key.
+pub fn post_with_key(
+    address: SocketAddr,
+    path: &str,
+    key: &str,
+    body: &[u8],
+    at_once: usize,
+    deadline: Instant,
+) -> Vec<Answer> {
+    let head = head(&format!("POST {path}"), key, body.len());
     together(at_once, || {
         let mut socket = connect(address, deadline)?;
-        let sent = send(&mut socket, path, body.len(), body, deadline);
+        let sent = send(&mut socket, &head, body, deadline);
         match status(&mut socket, deadline) {
             Err(fault) => Err(sent.err().unwrap_or(fault)),
             answer => answer,
         }
     })
+}
+
+/// Sends a GET request on a connection of its own.
+pub fn get(address: SocketAddr, path: &str, deadline: Instant) -> Answer {
+    let mut socket = connect(address, deadline)?;
+    send(&mut socket, &head(&format!("GET {path}"), "none", 0), &[], deadline)?;
+    status(&mut socket, deadline)
 }
 
 /// Sends `at_once` bodies without their last byte, and holds them open together for `hold` after the last was sent.
@@ -33,12 +53,12 @@ pub fn hold(
     hold: Duration,
     deadline: Instant,
 ) -> Vec<Answer> {
+    let head = head(&format!("POST {path}"), "none", body.len());
     let all_sent = Barrier::new(at_once);
     together(at_once, || {
         let until = deadline.checked_sub(hold).expect("a body is held for less than its time");
-        let socket = connect(address, until).and_then(|mut socket| {
-            send(&mut socket, path, body.len(), &body[..body.len() - 1], until).map(|()| socket)
-        });
+        let socket = connect(address, until)
+            .and_then(|mut socket| send(&mut socket, &head, &body[..body.len() - 1], until).map(|()| socket));
         all_sent.wait();
         status(&mut socket?, Instant::now() + hold).map_err(|_| HELD)
     })
@@ -68,17 +88,14 @@ fn connect(address: SocketAddr, deadline: Instant) -> Result<TcpStream, &'static
     TcpStream::connect_timeout(&address, left(deadline)).map_err(|_| "no-connection")
 }
 
-fn send(
-    socket: &mut TcpStream,
-    path: &str,
-    length: usize,
-    body: &[u8],
-    deadline: Instant,
-) -> Result<(), &'static str> {
-    let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nanthropic-version: 2023-06-01\r\n\
-         content-length: {length}\r\nconnection: close\r\n\r\n"
-    );
+fn head(request: &str, key: &str, length: usize) -> String {
+    format!(
+        "{request} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nanthropic-version: 2023-06-01\r\n\
+         x-api-key: {key}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+    )
+}
+
+fn send(socket: &mut TcpStream, head: &str, body: &[u8], deadline: Instant) -> Result<(), &'static str> {
     socket.write_all(head.as_bytes()).map_err(|_| "cut")?;
     for part in body.chunks(1 << 20) {
         socket.set_write_timeout(Some(left(deadline))).map_err(|_| "cut")?;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -19,9 +19,22 @@ pub struct ServerProcess {
     child: Child,
     /// Stdout of the server, kept open because the server writes to it.
     _stdout: Lines<BufReader<ChildStdout>>,
+    /// Pipe of stderr that nobody reads.
+    _stderr: Option<ChildStderr>,
     folder: tempfile::TempDir,
     /// Address on which it listens.
     pub address: SocketAddr,
+}
+
+/// Destination of the server's stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stderr {
+    /// A file, which [`ServerProcess::log`] reads.
+    File,
+    /// A pipe that nobody reads.
+    Unread,
+    /// A pipe that is closed once the server listens.
+    Closed,
 }
 
 /// CPU time of a process, in its own code and in the kernel.
@@ -58,7 +71,7 @@ impl ServerProcess {
     /// # Panics
     /// If it doesn't start.
     pub fn start(rules: &Value, arguments: &[&str]) -> Self {
-        Self::start_replay(rules, arguments, LEVELS)
+        Self::start_replay(rules, arguments, LEVELS, Stderr::File)
     }
 
     /// Starts the same binary with a log of every level.
@@ -66,15 +79,23 @@ impl ServerProcess {
     /// # Panics
     /// If it doesn't start.
     pub fn start_logging(rules: &Value, arguments: &[&str]) -> Self {
-        Self::start_replay(rules, arguments, "trace")
+        Self::start_replay(rules, arguments, "trace", Stderr::File)
     }
 
-    fn start_replay(rules: &Value, arguments: &[&str], levels: &str) -> Self {
+    /// Starts the same binary with another destination of its log.
+    ///
+    /// # Panics
+    /// If it doesn't start.
+    pub fn start_with_stderr(rules: &Value, arguments: &[&str], stderr: Stderr) -> Self {
+        Self::start_replay(rules, arguments, LEVELS, stderr)
+    }
+
+    fn start_replay(rules: &Value, arguments: &[&str], levels: &str, stderr: Stderr) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let script = folder.path().join("replay.json");
         std::fs::write(&script, json!({ "rules": rules }).to_string())
             .expect("a temporary folder can be written");
-        Self::start_in(folder, &format!("replay:{}", script.display()), arguments, levels)
+        Self::start_in(folder, &format!("replay:{}", script.display()), arguments, levels, stderr)
     }
 
     /// Starts the same binary with another engine (`--engine`).
@@ -82,10 +103,17 @@ impl ServerProcess {
     /// # Panics
     /// If it doesn't start.
     pub fn start_with_engine(engine: &str, arguments: &[&str]) -> Self {
-        Self::start_in(tempfile::tempdir().expect("a temporary folder"), engine, arguments, LEVELS)
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self::start_in(folder, engine, arguments, LEVELS, Stderr::File)
     }
 
-    fn start_in(folder: tempfile::TempDir, engine: &str, arguments: &[&str], levels: &str) -> Self {
+    fn start_in(
+        folder: tempfile::TempDir,
+        engine: &str,
+        arguments: &[&str],
+        levels: &str,
+        stderr: Stderr,
+    ) -> Self {
         let log = File::create(folder.path().join(LOG)).expect("a temporary folder can be written");
         let mut child = Command::new(binary())
             .env("RUST_LOG", levels)
@@ -98,7 +126,7 @@ impl ServerProcess {
             .args(arguments)
             .env_remove("SLUICE_API_KEY")
             .stdout(Stdio::piped())
-            .stderr(log)
+            .stderr(if stderr == Stderr::File { log.into() } else { Stdio::piped() })
             .spawn()
             .expect("the server's binary is there: cargo build --profile dist -p host, or name one with SLUICE_HOST");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
@@ -107,7 +135,8 @@ impl ServerProcess {
             .map_while(Result::ok)
             .find_map(|line| line.strip_prefix("address")?.trim().strip_prefix("http://")?.parse().ok())
             .expect("the server prints its address");
-        Self { child, _stdout: lines, folder, address }
+        let unread = child.stderr.take().filter(|_| stderr == Stderr::Unread);
+        Self { child, _stdout: lines, _stderr: unread, folder, address }
     }
 
     /// Log so far.

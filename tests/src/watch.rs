@@ -16,7 +16,8 @@ const SILENCE: Duration = Duration::from_mins(2);
 struct Watch {
     longest_us: Arc<AtomicU64>,
     stopped: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
+    /// It returns whether the server was gone.
+    thread: JoinHandle<bool>,
 }
 
 impl Watch {
@@ -30,13 +31,14 @@ impl Watch {
             let (longest_us, stopped) = shared;
             while !stopped.load(Ordering::Acquire) {
                 let time = wait();
-                let micros = time.unwrap_or(SILENCE).as_micros();
+                let micros = time.unwrap_or_default().as_micros();
                 longest_us.fetch_max(u64::try_from(micros).unwrap_or(u64::MAX), Ordering::AcqRel);
                 let _ = begun.try_send(());
                 if time.is_none() {
-                    return;
+                    return true;
                 }
             }
+            false
         });
         first.recv().expect("the thread waits once at least");
         Self { longest_us, stopped, thread }
@@ -46,11 +48,11 @@ impl Watch {
         self.longest_us.store(0, Ordering::Release);
     }
 
-    /// Stops after the running measurement; returns the longest time since `reset`.
+    /// Stops after the running measurement; returns the longest time since `reset`, or `SILENCE` if the server is gone, since whenever.
     fn stop(self) -> Duration {
         self.stopped.store(true, Ordering::Release);
-        self.thread.join().expect("it doesn't panic");
-        Duration::from_micros(self.longest_us.load(Ordering::Acquire))
+        let is_gone = self.thread.join().expect("it doesn't panic");
+        if is_gone { SILENCE } else { Duration::from_micros(self.longest_us.load(Ordering::Acquire)) }
     }
 }
 

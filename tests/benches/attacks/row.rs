@@ -28,13 +28,15 @@ pub(crate) struct Row {
     peak_mib: f64,
     kept_mib: f64,
     health: Duration,
+    /// Slowest request of another key, and its bar.
+    other: Option<(Duration, Duration)>,
 }
 
 impl Row {
     pub(crate) fn print_header() {
         println!(
-            "{:44}{:20}{:>8}{:>10}{:>10}{:>11}",
-            "attack", "answers", "CPU s", "peak MiB", "kept MiB", "health ms"
+            "{:49}{:20}{:>8}{:>10}{:>10}{:>11}{:>10}",
+            "attack", "answers", "CPU s", "peak MiB", "kept MiB", "health ms", "other ms"
         );
     }
 
@@ -52,7 +54,13 @@ impl Row {
             peak_mib: (server.peak_mib() - idle).max(0.0),
             kept_mib: (server.resident_mib() - idle).max(0.0),
             health: health.stop(),
+            other: None,
         }
+    }
+
+    /// Adds the slowest request of another key, with its bar.
+    pub(crate) fn with_other(self, slowest: Duration, bar: Duration) -> Self {
+        Self { other: Some((slowest, bar)), ..self }
     }
 
     pub(crate) fn print(&self, name: &str, bars: Bars) {
@@ -62,18 +70,28 @@ impl Row {
             ("peak", self.peak_mib > bars.peak_mib),
             ("kept", self.kept_mib > bars.kept_mib),
             ("health", self.health > HEALTH_BAR),
+            ("other", self.other.is_some_and(|(slowest, bar)| slowest > bar)),
         ];
         let over: Vec<_> = over.into_iter().filter_map(|(what, over)| over.then_some(what)).collect();
-        let verdict = if over.is_empty() { "ok".to_owned() } else { format!("over: {}", over.join(", ")) };
+        let verdict = match &over[..] {
+            _ if self.peak_mib.is_infinite() => "the process died".to_owned(),
+            [] => "ok".to_owned(),
+            over => format!("over: {}", over.join(", ")),
+        };
+        let other = self.other.map_or("-".to_owned(), |(slowest, _)| format!("{:.1}", milliseconds(slowest)));
         println!(
-            "{name:44}{:20}{:8.2}{:10.0}{:10.0}{:11.1}  {verdict}",
+            "{name:49}{:20}{:8.2}{:10.0}{:10.0}{:11.1}{other:>10}  {verdict}",
             self.answers,
             self.cpu.as_secs_f64(),
             self.peak_mib,
             self.kept_mib,
-            self.health.as_secs_f64() * 1e3,
+            milliseconds(self.health),
         );
     }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
 }
 
 /// Time after which an attack is given up.

@@ -55,6 +55,27 @@ pub fn event_of(owner: &str, ids: &[u32], told: usize, finish: Option<&str>) -> 
     }
 }
 
+/// Events without tokens, and bytes without events, each with its name. The events are of an engine whose
+/// models are owned by `owner`.
+pub fn without_tokens(owner: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let usage = match owner {
+        "sglang" => event_of(owner, &[], 0, None),
+        "llamacpp" => b"data: {\"prompt_progress\":{\"cache\":1}}\n\n".to_vec(),
+        _ => b"data: {\"choices\":[],\"usage\":null}\n\n".to_vec(),
+    };
+    let mut all: Vec<(&str, &[u8])> = vec![
+        ("events without tokens", &usage),
+        ("comments", b": still there\n\n"),
+        ("blank lines", b"\n\n"),
+        ("other fields", b"event: ping\nid: 1\nretry: 1\n\n"),
+        ("one endless line", b"data: xxxxxxxxxxxxxxxxxxxxxxxx"),
+    ];
+    if owner != "sglang" {
+        all.push(("events of another type", b"event: ping\ndata: {\"type\":\"ping\"}\n\n"));
+    }
+    all.into_iter().map(|(what, bytes)| (what, bytes.repeat(1 << 10))).collect()
+}
+
 /// Last events of an answer: its usage and `[DONE]`.
 pub fn done() -> Vec<u8> {
     let usage = json!({ "choices": [], "usage": { "prompt_tokens_details": { "cached_tokens": 3 } } });

@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 pub use action::Action;
-pub use answers::{done, event, event_of, head, ids, refusal, tokenizer, whole};
+pub use answers::{done, event, event_of, head, ids, refusal, tokenizer, whole, without_tokens};
 use http::{Received, plain, receive};
 pub use log::{Health, RequestLog};
 

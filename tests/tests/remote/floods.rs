@@ -8,7 +8,7 @@ use std::time::Duration;
 use host::remote::EngineKind;
 use serde_json::{Value, json};
 use tests::client::{Answer, get, post};
-use tests::fake_engine::{Action, FakeEngine, Identity, done, event_of, head, ids};
+use tests::fake_engine::{Action, FakeEngine, Identity, done, event_of, head, ids, without_tokens};
 use tests::server::TestServer;
 
 use crate::setup::{start, text};
@@ -62,26 +62,6 @@ impl Flooded {
         assert_eq!(get(self.server.address, "/health").await.status, 200, "{what}");
         self.server.stop().await;
     }
-}
-
-/// Events without tokens, and bytes without events, each with its name. The events are of one kind of engine.
-fn without_tokens(owner: &str) -> Vec<(&'static str, Vec<u8>)> {
-    let usage = match owner {
-        "sglang" => event_of(owner, &[], 0, None),
-        "llamacpp" => b"data: {\"prompt_progress\":{\"cache\":1}}\n\n".to_vec(),
-        _ => b"data: {\"choices\":[],\"usage\":null}\n\n".to_vec(),
-    };
-    let mut all: Vec<(&str, &[u8])> = vec![
-        ("events without tokens", &usage),
-        ("comments", b": still there\n\n"),
-        ("blank lines", b"\n\n"),
-        ("other fields", b"event: ping\nid: 1\nretry: 1\n\n"),
-        ("one endless line", b"data: xxxxxxxxxxxxxxxxxxxxxxxx"),
-    ];
-    if owner != "sglang" {
-        all.push(("events of another type", b"event: ping\ndata: {\"type\":\"ping\"}\n\n"));
-    }
-    all.into_iter().map(|(what, bytes)| (what, bytes.repeat(1 << 10))).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
