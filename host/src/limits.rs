@@ -10,6 +10,10 @@ use std::time::Duration;
 
 pub use bound::{Bound, Bounded, Unit};
 
+/// Maximum number of blocking threads, which make prompts: more would only compete for cores with each other and with the engine. Half of them
+/// may compile grammars.
+pub const PROMPT_THREADS: usize = 16;
+
 /// Bounds on requests, clients, parsers, tools and remote engines.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -66,7 +70,7 @@ pub struct Limits {
     pub schema_bytes: usize,
     /// Maximum nesting of the JSON schema of an answer.
     pub schema_depth: usize,
-    /// CPU time that the masks of a constrained answer may take, per token on average; the time of 200 tokens is free.
+    /// CPU time that the masks of a constrained answer may take, per token on average; the time of 100 tokens is free.
     pub mask_time: Duration,
     /// Maximum number of metadata keys of a request.
     pub metadata: usize,

@@ -116,6 +116,9 @@ pub enum MaskError {
     /// No token may come next, and the sequence may not end: nothing satisfies the grammar.
     #[error("the mask allows no token")]
     Unsatisfiable,
+    /// The masks of all answers hold too much memory, and this one gives way.
+    #[error("the masks of all answers hold too much memory")]
+    NoMemory,
     /// The mask has taken more CPU time than an answer of `tokens` tokens may.
     #[error("the masks of {tokens} tokens took {taken:.1?}")]
     TooSlow {

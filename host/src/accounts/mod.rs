@@ -7,6 +7,7 @@
 mod caller;
 mod cpu;
 mod memory;
+mod slots;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 
 pub use caller::Caller;
 pub use cpu::CpuMeter;
+pub use slots::{TurnSlot, TurnSlots};
 
 use cpu::CpuShare;
 use memory::Memory;

@@ -104,6 +104,11 @@ impl Protocol {
             StartError::UnknownToken(_) => {
                 ApiError::invalid(None, format!("{error}: send ids that it has.")).with_code("invalid_value")
             }
+            StartError::NoGrammarMemory => {
+                let error = ApiError::rate_limited(1);
+                let message = "The schemas and grammars of other answers leave no memory for this one's. Please try again in 1s.";
+                ApiError { message: message.to_owned(), ..error }
+            }
             // Nobody reads this.
             StartError::Left => ApiError::unavailable("The client has left."),
             StartError::Prompt(_)

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::builder::NonEmptyStringValueParser;
 use host::api::{Defaults, ReasoningEvents};
 use host::http::{App, Server, install_metrics, largest_body};
-use host::limits::{Limits, ParserLimits};
+use host::limits::{Limits, PROMPT_THREADS, ParserLimits};
 use host::model::Models;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -86,9 +86,6 @@ impl ServeArguments {
         })
     }
 }
-
-/// Maximum number of blocking threads, which make prompts: more would only compete for cores with each other and with the engine.
-const PROMPT_THREADS: usize = 16;
 
 pub(super) fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
     log_to_stderr(arguments.log_json, "info");

@@ -38,7 +38,7 @@ impl Bounded for Limits {
         bound("prompt-bytes-per-token", Count("BYTES"), 1..=1024, "Length of a prompt's text per token of context; a longer prompt is refused before it is tokenised", |l| Usize(&mut l.prompt_bytes_per_token)),
         bound("template-fuel", Count("INSTRUCTIONS"), 100_000..=10_000_000_000, "Instructions that a chat template may execute for one prompt", |l| U64(&mut l.template_fuel)),
         bound("template-output", Mib, 1..=1024, "Text that a chat template may write in addition to the request's own", |l| Usize(&mut l.template_output)),
-        bound("mask-time", Milliseconds, 1..=10_000, "Average CPU time per token for the masks of a constrained answer, beyond the allowance of 200 tokens", |l| Time(&mut l.mask_time)),
+        bound("mask-time", Milliseconds, 1..=10_000, "Average CPU time per token for the masks of a constrained answer, beyond the allowance of 100 tokens", |l| Time(&mut l.mask_time)),
         bound("max-waiting", Count("ANSWERS"), 1..=1_000_000, "Answers that may be queued for the engine; further requests get 429. With several keys, one may have half of the places at most", |l| Usize(&mut l.waiting_requests)),
         bound("stream-queue", Count("STEPS"), 1..=65_536, "Steps of an answer that may be queued for a slow client; while the queue is full, the engine pauses the answer", |l| Usize(&mut l.stream_queue)),
         bound("send-buffer", Kib, 4..=16_384, "Size of the kernel's send buffer of a connection", |l| Usize(&mut l.send_buffer)),

@@ -35,7 +35,7 @@ struct GrammarCompiler {
 
 impl Grammars {
     /// Compiler for a tokenizer; the vocabulary is prepared with the first grammar. An answer fails whose masks take more CPU time than
-    /// `mask_time` for each token, with the time of 200 tokens in advance.
+    /// `mask_time` for each token, with the time of 100 tokens in advance.
     pub fn new(tokenizer: Arc<Tokenizer>, mask_time: Duration, share: Arc<GrammarShare>) -> Self {
         let model = share.new_model();
         Self { tokenizer, compiler: OnceLock::new(), share, model, mask_time }
@@ -75,13 +75,15 @@ impl Grammars {
         caller: &Caller,
     ) -> Result<CompiledGrammar, GrammarError> {
         let trial = self.share.trial()?;
-        let still_waits = || if caller.has_left() { Err(GrammarError::Left) } else { Ok(()) };
-        let _slot = self.share.take_slot(caller.principal);
-        still_waits()?;
+        let slot = self.share.take_slot(caller.principal);
+        still_waits(caller)?;
         let end = vocabulary::end(&self.tokenizer);
         let needed = trial.run(grammar, end + 1)?;
-        still_waits()?;
-        let held = self.share.hold(needed)?;
+        // Others compile while this one waits for memory.
+        drop(slot);
+        let held = self.share.hold(caller.principal, needed)?;
+        let _slot = self.share.take_slot(caller.principal);
+        still_waits(caller)?;
         let (parser, matcher) = grammar_trial::compile(&compiler.factory, grammar)
             .map_err(|error| GrammarError::of_llguidance(&error))?;
         Ok(CompiledGrammar::new(
@@ -103,6 +105,10 @@ impl Grammars {
             GrammarError::new(reason)
         })
     }
+}
+
+fn still_waits(caller: &Caller) -> Result<(), GrammarError> {
+    if caller.has_left() { Err(GrammarError::Left) } else { Ok(()) }
 }
 
 impl GrammarCompiler {

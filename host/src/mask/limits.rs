@@ -18,12 +18,15 @@ pub(super) const TRIAL_STACK: usize = 2 << 20;
 /// Stack of the threads that compile grammars, in bytes: several times what a trial may use, since the server's frames differ.
 pub(super) const COMPILE_STACK: usize = 16 << 20;
 
-/// Most memory that one grammar may hold, in bytes, with the states of its lexer, as llguidance counts them: about three quarters of what
-/// the process holds for them.
+/// Most memory that one grammar may hold, in bytes, with the states of its lexer, as it is counted (`weight.rs`).
 pub(super) const GRAMMAR_MEMORY: usize = 48 << 20;
 /// Most memory that all grammars of the process may hold, in bytes, counted likewise.
 pub(super) const ALL_GRAMMARS_BYTES: usize = 192 << 20;
-/// Capacity of a model's cache of compiled grammars, in bytes that they hold.
+/// The part of it that is given to new grammars, in bytes. The rest is for those in use, which grow.
+pub(super) const NEW_GRAMMARS_BYTES: usize = 128 << 20;
+/// Time that a new grammar waits for memory, before its request is refused.
+pub(super) const MEMORY_WAIT: Duration = Duration::from_secs(2);
+/// Capacity of the cache of compiled grammars, in bytes that they hold.
 pub(super) const CACHED_BYTES: u64 = 64 << 20;
 /// Most grammars in the cache.
 pub(super) const CACHED_GRAMMARS: usize = 256;

@@ -1,132 +1,207 @@
 //! Memory of all compiled grammars of the process.
 //!
 //! Invariant: each grammar that lives, cached or used by answers, is in the sum with what it holds. The sum is estimated: what the trial
-//! needed to compile a grammar, and what llguidance counts of the lexer, which grows while masks are computed.
+//! needed to compile a grammar, and what llguidance counts of the lexer, which grows while masks are computed. New grammars get a part of
+//! the memory, so that those in use have room to grow. If they outgrow it all the same, the largest grammar of the principal that holds the most
+//! gives way, and no other.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use super::limits::{ALL_GRAMMARS_BYTES, GRAMMAR_MEMORY};
+use super::limits::{ALL_GRAMMARS_BYTES, GRAMMAR_MEMORY, NEW_GRAMMARS_BYTES};
+use crate::accounts::Principal;
 
-/// Sums of all grammars.
+/// Sum beyond which more than one grammar gives way at a time.
+const FAR_TOO_MUCH: usize = ALL_GRAMMARS_BYTES / 3 * 4;
+
+/// Why a grammar may not hold what it holds.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Excess {
+    /// It holds more than any grammar may, which is this many bytes.
+    Grammar(usize),
+    /// All grammars hold too much, and its principal the most.
+    All,
+}
+
+/// Memory of all grammars.
 pub(super) struct GrammarMemory {
-    bytes: AtomicUsize,
-    grammars: AtomicUsize,
+    state: Mutex<State>,
+    freed: Condvar,
     /// Drops the grammars that no answer uses.
     relief: Box<dyn Fn() + Send + Sync>,
+}
+
+#[derive(Default)]
+struct State {
+    bytes: usize,
+    /// Number of grammars that ever were, from which each gets its number.
+    count: u64,
+    grammars: HashMap<u64, (Principal, usize)>,
 }
 
 /// Memory of one grammar, which leaves the sum when this is dropped.
 pub(super) struct HeldMemory {
     all: Arc<GrammarMemory>,
-    bytes: AtomicUsize,
+    number: u64,
 }
 
 impl GrammarMemory {
     /// No grammars. `relief` is called where they hold too much; it drops those that no answer uses.
     pub(super) fn new(relief: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { bytes: AtomicUsize::new(0), grammars: AtomicUsize::new(0), relief: Box::new(relief) }
+        Self { state: Mutex::default(), freed: Condvar::new(), relief: Box::new(relief) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Bytes that all grammars hold.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
+        self.lock().bytes
     }
 
-    /// Adds a grammar that holds `bytes`, if there is room for it.
-    pub(super) fn hold(self: &Arc<Self>, bytes: usize) -> Option<HeldMemory> {
-        if !self.add(bytes) {
+    /// Adds a grammar of `principal` that holds `bytes`. If there is no room, waits until other grammars leave, for at most `time`.
+    pub(super) fn hold(
+        self: &Arc<Self>,
+        principal: Principal,
+        bytes: usize,
+        time: Duration,
+    ) -> Option<HeldMemory> {
+        let is_full = |state: &mut State| state.bytes + bytes > NEW_GRAMMARS_BYTES;
+        if is_full(&mut self.lock()) {
             (self.relief)();
-            if !self.add(bytes) {
-                return None;
-            }
         }
-        self.grammars.fetch_add(1, Ordering::Relaxed);
-        Some(HeldMemory { all: Arc::clone(self), bytes: AtomicUsize::new(bytes) })
+        let waited = self.freed.wait_timeout_while(self.lock(), time, is_full);
+        let (mut state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            return None;
+        }
+        state.count += 1;
+        let number = state.count;
+        state.bytes += bytes;
+        state.grammars.insert(number, (principal, bytes));
+        Some(HeldMemory { all: Arc::clone(self), number })
+    }
+}
+
+impl State {
+    /// Whether this grammar gives way: if all hold too much, the largest one of the principal that holds the most. If they hold far too much,
+    /// since that one computes no mask, all of its principal.
+    fn gives_way(&self, number: u64) -> bool {
+        let principal = |number| self.grammars.get(&number).map(|(principal, _)| *principal);
+        let largest = || self.largest().unwrap_or(number);
+        match self.bytes {
+            ..=ALL_GRAMMARS_BYTES => false,
+            ..=FAR_TOO_MUCH => largest() == number,
+            _ => principal(largest()) == principal(number),
+        }
     }
 
-    fn add(&self, bytes: usize) -> bool {
-        let sum = |held: usize| held.checked_add(bytes).filter(|sum| *sum <= ALL_GRAMMARS_BYTES);
-        self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum).is_ok()
-    }
-
-    /// Most bytes that one grammar may hold now: fewer than usual if all hold too much, but an equal share.
-    fn share(&self) -> usize {
-        if self.bytes() <= ALL_GRAMMARS_BYTES {
-            return GRAMMAR_MEMORY;
+    /// The largest grammar of the principal that holds the most.
+    fn largest(&self) -> Option<u64> {
+        let mut sums = HashMap::<Principal, usize>::new();
+        for (principal, bytes) in self.grammars.values() {
+            *sums.entry(*principal).or_default() += bytes;
         }
-        GRAMMAR_MEMORY.min(ALL_GRAMMARS_BYTES / self.grammars.load(Ordering::Relaxed).max(1))
+        let largest = |(_, (principal, bytes)): &(&u64, &(Principal, usize))| (sums[principal], *bytes);
+        self.grammars.iter().max_by_key(largest).map(|(number, _)| *number)
     }
 }
 
 impl HeldMemory {
     /// Bytes that the grammar holds.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
+        self.all.lock().grammars.get(&self.number).map_or(0, |(_, bytes)| *bytes)
     }
 
-    /// Sets what the grammar holds, and checks that it is no more than it may hold. The error is what it may hold, in bytes.
-    pub(super) fn set(&self, bytes: usize) -> Result<(), usize> {
-        let before = self.bytes.swap(bytes, Ordering::Relaxed);
-        self.all.bytes.fetch_add(bytes.wrapping_sub(before), Ordering::Relaxed);
-        if bytes > self.all.share() {
+    /// Sets what the grammar holds, and checks that it may hold that.
+    pub(super) fn set(&self, bytes: usize) -> Result<(), Excess> {
+        if bytes > GRAMMAR_MEMORY {
+            return Err(Excess::Grammar(GRAMMAR_MEMORY));
+        }
+        if self.replace(bytes) > ALL_GRAMMARS_BYTES {
             (self.all.relief)();
         }
-        let share = self.all.share();
-        if bytes <= share { Ok(()) } else { Err(share) }
+        if self.all.lock().gives_way(self.number) { Err(Excess::All) } else { Ok(()) }
+    }
+
+    /// Returns what all grammars hold then.
+    fn replace(&self, bytes: usize) -> usize {
+        let mut state = self.all.lock();
+        if let Some((_, held)) = state.grammars.get_mut(&self.number) {
+            let before = std::mem::replace(held, bytes);
+            state.bytes = state.bytes - before + bytes;
+        }
+        state.bytes
     }
 }
 
 impl Drop for HeldMemory {
     fn drop(&mut self) {
-        self.all.bytes.fetch_sub(*self.bytes.get_mut(), Ordering::Relaxed);
-        self.all.grammars.fetch_sub(1, Ordering::Relaxed);
+        let mut state = self.all.lock();
+        if let Some((_, bytes)) = state.grammars.remove(&self.number) {
+            state.bytes -= bytes;
+        }
+        drop(state);
+        self.all.freed.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use super::*;
+
+    const A: Principal = Principal(1);
+    const B: Principal = Principal(2);
+    const AT_ONCE: Duration = Duration::ZERO;
+
+    fn memory() -> Arc<GrammarMemory> {
+        Arc::new(GrammarMemory::new(|| {}))
+    }
 
     #[test]
     fn what_is_held_is_summed_and_given_back() {
-        let all = Arc::new(GrammarMemory::new(|| {}));
-        let (one, other) = (all.hold(1000).unwrap(), all.hold(500).unwrap());
+        let all = memory();
+        let (one, other) = (all.hold(A, 1000, AT_ONCE).unwrap(), all.hold(A, 500, AT_ONCE).unwrap());
         assert_eq!(one.set(4000), Ok(()));
-        assert_eq!(all.bytes(), 4500);
+        assert_eq!((one.bytes(), all.bytes()), (4000, 4500));
         assert_eq!(one.set(100), Ok(()));
         assert_eq!(all.bytes(), 600);
         drop(one);
         assert_eq!(all.bytes(), 500);
         drop(other);
         assert_eq!(all.bytes(), 0);
+        let large = all.hold(A, 1, AT_ONCE).unwrap();
+        assert_eq!(large.set(GRAMMAR_MEMORY + 1), Err(Excess::Grammar(GRAMMAR_MEMORY)));
     }
 
     #[test]
-    fn beyond_the_room_nothing_is_added_and_the_largest_must_give_way() {
-        let all = Arc::new(GrammarMemory::new(|| {}));
-        let small = all.hold(1000).unwrap();
-        let large: Vec<_> = (0..4).map_while(|_| all.hold(GRAMMAR_MEMORY - 250)).collect();
-        assert_eq!(large.len(), 4);
-        assert!(all.hold(1).is_none());
-        assert_eq!(small.set(2000), Ok(()));
-        assert_eq!(large[0].set(GRAMMAR_MEMORY), Err(ALL_GRAMMARS_BYTES / 5));
-        assert_eq!(large[0].set(500), Ok(()));
-        assert_eq!(large[1].set(GRAMMAR_MEMORY + 1), Err(GRAMMAR_MEMORY));
-    }
-
-    #[test]
-    fn what_no_answer_uses_gives_way_first() {
+    fn a_new_grammar_waits_until_others_leave_and_what_no_answer_uses_leaves_first() {
         let cached: Arc<Mutex<Option<HeldMemory>>> = Arc::default();
         let drops = Arc::clone(&cached);
         let all = Arc::new(GrammarMemory::new(move || drop(drops.lock().unwrap().take())));
-        let used: Vec<_> = (0..3).map_while(|_| all.hold(GRAMMAR_MEMORY)).collect();
-        *cached.lock().unwrap() = all.hold(GRAMMAR_MEMORY);
-        assert!(all.hold(1).is_some() && cached.lock().unwrap().is_none());
-        *cached.lock().unwrap() = all.hold(GRAMMAR_MEMORY - 100);
-        assert_eq!(used[0].set(GRAMMAR_MEMORY + 101), Err(GRAMMAR_MEMORY));
+        *cached.lock().unwrap() = all.hold(A, NEW_GRAMMARS_BYTES, AT_ONCE);
+        let used = all.hold(A, NEW_GRAMMARS_BYTES, AT_ONCE).unwrap();
         assert!(cached.lock().unwrap().is_none());
+        assert!(all.hold(B, 1, AT_ONCE).is_none());
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| all.hold(B, 1, Duration::from_mins(1)).is_some());
+            drop(used);
+            assert!(waits.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn the_largest_grammar_of_whoever_holds_the_most_gives_way_and_no_other() {
+        let all = memory();
+        let of = |principal, bytes| all.hold(principal, bytes, AT_ONCE).unwrap();
+        let many: Vec<_> = (0..5).map(|_| of(A, 1)).collect();
+        let one = of(B, 1);
+        assert_eq!(one.set(GRAMMAR_MEMORY), Ok(()));
+        let part = (ALL_GRAMMARS_BYTES - GRAMMAR_MEMORY) / 5;
+        assert!(many.iter().all(|held| held.set(part) == Ok(())));
+        assert_eq!(many[0].set(part + 10), Err(Excess::All));
+        assert_eq!((one.set(GRAMMAR_MEMORY), many[1].set(part)), (Ok(()), Ok(())));
     }
 }

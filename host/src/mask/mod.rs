@@ -16,7 +16,6 @@ mod memory;
 mod pool;
 mod prepared;
 mod share;
-mod slots;
 mod start;
 #[cfg(test)]
 mod tests;

@@ -2,18 +2,17 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::thread;
+use std::thread::{self, available_parallelism};
 
-use quick_cache::sync::Cache;
-use quick_cache::{Equivalent, Weighter};
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, Equivalent, OptionsBuilder, Weighter};
 
 use super::GrammarError;
 use super::compiled::CompiledGrammar;
-use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, LEAST_BYTES};
+use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, LEAST_BYTES, MEMORY_WAIT};
 use super::memory::{GrammarMemory, HeldMemory};
-use super::slots::{CompileSlot, CompileSlots};
 use super::trial::GrammarTrial;
-use crate::accounts::Principal;
+use crate::accounts::{Principal, TurnSlot, TurnSlots};
 use crate::parser::CompileCache;
 
 /// What the grammars of all models share.
@@ -21,7 +20,7 @@ pub struct GrammarShare {
     /// Cache of the trial's machine code.
     code: Option<CompileCache>,
     trial: OnceLock<Option<GrammarTrial>>,
-    slots: CompileSlots,
+    slots: TurnSlots,
     compiled: Arc<Cache<Key, CompiledGrammar, ByWeight>>,
     memory: Arc<GrammarMemory>,
     models: AtomicUsize,
@@ -62,14 +61,14 @@ impl Weighter<Key, CompiledGrammar> for ByWeight {
 impl GrammarShare {
     /// `code` is the cache for the trial's machine code, whose compilation takes seconds.
     pub fn new(code: Option<CompileCache>) -> Self {
-        let compiled = Arc::new(Cache::with_weighter(CACHED_GRAMMARS, CACHED_BYTES, ByWeight));
+        let compiled = Arc::new(cache());
         // The cache's grammars own the memory, so it may not own the cache.
         let cache: Weak<Cache<_, _, _>> = Arc::downgrade(&compiled);
         let relief = move || cache.upgrade().into_iter().for_each(|cache| cache.clear());
         Self {
             code,
             trial: OnceLock::new(),
-            slots: CompileSlots::new(),
+            slots: TurnSlots::new(available_parallelism().map_or(1, usize::from).div_ceil(2).min(4)),
             compiled,
             memory: Arc::new(GrammarMemory::new(relief)),
             models: AtomicUsize::new(0),
@@ -107,9 +106,9 @@ impl GrammarShare {
         trial.as_ref().ok_or_else(|| GrammarError::new("this server can't compile grammars"))
     }
 
-    /// Waits for a slot to compile a grammar in.
-    pub(super) fn take_slot(&self, principal: Principal) -> CompileSlot<'_> {
-        self.slots.take(principal)
+    /// Waits for a slot to compile a grammar in: few are compiled at a time, since each may take a core and much memory. Blocks.
+    pub(super) fn take_slot(&self, principal: Principal) -> Option<TurnSlot> {
+        self.slots.ask(principal).blocking_recv().ok()
     }
 
     /// Takes a compiled grammar from the cache, or compiles it with `compile`. Callers that ask for the same one meanwhile wait for it.
@@ -128,8 +127,16 @@ impl GrammarShare {
         self.compiled.get_or_insert_with(&Key { model, source: Arc::from(source) }, compile)
     }
 
-    /// Adds a grammar that needs this much memory.
-    pub(super) fn hold(&self, needed: usize) -> Result<HeldMemory, GrammarError> {
-        self.memory.hold(needed.max(LEAST_BYTES)).ok_or(GrammarError::Busy)
+    /// Adds a grammar of `principal` that needs this much memory; waits for it for a while.
+    pub(super) fn hold(&self, principal: Principal, needed: usize) -> Result<HeldMemory, GrammarError> {
+        self.memory.hold(principal, needed.max(LEAST_BYTES), MEMORY_WAIT).ok_or(GrammarError::Busy)
     }
+}
+
+/// An empty cache. It has one part, since a grammar may be as large as most of it.
+fn cache() -> Cache<Key, CompiledGrammar, ByWeight> {
+    let mut options = OptionsBuilder::new();
+    options.estimated_items_capacity(CACHED_GRAMMARS).weight_capacity(CACHED_BYTES).shards(1);
+    let options = options.build().expect("both capacities are set");
+    Cache::with_options(options, ByWeight, DefaultHashBuilder::default(), DefaultLifecycle::default())
 }

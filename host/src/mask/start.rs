@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::MaskError;
 use llguidance::Matcher;
 
 use super::pool::{LexerLock, MaskPool};
@@ -56,7 +57,10 @@ impl MaskStart {
             return Err(if first.is_cancelled() { GrammarError::new(TOO_LONG) } else { said(&error) });
         }
         drop(watched);
-        shared.weight.count().map_err(|error| said(&error))?;
+        shared.weight.count().map_err(|error| match error {
+            MaskError::NoMemory => GrammarError::Busy,
+            error => said(&error),
+        })?;
         drop(lexer);
         Ok(Self { matcher, stops, shared })
     }

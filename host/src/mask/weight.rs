@@ -4,7 +4,7 @@ use engine::MaskError;
 use llguidance::TokenParser;
 
 use super::limits::RECOMPILE_STATES;
-use super::memory::HeldMemory;
+use super::memory::{Excess, HeldMemory};
 
 /// Memory of one compiled grammar.
 pub(super) struct GrammarWeight {
@@ -41,11 +41,14 @@ impl GrammarWeight {
     /// Counts what the lexer holds after a mask.
     ///
     /// # Errors
-    /// It holds more than a grammar may.
+    /// It holds more than a grammar may, or must give way to others.
     pub(super) fn count(&self) -> Result<(), MaskError> {
         let grown = lexer_bytes(&self.parser).saturating_sub(self.first_lexer);
-        self.held.set(self.first + grown).map_err(|most| {
-            MaskError::TooComplex(format!("its states take more than {} MiB of memory", most >> 20))
+        self.held.set(self.first + grown).map_err(|excess| match excess {
+            Excess::Grammar(most) => {
+                MaskError::TooComplex(format!("its states take more than {} MiB of memory", most >> 20))
+            }
+            Excess::All => MaskError::NoMemory,
         })
     }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use engine::{Constraint, EngineInfo, JsonBegins, JsonConstraint, SubmitError, TokenMask};
+use engine::{Constraint, EngineInfo, JsonBegins, JsonConstraint, TokenMask};
 
 use super::error::{ConstraintField, StartError};
 use super::job::{Beginning, Job};
@@ -19,6 +19,11 @@ use crate::mask::{GrammarError, Grammars, MaskStart, json_grammar};
 use crate::parser::contract::{Request, ToolChoice};
 
 impl Job {
+    /// Whether a grammar may have to be compiled for the job.
+    pub(super) fn is_constrained(&self) -> bool {
+        self.demand().is_some() || self.has_strict_tools()
+    }
+
     /// Field of the request that demands a constraint of the answer, if one does.
     pub(super) fn demand(&self) -> Option<ConstraintField> {
         match self.tool_choice {
@@ -109,7 +114,7 @@ impl ConstraintBuilder<'_> {
         self.check_beginning(field)?;
         let refused = |error: GrammarError| match error {
             GrammarError::Refused(error) => at_fault(field, error.with_place(self.schemas()).to_string()),
-            GrammarError::Busy => SubmitError::Overloaded { retry_after: None }.into(),
+            GrammarError::Busy => StartError::NoGrammarMemory,
             GrammarError::Left => StartError::Left,
         };
         let (grammar, opening) = match self.parser_grammar(field) {
@@ -155,8 +160,8 @@ impl ConstraintBuilder<'_> {
         }
     }
 
-    /// Makes the optional constraint of strict tools, in a turn that may call none. If the tools allow none the turn is free and never
-    /// refused.
+    /// Makes the optional constraint of strict tools, in a turn that may call none. If the tools allow none the turn is free. It is refused
+    /// only for now, where memory is short.
     fn optional(&self) -> Result<AnswerConstraint, StartError> {
         let (field, engine) = (ConstraintField::Tools, self.engine.constraints);
         let made = if engine.masks {

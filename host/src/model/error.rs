@@ -28,6 +28,9 @@ pub enum StartError {
     /// A token id outside the model's vocabulary.
     #[error("token id {0} is not in this model's vocabulary")]
     UnknownToken(u32),
+    /// The grammars of other answers leave no memory for this one's.
+    #[error("the grammars in use leave no memory for another one")]
+    NoGrammarMemory,
     /// The client has left, so the job wasn't started.
     #[error("the client has left")]
     Left,

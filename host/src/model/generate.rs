@@ -265,10 +265,20 @@ fn constraint_failure(error: &GenerationError) -> Option<TurnFailure> {
             "allows no text here".to_owned(),
             "It has references that lead to nothing but themselves, or conditions that exclude each other.",
         ),
+        MaskError::NoMemory => return Some(no_grammar_memory()),
         MaskError::Refused(_) | MaskError::Failed(_) | MaskError::Panicked(_) => return None,
     };
     let message = format!("The schema or grammar that this answer has to satisfy {what}. {remedy}");
     Some(TurnFailure { code, message })
+}
+
+/// The failure of an answer whose grammar gave way to others: sent again, it finds memory.
+fn no_grammar_memory() -> TurnFailure {
+    TurnFailure {
+        code: "rate_limit_exceeded",
+        message: "The schemas and grammars of all answers take more memory than the server has for them. Please try again in 1s."
+            .to_owned(),
+    }
 }
 
 fn report_fault(model: &Arc<str>, fault: &Fault) {

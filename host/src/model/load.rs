@@ -83,6 +83,7 @@ impl Model {
             source,
             defaults,
             limits: limits.clone(),
+            constrained: shared.constrained.clone(),
             waiting_room: WaitingRoom::new(limits.waiting_requests, shared.principals),
             is_shared: shared.principals > 1,
             is_remote: matches!(options.engine, EngineChoice::Remote(_)),

@@ -10,7 +10,7 @@ use super::generate::TurnStream;
 use super::job::Job;
 use super::parsers::{ParserReport, Parsers};
 use super::source::TokenSource;
-use crate::accounts::{Account, Caller, CpuMeter, Principal};
+use crate::accounts::{Account, Caller, CpuMeter, Principal, TurnSlots};
 use crate::limits::Limits;
 use crate::mask::Grammars;
 use crate::prompt::{ChatFormat, GenerationDefaults, Tokenizer};
@@ -45,10 +45,26 @@ pub(super) struct Served {
     /// Places for jobs whose prompt is being made or waits for that; if several principals share it, also for those that the engine hasn't
     /// accepted yet.
     pub(super) waiting_room: WaitingRoom,
+    /// Threads for jobs that may need a grammar, shared by all models.
+    pub(super) constrained: TurnSlots,
     /// Whether several principals send requests.
     pub(super) is_shared: bool,
     /// Whether the engine is a remote one, which doesn't know of principals.
     pub(super) is_remote: bool,
+}
+
+/// Which of the threads that make prompts a job may have. Grammars take long to compile: jobs with one have some of the threads, where
+/// principals take turns, so they never keep the others out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lane {
+    Free,
+    Constrained,
+}
+
+impl Lane {
+    fn of(job: &Job) -> Self {
+        if job.is_constrained() { Self::Constrained } else { Self::Free }
+    }
 }
 
 impl Model {
@@ -174,10 +190,10 @@ impl Model {
     /// prompt is made on a blocking thread, since a long one takes milliseconds of CPU. As many jobs may wait for that as for the engine.
     pub async fn start(&self, job: Job) -> Result<TurnStream, StartError> {
         self.check(&job)?;
-        let demand = job.demand();
+        let (demand, lane) = (job.demand(), Lane::of(&job));
         let starting = async {
             let (mut turn, _place) =
-                self.prepare_in_place(move |served, caller| served.turn(job, caller)).await?;
+                self.prepare_in_place(lane, move |served, caller| served.turn(job, caller)).await?;
             turn.started().await?;
             Ok(turn)
         };
@@ -187,10 +203,10 @@ impl Model {
     /// Starts all choices that the job asks for, as [`Self::start`] starts one.
     pub async fn start_choices(&self, job: Job) -> Result<Choices, StartError> {
         self.check(&job)?;
-        let demand = job.demand();
+        let (demand, lane) = (job.demand(), Lane::of(&job));
         let starting = async {
             let (mut choices, _place) =
-                self.prepare_in_place(move |served, caller| served.choices(job, caller)).await?;
+                self.prepare_in_place(lane, move |served, caller| served.choices(job, caller)).await?;
             choices.started().await?;
             Ok(choices)
         };
@@ -224,20 +240,26 @@ impl Model {
         &self,
         work: impl FnOnce(&Served, &Caller) -> Result<T, StartError> + Send + 'static,
     ) -> Result<T, StartError> {
-        self.prepare_in_place(work).await.map(|(done, _)| done)
+        self.prepare_in_place(Lane::Free, work).await.map(|(done, _)| done)
     }
 
     /// As [`Self::prepare`]. If several principals share the room, the job keeps its place until the caller drops it.
     async fn prepare_in_place<T: Send + 'static>(
         &self,
+        lane: Lane,
         work: impl FnOnce(&Served, &Caller) -> Result<T, StartError> + Send + 'static,
     ) -> Result<(T, Option<Place>), StartError> {
         let served = Arc::clone(&self.served);
         let caller = Caller::new(self.principal, self.meter.clone());
         let _waits = caller.waits();
         let place = served.waiting_room.enter(self.principal.cache_salt())?;
+        let slot = match lane {
+            Lane::Free => None,
+            Lane::Constrained => served.constrained.ask(self.principal).await.ok(),
+        };
         // The thread has the place, so that the job counts until its work is done, even if the client leaves.
         let preparing = tokio::task::spawn_blocking(move || {
+            let _slot = slot;
             let done = caller.meter.run(|| work(&served, &caller))?;
             Ok((done, served.is_shared.then_some(place)))
         });

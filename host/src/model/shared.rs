@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::devices::LocalDevices;
-use crate::limits::ParserLimits;
+use crate::accounts::TurnSlots;
+use crate::limits::{PROMPT_THREADS, ParserLimits};
 use crate::mask::GrammarShare;
 use crate::parser::{CompileCache, Runtime, RuntimeError};
 
@@ -28,6 +29,8 @@ pub(super) struct SharedParts {
     pub(super) runtime: Arc<Runtime>,
     pub(super) devices: LocalDevices,
     pub(super) grammars: Arc<GrammarShare>,
+    /// Threads for jobs that may need a grammar.
+    pub(super) constrained: TurnSlots,
     /// Number of principals that may send requests.
     pub(super) principals: usize,
 }
@@ -41,7 +44,8 @@ impl SharedParts {
         let runtime = Arc::new(Runtime::new(limits)?.with_cache(cache));
         let devices = LocalDevices::new(options.threads, options.kernel_cache.clone())
             .deterministic(options.deterministic);
-        Ok(Self { runtime, devices, grammars, principals: options.principals })
+        let constrained = TurnSlots::new(PROMPT_THREADS / 2);
+        Ok(Self { runtime, devices, grammars, constrained, principals: options.principals })
     }
 }
 

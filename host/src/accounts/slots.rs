@@ -1,0 +1,122 @@
+//! Slots for expensive work: few at a time, and principals take turns.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use super::Principal;
+
+/// Slots that principals take turns for. Who has had fewest since nobody waited comes first, and among a principal's requests the oldest. So a
+/// request waits for at most one of each other principal that is ahead of it, and for its own. Cheap to clone.
+#[derive(Clone)]
+pub struct TurnSlots(Arc<Mutex<State>>);
+
+struct State {
+    free: usize,
+    /// Waiting requests, oldest first.
+    waiting: Vec<(Principal, oneshot::Sender<TurnSlot>)>,
+    /// Slots that each principal has had while others waited.
+    turns: HashMap<Principal, u64>,
+}
+
+/// Guard of a slot; without slots it guards none.
+pub struct TurnSlot(Option<TurnSlots>);
+
+impl TurnSlots {
+    /// Makes this many slots, at least one.
+    pub fn new(slots: usize) -> Self {
+        let state = State { free: slots.max(1), waiting: Vec::new(), turns: HashMap::new() };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// Asks for a slot, which the receiver gets when it is its turn. Dropping the receiver gives up.
+    pub fn ask(&self, principal: Principal) -> oneshot::Receiver<TurnSlot> {
+        let (grant, granted) = oneshot::channel();
+        self.lock().waiting.push((principal, grant));
+        self.grant();
+        granted
+    }
+
+    /// Gives the free slots to those whose turn it is.
+    fn grant(&self) {
+        loop {
+            let next = self.lock().next();
+            let Some(next) = next else { return };
+            // Who has given up gets none: it is free again.
+            if let Err(mut slot) = next.send(TurnSlot(Some(self.clone()))) {
+                slot.0 = None;
+                self.lock().free += 1;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Takes a free slot for the request whose turn it is.
+    fn next(&mut self) -> Option<oneshot::Sender<TurnSlot>> {
+        if self.free == 0 {
+            return None;
+        }
+        let turns = |principal: &Principal| self.turns.get(principal).copied().unwrap_or(0);
+        let at = (0..self.waiting.len()).min_by_key(|at| (turns(&self.waiting[*at].0), *at))?;
+        let (principal, next) = self.waiting.remove(at);
+        self.free -= 1;
+        if self.waiting.is_empty() {
+            self.turns.clear();
+        } else {
+            *self.turns.entry(principal).or_default() += 1;
+        }
+        Some(next)
+    }
+}
+
+impl Drop for TurnSlot {
+    fn drop(&mut self) {
+        if let Some(slots) = self.0.take() {
+            slots.lock().free += 1;
+            slots.grant();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn principals_take_turns_however_many_wait() {
+        let slots = TurnSlots::new(1);
+        let mut held = slots.ask(Principal(0)).try_recv().ok();
+        let mut waiting: Vec<_> =
+            [0, 0, 0, 1, 2, 1].map(|principal| (principal, slots.ask(Principal(principal)))).into();
+        let mut order = Vec::new();
+        while !waiting.is_empty() {
+            assert!(waiting.iter_mut().all(|(_, asked)| asked.try_recv().is_err()), "there is one slot");
+            drop(held.take());
+            let granted = |(_, asked): &mut (_, oneshot::Receiver<TurnSlot>)| {
+                held = asked.try_recv().ok();
+                held.is_some()
+            };
+            let at = waiting.iter_mut().position(granted).expect("one of them");
+            order.push(waiting.remove(at).0);
+        }
+        assert_eq!(order, [0, 1, 2, 0, 1, 0]);
+    }
+
+    #[test]
+    fn who_gives_up_takes_no_slot() {
+        let slots = TurnSlots::new(1);
+        let held = slots.ask(Principal(0)).try_recv().ok();
+        let given_up: Vec<_> = (0..1000).map(|_| slots.ask(Principal(0))).collect();
+        let mut last = slots.ask(Principal(0));
+        drop(given_up);
+        drop(held);
+        assert!(last.try_recv().is_ok());
+        assert_eq!(slots.lock().free, 1);
+    }
+}
