@@ -1,4 +1,5 @@
-//! What operators see of the binary `host`: every documented metric, and logs without words of requests, answers, engines or parsers.
+//! What operators see of the binary `host`: every documented metric, logs without words of requests, answers, engines or parsers, and requests
+//! that don't wait for others' grammars, as they would where its threads are few.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 use tests::client::{get, post};
 use tests::fake_engine::{Action, FakeEngine, done, event, head, ids, refusal, whole};
 use tests::process::ServerProcess;
+use tokio::task::JoinSet;
 
 /// Word that requests, answers and the engine's errors contain. The tokenizer of the embedded model has it as several tokens.
 const SECRET: &str = "Xanthippe";
@@ -140,4 +142,27 @@ async fn observed(answers: Vec<Vec<u8>>) -> String {
     }
     assert_eq!(engine.received.requests().len(), count, "each answer was given");
     server.log() + &scrape(&server).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_without_a_grammar_waits_for_none_that_are_compiled() {
+    let server = ServerProcess::start_with_engine("local", &[]);
+    let (address, path) = (server.address, "/v1/chat/completions");
+    let plain =
+        json!({ "model": "bench", "max_tokens": 1, "messages": [{ "role": "user", "content": "Hi" }] });
+    let mut compiling = JoinSet::new();
+    for at in 0..32 {
+        let mut body = plain.clone();
+        // Each takes hundreds of milliseconds until it is refused.
+        body["guided_regex"] = json!("a?".repeat(30_000 - at));
+        compiling.spawn(async move { post(address, path, &body).await });
+    }
+    // One is answered, so the others wait or are compiled.
+    compiling.join_next().await.expect("some").expect("an answer");
+    assert_eq!(post(address, path, &plain).await.status, 200);
+    let mut answered = 1;
+    while compiling.try_join_next().is_some() {
+        answered += 1;
+    }
+    assert!(answered < 8, "the request waited for {answered} grammars");
 }

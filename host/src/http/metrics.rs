@@ -58,6 +58,7 @@ fn describe() {
         "Connections that ended because a tool server sent too much, by tool server."
     );
     metrics::describe_gauge!("sluice_request_memory_bytes", "Memory for requests that are being read.");
+    metrics::describe_gauge!("sluice_grammar_bytes", "Memory that compiled grammars hold.");
     metrics::describe_gauge!("sluice_streams", "Answers in progress.");
     metrics::describe_histogram!(
         "sluice_first_token_seconds",

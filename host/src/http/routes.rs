@@ -142,8 +142,14 @@ pub(super) async fn scrape(State(app): State<App>) -> Response {
             ::metrics::gauge!("sluice_engine", "model" => model.label(), "figure" => figure).set(value);
         }
     }
-    #[expect(clippy::cast_precision_loss, reason = "metrics are f64; sizes below 2^53 are exact")]
-    ::metrics::gauge!("sluice_request_memory_bytes").set(app.accounts.memory_held() as f64);
+    let sizes = [
+        ("sluice_request_memory_bytes", app.accounts.memory_held()),
+        ("sluice_grammar_bytes", app.models.first().grammar_bytes()),
+    ];
+    for (name, bytes) in sizes {
+        #[expect(clippy::cast_precision_loss, reason = "metrics are f64; sizes below 2^53 are exact")]
+        ::metrics::gauge!(name).set(bytes as f64);
+    }
     typed(200, "text/plain; version=0.0.4", Body::from(metrics::render()))
 }
 

@@ -41,6 +41,11 @@ impl Grammars {
         Self { tokenizer, compiler: OnceLock::new(), share, model, mask_time }
     }
 
+    /// Bytes that the compiled grammars of all models hold.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.share.held_bytes()
+    }
+
     /// Compiles a Lark grammar in llguidance's dialect, or takes it from the cache. Blocks for up to some 100 ms, longer while others'
     /// grammars are compiled (and with the first grammar for the time of the vocabulary), so it may not run on async threads. A caller whose
     /// grammar is being compiled by another waits for it.

@@ -85,7 +85,7 @@ impl GrammarShare {
     }
 
     /// Bytes that all compiled grammars hold.
-    pub fn held_bytes(&self) -> usize {
+    pub(super) fn held_bytes(&self) -> usize {
         self.memory.bytes()
     }
 

@@ -116,6 +116,11 @@ impl Model {
         self.served.source.info().context
     }
 
+    /// Bytes that the compiled grammars of all models hold.
+    pub fn grammar_bytes(&self) -> usize {
+        self.served.grammars.held_bytes()
+    }
+
     /// Whether the engine follows grammars by masks of this server.
     pub(super) fn takes_masks(&self) -> bool {
         self.served.source.info().constraints.masks
