@@ -23,9 +23,9 @@ pub(super) const GRAMMAR_MEMORY: usize = 48 << 20;
 /// Most memory that all grammars of the process may hold, in bytes, counted likewise.
 pub(super) const ALL_GRAMMARS_BYTES: usize = 192 << 20;
 /// The part of it that is given to new grammars, in bytes. The rest is for those in use, which grow.
-pub(super) const NEW_GRAMMARS_BYTES: usize = 128 << 20;
+pub(super) const NEW_GRAMMARS_BYTES: usize = 96 << 20;
 /// Time that a new grammar waits for memory, before its request is refused.
-pub(super) const MEMORY_WAIT: Duration = Duration::from_secs(2);
+pub(super) const MEMORY_WAIT: Duration = Duration::from_secs(10);
 /// Capacity of the cache of compiled grammars, in bytes that they hold.
 pub(super) const CACHED_BYTES: u64 = 64 << 20;
 /// Most grammars in the cache.
