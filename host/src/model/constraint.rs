@@ -223,7 +223,8 @@ impl ConstraintBuilder<'_> {
             ..self.parser.request(self.job)
         };
         let descriptor = self.parser.descriptor();
-        let made = self.parser.plugin.constrain(&request).map_err(|fault| at_fault(field, fault.reason))?;
+        let made =
+            self.parser.plugin.constrain(&request).map_err(|fault| at_fault(field, fault.reason.into()))?;
         let grammar =
             made.ok_or_else(|| refused(format!("the parser {} has no grammars", descriptor.name)))?;
         define_markers(&grammar, &markers, &descriptor.stops).map_err(refused)

@@ -282,7 +282,7 @@ fn no_grammar_memory() -> TurnFailure {
 }
 
 fn report_fault(model: &Arc<str>, fault: &Fault) {
-    let (label, parser) = (Arc::clone(model), fault.parser.clone());
+    let (label, parser) = (Arc::clone(model), fault.parser.to_string());
     metrics::counter!("sluice_parser_faults_total", "model" => label, "parser" => parser).increment(1);
     tracing::warn!(%model, parser = %fault.parser, reason = %fault.reason, "the parser failed");
 }

@@ -84,7 +84,7 @@ impl ComponentFactory {
             Ok(Ok(())) => Ok(live),
             Ok(Err(words)) => {
                 let refusal = format!("it refuses the request, in {} bytes of its own words", words.len());
-                Err(Fault { words: one_line(&words), ..fault(refusal) })
+                Err(Fault { words: one_line(&words).into(), ..fault(refusal) })
             }
             Err(error) => Err(fault(reason(&error))),
         }

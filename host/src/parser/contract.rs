@@ -226,26 +226,31 @@ pub enum FinishReason {
     Cancelled,
 }
 
-/// Failure of a parser: it gave up, broke the contract, trapped, or used up a limit. The parser is never called again.
+/// Failure of a parser: it gave up, broke the contract, trapped, or used up a limit. The parser is never called again. Its size counts, since
+/// every call may return one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("parser {parser}: {reason}")]
 pub struct Fault {
     /// Name of the parser.
-    pub parser: String,
+    pub parser: Box<str>,
     /// Reason in one line, without text of the stream or the request.
-    pub reason: String,
+    pub reason: Box<str>,
     /// The parser's own words in one line, for its author. They may quote the stream, so no log and no client has them.
-    pub words: String,
+    pub words: Box<str>,
 }
 
 impl Fault {
-    pub(crate) fn new(parser: &str, reason: impl Into<String>) -> Self {
-        Self { parser: parser.to_owned(), reason: reason.into(), words: String::new() }
+    pub(crate) fn new(parser: &str, reason: impl Into<Box<str>>) -> Self {
+        Self { parser: parser.into(), reason: reason.into(), words: Box::default() }
     }
 
     /// Reason and words, for the parser's author.
     pub fn in_full(&self) -> String {
-        if self.words.is_empty() { self.reason.clone() } else { format!("{}: {}", self.reason, self.words) }
+        if self.words.is_empty() {
+            self.reason.to_string()
+        } else {
+            format!("{}: {}", self.reason, self.words)
+        }
     }
 }
 

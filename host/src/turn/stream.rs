@@ -205,7 +205,7 @@ impl Stream {
     fn fault_of(&self, error: StepError) -> Fault {
         let fault = Fault::new(&self.name, error.to_string());
         match error {
-            StepError::GaveUp(words) => Fault { words: quoted(&words), ..fault },
+            StepError::GaveUp(words) => Fault { words: quoted(&words).into(), ..fault },
             _ => fault,
         }
     }

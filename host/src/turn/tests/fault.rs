@@ -7,7 +7,7 @@ fn broken(policy: FaultPolicy, held: &str, ops: Vec<Op>) -> (Vec<Item>, TurnEnd,
     let settings = TurnSettings { fault_policy: policy, ..settings() };
     let (items, end, turn) =
         run(scripted(settings, [Step::Ops(ops)]), &[held, "<r>", "z", "<end>"], FinishReason::Stop);
-    let reason = turn.fault().map(|fault| fault.reason.clone()).unwrap_or_default();
+    let reason = turn.fault().map(|fault| fault.reason.to_string()).unwrap_or_default();
     (items, end, reason)
 }
 
