@@ -92,8 +92,8 @@ impl State {
         let principal = |number| self.grammars.get(&number).map(|(principal, _)| *principal);
         let largest = || self.largest().unwrap_or(number);
         match self.bytes {
-            ..=ALL_GRAMMARS_BYTES => false,
-            ..=FAR_TOO_MUCH => largest() == number,
+            bytes if bytes <= ALL_GRAMMARS_BYTES => false,
+            bytes if bytes <= FAR_TOO_MUCH => largest() == number,
             _ => principal(largest()) == principal(number),
         }
     }
