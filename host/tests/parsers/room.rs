@@ -413,5 +413,5 @@ fn the_plugin_outlives_the_runtime_and_the_stream_outlives_the_plugin() {
     let mut parser = load(&runtime(), "healthy").start(&request()).unwrap();
     assert_healthy(&mut *parser);
     let mut looping = load(&runtime(), "loop_in_text").start(&request()).unwrap();
-    assert_eq!(looping.text("x").unwrap_err().reason, "used more than 5 ms of CPU");
+    assert_eq!(&*looping.text("x").unwrap_err().reason, "used more than 5 ms of CPU");
 }
