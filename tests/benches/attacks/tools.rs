@@ -26,7 +26,7 @@ pub(crate) fn run(is_asked: &impl Fn(&str) -> bool) {
     let file = folder.path().join("mcp.json");
     std::fs::write(&file, servers.to_string()).expect("a temporary folder can be written");
     let file = file.to_str().expect("UTF-8");
-    let messages = ["ping", "log", "list_changed"];
+    let messages = ["ping", "log", "list_changed", "values"];
     for (label, more) in [("child", ["stderr", "sampling"]), ("events", ["comment", "other"])] {
         for kind in messages.into_iter().chain(more) {
             let name = format!("tool server, {label}: {kind}");
