@@ -45,6 +45,8 @@ pub struct Limits {
     pub stop_strings: usize,
     /// Maximum size of a stop string, in bytes.
     pub stop_string_bytes: usize,
+    /// Maximum size of a `cache_salt`, in bytes.
+    pub cache_salt_bytes: usize,
     /// Maximum number of choices for one prompt (`n`).
     pub choices: u32,
     /// Maximum number of prompts of one completions request.
@@ -210,6 +212,7 @@ impl Default for Limits {
             messages: 1 << 14,
             stop_strings: 16,
             stop_string_bytes: 1024,
+            cache_salt_bytes: 256,
             choices: 16,
             prompts: 16,
             sequences: 32,

@@ -131,6 +131,7 @@ impl Edit {
             top_logprobs: None,
             mask: Some(Box::new(script)),
             constraint: None,
+            principal: 0,
             cache_salt: 0,
             affinity: 0,
             priority: 0,

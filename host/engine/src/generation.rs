@@ -65,13 +65,15 @@ pub struct GenerationRequest {
     /// Constraint as source, for engines that make their own masks. An engine that doesn't support it refuses the request, unless the
     /// constraint is optional.
     pub constraint: Option<Arc<Constraint>>,
-    /// Salt of the principal (API key) that the request belongs to. Requests with different salts share no KV blocks of the prefix cache,
-    /// and so learn nothing of each other's prompts. The local engine's queue is fair among salts.
+    /// Principal (API key) that the request belongs to. The local engine is fair among principals.
+    pub principal: u64,
+    /// Salt of the prefix cache. Requests with different salts share no KV blocks, and so learn nothing of each other's prompts; different
+    /// principals have different salts.
     pub cache_salt: u64,
     /// Routing hash: requests with the same beginning have the same number, so that a router sends them to the upstream engine whose prefix
     /// cache has this beginning. The hash includes the principal's salt.
     pub affinity: u64,
-    /// Priority among requests with the same `cache_salt`: waiting ones with a lower number begin first, and are preempted last. 0 is usual.
+    /// Priority among requests of one principal: waiting ones with a lower number begin first, and are preempted last. 0 is usual.
     pub priority: i32,
     /// Capacity of the queue of unread steps. While the queue is full, this sequence pauses and no other.
     pub queue: usize,

@@ -114,7 +114,7 @@ impl Engine for LocalEngine {
         self.check(&request.prompt)?;
         request.check_constraint(&self.info.name)?;
         self.check_processors(&request.processors)?;
-        let place = self.waiting_room.enter(request.cache_salt)?;
+        let place = self.waiting_room.enter(request.principal)?;
         let (outlet, inlet) = outlet(request.queue, self.has_deadlines, self.inbox.notify().clone());
         let mut sequence = Sequence::new(request, self.info.context, outlet);
         sequence.place = Some(place);

@@ -94,7 +94,7 @@ impl Sequence {
         Self {
             admission: 0,
             priority: request.priority,
-            principal: request.cache_salt,
+            principal: request.principal,
             queued_at: Duration::ZERO,
             place: None,
             tokens: request.prompt,

@@ -66,6 +66,7 @@ fn request(length: u32, salt: u32, sampling: SamplingParams) -> GenerationReques
         stop_ids: Arc::new([]),
         top_logprobs: Some(3),
         mask: None,
+        principal: 0,
         cache_salt: 0,
         constraint: None,
         affinity: 0,

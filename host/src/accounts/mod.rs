@@ -17,6 +17,8 @@ pub use caller::Caller;
 pub use cpu::CpuMeter;
 pub use slots::{TurnSlot, TurnSlots};
 
+use sha2::{Digest, Sha256};
+
 use cpu::CpuShare;
 use memory::Memory;
 
@@ -32,6 +34,19 @@ impl Principal {
     pub fn cache_salt(self) -> u64 {
         self.0 as u64
     }
+
+    /// Salt that keeps blocks apart from those of the principal's other requests, too: of requests with another `text`, or with none.
+    pub fn cache_salt_with(self, text: &str) -> u64 {
+        let mut hash = Sha256::new();
+        hash.update(self.cache_salt().to_be_bytes());
+        hash.update(text);
+        leading_bytes(hash)
+    }
+}
+
+/// The first 8 bytes of a digest, big endian.
+pub fn leading_bytes(hash: Sha256) -> u64 {
+    hash.finalize().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 /// Why a request gets no more memory or CPU time.

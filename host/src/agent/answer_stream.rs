@@ -6,7 +6,7 @@ use super::agent_loop::{AgentLoop, Refusal};
 use super::event::{RoundEvent, RoundEventRef};
 use super::hosted::Hosted;
 use crate::limits::McpLimits;
-use crate::model::{Choices, EndedTurn, Job, Model, RawTurn};
+use crate::model::{Choices, EndedTurn, Job, Model, RawStep, RawTurn};
 use crate::turn::{TurnEvent, TurnEvents, TurnFailure};
 
 /// An answer that is being generated. Dropping it cancels the generation and every call under way.
@@ -95,6 +95,14 @@ impl AnswerStream {
     pub fn stop_string(&mut self, choice: usize) -> Option<&str> {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(choice).stop_string(),
+            Turns::AgentLoop { .. } => None,
+        }
+    }
+
+    /// Raw tokens of the choice's only turn since the last call, if the job asked for them.
+    pub fn next_raw(&mut self, choice: usize) -> Option<RawStep<'_>> {
+        match &mut self.0 {
+            Turns::One { choices, .. } => choices.turn(choice).next_raw(),
             Turns::AgentLoop { .. } => None,
         }
     }

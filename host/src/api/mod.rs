@@ -26,6 +26,7 @@ mod schema;
 pub mod seal;
 pub mod sse;
 mod structured_outputs;
+mod token_ids;
 pub mod tokenize;
 mod tools;
 mod warnings;

@@ -134,6 +134,12 @@ pub(crate) fn cache_key(body: &Object<'_>) -> Result<Option<String>, ApiError> {
     Ok(body.string("prompt_cache_key")?.map(str::to_owned))
 }
 
+/// `cache_salt`.
+pub(crate) fn cache_salt(body: &Object<'_>, limits: &Limits) -> Result<Option<String>, ApiError> {
+    let Some(value) = body.get("cache_salt") else { return Ok(None) };
+    text(value, limits.cache_salt_bytes, body.at("cache_salt")).map(Some)
+}
+
 /// `stream_options`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StreamOptions {

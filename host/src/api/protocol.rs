@@ -126,10 +126,9 @@ impl Protocol {
             (ConstraintField::Format, Self::Responses) => "text.format",
             (ConstraintField::Schema, Self::Responses) => "text.format.schema",
             (ConstraintField::Format | ConstraintField::Schema, Self::Messages) => "output_config.format",
-            (ConstraintField::Format | ConstraintField::Schema, Self::Chat | Self::Completions) => {
-                "response_format"
-            }
-            (ConstraintField::Grammar, _) => "structured_outputs",
+            (ConstraintField::Format | ConstraintField::Schema, Self::Chat) => "response_format",
+            (ConstraintField::Grammar, _)
+            | (ConstraintField::Format | ConstraintField::Schema, Self::Completions) => "structured_outputs",
             (ConstraintField::ToolChoice, _) => "tool_choice",
             (ConstraintField::Tools, _) => "tools",
         }

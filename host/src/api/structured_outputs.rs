@@ -3,10 +3,40 @@
 //! Names and meanings are those of vLLM's `StructuredOutputsParams` and, for the older fields, of its `GuidedDecodingParams`.
 
 use super::error::ApiError;
+use super::fields::{ANY_OBJECT, Field, Shape, TEXTS};
 use super::format;
 use super::json::{Object, Path, Value};
 use crate::limits::Limits;
 use crate::parser::contract::Grammar;
+
+/// The fields.
+pub(crate) const FIELDS: [Field; 5] = [
+    Field::supported("guided_choice", TEXTS, GUIDED_NOTE),
+    Field::supported("guided_grammar", Shape::Text, GUIDED_NOTE),
+    Field::supported("guided_json", Shape::Either(&[ANY_OBJECT, Shape::Text]), GUIDED_NOTE),
+    Field::supported("guided_regex", Shape::Text, GUIDED_NOTE),
+    Field::supported(
+        "structured_outputs",
+        Shape::Object(&STRUCTURED_OUTPUTS),
+        "one of its fields: the form of the answer (as in vLLM)",
+    ),
+];
+
+const GUIDED_NOTE: &str = "the older name of the same in `structured_outputs`";
+
+const STRUCTURED_OUTPUTS: [Field; 6] = [
+    Field::supported("choice", TEXTS, "the answer is one of these texts"),
+    Field::supported("grammar", Shape::Text, "a grammar in Lark; EBNF (`::=`) is refused"),
+    Field::supported("json", Shape::Either(&[ANY_OBJECT, Shape::Text]), "a JSON schema, or its text"),
+    Field::supported("json_object", Shape::Boolean, "`true`: a JSON object"),
+    Field::supported("regex", Shape::Text, "a regular expression of the whole answer, without look-around"),
+    Field::refused(
+        "structural_tag",
+        Shape::Any,
+        &["{\"type\": \"structural_tag\"}"],
+        "calls are described by `tools` and `tool_choice`",
+    ),
+];
 
 /// Form that the answer must have.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,7 +96,7 @@ fn form(name: &str, value: Value<'_>, path: Path<'_>, limits: &Limits) -> Result
         "choice" => grammar("lark", format!("start: {}", choice(value, path)?)),
         _ => {
             let definition = text(value, path)?;
-            if definition.contains("::=") {
+            if definition.lines().any(is_ebnf_rule) {
                 return Err(
                     path.unsupported("expected a grammar in Lark (`start: …`), found rules with `::=`")
                 );
@@ -74,6 +104,12 @@ fn form(name: &str, value: Value<'_>, path: Path<'_>, limits: &Limits) -> Result
             grammar("lark", definition.to_owned())
         }
     })
+}
+
+/// Whether a grammar's line begins a rule of another notation than Lark.
+fn is_ebnf_rule(line: &str) -> bool {
+    let is_name = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | '<' | '>' | ' ');
+    line.split_once("::=").is_some_and(|(name, _)| name.chars().all(is_name))
 }
 
 /// Reads a schema, which may be an object or its JSON text.
@@ -104,4 +140,15 @@ fn text<'a>(value: Value<'a>, path: Path<'_>) -> Result<&'a str, ApiError> {
         .as_str()
         .filter(|text| !text.is_empty())
         .ok_or_else(|| path.expected("a text that isn't empty", value))
+}
+
+impl StructuredOutput {
+    /// The answer's schema, and its grammar, of which one at most is there.
+    pub(crate) fn forms(this: Option<Self>) -> (Option<String>, Option<Grammar>) {
+        match this {
+            None => (None, None),
+            Some(Self::Schema(schema)) => (Some(schema), None),
+            Some(Self::Grammar(grammar)) => (None, Some(grammar)),
+        }
+    }
 }

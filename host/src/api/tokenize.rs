@@ -96,6 +96,7 @@ fn raw(body: &Object<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
         response_schema: None,
         response_grammar: None,
         cache_key: None,
+        cache_salt: None,
         priority: 0,
     })
 }

@@ -61,6 +61,7 @@ fn keyed() -> Vec<Route> {
         post_at("/detokenize", tokens::detokenize),
         get_at("/v1/models", list_models),
         get_at("/v1/models/{*id}", one_model),
+        get_at("/version", version),
         get_at("/metrics", scrape),
         get_at("/openapi.json", async || json(200, openapi::json().to_owned())),
     ]
@@ -118,6 +119,10 @@ pub(super) async fn health(State(app): State<App>) -> Response {
         return refuse(&ApiError::unavailable("The server is stopping."));
     }
     json(200, r#"{"status":"ok"}"#.to_owned())
+}
+
+async fn version() -> Response {
+    json(200, concat!(r#"{"version":""#, env!("CARGO_PKG_VERSION"), r#""}"#).to_owned())
 }
 
 async fn list_models(State(app): State<App>) -> Response {

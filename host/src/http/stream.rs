@@ -138,6 +138,9 @@ impl Answer {
             next = self.stream.next() => next,
         };
         self.machine.choose(choice);
+        if let Some(step) = self.stream.next_raw(choice) {
+            self.machine.tokens(&step);
+        }
         self.emit(frames);
         if let Some(ended) = &ended {
             for raw in self.stream.take_raw(choice) {
@@ -148,6 +151,8 @@ impl Answer {
             }
             self.machine.end(&ended.end, ended.usage, frames);
             self.record(ended);
+        } else {
+            self.machine.tokens_over(frames);
         }
         self.stream.is_over()
     }

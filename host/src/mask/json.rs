@@ -1,7 +1,7 @@
-//! Grammar of an answer that is JSON alone, for formats whose parsers have no grammars.
+//! Grammars of answers that are JSON or text alone, where no parser makes them.
 
 use engine::{JsonBegins, JsonConstraint};
-use parser_sdk::grammar::response_json;
+use parser_sdk::grammar::{response_json, response_text};
 use serde_json::Value;
 
 use super::GrammarError;
@@ -21,4 +21,13 @@ pub fn json_grammar(constraint: &JsonConstraint) -> Result<String, GrammarError>
         }
     };
     Ok(format!("start: {before}gap? {json} gap?\ngap: /[ \\t\\r\\n]{{1,8}}/\n{rule}"))
+}
+
+/// Returns the Lark grammar of an output that is text of this grammar, in `lark` or `regex`.
+///
+/// # Errors
+/// What is wrong with the grammar.
+pub fn text_grammar(syntax: &str, definition: &str) -> Result<String, String> {
+    let grammar = parser_sdk::Grammar { syntax: syntax.to_owned(), definition: definition.to_owned() };
+    Ok(format!("start: {}\n", response_text(&grammar)?))
 }

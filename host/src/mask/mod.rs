@@ -28,6 +28,6 @@ pub use compiled::CompiledGrammar;
 pub use error::{GrammarError, RefusedGrammar};
 pub use grammar_mask::GrammarMask;
 pub use grammars::Grammars;
-pub use json::json_grammar;
+pub use json::{json_grammar, text_grammar};
 pub use share::GrammarShare;
 pub use start::MaskStart;

@@ -3,7 +3,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::accounts::Principal;
+use crate::accounts::{Principal, leading_bytes};
 use crate::prompt::{Conversation, Role};
 
 /// Number of ids of a raw prompt that are hashed.
@@ -42,8 +42,7 @@ impl AffinityInput<'_> {
                 ids.iter().take(IDS).for_each(|id| hash.update(id.to_be_bytes()));
             }
         }
-        let digest = hash.finalize();
-        digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+        leading_bytes(hash)
     }
 }
 

@@ -15,7 +15,7 @@ use super::parsers::ParserBinding;
 use super::served::Served;
 use crate::accounts::Caller;
 use crate::grammar::define_markers;
-use crate::mask::{GrammarError, Grammars, MaskStart, json_grammar};
+use crate::mask::{GrammarError, Grammars, MaskStart, json_grammar, text_grammar};
 use crate::parser::contract::{Request, ToolChoice};
 
 impl Job {
@@ -135,7 +135,7 @@ impl ConstraintBuilder<'_> {
     }
 
     fn check_beginning(&self, field: ConstraintField) -> Result<(), StartError> {
-        if self.job.beginning == Beginning::Answer {
+        if matches!(self.job.beginning, Beginning::Answer | Beginning::Raw(_)) {
             return Ok(());
         }
         let reason =
@@ -213,6 +213,9 @@ impl ConstraintBuilder<'_> {
 
     /// Makes the parser's grammar of the whole turn, including the part that the prompt has written.
     fn parser_grammar(&self, field: ConstraintField) -> Result<String, StartError> {
+        if matches!(self.job.beginning, Beginning::Raw(_)) {
+            return self.raw_grammar().map_err(|reason| at_fault(field, reason));
+        }
         let refused = |reason: String| StartError::Constraint { field, reason };
         let markers: Vec<_> = self.parser.markers().collect();
         let tokens = (0..).zip(&markers).filter(|(_, (_, id))| id.is_some());
@@ -228,6 +231,20 @@ impl ConstraintBuilder<'_> {
         let grammar =
             made.ok_or_else(|| refused(format!("the parser {} has no grammars", descriptor.name)))?;
         define_markers(&grammar, &markers, &descriptor.stops).map_err(refused)
+    }
+
+    /// Makes the grammar of the text behind a raw prompt, in which no parser has markers. A grammar in Lark may name tokens, since who writes the
+    /// whole prompt writes control tokens, too.
+    fn raw_grammar(&self) -> Result<String, String> {
+        match (&self.job.response_schema, &self.job.response_grammar) {
+            (Some(schema), _) => {
+                let json = JsonConstraint { schema: schema.clone(), begins: JsonBegins::AtOnce };
+                json_grammar(&json).map_err(|error| error.to_string())
+            }
+            (None, Some(grammar)) if grammar.syntax == "lark" => Ok(grammar.definition.clone()),
+            (None, Some(grammar)) => text_grammar(&grammar.syntax, &grammar.definition),
+            (None, None) => Err("there is nothing to follow".to_owned()),
+        }
     }
 
     /// Reason why an engine that supports JSON alone can't follow the constraint.

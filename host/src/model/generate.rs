@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::{Finish, Generation, GenerationError, MaskError, Step, SubmitError, Token};
 
-use super::raw::{RawTokens, RawTurn};
+use super::raw::{RawStep, RawTokens, RawTurn};
 use super::text::StreamText;
 use crate::parser::contract::{Fault, FinishReason, Request};
 use crate::parser::{FailedParser, Plugin};
@@ -99,6 +99,11 @@ impl TurnStream {
     /// Waits until the engine has accepted the request. The first token may come later.
     pub(super) async fn started(&mut self) -> Result<(), SubmitError> {
         self.generation.started().await
+    }
+
+    /// Raw tokens since the last call, if the job asked for them.
+    pub fn next_raw(&mut self) -> Option<RawStep<'_>> {
+        self.tokens.as_mut().map(RawTokens::next_step)
     }
 
     /// Takes the turn's raw tokens, if the job asked for them. They are complete after the end.

@@ -37,6 +37,8 @@ pub struct Job {
     /// The client's key (`prompt_cache_key`) for requests with the same beginning, which becomes part of their affinity. `None`: only the
     /// beginning counts.
     pub cache_key: Option<String>,
+    /// The client's salt for the prefix cache: requests with another salt share no blocks with this one. `None`: the key's own.
+    pub cache_salt: Option<String>,
     /// Priority: waiting requests with a lower number begin first. 0 is usual.
     pub priority: i32,
 }

@@ -42,7 +42,7 @@ pub use options::{KvCacheBytes, LoadFormat, ModelOptions};
 pub use parsers::{
     CandidateReport, LastLoad, LoadResult, Loads, Outcome, ParserReport, Pin, PinError, SelectError, Serving,
 };
-pub use raw::{RawText, RawTurn};
+pub use raw::{RawStep, RawText, RawTurn};
 pub use runner::{RunnerOptions, load_runner};
 pub use served::Model;
 pub use shared::SharedOptions;

@@ -24,16 +24,27 @@ pub struct RawText {
     pub text: String,
 }
 
+/// Raw tokens of one engine step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RawStep<'a> {
+    /// Tokens of the prompt, with the first step.
+    pub prompt: Option<&'a [u32]>,
+    /// Tokens of the output, including the token that ended the turn.
+    pub tokens: &'a [u32],
+}
+
 /// Collector of the tokens of one turn.
 pub(super) struct RawTokens {
     tokenizer: Arc<Tokenizer>,
     input: Vec<u32>,
     output: Vec<u32>,
+    /// Number of output tokens that were in a step; `None` before the first step.
+    told: Option<usize>,
 }
 
 impl RawTokens {
     pub(super) fn new(tokenizer: Arc<Tokenizer>, prompt: &[u32]) -> Self {
-        Self { tokenizer, input: prompt.to_vec(), output: Vec::new() }
+        Self { tokenizer, input: prompt.to_vec(), output: Vec::new(), told: None }
     }
 
     /// Appends the output tokens of one engine step.
@@ -46,9 +57,16 @@ impl RawTokens {
         self.output.push(id);
     }
 
+    /// The tokens since the last call.
+    pub(super) fn next_step(&mut self) -> RawStep<'_> {
+        let told = self.told.replace(self.output.len());
+        let prompt = told.is_none().then_some(&*self.input);
+        RawStep { prompt, tokens: &self.output[told.unwrap_or(0)..] }
+    }
+
     /// Decodes all tokens.
     pub(super) fn finish(self) -> RawTurn {
-        let Self { tokenizer, input, output } = self;
+        let Self { tokenizer, input, output, .. } = self;
         RawTurn { input: spelt(&tokenizer, input), output: spelt(&tokenizer, output) }
     }
 }

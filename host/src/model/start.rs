@@ -224,7 +224,11 @@ impl Served {
             constraint: start.constraint.source(),
             affinity: 0,
             priority: job.priority,
-            cache_salt: principal.cache_salt(),
+            principal: principal.cache_salt(),
+            cache_salt: job
+                .cache_salt
+                .as_deref()
+                .map_or_else(|| principal.cache_salt(), |text| principal.cache_salt_with(text)),
             queue: self.limits.stream_queue,
         })
     }

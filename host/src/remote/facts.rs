@@ -13,6 +13,8 @@ use super::schema::SchemaCompiler;
 pub(super) struct Facts {
     /// Protocol that the engine speaks.
     pub(super) kind: EngineKind,
+    /// Whether the engine is another server of this project.
+    pub(super) is_sluice: bool,
     /// Engine and version, for people: `vLLM 0.32.0`.
     pub(super) name: Arc<str>,
     /// The engine's name for the model.
@@ -42,7 +44,7 @@ pub(super) struct Facts {
     pub(super) gauges: Option<&'static GaugeNames>,
 }
 
-/// Names of an engine's gauges in Prometheus' text format.
+/// Names of an engine's gauges in Prometheus' text format, each with a label where a name has several gauges.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct GaugeNames {
     /// Number of running requests.
@@ -54,6 +56,11 @@ pub(super) struct GaugeNames {
 }
 
 impl GaugeNames {
+    pub(super) const SLUICE: Self = Self {
+        running: "sluice_engine{figure=\"running\"}",
+        waiting: "sluice_engine{figure=\"waiting\"}",
+        kv_used: None,
+    };
     pub(super) const VLLM: Self = Self {
         running: "vllm:num_requests_running",
         waiting: "vllm:num_requests_waiting",
@@ -77,6 +84,8 @@ impl Facts {
     pub(super) fn schema_compiler(&self) -> SchemaCompiler {
         match self.kind {
             EngineKind::LlamaCpp => SchemaCompiler::LlamaCpp,
+            // It refuses what its own engine can't follow.
+            EngineKind::OpenAi if self.is_sluice => SchemaCompiler::Llguidance,
             _ if self.follows_grammars => SchemaCompiler::Llguidance,
             EngineKind::OpenAi | EngineKind::Vllm | EngineKind::Sglang => SchemaCompiler::Xgrammar,
         }

@@ -120,28 +120,36 @@ fn model_of<'a>(listed: &'a Value, names: &[String]) -> Result<&'a Value, ProbeE
 async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Result<Facts, ProbeError> {
     let model = entry["id"].as_str().unwrap_or_default().to_owned();
     let context = entry["max_model_len"].as_u64();
-    let is_vllm = entry["owned_by"] == "vllm";
+    let is_vllm = entry["owned_by"] == "vllm" || kind == EngineKind::Vllm;
+    let is_sluice = entry["owned_by"] == "sluice" && kind == EngineKind::OpenAi;
+    let is_known = is_vllm || is_sluice;
     let mut facts = Facts {
         kind,
+        is_sluice,
         name: Arc::from("an engine that speaks OpenAI's completions"),
         model,
         context: context.and_then(|context| usize::try_from(context).ok()),
         tells_ids: true,
-        follows_grammars: is_vllm || kind == EngineKind::Vllm,
-        follows_schemas: is_vllm || kind == EngineKind::Vllm,
+        follows_grammars: is_known,
+        follows_schemas: is_known,
         follows_schemas_after_reasoning: false,
         follows_seeds: true,
-        priority_sign: i32::from(is_vllm || kind == EngineKind::Vllm),
+        priority_sign: i32::from(is_known),
         has_raw_logprobs: true,
         slots: None,
-        health: if is_vllm || kind != EngineKind::OpenAi { "health" } else { "v1/models" },
-        gauges: (is_vllm || kind == EngineKind::Vllm).then_some(&GaugeNames::VLLM),
+        health: if is_known || kind != EngineKind::OpenAi { "health" } else { "v1/models" },
+        gauges: match kind {
+            _ if is_sluice => Some(&GaugeNames::SLUICE),
+            _ if is_vllm => Some(&GaugeNames::VLLM),
+            _ => None,
+        },
     };
     match kind {
         EngineKind::OpenAi | EngineKind::Vllm => {
-            if facts.follows_schemas {
+            if is_known {
                 let version = json_of(upstream, "version").await?;
-                facts.name = super::facts::named("vLLM", &version["version"]);
+                let engine = if is_sluice { "Sluice" } else { "vLLM" };
+                facts.name = super::facts::named(engine, &version["version"]);
             }
         }
         EngineKind::Sglang => {

@@ -17,7 +17,7 @@ use super::pool::UpstreamPool;
 use super::reading::{AnswerReader, Broken, Fault};
 use super::request::RemoteRequest;
 use super::tokens::ChunkTokens;
-use super::wire::{Chunk, WireEnd};
+use super::wire::{Chunk, TokenSource, WireEnd};
 
 /// Time in which an engine that answered 200 may still refuse the request: engines report an invalid request in their first event at once.
 const LATE_REFUSAL_TIME: Duration = Duration::from_millis(300);
@@ -162,7 +162,7 @@ impl RemoteStream {
     fn step(&mut self, mut tokens: Vec<Token>, chunk: &Chunk) -> Result<Option<Step>, Broken> {
         self.cached = chunk.cached.unwrap_or(self.cached).min(self.request.prompt.len());
         let engine_ended = chunk.end.is_some() && !chunk.is_too_long;
-        let finish = self.finish(&mut tokens, chunk.end)?;
+        let finish = self.finish(&mut tokens, chunk)?;
         self.left -= tokens.len();
         self.told += tokens.len();
         if !tokens.is_empty() || finish.is_some() {
@@ -185,7 +185,8 @@ impl RemoteStream {
     }
 
     /// How the answer ends within `tokens`, if it does: at a stop id, at the limit, or as the engine says. Cuts `tokens` off there.
-    fn finish(&self, tokens: &mut Vec<Token>, end: Option<WireEnd>) -> Result<Option<Finish>, Broken> {
+    fn finish(&self, tokens: &mut Vec<Token>, chunk: &Chunk) -> Result<Option<Finish>, Broken> {
+        let end = chunk.end;
         let stop = tokens.iter().position(|token| self.request.stop_ids.contains(&token.id));
         if let Some(at) = stop.filter(|at| *at < self.left) {
             let id = tokens[at].id;
@@ -200,14 +201,18 @@ impl RemoteStream {
         match end {
             None => Ok(None),
             Some(WireEnd::Length) => Ok(Some(Finish::Length)),
-            Some(WireEnd::Stop(id)) => Ok(Some(self.own_stop(id, tokens))),
+            Some(WireEnd::Stop(id)) => {
+                // Text has no stop token: the last token is one of the answer's.
+                let is_last_stop = chunk.source != TokenSource::Text;
+                Ok(Some(self.own_stop(id, is_last_stop, tokens)))
+            }
             Some(WireEnd::Aborted(reason)) => Err(Broken::new(reason)),
         }
     }
 
     /// Handles a stop at an id that isn't among the request's stop ids: the engine's own stop token, which it may send as the last token.
-    fn own_stop(&self, id: Option<u32>, tokens: &mut Vec<Token>) -> Finish {
-        let last = tokens.last().map(|token| token.id);
+    fn own_stop(&self, id: Option<u32>, is_last_stop: bool, tokens: &mut Vec<Token>) -> Finish {
+        let last = tokens.last().map(|token| token.id).filter(|_| is_last_stop);
         let id = id.or(last).or_else(|| self.request.stop_ids.first().copied());
         if last.is_some() && last == id {
             tokens.pop();

@@ -93,6 +93,7 @@ async fn read(engine: &LocalEngine, number: usize, answer: &Answer) {
         top_logprobs: None,
         mask: Some(Box::new(answer.start.mask())),
         constraint: None,
+        principal: 0,
         cache_salt: 0,
         affinity: 0,
         priority: 0,

@@ -21,6 +21,13 @@ def embedded():
 
 
 @pytest.fixture(scope="session")
+def chained(embedded):
+    """A server in front of a server in front of `embedded`."""
+    for middle in running("--engine", embedded.address):
+        yield from running("--engine", middle.address)
+
+
+@pytest.fixture(scope="session")
 def gpt_oss():
     """A server of a trained model of another family, from its directory."""
     yield from running("--model", str(ROOT / "host/models/gpt-oss-tiny"))

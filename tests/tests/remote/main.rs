@@ -2,6 +2,7 @@
 
 mod cancel;
 mod captured;
+mod chain;
 mod constraints;
 mod faults;
 mod floods;

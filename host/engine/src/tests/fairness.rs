@@ -19,7 +19,7 @@ fn rig(blocks: usize, sequences: usize) -> Rig {
 /// A request that is told apart by its first token.
 fn ask(principal: u64, first: u32, prompt: usize, tokens: usize) -> GenerationRequest {
     let prompt: Vec<u32> = (0..prompt).map(|at| if at == 0 { first } else { 1 }).collect();
-    GenerationRequest { cache_salt: principal, ..request(prompt, tokens) }
+    GenerationRequest { principal, cache_salt: principal, ..request(prompt, tokens) }
 }
 
 /// First tokens of the waiting requests in the order in which they begin; `begun` requests had begun before.

@@ -207,6 +207,7 @@ pub(crate) fn request(prompt: impl Into<Vec<u32>>, max_tokens: usize) -> Generat
         stop_ids: Arc::new([]),
         top_logprobs: None,
         mask: None,
+        principal: 0,
         cache_salt: 0,
         constraint: None,
         affinity: 0,

@@ -17,7 +17,7 @@ fn rig(blocks: usize) -> Rig {
 fn ask(principal: u64, number: u64, prompt: u32, tokens: usize) -> GenerationRequest {
     let first = u32::try_from(number % 37).expect("a token");
     let prompt: Vec<u32> = (0..prompt).map(|at| (first + at * 5) % 38).collect();
-    GenerationRequest { cache_salt: principal, ..sampled(prompt, tokens, number) }
+    GenerationRequest { principal, cache_salt: principal, ..sampled(prompt, tokens, number) }
 }
 
 /// Requests with their clients.

@@ -82,6 +82,7 @@ impl Visit {
         GenerationRequest {
             queue: self.queue,
             priority: self.priority,
+            principal: self.principal,
             cache_salt: self.principal,
             stop_ids: self.stops.clone().into(),
             ..request

@@ -3,13 +3,14 @@
 //! The protocol has one text, one reasoning and a list of calls: further items of a kind are joined to the first by an empty line.
 
 use super::super::frames::Frames;
+use super::super::token_ids::{TokenIds, UnsentIds};
 use super::chunks::{
     AssistantMessage, CallDelta, CallPart, ChunkChoice, CompletionChoice, Delta, MessageToolCall, PartDelta,
-    TokenIds,
 };
 use super::logprobs::{ChosenToken, ContentLogprobs};
+use super::machine::OutputOptions;
 use super::stream::Stream;
-use crate::model::RawTurn;
+use crate::model::{RawStep, RawTurn};
 use crate::parser::contract::Payload;
 use crate::turn::{self, ItemHead, TurnEnd, TurnEvent};
 
@@ -35,12 +36,14 @@ pub(super) struct ChoiceMachine {
     /// Whether `JOINT` is written before the next text.
     joint: bool,
     finish_reason: &'static str,
+    /// Token ids that no chunk has carried yet, if the client asked for them.
+    unsent: Option<UnsentIds>,
     /// Tokens of the prompt and of the output: set at the turn's end, if the client asked for them.
     pub(super) raw: Option<RawTurn>,
 }
 
 impl ChoiceMachine {
-    pub(super) fn new(index: u32, logprobs: bool) -> Self {
+    pub(super) fn new(index: u32, asked: OutputOptions) -> Self {
         let answer = AssistantMessage {
             role: "assistant",
             content: None,
@@ -49,7 +52,7 @@ impl ChoiceMachine {
             reasoning: None,
             tool_calls: Vec::new(),
         };
-        let tokens = logprobs.then(Vec::new);
+        let tokens = asked.logprobs.then(Vec::new);
         Self {
             index,
             answer,
@@ -57,6 +60,7 @@ impl ChoiceMachine {
             target: Target::Content,
             joint: false,
             finish_reason: "stop",
+            unsent: asked.token_ids.then(UnsentIds::default),
             raw: None,
         }
     }
@@ -65,6 +69,28 @@ impl ChoiceMachine {
     pub(super) fn begin(&self, stream: &mut Stream, frames: &mut Frames) {
         let delta = Delta { role: Some("assistant"), content: Some(""), ..Delta::default() };
         stream.choice(self.delta(delta), frames);
+    }
+
+    /// Takes the token ids of an engine step.
+    pub(super) fn tokens(&mut self, step: &RawStep<'_>) {
+        if let Some(unsent) = &mut self.unsent {
+            unsent.take(step);
+        }
+    }
+
+    /// Writes a chunk for the ids of a step that brought no other.
+    pub(super) fn tokens_over(&mut self, stream: &mut Stream, frames: &mut Frames) {
+        if self.unsent.as_ref().is_some_and(|unsent| !unsent.is_empty()) {
+            self.send(self.delta(Delta::default()), stream, frames);
+        }
+    }
+
+    /// Writes a chunk, with the ids that are due.
+    fn send(&mut self, choice: ChunkChoice<'_>, stream: &mut Stream, frames: &mut Frames) {
+        match &mut self.unsent {
+            Some(unsent) => unsent.send_all(|ids| stream.choice(ChunkChoice { ids, ..choice }, frames)),
+            None => stream.choice(choice, frames),
+        }
     }
 
     /// Writes the chunks for one event of the choice's turn.
@@ -90,8 +116,7 @@ impl ChoiceMachine {
             _ => "tool_calls",
         };
         let finish_reason = Some(self.finish_reason);
-        let ids = TokenIds::of(self.raw.as_ref());
-        stream.choice(ChunkChoice { finish_reason, ids, ..self.delta(Delta::default()) }, frames);
+        self.send(ChunkChoice { finish_reason, ..self.delta(Delta::default()) }, stream, frames);
     }
 
     /// The finished choice, as a completion in one piece carries it.
@@ -154,7 +179,7 @@ impl ChoiceMachine {
         };
         let index = self.answer.tool_calls.len();
         let call = CallDelta { index, id: Some(id), kind: Some(kind), part: delta };
-        stream.choice(self.delta(Delta { tool_calls: Some([call]), ..Delta::default() }), frames);
+        self.send(self.delta(Delta { tool_calls: Some([call]), ..Delta::default() }), stream, frames);
         self.answer.tool_calls.push(MessageToolCall { id: id.to_owned(), kind, part });
     }
 
@@ -181,7 +206,7 @@ impl ChoiceMachine {
             }
         };
         let logprobs = (!chosen.is_empty()).then(|| ContentLogprobs::new(&chosen));
-        stream.choice(ChunkChoice { logprobs, ..self.delta(delta) }, frames);
+        self.send(ChunkChoice { logprobs, ..self.delta(delta) }, stream, frames);
         if let Some(tokens) = &mut self.tokens {
             tokens.append(&mut chosen);
         }

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::super::token_ids::TokenIds;
 use super::logprobs::ContentLogprobs;
-use crate::model::RawTurn;
 use crate::turn::Usage;
 
 /// One `data:` line of a stream.
@@ -36,27 +36,6 @@ pub(super) struct ChunkChoice<'a> {
     pub(super) finish_reason: Option<&'static str>,
     #[serde(flatten)]
     pub(super) ids: TokenIds<'a>,
-}
-
-/// A choice's tokens as they are, if they are wanted (vLLM's `return_token_ids`): in a stream with its last chunk.
-#[derive(Debug, Clone, Copy, Default, JsonSchema, Serialize)]
-pub(in crate::api) struct TokenIds<'a> {
-    /// The prompt.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    prompt_token_ids: Option<&'a [u32]>,
-    /// The output, the token that ended it included.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    token_ids: Option<&'a [u32]>,
-}
-
-impl<'a> TokenIds<'a> {
-    /// Token ids of `raw`; none if the client didn't ask for them.
-    pub(in crate::api) fn of(raw: Option<&'a RawTurn>) -> Self {
-        Self {
-            prompt_token_ids: raw.map(|raw| raw.input.tokens.as_slice()),
-            token_ids: raw.map(|raw| raw.output.tokens.as_slice()),
-        }
-    }
 }
 
 /// What a chunk adds.

@@ -1,22 +1,24 @@
 //! The fields of a Chat Completions request.
 
 use super::super::fields::sampling::{
-    ALTERNATIVES, CACHE_KEY_NOTE, CHOICES, EFFORTS, FORCED_NOTE, FORMAT_NOTE, GRAMMAR_NOTE, MODEL, PRIORITY,
-    REFUSED_FORMAT_NOTE, RETURN_TOKEN_IDS, SAMPLING, SCHEMA, STOP, STREAM, STREAM_OPTIONS, STRICT_NOTE,
-    TEMPLATE_ARGUMENTS, TOOL_NAME, plain_format,
+    ALTERNATIVES, CACHE_KEY_NOTE, CACHE_SALT, CHOICES, EFFORTS, FORCED_NOTE, FORMAT_NOTE, GRAMMAR_NOTE,
+    MODEL, PRIORITY, REFUSED_FORMAT_NOTE, RETURN_TOKEN_IDS, SAMPLING, SCHEMA, STOP, STREAM, STREAM_OPTIONS,
+    STRICT_NOTE, TEMPLATE_ARGUMENTS, TOOL_NAME, plain_format,
 };
-use super::super::fields::{ANY_OBJECT, Field, KindOf, Kinds, POSITIVE, Shape, TEXTS, Tables};
+use super::super::fields::{ANY_OBJECT, Field, KindOf, Kinds, POSITIVE, Shape, Tables};
+use super::super::structured_outputs;
 
 /// All tables of the endpoint's fields.
-pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING];
+pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING, &structured_outputs::FIELDS];
 
-const FIELDS: [Field; 35] = [
+const FIELDS: [Field; 31] = [
     Field::supported(
         "add_generation_prompt",
         Shape::Boolean,
         "`false` is refused unless `continue_final_message` is `true` (as in vLLM)",
     )
     .but(&["false"]),
+    CACHE_SALT,
     TEMPLATE_ARGUMENTS,
     Field::supported(
         "continue_final_message",
@@ -25,10 +27,6 @@ const FIELDS: [Field; 35] = [
     ),
     Field::refused("function_call", Shape::Any, &["\"auto\""], "superseded by `tool_choice`"),
     Field::refused("functions", Shape::Any, &["[]"], "superseded by `tools`"),
-    Field::supported("guided_choice", TEXTS, GUIDED_NOTE),
-    Field::supported("guided_grammar", Shape::Text, GUIDED_NOTE),
-    Field::supported("guided_json", Shape::Either(&[ANY_OBJECT, Shape::Text]), GUIDED_NOTE),
-    Field::supported("guided_regex", Shape::Text, GUIDED_NOTE),
     Field::supported("logprobs", Shape::Boolean, "of the tokens of `content`"),
     Field::supported(
         "max_completion_tokens",
@@ -59,11 +57,6 @@ const FIELDS: [Field; 35] = [
     STREAM,
     STREAM_OPTIONS,
     Field::supported(
-        "structured_outputs",
-        Shape::Object(&STRUCTURED_OUTPUTS),
-        "one of its fields: the form of the answer (as in vLLM)",
-    ),
-    Field::supported(
         "tool_choice",
         Shape::Either(&[
             Shape::OneOf(&["auto", "none", "required"]),
@@ -89,22 +82,6 @@ const FORMAT: Kinds = Kinds {
     ],
     open: false,
 };
-
-const GUIDED_NOTE: &str = "the older name of the same in `structured_outputs`";
-
-const STRUCTURED_OUTPUTS: [Field; 6] = [
-    Field::supported("choice", TEXTS, "the answer is one of these texts"),
-    Field::supported("grammar", Shape::Text, "a grammar in Lark; EBNF (`::=`) is refused"),
-    Field::supported("json", Shape::Either(&[ANY_OBJECT, Shape::Text]), "a JSON schema, or its text"),
-    Field::supported("json_object", Shape::Boolean, "`true`: a JSON object"),
-    Field::supported("regex", Shape::Text, "a regular expression of the whole answer, without look-around"),
-    Field::refused(
-        "structural_tag",
-        Shape::Any,
-        &["{\"type\": \"structural_tag\"}"],
-        "calls are described by `tools` and `tool_choice`",
-    ),
-];
 
 const JSON_SCHEMA: [Field; 4] = [
     Field::supported("name", Shape::Text, "").required(),

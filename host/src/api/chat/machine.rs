@@ -8,7 +8,7 @@ use super::super::obfuscation::Obfuscation;
 use super::choice::ChoiceMachine;
 use super::chunks::Completion;
 use super::stream::Stream;
-use crate::model::RawTurn;
+use crate::model::{RawStep, RawTurn};
 use crate::turn::{TurnEnd, TurnEvent, TurnFailure, Usage};
 
 /// The chunk machine of one completion.
@@ -27,11 +27,14 @@ pub struct ChatMachine {
 
 /// Options of a request that decide what its answer holds.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the request")]
 pub(super) struct OutputOptions {
     /// Number of choices.
     pub(super) n: u32,
     /// Whether the answer lists the tokens of the content with their log-probabilities.
     pub(super) logprobs: bool,
+    /// Whether the answer has the token ids of prompt and output.
+    pub(super) token_ids: bool,
     /// Whether a stream has a last chunk with the usage.
     pub(super) include_usage: bool,
     /// Whether chunks are padded.
@@ -42,7 +45,7 @@ impl ChatMachine {
     /// A machine for an answer to a request for `model`.
     pub(super) fn new(mut ids: Ids, created: u64, model: String, asked: OutputOptions) -> Self {
         let choices: Vec<ChoiceMachine> =
-            (0..asked.n).map(|index| ChoiceMachine::new(index, asked.logprobs)).collect();
+            (0..asked.n).map(|index| ChoiceMachine::new(index, asked)).collect();
         Self {
             stream: Stream {
                 id: ids.next("chatcmpl-"),
@@ -76,6 +79,14 @@ impl Machine for ChatMachine {
     fn choose(&mut self, choice: usize) {
         debug_assert!(choice < self.choices.len(), "as many turns as choices");
         self.current = choice;
+    }
+
+    fn tokens(&mut self, step: &RawStep<'_>) {
+        self.choices[self.current].tokens(step);
+    }
+
+    fn tokens_over(&mut self, frames: &mut Frames) {
+        self.choices[self.current].tokens_over(&mut self.stream, frames);
     }
 
     fn turn(&mut self, event: &TurnEvent, frames: &mut Frames) {

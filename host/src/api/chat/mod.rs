@@ -19,7 +19,7 @@ use serde_json::json;
 use super::answer_schemas::AnswerSchemas;
 use super::error;
 
-pub(super) use chunks::{ChatUsage, TokenIds};
+pub(super) use chunks::ChatUsage;
 pub use machine::ChatMachine;
 pub use request::ChatRequest;
 pub(super) use request::job;

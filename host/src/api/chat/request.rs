@@ -46,6 +46,7 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatReques
     let asked = OutputOptions {
         n,
         logprobs: job.logprobs.is_some(),
+        token_ids: job.raw,
         include_usage: stream_options.include_usage,
         obfuscate: stream_options.include_obfuscation,
     };
@@ -77,11 +78,7 @@ pub(in crate::api) fn job(
             .at("response_format")
             .invalid("the answer has a form by `structured_outputs` already"));
     }
-    let (response_schema, response_grammar) = match structured {
-        None => (format.schema(), None),
-        Some(StructuredOutput::Schema(schema)) => (Some(schema), None),
-        Some(StructuredOutput::Grammar(grammar)) => (None, Some(grammar)),
-    };
+    let (schema, response_grammar) = StructuredOutput::forms(structured);
     let mut client_tools = client_tools(body, ToolBounds::new(defaults), warnings)?;
     let tool_choice = client_tools.choose(&tools::choice(body)?, false, body.at("tool_choice"))?;
     let messages = messages::messages(body, defaults, warnings)?;
@@ -101,9 +98,10 @@ pub(in crate::api) fn job(
         raw: body.boolean("return_token_ids")?.unwrap_or(false),
         max_output_tokens: body.count("max_completion_tokens", 1)?.or(max_tokens),
         stop: options::stop(body, &defaults.limits)?,
-        response_schema,
+        response_schema: format.schema().or(schema),
         response_grammar,
         cache_key: options::cache_key(body)?,
+        cache_salt: options::cache_salt(body, &defaults.limits)?,
         priority: options::priority(body)?,
     })
 }

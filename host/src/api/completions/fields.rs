@@ -1,12 +1,14 @@
 //! The fields of a Completions request.
 
 use super::super::fields::sampling::{
-    ALTERNATIVES, CHOICES, MODEL, PRIORITY, RETURN_TOKEN_IDS, SAMPLING, STOP, STREAM, STREAM_OPTIONS,
+    ALTERNATIVES, CACHE_SALT, CHOICES, MODEL, PRIORITY, RETURN_TOKEN_IDS, SAMPLING, STOP, STREAM,
+    STREAM_OPTIONS,
 };
 use super::super::fields::{Field, POSITIVE, Shape, TEXTS, TOKENS, Tables};
+use super::super::structured_outputs;
 
 /// All tables of the endpoint's fields.
-pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING];
+pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING, &structured_outputs::FIELDS];
 
 /// `add_special_tokens`.
 pub(in crate::api) const ADD_SPECIAL_TOKENS: Field = Field::supported(
@@ -15,9 +17,10 @@ pub(in crate::api) const ADD_SPECIAL_TOKENS: Field = Field::supported(
     "`false`: the tokenizer adds none of its own (as in vLLM)",
 );
 
-const FIELDS: [Field; 16] = [
+const FIELDS: [Field; 18] = [
     ADD_SPECIAL_TOKENS,
     Field::supported("best_of", POSITIVE, "refused unless it is `n`").but(&["2"]),
+    CACHE_SALT,
     Field::supported(
         "echo",
         Shape::Boolean,
@@ -36,6 +39,11 @@ const FIELDS: [Field; 16] = [
     )
     .required(),
     RETURN_TOKEN_IDS,
+    Field::supported(
+        "return_tokens_as_token_ids",
+        Shape::Boolean,
+        "`logprobs` names tokens as `token_id:N` (as in vLLM)",
+    ),
     STOP,
     STREAM,
     STREAM_OPTIONS,

@@ -9,6 +9,15 @@ use crate::turn::{DeltaToken, TokenLogprob};
 /// Smallest log-probability that is written. JSON has no minus infinity; `OpenAI` writes this number for it.
 const LEAST: f32 = -9999.0;
 
+/// How tokens are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TokenNames {
+    /// By their text.
+    Texts,
+    /// As `token_id:N` (vLLM's `return_tokens_as_token_ids`), which tells tokens of one text apart.
+    Ids,
+}
+
 /// Tokens with their log-probabilities, and where in the text they begin, in characters.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "CompletionLogprobs")]
@@ -21,12 +30,12 @@ pub(super) struct TextLogprobs {
 
 impl TextLogprobs {
     /// Adds a token that begins `offset` characters into the text.
-    pub(super) fn push(&mut self, token: &DeltaToken, offset: usize) {
+    pub(super) fn push(&mut self, token: &DeltaToken, offset: usize, names: TokenNames) {
         let all = &*token.logprobs;
-        self.tokens.push(spelt(&all.chosen.bytes));
+        self.tokens.push(names.name(&all.chosen));
         self.token_logprobs.push(all.chosen.logprob.max(LEAST));
         // The chosen token is always listed among the alternatives, even if it isn't one of the likeliest.
-        let entry = |one: &TokenLogprob| (spelt(&one.bytes), Value::from(one.logprob.max(LEAST)));
+        let entry = |one: &TokenLogprob| (names.name(one), Value::from(one.logprob.max(LEAST)));
         self.top_logprobs.push(all.top.iter().chain([&all.chosen]).map(entry).collect());
         self.text_offset.push(offset);
     }
@@ -37,6 +46,15 @@ impl TextLogprobs {
         self.token_logprobs.append(&mut more.token_logprobs);
         self.top_logprobs.append(&mut more.top_logprobs);
         self.text_offset.append(&mut more.text_offset);
+    }
+}
+
+impl TokenNames {
+    fn name(self, token: &TokenLogprob) -> String {
+        match self {
+            Self::Texts => spelt(&token.bytes),
+            Self::Ids => format!("token_id:{}", token.id),
+        }
     }
 }
 

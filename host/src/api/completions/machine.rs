@@ -1,13 +1,13 @@
 //! Event machine of Completions: makes chunks of a stream, and the answer in one piece, from one turn for each choice. All text of a
 //! turn is the choice's text, since no parser reads raw prompts' turns.
 
-use super::super::chat::TokenIds;
 use super::super::error::{ApiError, cancelled};
 use super::super::frames::Frames;
 use super::super::machine::Machine;
-use super::logprobs::TextLogprobs;
+use super::super::token_ids::{TokenIds, UnsentIds};
+use super::logprobs::{TextLogprobs, TokenNames};
 use super::objects::{Completion, TextChoice};
-use crate::model::RawTurn;
+use crate::model::{RawStep, RawTurn};
 use crate::turn::{Delta, TurnEnd, TurnEvent, TurnFailure, Usage};
 
 /// Options of a request that decide what its answer holds.
@@ -17,8 +17,10 @@ pub(super) struct OutputOptions {
     pub(super) choices: usize,
     /// Text that a prompt's choices begin with, for each prompt.
     pub(super) echo: Option<Vec<String>>,
-    /// Whether the answer lists tokens with their log-probabilities.
-    pub(super) logprobs: bool,
+    /// How tokens are named, if the answer lists them with their log-probabilities.
+    pub(super) logprobs: Option<TokenNames>,
+    /// Whether the answer has the token ids of prompt and output.
+    pub(super) token_ids: bool,
     /// Whether a stream has a last chunk with the usage.
     pub(super) include_usage: bool,
 }
@@ -40,6 +42,9 @@ pub struct CompletionMachine {
     failure: Option<TurnFailure>,
 }
 
+/// No token up to which ids are sent: all are.
+const NONE: Option<std::iter::Empty<u32>> = None;
+
 /// State of one choice.
 #[derive(Debug, Default)]
 struct ChoiceMachine {
@@ -48,6 +53,8 @@ struct ChoiceMachine {
     characters: usize,
     logprobs: Option<TextLogprobs>,
     finish_reason: Option<&'static str>,
+    /// Token ids that no chunk has carried yet, if the client asked for them.
+    unsent: Option<UnsentIds>,
     /// Tokens of the prompt and of the output: set at the turn's end, if the client asked for them.
     raw: Option<RawTurn>,
 }
@@ -56,7 +63,8 @@ impl CompletionMachine {
     /// A machine for an answer to a request for `model`.
     pub(super) fn new(id: String, created: u64, model: String, asked: OutputOptions) -> Self {
         let choice = |_| ChoiceMachine {
-            logprobs: asked.logprobs.then(TextLogprobs::default),
+            logprobs: asked.logprobs.map(|_| TextLogprobs::default()),
+            unsent: asked.token_ids.then(UnsentIds::default),
             ..ChoiceMachine::default()
         };
         let choices: Vec<ChoiceMachine> = (0..asked.choices).map(choice).collect();
@@ -80,19 +88,43 @@ impl CompletionMachine {
     }
 
     fn text(&mut self, delta: &Delta, frames: &mut Frames) {
-        let index = self.current;
-        let logprobs = self.choices[index].take(delta);
-        let choice = TextChoice {
-            index,
-            text: delta,
-            logprobs: logprobs.as_ref(),
-            finish_reason: None,
-            ids: TokenIds::default(),
-        };
-        self.send(&[choice], None, frames);
+        let (index, names) = (self.current, self.asked.logprobs);
+        let logprobs = self.choices[index].take(delta, names);
+        let (ids, logprobs_of) = (TokenIds::default(), logprobs.as_ref());
+        let choice = TextChoice { index, text: delta, logprobs: logprobs_of, finish_reason: None, ids };
+        // Ids go with their log-probabilities, which come with the first byte of the token's text.
+        let through = names.map(|_| delta.tokens.iter().map(|token| token.logprobs.chosen.id));
+        self.send_choice(choice, through, frames);
         if let (Some(all), Some(more)) = (&mut self.choices[index].logprobs, logprobs) {
             all.append(more);
         }
+    }
+
+    /// Sends a chunk of one choice with the ids that are due: all, or those up to the last token of `through`.
+    fn send_choice(
+        &mut self,
+        choice: TextChoice<'_>,
+        through: Option<impl Iterator<Item = u32>>,
+        frames: &mut Frames,
+    ) {
+        let index = choice.index;
+        let mut unsent = self.choices[index].unsent.take();
+        match (&mut unsent, through) {
+            (None, _) => self.send(&[choice], None, frames),
+            (Some(unsent), None) => {
+                unsent.send_all(|ids| self.send(&[TextChoice { ids, ..choice }], None, frames));
+            }
+            (Some(unsent), Some(chosen)) => {
+                let count = unsent.count_through(chosen);
+                unsent.send_first(count, |ids| self.send(&[TextChoice { ids, ..choice }], None, frames));
+            }
+        }
+        self.choices[index].unsent = unsent;
+    }
+
+    fn no_text(&self) -> TextChoice<'static> {
+        let (index, ids) = (self.current, TokenIds::default());
+        TextChoice { index, text: "", logprobs: None, finish_reason: None, ids }
     }
 
     fn fail(&mut self, failure: TurnFailure, frames: &mut Frames) {
@@ -104,15 +136,15 @@ impl CompletionMachine {
 
 impl ChoiceMachine {
     /// Appends `delta`. Returns its tokens, if the client asked for log-probabilities.
-    fn take(&mut self, delta: &Delta) -> Option<TextLogprobs> {
+    fn take(&mut self, delta: &Delta, names: Option<TokenNames>) -> Option<TextLogprobs> {
         let before = self.characters;
         self.text.push_str(delta);
         self.characters += delta.chars().count();
-        self.logprobs.as_ref()?;
+        let names = names?;
         let mut logprobs = TextLogprobs::default();
         for token in &delta.tokens {
             let at = delta.floor_char_boundary(token.offset);
-            logprobs.push(token, before + delta[..at].chars().count());
+            logprobs.push(token, before + delta[..at].chars().count(), names);
         }
         Some(logprobs)
     }
@@ -132,6 +164,19 @@ impl Machine for CompletionMachine {
     fn choose(&mut self, choice: usize) {
         debug_assert!(choice < self.choices.len(), "as many turns as choices");
         self.current = choice;
+    }
+
+    fn tokens(&mut self, step: &RawStep<'_>) {
+        if let Some(unsent) = &mut self.choices[self.current].unsent {
+            unsent.take(step);
+        }
+    }
+
+    fn tokens_over(&mut self, frames: &mut Frames) {
+        let is_due = self.choices[self.current].unsent.as_ref().is_some_and(|unsent| !unsent.is_empty());
+        if is_due && self.asked.logprobs.is_none() {
+            self.send_choice(self.no_text(), NONE, frames);
+        }
     }
 
     fn turn(&mut self, event: &TurnEvent, frames: &mut Frames) {
@@ -155,11 +200,8 @@ impl Machine for CompletionMachine {
             TurnEnd::Completed => "stop",
             TurnEnd::MaxOutputTokens => "length",
         };
-        let index = self.current;
-        self.choices[index].finish_reason = Some(reason);
-        let ids = TokenIds::of(self.choices[index].raw.as_ref());
-        let last = TextChoice { index, text: "", logprobs: None, finish_reason: Some(reason), ids };
-        self.send(&[last], None, frames);
+        self.choices[self.current].finish_reason = Some(reason);
+        self.send_choice(TextChoice { finish_reason: Some(reason), ..self.no_text() }, NONE, frames);
         self.open -= 1;
         if self.open == 0 {
             if self.asked.include_usage {

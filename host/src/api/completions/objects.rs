@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::chat::{ChatUsage, TokenIds};
+use super::super::chat::ChatUsage;
+use super::super::token_ids::TokenIds;
 use super::logprobs::TextLogprobs;
 
 /// An answer, or a part of one.

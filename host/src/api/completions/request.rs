@@ -6,8 +6,10 @@ use super::super::ids::{Clock, Ids};
 use super::super::json::{List, Object, Path, Text, Value};
 use super::super::options;
 use super::super::request::{ApiRequest, Defaults};
+use super::super::structured_outputs::{self, StructuredOutput};
 use super::super::warnings::Warnings;
 use super::fields;
+use super::logprobs::TokenNames;
 use super::machine::{CompletionMachine, OutputOptions};
 use crate::model::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
 use crate::parser::contract::ToolChoice;
@@ -31,7 +33,12 @@ pub(crate) fn read(
     let asked = OutputOptions {
         echo: echo(body, &prompts)?,
         choices: n as usize * prompts.len(),
-        logprobs: body.get("logprobs").is_some(),
+        logprobs: match (body.get("logprobs"), body.boolean("return_tokens_as_token_ids")?) {
+            (None, _) => None,
+            (Some(_), Some(true)) => Some(TokenNames::Ids),
+            (Some(_), _) => Some(TokenNames::Texts),
+        },
+        token_ids: body.boolean("return_token_ids")?.unwrap_or(false),
         include_usage: stream_options.include_usage,
     };
     let model = body.required_string("model")?.to_owned();
@@ -46,6 +53,8 @@ pub(crate) fn read(
 }
 
 fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) -> Result<Job, ApiError> {
+    let (response_schema, response_grammar) =
+        StructuredOutput::forms(structured_outputs::read(body, &defaults.limits)?);
     Ok(Job {
         conversation: Conversation::default(),
         beginning: Beginning::Raw(prompts),
@@ -59,9 +68,10 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
         raw: body.boolean("return_token_ids")?.unwrap_or(false),
         max_output_tokens: Some(body.count("max_tokens", 1)?.unwrap_or(MAX_TOKENS)),
         stop: options::stop(body, &defaults.limits)?,
-        response_schema: None,
-        response_grammar: None,
+        response_schema,
+        response_grammar,
         cache_key: None,
+        cache_salt: options::cache_salt(body, &defaults.limits)?,
         priority: options::priority(body)?,
     })
 }

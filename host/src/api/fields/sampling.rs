@@ -91,6 +91,13 @@ pub(crate) const PRIORITY: Field = Field::supported(
     "which of this key's answers comes first where they wait, the lower number (as in vLLM); refused where the engine knows no priorities, unless 0",
 );
 
+/// `cache_salt`.
+pub(crate) const CACHE_SALT: Field = Field::supported(
+    "cache_salt",
+    Shape::Text,
+    "requests with another salt, or with none, share no cached prefixes with this one; at most 256 bytes, not empty (as in vLLM)",
+);
+
 /// Note on `strict` of a function.
 pub(crate) const STRICT_NOTE: &str = "arguments of a `strict` one follow its schema where a call is forced, and else where the engine and the \
      model's format can do it";
@@ -132,7 +139,7 @@ pub(crate) const STREAM_OPTIONS: Field = Field::supported(
 pub(crate) const RETURN_TOKEN_IDS: Field = Field::supported(
     "return_token_ids",
     Shape::Boolean,
-    "adds `prompt_token_ids` and `token_ids` to each choice, in a stream to its last chunk (as in vLLM)",
+    "adds `prompt_token_ids` and `token_ids` to each choice, in a stream to each chunk the ids that are new (as in vLLM)",
 );
 
 /// Number of alternatives to list with each token.

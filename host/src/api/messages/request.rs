@@ -105,6 +105,7 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
         response_schema: format.schema(),
         response_grammar: None,
         cache_key: None,
+        cache_salt: None,
         priority: 0,
     };
     let model = body.required_string("model")?.to_owned();

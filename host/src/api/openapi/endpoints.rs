@@ -178,6 +178,14 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         method: "get",
+        path: "/version",
+        id: "version",
+        summary: "The server's version (as in vLLM)",
+        answer: object,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
         path: "/metrics",
         id: "metrics",
         summary: "Figures for Prometheus",

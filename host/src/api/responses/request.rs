@@ -78,6 +78,7 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ResponsesR
         response_schema: format.schema(),
         response_grammar: None,
         cache_key: options::cache_key(body)?,
+        cache_salt: None,
         priority: options::priority(body)?,
     };
     let options = EventOptions {

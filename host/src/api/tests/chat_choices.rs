@@ -9,7 +9,7 @@ use super::super::frames::Frames;
 use super::super::machine::Machine;
 use super::{Turn, call, item, machine, message, reasoning};
 use crate::api::sse;
-use crate::model::{RawText, RawTurn};
+use crate::model::{RawStep, RawText, RawTurn};
 use crate::parser::contract::{Payload, Phase};
 use crate::turn::{
     Delta, DeltaToken, ItemHead, ItemStatus, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure,
@@ -194,24 +194,45 @@ fn padding_comes_only_where_it_is_asked_for_and_makes_lengths_alike() {
 }
 
 #[test]
-fn token_ids_stand_with_their_choice_at_its_end() {
+fn token_ids_come_with_the_chunks_of_their_choice() {
     let text = |tokens: &[u32]| RawText { tokens: tokens.to_vec(), text: String::new() };
     let mut machine = ask(&json!({ "n": 2, "return_token_ids": true }));
     let mut frames = Frames::new();
     machine.begin(&mut frames);
     for choice in [1, 0] {
         machine.choose(choice);
-        machine.raw(RawTurn { input: text(&[7, 8]), output: text(&[u32::try_from(choice).unwrap()]) });
+        let first = u32::try_from(choice).unwrap();
+        machine.tokens(&RawStep { prompt: Some(&[7, 8]), tokens: &[first] });
+        machine.turn(&TurnEvent::Open(ItemHead::Message { phase: Phase::Unspecified }), &mut frames);
+        machine.turn(&TurnEvent::Text("a".into()), &mut frames);
+        machine.tokens_over(&mut frames);
+        // Tokens without text.
+        machine.tokens(&RawStep { prompt: None, tokens: &[4, 5] });
+        machine.tokens_over(&mut frames);
+        machine.turn(&TurnEvent::Close(ItemStatus::Completed), &mut frames);
+        machine.tokens(&RawStep { prompt: None, tokens: &[9] });
+        machine.raw(RawTurn { input: text(&[7, 8]), output: text(&[first, 4, 5, 9]) });
         machine.end(&TurnEnd::Completed, Usage::default(), &mut frames);
     }
     let (chunks, _, body) = output_of(&*machine, &mut frames);
     for index in [0, 1] {
         let choice = &body["choices"][index];
-        assert_eq!((&choice["prompt_token_ids"], &choice["token_ids"]), (&json!([7, 8]), &json!([index])));
-        let mut of_choice =
-            chunks.iter().map(|chunk| &chunk["choices"][0]).filter(|one| one["index"] == index);
-        let last = of_choice.next_back().unwrap();
-        assert_eq!(last["token_ids"], choice["token_ids"]);
-        assert!(of_choice.all(|chunk| chunk.get("token_ids").is_none()));
+        assert_eq!(
+            (&choice["prompt_token_ids"], &choice["token_ids"]),
+            (&json!([7, 8]), &json!([index, 4, 5, 9]))
+        );
+        let of_choice = chunks.iter().map(|chunk| &chunk["choices"][0]).filter(|one| one["index"] == index);
+        let said: Vec<_> = of_choice
+            .filter(|one| one.get("token_ids").is_some())
+            .map(|one| {
+                (one["delta"]["content"].clone(), one["token_ids"].clone(), one["prompt_token_ids"].clone())
+            })
+            .collect();
+        let expected = [
+            (json!("a"), json!([index]), json!([7, 8])),
+            (Value::Null, json!([4, 5]), Value::Null),
+            (Value::Null, json!([9]), Value::Null),
+        ];
+        assert_eq!(said, expected);
     }
 }

@@ -57,6 +57,7 @@ pub(in crate::model) fn job() -> Job {
         response_schema: None,
         response_grammar: None,
         cache_key: None,
+        cache_salt: None,
         priority: 0,
     }
 }

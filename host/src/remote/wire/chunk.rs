@@ -5,6 +5,8 @@
 
 use engine::{Logprobs, Token};
 
+use super::WireFault;
+
 /// Contents of one or more events.
 #[derive(Debug, PartialEq)]
 pub(in crate::remote) struct Chunk {
@@ -20,7 +22,20 @@ pub(in crate::remote) struct Chunk {
     pub(in crate::remote) is_over: bool,
     /// Whether the engine sent more than the answer may have.
     pub(in crate::remote) is_too_long: bool,
+    /// What the answer's tokens are read from.
+    pub(in crate::remote) source: TokenSource,
     room: Room,
+}
+
+/// What an answer's tokens are read from: the first of both that the engine sends. It may send the same tokens once more in the other form, as
+/// gateways do that send text first and all ids at the end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::remote) enum TokenSource {
+    /// Nothing yet.
+    #[default]
+    Unknown,
+    Ids,
+    Text,
 }
 
 /// What an answer may still have.
@@ -54,13 +69,44 @@ pub(in crate::remote) enum WireEnd {
 impl Chunk {
     pub(in crate::remote) fn new(room: Room) -> Self {
         let (pieces, end, cached, generated) = (Vec::new(), None, None, None);
-        Self { pieces, end, cached, generated, is_over: false, is_too_long: false, room }
+        let source = TokenSource::default();
+        Self { pieces, end, cached, generated, is_over: false, is_too_long: false, source, room }
     }
 
     /// Takes the contents. The chunk is as good as new, with the room that is left.
     pub(in crate::remote) fn take(&mut self) -> Self {
-        let rest = Self { is_over: self.is_over, ..Self::new(self.room) };
+        let rest = Self { is_over: self.is_over, source: self.source, ..Self::new(self.room) };
         std::mem::replace(self, rest)
+    }
+
+    /// Adds an event's tokens: by `ids` or by `text`, whichever the answer began with. With `ids`, the text of an event says nothing.
+    ///
+    /// # Errors
+    /// The ids of an answer that began with them are missing beside text: they may be lost, or have come before.
+    pub(super) fn push(
+        &mut self,
+        ids: Option<&[u32]>,
+        text: &str,
+        logprobs: impl Iterator<Item = Option<Box<Logprobs>>>,
+    ) -> Result<(), WireFault> {
+        if self.source == TokenSource::Unknown {
+            self.source = match ids {
+                Some([_, ..]) => TokenSource::Ids,
+                _ if !text.is_empty() => TokenSource::Text,
+                _ => return Ok(()),
+            };
+        }
+        match (self.source, ids) {
+            (TokenSource::Ids, Some(ids)) => self.push_tokens(ids, logprobs),
+            (TokenSource::Ids, None) if self.end.is_none() && !text.is_empty() => {
+                return Err(WireFault::Unreadable(
+                    "an event has text without the token ids that others have".to_owned(),
+                ));
+            }
+            (TokenSource::Ids, None) => {}
+            (TokenSource::Text | TokenSource::Unknown, _) => self.push_text(text),
+        }
+        Ok(())
     }
 
     /// Adds tokens with their log-probabilities; tokens beyond the end of `logprobs` get none.

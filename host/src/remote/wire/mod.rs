@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 use engine::SubmitError;
 
-pub(super) use chunk::{Chunk, Piece, Room, WireEnd};
+pub(super) use chunk::{Chunk, Piece, Room, TokenSource, WireEnd};
 
 use super::facts::Facts;
 use super::kind::EngineKind;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::vllm_params::{self, SamplingFields};
-use super::{Chunk, Unsupported, Wire, WireFault, WireReader};
+use super::{Chunk, TokenSource, Unsupported, Wire, WireFault, WireReader};
 use crate::remote::facts::Facts;
 use crate::remote::request::RemoteRequest;
 
@@ -73,14 +73,11 @@ impl Wire for OpenAi {
     }
 
     fn reader(&self) -> Box<dyn WireReader> {
-        Box::new(OpenAiReader { has_untold_ids: false })
+        Box::new(OpenAiReader)
     }
 }
 
-struct OpenAiReader {
-    /// Whether an event had text without ids, so that the engine's own count of tokens says more than the ids.
-    has_untold_ids: bool,
-}
+struct OpenAiReader;
 
 #[derive(Deserialize)]
 struct OpenAiChoice {
@@ -95,6 +92,8 @@ struct OpenAiChoice {
 /// Log-probabilities of a choice. Tokens are written as `token_id:N`.
 #[derive(Deserialize)]
 struct CompletionLogprobs {
+    #[serde(default)]
+    tokens: Vec<String>,
     token_logprobs: Vec<Option<f32>>,
     #[serde(default)]
     top_logprobs: Option<Vec<Option<serde_json::Map<String, Value>>>>,
@@ -102,40 +101,54 @@ struct CompletionLogprobs {
 
 impl WireReader for OpenAiReader {
     fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault> {
-        vllm_params::choices(data, chunk, |choice: OpenAiChoice, chunk| {
-            self.has_untold_ids |= choice.token_ids.is_none();
-            choice.add_to(chunk);
-        })?;
-        chunk.generated = chunk.generated.filter(|_| self.has_untold_ids);
+        vllm_params::choices(data, chunk, OpenAiChoice::add_to)?;
+        // The engine's own count says more than the tokens only where these are read from text.
+        chunk.generated = chunk.generated.filter(|_| chunk.source == TokenSource::Text);
         Ok(())
     }
 }
 
 impl OpenAiChoice {
-    fn add_to(self, chunk: &mut Chunk) {
-        match &self.token_ids {
-            Some(ids) => {
-                let logprobs = |at| self.logprobs.as_ref().and_then(|all| all.at(at)).map(Box::new);
-                chunk.push_tokens(ids, (0..).map(logprobs));
-            }
-            None => chunk.push_text(&self.text),
-        }
+    fn add_to(self, chunk: &mut Chunk) -> Result<(), WireFault> {
+        let ids = self.token_ids.as_deref();
+        let logprobs = self.logprobs.as_ref().map(|all| all.of(ids.unwrap_or_default())).unwrap_or_default();
+        chunk.push(ids, &self.text, logprobs.into_iter())?;
         chunk.end_as(vllm_params::end(self.finish_reason.as_deref(), self.stop_reason.as_ref()));
+        Ok(())
     }
 }
 
 impl CompletionLogprobs {
-    /// Log-probabilities of the token at index `at`: as many alternatives as were requested. The engine adds the chosen token if it is not
-    /// among them.
+    /// Log-probabilities of the tokens `ids`: of each the next entry with its id, or the entry at its place where entries name no ids.
+    fn of(&self, ids: &[u32]) -> Vec<Option<Box<Logprobs>>> {
+        let mut next = 0;
+        let entry = |(place, id): (usize, &u32)| {
+            let named = self.tokens.get(next).and_then(|name| token_id(name));
+            match named {
+                Some(named) if named != *id => return None,
+                Some(_) => next += 1,
+                None => {}
+            }
+            let at = if named.is_some() { next - 1 } else { place };
+            self.at(at).map(Box::new)
+        };
+        ids.iter().enumerate().map(entry).collect()
+    }
+
+    /// Log-probabilities of the entry `at`: as many alternatives as were requested. The engine adds the chosen token if it is not among them.
     fn at(&self, at: usize) -> Option<Logprobs> {
         let chosen = (*self.token_logprobs.get(at)?)?;
         let all = self.top_logprobs.as_ref().and_then(|all| all.get(at)?.as_ref());
         let read = |(token, logprob): (&String, &Value)| {
-            let id = token.strip_prefix("token_id:")?.parse().ok()?;
             #[expect(clippy::cast_possible_truncation, reason = "log-probabilities are f32 in the engine")]
             let logprob = logprob.as_f64()? as f32;
-            Some((id, logprob))
+            Some((token_id(token)?, logprob))
         };
         Some(Logprobs { chosen, top: all.into_iter().flatten().filter_map(read).collect() })
     }
+}
+
+/// Id of a token that is named `token_id:N`.
+fn token_id(name: &str) -> Option<u32> {
+    name.strip_prefix("token_id:")?.parse().ok()
 }

@@ -91,6 +91,7 @@ impl WireReader for VllmReader {
             let logprobs = positions.into_iter().map(|position| Some(Box::new(position.into())));
             chunk.push_tokens(&choice.token_ids.unwrap_or_default(), logprobs);
             chunk.end_as(vllm_params::end(choice.finish_reason.as_deref(), choice.stop_reason.as_ref()));
+            Ok(())
         })?;
         // All ids are told, so nothing else counts.
         chunk.generated = None;

@@ -152,14 +152,14 @@ struct PromptTokensDetails {
 pub(super) fn choices<C: DeserializeOwned>(
     data: &[u8],
     chunk: &mut Chunk,
-    mut add: impl FnMut(C, &mut Chunk),
+    mut add: impl FnMut(C, &mut Chunk) -> Result<(), WireFault>,
 ) -> Result<(), WireFault> {
     if is_done(data, chunk) {
         return Ok(());
     }
     let ChoicesEvent { choices, usage } = super::json(data)?;
     for choice in choices {
-        add(choice, chunk);
+        add(choice, chunk)?;
     }
     if let Some(UsageInfo { completion_tokens, prompt_tokens_details }) = usage {
         chunk.generated = completion_tokens;

@@ -35,7 +35,7 @@ pub(crate) const NO_GRAMMAR: &str =
     "this parser has no grammar: tool_choice, strict tools and response schemas can't be enforced";
 
 pub use arguments::{ArgumentsRule, keyed_json, named_json};
-pub use input::Input;
+pub use input::{Input, response_text};
 pub use lark::{Lark, Markers, json, literal};
 pub use parameters::{Spelling, Value, parameters};
 pub use schema::response_json;

@@ -17,6 +17,7 @@ const ID: &str = "0123456789abcdef0123456789abcdef";
 fn facts(kind: EngineKind) -> Facts {
     Facts {
         kind,
+        is_sluice: false,
         name: "an engine".into(),
         model: "m".to_owned(),
         context: Some(4096),

@@ -152,13 +152,31 @@ fn chunks_without_choices_say_nothing() {
 }
 
 #[test]
-fn ids_that_are_missing_are_read_from_the_text() {
-    let [with, without, end] = [
+fn an_answers_tokens_are_read_from_ids_or_from_text_and_never_from_both() {
+    let [ids_alone, with_ids, text_alone, all_ids, end] = [
+        r#"{"choices":[{"text":"","token_ids":[6],"finish_reason":null}]}"#,
         r#"{"choices":[{"text":"He","token_ids":[7],"finish_reason":null}]}"#,
         r#"{"choices":[{"text":"llo","finish_reason":null}]}"#,
+        r#"{"choices":[{"text":"","token_ids":[7,8],"finish_reason":null}]}"#,
         r#"{"choices":[{"text":"","finish_reason":"stop"}]}"#,
     ];
-    let chunk = read(EngineKind::OpenAi, &[with, without, end]).unwrap();
-    assert_eq!((ids(&chunk), &chunk.pieces[1]), (vec![7], &Piece::Text("llo".to_owned())));
-    assert_eq!((chunk.pieces.len(), chunk.end), (2, Some(WireEnd::Stop(None))));
+    let chunk = read(EngineKind::OpenAi, &[ids_alone, with_ids, end]).unwrap();
+    assert_eq!((ids(&chunk), chunk.end), (vec![6, 7], Some(WireEnd::Stop(None))));
+    // Text without ids came first, so it alone counts.
+    let chunk = read(EngineKind::OpenAi, &[text_alone, with_ids, all_ids, end]).unwrap();
+    let texts = ["llo", "He"].map(|text| Piece::Text(text.to_owned()));
+    assert_eq!(chunk.pieces, texts);
+    // Whether the ids of this text are missing or have come already can't be known.
+    assert!(matches!(read(EngineKind::OpenAi, &[with_ids, text_alone]), Err(WireFault::Unreadable(_))));
+}
+
+#[test]
+fn log_probabilities_are_found_by_the_ids_that_they_name() {
+    let event = r#"{"choices":[{"text":"","token_ids":[6,7,8],"logprobs":{"tokens":["token_id:7","token_id:8"],"token_logprobs":[-0.5,-1.0]}}]}"#;
+    let chunk = read(EngineKind::OpenAi, &[event]).unwrap();
+    let chosen = |piece: &Piece| match piece {
+        Piece::Token(token) => token.logprobs.as_ref().map(|logprobs| logprobs.chosen),
+        Piece::Text(_) => panic!("ids are told"),
+    };
+    assert_eq!(chunk.pieces.iter().map(chosen).collect::<Vec<_>>(), [None, Some(-0.5), Some(-1.0)]);
 }

@@ -66,6 +66,14 @@ impl Input {
     }
 }
 
+/// Lark expression of a text by a response's grammar, where nothing needs to be kept out of that text.
+///
+/// # Errors
+/// What is wrong with the grammar.
+pub fn response_text(grammar: &Grammar) -> Result<String, String> {
+    Input::answer(grammar).map(|input| input.nested())
+}
+
 /// Reads and checks a definition in Lark.
 fn lark(text: &str) -> Result<Definition, String> {
     let definition = reader::read(&lexemes(text)?)?;
