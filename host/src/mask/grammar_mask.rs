@@ -181,12 +181,15 @@ impl TokenMask for GrammarMask {
         let refused = Err(MaskError::Refused(token));
         let (ended, end) = (self.ended > 0, self.shared.end);
         if self.stops.contains(&token) {
+            // A grammar may name a stop token itself, which then ends the answer where it stands.
             let may_end = match self.row() {
                 _ if ended => true,
-                Some(row) => row.is_allowed(end),
+                Some(row) => row.is_allowed(end) || row.is_allowed(token),
                 None => {
                     let matcher = self.matcher()?;
-                    matcher.is_stopped() || matcher.is_accepting().map_err(failed)?
+                    matcher.is_stopped()
+                        || matcher.is_accepting().map_err(failed)?
+                        || matcher.validate_tokens(&[token]).map_err(failed)? == 1
                 }
             };
             self.ended += usize::from(may_end);

@@ -73,6 +73,16 @@ fn what_may_come_is_what_goes_on_with_the_grammar_and_its_end() {
 }
 
 #[test]
+fn a_stop_token_that_the_grammar_names_ends_the_answer() {
+    let mut mask = mask(&format!("start: \"ab\" <[{}]> \"c\"", stop()));
+    assert_eq!(mask.advance(stop()), Err(MaskError::Refused(stop())));
+    write(&mut mask, "ab").unwrap();
+    assert_eq!(allowed(&mut mask), [stop()]);
+    mask.advance(stop()).unwrap();
+    assert_eq!(allowed(&mut mask), [stop()]);
+}
+
+#[test]
 fn the_end_and_foreign_tokens_are_refused_where_they_do_not_fit_and_change_nothing() {
     let mut mask = mask("start: \"ab\"");
     for id in [stop(), token("<think>"), 767, u32::MAX] {

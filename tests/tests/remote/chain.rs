@@ -1,11 +1,13 @@
 //! A server in front of a server in front of a server: clients get the answers that they would get directly.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use tests::client::post;
 use tests::fake_engine::{Action, FakeEngine, Identity, done, head, ids};
 use tests::server::{Setup, TestServer};
 
-use crate::setup::{ask, server_for, text};
+use crate::setup::{ask, server_for, start, text};
 
 /// Fields that differ from answer to answer, or say what a cache held.
 const OWN: [&str; 11] = [
@@ -105,6 +107,34 @@ async fn a_host_in_front_of_a_host_in_front_of_a_host_answers_as_the_last_one() 
     }
     for server in [first, middle, last] {
         server.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forced_calls_and_json_come_through_in_every_trained_format() {
+    for name in ["gpt-oss-tiny", "kimi-tiny"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/models").join(name);
+        let mut setup = Setup::default();
+        setup.model.model = Some(folder.to_string_lossy().into_owned());
+        let last = TestServer::start(setup.clone()).await;
+        let first =
+            start(&format!("http://{}", last.address), |front| front.model.model = setup.model.model).await;
+        let tool =
+            json!({ "type": "function", "name": "get_weather", "parameters": weather(), "strict": true });
+        let format = json!({ "type": "json_schema", "name": "city", "schema": weather() });
+        for (field, value) in [("tool_choice", json!("required")), ("text", json!({ "format": format }))] {
+            let mut body = json!({ "model": name, "input": "Oslo?", "temperature": 0, "max_output_tokens": 200, field: value });
+            if field == "tool_choice" {
+                body["tools"] = json!([tool]);
+            }
+            let direct = post(last.address, "/v1/responses", &body).await;
+            assert_eq!(direct.status, 200, "{}", direct.json());
+            let through = post(first.address, "/v1/responses", &body).await;
+            assert_eq!(same(through.json()), same(direct.json()), "{name} {field}");
+        }
+        for server in [first, last] {
+            server.stop().await;
+        }
     }
 }
 
