@@ -18,7 +18,7 @@ fi
 if command -v npm >/dev/null && [ ! -f "$EVERYTHING" ]; then
     {
         echo "installing into $HERE/node/node_modules, from npm:"
-        sed -n 's/.*"devDependencies": {\(.*\)}.*/  \1/p' "$HERE/node/package.json"
+        sed -n '/"devDependencies"/,/}/s/^ *"\([^"]*\)": "\([0-9][^"]*\)".*/  \1 \2/p' "$HERE/node/package.json"
     } >&2
     (cd "$HERE/node" && npm ci --no-audit --no-fund --loglevel=error >&2)
     cp "$HERE/node/package-lock.json" "$HERE/node/node_modules/.installed"

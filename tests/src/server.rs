@@ -57,6 +57,7 @@ impl Default for Setup {
             prefix_cache: true,
             speculation: SpeculationOptions::default(),
             queue_timeout: None,
+            sequences: None,
             context: None,
             chat_template: None,
             served_names: Vec::new(),

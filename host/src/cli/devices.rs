@@ -36,24 +36,46 @@ impl CudaLibraries {
 /// Lists the devices. Missing drivers and GPUs are no error; a given folder that lacks the libraries is.
 pub(super) fn run(arguments: &DevicesArguments) -> anyhow::Result<ExitCode> {
     arguments.libraries.load()?;
-    print(&mut std::io::stdout().lock(), &Survey::of_this_machine())?;
+    print(&mut std::io::stdout().lock(), &Machine::this(), &Survey::of_this_machine())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(out: &mut impl Write, survey: &Survey) -> std::io::Result<()> {
+/// Name of the processor and size of the memory, empty where the system doesn't tell.
+#[derive(Default)]
+struct Machine {
+    processor: String,
+    memory: String,
+}
+
+impl Machine {
+    fn this() -> Self {
+        let read = |file, field| {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            let line =
+                text.lines().find(|line| line.starts_with(field)).and_then(|line| line.split_once(':'));
+            line.map(|(_, value)| value.trim().to_owned()).unwrap_or_default()
+        };
+        let kib = read("/proc/meminfo", "MemTotal").split(' ').next().and_then(|kib| kib.parse::<u64>().ok());
+        let memory = kib.map(|kib| format!("{} MiB", kib >> 10)).unwrap_or_default();
+        Self { processor: read("/proc/cpuinfo", "model name"), memory }
+    }
+}
+
+fn print(out: &mut impl Write, machine: &Machine, survey: &Survey) -> std::io::Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let default =
         survey.first_usable().map_or_else(|_| "cpu".to_owned(), |gpu| format!("cuda:{}", gpu.index));
-    writeln!(out, "driver   {}", driver(survey))?;
-    writeln!(out, "nvrtc    {}", library(&survey.nvrtc, survey))?;
-    writeln!(out, "cublaslt {}", library(&survey.cublaslt, survey))?;
-    writeln!(out, "auto     {default}")?;
     let mut table = Table::new(["DEVICE", "NAME", "MEMORY", "PROCESSORS", "COMPUTE"]);
-    table.row(["cpu", "", "", &cores.to_string(), ""].map(str::to_owned));
+    let Machine { processor, memory } = machine;
+    table.row(["cpu", processor, memory, &cores.to_string(), ""].map(str::to_owned));
     for gpu in survey.devices.iter().flatten() {
         table.row(row(gpu));
     }
-    write!(out, "\n{table}")?;
+    writeln!(out, "{table}")?;
+    writeln!(out, "auto     {default}")?;
+    writeln!(out, "driver   {}", driver(survey))?;
+    writeln!(out, "nvrtc    {}", library(&survey.nvrtc, survey))?;
+    writeln!(out, "cublaslt {}", library(&survey.cublaslt, survey))?;
     for gpu in survey.devices.iter().flatten() {
         if let Err(error) = survey.device(gpu.index) {
             writeln!(out, "{error}")?;
@@ -92,7 +114,8 @@ mod tests {
 
     fn printed(survey: &Survey) -> String {
         let mut out = Vec::new();
-        print(&mut out, survey).expect("memory takes it");
+        let machine = Machine { processor: "a processor".to_owned(), memory: "512 MiB".to_owned() };
+        print(&mut out, &machine, survey).expect("memory takes it");
         String::from_utf8(out).expect("UTF-8")
     }
 
@@ -115,6 +138,9 @@ mod tests {
             cublaslt: Err(CudaError::NoCublasLt),
         };
         let text = printed(&survey);
+        let cpu: Vec<_> = text.lines().nth(1).map(|line| line.split("  ").collect()).unwrap_or_default();
+        assert_eq!(cpu[0], "cpu", "{text}");
+        assert!(text.contains("a processor") && text.contains("512 MiB"), "{text}");
         assert!(text.contains("driver   CUDA 13.0\n"), "{text}");
         assert!(text.contains("pip install nvidia-cuda-nvrtc==13.0.88"), "{text}");
         assert!(text.contains("cublaslt libcublasLt.so.13 not found: own kernels"), "{text}");
@@ -138,11 +164,12 @@ mod tests {
             cublaslt: Err(CudaError::NoCublasLt),
         });
         assert!(
-            text.starts_with("driver   no NVIDIA driver (libcuda.so.1 not found); --device cpu works\n"),
+            text.contains("\ndriver   no NVIDIA driver (libcuda.so.1 not found); --device cpu works\n"),
             "{text}"
         );
         assert!(
-            text.contains("nvrtc    not found\ncublaslt not found\nauto     cpu\n")
+            text.contains("\nauto     cpu\ndriver")
+                && text.contains("nvrtc    not found\ncublaslt not found\n")
                 && !text.contains("cuda:"),
             "{text}"
         );

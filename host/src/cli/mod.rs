@@ -6,6 +6,7 @@ mod cache;
 mod devices;
 mod ending;
 mod engines;
+mod help;
 mod limits;
 mod lint;
 mod listen;
@@ -21,12 +22,14 @@ mod serve;
 mod stderr;
 mod summary;
 mod table;
+mod tips;
 mod values;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ErrorKind};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use host::printable::Escaped;
 
 /// Sluice: an LLM inference server whose output parsers are WebAssembly components.
@@ -60,11 +63,19 @@ enum StreamCommand {
 
 /// Exit status of a command whose output is closed early: the status that shells report after SIGPIPE.
 const BROKEN_PIPE: u8 = 128 + 13;
+/// Exit status of wrong arguments, as clap has it.
+const USAGE: u8 = 2;
 
 /// Runs the command. An error is one line on stderr with exit status 1. If the output is closed, a command other than `serve` ends
 /// silently.
 pub(crate) fn main() -> ExitCode {
-    let arguments = CommandLine::try_parse().unwrap_or_else(|error| refuse(&error));
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if let Some(tip) = tips::for_arguments(&arguments) {
+        stderr::write(format!("error: {}\n", Escaped(tip)).as_bytes());
+        stderr::flush();
+        return ExitCode::from(USAGE);
+    }
+    let arguments = parse(arguments).unwrap_or_else(|error| refuse(&error));
     let serves = matches!(arguments.command, Command::Serve(_));
     let result = match arguments.command {
         Command::Serve(arguments) => serve::run(*arguments),
@@ -85,6 +96,12 @@ pub(crate) fn main() -> ExitCode {
     code
 }
 
+fn parse(arguments: Vec<OsString>) -> Result<CommandLine, clap::Error> {
+    let mut command = help::arranged(CommandLine::command());
+    let mut matches = command.try_get_matches_from_mut(arguments)?;
+    CommandLine::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let kind = error.root_cause().downcast_ref::<std::io::Error>().map(std::io::Error::kind);
     kind == Some(std::io::ErrorKind::BrokenPipe)
@@ -100,10 +117,18 @@ fn refuse(error: &clap::Error) -> ! {
     let only_a_value = matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue);
     let end = if only_a_value { "\n\nFor more" } else { "\n\n" };
     let (said, rest) = text.split_once(end).unwrap_or((&text, ""));
+    let tip = if is_stray_word(error) { ": a model is given by --model DIR|ORG/NAME" } else { "" };
     let usage = if only_a_value { String::new() } else { format!("\n{}\n", rest.trim_end()) };
-    stderr::write(format!("{}\n{usage}", Escaped(words(said))).as_bytes());
+    stderr::write(format!("{}\n{usage}", Escaped(words(said) + tip)).as_bytes());
     stderr::flush();
     std::process::exit(error.exit_code());
+}
+
+/// Whether the error is about a word that is no switch, in a place where other programs take a model.
+fn is_stray_word(error: &clap::Error) -> bool {
+    let word = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+    let is_serve = std::env::args_os().nth(1).is_some_and(|command| command == "serve");
+    is_serve && error.kind() == ErrorKind::UnknownArgument && word.is_some_and(|word| !word.starts_with('-'))
 }
 
 fn words(text: &str) -> String {

@@ -52,6 +52,10 @@ pub(super) struct ModelArguments {
     /// Share of `--kv-cache` for this model, in proportion to the shares of the others [default: 1].
     #[arg(long, value_name = "[NAME=]PARTS", value_parser = for_model(number::<u32>(1..=MAX_KV_PARTS)))]
     kv_share: Vec<ForModel<u32>>,
+    /// Answers that are generated at a time; further ones wait [default: 64 on the CPU, at most 512; 256 on a
+    /// GPU, which is its maximum].
+    #[arg(long, value_name = "[NAME=]ANSWERS", value_parser = for_model(number::<usize>(1..=MAX_SEQUENCES)))]
+    max_num_seqs: Vec<ForModel<usize>>,
     /// Compute every prompt from its first token, without reusing KV blocks of earlier prompts.
     #[arg(long)]
     no_enable_prefix_caching: bool,
@@ -73,6 +77,8 @@ pub(super) struct ModelArguments {
 
 /// Largest share of one model: finer than needed to divide memory.
 const MAX_KV_PARTS: u64 = 1_000_000;
+/// Largest number of answers at a time: as many as a step on the CPU has rows.
+const MAX_SEQUENCES: u64 = 512;
 /// Longest queue timeout, in seconds: a day.
 const MAX_QUEUE_SECONDS: u64 = 86_400;
 
@@ -108,6 +114,7 @@ impl ModelArguments {
         let load = self.load.per_model(&names)?;
         let speculation = PerModel::single("--speculation", &self.speculation, &names)?;
         let queue_timeout = PerModel::single("--queue-timeout", &self.queue_timeout, &names)?;
+        let sequences = PerModel::single("--max-num-seqs", &self.max_num_seqs, &names)?;
         let template = PerModel::single("--chat-template", &self.chat_template, &names)?;
         let engines: Vec<EngineChoice> =
             (0..names.len()).map(|model| engine.one(model).cloned().unwrap_or(EngineChoice::Local)).collect();
@@ -131,6 +138,7 @@ impl ModelArguments {
                 prefix_cache: !self.no_enable_prefix_caching,
                 speculation: speculation.one(model).copied().unwrap_or_default(),
                 queue_timeout: queue_timeout.one(model).map(|seconds| Duration::from_secs((*seconds).into())),
+                sequences: sequences.one(model).copied(),
                 context: load.context(model),
                 chat_template: template.one(model).map(|file| read_template(file)).transpose()?,
                 served_names: names[model].clone(),

@@ -35,6 +35,7 @@ pub(super) fn options(plugins: &Path, engine: EngineChoice) -> ModelOptions {
         prefix_cache: true,
         speculation: SpeculationOptions::default(),
         queue_timeout: None,
+        sequences: None,
         context: None,
         chat_template: None,
         served_names: Vec::new(),

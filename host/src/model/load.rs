@@ -108,7 +108,7 @@ fn load_engine(
     let runner = runner.load(files, &shared.devices, progress)?;
     let local = LocalOptions {
         batch_tokens: runner.shape().batch_tokens,
-        sequences: runner.sequences(),
+        sequences: options.sequences.unwrap_or_else(|| runner.sequences()),
         waiting: limits.waiting_requests,
         principals: shared.principals,
         queue_timeout: options.queue_timeout,

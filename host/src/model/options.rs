@@ -67,6 +67,8 @@ pub struct ModelOptions {
     pub speculation: SpeculationOptions,
     /// Longest time that a request may wait for a local engine; `None`: no limit.
     pub queue_timeout: Option<Duration>,
+    /// Most answers that the local engine generates at a time; `None`: as many as suit the device.
+    pub sequences: Option<usize>,
     /// Most tokens of prompt and answer together; `None`: the model's own limit.
     pub context: Option<usize>,
     /// Chat template that replaces the model's own.

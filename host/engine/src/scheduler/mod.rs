@@ -73,7 +73,7 @@ impl Scheduler {
     /// A scheduler without sequences for a runner of this shape.
     pub(crate) fn new(shape: &RunnerShape, mut options: LocalOptions, waker: Waker) -> Self {
         let max_rows = shape.batch_tokens.max(1);
-        options.sequences = options.sequences.clamp(1, max_rows);
+        options.sequences = options.sequences.clamp(1, max_rows.min(shape.lanes).max(1));
         options.batch_tokens = options.batch_tokens.clamp(options.sequences, max_rows);
         Self {
             pool: BlockPool::new(shape.blocks, shape.block_size, options.prefix_cache),
