@@ -31,6 +31,16 @@ pub(super) struct Items {
     malformed: u32,
 }
 
+/// State of the items before a call inside reasoning: the open reasoning, if it has begun, and what the calls before it have to say about
+/// how the turn ends.
+#[derive(Debug, Clone)]
+pub(super) struct ItemsState {
+    prose: Option<Prose>,
+    white: Delta,
+    pub(super) cut_off: Option<TurnFailure>,
+    pub(super) malformed: u32,
+}
+
 #[derive(Debug)]
 enum OpenItem {
     Prose(Prose),
@@ -135,11 +145,12 @@ impl Items {
         self.arguments(out, |call, out| call.derive(text, held, out))
     }
 
-    /// Closes the open item at the parser's request. A call is incomplete all the same if it was `cut` inside a string.
+    /// Closes the open item at the parser's request. A call is incomplete all the same if it was `cut` inside a string, or if its JSON is no
+    /// object.
     pub(super) fn close(&mut self, cut: bool, out: &mut TurnEvents) -> Result<(), StepError> {
         self.check_derived()?;
-        let cut = cut && self.open_call().is_some();
-        self.end(if cut { ItemStatus::Incomplete } else { ItemStatus::Completed }, out);
+        let broken = self.open_call().is_some_and(|call| cut || call.is_foreign());
+        self.end(if broken { ItemStatus::Incomplete } else { ItemStatus::Completed }, out);
         Ok(())
     }
 
@@ -160,6 +171,26 @@ impl Items {
         Ok(())
     }
 
+    /// State of the items where no call is open.
+    pub(super) fn state(&self) -> ItemsState {
+        let prose = if let Some(OpenItem::Prose(prose)) = &self.open { Some(*prose) } else { None };
+        let (white, cut_off) = (self.white.clone(), self.cut_off.clone());
+        ItemsState { prose, white, cut_off, malformed: self.malformed }
+    }
+
+    /// Goes back to an earlier state.
+    pub(super) fn restore(&mut self, state: ItemsState) {
+        self.open = state.prose.map(OpenItem::Prose);
+        self.white = state.white;
+        (self.cut_off, self.malformed) = (state.cut_off, state.malformed);
+    }
+
+    /// Notes what earlier calls have to say about how the turn ends.
+    pub(super) fn blame(&mut self, cut_off: Option<TurnFailure>, malformed: u32) {
+        self.cut_off = cut_off.or(self.cut_off.take());
+        self.malformed = malformed;
+    }
+
     /// Checks that the open call, if any, keeps its bound on derived text.
     pub(super) fn check_derived(&self) -> Result<(), StepError> {
         self.open_call().map_or(Ok(()), |call| call.check_derived(0))
@@ -177,9 +208,10 @@ impl Items {
         self.cut_off.as_ref()
     }
 
-    /// Notes that a call was cut off; `name` is `None` if it broke off before its name.
-    pub(super) fn break_call(&mut self, name: Option<&str>) {
-        self.cut_off.get_or_insert_with(|| failure::broken_call(name));
+    /// Notes that a call was cut off; `call` is `None` if it broke off before its name.
+    pub(super) fn break_call(&mut self, call: Option<&Call>) {
+        let broken = || failure::broken_call(call.map(|call| (call.name(), call.is_foreign())));
+        self.cut_off.get_or_insert_with(broken);
     }
 
     /// Number of the completed calls whose arguments aren't JSON.
@@ -195,7 +227,7 @@ impl Items {
             Some(OpenItem::Prose(prose)) => prose.announced,
             Some(OpenItem::Call(mut call)) => {
                 if status == ItemStatus::Incomplete {
-                    self.break_call(Some(call.name()));
+                    self.break_call(Some(&call));
                 }
                 write(self.visible, out, |out| call.finish(&mut out.text));
                 self.malformed += u32::from(status == ItemStatus::Completed && call.is_malformed());

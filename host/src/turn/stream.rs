@@ -19,6 +19,9 @@ use super::step_error::StepError;
 use super::tokens::TokenCounts;
 use crate::parser::contract::{Fault, FinishReason, Route, Step, StreamParser};
 
+/// Maximum number of bytes that the parser is asked about at once. What a call may cost is bounded in time, however much an engine sends.
+const ASKED: usize = 64 << 10;
+
 /// Numbers of a turn's bytes, including its prompt's, by where they went.
 /// After `finish`, `routed`, `dropped` and `aside` add up to `taken`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,6 +41,8 @@ pub(super) struct Stream {
     parser: Box<dyn StreamParser>,
     name: String,
     stops: Arc<[u32]>,
+    /// Markers that come as tokens.
+    token_markers: Arc<[u32]>,
     policy: FaultPolicy,
     router: Router,
     fault: Option<Fault>,
@@ -54,6 +59,7 @@ impl Stream {
             parser,
             name: settings.parser.clone(),
             stops: settings.stops.clone(),
+            token_markers: settings.token_markers.clone(),
             policy: settings.fault_policy,
             router: Router::new(settings),
             fault: None,
@@ -71,6 +77,10 @@ impl Stream {
         self.router.ledger.items.malformed()
     }
 
+    pub(super) fn held_draft(&self) -> bool {
+        self.router.ledger.held_draft
+    }
+
     pub(super) fn tokens(&self) -> TokenCounts {
         self.router.ledger.tokens.counts()
     }
@@ -83,6 +93,17 @@ impl Stream {
 
     pub(super) fn flow(&self) -> Flow {
         if self.failed.is_some() || self.ended { Flow::Stop } else { Flow::Continue }
+    }
+
+    /// Begins a step of the engine.
+    pub(super) fn begin_step(&mut self, out: &mut TurnEvents) {
+        self.router.ledger.begin_step(out);
+    }
+
+    /// Ends a step of the engine.
+    pub(super) fn end_step(&mut self, out: &mut TurnEvents) -> Flow {
+        self.router.ledger.end_step(out);
+        self.flow()
     }
 
     /// Notes that a token begins at byte `start` of the stream.
@@ -108,13 +129,14 @@ impl Stream {
             Found::Marker(index, literal) => {
                 self.ask(out);
                 if self.router.in_string() && self.fault.is_none() {
-                    if !self.stops.contains(&index) {
+                    if !self.stops.contains(&index) && !self.token_markers.contains(&index) {
                         return self.take_text(literal, out);
                     }
                     self.router.cut_string();
                 }
                 self.router.end_preset();
                 self.router.held.push(literal);
+                self.router.begin_answer(literal.len());
                 self.ask_marker(index, out);
                 self.ended = self.stops.contains(&index) && !self.router.is_prompt();
             }
@@ -124,6 +146,9 @@ impl Stream {
     /// Takes text. It waits for the end of the step or the next marker, unless its route is known already.
     #[inline]
     pub(super) fn take_text(&mut self, text: &str, out: &mut TurnEvents) {
+        if text.len() > ASKED {
+            return self.take_long(text, out);
+        }
         if self.ended {
             // An engine that doesn't know the stop marker as a token writes on after it.
             self.aside += text.len() as u64;
@@ -133,6 +158,9 @@ impl Stream {
             return self.router.held.push(text);
         }
         let Some((route, settled)) = self.router.bypass_held(text) else {
+            if self.router.held.unseen().len() + text.len() > ASKED {
+                self.ask(out);
+            }
             return self.router.held.push(text);
         };
         if settled < text.len() {
@@ -140,6 +168,17 @@ impl Stream {
         }
         if let Err(error) = self.router.ledger.settle(route, text, out) {
             self.break_contract(error, out);
+        }
+    }
+
+    /// Takes text of any length, and asks the parser about one part after the other.
+    #[cold]
+    fn take_long(&mut self, mut text: &str, out: &mut TurnEvents) {
+        while !text.is_empty() {
+            let (part, rest) = text.split_at(text.floor_char_boundary(ASKED));
+            self.take_text(part, out);
+            self.ask(out);
+            text = rest;
         }
     }
 
@@ -176,6 +215,7 @@ impl Stream {
             }
             self.router.end_preset();
         }
+        self.router.begin_answer(0);
         let answer = self.parser.text(self.router.held.unseen());
         self.apply(answer, out);
     }
@@ -217,6 +257,7 @@ impl Stream {
 
     /// Handles the parser's fault. What the parser did before stands; the held bytes and the rest are routed by the policy.
     fn handle_fault(&mut self, fault: Fault, out: &mut TurnEvents) {
+        self.router.ledger.resolve_draft(true, out);
         self.fault = Some(fault);
         if self.policy == FaultPolicy::Fail || self.router.ledger.items.kind() == OpenKind::Call {
             let what = match self.router.ledger.items.open_call() {
@@ -253,7 +294,7 @@ impl Stream {
             self.apply(answer, out);
         }
         if self.failed.is_none() {
-            self.end_call(reason, out);
+            self.end_call(out);
             self.route_held(Route::Content, out);
             let whole = reason == FinishReason::Stop;
             self.router
@@ -261,6 +302,7 @@ impl Stream {
                 .items
                 .end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
         }
+        self.router.ledger.finish_draft(reason == FinishReason::Stop, out);
         if self.failed.is_none() && reason == FinishReason::Stop {
             self.failed = self.router.ledger.items.cut_off().cloned();
         }
@@ -274,11 +316,10 @@ impl Stream {
         }
     }
 
-    /// Closes a call that is open at the end of the turn. It is complete if the model stopped by itself and its arguments are
-    /// complete JSON.
-    fn end_call(&mut self, reason: FinishReason, out: &mut TurnEvents) {
+    /// Closes a call that is open at the end of the turn, whatever ended it. It is complete if its arguments are a whole JSON object.
+    fn end_call(&mut self, out: &mut TurnEvents) {
         let Some(call) = self.router.ledger.items.open_call() else { return };
-        let whole = reason == FinishReason::Stop && call.is_whole();
+        let whole = call.is_whole();
         self.router.ledger.items.end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
     }
 

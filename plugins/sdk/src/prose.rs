@@ -46,6 +46,11 @@ impl Prose {
         self.flow(out);
     }
 
+    /// Reasoning follows, the held bytes among it: a format that opens reasoning without markup, or with markup that stays in it.
+    pub fn turn_to_reasoning(&mut self) {
+        self.0 = Route::Reasoning;
+    }
+
     /// Content follows. For use after an op that closed the open item itself, such as a tool call.
     pub fn turn_to_content(&mut self) {
         self.0 = Route::Content;
