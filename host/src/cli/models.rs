@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use engine::SpeculationOptions;
 use host::limits::RemoteLimits;
 use host::model::{EngineChoice, ModelOptions, Pin, SharedOptions, default_name};
-use host::turn::{Drafts, FaultPolicy};
+use host::turn::{DraftCalls, FaultPolicy};
 
 use super::cache;
 use super::engines::EngineArguments;
@@ -115,7 +115,7 @@ impl ModelArguments {
         let caches = self.kv_caches(&names, &engines)?;
         let options = |model: usize| {
             let parser_options: Vec<_> = parser_options.all(model).cloned().collect();
-            Drafts::of(&parser_options).map_err(|error| anyhow!("--parser-option {error}"))?;
+            DraftCalls::of(&parser_options).map_err(|error| anyhow!("--parser-option {error}"))?;
             Ok(ModelOptions {
                 model: self.model.get(model).map(|given| given.value.clone()),
                 parser: parser.one(model).cloned(),

@@ -16,7 +16,7 @@ use crate::parser::contract::Route;
 
 /// A call inside reasoning that is still undecided, and all that followed it.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct DraftCall {
     /// Items and token counts before the call.
     items: ItemsState,
     counts: RouteCounts,
@@ -43,7 +43,7 @@ struct Readings {
     counts: RouteCounts,
 }
 
-impl Draft {
+impl DraftCall {
     /// Takes the next bytes of the stream, which were settled.
     pub(super) fn push(&mut self, route: Route, text: &str) -> Result<(), StepError> {
         if self.readings.is_some() {
@@ -66,7 +66,7 @@ impl Ledger {
         let is_inside = self.in_reasoning && self.items.is_visible() && self.items.kind() != OpenKind::Call;
         if is_inside && self.draft.is_none() {
             self.held_draft = true;
-            self.draft = Some(Box::new(Draft {
+            self.draft = Some(Box::new(DraftCall {
                 items: self.items.state(),
                 counts: self.tokens.by_route(),
                 text: self.dropped_markup.text().to_owned(),

@@ -5,6 +5,9 @@
 //! open. While the prompt is replayed nothing is announced: items that it closes are discarded, and
 //! an item that it leaves open begins with the output. Used by `router`, `ledger` and `stream`.
 
+mod state;
+
+pub(super) use self::state::ItemsState;
 use super::call::Call;
 use super::delta::{Delta, DeltaToken, split_tokens};
 use super::event::{ItemStatus, TurnEvent, TurnFailure};
@@ -29,16 +32,6 @@ pub(super) struct Items {
     cut_off: Option<TurnFailure>,
     /// Names of the completed calls whose arguments aren't JSON, the first `MALFORMED` of them.
     malformed: u32,
-}
-
-/// State of the items before a call inside reasoning: the open reasoning, if it has begun, and what the calls before it have to say about
-/// how the turn ends.
-#[derive(Debug, Clone)]
-pub(super) struct ItemsState {
-    prose: Option<Prose>,
-    white: Delta,
-    pub(super) cut_off: Option<TurnFailure>,
-    pub(super) malformed: u32,
 }
 
 #[derive(Debug)]
@@ -169,26 +162,6 @@ impl Items {
         }
         self.open = Some(OpenItem::Call(Box::new(call)));
         Ok(())
-    }
-
-    /// State of the items where no call is open.
-    pub(super) fn state(&self) -> ItemsState {
-        let prose = if let Some(OpenItem::Prose(prose)) = &self.open { Some(*prose) } else { None };
-        let (white, cut_off) = (self.white.clone(), self.cut_off.clone());
-        ItemsState { prose, white, cut_off, malformed: self.malformed }
-    }
-
-    /// Goes back to an earlier state.
-    pub(super) fn restore(&mut self, state: ItemsState) {
-        self.open = state.prose.map(OpenItem::Prose);
-        self.white = state.white;
-        (self.cut_off, self.malformed) = (state.cut_off, state.malformed);
-    }
-
-    /// Notes what earlier calls have to say about how the turn ends.
-    pub(super) fn blame(&mut self, cut_off: Option<TurnFailure>, malformed: u32) {
-        self.cut_off = cut_off.or(self.cut_off.take());
-        self.malformed = malformed;
     }
 
     /// Checks that the open call, if any, keeps its bound on derived text.

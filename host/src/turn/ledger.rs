@@ -2,7 +2,7 @@
 //!
 //! Invariant: each byte is settled once: by `router` from the held bytes, or by `stream` directly if no decision is needed.
 
-use super::draft::Draft;
+use super::draft::DraftCall;
 use super::dropped::Dropped;
 use super::events::TurnEvents;
 use super::items::Items;
@@ -22,7 +22,7 @@ pub(super) struct Ledger {
     /// Whether a call inside reasoning was held.
     pub(super) held_draft: bool,
     /// Call inside reasoning that is undecided.
-    pub(super) draft: Option<Box<Draft>>,
+    pub(super) draft: Option<Box<DraftCall>>,
     routed: u64,
     dropped: u64,
 }

@@ -11,7 +11,7 @@ use super::held::Held;
 use super::items::{Items, OpenKind};
 use super::ledger::Ledger;
 use super::preset::PresetRoute;
-use super::settings::{CallIds, Drafts, TurnSettings};
+use super::settings::{CallIds, DraftCalls, TurnSettings};
 use super::step_error::StepError;
 use crate::parser::contract::{Op, Route, Step, ToolCall};
 
@@ -22,7 +22,7 @@ pub(super) struct Router {
     tools: Arc<[String]>,
     call_ids: CallIds,
     held_bytes: usize,
-    drafts: Drafts,
+    drafts: DraftCalls,
     /// Length of the marker that the parser was asked about last, in bytes; 0 after text.
     marker: usize,
     /// Route that the parser gave for text in advance, and what ends it; `None` if the parser must be asked.
@@ -235,7 +235,7 @@ impl Router {
             return Err(StepError::ForeignName);
         }
         let call = Call::new(call.name, call.payload, (self.call_ids)(), self.ledger.dropped_markup.bytes());
-        if self.drafts == Drafts::Held {
+        if self.drafts == DraftCalls::Held {
             self.ledger.begin_draft(self.held_bytes, out);
         }
         self.ledger.dropped_markup.clear();

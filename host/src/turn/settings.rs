@@ -19,7 +19,7 @@ pub enum FaultPolicy {
 
 /// What happens to a call that begins inside reasoning, which may be a draft of a later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Drafts {
+pub enum DraftCalls {
     /// The call waits until the reasoning's end, after which it is reasoning, or the turn's end, at which it counts.
     #[default]
     Held,
@@ -27,7 +27,7 @@ pub enum Drafts {
     AtOnce,
 }
 
-impl Drafts {
+impl DraftCalls {
     /// Name of the parser option that says which.
     const OPTION: &str = "calls-in-reasoning";
 
@@ -58,7 +58,7 @@ pub struct TurnSettings {
     /// Indices of the markers that come as tokens of their own: they end a string of a call's JSON.
     pub token_markers: Arc<[u32]>,
     /// What happens to calls inside reasoning.
-    pub drafts: Drafts,
+    pub drafts: DraftCalls,
     /// Which items lose the white space at their ends.
     pub trim: Trim,
     /// Names of the tools that the request declares.
@@ -79,7 +79,7 @@ impl TurnSettings {
             markers,
             stops: Arc::new([]),
             token_markers: Arc::new([]),
-            drafts: Drafts::default(),
+            drafts: DraftCalls::default(),
             trim: Trim::default(),
             tools: Arc::new([]),
             fault_policy: FaultPolicy::default(),

@@ -3,6 +3,8 @@
 //! Invariant: every byte is routed or dropped exactly once (counted in production too), whatever the parser does; a parser
 //! that failed is never called again; after `finish` every item is closed. `driver` feeds it.
 
+mod text;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,9 +20,6 @@ use super::settings::{FaultPolicy, TurnSettings};
 use super::step_error::StepError;
 use super::tokens::TokenCounts;
 use crate::parser::contract::{Fault, FinishReason, Route, Step, StreamParser};
-
-/// Maximum number of bytes that the parser is asked about at once. What a call may cost is bounded in time, however much an engine sends.
-const ASKED: usize = 64 << 10;
 
 /// Numbers of a turn's bytes, including its prompt's, by where they went.
 /// After `finish`, `routed`, `dropped` and `aside` add up to `taken`.
@@ -141,56 +140,6 @@ impl Stream {
                 self.ended = self.stops.contains(&index) && !self.router.is_prompt();
             }
         }
-    }
-
-    /// Takes text. It waits for the end of the step or the next marker, unless its route is known already.
-    #[inline]
-    pub(super) fn take_text(&mut self, text: &str, out: &mut TurnEvents) {
-        if text.len() > ASKED {
-            return self.take_long(text, out);
-        }
-        if self.ended {
-            // An engine that doesn't know the stop marker as a token writes on after it.
-            self.aside += text.len() as u64;
-            return;
-        }
-        if self.fault.is_some() {
-            return self.router.held.push(text);
-        }
-        let Some((route, settled)) = self.router.bypass_held(text) else {
-            if self.router.held.unseen().len() + text.len() > ASKED {
-                self.ask(out);
-            }
-            return self.router.held.push(text);
-        };
-        if settled < text.len() {
-            return self.settle_and_hold(route, text.split_at(settled), out);
-        }
-        if let Err(error) = self.router.ledger.settle(route, text, out) {
-            self.break_contract(error, out);
-        }
-    }
-
-    /// Takes text of any length, and asks the parser about one part after the other.
-    #[cold]
-    fn take_long(&mut self, mut text: &str, out: &mut TurnEvents) {
-        while !text.is_empty() {
-            let (part, rest) = text.split_at(text.floor_char_boundary(ASKED));
-            self.take_text(part, out);
-            self.ask(out);
-            text = rest;
-        }
-    }
-
-    /// Settles `settled`, whose route is known, and holds `rest`, about which the parser is to be asked.
-    fn settle_and_hold(&mut self, route: Route, (settled, rest): (&str, &str), out: &mut TurnEvents) {
-        if !settled.is_empty()
-            && let Err(error) = self.router.ledger.settle(route, settled, out)
-        {
-            self.break_contract(error, out);
-        }
-        self.router.end_preset();
-        self.router.held.push(rest);
     }
 
     /// Asks the parser about the text that it hasn't seen.

@@ -217,3 +217,22 @@ fn markers_without_end_are_not_held() {
 fn arguments_of_any_length_go_out() {
     check_long_arguments::<Harmony>(&tools(), PROMPT, |arguments| format!("{CALL}{arguments}<|call|>"));
 }
+
+#[test]
+fn a_header_without_its_message_marker_is_held_for_sixteen_deltas_at_most() {
+    for text in
+        ["https://example.org/a/very/long/path/without/any/space/".repeat(8), "to be or not to be".repeat(20)]
+    {
+        let deltas: Vec<&str> = parser_sdk::testing::cut(&text, &[4]);
+        let answers = steps(&[&["<|channel|>", "final"][..], &deltas].concat());
+        let held = answers[2..].iter().take_while(|step| **step == Step::Hold).count();
+        assert!(held <= 16, "{held} deltas of {text:?} are held");
+    }
+    let name = "x".repeat(64);
+    let header = format!("commentary to=functions.{name} ");
+    let call = steps(&["<|channel|>", &header, "<|constrain|>", "json", "<|message|>", "{}"]);
+    assert!(
+        matches!(&call[4], Step::Ops(ops) if ops.iter().any(|op| matches!(op, Op::ToolCall(call) if call.name == name))),
+        "{call:?}"
+    );
+}

@@ -10,7 +10,7 @@ use crate::model::job::Job;
 use crate::parser::Plugin;
 use crate::parser::contract::{Descriptor, Request};
 use crate::prompt::Tokenizer;
-use crate::turn::{Drafts, FaultPolicy, MarkerError, MarkerTable, TurnSettings};
+use crate::turn::{DraftCalls, FaultPolicy, MarkerError, MarkerTable, TurnSettings};
 
 /// The model's tokenizer and end tokens, to which plugins are bound.
 pub(in crate::model) struct ModelTokens {
@@ -85,7 +85,7 @@ impl ParserBinding {
         settings.held_bytes = held_bytes;
         let request = self.request(job);
         settings.token_markers = request.token_markers.clone().into();
-        settings.drafts = Drafts::of(&request.options).unwrap_or_default();
+        settings.drafts = DraftCalls::of(&request.options).unwrap_or_default();
         ParserStart { plugin: Arc::clone(&self.plugin), request, settings, opening }
     }
 

@@ -121,17 +121,17 @@ fn tokens_of_a_draft_are_reasoning() {
 #[test]
 fn calls_inside_reasoning_count_at_once_if_the_operator_says_so() {
     let option = |value: &str| vec![("calls-in-reasoning".to_owned(), value.to_owned())];
-    assert_eq!(Drafts::of(&option("at-once")), Ok(Drafts::AtOnce));
-    assert_eq!(Drafts::of(&option("held")), Ok(Drafts::Held));
-    assert_eq!(Drafts::of(&[]), Ok(Drafts::Held));
-    assert_eq!(Drafts::of(&option("no")).unwrap_err(), "calls-in-reasoning=no: it is held or at-once");
+    assert_eq!(DraftCalls::of(&option("at-once")), Ok(DraftCalls::AtOnce));
+    assert_eq!(DraftCalls::of(&option("held")), Ok(DraftCalls::Held));
+    assert_eq!(DraftCalls::of(&[]), Ok(DraftCalls::Held));
+    assert_eq!(DraftCalls::of(&option("no")).unwrap_err(), "calls-in-reasoning=no: it is held or at-once");
     let steps = [
         Step::Ops(vec![bytes(Route::Reasoning, 2)]),
         Step::Ops(vec![call("weather"), bytes(Route::Arguments, 2), Op::Close]),
         Step::Ops(vec![bytes(Route::Reasoning, 2), Op::Close]),
         Step::Ops(vec![bytes(Route::Content, 2)]),
     ];
-    let settings = TurnSettings { drafts: Drafts::AtOnce, ..settings() };
+    let settings = TurnSettings { drafts: DraftCalls::AtOnce, ..settings() };
     let (items, ..) = run(scripted(settings, steps), &["so", "{}", "no", "hi"], FinishReason::Stop);
     assert_eq!(items, [reasoning("so"), tool_call(1, "weather", "{}"), reasoning("no"), message("hi")]);
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::oracle::{LITERALS, bytes, call, failure_code, ids, literals, settings, trimming};
 use super::{
-    Drafts, FaultPolicy, Flow, Item, ItemHead, ItemStatus, MarkerTable, TokenCounts, TokenText, Turn,
+    DraftCalls, FaultPolicy, Flow, Item, ItemHead, ItemStatus, MarkerTable, TokenCounts, TokenText, Turn,
     TurnEnd, TurnEvent, TurnEvents, TurnSettings, fold,
 };
 use crate::parser::contract::{

@@ -6,7 +6,7 @@ use crate::Route;
 
 /// A call inside reasoning that is undecided.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct DraftCall {
     /// Items before the call, the open reasoning last.
     done: Vec<Item>,
     open: Option<OpenItem>,
@@ -17,7 +17,7 @@ pub(super) struct Draft {
     readings: Option<[Vec<Item>; 2]>,
 }
 
-impl Draft {
+impl DraftCall {
     pub(super) fn push(&mut self, route: Route, text: &str) {
         self.text.push_str(text);
         if route != Route::Drop {
@@ -53,7 +53,7 @@ impl Items {
         }
         if self.in_reasoning && self.draft.is_none() && !self.is_prompt() {
             let (done, open, text) = (self.done.clone(), self.open.clone(), self.dropped.clone());
-            self.draft = Some(Draft { done, open, text, shown: 0, readings: None });
+            self.draft = Some(DraftCall { done, open, text, shown: 0, readings: None });
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::mem::discriminant;
 
-use super::draft::Draft;
+use super::draft::DraftCall;
 use crate::json::Unescape;
 use crate::{FinishReason, Payload, Phase, Route, ToolCall, Trim};
 
@@ -60,7 +60,7 @@ pub(super) struct Items {
     pub(super) open: Option<OpenItem>,
     /// Whether calls inside reasoning may be drafts.
     holds_drafts: bool,
-    pub(super) draft: Option<Draft>,
+    pub(super) draft: Option<DraftCall>,
     /// Whether the parser is inside reasoning, calls in it aside.
     pub(super) in_reasoning: bool,
     /// Length of the marker that the parser is asked about; 0 for text.
