@@ -56,6 +56,16 @@ pub(crate) enum Part {
     Type,
 }
 
+/// Position in a header's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// In white space, or before any text.
+    Space,
+    Word,
+    /// In a word with a recipient in it.
+    Recipient,
+}
+
 /// A header that is being read.
 #[derive(Debug)]
 pub(crate) struct Header {
@@ -71,9 +81,7 @@ pub(crate) struct Header {
     pub(crate) is_raw: bool,
     part: Part,
     text: String,
-    in_word: bool,
-    /// Whether the last word has a recipient in it.
-    in_recipient: bool,
+    at: At,
     /// Number of words and of bytes beside recipients since the last marker.
     count: usize,
     plain: usize,
@@ -91,8 +99,7 @@ impl Header {
             is_raw: false,
             part,
             text,
-            in_word: false,
-            in_recipient: false,
+            at: At::Space,
             count: 0,
             plain: 0,
         }
@@ -116,11 +123,15 @@ impl Header {
 
     /// Whether the header ends before the character `next`.
     fn is_ended_by(&mut self, next: char) -> bool {
-        let was_in_word = std::mem::replace(&mut self.in_word, !next.is_whitespace());
-        self.count += usize::from(self.in_word && !was_in_word);
-        self.in_recipient =
-            self.in_word && (self.in_recipient || self.text.ends_with(TO) || self.text.ends_with(TOOL));
-        self.plain += if self.in_recipient { 0 } else { next.len_utf8() };
+        let was = self.at;
+        self.at = match was {
+            _ if next.is_whitespace() => At::Space,
+            At::Recipient => At::Recipient,
+            _ if self.text.ends_with(TO) || self.text.ends_with(TOOL) => At::Recipient,
+            _ => At::Word,
+        };
+        self.count += usize::from(was == At::Space && self.at != At::Space);
+        self.plain += if self.at == At::Recipient { 0 } else { next.len_utf8() };
         let is_letter = !next.is_ascii() && next.is_alphabetic();
         let is_long = self.text.len() >= BYTES || self.plain > PLAIN;
         next == '{' || is_letter || self.count > WORDS || is_long
@@ -141,7 +152,7 @@ impl Header {
     /// returned.
     pub(crate) fn read(&mut self, is_cut: bool) -> String {
         let text = std::mem::take(&mut self.text);
-        (self.in_word, self.in_recipient) = (false, false);
+        self.at = At::Space;
         let named = self.name(text.trim_start());
         let mut rest = named;
         while let Some(next) = self.word(rest) {

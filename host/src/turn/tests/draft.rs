@@ -112,10 +112,11 @@ fn a_broken_draft_fails_no_turn_and_a_broken_call_that_counts_does() {
 fn tokens_of_a_draft_are_reasoning() {
     let count = |output: &str| turn(output, 1, FinishReason::Stop).2;
     let (plain, draft) = (count("<r>Maybe .</r>Hi"), count(&format!("<r>Maybe {DRAFT}.</r>Hi")));
+    let length = |text: &str| u32::try_from(text.len()).expect("a short text");
     // The markup before the call is settled as such before anybody knows of a call.
     assert_eq!(draft.arguments, 0);
-    assert_eq!(draft.reasoning + draft.dropped, plain.reasoning + plain.dropped + DRAFT.len() as u32);
-    assert!(draft.reasoning >= plain.reasoning + "{\"a\": 1}</c>".len() as u32, "{draft:?} {plain:?}");
+    assert_eq!(draft.reasoning + draft.dropped, plain.reasoning + plain.dropped + length(DRAFT));
+    assert!(draft.reasoning >= plain.reasoning + length("{\"a\": 1}</c>"), "{draft:?} {plain:?}");
 }
 
 #[test]

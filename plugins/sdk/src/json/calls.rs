@@ -121,9 +121,9 @@ impl Calls {
             State::Object(call) if call.in_string() && !call.is_opened() => State::Text,
             State::Object(call) if call.in_string() => {
                 if call.has_arguments() {
-                    call.close(out)
+                    call.close(out);
                 } else {
-                    call.give_up(out)
+                    call.give_up(out);
                 }
                 State::Between
             }

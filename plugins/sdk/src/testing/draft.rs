@@ -34,12 +34,12 @@ impl Items {
     /// Notes where text goes, none perhaps.
     pub(super) fn note_route(&mut self, route: Route) {
         match route {
-            Route::Reasoning if !self.in_reasoning => {
+            Route::Reasoning if self.prose == Route::Content => {
                 self.dropped.clear();
-                self.in_reasoning = true;
+                self.prose = route;
             }
-            Route::Content if self.in_reasoning => {
-                self.in_reasoning = false;
+            Route::Content if self.prose == Route::Reasoning => {
+                self.prose = route;
                 self.resolve_draft(false);
             }
             _ => {}
@@ -51,7 +51,7 @@ impl Items {
         if self.draft.as_ref().is_some_and(|draft| draft.readings.is_some()) {
             self.resolve_draft(true);
         }
-        if self.in_reasoning && self.draft.is_none() && !self.is_prompt() {
+        if self.prose == Route::Reasoning && self.draft.is_none() && !self.is_prompt() {
             let (done, open, text) = (self.done.clone(), self.open.clone(), self.dropped.clone());
             self.draft = Some(DraftCall { done, open, text, shown: 0, readings: None });
         }

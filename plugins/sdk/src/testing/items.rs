@@ -61,8 +61,8 @@ pub(super) struct Items {
     /// Whether calls inside reasoning may be drafts.
     holds_drafts: bool,
     pub(super) draft: Option<DraftCall>,
-    /// Whether the parser is inside reasoning, calls in it aside.
-    pub(super) in_reasoning: bool,
+    /// Where the parser's prose goes, calls in it aside.
+    pub(super) prose: Route,
     /// Length of the marker that the parser is asked about; 0 for text.
     pub(super) marker: usize,
     routed: usize,
@@ -92,7 +92,7 @@ impl Items {
             trim,
             holds_drafts,
             draft: None,
-            in_reasoning: false,
+            prose: Route::Content,
             marker: 0,
             declared,
             done: Vec::new(),
@@ -174,7 +174,7 @@ impl Items {
     pub(super) fn close(&mut self) {
         if !self.open.as_ref().is_some_and(|open| matches!(open.head, Head::ToolCall(_))) {
             self.end_draft();
-            self.in_reasoning = false;
+            self.prose = Route::Content;
         }
         if let Some(open) = self.open.take() {
             assert!(!open.left, "a call that was given up is closed as if it were whole: {open:?}");
