@@ -84,7 +84,9 @@
     (export $run "run" (type $run_))
     (type $until_ (record (field "route" $route) (field "bytes" string)))
     (export $until "until" (type $until_))
-    (type $json-rest_ (record (field "route" $route) (field "depth" u32) (field "in-string" bool)))
+    (type $in-string_ (enum "no" "yes" "after-backslash"))
+    (export $in-string "in-string" (type $in-string_))
+    (type $json-rest_ (record (field "route" $route) (field "depth" u32) (field "in-string" $in-string)))
     (export $json-rest "json-rest" (type $json-rest_))
     (type $op_ (variant
       (case "bytes" $run) (case "until-marker" $route) (case "message" $phase)

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use engine::SpeculationOptions;
 use host::limits::RemoteLimits;
 use host::model::{EngineChoice, ModelOptions, Pin, SharedOptions, default_name};
-use host::turn::FaultPolicy;
+use host::turn::{DraftCalls, FaultPolicy};
 
 use super::cache;
 use super::engines::EngineArguments;
@@ -29,7 +29,8 @@ pub(super) struct ModelArguments {
     /// Folder of parsers. A file that changes there is reloaded while the server runs.
     #[arg(long, value_name = "DIR", default_value = "plugins")]
     plugins: PathBuf,
-    /// Setting that is passed to the parser (repeatable).
+    /// Setting that is passed to the parser (repeatable). With every parser, `calls-in-reasoning=at-once` lets a call inside reasoning count
+    /// at once; without it the call waits until the reasoning or the turn ends, since it may be a draft.
     #[arg(long, value_name = "[NAME=]KEY=VALUE", value_parser = pair_for_model(key_value))]
     parser_option: Vec<ForModel<(String, String)>>,
     /// SHA-256 that the parser with this file or name must have (repeatable).
@@ -120,11 +121,13 @@ impl ModelArguments {
             (0..names.len()).map(|model| engine.one(model).cloned().unwrap_or(EngineChoice::Local)).collect();
         let caches = self.kv_caches(&names, &engines)?;
         let options = |model: usize| {
+            let parser_options: Vec<_> = parser_options.all(model).cloned().collect();
+            DraftCalls::of(&parser_options).map_err(|error| anyhow!("--parser-option {error}"))?;
             Ok(ModelOptions {
                 model: self.model.get(model).map(|given| given.value.clone()),
                 parser: parser.one(model).cloned(),
                 plugins: self.plugins.clone(),
-                parser_options: parser_options.all(model).cloned().collect(),
+                parser_options,
                 parser_pins: pins.all(model).cloned().collect(),
                 fault_policy: self.parser_fault,
                 engine: engines[model].clone(),

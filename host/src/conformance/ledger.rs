@@ -12,8 +12,8 @@ use crate::turn::{PresetRoute, StepError, TokenText};
 /// The account of one stream.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// Markers that end the turn.
-    stops: Vec<u32>,
+    /// Markers that end an open string.
+    string_ends: Vec<u32>,
     held: VecDeque<Segment>,
     held_bytes: usize,
     step: usize,
@@ -100,9 +100,9 @@ impl PeakUse {
 }
 
 impl Ledger {
-    /// The account of a stream that the markers `stops` end.
-    pub(super) fn new(stops: &[u32]) -> Self {
-        Self { stops: stops.to_vec(), ..Self::default() }
+    /// The account of a stream in which the markers `string_ends` end an open string.
+    pub(super) fn new(string_ends: Vec<u32>) -> Self {
+        Self { string_ends, ..Self::default() }
     }
 
     /// Records one engine step: its input, and the calls of the parser that followed. Returns false where the account ends: a call failed, or a
@@ -143,9 +143,9 @@ impl Ledger {
         self.run(Route::Content, self.held_bytes);
     }
 
-    /// Whether the marker `id` counts as text: it is no stop, and lies in a JSON string that the host routes under an `until-json` rule.
+    /// Whether the marker `id` counts as text: it ends no string, and lies in a JSON string that the host routes under an `until-json` rule.
     fn is_text(&self, id: u32) -> bool {
-        !self.stops.contains(&id) && self.preset.as_ref().is_some_and(PresetRoute::in_string)
+        !self.string_ends.contains(&id) && self.preset.as_ref().is_some_and(PresetRoute::in_string)
     }
 
     fn hold(&mut self, piece: &TokenText<'_>) {

@@ -26,6 +26,8 @@ pub struct Outcome {
     pub events: Vec<TurnEvent>,
     /// Arguments of each call before the turn was finished.
     pub(super) shown: Vec<String>,
+    /// Whether a call inside reasoning was held.
+    pub(super) held_draft: bool,
     pub(super) bytes: ByteCounts,
     /// Number of bytes that were fed.
     pub(super) fed: u64,
@@ -121,6 +123,7 @@ impl Session {
             end,
             fault: self.turn.fault().cloned(),
             shown,
+            held_draft: self.turn.held_draft(),
             bytes: self.turn.bytes(),
             fed: self.fed,
             events: events.into_iter().collect(),

@@ -68,9 +68,10 @@ impl Recording {
     pub fn parse(name: &str, text: &str, source: &dyn ParserSource) -> Result<Self, String> {
         let case = Case::parse(text)?;
         let raw = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let request = convert::request(case.request());
+        let mut request = convert::request(case.request());
         let subject = source.load(&request.options)?;
         let markers = &subject.descriptor().markers;
+        request.token_markers = case.token_markers(markers);
         let steps = case.pieces(markers);
         let prompt = Tape::new([&Piece::Text(case.generation_prompt.clone())], MarkerMode::Text);
         let prompt = prompt.in_mode(case.markers, markers).expect("text may be read by tokens");

@@ -8,7 +8,7 @@ use parser_sdk::testing::case::MarkerMode;
 use crate::limits::ParserLimits;
 use crate::parser::contract::{Descriptor, Fault, Request, StreamParser};
 use crate::parser::{CompileCache, Plugin, PluginLoadError, PluginSource, Runtime};
-use crate::turn::{FaultPolicy, MarkerTable, TurnSettings};
+use crate::turn::{DraftCalls, FaultPolicy, MarkerTable, TurnSettings};
 
 /// Function that starts the parser of one stream.
 pub type Start = Box<dyn Fn(&Request) -> Result<Box<dyn StreamParser>, Fault> + Send + Sync>;
@@ -80,6 +80,8 @@ impl Subject {
         let mut calls = 0;
         TurnSettings {
             stops: self.descriptor.stops.clone().into(),
+            token_markers: request.token_markers.clone().into(),
+            drafts: DraftCalls::of(&request.options).unwrap_or_default(),
             trim: self.descriptor.trim,
             tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
             fault_policy: FaultPolicy::Continue,

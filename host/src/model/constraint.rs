@@ -218,11 +218,9 @@ impl ConstraintBuilder<'_> {
         }
         let refused = |reason: String| StartError::Constraint { field, reason };
         let markers: Vec<_> = self.parser.markers().collect();
-        let tokens = (0..).zip(&markers).filter(|(_, (_, id))| id.is_some());
         let request = Request {
             response_schema: self.job.response_schema.clone(),
             response_grammar: self.job.response_grammar.clone(),
-            token_markers: tokens.map(|(index, _)| index).collect(),
             ..self.parser.request(self.job)
         };
         let descriptor = self.parser.descriptor();

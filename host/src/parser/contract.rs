@@ -97,7 +97,7 @@ pub struct Request {
     pub response_schema: Option<String>,
     /// Grammar that the final message must satisfy instead, `lark` or `regex` (for `constrain`).
     pub response_grammar: Option<Grammar>,
-    /// Indices of the markers that the model's tokenizer has as tokens: text can't spell them (for `constrain`).
+    /// Indices of the markers that come as tokens of their own: text can't spell them, and they end a string of a call's JSON.
     pub token_markers: Vec<u32>,
     /// Settings of the operator, and template arguments that the operator lets requests set.
     pub options: Vec<(String, String)>,
@@ -191,6 +191,18 @@ pub struct Until {
     pub bytes: String,
 }
 
+/// Where the next byte of a JSON value stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InString {
+    /// Outside of the value's strings.
+    #[default]
+    No,
+    /// Inside a string.
+    Yes,
+    /// Behind a backslash inside a string.
+    AfterBackslash,
+}
+
 /// Route of the rest of a JSON object or list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonRest {
@@ -199,7 +211,7 @@ pub struct JsonRest {
     /// Number of its brackets that are open, 1 or more.
     pub depth: u32,
     /// Whether a string is open, too.
-    pub in_string: bool,
+    pub in_string: InString,
 }
 
 /// A parser's answer to one call.

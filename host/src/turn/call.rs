@@ -89,9 +89,17 @@ impl Call {
         self.note(&out[before..]);
     }
 
-    /// Whether the arguments are complete JSON. False for plain text, whose end can't be recognised.
+    /// Whether the arguments are a complete JSON object. False for plain text, whose end can't be recognised.
     pub(super) fn is_whole(&self) -> bool {
-        self.json.as_deref().is_some_and(|json| serde_json::from_str::<IgnoredAny>(json).is_ok())
+        !self.is_foreign()
+            && self.json.as_deref().is_some_and(|json| serde_json::from_str::<IgnoredAny>(json).is_ok())
+    }
+
+    /// Whether the arguments should be a JSON object and are something else, such as a number, a list or a bare word: nobody can run such a
+    /// call. `null` and nothing at all stand for a tool without parameters.
+    pub(super) fn is_foreign(&self) -> bool {
+        let json = self.json.as_deref().unwrap_or_default().trim();
+        !(json.is_empty() || json.starts_with('{') || json == "null")
     }
 
     /// Whether arguments that should be JSON aren't. Empty arguments are allowed: they are those of a tool without parameters.

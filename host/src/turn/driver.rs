@@ -40,6 +40,7 @@ impl Turn {
 
     /// Feeds the tokens that the model wrote in one engine step.
     pub fn step(&mut self, pieces: &[TokenText<'_>], out: &mut TurnEvents) -> Flow {
+        self.stream.begin_step(out);
         for piece in pieces {
             if piece.id.is_some() {
                 self.stream.begin_token(self.markers.taken(), piece.logprobs);
@@ -47,7 +48,7 @@ impl Turn {
             self.push(*piece, out);
         }
         self.stream.ask(out);
-        self.stream.flow()
+        self.stream.end_step(out)
     }
 
     /// Ends the turn: all items are closed. `ended_by` is the token that ended it, which wasn't fed by `step`; if it is one of
@@ -59,6 +60,7 @@ impl Turn {
         out: &mut TurnEvents,
     ) -> TurnEnd {
         let stream = &mut self.stream;
+        stream.begin_step(out);
         self.markers.flush(&mut |found| stream.take(found, out));
         if let Some(index) = ended_by.and_then(|piece| self.markers.table().find(piece)) {
             stream.begin_token(self.markers.taken(), None);
@@ -76,6 +78,11 @@ impl Turn {
     /// Number of the completed calls so far whose arguments aren't JSON.
     pub fn malformed_calls(&self) -> u32 {
         self.stream.malformed_calls()
+    }
+
+    /// Whether a call inside reasoning was held until it was decided: meanwhile the turn was silent.
+    pub fn held_draft(&self) -> bool {
+        self.stream.held_draft()
     }
 
     /// Counts of the tokens fed by `step` (pieces with an id) whose first byte is settled; after `finish`, counts of all of them,

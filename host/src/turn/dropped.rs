@@ -42,6 +42,11 @@ impl Dropped {
         self.bytes = 0;
     }
 
+    /// The markup, as far as it is kept.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Number of bytes dropped, including those that are no longer kept.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes

@@ -15,11 +15,12 @@ pub(super) fn unbalanced() -> TurnFailure {
     server("The server lost or doubled a part of this answer. Send the request again.".to_owned())
 }
 
-/// Failure of a turn that the model ended inside a call, which nobody can run: the code makes agents retry. `name` is `None` if
-/// the call broke off before its name.
-pub(super) fn broken_call(name: Option<&str>) -> TurnFailure {
-    let what = match name.map(quoted) {
-        Some(name) => format!("a call of {name:?}: its arguments are incomplete"),
+/// Failure of a turn with a call that nobody can run: the code makes agents retry. `call` is its name, and whether its arguments are something
+/// else than a JSON object; `None` if the call broke off before its name.
+pub(super) fn broken_call(call: Option<(&str, bool)>) -> TurnFailure {
+    let what = match call.map(|(name, is_foreign)| (quoted(name), is_foreign)) {
+        Some((name, false)) => format!("a call of {name:?}: its arguments are incomplete"),
+        Some((name, true)) => format!("a call of {name:?}: its arguments are no JSON object"),
         None => String::from("a call before the tool's name"),
     };
     TurnFailure {

@@ -5,6 +5,9 @@
 //! open. While the prompt is replayed nothing is announced: items that it closes are discarded, and
 //! an item that it leaves open begins with the output. Used by `router`, `ledger` and `stream`.
 
+mod state;
+
+pub(super) use self::state::ItemsState;
 use super::call::Call;
 use super::delta::{Delta, DeltaToken, split_tokens};
 use super::event::{ItemStatus, TurnEvent, TurnFailure};
@@ -135,11 +138,12 @@ impl Items {
         self.arguments(out, |call, out| call.derive(text, held, out))
     }
 
-    /// Closes the open item at the parser's request. A call is incomplete all the same if it was `cut` inside a string.
+    /// Closes the open item at the parser's request. A call is incomplete all the same if it was `cut` inside a string, or if its JSON is no
+    /// object.
     pub(super) fn close(&mut self, cut: bool, out: &mut TurnEvents) -> Result<(), StepError> {
         self.check_derived()?;
-        let cut = cut && self.open_call().is_some();
-        self.end(if cut { ItemStatus::Incomplete } else { ItemStatus::Completed }, out);
+        let broken = self.open_call().is_some_and(|call| cut || call.is_foreign());
+        self.end(if broken { ItemStatus::Incomplete } else { ItemStatus::Completed }, out);
         Ok(())
     }
 
@@ -177,9 +181,10 @@ impl Items {
         self.cut_off.as_ref()
     }
 
-    /// Notes that a call was cut off; `name` is `None` if it broke off before its name.
-    pub(super) fn break_call(&mut self, name: Option<&str>) {
-        self.cut_off.get_or_insert_with(|| failure::broken_call(name));
+    /// Notes that a call was cut off; `call` is `None` if it broke off before its name.
+    pub(super) fn break_call(&mut self, call: Option<&Call>) {
+        let broken = || failure::broken_call(call.map(|call| (call.name(), call.is_foreign())));
+        self.cut_off.get_or_insert_with(broken);
     }
 
     /// Number of the completed calls whose arguments aren't JSON.
@@ -195,7 +200,7 @@ impl Items {
             Some(OpenItem::Prose(prose)) => prose.announced,
             Some(OpenItem::Call(mut call)) => {
                 if status == ItemStatus::Incomplete {
-                    self.break_call(Some(call.name()));
+                    self.break_call(Some(&call));
                 }
                 write(self.visible, out, |out| call.finish(&mut out.text));
                 self.malformed += u32::from(status == ItemStatus::Completed && call.is_malformed());

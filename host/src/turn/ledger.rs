@@ -2,6 +2,7 @@
 //!
 //! Invariant: each byte is settled once: by `router` from the held bytes, or by `stream` directly if no decision is needed.
 
+use super::draft::DraftCall;
 use super::dropped::Dropped;
 use super::events::TurnEvents;
 use super::items::Items;
@@ -16,6 +17,12 @@ pub(super) struct Ledger {
     pub(super) dropped_markup: Dropped,
     /// Route of the last run; `None` before the first.
     pub(super) last: Option<Route>,
+    /// Whether what the parser routes is inside reasoning, calls in it aside.
+    pub(super) in_reasoning: bool,
+    /// Whether a call inside reasoning was held.
+    pub(super) held_draft: bool,
+    /// Call inside reasoning that is undecided.
+    pub(super) draft: Option<Box<DraftCall>>,
     routed: u64,
     dropped: u64,
 }
@@ -27,6 +34,9 @@ impl Ledger {
             tokens: Tokens::default(),
             dropped_markup: Dropped::default(),
             last: None,
+            in_reasoning: false,
+            held_draft: false,
+            draft: None,
             routed: 0,
             dropped: 0,
         }
@@ -57,7 +67,11 @@ impl Ledger {
             }
         }
         self.tokens.routed(from, self.settled(), route);
-        self.items.route(route, text, &mut self.tokens.content, out)
+        self.items.route(route, text, &mut self.tokens.content, out)?;
+        match &mut self.draft {
+            Some(draft) => draft.push(route, text),
+            None => Ok(()),
+        }
     }
 
     /// Drops bytes without counting them as a call's markup.

@@ -98,6 +98,11 @@ impl MarkerTable {
         (0..).zip(&self.literals).map(move |(index, literal)| (&**literal, id_of(index)))
     }
 
+    /// Indices of the markers that are matched as tokens.
+    pub fn tokens(&self) -> Vec<u32> {
+        self.by_id.iter().map(|(_, index)| *index).collect()
+    }
+
     /// Literal of marker `index`.
     fn literal(&self, index: u32) -> &str {
         &self.literals[index as usize]

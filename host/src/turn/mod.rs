@@ -6,6 +6,7 @@
 
 mod call;
 mod delta;
+mod draft;
 mod driver;
 mod dropped;
 mod escape;
@@ -44,7 +45,7 @@ pub use fold::{FoldError, Item, fold};
 pub use markers::{MarkerError, MarkerTable, TokenText};
 pub use one_call::OneCall;
 pub(crate) use preset::PresetRoute;
-pub use settings::{CallIds, FaultPolicy, TurnSettings, random_call_id};
+pub use settings::{CallIds, DraftCalls, FaultPolicy, TurnSettings, random_call_id};
 pub(crate) use step_error::StepError;
 pub use stop::{StopPatterns, StopStrings};
 pub use stream::ByteCounts;

@@ -1,5 +1,7 @@
 //! An open JSON object or list, followed byte by byte to its end. Only strings, escapes and brackets are read; the JSON isn't checked.
 
+use crate::parser::contract::InString;
+
 /// State of an open JSON value between two bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OpenJson {
@@ -8,17 +10,9 @@ pub(super) struct OpenJson {
     string: InString,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum InString {
-    No,
-    Yes,
-    AfterBackslash,
-}
-
 impl OpenJson {
-    /// A value with `depth` open brackets, inside a string if `in_string`; `None` if no bracket is open.
-    pub(super) fn new(depth: u32, in_string: bool) -> Option<Self> {
-        let string = if in_string { InString::Yes } else { InString::No };
+    /// A value with `depth` open brackets, whose next byte stands there; `None` if no bracket is open.
+    pub(super) fn new(depth: u32, string: InString) -> Option<Self> {
         (depth > 0).then_some(Self { depth, string })
     }
 
@@ -55,26 +49,28 @@ impl OpenJson {
 mod tests {
     use proptest::prelude::*;
 
+    use super::InString::{AfterBackslash, No, Yes};
     use super::*;
 
     #[test]
     fn strings_escapes_and_brackets_are_followed_to_the_last_bracket() {
-        let goes =
-            |depth, in_string, text: &str| OpenJson::new(depth, in_string).unwrap().follow(text.as_bytes());
-        assert_eq!(goes(1, false, "}"), 0);
-        assert_eq!(goes(1, false, r#""a": [1, {}, "]}\"}"], "b": 2}]"#), 29);
-        assert_eq!(goes(1, true, r#"}\\"}"#), 4);
-        assert_eq!(goes(2, true, r#"é\"}"]]"#), 7);
-        assert_eq!(goes(2, false, "}"), 1);
-        assert!(OpenJson::new(0, true).is_none());
+        let goes = |depth, string, text: &str| OpenJson::new(depth, string).unwrap().follow(text.as_bytes());
+        assert_eq!(goes(1, No, "}"), 0);
+        assert_eq!(goes(1, No, r#""a": [1, {}, "]}\"}"], "b": 2}]"#), 29);
+        assert_eq!(goes(1, Yes, r#"}\\"}"#), 4);
+        assert_eq!(goes(2, Yes, r#"é\"}"]]"#), 7);
+        assert_eq!(goes(1, AfterBackslash, r#""}"}"#), 3);
+        assert_eq!(goes(2, No, "}"), 1);
+        assert!(OpenJson::new(0, Yes).is_none());
     }
 
     proptest! {
         #[test]
-        fn where_it_is_cut_does_not_matter(text in r#"[{}\[\]"\\a]{0,40}"#, depth in 1u32..4, in_string: bool, cut: prop::sample::Index) {
-            let whole = OpenJson::new(depth, in_string).unwrap().follow(text.as_bytes());
+        fn where_it_is_cut_does_not_matter(text in r#"[{}\[\]"\\a]{0,40}"#, depth in 1u32..4, at in 0usize..3, cut: prop::sample::Index) {
+            let string = [No, Yes, AfterBackslash][at];
+            let whole = OpenJson::new(depth, string).unwrap().follow(text.as_bytes());
             let (left, right) = text.as_bytes().split_at(cut.index(text.len() + 1));
-            let mut json = OpenJson::new(depth, in_string).unwrap();
+            let mut json = OpenJson::new(depth, string).unwrap();
             let mut goes = json.follow(left);
             if goes == left.len() {
                 goes += json.follow(right);

@@ -11,7 +11,7 @@ use super::held::Held;
 use super::items::{Items, OpenKind};
 use super::ledger::Ledger;
 use super::preset::PresetRoute;
-use super::settings::{CallIds, TurnSettings};
+use super::settings::{CallIds, DraftCalls, TurnSettings};
 use super::step_error::StepError;
 use crate::parser::contract::{Op, Route, Step, ToolCall};
 
@@ -22,6 +22,9 @@ pub(super) struct Router {
     tools: Arc<[String]>,
     call_ids: CallIds,
     held_bytes: usize,
+    drafts: DraftCalls,
+    /// Length of the marker that the parser was asked about last, in bytes; 0 after text.
+    marker: usize,
     /// Route that the parser gave for text in advance, and what ends it; `None` if the parser must be asked.
     preset: Option<PresetRoute>,
     /// Whether the turn ended inside a string of a call's JSON.
@@ -38,6 +41,8 @@ impl Router {
             tools: settings.tools,
             call_ids: settings.call_ids,
             held_bytes: settings.held_bytes,
+            drafts: settings.drafts,
+            marker: 0,
             preset: None,
             cut: false,
             prompt: 0,
@@ -100,15 +105,16 @@ impl Router {
     fn op(&mut self, op: Op, out: &mut TurnEvents) -> Result<(), StepError> {
         match op {
             Op::Bytes(run) => self.run(run.route, run.bytes as usize, out),
-            Op::UntilMarker(route) => self.begin_preset(PresetRoute::marker(route)),
+            Op::UntilMarker(route) => self.begin_preset(PresetRoute::marker(route), out),
             Op::Message(phase) => self.ledger.items.message(phase, out),
             Op::ToolCall(call) => self.open_call(call, out),
-            Op::Close => self.ledger.items.close(self.cut, out),
+            Op::Close => self.close(out),
             Op::DerivedArguments(text) => self.ledger.items.derive(&text, self.held.len(), out),
-            Op::UntilByte(until) => self.begin_preset(PresetRoute::byte(&until)?),
-            Op::UntilJson(rest) => self.begin_preset(PresetRoute::json(rest)?),
+            Op::UntilByte(until) => self.begin_preset(PresetRoute::byte(&until)?, out),
+            Op::UntilJson(rest) => self.begin_preset(PresetRoute::json(rest)?, out),
             Op::BrokenCall => {
                 if self.ledger.items.is_visible() {
+                    self.ledger.resolve_draft(true, out);
                     self.ledger.items.break_call(None);
                 }
                 Ok(())
@@ -119,6 +125,9 @@ impl Router {
     /// Routes the oldest `bytes` of the held bytes.
     pub(super) fn run(&mut self, route: Route, bytes: usize, out: &mut TurnEvents) -> Result<(), StepError> {
         self.check_route(route)?;
+        if bytes > 0 {
+            self.note_route(route, out);
+        }
         if self.ledger.items.is_visible() {
             return self.run_part(route, bytes, out);
         }
@@ -163,14 +172,46 @@ impl Router {
         self.held = Held::default();
     }
 
-    fn begin_preset(&mut self, preset: PresetRoute) -> Result<(), StepError> {
+    fn begin_preset(&mut self, preset: PresetRoute, out: &mut TurnEvents) -> Result<(), StepError> {
         if !self.held.is_empty() {
             return Err(StepError::StillHeld(self.held.len()));
         }
         self.check_route(preset.route)?;
+        self.note_route(preset.route, out);
         self.ledger.last = Some(preset.route);
         self.preset = Some(preset);
         Ok(())
+    }
+
+    /// Notes where the parser routes text. Reasoning begins with an `until` of no bytes, too: the markup before it is its own. Content that
+    /// follows a call inside reasoning without the reasoning's end says that the call was the end.
+    fn note_route(&mut self, route: Route, out: &mut TurnEvents) {
+        let ledger = &mut self.ledger;
+        match route {
+            Route::Reasoning if !ledger.in_reasoning => {
+                ledger.dropped_markup.clear();
+                ledger.in_reasoning = true;
+            }
+            Route::Content if ledger.in_reasoning => {
+                ledger.in_reasoning = false;
+                ledger.resolve_draft(false, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// Closes the open item. What is no call's end is the end of reasoning, if that is where the parser is.
+    fn close(&mut self, out: &mut TurnEvents) -> Result<(), StepError> {
+        if self.ledger.items.kind() != OpenKind::Call {
+            self.ledger.end_draft(self.marker, out)?;
+            self.ledger.in_reasoning = false;
+        }
+        self.ledger.items.close(self.cut, out)
+    }
+
+    /// Notes that the parser is asked about a marker of `bytes` bytes next, or about text.
+    pub(super) fn begin_answer(&mut self, bytes: usize) {
+        self.marker = bytes;
     }
 
     fn check_route(&self, route: Route) -> Result<(), StepError> {
@@ -194,6 +235,9 @@ impl Router {
             return Err(StepError::ForeignName);
         }
         let call = Call::new(call.name, call.payload, (self.call_ids)(), self.ledger.dropped_markup.bytes());
+        if self.drafts == DraftCalls::Held {
+            self.ledger.begin_draft(self.held_bytes, out);
+        }
         self.ledger.dropped_markup.clear();
         self.cut = false;
         self.ledger.items.call(call, out)

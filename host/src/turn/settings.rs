@@ -17,6 +17,33 @@ pub enum FaultPolicy {
     Fail,
 }
 
+/// What happens to a call that begins inside reasoning, which may be a draft of a later one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DraftCalls {
+    /// The call waits until the reasoning's end, after which it is reasoning, or the turn's end, at which it counts.
+    #[default]
+    Held,
+    /// The call counts at once.
+    AtOnce,
+}
+
+impl DraftCalls {
+    /// Name of the parser option that says which.
+    const OPTION: &str = "calls-in-reasoning";
+
+    /// Reads a parser's options.
+    ///
+    /// # Errors
+    /// The option has another value; the message has one line.
+    pub fn of(options: &[(String, String)]) -> Result<Self, String> {
+        match options.iter().rfind(|(name, _)| name == Self::OPTION).map(|(_, value)| value.as_str()) {
+            None | Some("held") => Ok(Self::Held),
+            Some("at-once") => Ok(Self::AtOnce),
+            Some(value) => Err(format!("{}={value}: it is held or at-once", Self::OPTION)),
+        }
+    }
+}
+
 /// Generator of tool calls' ids, each of which is unique.
 pub type CallIds = Box<dyn FnMut() -> String + Send>;
 
@@ -28,6 +55,10 @@ pub struct TurnSettings {
     pub markers: Arc<MarkerTable>,
     /// Indices of the markers that end the model's turn: never shown, not even after a fault.
     pub stops: Arc<[u32]>,
+    /// Indices of the markers that come as tokens of their own: they end a string of a call's JSON.
+    pub token_markers: Arc<[u32]>,
+    /// What happens to calls inside reasoning.
+    pub drafts: DraftCalls,
     /// Which items lose the white space at their ends.
     pub trim: Trim,
     /// Names of the tools that the request declares.
@@ -47,6 +78,8 @@ impl TurnSettings {
             parser: parser.into(),
             markers,
             stops: Arc::new([]),
+            token_markers: Arc::new([]),
+            drafts: DraftCalls::default(),
             trim: Trim::default(),
             tools: Arc::new([]),
             fault_policy: FaultPolicy::default(),

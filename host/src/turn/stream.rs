@@ -3,6 +3,8 @@
 //! Invariant: every byte is routed or dropped exactly once (counted in production too), whatever the parser does; a parser
 //! that failed is never called again; after `finish` every item is closed. `driver` feeds it.
 
+mod text;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -38,6 +40,8 @@ pub(super) struct Stream {
     parser: Box<dyn StreamParser>,
     name: String,
     stops: Arc<[u32]>,
+    /// Markers that come as tokens.
+    token_markers: Arc<[u32]>,
     policy: FaultPolicy,
     router: Router,
     fault: Option<Fault>,
@@ -54,6 +58,7 @@ impl Stream {
             parser,
             name: settings.parser.clone(),
             stops: settings.stops.clone(),
+            token_markers: settings.token_markers.clone(),
             policy: settings.fault_policy,
             router: Router::new(settings),
             fault: None,
@@ -71,6 +76,10 @@ impl Stream {
         self.router.ledger.items.malformed()
     }
 
+    pub(super) fn held_draft(&self) -> bool {
+        self.router.ledger.held_draft
+    }
+
     pub(super) fn tokens(&self) -> TokenCounts {
         self.router.ledger.tokens.counts()
     }
@@ -83,6 +92,17 @@ impl Stream {
 
     pub(super) fn flow(&self) -> Flow {
         if self.failed.is_some() || self.ended { Flow::Stop } else { Flow::Continue }
+    }
+
+    /// Begins a step of the engine.
+    pub(super) fn begin_step(&mut self, out: &mut TurnEvents) {
+        self.router.ledger.begin_step(out);
+    }
+
+    /// Ends a step of the engine.
+    pub(super) fn end_step(&mut self, out: &mut TurnEvents) -> Flow {
+        self.router.ledger.end_step(out);
+        self.flow()
     }
 
     /// Notes that a token begins at byte `start` of the stream.
@@ -108,50 +128,18 @@ impl Stream {
             Found::Marker(index, literal) => {
                 self.ask(out);
                 if self.router.in_string() && self.fault.is_none() {
-                    if !self.stops.contains(&index) {
+                    if !self.stops.contains(&index) && !self.token_markers.contains(&index) {
                         return self.take_text(literal, out);
                     }
                     self.router.cut_string();
                 }
                 self.router.end_preset();
                 self.router.held.push(literal);
+                self.router.begin_answer(literal.len());
                 self.ask_marker(index, out);
                 self.ended = self.stops.contains(&index) && !self.router.is_prompt();
             }
         }
-    }
-
-    /// Takes text. It waits for the end of the step or the next marker, unless its route is known already.
-    #[inline]
-    pub(super) fn take_text(&mut self, text: &str, out: &mut TurnEvents) {
-        if self.ended {
-            // An engine that doesn't know the stop marker as a token writes on after it.
-            self.aside += text.len() as u64;
-            return;
-        }
-        if self.fault.is_some() {
-            return self.router.held.push(text);
-        }
-        let Some((route, settled)) = self.router.bypass_held(text) else {
-            return self.router.held.push(text);
-        };
-        if settled < text.len() {
-            return self.settle_and_hold(route, text.split_at(settled), out);
-        }
-        if let Err(error) = self.router.ledger.settle(route, text, out) {
-            self.break_contract(error, out);
-        }
-    }
-
-    /// Settles `settled`, whose route is known, and holds `rest`, about which the parser is to be asked.
-    fn settle_and_hold(&mut self, route: Route, (settled, rest): (&str, &str), out: &mut TurnEvents) {
-        if !settled.is_empty()
-            && let Err(error) = self.router.ledger.settle(route, settled, out)
-        {
-            self.break_contract(error, out);
-        }
-        self.router.end_preset();
-        self.router.held.push(rest);
     }
 
     /// Asks the parser about the text that it hasn't seen.
@@ -176,6 +164,7 @@ impl Stream {
             }
             self.router.end_preset();
         }
+        self.router.begin_answer(0);
         let answer = self.parser.text(self.router.held.unseen());
         self.apply(answer, out);
     }
@@ -217,6 +206,7 @@ impl Stream {
 
     /// Handles the parser's fault. What the parser did before stands; the held bytes and the rest are routed by the policy.
     fn handle_fault(&mut self, fault: Fault, out: &mut TurnEvents) {
+        self.router.ledger.resolve_draft(true, out);
         self.fault = Some(fault);
         if self.policy == FaultPolicy::Fail || self.router.ledger.items.kind() == OpenKind::Call {
             let what = match self.router.ledger.items.open_call() {
@@ -253,7 +243,7 @@ impl Stream {
             self.apply(answer, out);
         }
         if self.failed.is_none() {
-            self.end_call(reason, out);
+            self.end_call(out);
             self.route_held(Route::Content, out);
             let whole = reason == FinishReason::Stop;
             self.router
@@ -261,6 +251,7 @@ impl Stream {
                 .items
                 .end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
         }
+        self.router.ledger.finish_draft(reason == FinishReason::Stop, out);
         if self.failed.is_none() && reason == FinishReason::Stop {
             self.failed = self.router.ledger.items.cut_off().cloned();
         }
@@ -274,11 +265,10 @@ impl Stream {
         }
     }
 
-    /// Closes a call that is open at the end of the turn. It is complete if the model stopped by itself and its arguments are
-    /// complete JSON.
-    fn end_call(&mut self, reason: FinishReason, out: &mut TurnEvents) {
+    /// Closes a call that is open at the end of the turn, whatever ended it. It is complete if its arguments are a whole JSON object.
+    fn end_call(&mut self, out: &mut TurnEvents) {
         let Some(call) = self.router.ledger.items.open_call() else { return };
-        let whole = reason == FinishReason::Stop && call.is_whole();
+        let whole = call.is_whole();
         self.router.ledger.items.end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
     }
 

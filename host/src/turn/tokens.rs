@@ -19,6 +19,9 @@ pub struct TokenCounts {
     pub dropped: u32,
 }
 
+/// Numbers of tokens by route, in the contract's order.
+pub(super) type RouteCounts = [u32; Route::Drop as usize + 1];
+
 /// Tokens whose first byte isn't routed yet, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
@@ -29,8 +32,8 @@ pub(super) struct Tokens {
     older: VecDeque<u64>,
     /// Starts and log-probabilities of the tokens whose log-probabilities are asked for.
     known: VecDeque<(u64, Arc<TokenLogprobs>)>,
-    /// Number of tokens that went to each route, in the contract's order.
-    counts: [u32; Route::Drop as usize + 1],
+    /// Number of tokens that went to each route.
+    counts: RouteCounts,
     /// Content tokens with log-probabilities that begin in the run routed last.
     pub(super) content: Vec<DeltaToken>,
 }
@@ -94,6 +97,20 @@ impl Tokens {
                 + count(Route::ArgumentsUnescaped),
             dropped: count(Route::Drop),
         }
+    }
+
+    /// Numbers of tokens counted so far.
+    pub(super) fn by_route(&self) -> RouteCounts {
+        self.counts
+    }
+
+    /// Counts the tokens between these two moments as reasoning.
+    pub(super) fn recount(&mut self, before: &RouteCounts, after: &RouteCounts) {
+        for (route, count) in self.counts.iter_mut().enumerate() {
+            *count -= after[route] - before[route];
+        }
+        let tokens = after.iter().sum::<u32>() - before.iter().sum::<u32>();
+        self.counts[Route::Reasoning as usize] += tokens;
     }
 
     fn count(&mut self, route: Route) {

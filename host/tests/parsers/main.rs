@@ -6,5 +6,6 @@ mod guests;
 
 mod conformance;
 mod damaged_components;
+mod large_deltas;
 mod room;
 mod turn_qwen3;

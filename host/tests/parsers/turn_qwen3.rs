@@ -50,7 +50,11 @@ fn op(op: parser_sdk::Op) -> contract::Op {
         parser_sdk::Op::UntilJson(rest) => contract::Op::UntilJson(contract::JsonRest {
             route: route(rest.route),
             depth: rest.depth,
-            in_string: rest.in_string,
+            in_string: match rest.in_string {
+                parser_sdk::InString::No => contract::InString::No,
+                parser_sdk::InString::Yes => contract::InString::Yes,
+                parser_sdk::InString::AfterBackslash => contract::InString::AfterBackslash,
+            },
         }),
         parser_sdk::Op::Message(phase) => contract::Op::Message(match phase {
             parser_sdk::Phase::Unspecified => contract::Phase::Unspecified,

@@ -114,5 +114,6 @@ fn fenced_arguments_come_out_with_every_chunk_but_what_may_be_the_fences_end() {
     let steps = steps::<DeepSeekV3>(&tools(), &[&header[..], &["y\\n{ ``` x"; 1_000], &["\"}\n``"]].concat());
     let (last, rest) = steps.split_last().expect("steps");
     assert!(rest[header.len()..].iter().all(|step| *step == Step::Pass));
-    assert_eq!(*last, Step::Ops(vec![Op::Bytes(Run { route: Route::Arguments, bytes: 2 })]));
+    let run = |route, bytes| Op::Bytes(Run { route, bytes });
+    assert_eq!(*last, Step::Ops(vec![run(Route::Arguments, 2), Op::Close, run(Route::Drop, 3)]));
 }

@@ -9,6 +9,8 @@
 const WORDS: usize = 6;
 /// Most bytes that a header has between two markers; a longer text is prose.
 const BYTES: usize = 256;
+/// Most of these bytes beside recipients, whose names may be long: what is no header is held no longer than sixteen deltas.
+const PLAIN: usize = 60;
 /// Prefix of a recipient.
 const TO: &str = "to=";
 
@@ -54,6 +56,16 @@ pub(crate) enum Part {
     Type,
 }
 
+/// Position in a header's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// In white space, or before any text.
+    Space,
+    Word,
+    /// In a word with a recipient in it.
+    Recipient,
+}
+
 /// A header that is being read.
 #[derive(Debug)]
 pub(crate) struct Header {
@@ -69,16 +81,28 @@ pub(crate) struct Header {
     pub(crate) is_raw: bool,
     part: Part,
     text: String,
-    in_word: bool,
+    at: At,
+    /// Number of words and of bytes beside recipients since the last marker.
     count: usize,
+    plain: usize,
 }
 
 impl Header {
     /// A header that begins with `part`.
     pub(crate) fn new(part: Part) -> Self {
         let (recipient, misplaced, text) = (None, None, String::new());
-        let (is_foreign, is_raw, in_word) = (false, false, false);
-        Self { recipient, misplaced, channel: "", is_foreign, is_raw, part, text, in_word, count: 0 }
+        Self {
+            recipient,
+            misplaced,
+            channel: "",
+            is_foreign: false,
+            is_raw: false,
+            part,
+            text,
+            at: At::Space,
+            count: 0,
+            plain: 0,
+        }
     }
 
     /// Whether a marker of the header has come.
@@ -88,17 +112,29 @@ impl Header {
 
     /// Adds text to the header. If not all of `chunk` can be the header's, returns how many of the bytes are.
     pub(crate) fn push(&mut self, chunk: &str) -> Option<usize> {
-        let end = chunk.char_indices().find(|(at, next)| self.is_ended_by(*at, *next)).map(|(at, _)| at);
-        self.text.push_str(&chunk[..end.unwrap_or(chunk.len())]);
-        end
+        for (at, next) in chunk.char_indices() {
+            if self.is_ended_by(next) {
+                return Some(at);
+            }
+            self.text.push(next);
+        }
+        None
     }
 
-    /// Whether the header ends before the character `next`, which stands at byte `at` of the chunk.
-    fn is_ended_by(&mut self, at: usize, next: char) -> bool {
-        let was_in_word = std::mem::replace(&mut self.in_word, !next.is_whitespace());
-        self.count += usize::from(self.in_word && !was_in_word);
+    /// Whether the header ends before the character `next`.
+    fn is_ended_by(&mut self, next: char) -> bool {
+        let was = self.at;
+        self.at = match was {
+            _ if next.is_whitespace() => At::Space,
+            At::Recipient => At::Recipient,
+            _ if self.text.ends_with(TO) || self.text.ends_with(TOOL) => At::Recipient,
+            _ => At::Word,
+        };
+        self.count += usize::from(was == At::Space && self.at != At::Space);
+        self.plain += if self.at == At::Recipient { 0 } else { next.len_utf8() };
         let is_letter = !next.is_ascii() && next.is_alphabetic();
-        next == '{' || is_letter || self.count > WORDS || self.text.len() + at >= BYTES
+        let is_long = self.text.len() >= BYTES || self.plain > PLAIN;
+        next == '{' || is_letter || self.count > WORDS || is_long
     }
 
     /// Reads the text before a marker that begins `part`. What `read` leaves is garbage, in which only a recipient and [`RAW`]
@@ -109,14 +145,14 @@ impl Header {
             self.is_raw |= self.part == Part::Type && garbage.trim() == RAW;
             self.word(garbage.rfind(TO).map_or("", |at| &garbage[at..]));
         }
-        (self.part, self.count) = (part, 0);
+        (self.part, self.count, self.plain) = (part, 0, 0);
     }
 
     /// Reads the text after the last marker; returns what can't be a header's. If the stream `is_cut`, an incomplete last word is not
     /// returned.
     pub(crate) fn read(&mut self, is_cut: bool) -> String {
         let text = std::mem::take(&mut self.text);
-        self.in_word = false;
+        self.at = At::Space;
         let named = self.name(text.trim_start());
         let mut rest = named;
         while let Some(next) = self.word(rest) {

@@ -9,8 +9,9 @@
 //!   call only if that body begins with `{`, or `<|call|>` ends it.
 //! - A header that the turn's end cuts off is dropped, as a broken call if it names a tool.
 //! - `<|start|>` or `<|channel|>` in a body ends the message, which is complete. Other markers in a body are dropped.
-//! - Inside a string of a call's JSON a marker is text, unless it ends the turn: then the call is incomplete. A call is incomplete, too, if
-//!   brackets are open at `<|return|>`, by which models don't end calls.
+//! - Inside a string of a call's JSON a marker is text, unless it ends the turn or came as a token: then the call is incomplete. A call is
+//!   incomplete, too, if brackets are open at `<|return|>`, by which models don't end calls.
+//! - A call is over with its JSON. Text behind it is read as if a message had ended there: it may be the next header without its markers.
 //! - Text under a role other than the model's (a user's turn, a tool's result) is reasoning: it is neither the answer nor a call.
 //! - Where the request forbids calls, recipients are ignored.
 
@@ -53,6 +54,8 @@ enum Body {
     /// Reasoning or content; `Route::Drop` if no message is open.
     Prose(Route),
     Call(json::ArgumentsText),
+    /// After the JSON of a call, which is closed.
+    Called,
 }
 
 impl Parser for Harmony {
@@ -73,7 +76,7 @@ impl Parser for Harmony {
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
-        let Some(header) = &mut self.header else { return self.body.text(chunk, 0, out) };
+        let Some(header) = &mut self.header else { return self.body_text(chunk, 0, out) };
         if let Some(at) = header.push(chunk) {
             let text = header.read(false) + &chunk[at..];
             self.recover(&text, 0, false, out);
@@ -81,8 +84,14 @@ impl Parser for Harmony {
     }
 
     fn marker(&mut self, index: usize, out: &mut Output) {
-        if self.header.is_none() && index < RETURN && self.body.in_string() {
-            return self.body.text(&format!("<|{}|>", MARKERS[index]), 0, out);
+        if let (None, Body::Call(arguments)) = (&self.header, &mut self.body)
+            && arguments.in_string()
+        {
+            if !out.ends_strings() {
+                return self.body_text(&format!("<|{}|>", MARKERS[index]), 0, out);
+            }
+            arguments.give_up(out);
+            self.body = Body::Called;
         }
         let goes_on = matches!(index, MESSAGE | CHANNEL | CONSTRAIN);
         if let Some(header) = &mut self.header
@@ -107,7 +116,7 @@ impl Parser for Harmony {
                     self.open("", 0, true, out);
                 }
             }
-            None if matches!(index, MESSAGE | CONSTRAIN) => self.body.text("", 0, out),
+            None if matches!(index, MESSAGE | CONSTRAIN) => self.body_text("", 0, out),
             _ => (self.header, self.body) = (header(index), Body::Prose(Route::Drop)),
         }
     }
@@ -161,7 +170,30 @@ impl Harmony {
                 _ => Phase::Unspecified,
             });
         }
-        self.body.text(text, keep, out);
+        self.body_text(text, keep, out);
+    }
+
+    /// Routes text of the body. The `keep` youngest held bytes stand after `text`. Behind the JSON of a call another header may follow; before
+    /// a marker that was met already it is an answer.
+    fn body_text(&mut self, text: &str, keep: usize, out: &mut Output) {
+        let end = match &mut self.body {
+            Body::Prose(route) => return out.flow(*route, keep),
+            Body::Call(arguments) => arguments.text(text, keep, out),
+            Body::Called => Some(0),
+        };
+        let Some(end) = end else { return };
+        self.body = Body::Called;
+        let surplus = json::surplus(&text[end..]);
+        out.drop(surplus);
+        let rest = &text[end + surplus..];
+        if keep > 0 && !rest.is_empty() {
+            out.message(Phase::Unspecified);
+            out.content(rest.len());
+            self.body = Body::Prose(Route::Content);
+        } else if !rest.is_empty() {
+            (self.header, self.body) = (header(END), Body::Prose(Route::Drop));
+            self.text(rest, out);
+        }
     }
 
     /// The name and the payload of the tool that a header calls, and the reader of the call's arguments.
@@ -185,19 +217,6 @@ impl Harmony {
 }
 
 impl Body {
-    /// Routes text of the body. The `keep` youngest held bytes stand after `text`.
-    fn text(&mut self, text: &str, keep: usize, out: &mut Output) {
-        match self {
-            Self::Prose(route) => out.flow(*route, keep),
-            Self::Call(arguments) => arguments.text(text, keep, out),
-        }
-    }
-
-    /// Whether the next byte is inside a string of a call's JSON.
-    fn in_string(&self) -> bool {
-        matches!(self, Self::Call(arguments) if arguments.in_string())
-    }
-
     /// Handles a marker in the body; the marker's bytes are held.
     fn marker(&mut self, index: usize, out: &mut Output) {
         match (self, index) {
@@ -206,10 +225,9 @@ impl Body {
                 arguments.interrupt();
             }
             (Self::Call(arguments), RETURN) if arguments.is_open() => arguments.release(out),
-            (Self::Call(arguments), CALL) if arguments.in_string() => arguments.release(out),
             (Self::Call(arguments), END_OF_TEXT) => arguments.finish(out),
             (Self::Call(arguments), _) => arguments.close(out),
-            (Self::Prose(_), MESSAGE | CONSTRAIN) | (Self::Prose(Route::Drop), _) => {}
+            (Self::Prose(_), MESSAGE | CONSTRAIN) | (Self::Prose(Route::Drop) | Self::Called, _) => {}
             (Self::Prose(_), _) => out.close(),
         }
     }

@@ -4,7 +4,8 @@
 use harmony_parser::Harmony;
 use parser_sdk::testing::{self, Head, Item, Streams, check_long_arguments, cut, play, request};
 use parser_sdk::{
-    FinishReason, JsonRest, Op, Parser, Payload, Phase, Request, Route, Step, ToolCall, ToolChoice, ToolKind,
+    FinishReason, InString, JsonRest, Op, Parser, Payload, Phase, Request, Route, Step, ToolCall, ToolChoice,
+    ToolKind,
 };
 use proptest::prelude::*;
 
@@ -181,9 +182,9 @@ fn a_header_takes_one_list_of_ops_and_text_is_not_asked_about() {
     let call = steps(&[&header[..], &["<|message|>", "{\"a\": \"", "}", "<|call|>"]].concat());
     let shown = |step: &Step, route| matches!(step, Step::Ops(ops) if ops.contains(&Op::UntilMarker(route)));
     assert!(matches!(&call[7], Step::Ops(ops) if ops.len() == 2), "{call:?}");
-    let rest = Op::UntilJson(JsonRest { route: Route::Arguments, depth: 1, in_string: true });
+    let rest = Op::UntilJson(JsonRest { route: Route::Arguments, depth: 1, in_string: InString::Yes });
     assert!(matches!(&call[8], Step::Ops(ops) if ops[1] == rest), "{call:?}");
-    assert_eq!(call[9], Step::Pass);
+    assert!(matches!(&call[9], Step::Ops(ops) if ops[1..] == [Op::Close]), "{call:?}");
     let reasoning = steps(&["<|channel|>", "analysis", "<|message|>", "Hm", "."]);
     assert!(shown(&reasoning[2], Route::Reasoning), "{reasoning:?}");
     assert_eq!(reasoning[3..], [Step::Pass, Step::Pass]);
@@ -215,4 +216,23 @@ fn markers_without_end_are_not_held() {
 #[test]
 fn arguments_of_any_length_go_out() {
     check_long_arguments::<Harmony>(&tools(), PROMPT, |arguments| format!("{CALL}{arguments}<|call|>"));
+}
+
+#[test]
+fn a_header_without_its_message_marker_is_held_for_sixteen_deltas_at_most() {
+    for text in
+        ["https://example.org/a/very/long/path/without/any/space/".repeat(8), "to be or not to be".repeat(20)]
+    {
+        let deltas: Vec<&str> = parser_sdk::testing::cut(&text, &[4]);
+        let answers = steps(&[&["<|channel|>", "final"][..], &deltas].concat());
+        let held = answers[2..].iter().take_while(|step| **step == Step::Hold).count();
+        assert!(held <= 16, "{held} deltas of {text:?} are held");
+    }
+    let name = "x".repeat(64);
+    let header = format!("commentary to=functions.{name} ");
+    let call = steps(&["<|channel|>", &header, "<|constrain|>", "json", "<|message|>", "{}"]);
+    assert!(
+        matches!(&call[4], Step::Ops(ops) if ops.iter().any(|op| matches!(op, Op::ToolCall(call) if call.name == name))),
+        "{call:?}"
+    );
 }

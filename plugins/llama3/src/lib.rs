@@ -97,11 +97,13 @@ impl Parser for Llama3 {
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         let literal = MARKERS[index];
-        if !STOPS.contains(&index) && self.is_text_here() {
+        if !STOPS.contains(&index) && self.is_text_here(out.ends_strings()) {
             return self.text(literal, out);
         }
         match &mut self.state {
-            State::Call(OpenCall::Object(arguments), _) if index == FUNCTION_END => {
+            State::Call(OpenCall::Object(arguments), _)
+                if index == FUNCTION_END && !arguments.in_string() =>
+            {
                 arguments.close(out);
                 out.drop_all();
                 return self.state = State::Open(Name::Declared, SEPARATORS);
@@ -240,11 +242,12 @@ impl Llama3 {
         }
     }
 
-    /// Whether every marker but the turn's end is text: in strings and in code.
-    fn is_text_here(&self) -> bool {
+    /// Whether every marker but the turn's end is text: in code, and in strings unless it `ends_strings`.
+    fn is_text_here(&self, ends_strings: bool) -> bool {
         match &self.state {
-            State::Bare(bare, _) => bare.in_string(),
-            State::Call(call, _) => call.in_string(),
+            State::Call(OpenCall::Text(_), _) => true,
+            State::Bare(bare, _) => bare.in_string() && !ends_strings,
+            State::Call(call, _) => call.in_string() && !ends_strings,
             _ => false,
         }
     }

@@ -8,7 +8,7 @@
 //!
 //! The text after the marker tells them apart. Engines that leave `[ARGS]` out of their text give `NAME{…}`, which is a call too. The
 //! arguments end with their JSON object; text after it is content or reasoning, as it was before the call. Inside a JSON string every
-//! marker but `</s>` is text. The model's call ids are dropped: clients see the host's.
+//! marker is text but `</s>` and those that came as tokens: these break the call off. The model's call ids are dropped: clients see the host's.
 //!
 //! A `[TOOL_CALLS]` without a declared name, a plausible name or a list after it goes out as prose. If the turn ends before the call is
 //! open, the held bytes are dropped as a broken call. If no tool may be called, the marker is text. Magistral 1.0 reasons between `<think>`
@@ -105,10 +105,13 @@ impl Parser for Mistral {
                 return self.open(&name, 0, out);
             }
             (_, TURN_END) => {}
+            (State::Arguments(arguments), _) if out.ends_strings() && arguments.is_open() => {}
             (State::Arguments(arguments), _) if arguments.in_string() || index != CALL => {
                 return self.text(literal, out);
             }
-            (State::List(calls), _) if calls.in_string() => return self.text(literal, out),
+            (State::List(calls), _) if calls.in_string() && !out.ends_strings() => {
+                return self.text(literal, out);
+            }
             _ => {}
         }
         self.end(literal.len(), true, index == TURN_END, out);

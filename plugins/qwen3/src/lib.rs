@@ -7,7 +7,7 @@
 //! - A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to `</think>`. Where a model leaves out
 //!   `</think>`, all text after the call is reasoning: the client has the call, and the answer comes in a later turn.
 //!
-//! Inside a JSON string of a call every marker but `<|im_end|>` is text.
+//! Inside a JSON string of a call every marker is text but `<|im_end|>` and those that came as tokens: these break the call off.
 
 mod grammar;
 
@@ -81,7 +81,7 @@ impl Parser for Qwen3 {
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         if self.state == State::Call {
-            if self.call.in_string() && index != TURN_END {
+            if self.call.in_string() && !out.ends_strings() {
                 return self.text(MARKERS[index], out);
             }
             match index {
@@ -170,8 +170,10 @@ impl Qwen3 {
 
     /// Ends the call at a `</tool_call>` outside a string: completes an open call, and drops an empty block.
     fn end_call(&mut self, out: &mut Output) {
-        if self.call.is_opened() {
-            self.call.close(out);
+        match () {
+            () if !self.call.is_opened() => {}
+            () if self.call.in_string() && !self.call.has_arguments() => self.call.give_up(out),
+            () => self.call.close(out),
         }
         if self.call.is_opened() || !self.call.is_object() {
             out.drop_all();

@@ -69,6 +69,9 @@ impl Parser for ResponseTemplate {
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         let literal = self.table.markers.0[index].clone();
+        if let (None, InCall::Json(calls), true) = (&self.head, &mut self.call, out.ends_strings()) {
+            calls.end_string(out);
+        }
         if let Some(head) = self.head.take() {
             let joined = format!("{head}{literal}");
             let ends = self.table.announces(self.place(), index, true);

@@ -27,8 +27,8 @@ pub use prose::Prose;
 pub use stream::Stream;
 pub use tools::{Tools, begins_plausibly, is_plausible};
 pub use types::{
-    Descriptor, FinishReason, Grammar, JsonRest, Op, Payload, Phase, Request, Route, Run, Step, Tool,
-    ToolCall, ToolChoice, ToolKind, Trim, Until,
+    Descriptor, FinishReason, Grammar, InString, JsonRest, Op, Payload, Phase, Request, Route, Run, Step,
+    Tool, ToolCall, ToolChoice, ToolKind, Trim, Until,
 };
 
 /// Exports a [`Parser`] as the component's `parser` interface. On any target but wasm32-unknown-unknown it expands to nothing.

@@ -4,7 +4,7 @@
 //! becomes a fault that says so. A step that only continues the last route becomes `pass`, a step without ops becomes `hold`. The
 //! list of ops is reused, so a step allocates nothing. [`crate::Stream`] feeds and reads it.
 
-use crate::types::{JsonRest, Op, Payload, Phase, Route, Run, ToolCall, Until};
+use crate::types::{InString, JsonRest, Op, Payload, Phase, Route, Run, ToolCall, Until};
 
 /// The answer to one call of the parser, and the number of bytes that the host holds.
 #[derive(Debug, Default)]
@@ -16,6 +16,8 @@ pub struct Output {
     until_marker: bool,
     ops: Vec<Op>,
     fault: Option<String>,
+    /// Whether the marker that the parser is called with ends an open string.
+    ends_strings: bool,
     /// Whether `ops` and `fault` are those of the previous step: the next call clears them.
     answered: bool,
 }
@@ -33,6 +35,13 @@ impl Output {
     /// Number of bytes that are not routed yet, including the chunk or marker that the parser is called with.
     pub fn held(&self) -> usize {
         self.held
+    }
+
+    /// Whether the marker that the parser is called with ends a string of JSON that is open: it ends the turn, or came as a token of its
+    /// own ([`crate::Request::token_markers`]). Then the model left out a quote, and the string's call is incomplete
+    /// ([`crate::json::Call::give_up`]). Any other marker inside a string is part of it.
+    pub fn ends_strings(&self) -> bool {
+        self.ends_strings
     }
 
     /// Routes the oldest `bytes` held bytes. Routing more than are held is a fault.
@@ -110,10 +119,10 @@ impl Output {
         self.ops.push(Op::UntilByte(Until { route, bytes }));
     }
 
-    /// Routes all held bytes, and the rest of a JSON value of which `depth` brackets are open, and a string if it is `in_string`.
-    /// The host follows the value, markers inside its strings included. It calls the parser again with the bracket that closes the
-    /// value, or with an earlier marker that stands outside the value's strings.
-    pub fn until_json(&mut self, route: Route, depth: u32, in_string: bool) {
+    /// Routes all held bytes, and the rest of a JSON value of which `depth` brackets are open, and perhaps a string. The host follows
+    /// the value, markers inside its strings included. It calls the parser again with the bracket that closes the value, or with an
+    /// earlier marker that stands outside the value's strings or [ends](Self::ends_strings) the open one.
+    pub fn until_json(&mut self, route: Route, depth: u32, in_string: InString) {
         self.rest(route);
         self.ops.push(Op::UntilJson(JsonRest { route, depth, in_string }));
     }
@@ -161,10 +170,10 @@ impl Output {
         }
     }
 
-    /// Begins a call of the parser with a marker whose literal has `bytes` bytes.
-    pub(crate) fn receive_marker(&mut self, bytes: usize) {
+    /// Begins a call of the parser with a marker whose literal has `bytes` bytes and which ends an open string or doesn't.
+    pub(crate) fn receive_marker(&mut self, bytes: usize, ends_strings: bool) {
         self.receive(bytes);
-        self.until_marker = false;
+        (self.until_marker, self.ends_strings) = (false, ends_strings);
     }
 
     /// The step that answers this call of the parser. It is valid until the next call begins.

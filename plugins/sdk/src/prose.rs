@@ -4,6 +4,37 @@
 use crate::{Output, Route};
 
 /// The present kind of prose: content (the default) or reasoning.
+///
+/// ```
+/// use parser_sdk::testing::{Item, play, request};
+/// use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request};
+///
+/// /// Reasoning begins with `Thought:`, which is a part of it, and ends at `Answer:`.
+/// struct Thoughts(Prose);
+///
+/// impl Parser for Thoughts {
+///     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+///         let markers = ["Thought:", "Answer:"].map(String::from).into();
+///         Ok(Descriptor { name: "thoughts".into(), version: "0.1.0".into(), markers, ..Descriptor::default() })
+///     }
+///     fn start(_: &Request) -> Result<Self, String> {
+///         Ok(Self(Prose::default()))
+///     }
+///     fn text(&mut self, _: &str, out: &mut Output) {
+///         self.0.flow(out);
+///     }
+///     fn marker(&mut self, index: usize, out: &mut Output) {
+///         if index == 1 {
+///             return self.0.content(out);
+///         }
+///         self.0.turn_to_reasoning();
+///         self.0.flow(out);
+///     }
+/// }
+///
+/// let items = play::<Thoughts>(&request(&[]), "", ["Thought: Hm.Answer:Hi."], FinishReason::Stop);
+/// assert_eq!(items, [Item::reasoning("Thought: Hm."), Item::message("Hi.")]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prose(Route);
 
@@ -44,6 +75,11 @@ impl Prose {
         }
         self.turn_to_content();
         self.flow(out);
+    }
+
+    /// Reasoning follows, the held bytes among it: a format that opens reasoning without markup, or with markup that stays in it.
+    pub fn turn_to_reasoning(&mut self) {
+        self.0 = Route::Reasoning;
     }
 
     /// Content follows. For use after an op that closed the open item itself, such as a tool call.

@@ -11,8 +11,8 @@ use crate::types::{FinishReason, Request, Step};
 pub struct Stream<P> {
     parser: P,
     out: Output,
-    /// Byte lengths of the markers' literals.
-    markers: Vec<usize>,
+    /// Byte length of each marker's literal, and whether the marker ends an open string.
+    markers: Vec<(usize, bool)>,
 }
 
 impl<P: Parser> Stream<P> {
@@ -21,7 +21,10 @@ impl<P: Parser> Stream<P> {
     /// # Errors
     /// What [`Parser::describe`] or [`Parser::start`] say.
     pub fn start(request: &Request) -> Result<Self, String> {
-        let markers = P::describe(&request.options)?.markers.iter().map(String::len).collect();
+        let descriptor = P::describe(&request.options)?;
+        let ends = |index| descriptor.stops.contains(&index) || request.token_markers.contains(&index);
+        let markers = (0..).zip(&descriptor.markers).map(|(index, literal)| (literal.len(), ends(index)));
+        let markers = markers.collect();
         Ok(Self { parser: P::start(request)?, out: Output::default(), markers })
     }
 
@@ -49,12 +52,12 @@ impl<P: Parser> Stream<P> {
 
     /// [`Self::marker`], with a step that borrows from the output.
     pub(crate) fn meet(&mut self, index: u32) -> StepRef<'_> {
-        let Some(&length) = self.markers.get(index as usize) else {
+        let Some(&(length, ends_strings)) = self.markers.get(index as usize) else {
             self.out.receive(0);
             self.out.fault(format!("marker {index} of {}", self.markers.len()));
             return self.out.answer();
         };
-        self.out.receive_marker(length);
+        self.out.receive_marker(length, ends_strings);
         self.parser.marker(index as usize, &mut self.out);
         self.out.answer()
     }

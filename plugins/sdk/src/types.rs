@@ -93,7 +93,7 @@ pub struct Request {
     pub response_schema: Option<String>,
     /// Grammar that the final message must satisfy instead of a schema, `lark` or `regex` (for `constrain`).
     pub response_grammar: Option<Grammar>,
-    /// Indices of the markers that are tokens of the model's tokenizer: text can't spell them (for `constrain`).
+    /// Indices of the markers that come as tokens of their own: text can't spell them ([`crate::Output::ends_strings`]).
     pub token_markers: Vec<u32>,
     /// Names and values of the operator's settings, and of those template arguments that the operator allows requests to set.
     pub options: Vec<(String, String)>,
@@ -188,6 +188,18 @@ pub struct Until {
     pub bytes: &'static str,
 }
 
+/// Where the next byte of a JSON value stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InString {
+    /// Outside of the value's strings.
+    #[default]
+    No,
+    /// Inside a string.
+    Yes,
+    /// Behind a backslash inside a string.
+    AfterBackslash,
+}
+
 /// The rest of a JSON object or list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonRest {
@@ -196,7 +208,7 @@ pub struct JsonRest {
     /// Number of the value's brackets that are open, 1 or more.
     pub depth: u32,
     /// Whether a string of the value is open, too.
-    pub in_string: bool,
+    pub in_string: InString,
 }
 
 /// A parser's answer to one delta.

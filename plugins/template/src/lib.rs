@@ -52,8 +52,8 @@ impl Parser for {{type}} {
     }
 
     fn marker(&mut self, index: usize, out: &mut Output) {
-        // Inside a string of a call's JSON everything but the turn's end is text.
-        if index != TURN_END && self.call.as_ref().is_some_and(Call::in_string) {
+        // Inside a string of a call's JSON a marker is text, unless it ends the turn or came as a token of its own.
+        if !out.ends_strings() && self.call.as_ref().is_some_and(Call::in_string) {
             return self.text(MARKERS[index], out);
         }
         self.end_call(index, out);

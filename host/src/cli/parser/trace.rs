@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use host::api::Protocol;
 use host::conformance::{self, CallInput, Outcome, ParserCall, Recording, TracedStep};
-use host::parser::contract::{JsonRest, Op, Run, Step, Until};
+use host::parser::contract::{InString, JsonRest, Op, Run, Step, Until};
 use host::turn::{ItemHead, TurnEvent};
 use serde_json::{Value, json};
 
@@ -149,7 +149,7 @@ fn op_words(op: &Op) -> String {
             format!("until one of «{}» or the next marker to {route:?}", visible(bytes))
         }
         Op::UntilJson(JsonRest { route, depth, in_string }) => {
-            let string = if *in_string { " and a string" } else { "" };
+            let string = if *in_string == InString::No { "" } else { " and a string" };
             format!("until {depth} brackets{string} of JSON are closed, to {route:?}")
         }
         Op::Message(phase) => format!("message of phase {phase:?}"),

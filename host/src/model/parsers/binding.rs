@@ -10,7 +10,7 @@ use crate::model::job::Job;
 use crate::parser::Plugin;
 use crate::parser::contract::{Descriptor, Request};
 use crate::prompt::Tokenizer;
-use crate::turn::{FaultPolicy, MarkerError, MarkerTable, TurnSettings};
+use crate::turn::{DraftCalls, FaultPolicy, MarkerError, MarkerTable, TurnSettings};
 
 /// The model's tokenizer and end tokens, to which plugins are bound.
 pub(in crate::model) struct ModelTokens {
@@ -83,7 +83,10 @@ impl ParserBinding {
         settings.tools = job.tools.iter().map(|tool| tool.name.clone()).collect();
         settings.fault_policy = fault_policy;
         settings.held_bytes = held_bytes;
-        ParserStart { plugin: Arc::clone(&self.plugin), request: self.request(job), settings, opening }
+        let request = self.request(job);
+        settings.token_markers = request.token_markers.clone().into();
+        settings.drafts = DraftCalls::of(&request.options).unwrap_or_default();
+        ParserStart { plugin: Arc::clone(&self.plugin), request, settings, opening }
     }
 
     /// The request that one stream's parser gets. It lacks the answer's schema, which only grammars need.
@@ -92,6 +95,7 @@ impl ParserBinding {
             tools: job.tools.clone(),
             tool_choice: job.tool_choice.clone(),
             parallel_tool_calls: job.parallel_tool_calls,
+            token_markers: self.markers.tokens(),
             options: self.options.clone(),
             ..Request::default()
         }

@@ -122,7 +122,11 @@ impl From<wit::Op> for contract::Op {
             wit::Op::UntilJson(rest) => Self::UntilJson(contract::JsonRest {
                 route: rest.route.into(),
                 depth: rest.depth,
-                in_string: rest.in_string,
+                in_string: match rest.in_string {
+                    wit::InString::No => contract::InString::No,
+                    wit::InString::Yes => contract::InString::Yes,
+                    wit::InString::AfterBackslash => contract::InString::AfterBackslash,
+                },
             }),
         }
     }

@@ -10,7 +10,9 @@ mod tags;
 
 use std::sync::{Arc, Mutex};
 
-use super::{FaultPolicy, Item, ItemHead, ItemStatus, MarkerTable, TokenText, Turn, TurnSettings};
+use super::{
+    DraftCalls, FaultPolicy, Item, ItemHead, ItemStatus, MarkerTable, TokenText, Turn, TurnSettings,
+};
 use feed::{cut, driven, tokenized};
 pub(super) use format::{bytes, call, failure_code, ids, literals, settings, trimming};
 use random::{ArbitraryParser, ConformingParser, XorShift};
@@ -57,7 +59,9 @@ pub fn check_cuts(prompt: &str, text: &str, cuts: Cuts<'_>, style: u8, trim: boo
 pub fn check_conforming(text: &str, cuts: Cuts<'_>, seed: u64) {
     let expected = Arc::new(Mutex::new(String::new()));
     let parser = ConformingParser::new(seed, expected.clone());
-    let turn = Turn::new(settings(), Box::new(parser));
+    // What a draft drops is reasoning after all.
+    let settings = TurnSettings { drafts: DraftCalls::AtOnce, ..settings() };
+    let turn = Turn::new(settings, Box::new(parser));
     let (items, _, turn) = driven(turn, &[], &cut(text, cuts.text), cuts.steps);
     assert_eq!(turn.fault(), None);
     let visible: String = items.into_iter().map(|item| item.text).collect();

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use super::format::{LITERALS, bytes, call};
-use crate::parser::contract::{Fault, FinishReason, JsonRest, Op, Phase, Route, Step, StreamParser, Until};
+use crate::parser::contract::{
+    Fault, FinishReason, InString, JsonRest, Op, Phase, Route, Step, StreamParser, Until,
+};
 
 /// Generator of pseudo-random choices, which a seed determines (xorshift).
 pub(super) struct XorShift(pub(super) u64);
@@ -117,7 +119,9 @@ impl ArbitraryParser {
                 Op::UntilByte(Until { route: self.route(), bytes })
             }
             8 => {
-                let (depth, in_string) = ([0, 1, 2][self.0.below(3)], self.0.below(2) == 0);
+                use InString::{AfterBackslash, No, Yes};
+                let in_string = [No, Yes, AfterBackslash][self.0.below(3)];
+                let depth = [0, 1, 2][self.0.below(3)];
                 Op::UntilJson(JsonRest { route: self.route(), depth, in_string })
             }
             _ => bytes(self.route(), u32::try_from(self.0.below(5)).expect("below 5")),

@@ -24,7 +24,7 @@ fn a_closed_item_stays_whole_at_length() {
 }
 
 #[test]
-fn an_open_call_is_whole_at_stop_if_its_arguments_are_complete_json() {
+fn an_open_call_is_whole_if_its_arguments_are_complete_json_whatever_ends_the_turn() {
     let end = |arguments: &str, reason| {
         let length = u32::try_from(arguments.len()).unwrap();
         ended(vec![call("weather"), bytes(Route::Arguments, length)], &[arguments], reason)
@@ -37,7 +37,9 @@ fn an_open_call_is_whole_at_stop_if_its_arguments_are_complete_json() {
     assert_eq!(failure.code, "model_error");
     assert!(failure.message.contains("weather"), "{}", failure.message);
     let (items, ended) = end("{}", FinishReason::Length);
-    assert_eq!((items, ended), (vec![incomplete(tool_call(1, "weather", "{}"))], TurnEnd::MaxOutputTokens));
+    assert_eq!((items, ended), (vec![tool_call(1, "weather", "{}")], TurnEnd::MaxOutputTokens));
+    let (items, ended) = end("{", FinishReason::Length);
+    assert_eq!((items, ended), (vec![incomplete(tool_call(1, "weather", "{"))], TurnEnd::MaxOutputTokens));
 }
 
 #[test]
@@ -54,8 +56,23 @@ fn a_closed_call_whose_arguments_are_no_json_stays_as_it_is_and_is_counted() {
         assert_eq!(named(arguments, Payload::Json), 1, "{arguments}");
         assert_eq!(named(arguments, Payload::Text), 0, "{arguments}");
     }
-    for arguments in ["{}", " [1] ", " "] {
+    for arguments in ["{}", " {} ", " ", "null"] {
         assert_eq!(named(arguments, Payload::Json), 0, "{arguments}");
+    }
+}
+
+#[test]
+fn a_call_whose_arguments_are_no_object_is_incomplete_whatever_closes_it() {
+    for arguments in ["[1]", " 42", "\"foo\"", "false", "foo"] {
+        let length = u32::try_from(arguments.len()).unwrap();
+        for close in [None, Some(Op::Close)] {
+            let ops = [call("weather"), bytes(Route::Arguments, length)].into_iter().chain(close);
+            let steps = [Step::Ops(ops.collect())];
+            let (items, end, _) = run(scripted(settings(), steps), &[arguments], FinishReason::Stop);
+            assert_eq!(items, [incomplete(tool_call(1, "weather", arguments))]);
+            let TurnEnd::Failed(failure) = end else { panic!("{end:?}") };
+            assert!(failure.message.contains("no JSON object"), "{}", failure.message);
+        }
     }
 }
 
@@ -76,9 +93,9 @@ fn a_text_payload_is_whole_only_if_the_parser_says_so() {
 
 #[test]
 fn the_parser_may_close_a_call_in_its_last_step() {
-    let steps = [Step::Ops(vec![call("weather"), bytes(Route::Arguments, 1)]), Step::Ops(vec![Op::Close])];
-    let (items, end, _) = run(scripted(settings(), steps), &["a"], FinishReason::Stop);
-    assert_eq!((items, end), (vec![tool_call(1, "weather", "a")], TurnEnd::Completed));
+    let steps = [Step::Ops(vec![call("weather"), bytes(Route::Arguments, 2)]), Step::Ops(vec![Op::Close])];
+    let (items, end, _) = run(scripted(settings(), steps), &["{a"], FinishReason::Stop);
+    assert_eq!((items, end), (vec![tool_call(1, "weather", "{a")], TurnEnd::Completed));
 }
 
 #[test]
@@ -136,4 +153,38 @@ fn a_call_that_broke_off_before_its_name_fails_the_turn_where_the_model_stopped(
     assert!(failure.message.contains("before the tool's name"), "{}", failure.message);
     assert_eq!(ended(FinishReason::Length), (vec![], TurnEnd::MaxOutputTokens));
     assert_eq!(ended(FinishReason::Cancelled), (vec![], TurnEnd::Cancelled));
+}
+
+/// Parser that notes how much it is asked about at once.
+struct Measured(std::sync::Arc<std::sync::Mutex<Vec<usize>>>);
+
+impl StreamParser for Measured {
+    fn text(&mut self, chunk: &str) -> Result<Step, Fault> {
+        self.0.lock().unwrap().push(chunk.len());
+        let all = u32::try_from(chunk.len()).unwrap();
+        Ok(Step::Ops(vec![bytes(Route::Content, all)]))
+    }
+    fn marker(&mut self, _: u32) -> Result<Step, Fault> {
+        Ok(Step::Hold)
+    }
+    fn finish(&mut self, _: FinishReason) -> Result<Step, Fault> {
+        Ok(Step::Hold)
+    }
+}
+
+#[test]
+fn a_parser_is_asked_about_64_kib_at_most_however_much_a_step_brings() {
+    for pieces in [vec!["é".repeat(600_000)], vec!["ab".to_owned(); 100_000]] {
+        let sizes = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let (mut turn, mut out) =
+            (Turn::new(settings(), Box::new(Measured(Arc::clone(&sizes)))), TurnEvents::default());
+        let tokens: Vec<_> = pieces.iter().map(|piece| token(piece)).collect();
+        let _ = turn.step(&tokens, &mut out);
+        let _ = turn.finish(FinishReason::Stop, None, &mut out);
+        assert_eq!(turn.fault(), None);
+        assert_eq!(fold(out).unwrap(), [message(&pieces.concat())]);
+        let sizes = sizes.lock().unwrap();
+        assert!(sizes.iter().all(|size| *size <= 64 << 10), "{sizes:?}");
+        assert!(sizes.len() <= pieces.concat().len() / (32 << 10), "{} calls", sizes.len());
+    }
 }

@@ -59,9 +59,9 @@ fn strings(texts: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_token_belongs_to_the_item_of_its_first_byte() {
-    let tokens = strings(&["<r>", "think", "</r>a", "b<", "c>", "v:1", "</c>", "d"]);
+    let tokens = strings(&["<r>", "think", "</r>a", "b<", "c>", "v:{}", "</c>", "d"]);
     let (items, places, _) = places(tagged(0, false, false), &[], &tokens, 3);
-    assert_eq!(items, [reasoning("think"), message("ab"), tool_call(1, "v", "1"), message("d")]);
+    assert_eq!(items, [reasoning("think"), message("ab"), tool_call(1, "v", "{}"), message("d")]);
     assert_eq!(places, [("b<".to_owned(), 1, 1), ("d".to_owned(), 3, 0)]);
 }
 

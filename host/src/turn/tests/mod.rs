@@ -1,5 +1,6 @@
 //! Tests of the turn room. This file holds what they share: scripted parsers, and a turn run to its end.
 
+mod draft;
 mod escape;
 mod fault;
 mod finish;
@@ -15,11 +16,11 @@ use std::sync::Arc;
 
 use super::oracle::{LITERALS, bytes, call, failure_code, ids, literals, settings, trimming};
 use super::{
-    FaultPolicy, Flow, Item, ItemHead, ItemStatus, MarkerTable, TokenCounts, TokenText, Turn, TurnEnd,
-    TurnEvent, TurnEvents, TurnSettings, fold,
+    DraftCalls, FaultPolicy, Flow, Item, ItemHead, ItemStatus, MarkerTable, TokenCounts, TokenText, Turn,
+    TurnEnd, TurnEvent, TurnEvents, TurnSettings, fold,
 };
 use crate::parser::contract::{
-    Fault, FinishReason, JsonRest, Op, Payload, Phase, Route, Step, StreamParser, Until,
+    Fault, FinishReason, InString, JsonRest, Op, Payload, Phase, Route, Step, StreamParser, Until,
 };
 
 /// Parser that answers from a list, one step per call; `hold` when the list is used up.

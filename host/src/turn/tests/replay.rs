@@ -61,7 +61,7 @@ fn prompt_bytes_routed_during_the_output_are_discarded_too() {
     let closed = vec![bytes(Route::Content, 2), Op::Close, bytes(Route::Content, 2)];
     assert_eq!(items(late(closed), &["ab"], &["cd"]), [message("cd")]);
     let call = vec![bytes(Route::Drop, 1), call("weather"), bytes(Route::Arguments, 3), Op::Close];
-    assert_eq!(items(late(call), &["ab"], &["{}"]), [tool_call(1, "weather", "{}")]);
+    assert_eq!(items(late(call), &["a{"], &["}}"]), [tool_call(1, "weather", "}}")]);
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn until_byte_spares_the_parser_every_text_before_one_of_its_bytes() {
 
 /// Steps of a call whose arguments begin with `{` and are followed by `until-json` from there on; the next marker closes it.
 fn followed() -> [Step; 3] {
-    let rest = JsonRest { route: Route::Arguments, depth: 1, in_string: false };
+    let rest = JsonRest { route: Route::Arguments, depth: 1, in_string: InString::No };
     [
         Step::Ops(vec![
             bytes(Route::Drop, 1),
@@ -207,7 +207,7 @@ fn an_escape_that_another_route_cuts_off_is_kept() {
         bytes(Route::ArgumentsUnescaped, 1),
         Op::Close,
     ])];
-    assert_eq!(items(settings(), steps, &[r"a\b\"]), [tool_call(1, "weather", r"a\b\")]);
+    assert_eq!(items(settings(), steps, &[r"{\b\"]), [tool_call(1, "weather", r"{\b\")]);
 }
 
 #[test]
@@ -262,4 +262,39 @@ fn a_stop_marker_ends_the_turn_and_what_follows_is_left_aside() {
     assert_eq!(turn.step(&[text("a"), text("<end>"), text("b"), text("<end>")], &mut out), Flow::Stop);
     assert_eq!(turn.finish(FinishReason::Stop, None, &mut out), TurnEnd::Completed);
     assert_eq!(fold(out).unwrap(), [message("a")]);
+}
+
+#[test]
+fn a_marker_that_is_a_token_ends_a_string_that_until_json_follows() {
+    let output = ["{", "\"a\": \"x}", "<r>", "after"];
+    let played = |token_markers: &[u32], steps: Vec<Step>| {
+        let table = Arc::new(MarkerTable::new(&literals(&LITERALS), ids).unwrap());
+        let settings = TurnSettings { markers: table, token_markers: token_markers.into(), ..settings() };
+        let (mut turn, mut out) = (scripted(settings, steps), TurnEvents::default());
+        for piece in output {
+            let _ = turn.step(&[TokenText::new(ids(piece).or(Some(1)), piece)], &mut out);
+        }
+        let end = turn.finish(FinishReason::Stop, None, &mut out);
+        (fold(out).unwrap(), end)
+    };
+    let rest = JsonRest { route: Route::Arguments, depth: 1, in_string: InString::No };
+    let open = Step::Ops(vec![call("weather"), bytes(Route::Arguments, 1), Op::UntilJson(rest)]);
+    // The marker's step closes the call as if it were whole; the host knows better.
+    let close = Step::Ops(vec![Op::Close, bytes(Route::Drop, 3), Op::UntilMarker(Route::Content)]);
+    let (items, end) = played(&[0], vec![open.clone(), close]);
+    assert_eq!(items, [incomplete(tool_call(1, "weather", "{\"a\": \"x}")), message("after")]);
+    assert!(matches!(end, TurnEnd::Failed(TurnFailure { code: "model_error", .. })), "{end:?}");
+    let (items, _) = played(&[], vec![open]);
+    assert_eq!(items, [incomplete(tool_call(1, "weather", "{\"a\": \"x}<r>after"))]);
+}
+
+#[test]
+fn until_json_goes_on_behind_a_backslash() {
+    let rest = JsonRest { route: Route::Arguments, depth: 1, in_string: InString::AfterBackslash };
+    let steps = [
+        Step::Ops(vec![call("weather"), bytes(Route::Arguments, 8), Op::UntilJson(rest)]),
+        Step::Ops(vec![bytes(Route::Arguments, 1), Op::Close, Op::UntilMarker(Route::Content)]),
+    ];
+    let expected = [tool_call(1, "weather", r#"{"a": "\""}"#), message("after")];
+    assert_eq!(items(settings(), steps, &[r#"{"a": "\"#, r#"""}"#, "after"]), expected);
 }

@@ -102,10 +102,8 @@ fn a_block_of_very_many_objects_needs_no_stack() {
 
 #[test]
 fn arguments_nested_very_deep_need_no_stack() {
-    let arguments = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+    let arguments = format!("{}{}", "{\"a\":".repeat(200_000), "}".repeat(200_000));
     let output = format!("<tool_call>{{\"name\": \"add\", \"arguments\": {arguments}}}</tool_call>");
-    assert_eq!(
-        play::<Qwen3>(&tools(), "", [output.as_str()], FinishReason::Stop),
-        [Item::call("add", arguments)]
-    );
+    let items = play::<Qwen3>(&tools(), "", [output.as_str()], FinishReason::Stop);
+    assert!(items == [Item::call("add", arguments)], "the call comes back whole");
 }

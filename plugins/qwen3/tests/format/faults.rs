@@ -6,12 +6,32 @@ use parser_sdk::testing::Item;
 
 #[test]
 fn arguments_that_are_not_json_are_passed_on_verbatim() {
-    for arguments in ["{\"a\": 1,}", "{'a': True}", "[1, 2]", "{\"a\": }", "5", "truth", "{\"a\": [1, 2)]}"] {
+    for arguments in ["{\"a\": 1,}", "{'a': True}", "{\"a\": }", "{\"a\": [1, 2)]}"] {
         let first = format!("<tool_call>{{\"name\": \"add\", \"arguments\": {arguments}}}</tool_call>");
         assert_eq!(turn(&first), [Item::call("add", arguments)]);
         let last = format!("<tool_call>{{\"arguments\": {arguments}, \"name\": \"add\"}}</tool_call>");
         assert_eq!(turn(&last), [Item::call("add", arguments)]);
     }
+}
+
+#[test]
+fn arguments_that_are_no_object_break_the_call() {
+    for (arguments, shown) in [
+        ("42", "42"),
+        ("[1, 2]", "[1, 2]"),
+        ("false", "false"),
+        ("truth", "truth"),
+        ("\"foo\"", "foo"),
+        ("\"[1]\"", "[1]"),
+    ] {
+        let first = format!("<tool_call>{{\"name\": \"add\", \"arguments\": {arguments}}}</tool_call>After.");
+        let items = [Item::call("add", shown).incomplete(), Item::message("After.")];
+        assert_eq!(turn(&first), items);
+        let last = format!("<tool_call>{{\"arguments\": {arguments}, \"name\": \"add\"}}</tool_call>After.");
+        assert_eq!(turn(&last), items);
+    }
+    let string = "<tool_call>{\"name\": \"add\", \"arguments\": \"{\\\"a\\\": 1}\"}</tool_call>";
+    assert_eq!(turn(string), [Item::call("add", "{\"a\": 1}")]);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn fields(op: &Op) -> [usize; 4] {
         Op::DerivedArguments(text) => [5, address(text), text.len(), 0],
         Op::UntilByte(until) => [6, until.route as usize, address(until.bytes), until.bytes.len()],
         Op::BrokenCall => [7, 0, 0, 0],
-        Op::UntilJson(rest) => [8, rest.route as usize, rest.depth as usize, usize::from(rest.in_string)],
+        Op::UntilJson(rest) => [8, rest.route as usize, rest.depth as usize, rest.in_string as usize],
     }
 }
 

@@ -3,11 +3,13 @@
 //!
 //! Invariant: white space and a Markdown fence around the arguments are dropped; held is only what may belong to a fence, or precedes the
 //! string `input`. A JSON string is decoded (its inside is the JSON). Arguments of a custom tool are the decoded string `input` of their
-//! object; without that string they go out as they are.
+//! object; without that string they go out as they are. JSON ends with its last bracket, and the call with it: what follows is the parser's.
 
-use super::fence::{FENCE, TICKS, goes_on, may_close, ticks};
-use super::{Event, Scanner, input::Seek, input::Sought, quoted::Quoted};
-use crate::{Output, Payload, Route};
+mod steps;
+
+use super::fence::{TICKS, goes_on, may_close, ticks};
+use super::{Scanner, input::Seek, quoted::Quoted};
+use crate::{Output, Payload, Phase, Route};
 
 /// The arguments of one call.
 #[derive(Debug)]
@@ -32,13 +34,13 @@ enum Place {
     Seek(Seek),
     /// In an object or a list.
     Json(Scanner),
-    /// After the object or list: white space is dropped, and all else goes out.
-    Ended,
     Verbatim,
-    /// Inside a string that is decoded.
-    String(Quoted),
-    /// After the decoded string: all is dropped.
-    After,
+    /// Inside a string that is decoded, and the object whose `input` it is.
+    String(Quoted, Option<Scanner>),
+    /// In the rest of the object behind its `input`, which is dropped.
+    Rest(Scanner),
+    /// After the value.
+    Ended,
 }
 
 impl ArgumentsText {
@@ -57,20 +59,20 @@ impl ArgumentsText {
         matches!(self.place, Place::Before) && self.tail.is_empty()
     }
 
-    /// Whether the JSON value has ended: all brackets are closed, or the decoded string is.
+    /// Whether the arguments are whole: all brackets are closed, or the decoded string is.
     pub fn has_ended(&self) -> bool {
-        matches!(self.place, Place::Ended | Place::After)
+        matches!(self.place, Place::Ended | Place::Rest(_))
     }
 
     /// Whether the next byte is inside a string: a marker there is text, unless it ends the turn.
     pub fn in_string(&self) -> bool {
         let in_json = matches!(&self.place, Place::Json(scanner) if scanner.in_string());
-        in_json || matches!(self.place, Place::String(_))
+        in_json || matches!(self.place, Place::String(..))
     }
 
     /// Whether brackets or a string are open.
     pub fn is_open(&self) -> bool {
-        matches!(self.place, Place::Json(_) | Place::String(_))
+        matches!(self.place, Place::Json(_) | Place::String(..))
     }
 
     /// Scanner of the object or list being read, unless a fence may end that.
@@ -83,15 +85,22 @@ impl ArgumentsText {
 
     /// Reads `text`, behind which the `keep` youngest bytes are held. Text that only a marker can end goes out up to the next marker. The
     /// host follows JSON to its last bracket without asking about markers in strings; for those outside there is [`Self::interrupt`].
-    pub fn text(&mut self, text: &str, keep: usize, out: &mut Output) {
-        self.read(text.as_bytes(), out);
+    /// Closes the call at the end of its JSON, and returns the number of bytes read if it came.
+    pub fn text(&mut self, text: &str, keep: usize, out: &mut Output) -> Option<usize> {
+        let end = self.read(text.as_bytes(), out);
+        if end.is_some() {
+            self.close(out);
+            return end;
+        }
         if matches!(self.place, Place::Verbatim) && !self.fenced {
-            return out.flow(Route::Arguments, keep);
+            out.flow(Route::Arguments, keep);
+            return None;
         }
         let rest = if keep == 0 { self.json().and_then(Scanner::hand_over) } else { None };
         if let Some((depth, in_string)) = rest {
             out.until_json(Route::Arguments, depth, in_string);
         }
+        None
     }
 
     /// Reports a marker that doesn't end the arguments. Outside of a string it isn't JSON, so the rest is passed on verbatim.
@@ -101,30 +110,36 @@ impl ArgumentsText {
         }
     }
 
-    /// Reads `text` of arguments that may end without a marker.
-    pub fn read(&mut self, mut text: &[u8], out: &mut Output) {
-        let decodes = self.decodes();
+    /// Reads `text` up to the end of the JSON. Returns the number of bytes read if it came.
+    pub fn read(&mut self, text: &[u8], out: &mut Output) -> Option<usize> {
+        let (decodes, length) = (self.decodes(), text.len());
+        let mut text = text;
         while !text.is_empty() {
-            let may_end = self.fenced && !matches!(self.place, Place::String(_) | Place::After);
+            let may_end = self.fenced && !matches!(self.place, Place::String(..) | Place::Rest(_));
             let certain = if may_end {
                 text.iter().rposition(|byte| !may_close(*byte)).map_or(0, |at| at + 1)
             } else {
                 text.len()
             };
             if certain == 0 {
-                return self.hold_tail(text, out);
+                self.hold_tail(text, out);
+                return None;
             }
             self.release_tail(out);
             text = &text[self.step(&text[..certain], out)..];
+            if matches!(self.place, Place::Ended) {
+                return Some(length - text.len());
+            }
         }
         if decodes && self.decodes() {
             out.until_byte(Route::ArgumentsUnescaped, "\"\\");
         }
+        None
     }
 
     /// Whether the next byte is inside a decoded string and not escaped, so that only a quote or a backslash decides anything.
     fn decodes(&self) -> bool {
-        matches!(&self.place, Place::String(string) if !string.is_escaped())
+        matches!(&self.place, Place::String(string, _) if !string.is_escaped())
     }
 
     /// Completes the call, with `{}` where there are no JSON arguments. To be called before the markup behind the arguments is dropped.
@@ -143,6 +158,12 @@ impl ArgumentsText {
         if is_text || self.is_empty() || self.has_ended() {
             self.close(out);
         }
+    }
+
+    /// Ends the call as incomplete: other output follows.
+    pub fn give_up(&mut self, out: &mut Output) {
+        self.release(out);
+        out.message(Phase::Unspecified);
     }
 
     /// Routes the bytes that are still held, at the end of the arguments. [`ArgumentsText::close`] does it too.
@@ -193,108 +214,11 @@ impl ArgumentsText {
             Place::Before => self.before(text, out),
             Place::Fence => self.fence(text, out),
             Place::Seek(_) => self.seek(text, out),
-            Place::String(_) => self.string(text, out),
+            Place::String(..) => self.string(text, out),
             Place::Json(_) => self.value(text, out),
-            Place::Ended => self.ended(text, out),
             Place::Verbatim => self.write(text.len(), out),
-            Place::After => {
-                out.drop(text.len());
-                text.len()
-            }
+            Place::Rest(_) => self.rest(text, out),
+            Place::Ended => 0,
         }
-    }
-
-    fn write(&mut self, bytes: usize, out: &mut Output) -> usize {
-        self.written = true;
-        out.arguments(bytes);
-        bytes
-    }
-
-    fn before(&mut self, text: &[u8], out: &mut Output) -> usize {
-        let white = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        out.drop(white);
-        self.place = match (text.get(white), self.payload) {
-            (None, _) => return white,
-            (Some(b'`'), _) if !self.fenced => Place::Fence,
-            (Some(b'{'), Payload::Text) => Place::Seek(Seek::default()),
-            (Some(b'"'), Payload::Json) => {
-                out.drop(1);
-                self.place = Place::String(Quoted::default());
-                return white + 1;
-            }
-            (Some(b'{' | b'['), Payload::Json) => Place::Json(Scanner::at_value()),
-            _ => Place::Verbatim,
-        };
-        white
-    }
-
-    fn value(&mut self, text: &[u8], out: &mut Output) -> usize {
-        let Place::Json(scanner) = &mut self.place else { return 0 };
-        let end = scanner.read_to(Event::ValueEnd, text);
-        if end.is_some() {
-            self.place = Place::Ended;
-        }
-        self.write(end.unwrap_or(text.len()), out)
-    }
-
-    fn ended(&mut self, text: &[u8], out: &mut Output) -> usize {
-        let white = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        out.drop(white);
-        if white < text.len() {
-            self.place = Place::Verbatim;
-        }
-        white
-    }
-
-    /// Reads the line that opens a fence: three backticks, and what follows them up to the line's end or the value.
-    fn fence(&mut self, text: &[u8], out: &mut Output) -> usize {
-        for (read, byte) in text.iter().enumerate() {
-            let is_tick = *byte == b'`';
-            if (self.held < TICKS && !is_tick) || self.held == FENCE {
-                self.release_held(out);
-                return read;
-            }
-            if matches!(byte, b'\n' | b'{' | b'"' | b'[') {
-                out.drop(self.held);
-                (self.place, self.fenced, self.held) = (Place::Before, true, 0);
-                return read;
-            }
-            self.held += 1;
-        }
-        text.len()
-    }
-
-    fn seek(&mut self, text: &[u8], out: &mut Output) -> usize {
-        let Place::Seek(seek) = &mut self.place else { return 0 };
-        for (read, byte) in text.iter().enumerate() {
-            self.held += 1;
-            match seek.push(*byte) {
-                Sought::Seeking => {}
-                Sought::Found => {
-                    out.drop(self.held);
-                    (self.place, self.held) = (Place::String(Quoted::default()), 0);
-                    return read + 1;
-                }
-                Sought::Missing => {
-                    self.release_held(out);
-                    return read + 1;
-                }
-            }
-        }
-        text.len()
-    }
-
-    fn string(&mut self, text: &[u8], out: &mut Output) -> usize {
-        let Place::String(string) = &mut self.place else { return 0 };
-        let end = string.read(text);
-        let inside = end.unwrap_or(text.len());
-        self.written |= inside > 0;
-        out.take(Route::ArgumentsUnescaped, inside);
-        if end.is_none() {
-            return inside;
-        }
-        out.drop(1);
-        self.place = Place::After;
-        inside + 1
     }
 }

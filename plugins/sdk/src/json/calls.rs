@@ -114,6 +114,27 @@ impl Calls {
         Some(read)
     }
 
+    /// Ends the string that is open, if one is, at a marker that [ends strings](Output::ends_strings): its call is incomplete, or text if it
+    /// has no name yet.
+    pub fn end_string(&mut self, out: &mut Output) {
+        self.state = match &mut self.state {
+            State::Object(call) if call.in_string() && !call.is_opened() => State::Text,
+            State::Object(call) if call.in_string() => {
+                if call.has_arguments() {
+                    call.close(out);
+                } else {
+                    call.give_up(out);
+                }
+                State::Between
+            }
+            State::Arguments(arguments) if arguments.in_string() => {
+                arguments.give_up(out);
+                State::Between
+            }
+            _ => return,
+        };
+    }
+
     /// Ends the region: at its own end if it `is_closed`, else with the turn, which the model ended `by_itself` or not. The `bytes`
     /// youngest bytes stay held. Where no call is open, the other held bytes are text, or markup if the region is empty; at the turn's end
     /// they are the opening of a broken call.

@@ -1,9 +1,18 @@
 //! Markdown fences around a call's arguments: which bytes may close one. [`super::ArgumentsText`] holds those bytes until it is decided.
+//! Parsers drop what [`surplus`] counts.
 
 /// Longest opening line of a fence, and longest held text that may close a fence, in bytes.
 pub(super) const FENCE: usize = 64;
 /// Number of backticks of a fence.
 pub(super) const TICKS: usize = 3;
+
+/// Bytes that mean nothing behind a call's JSON: white space, separators, surplus brackets and quotes, the end of a fence.
+const SURPLUS: &[u8] = b" \n\r\t,}]`\"";
+
+/// Number of the first bytes of `text`, which stands behind a call's JSON, that mean nothing there.
+pub fn surplus(text: &str) -> usize {
+    text.bytes().take_while(|byte| SURPLUS.contains(byte)).count()
+}
 
 /// Whether `byte` may be part of the text that closes a fence.
 pub(super) fn may_close(byte: u8) -> bool {

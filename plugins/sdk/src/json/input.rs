@@ -27,6 +27,11 @@ pub(super) enum Sought {
 }
 
 impl Seek {
+    /// The object, read up to the opening quote of its string `input`.
+    pub(super) fn into_object(self) -> Scanner {
+        self.scanner
+    }
+
     /// Takes the next byte.
     pub(super) fn push(&mut self, byte: u8) -> Sought {
         self.read += 1;

@@ -20,6 +20,7 @@ pub use arguments_text::ArgumentsText;
 pub use bare::{Bare, Name, Verdict};
 pub use call::{Call, Progress};
 pub use calls::Calls;
+pub use fence::surplus;
 pub use object::Object;
 pub use scanner::{Event, Scanner};
 pub use unescape::{Unescape, unescape};

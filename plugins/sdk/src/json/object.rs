@@ -29,7 +29,8 @@ impl Object {
     /// Reads `text` up to the object's end, where the call is closed. Returns the number of bytes read if the end came.
     pub fn read(&mut self, text: &[u8], out: &mut Output) -> Option<usize> {
         let end = self.scanner.read(text);
-        self.arguments.read(&text[..end.unwrap_or(text.len())], out);
+        // A list or a string ends by itself, and is no object to the scanner.
+        let end = self.arguments.read(&text[..end.unwrap_or(text.len())], out).or(end);
         if end.is_some() {
             self.arguments.close(out);
         } else if let Some(stops) = self.arguments.json().and_then(|json| json.stops_behind(text)) {
@@ -52,6 +53,11 @@ impl Object {
     /// Completes the call ([`ArgumentsText::close`]).
     pub fn close(&mut self, out: &mut Output) {
         self.arguments.close(out);
+    }
+
+    /// Ends the call as incomplete ([`ArgumentsText::give_up`]).
+    pub fn give_up(&mut self, out: &mut Output) {
+        self.arguments.give_up(out);
     }
 
     /// Routes the bytes that are still held ([`ArgumentsText::release`]).

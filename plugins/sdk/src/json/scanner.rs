@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use super::unescape;
+use crate::InString;
 
 /// Longest string at depth 1 that is kept, in bytes as written. A name is shorter.
 const KEPT: usize = 256;
@@ -58,14 +59,6 @@ enum Place {
     /// In a number or literal.
     Bare,
     After,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum InString {
-    #[default]
-    No,
-    Yes,
-    AfterBackslash,
 }
 
 impl Scanner {
@@ -124,21 +117,18 @@ impl Scanner {
     }
 
     /// Hands the container at depth 1 over to another reader, such as the host, up to its last bracket: that is the byte to be pushed
-    /// next. Returns the number of the container's open brackets, and whether a string is open; `None` where no container is open, or the
-    /// next byte is escaped.
-    pub fn hand_over(&mut self) -> Option<(u32, bool)> {
-        if self.depth < 2 || self.place != Place::Value || self.string == InString::AfterBackslash {
+    /// next. Returns the number of the container's open brackets, and whether a string is open; `None` where no container is open.
+    pub fn hand_over(&mut self) -> Option<(u32, InString)> {
+        if self.depth < 2 || self.place != Place::Value {
             return None;
         }
         let open = u32::try_from(self.depth - 1).ok()?;
-        let in_string = self.in_string();
-        (self.depth, self.string) = (2, InString::No);
-        Some((open, in_string))
+        self.depth = 2;
+        Some((open, std::mem::take(&mut self.string)))
     }
 
     /// A scanner inside a value that stands alone, with the state that [`Self::hand_over`] returned.
-    pub fn inside_value(open: u32, in_string: bool) -> Self {
-        let string = if in_string { InString::Yes } else { InString::No };
+    pub fn inside_value(open: u32, string: InString) -> Self {
         Self { place: Place::Value, depth: open as usize + 1, string, ..Self::default() }
     }
 

@@ -21,26 +21,34 @@ impl ArgumentsReader {
         if has_end { Self::Marked(ArgumentsText::new(payload)) } else { Self::Alone(Object::new(payload)) }
     }
 
-    /// Reads `text`. If the arguments end at their last bracket, closes the call there and returns the number of bytes read.
+    /// Reads `text`. Closes the call at the end of its JSON, and returns the number of bytes read if it came.
     pub(super) fn text(&mut self, text: &str, out: &mut Output) -> Option<usize> {
         match self {
-            Self::Marked(arguments) => {
-                arguments.text(text, 0, out);
-                None
-            }
+            Self::Marked(arguments) => arguments.text(text, 0, out),
             Self::Alone(object) => object.read(text.as_bytes(), out),
         }
     }
 
-    /// Whether a marker of this meaning is text here.
-    pub(super) fn is_text(&self, mark: Mark) -> bool {
-        let in_string = match self {
+    fn in_string(&self) -> bool {
+        match self {
             Self::Marked(arguments) => arguments.in_string(),
             Self::Alone(object) => object.in_string(),
-        };
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        match self {
+            Self::Marked(arguments) => arguments.is_open(),
+            Self::Alone(object) => object.is_open(),
+        }
+    }
+
+    /// Whether a marker of this meaning, which `ends_strings` or not, is text here.
+    pub(super) fn is_text(&self, mark: Mark, ends_strings: bool) -> bool {
         match mark {
             Mark::TurnEnd => false,
-            _ if in_string => true,
+            _ if ends_strings && self.is_open() => false,
+            _ if self.in_string() => true,
             Mark::Section | Mark::SectionEnd | Mark::Call | Mark::CallEnd => false,
             Mark::Separator => !matches!(self, Self::Marked(arguments) if arguments.is_empty()),
             _ => true,
@@ -57,13 +65,14 @@ impl ArgumentsReader {
     /// Reads a marker that isn't text. Returns whether the marker is dealt with.
     pub(super) fn mark(&mut self, mark: Mark, out: &mut Output) -> bool {
         match self {
-            Self::Marked(_) if mark == Mark::Separator => {
+            Self::Marked(arguments) if mark == Mark::Separator && !arguments.is_open() => {
                 out.drop_all();
                 return true;
             }
             Self::Marked(arguments) if mark == Mark::TurnEnd && !arguments.has_ended() => {
                 arguments.release(out);
             }
+            Self::Marked(arguments) if arguments.in_string() || !mark.ends_call() => arguments.give_up(out),
             Self::Marked(arguments) => arguments.close(out),
             Self::Alone(object) => {
                 if !object.end(true, out) {

@@ -67,8 +67,12 @@ impl Header {
     /// Whether the header counts as the opening of a call if nothing follows, and not as prose that mentions a marker: it has a separator,
     /// or no text, or a plausible name.
     pub(super) fn is_opening(&self) -> bool {
-        let name = self.text.trim_start().split(ENDS).next().unwrap_or_default();
-        self.separator.is_some() || self.is_empty() || is_plausible(name.trim_end())
+        self.separator.is_some() || self.is_empty() || is_plausible(self.word())
+    }
+
+    /// The text up to what may end a name.
+    pub(super) fn word(&self) -> &str {
+        self.text.trim_start().split(ENDS).next().unwrap_or_default().trim_end()
     }
 
     /// Accepts a name without a separator only if it is one word: else prose mentioned the marker.

@@ -24,3 +24,10 @@ pub enum Mark {
     /// Markup without a meaning here.
     Markup,
 }
+
+impl Mark {
+    /// Whether an open call ends here, as its format says.
+    pub(super) fn ends_call(self) -> bool {
+        matches!(self, Self::Section | Self::SectionEnd | Self::Call | Self::CallEnd | Self::TurnEnd)
+    }
+}

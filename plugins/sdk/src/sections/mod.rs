@@ -4,14 +4,16 @@
 //!
 //! Invariant: a call opens when its header is whole, and its arguments go out until a marker says that they end; only a header of bounded
 //! length is held, and what [`crate::json::ArgumentsText`] holds. Inside arguments all markers that don't end them are text, and inside a
-//! string all but the turn's end. Text that turns out to be no header goes out as prose; in a section, whose own markers are dropped,
-//! without the marker before it. A header that the turn's end cuts off is the opening of a broken call and is dropped, as is a call without
-//! anything in it. Where no tool may be called, calls are text.
+//! string all but the turn's end and those that are tokens: these break the call off. A call is over with its JSON: text behind it that names
+//! a declared tool, as a header without its marker does, is the next call, and all else is prose. Text that turns out to be no header goes out as
+//! prose; in a section, whose own markers are dropped, without the marker before it. A header that the turn's end cuts off is the opening of a
+//! broken call and is dropped, as is a call without anything in it. Where no tool may be called, calls are text.
 //!
 //! A section inside reasoning doesn't end the reasoning, which goes on behind the section up to its own end marker. Where a model leaves
 //! that marker out, what it writes after the section stays reasoning: the client has the calls, and the answer comes in a later turn.
 
 mod arguments;
+mod called;
 mod grammar;
 mod header;
 mod mark;
@@ -97,6 +99,8 @@ enum State {
     Role,
     Header(Header),
     Arguments(ArgumentsReader),
+    /// After a call's JSON, before a marker: text that may be the header of a call without its marker, all held.
+    Called(Header),
 }
 
 impl<F: Format> Parser for Sections<F> {
@@ -126,11 +130,9 @@ impl<F: Format> Parser for Sections<F> {
             }
             State::Arguments(arguments) => {
                 let Some(end) = arguments.text(chunk, out) else { return };
-                self.state = State::Prose;
-                if end < chunk.len() {
-                    self.prose.flow(out);
-                }
+                self.call_ended(&chunk[end..], out);
             }
+            State::Called(_) => self.after_call(chunk, out),
         }
     }
 
@@ -138,11 +140,12 @@ impl<F: Format> Parser for Sections<F> {
         let (literal, mark) = F::MARKS[index];
         let settled = match &mut self.state {
             State::Header(_) => self.mark_in_header(mark, literal, out),
-            State::Arguments(arguments) if arguments.is_text(mark) => {
+            State::Arguments(arguments) if arguments.is_text(mark, out.ends_strings()) => {
                 arguments.interrupt();
                 return self.text(literal, out);
             }
             State::Arguments(arguments) => arguments.mark(mark, out),
+            State::Called(_) => self.mark_after_call(mark, literal, out),
             _ => false,
         };
         if !settled {
@@ -185,14 +188,8 @@ impl<F: Format> Sections<F> {
         match header.head(F::KIND) {
             Head::Unfinished => {}
             Head::Says(says, at) => {
-                let name = F::name(says, &self.tools);
-                let payload = self.tools.payload(&name);
-                let arguments = header.text[at..].to_owned();
-                out.drop(out.held() - arguments.len());
-                out.tool_call(name, payload);
-                let has_end = F::MARKS.iter().any(|(_, mark)| *mark == Mark::CallEnd);
-                self.state = State::Arguments(ArgumentsReader::new(payload, has_end));
-                self.text(&arguments, out);
+                let (name, arguments) = (F::name(says, &self.tools), header.text[at..].to_owned());
+                self.open(name, &arguments, out);
             }
             Head::Nothing => {
                 self.release_as_prose(keep, out);
@@ -201,6 +198,15 @@ impl<F: Format> Sections<F> {
                 }
             }
         }
+    }
+
+    /// Opens a call. The held bytes are its header and the beginning of its arguments.
+    fn open(&mut self, name: String, arguments: &str, out: &mut Output) {
+        let payload = self.tools.payload(&name);
+        out.drop(out.held() - arguments.len());
+        out.tool_call(name, payload);
+        self.state = State::Arguments(ArgumentsReader::new(payload, Self::has_end()));
+        self.text(arguments, out);
     }
 
     /// Reads a marker in a header. Returns whether the marker is dealt with.

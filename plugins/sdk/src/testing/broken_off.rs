@@ -1,7 +1,7 @@
 //! A stream that breaks off anywhere: its calls are prefixes of the whole stream's calls. An oracle of property tests and fuzz targets.
 
 use super::case::{MarkerMode, Piece, by_marker};
-use super::{Head, Item, Script};
+use super::{AT_ONCE, Head, Item, Script};
 use crate::{FinishReason, Parser, Payload, Request};
 
 /// Breaks `output` off at up to `breaks` places, evenly spread (never inside a marker), as the token limit does: every call with JSON
@@ -31,10 +31,14 @@ pub fn check_broken_off<P: Parser>(request: &Request, prompt: &str, output: &str
     }
 }
 
-/// The items of these pieces, each marker a token of its own.
+/// The items of these pieces, each marker a token of its own. Calls inside reasoning count at once: whether they are drafts is the host's
+/// concern, and depends on where the stream ends.
 pub(super) fn play_tokens<P: Parser>(request: &Request, prompt: &str, pieces: &[Piece]) -> Vec<Item> {
     let (output, reason) = (pieces.to_vec(), FinishReason::Length);
-    Script { request, prompt, output, markers: MarkerMode::Id, reason }.play::<P>(&[usize::MAX], false)
+    let mut request = request.clone();
+    request.options.push(AT_ONCE.map(String::from).into());
+    Script { request: &request, prompt, output, markers: MarkerMode::Id, reason }
+        .play::<P>(&[usize::MAX], false)
 }
 
 /// The calls with JSON arguments.

@@ -34,8 +34,9 @@ pub fn check_cases<P: Parser>(folder: &Path) -> usize {
 }
 
 fn check<P: Parser>(case: &Case, file: &Path, update: bool) -> Result<(), String> {
-    let request = case.request();
+    let mut request = case.request();
     let markers = P::describe(&request.options).expect("describe").markers;
+    request.token_markers = case.token_markers(&markers);
     let script = Script {
         request: &request,
         prompt: &case.generation_prompt,

@@ -2,6 +2,7 @@
 
 use std::mem::discriminant;
 
+use super::draft::DraftCall;
 use crate::json::Unescape;
 use crate::{FinishReason, Payload, Phase, Route, ToolCall, Trim};
 
@@ -55,20 +56,27 @@ impl Item {
 pub(super) struct Items {
     trim: Trim,
     declared: Vec<String>,
-    done: Vec<Item>,
-    open: Option<OpenItem>,
+    pub(super) done: Vec<Item>,
+    pub(super) open: Option<OpenItem>,
+    /// Whether calls inside reasoning may be drafts.
+    holds_drafts: bool,
+    pub(super) draft: Option<DraftCall>,
+    /// Where the parser's prose goes, calls in it aside.
+    pub(super) prose: Route,
+    /// Length of the marker that the parser is asked about; 0 for text.
+    pub(super) marker: usize,
     routed: usize,
     /// Bytes of the prompt that are still to be routed.
-    prompt: usize,
-    in_prompt: bool,
+    pub(super) prompt: usize,
+    pub(super) in_prompt: bool,
     /// Whether the turn ended inside a string of a call's JSON: the call is incomplete then, whatever closes it.
     pub(super) cut: bool,
     /// Markup dropped since the last byte shown.
-    dropped: String,
+    pub(super) dropped: String,
 }
 
-#[derive(Debug)]
-struct OpenItem {
+#[derive(Debug, Clone)]
+pub(super) struct OpenItem {
     head: Head,
     text: Vec<u8>,
     unescape: Unescape,
@@ -79,9 +87,13 @@ struct OpenItem {
 }
 
 impl Items {
-    pub(super) fn new(trim: Trim, declared: Vec<String>) -> Self {
+    pub(super) fn new(trim: Trim, declared: Vec<String>, holds_drafts: bool) -> Self {
         Self {
             trim,
+            holds_drafts,
+            draft: None,
+            prose: Route::Content,
+            marker: 0,
             declared,
             done: Vec::new(),
             open: None,
@@ -107,8 +119,14 @@ impl Items {
 
     pub(super) fn run(&mut self, route: Route, text: &str) {
         self.routed += text.len();
+        if !text.is_empty() {
+            self.note_route(route);
+        }
         let hidden = text.len().min(self.prompt);
         self.prompt -= hidden;
+        if let Some(draft) = &mut self.draft {
+            draft.push(route, text);
+        }
         if route == Route::Drop {
             self.dropped.push_str(text);
             if let Some(open) = &mut self.open {
@@ -130,17 +148,22 @@ impl Items {
     /// Opens a call; its name must be declared, or stand in the markup dropped before it or in what is `held`.
     pub(super) fn tool_call(&mut self, call: ToolCall, held: &str) {
         assert!(!call.name.is_empty(), "a call without a name");
+        if self.holds_drafts {
+            self.begin_draft();
+        }
         let dropped = self.dropped.len();
         self.dropped.push_str(held);
         let known = self.declared.contains(&call.name) || self.dropped.contains(&call.name);
         assert!(known, "a name neither declared nor in the bytes dropped: {call:?}");
         self.dropped.clear();
+        self.cut = false;
         self.end(true);
         self.open = Some(OpenItem { dropped, ..OpenItem::new(Head::ToolCall(call)) });
     }
 
     /// Notes that text to come goes to `route`.
     pub(super) fn flow(&mut self, route: Route) {
+        self.note_route(route);
         if let Some(open) = &mut self.open {
             let is_call = matches!(open.head, Head::ToolCall(_));
             open.left |= is_call && matches!(route, Route::Content | Route::Reasoning);
@@ -149,10 +172,14 @@ impl Items {
 
     /// Completes the open item. A call behind which the parser went on with prose was given up: a `close` of it is an error.
     pub(super) fn close(&mut self) {
+        if !self.open.as_ref().is_some_and(|open| matches!(open.head, Head::ToolCall(_))) {
+            self.end_draft();
+            self.prose = Route::Content;
+        }
         if let Some(open) = self.open.take() {
             assert!(!open.left, "a call that was given up is closed as if it were whole: {open:?}");
-            let is_cut = self.cut && matches!(open.head, Head::ToolCall(_));
-            self.push(open, !is_cut);
+            let is_broken = matches!(open.head, Head::ToolCall(_)) && self.cut || open.is_foreign();
+            self.push(open, !is_broken);
         }
     }
 
@@ -163,17 +190,18 @@ impl Items {
         call.text.extend_from_slice(text.as_bytes());
     }
 
-    /// Ends the turn. A call that is still open is whole if the model stopped by itself and its arguments are complete JSON.
+    /// Ends the turn. A call that is still open is whole if its arguments are a complete JSON object.
     pub(super) fn finish(mut self, reason: FinishReason) -> Vec<Item> {
         let stopped = reason == FinishReason::Stop;
-        if stopped && let Some(whole) = self.open.take_if(|open| open.is_whole_call()) {
+        if let Some(whole) = self.open.take_if(|open| open.is_whole_call()) {
             self.push(whole, true);
         }
         self.end(stopped);
+        self.resolve_draft(!(stopped && self.done.is_empty()));
         self.done
     }
 
-    fn write(&mut self, route: Route, bytes: &[u8]) {
+    pub(super) fn write(&mut self, route: Route, bytes: &[u8]) {
         match route {
             Route::Content => self.text_item(Head::Message(Phase::Unspecified)).extend_from_slice(bytes),
             Route::Reasoning => self.text_item(Head::Reasoning).extend_from_slice(bytes),
@@ -203,7 +231,7 @@ impl Items {
     }
 
     /// Ends the open item without a `close`: a call is incomplete then.
-    fn end(&mut self, complete: bool) {
+    pub(super) fn end(&mut self, complete: bool) {
         if let Some(open) = self.open.take() {
             let is_call = matches!(open.head, Head::ToolCall(_));
             self.push(open, complete && !is_call);
@@ -228,8 +256,19 @@ impl Items {
 
 impl OpenItem {
     fn is_whole_call(&self) -> bool {
-        let is_json = matches!(&self.head, Head::ToolCall(call) if call.payload == Payload::Json);
-        is_json && serde_json::from_slice::<serde::de::IgnoredAny>(&self.text).is_ok()
+        self.is_json_call()
+            && !self.is_foreign()
+            && serde_json::from_slice::<serde::de::IgnoredAny>(&self.text).is_ok()
+    }
+
+    fn is_json_call(&self) -> bool {
+        matches!(&self.head, Head::ToolCall(call) if call.payload == Payload::Json)
+    }
+
+    /// Whether the arguments should be a JSON object and are something else.
+    fn is_foreign(&self) -> bool {
+        let text = self.text.trim_ascii();
+        self.is_json_call() && !(text.is_empty() || text.starts_with(b"{") || text == b"null")
     }
 
     fn new(head: Head) -> Self {

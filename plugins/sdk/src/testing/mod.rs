@@ -24,6 +24,7 @@ mod broken_off;
 pub mod case;
 mod check;
 mod cut;
+mod draft;
 mod explore;
 mod items;
 mod markers;
@@ -51,6 +52,9 @@ use self::items::Items;
 use self::markers::{Found, Markers};
 use self::until::Until;
 use crate::{FinishReason, Op, Parser, Request, Route, Step, Stream, Tool, ToolChoice, ToolKind};
+
+/// The option with which a host lets calls inside reasoning count at once.
+const AT_ONCE: [&str; 2] = ["calls-in-reasoning", "at-once"];
 
 /// A request that declares functions of these names.
 pub fn request(tools: &[&str]) -> Request {
@@ -90,6 +94,8 @@ pub struct Player<P> {
     ask_always: bool,
     fed: usize,
     stops: Vec<u32>,
+    /// Markers that end an open string: stops and tokens.
+    string_ends: Vec<u32>,
     in_prompt: bool,
     /// Whether a stop marker came: what follows isn't part of the turn.
     ended: bool,
@@ -99,16 +105,18 @@ impl<P: Parser> Player<P> {
     /// Starts a parser.
     pub fn start(request: &Request) -> Self {
         let descriptor = P::describe(&request.options).expect("describe");
+        let holds_drafts = !request.options.contains(&AT_ONCE.map(String::from).into());
         let declared = request.tools.iter().map(|tool| tool.name.clone()).collect();
         Self {
             stream: Stream::start(request).expect("start"),
             markers: Markers::new(descriptor.markers),
             held: String::new(),
-            items: Items::new(descriptor.trim, declared),
+            items: Items::new(descriptor.trim, declared, holds_drafts),
             last: None,
             until: None,
             ask_always: false,
             fed: 0,
+            string_ends: [&descriptor.stops[..], &request.token_markers].concat(),
             stops: descriptor.stops,
             in_prompt: false,
             ended: false,
@@ -191,16 +199,18 @@ impl<P: Parser> Player<P> {
                 };
                 if !asked.is_empty() {
                     self.until = None;
+                    self.items.marker = 0;
                     let step = self.stream.text(asked);
                     self.apply(step);
                 }
             }
             Found::Marker(index, literal) => {
                 let in_string = self.until.as_ref().is_some_and(Until::in_string);
-                if in_string && !self.stops.contains(&index) {
+                if in_string && !self.string_ends.contains(&index) {
                     return self.hand_over(Found::Text(literal));
                 }
-                self.items.cut = in_string;
+                self.items.cut |= in_string;
+                self.items.marker = literal.len();
                 self.fed += literal.len();
                 self.held.push_str(&literal);
                 self.until = None;
@@ -234,7 +244,7 @@ impl<P: Parser> Player<P> {
             Op::Close => self.items.close(),
             Op::DerivedArguments(text) => self.items.derived(&text),
             // Items don't say how the turn ends.
-            Op::BrokenCall => {}
+            Op::BrokenCall => self.items.resolve_draft(true),
         }
     }
 

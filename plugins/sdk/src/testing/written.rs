@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::explore::{Explorer, Random, without_one};
 use super::{Item, cut, play};
-use crate::{FinishReason, JsonRest, Op, Parser, Request, Route, Run, Step, Stream, Until};
+use crate::{FinishReason, InString, JsonRest, Op, Parser, Request, Route, Run, Step, Stream, Until};
 
 /// Number of inputs drawn.
 const COUNT: u64 = 1_000;
@@ -168,7 +168,7 @@ pub fn check_asked_once<P: Parser>(request: &Request, head: [&str; 3]) {
     assert_eq!(steps[1], Step::Pass);
     assert_eq!(last(&steps[2]), Some(Op::UntilMarker(Route::Reasoning)));
     assert_eq!(steps[3..5], [Step::Hold, Step::Hold]);
-    let rest = JsonRest { route: Route::Arguments, depth: 1, in_string: true };
+    let rest = JsonRest { route: Route::Arguments, depth: 1, in_string: InString::Yes };
     assert_eq!(last(&steps[6]), Some(Op::UntilJson(rest)));
 }
 

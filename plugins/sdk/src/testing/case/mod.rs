@@ -155,6 +155,14 @@ impl Case {
         }
     }
 
+    /// Indices of the parser's `markers` that come as tokens in this case ([`Request::token_markers`]).
+    pub fn token_markers(&self, markers: &[String]) -> Vec<u32> {
+        match self.markers {
+            MarkerMode::Text => Vec::new(),
+            MarkerMode::Id => (0..).zip(markers).map(|(index, _)| index).collect(),
+        }
+    }
+
     /// Why the turn ends.
     pub fn finish(&self) -> FinishReason {
         match self.finish {
