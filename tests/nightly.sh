@@ -27,6 +27,13 @@ cargo run --locked --manifest-path tests/interleavings/Cargo.toml --target-dir "
 echo "== 500 runs of harmony's proof while every core is busy"
 tests/soak-parser-test.sh 500 harmony
 
+echo "== parsers with cargo-component"
+if cargo component --version > /dev/null 2>&1; then
+  plugins/examples/cargo-component.sh
+else
+  echo "skipped: cargo-component is not installed"
+fi
+
 echo "== starts"
 tests/start.sh
 

@@ -25,6 +25,7 @@ pub mod responses;
 mod schema;
 pub mod seal;
 pub mod sse;
+pub mod stream_check;
 mod structured_outputs;
 mod token_ids;
 pub mod tokenize;
@@ -32,9 +33,10 @@ mod tools;
 mod warnings;
 
 pub(crate) use json::Object;
-pub use protocol::{Protocol, StreamCheck};
+pub use protocol::Protocol;
 pub(crate) use request::read_body;
 pub use request::{ApiRequest, Defaults, ReasoningEvents};
+pub use stream_check::StreamCheck;
 
 #[cfg(test)]
 mod tests;

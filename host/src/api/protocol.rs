@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use engine::SubmitError;
-use serde_json::Value;
 
 use super::error::ApiError;
 use super::ids::{Ids, unix_now};
 use super::json::Object;
 use super::request::{ApiRequest, Defaults, read_body};
-use super::{chat, completions, messages, responses, sse};
+use super::stream_check::StreamCheck;
+use super::{chat, completions, messages, responses};
 use crate::model::{ConstraintField, StartError};
 use crate::prompt::RenderError;
 
@@ -38,6 +38,16 @@ impl Protocol {
             Self::Chat => "Chat Completions",
             Self::Completions => "Completions",
             Self::Messages => "Messages",
+        }
+    }
+
+    /// The protocol's word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Responses => "responses",
+            Self::Chat => "chat",
+            Self::Completions => "completions",
+            Self::Messages => "messages",
         }
     }
 
@@ -136,77 +146,8 @@ impl Protocol {
 
     /// A checker for one stream.
     pub fn check(self) -> StreamCheck {
-        match self {
-            Self::Responses => StreamCheck::Responses(responses::validator::ResponsesValidator::default()),
-            Self::Chat => StreamCheck::Chat { chunks: chat::validator::ChunkValidator::new(), done: false },
-            Self::Completions => {
-                StreamCheck::Completions(completions::validator::CompletionsValidator::default())
-            }
-            Self::Messages => StreamCheck::Messages(messages::validator::MessagesValidator::default()),
-        }
+        StreamCheck::new(self)
     }
-}
-
-/// Checks a stream against its protocol's grammar while it goes out.
-#[derive(Debug)]
-pub enum StreamCheck {
-    /// A stream of the Responses API.
-    Responses(responses::validator::ResponsesValidator),
-    /// A stream of Chat Completions.
-    Chat {
-        /// Checker of the chunks.
-        chunks: chat::validator::ChunkValidator,
-        /// Whether `[DONE]` came.
-        done: bool,
-    },
-    /// A stream of Completions.
-    Completions(completions::validator::CompletionsValidator),
-    /// A stream of Messages.
-    Messages(messages::validator::MessagesValidator),
-}
-
-impl StreamCheck {
-    /// Checks the next whole events. An error says which event breaks which rule.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), String> {
-        match self {
-            Self::Responses(check) => check.feed(bytes).map_err(|violation| violation.to_string()),
-            Self::Completions(check) => check.feed(bytes),
-            Self::Chat { chunks, done } => {
-                sse::events(bytes)?.into_iter().try_for_each(|event| check_chunk(chunks, done, event))
-            }
-            Self::Messages(check) => check.feed(bytes),
-        }
-    }
-
-    /// Checks that the stream is whole.
-    pub fn finish(&self) -> Result<(), String> {
-        match self {
-            Self::Responses(check) => check.finish().map_err(|violation| violation.to_string()),
-            Self::Completions(check) => check.finish(),
-            Self::Chat { done: false, .. } => Err("the stream ends without [DONE]".to_owned()),
-            Self::Chat { chunks, .. } => chunks.finish(),
-            Self::Messages(check) => check.finish(),
-        }
-    }
-}
-
-fn check_chunk(
-    chunks: &mut chat::validator::ChunkValidator,
-    done: &mut bool,
-    event: sse::Event<'_>,
-) -> Result<(), String> {
-    if *done {
-        return Err("something follows [DONE]".to_owned());
-    }
-    if event.name.is_some() {
-        return Err("a chunk has an event name".to_owned());
-    }
-    if event.data == "[DONE]" {
-        *done = true;
-        return chunks.finish();
-    }
-    let chunk: Value = serde_json::from_str(event.data).map_err(|error| format!("not JSON: {error}"))?;
-    chunks.chunk(&chunk)
 }
 
 /// `wait` in whole seconds, rounded up.

@@ -29,7 +29,7 @@ pub fn events(bytes: &[u8]) -> Result<Vec<Event<'_>>, String> {
 }
 
 /// The event of one block; `None` for a comment.
-fn event(block: &str) -> Result<Option<Event<'_>>, String> {
+pub(super) fn event(block: &str) -> Result<Option<Event<'_>>, String> {
     if block.lines().all(|line| line.starts_with(':')) && !block.is_empty() {
         return Ok(None);
     }
@@ -45,6 +45,21 @@ fn event(block: &str) -> Result<Option<Event<'_>>, String> {
         }
     }
     data.map(|data| Some(Event { name, data })).ok_or_else(|| "an event without data".to_owned())
+}
+
+/// The event of one block as a browser reads it, for streams that break the strict form: its name and data; `None` without data.
+pub(super) fn lenient(block: &str) -> Option<(Option<&str>, String)> {
+    let (mut name, mut data) = (None, Vec::new());
+    for line in block.lines() {
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => name = Some(value),
+            "data" => data.push(value),
+            _ => {}
+        }
+    }
+    (!data.is_empty()).then(|| (name, data.join("\n")))
 }
 
 #[cfg(test)]

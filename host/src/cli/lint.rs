@@ -1,36 +1,86 @@
-//! `host stream lint FILE`: checks that a recorded stream follows the Responses API (or another protocol).
+//! `host stream lint FILE`: names everything in a recorded stream that breaks the rules of its protocol.
 
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use host::api::Protocol;
+use host::api::stream_check::{Rule, StreamCheck, Violation, protocol_of};
 use host::printable::Escaped;
+use serde_json::json;
 
 #[derive(clap::Args)]
 pub(super) struct LintArguments {
     /// File of the recorded stream; `-` is standard input.
     file: PathBuf,
-    /// Protocol of the stream.
-    #[arg(long, value_parser = super::values::protocol(), default_value = "responses")]
-    protocol: Protocol,
+    /// Protocol that the stream must have [default: the one that it has].
+    #[arg(long, value_parser = super::values::protocol())]
+    protocol: Option<Protocol>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) fn run(arguments: &LintArguments) -> anyhow::Result<ExitCode> {
     let bytes = read(&arguments.file)?;
-    let mut check = arguments.protocol.check();
+    let file = arguments.file.display();
+    let found = protocol_of(&bytes);
+    let Some(protocol) = arguments.protocol.or(found) else {
+        bail!(
+            "{file}: no event of a stream of Responses, Chat Completions, Completions or Messages: record the body of a \
+             streamed answer (curl -N), or name its --protocol"
+        );
+    };
+    let (violations, events) = match found.filter(|found| *found != protocol) {
+        Some(other) => (vec![of_another_protocol(other, protocol)], 0),
+        None => {
+            let mut check = StreamCheck::new(protocol);
+            let violations = check.read(&bytes);
+            (violations.into_iter().chain(check.missing()).collect(), check.events())
+        }
+    };
+    print(&arguments.file, protocol, events, &violations, arguments.json)?;
+    Ok(if violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn print(
+    file: &Path,
+    protocol: Protocol,
+    events: u64,
+    violations: &[Violation],
+    as_json: bool,
+) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    match check.feed(&bytes).and_then(|()| check.finish()) {
-        Ok(()) => {
-            writeln!(out, "{}: a whole and well-formed stream", arguments.file.display())?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(violation) => {
-            writeln!(out, "{}: {}", arguments.file.display(), Escaped(violation))?;
-            Ok(ExitCode::FAILURE)
-        }
+    if as_json {
+        let report = json!({
+            "file": file.to_string_lossy(), "protocol": protocol.word(), "events": events, "violations": violations,
+        });
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        return Ok(());
     }
+    let (file, protocol) = (file.display(), protocol.name());
+    if violations.is_empty() {
+        writeln!(out, "{file}: a whole and well-formed stream of {protocol}, {events} events")?;
+        return Ok(());
+    }
+    for violation in violations {
+        let Violation { line, expected, .. } = violation;
+        writeln!(out, "{file}:{line}: {}; expected: {expected}", Escaped(violation))?;
+    }
+    writeln!(out, "{file}: {} violations in {events} events of {protocol}", violations.len())?;
+    Ok(())
+}
+
+fn of_another_protocol(found: Protocol, wanted: Protocol) -> Violation {
+    let what = format!(
+        "this is a stream of {}, not of {}: give --protocol {} or none",
+        found.name(),
+        wanted.name(),
+        found.word()
+    );
+    let rule = Rule::Vocabulary;
+    Violation { line: 1, event: 0, kind: String::new(), rule, what, expected: rule.expected() }
 }
 
 fn read(file: &PathBuf) -> anyhow::Result<Vec<u8>> {

@@ -1,6 +1,7 @@
 //! Plays one turn to its end through the real [`Turn`].
 
-use parser_sdk::testing::case::{CaseItem, End};
+use parser_sdk::testing::case::{CaseItem, CasePayload, End, Status};
+use serde::de::IgnoredAny;
 
 use super::call_log::CallLog;
 use super::convert;
@@ -39,6 +40,18 @@ impl Outcome {
         convert::end(&self.end)
     }
 
+    /// Why the turn or one of its calls failed, a line each.
+    pub fn why(&self) -> Vec<String> {
+        let fault = self.fault.as_ref().map(|fault| format!("the parser failed: {}", fault.in_full()));
+        let end = match &self.end {
+            TurnEnd::Failed(failure) => Some(format!("the response fails: {}", failure.message)),
+            _ => None,
+        };
+        let items = self.items.as_deref().unwrap_or_default().iter().enumerate();
+        let calls = items.filter_map(|(index, item)| Some(format!("item {index}: {}", why_broken(item)?)));
+        fault.into_iter().chain(end).chain(calls).collect()
+    }
+
     /// Checks that each byte that was fed was routed, dropped or left behind the end exactly once.
     pub(super) fn balance(&self) -> Result<(), String> {
         let ByteCounts { taken, routed, dropped, aside } = self.bytes;
@@ -56,6 +69,27 @@ impl Outcome {
         self.items == other.items
             && self.end() == other.end()
             && self.fault.is_some() == other.fault.is_some()
+    }
+}
+
+/// Why a call can't be run; `None` for calls that can be, and other items.
+fn why_broken(item: &CaseItem) -> Option<String> {
+    let CaseItem::ToolCall { name, arguments, status, payload } = item else { return None };
+    let error = match payload {
+        CasePayload::Json => serde_json::from_str::<IgnoredAny>(arguments).err(),
+        CasePayload::Text => None,
+    };
+    match (status, error) {
+        (Status::Completed, None) => None,
+        (Status::Completed, Some(error)) => {
+            Some(format!("the call of {name:?} is complete, but its arguments are no JSON: {error}"))
+        }
+        (Status::Incomplete, Some(error)) => {
+            Some(format!("the call of {name:?} was broken off, its arguments are no whole JSON: {error}"))
+        }
+        (Status::Incomplete, None) => Some(format!(
+            "the call of {name:?} was broken off behind its arguments: the parser never closed it"
+        )),
     }
 }
 

@@ -28,6 +28,12 @@ pub(super) fn check(recording: &Recording, seed: u64, tally: &mut Tally) -> Vec<
 /// Checks that the case in its own chunks gives the expected items and end.
 fn items(recording: &Recording, outcome: &Outcome, tally: &mut Tally) {
     tally.count(Property::Items);
+    if recording.says_nothing {
+        let expect = json(&serde_json::json!({ "items": recording.expected, "end": outcome.end() }));
+        let what =
+            format!("the case has no `expect`; if what it comes to is right, write:\n  \"expect\": {expect}");
+        tally.fail(Property::Items, &recording.name, what, None);
+    }
     if let Some(what) = difference(outcome, &recording.expected) {
         return tally.fail(Property::Items, &recording.name, what, None);
     }

@@ -7,6 +7,7 @@ use parser_sdk::testing::case::{Case, CaseItem, End, MarkerMode, Piece};
 use serde_json::{Value, json};
 
 use super::convert;
+use super::play::play_case;
 use super::subject::{ParserSource, Subject};
 use super::tape::Tape;
 use crate::parser::contract::{FinishReason, Request};
@@ -23,6 +24,8 @@ pub struct Recording {
     pub(super) finish: FinishReason,
     pub(super) expected: Vec<CaseItem>,
     pub(super) end: Option<End>,
+    /// Whether the case has no `expect`.
+    pub(super) says_nothing: bool,
     raw: Value,
 }
 
@@ -32,42 +35,25 @@ impl Recording {
     /// # Errors
     /// The file, or the parser with the case's options, can't be used. The message has one line.
     pub fn load(file: &Path, source: &dyn ParserSource) -> Result<Self, String> {
-        Self::read(file, source, |text| text)
-    }
-
-    /// Reads a case file that is only shown, so it may lack `expect`.
-    ///
-    /// # Errors
-    /// As [`Self::load`].
-    pub fn load_to_show(file: &Path, source: &dyn ParserSource) -> Result<Self, String> {
-        Self::read(file, source, |text| match serde_json::from_str(&text) {
-            Ok(Value::Object(mut case)) if !case.contains_key("expect") => {
-                case.insert("expect".to_owned(), json!({ "items": [] }));
-                Value::Object(case).to_string()
-            }
-            _ => text,
-        })
-    }
-
-    /// Reads a case file whose text `complete` completes. Errors name the file.
-    fn read(
-        file: &Path,
-        source: &dyn ParserSource,
-        complete: impl FnOnce(String) -> String,
-    ) -> Result<Self, String> {
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         let text = std::fs::read_to_string(file).map_err(|error| error.to_string());
-        let recording = text.and_then(|text| Self::parse(&name, &complete(text), source));
+        let recording = text.and_then(|text| Self::parse(&name, &text, source));
         recording.map_err(|error| format!("{}: {error}", file.display()))
     }
 
-    /// Reads the text of a case.
+    /// Reads the text of a case. One without `expect` expects what the parser makes of it in its own chunks.
     ///
     /// # Errors
     /// What is wrong in the text, and where; or why the parser can't be used with the case's options.
     pub fn parse(name: &str, text: &str, source: &dyn ParserSource) -> Result<Self, String> {
-        let case = Case::parse(text)?;
-        let raw = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let mut raw: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let says_nothing = raw.as_object().is_some_and(|case| !case.contains_key("expect"));
+        let case = if says_nothing {
+            raw["expect"] = json!({ "items": [] });
+            Case::parse(&raw.to_string())?
+        } else {
+            Case::parse(text)?
+        };
         let mut request = convert::request(case.request());
         let subject = source.load(&request.options)?;
         let markers = &subject.descriptor().markers;
@@ -84,7 +70,7 @@ impl Recording {
         cuts.dedup();
         cuts.retain(|cut| *cut > 0 && *cut < length);
         let tape = Tape::new(steps.iter().flatten(), case.markers).compared_with(markers);
-        Ok(Self {
+        let mut recording = Self {
             name: name.to_owned(),
             request,
             prompt,
@@ -92,10 +78,16 @@ impl Recording {
             finish: convert::finish(case.finish()),
             expected: case.expected().into_iter().map(CaseItem::from).collect(),
             end: case.expect.end,
+            says_nothing,
             raw,
             tape,
             subject: Arc::clone(&subject),
-        })
+        };
+        if says_nothing {
+            recording.expected = play_case(&recording).items.unwrap_or_default();
+            recording.raw["expect"] = json!({ "items": recording.expected });
+        }
+        Ok(recording)
     }
 
     /// Name of the case.

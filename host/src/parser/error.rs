@@ -15,6 +15,10 @@ const QUOTED: usize = 200;
 /// Maximum number of names that an error lists.
 const LISTED: usize = 8;
 
+/// How a parser is built, for those that were built for a system: plain `cargo component build` does that.
+const BUILD: &str = "build Rust with `cargo build --release --target wasm32-unknown-unknown` or `cargo component build --release \
+                     --target wasm32-unknown-unknown`, Python with `componentize-py … componentize --stub-wasi`";
+
 /// Error of loading a plugin: the plugin and the problem, in one line.
 #[derive(Debug, thiserror::Error)]
 #[error("parser {plugin}: {problem}")]
@@ -56,10 +60,10 @@ pub enum LoadProblem {
     #[error("not a valid component: {0}")]
     Invalid(String),
     /// The component has imports.
-    #[error("imports {}, but a parser may import nothing: build it for wasm32-unknown-unknown", list(.0))]
+    #[error("imports {}, but a parser may import nothing: {BUILD}", list(.0))]
     Imports(Vec<String>),
     /// The component exports no parser.
-    #[error("exports no sluice:parser/parser{}", and_what(.0))]
+    #[error("exports no sluice:parser/parser{}: {BUILD}", and_what(.0))]
     NoParser(Vec<String>),
     /// The component exports a parser of another contract version.
     #[error("exports {}, this host speaks {CONTRACT}", list(.0))]
@@ -140,16 +144,26 @@ mod tests {
     }
 
     #[test]
+    fn a_parser_that_was_built_for_a_system_gets_the_whole_command() {
+        let command = "cargo component build --release --target wasm32-unknown-unknown";
+        for problem in
+            [LoadProblem::NoParser(vec![]), LoadProblem::Imports(vec!["wasi:io/error@0.2.3".to_owned()])]
+        {
+            let line = problem.to_string();
+            assert!(line.contains(command) && !line.contains('\n'), "{line}");
+        }
+    }
+
+    #[test]
     fn a_load_error_names_plugin_and_problem_in_one_line() {
         let error = |problem| PluginLoadError { plugin: "x.wasm".to_owned(), problem }.to_string();
         assert_eq!(
             error(LoadProblem::Version(vec!["sluice:parser/parser@0.2.0".to_owned()])),
             "parser x.wasm: exports sluice:parser/parser@0.2.0, this host speaks 0.1"
         );
-        assert_eq!(error(LoadProblem::NoParser(vec![])), "parser x.wasm: exports no sluice:parser/parser");
         assert_eq!(
             error(LoadProblem::NoParser(vec!["run".to_owned()])),
-            "parser x.wasm: exports no sluice:parser/parser, only run"
+            format!("parser x.wasm: exports no sluice:parser/parser, only run: {BUILD}")
         );
     }
 }

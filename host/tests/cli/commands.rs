@@ -132,9 +132,60 @@ fn streams_are_linted_from_files() {
     assert!(good.status.success(), "{good:?}");
     let text = std::fs::read_to_string(&golden).expect("read");
     let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(file.path(), text.replacen("\"sequence_number\":3", "\"sequence_number\":4", 1))
-        .expect("written");
+    let done = text.split_inclusive("\n\n").find(|event| event.contains("response.content_part.done"));
+    let spoilt = text.replacen(done.expect("a part ends"), "", 1).replacen(
+        "\"sequence_number\":3",
+        "\"sequence_number\":4",
+        1,
+    );
+    std::fs::write(file.path(), spoilt).expect("written");
     let bad = host(&["stream", "lint", path(file.path())]);
     assert_eq!(bad.status.code(), Some(1));
-    assert!(String::from_utf8(bad.stdout).expect("UTF-8").contains("event 3"), "the event is named");
+    let text = String::from_utf8(bad.stdout).expect("UTF-8");
+    for part in [
+        ":10: event 3 (",
+        "rule Sequence: sequence_number is 4, expected 3; expected: sequence_number 0, 1, 2",
+        "rule Order: response.content_part.done of part 0 is missing before it",
+    ] {
+        assert_eq!(text.matches(part).count(), 1, "{part} in {text}");
+    }
+    let json = host(&["stream", "lint", path(file.path()), "--json"]);
+    let report: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!((report["protocol"].as_str(), json.status.code()), (Some("responses"), Some(1)));
+    let first = &report["violations"][0];
+    assert_eq!(
+        (first["line"].as_u64(), first["event"].as_u64(), first["rule"].as_str()),
+        (Some(10), Some(3), Some("sequence"))
+    );
+    assert!(first["type"].is_string() && first["expected"].is_string(), "{first}");
+}
+
+#[test]
+fn a_stream_of_another_protocol_is_recognised() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let chunk = |delta: &str, reason: &str| {
+        format!(
+            "data: {{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\
+             \"delta\":{delta},\"finish_reason\":{reason}}}]}}\n\n"
+        )
+    };
+    let whole = chunk("{\"role\":\"assistant\",\"content\":\"\"}", "null")
+        + &chunk("{}", "\"stop\"")
+        + "data: [DONE]\n\n";
+    std::fs::write(file.path(), &whole).expect("written");
+    let recognised = host(&["stream", "lint", path(file.path())]);
+    assert!(recognised.status.success(), "{recognised:?}");
+    let text = String::from_utf8(recognised.stdout).expect("UTF-8");
+    assert!(text.contains("stream of Chat Completions, 3 events"), "{text}");
+    let other = host(&["stream", "lint", path(file.path()), "--protocol", "messages"]);
+    let text = String::from_utf8(other.stdout).expect("UTF-8");
+    assert_eq!(other.status.code(), Some(1));
+    assert!(
+        text.contains("this is a stream of Chat Completions, not of Messages: give --protocol chat"),
+        "{text}"
+    );
+    std::fs::write(file.path(), "{\"error\": 1}").expect("written");
+    let none = host(&["stream", "lint", path(file.path())]);
+    assert_eq!(none.status.code(), Some(1));
+    assert!(String::from_utf8(none.stderr).expect("UTF-8").contains("--protocol"), "what to do is said");
 }

@@ -126,15 +126,48 @@ fn one_case_is_printed_in_the_words_of_the_case_format() {
 }
 
 #[test]
-fn a_case_that_is_run_need_not_say_what_it_expects_and_one_that_is_tested_must() {
+fn a_case_without_expect_is_shown_and_tested_for_all_but_its_items() {
     let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("open.json");
+    let (file, plugin) = (folder.path().join("open.json"), plugin());
     std::fs::write(&file, r#"{"chunks": ["Hi."]}"#).expect("written");
-    let output = parser(&["run", path(&plugin()), "--case", path(&file)]);
-    let printed: Value = serde_json::from_str(&printed(&output)).expect("JSON");
-    assert_eq!(printed["items"][0]["text"], "Hi.");
-    let error = refusal(&["test", path(&plugin()), "--cases", path(folder.path())]);
-    assert!(error.contains("missing field `expect`"), "{error}");
+    let output = parser(&["run", path(&plugin), "--case", path(&file)]);
+    let shown: Value = serde_json::from_str(&printed(&output)).expect("JSON");
+    assert_eq!((&shown["items"][0]["text"], &shown["why"]), (&Value::from("Hi."), &Value::Null));
+    let traced = printed(&parser(&["trace", path(&plugin), "--case", path(&file)]));
+    assert!(traced.contains("+ «Hi.»"), "{traced}");
+    let streams =
+        printed(&parser(&["test", path(&plugin), "--cases", path(folder.path()), "--show", "open"]));
+    assert!(streams.contains("chat.completion.chunk"), "{streams}");
+    let tested = parser(&["test", path(&plugin), "--cases", path(folder.path()), "--json"]);
+    assert_eq!(tested.status.code(), Some(1));
+    let report: Value = serde_json::from_str(&printed(&tested)).expect("JSON");
+    let findings = report["findings"].as_array().expect("findings");
+    let failed: Vec<&Value> = findings.iter().filter(|of| of["passed"] == false).collect();
+    let [items] = &failed[..] else { panic!("{report}") };
+    let what = items["failures"][0]["what"].as_str().expect("words");
+    let expect = r#""expect": {"items":[{"type":"message","text":"Hi."}],"end":"completed"}"#;
+    assert!(items["property"] == "items" && what.contains(expect), "{what}");
+}
+
+#[test]
+fn why_a_call_failed_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, plugin) = (folder.path().join("broken.json"), plugin());
+    let call = r#"<tool_call>{\"name\": \"add\", \"arguments\": {\"a\": "#;
+    std::fs::write(&file, format!(r#"{{"tools": ["add"], "chunks": ["{call}"]}}"#)).expect("written");
+    let shown: Value =
+        serde_json::from_str(&printed(&parser(&["run", path(&plugin), "--case", path(&file)])))
+            .expect("JSON");
+    assert_eq!(shown["end"], "failed");
+    let why: Vec<&str> = shown["why"].as_array().expect("reasons").iter().filter_map(Value::as_str).collect();
+    let expected = [
+        "the response fails: The model broke off a call of \"add\"",
+        "item 0: the call of \"add\" was broken off, its arguments are no whole JSON: EOF while parsing a value at line 1",
+    ];
+    assert_eq!(why.len(), expected.len(), "{why:?}");
+    assert!(why.iter().zip(expected).all(|(why, start)| why.starts_with(start)), "{why:?}");
+    let traced = printed(&parser(&["trace", path(&plugin), "--case", path(&file)]));
+    assert!(expected.iter().all(|part| traced.contains(part)), "{traced}");
 }
 
 #[test]
@@ -175,7 +208,7 @@ fn entries(cache: &Path) -> Vec<(PathBuf, u64, i64)> {
 }
 
 #[test]
-fn run_inspect_and_list_compile_once_and_take_what_is_compiled_from_the_cache_then() {
+fn run_and_inspect_compile_once_and_take_what_is_compiled_from_the_cache_then() {
     let folder = cases(false);
     let (cache, file) = (folder.path().join("cache"), folder.path().join("holds.json"));
     let plugins = folder.path().join("plugins");
@@ -190,15 +223,39 @@ fn run_inspect_and_list_compile_once_and_take_what_is_compiled_from_the_cache_th
         let file = std::fs::File::options().write(true).open(entry).expect("opened");
         file.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("set");
     };
-    for command in
-        [&["run", path(&plugin), "--case", path(&file)][..], &["inspect", path(&plugin)], &["list"]]
-    {
+    for command in [&["run", path(&plugin), "--case", path(&file)][..], &["inspect", path(&plugin)]] {
         used_long_ago();
         run(command);
         let of_plugin = entries(&cache).into_iter().find(|(path, ..)| path == entry).expect("it is there");
         assert_eq!(of_plugin.1, *inode, "{command:?} wrote it anew");
         assert!(of_plugin.2 > 0, "{command:?} didn't read it");
     }
+}
+
+#[test]
+fn a_list_compiles_only_files_that_do_not_describe_themselves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (cache, plugins) = (folder.path().join("cache"), folder.path().join("plugins"));
+    std::fs::create_dir(&plugins).expect("made");
+    std::fs::copy(plugin(), plugins.join("describes.wasm")).expect("copied");
+    let list = || {
+        let arguments = ["list", "--json", "--parser-cache", path(&cache), "--plugins", path(&plugins)];
+        serde_json::from_str::<Vec<Value>>(&printed(&parser(&arguments))).expect("JSON")
+    };
+    let row = list().remove(0);
+    assert_eq!((row["name"].as_str(), row["sha256"].as_str().map(str::len)), (Some("qwen3"), Some(64)));
+    assert_eq!(entries(&cache), []);
+    let mut bytes = std::fs::read(plugin()).expect("read");
+    let section = b"sluice-descriptor";
+    let at = bytes.windows(section.len()).position(|part| part == section).expect("a section");
+    bytes[at] = b'S';
+    std::fs::write(plugins.join("silent.wasm"), bytes).expect("written");
+    let row = list().remove(1);
+    assert_eq!(
+        (row["name"].as_str(), row["markers"].as_array().map(Vec::is_empty)),
+        (Some("qwen3"), Some(false))
+    );
+    assert_eq!(entries(&cache).len(), 1);
 }
 
 #[test]

@@ -240,13 +240,13 @@ fn files_that_are_no_parser_of_this_host_say_what_they_are() {
         "a WebAssembly core module, not a component: link it with wasm-component-ld, or convert it with \
          `wasm-tools component new`"
     );
-    assert_eq!(
-        load_error("imports"),
-        "imports wasi:cli/environment@0.2.6, wasi:clocks/monotonic-clock@0.2.6, but a parser may import nothing: \
-         build it for wasm32-unknown-unknown"
-    );
+    let imports = "imports wasi:cli/environment@0.2.6, wasi:clocks/monotonic-clock@0.2.6, but a parser may import nothing: build";
+    assert!(load_error("imports").starts_with(imports));
     assert_eq!(load_error("wrong_version"), "exports sluice:parser/parser@0.2.0, this host speaks 0.1");
-    assert_eq!(load_error("no_parser"), "exports no sluice:parser/parser, only wasi:cli/run@0.2.0");
+    assert!(
+        load_error("no_parser")
+            .starts_with("exports no sluice:parser/parser, only wasi:cli/run@0.2.0: build")
+    );
     for name in ["wrong_types", "missing_function"] {
         let error = load_error(name);
         assert!(

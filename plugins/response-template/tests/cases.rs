@@ -7,5 +7,6 @@ use response_template_parser::ResponseTemplate;
 
 #[test]
 fn every_case_gives_its_items_however_it_is_cut() {
-    check_cases::<ResponseTemplate>(&Path::new(env!("CARGO_MANIFEST_DIR")).join("cases"));
+    // Cargo starts tests in the crate's folder; in WebAssembly that is all they see.
+    check_cases::<ResponseTemplate>(Path::new("cases"));
 }

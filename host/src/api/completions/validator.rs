@@ -5,111 +5,111 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::sse;
+use super::super::stream_check::{EventCheck, Fault, Rule, check};
 
-/// Checks one stream while it is sent.
+/// Checks the chunks of one stream, in order.
 #[derive(Debug, Default)]
 pub struct CompletionsValidator {
-    events: usize,
-    /// `id`, `object`, `created` and `model` of the first chunk.
+    /// `id`, `object`, `created` and `model` of the chunk before.
     head: Option<[Value; 4]>,
     /// Whether each choice has finished.
     choices: BTreeMap<u64, bool>,
     /// Whether usage or an error came: only `[DONE]` may follow.
     last: bool,
     failed: bool,
-    done: bool,
+}
+
+impl EventCheck for CompletionsValidator {
+    fn event(&mut self, chunk: &Value, faults: &mut Vec<Fault>) {
+        faults.extend(self.check(chunk).err());
+        if chunk.get("error").is_none() {
+            faults.extend(self.check_head(chunk).err());
+            for choice in chunk["choices"].as_array().into_iter().flatten() {
+                faults.extend(self.choice(choice).err());
+            }
+        }
+    }
+
+    fn finish(&self, faults: &mut Vec<Fault>) {
+        faults.extend(self.check_finished("the stream ends").err());
+    }
 }
 
 impl CompletionsValidator {
-    /// Checks the next whole events. An error says which event breaks which rule.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), String> {
-        for event in sse::events(bytes)? {
-            self.event(event).map_err(|what| format!("event {}: {what}", self.events))?;
-            self.events += 1;
+    fn check(&mut self, chunk: &Value) -> Result<(), Fault> {
+        let last = std::mem::take(&mut self.last);
+        check(!last, Rule::Lifecycle, "something follows the last chunk")?;
+        if let Some(error) = chunk.get("error") {
+            (self.failed, self.last) = (true, true);
+            return check(error["message"].is_string(), Rule::Fields, "an error has no message");
+        }
+        let choices = chunk["choices"].as_array();
+        let choices = choices.ok_or_else(|| Fault::new(Rule::Fields, "choices is not a list"))?;
+        if choices.is_empty() {
+            self.last = true;
+            self.check_finished("usage comes")?;
+            return check(chunk["usage"]["total_tokens"].is_u64(), Rule::Usage, "usage is missing");
         }
         Ok(())
     }
 
-    /// Checks that the stream is whole.
-    pub fn finish(&self) -> Result<(), String> {
-        check(self.done, "the stream ends without [DONE]")
+    fn check_finished(&self, when: &str) -> Result<(), Fault> {
+        if self.choices.is_empty() && !self.failed {
+            return Err(Fault::new(Rule::Lifecycle, format!("{when} without a choice")));
+        }
+        match self.choices.iter().find(|(_, finished)| !**finished) {
+            Some((index, _)) if !self.failed => {
+                let what =
+                    format!("{when}, but the chunk with the finish_reason of choice {index} is missing");
+                Err(Fault::new(Rule::Lifecycle, what))
+            }
+            _ => Ok(()),
+        }
     }
 
-    fn event(&mut self, event: sse::Event<'_>) -> Result<(), String> {
-        check(!self.done, "something follows [DONE]")?;
-        check(event.name.is_none(), "a chunk has an event name")?;
-        if event.data == "[DONE]" {
-            self.done = true;
-            return check(self.failed || self.all_finished(), "the stream ends without a finish_reason");
-        }
-        check(!self.last, "something follows the last chunk")?;
-        let chunk: Value = serde_json::from_str(event.data).map_err(|error| format!("not JSON: {error}"))?;
-        if let Some(error) = chunk.get("error") {
-            (self.failed, self.last) = (true, true);
-            return check(error["message"].is_string(), "an error has no message");
-        }
-        self.check_head(&chunk)?;
-        let choices = chunk["choices"].as_array().ok_or("choices is not a list")?;
-        if choices.is_empty() {
-            self.last = true;
-            check(self.all_finished(), "usage comes before the choices have finished")?;
-            return check(chunk["usage"]["total_tokens"].is_u64(), "usage is missing");
-        }
-        choices.iter().try_for_each(|choice| self.choice(choice))
-    }
-
-    fn all_finished(&self) -> bool {
-        !self.choices.is_empty() && self.choices.values().all(|finished| *finished)
-    }
-
-    fn check_head(&mut self, chunk: &Value) -> Result<(), String> {
+    fn check_head(&mut self, chunk: &Value) -> Result<(), Fault> {
         let head = ["id", "object", "created", "model"].map(|field| chunk[field].clone());
         let [id, object, created, model] = &head;
         let typed = id.is_string() && created.is_u64() && model.is_string() && object == "text_completion";
-        check(typed, "id, object, created or model is missing or wrong")?;
-        let first = self.head.get_or_insert_with(|| head.clone());
-        check(*first == head, "id, created or model changes")
+        check(typed, Rule::Fields, "id, object, created or model is missing or wrong")?;
+        let before = self.head.replace(head);
+        check(before.is_none() || before == self.head, Rule::Identity, "id, created or model changes")
     }
 
-    fn choice(&mut self, choice: &Value) -> Result<(), String> {
-        let index = choice["index"].as_u64().ok_or("a choice has no index")?;
-        let finished = self.choices.entry(index).or_default();
-        check(!*finished, "text after finish_reason")?;
-        check(choice["text"].is_string(), "a choice has no text")?;
+    fn choice(&mut self, choice: &Value) -> Result<(), Fault> {
+        let index = choice["index"].as_u64();
+        let index = index.ok_or_else(|| Fault::new(Rule::Fields, "a choice has no index"))?;
+        let before = self.choices.get(&index).copied().unwrap_or_default();
+        let reason = choice.get("finish_reason");
+        self.choices.insert(index, before || reason.is_some_and(|reason| !reason.is_null()));
+        check(!before, Rule::Lifecycle, "text after finish_reason")?;
+        check(choice["text"].is_string(), Rule::Fields, "a choice has no text")?;
         check_logprobs(&choice["logprobs"])?;
-        match choice.get("finish_reason") {
+        match reason {
             Some(Value::Null) => Ok(()),
             Some(reason) => {
-                *finished = true;
-                check(reason == "stop" || reason == "length", "unknown finish_reason")
+                check(reason == "stop" || reason == "length", Rule::Vocabulary, "unknown finish_reason")
             }
-            None => Err("finish_reason is missing".to_owned()),
+            None => Err(Fault::new(Rule::Fields, "finish_reason is missing")),
         }
     }
 }
 
-fn check_logprobs(logprobs: &Value) -> Result<(), String> {
+fn check_logprobs(logprobs: &Value) -> Result<(), Fault> {
     if logprobs.is_null() {
         return Ok(());
     }
     let lengths = ["tokens", "token_logprobs", "top_logprobs", "text_offset"]
         .map(|list| logprobs[list].as_array().map(Vec::len));
-    check(
-        lengths[0].is_some() && lengths.iter().all(|length| *length == lengths[0]),
-        "logprobs differ in length",
-    )
-}
-
-fn check(holds: bool, otherwise: &str) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(otherwise.to_owned()) }
+    let equal = lengths[0].is_some() && lengths.iter().all(|length| *length == lengths[0]);
+    check(equal, Rule::Fields, "logprobs differ in length")
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::CompletionsValidator;
+    use crate::api::Protocol;
 
     fn chunk(choices: &Value) -> Value {
         json!({ "id": "c", "object": "text_completion", "created": 1, "model": "m", "choices": choices })
@@ -128,7 +128,7 @@ mod tests {
 
     fn check(chunks: &[Value]) -> Result<(), String> {
         let events: Vec<String> = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
-        let mut check = CompletionsValidator::default();
+        let mut check = Protocol::Completions.check();
         check.feed(format!("{}data: [DONE]\n\n", events.concat()).as_bytes())?;
         check.finish()
     }
@@ -152,7 +152,7 @@ mod tests {
             chunks.remove(at);
             assert!(check(&chunks).is_err(), "without {at}");
         }
-        assert!(CompletionsValidator::default().finish().is_err());
+        assert!(Protocol::Completions.check().finish().is_err());
     }
 
     #[test]

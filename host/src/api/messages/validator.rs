@@ -4,7 +4,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::sse;
+use super::super::Protocol;
+use super::super::stream_check::{self, EventCheck, Fault, Rule, Violation, check};
 
 /// Types of errors that clients know.
 const ERRORS: [&str; 9] = [
@@ -17,6 +18,17 @@ const ERRORS: [&str; 9] = [
     "timeout_error",
     "api_error",
     "overloaded_error",
+];
+
+/// Types of events that no other protocol has.
+pub(in crate::api) const EVENTS: [&str; 7] = [
+    "message_start",
+    "ping",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
 ];
 
 /// Part of the stream that is being checked.
@@ -41,60 +53,90 @@ struct OpenBlock {
     signed: bool,
 }
 
-/// Checks the events of one stream, in order. Errors say what is wrong with which event.
+/// Checks the events of one stream, in order.
 #[derive(Debug, Default)]
 pub struct MessagesValidator {
-    events: usize,
     stage: Stage,
-    /// Number of blocks that have begun.
+    /// Index that the next block has.
     blocks: u64,
     /// Number of blocks that are calls.
     calls: u64,
     open: Option<OpenBlock>,
 }
 
-impl MessagesValidator {
-    /// Checks the next whole events.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), String> {
-        sse::events(bytes)?.into_iter().try_for_each(|event| {
-            let checked = self.event(event).map_err(|what| format!("event {}: {what}", self.events));
-            self.events += 1;
-            checked
-        })
-    }
-
-    /// Checks that the stream is whole.
-    pub fn finish(&self) -> Result<(), String> {
-        check(self.stage == Stage::Over, "the stream ends without message_stop or error")
-    }
-
-    fn event(&mut self, event: sse::Event<'_>) -> Result<(), String> {
-        let data: Value = serde_json::from_str(event.data).map_err(|error| format!("not JSON: {error}"))?;
-        let name = event.name.ok_or("an event without a name")?;
-        check(data["type"] == name, "the event's name is not its type")?;
-        check(self.stage != Stage::Over, "something follows the end")?;
-        check(
-            (self.stage == Stage::Start) == (name == "message_start"),
-            "message_start is not what comes first",
-        )?;
-        match name {
-            "message_start" => self.start(&data["message"]),
-            "ping" => Ok(()),
-            "content_block_start" => self.block(&data),
-            "content_block_delta" => self.delta(&data),
-            "content_block_stop" => self.close(&data),
-            "message_delta" => self.stop(&data),
-            "message_stop" => self.end(Stage::Stopped),
-            "error" => {
-                check_error(&data["error"])?;
-                self.open = None;
-                self.end(Stage::Content)
+impl EventCheck for MessagesValidator {
+    fn event(&mut self, event: &Value, faults: &mut Vec<Fault>) {
+        let checked = match event["type"].as_str() {
+            None => Err(Fault::new(Rule::Fields, "the event has no type")),
+            Some(kind) => {
+                self.order(kind, faults);
+                self.inside(kind, event, faults)
             }
-            other => Err(format!("unknown event {other}")),
+        };
+        faults.extend(checked.err());
+    }
+
+    fn finish(&self, faults: &mut Vec<Fault>) {
+        let missing = match self.stage {
+            Stage::Over => return,
+            Stage::Stopped => "message_stop is missing at the end",
+            Stage::Content if self.open.is_some() => {
+                "content_block_stop, message_delta and message_stop are missing at the end"
+            }
+            Stage::Start | Stage::Content => "message_delta and message_stop are missing at the end",
+        };
+        faults.push(Fault::new(Rule::Lifecycle, missing));
+    }
+}
+
+impl MessagesValidator {
+    /// Checks that an event of this type may come now. What was left out before it is named, and counts as if it had come.
+    fn order(&mut self, kind: &str, faults: &mut Vec<Fault>) {
+        let mut missing = |rule, what: String| faults.push(Fault::new(rule, what));
+        if self.stage == Stage::Over {
+            missing(Rule::Lifecycle, "something follows the end".to_owned());
+        } else if (self.stage == Stage::Start) != (kind == "message_start") {
+            let twice = kind == "message_start";
+            let what = if twice { "message_start comes twice" } else { "message_start is missing before it" };
+            missing(Rule::Lifecycle, what.to_owned());
+            self.stage = if twice { self.stage } else { Stage::Content };
+        }
+        let ends = matches!(kind, "content_block_start" | "message_delta" | "message_stop");
+        if ends && self.open.take().is_some() {
+            missing(
+                Rule::Order,
+                format!("content_block_stop of block {} is missing before it", self.blocks - 1),
+            );
+        }
+        if kind == "message_stop" && self.stage == Stage::Content {
+            missing(Rule::Lifecycle, "message_delta is missing before it".to_owned());
+            self.stage = Stage::Stopped;
         }
     }
 
-    fn start(&mut self, message: &Value) -> Result<(), String> {
+    fn inside(&mut self, kind: &str, data: &Value, faults: &mut Vec<Fault>) -> Result<(), Fault> {
+        match kind {
+            "message_start" => self.start(&data["message"]),
+            "ping" => Ok(()),
+            "content_block_start" => self.block(data, faults),
+            "content_block_delta" => self.delta(data, faults),
+            "content_block_stop" => self.close(data, faults),
+            "message_delta" => self.stop(data),
+            "message_stop" => {
+                self.stage = Stage::Over;
+                Ok(())
+            }
+            "error" => {
+                let early = self.stage != Stage::Stopped;
+                (self.open, self.stage) = (None, Stage::Over);
+                check(early, Rule::Lifecycle, "an error after message_delta")?;
+                check_error(&data["error"])
+            }
+            other => Err(Fault::new(Rule::Vocabulary, format!("unknown event {other}"))),
+        }
+    }
+
+    fn start(&mut self, message: &Value) -> Result<(), Fault> {
         self.stage = Stage::Content;
         let fixed = [
             ("type", json!("message")),
@@ -104,103 +146,125 @@ impl MessagesValidator {
             ("stop_sequence", Value::Null),
         ];
         for (field, value) in fixed {
-            check(message.get(field) == Some(&value), &format!("the message's {field} is not {value}"))?;
+            let right = message.get(field) == Some(&value);
+            check(right, Rule::Fields, &format!("the message's {field} is not {value}"))?;
         }
-        check(filled(message, "id") && filled(message, "model"), "the message lacks id or model")?;
+        let named = filled(message, "id") && filled(message, "model");
+        check(named, Rule::Fields, "the message lacks id or model")?;
         check_usage(&message["usage"])
     }
 
-    fn block(&mut self, data: &Value) -> Result<(), String> {
-        check(self.stage == Stage::Content, "a block after the reason")?;
-        check(self.open.is_none(), "a block begins inside another")?;
-        check(data["index"] == self.blocks, "a block's index goes back, or leaves one out")?;
+    fn block(&mut self, data: &Value, faults: &mut Vec<Fault>) -> Result<(), Fault> {
+        let (index, expected) = (data["index"].as_u64(), self.blocks);
+        self.blocks = index.unwrap_or(expected).saturating_add(1);
         let block = &data["content_block"];
-        let kind = block["type"].as_str().ok_or("a block has no type")?;
+        let kind = block["type"].as_str().unwrap_or_default();
+        self.calls += u64::from(kind == "tool_use");
+        self.open = Some(OpenBlock { kind: kind.to_owned(), signed: false });
+        if index != Some(expected) {
+            faults.push(Fault::new(Rule::Index, format!("index is {}, expected {expected}", data["index"])));
+        }
+        check(self.stage == Stage::Content, Rule::Lifecycle, "a block after message_delta")?;
         let empty = match kind {
             "text" => block["text"] == "",
             "thinking" => block["thinking"] == "" && block["signature"] == "",
             "tool_use" => filled(block, "id") && filled(block, "name") && block["input"] == json!({}),
-            other => return Err(format!("unknown block {other}")),
+            other => return Err(Fault::new(Rule::Vocabulary, format!("unknown block {other:?}"))),
         };
-        check(empty, "a block begins with content, or without what it needs")?;
-        self.blocks += 1;
-        self.calls += u64::from(kind == "tool_use");
-        self.open = Some(OpenBlock { kind: kind.to_owned(), signed: false });
-        Ok(())
+        check(empty, Rule::Fields, "a block begins with content, or without what it needs")
     }
 
-    fn delta(&mut self, data: &Value) -> Result<(), String> {
-        let open = self.open.as_mut().ok_or("a delta outside a block")?;
-        check(data["index"] == self.blocks - 1, "a delta of another block than the open one")?;
-        check(!open.signed, "a delta after the signature")?;
+    fn delta(&mut self, data: &Value, faults: &mut Vec<Fault>) -> Result<(), Fault> {
         let delta = &data["delta"];
-        let field = match (open.kind.as_str(), delta["type"].as_str()) {
-            ("text", Some("text_delta")) => "text",
-            ("thinking", Some("thinking_delta")) => "thinking",
-            ("thinking", Some("signature_delta")) => "signature",
-            ("tool_use", Some("input_json_delta")) => "partial_json",
-            (kind, _) => return Err(format!("a delta that doesn't belong to a block of type {kind}")),
+        let (kind, field) = match delta["type"].as_str().unwrap_or_default() {
+            "text_delta" => ("text", "text"),
+            "thinking_delta" => ("thinking", "thinking"),
+            "signature_delta" => ("thinking", "signature"),
+            "input_json_delta" => ("tool_use", "partial_json"),
+            other => return Err(Fault::new(Rule::Vocabulary, format!("unknown delta {other:?}"))),
         };
-        open.signed = field == "signature";
-        check(filled(delta, field), "a delta is empty")
+        let Some(open) = self.opened(data, kind, faults) else { return Ok(()) };
+        let signed = open.signed;
+        open.signed |= field == "signature";
+        let fits = open.kind == kind;
+        let belongs = format!("a {kind} delta in a block of type {}", open.kind);
+        check(fits, Rule::Order, &belongs)?;
+        check(!signed, Rule::Order, "a delta after the signature")?;
+        check(filled(delta, field), Rule::Fields, "a delta is empty")
     }
 
-    fn close(&mut self, data: &Value) -> Result<(), String> {
-        let open = self.open.take().ok_or("an end outside a block")?;
-        check(data["index"] == self.blocks - 1, "another block ends than the open one")?;
-        check(open.signed == (open.kind == "thinking"), "thinking ends without its signature")
+    fn close(&mut self, data: &Value, faults: &mut Vec<Fault>) -> Result<(), Fault> {
+        let unsigned = self.open.as_ref().is_some_and(|open| open.kind == "thinking" && !open.signed);
+        self.opened(data, "text", faults);
+        self.open = None;
+        check(!unsigned, Rule::Order, "thinking ends without its signature")
     }
 
-    fn stop(&mut self, data: &Value) -> Result<(), String> {
-        check(
-            self.stage == Stage::Content && self.open.is_none(),
-            "the reason comes twice or inside a block",
-        )?;
-        self.stage = Stage::Stopped;
+    /// The block that an event with this index is of. If its beginning was left out, that is named, and counts as one of this `kind`;
+    /// `None` if the block is over.
+    fn opened(&mut self, data: &Value, kind: &str, faults: &mut Vec<Fault>) -> Option<&mut OpenBlock> {
+        let index = data["index"].as_u64();
+        if self.open.is_some() {
+            if index != Some(self.blocks - 1) {
+                let what =
+                    format!("index is {}, expected {}, of the open block", data["index"], self.blocks - 1);
+                faults.push(Fault::new(Rule::Index, what));
+            }
+        } else if index.is_some_and(|index| index < self.blocks) {
+            let what = format!("it comes after the content_block_stop of block {}", data["index"]);
+            faults.push(Fault::new(Rule::Order, what));
+            return None;
+        } else {
+            let what = format!("content_block_start of block {} is missing before it", data["index"]);
+            faults.push(Fault::new(Rule::Order, what));
+            self.blocks = index.unwrap_or(self.blocks).saturating_add(1);
+            self.calls += u64::from(kind == "tool_use");
+        }
+        Some(self.open.get_or_insert_with(|| OpenBlock { kind: kind.to_owned(), signed: false }))
+    }
+
+    fn stop(&mut self, data: &Value) -> Result<(), Fault> {
+        let stage = std::mem::replace(&mut self.stage, Stage::Stopped);
+        check(stage == Stage::Content, Rule::Lifecycle, "message_delta comes twice")?;
         check_usage(&data["usage"])?;
         let delta = &data["delta"];
-        let reason = delta["stop_reason"].as_str().ok_or("stop_reason is missing")?;
+        let missing = |field| Fault::new(Rule::Fields, format!("{field} is missing"));
+        let reason = delta["stop_reason"].as_str().ok_or_else(|| missing("stop_reason"))?;
         let fits = match reason {
             "end_turn" | "stop_sequence" => self.calls == 0,
             "tool_use" => self.calls > 0,
             "max_tokens" | "model_context_window_exceeded" | "refusal" => true,
-            other => return Err(format!("unknown stop_reason {other}")),
+            other => return Err(Fault::new(Rule::Vocabulary, format!("unknown stop_reason {other}"))),
         };
-        check(fits, &format!("stop_reason {reason} doesn't fit {} calls", self.calls))?;
-        let named = delta.get("stop_sequence").ok_or("stop_sequence is missing")?;
-        check(named.is_string() == (reason == "stop_sequence"), "stop_sequence doesn't fit stop_reason")
-    }
-
-    fn end(&mut self, after: Stage) -> Result<(), String> {
-        check(self.stage == after && self.open.is_none(), "the stream ends too early or too late")?;
-        self.stage = Stage::Over;
-        Ok(())
+        check(fits, Rule::Status, &format!("stop_reason {reason} doesn't fit {} calls", self.calls))?;
+        let named = delta.get("stop_sequence").ok_or_else(|| missing("stop_sequence"))?;
+        let agrees = named.is_string() == (reason == "stop_sequence");
+        check(agrees, Rule::Status, "stop_sequence doesn't fit stop_reason")
     }
 }
 
-fn check_error(error: &Value) -> Result<(), String> {
+fn check_error(error: &Value) -> Result<(), Fault> {
     let known = error["type"].as_str().is_some_and(|kind| ERRORS.contains(&kind));
-    check(known && filled(error, "message"), "an error has a known type and a message")
+    check(known, Rule::Vocabulary, "an error has no type that clients know")?;
+    check(filled(error, "message"), Rule::Fields, "an error has no message")
 }
 
-fn check_usage(usage: &Value) -> Result<(), String> {
+fn check_usage(usage: &Value) -> Result<(), Fault> {
     let fields = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"];
-    check(fields.iter().all(|field| usage[field].is_u64()), "usage is missing or not whole")
+    let whole = fields.iter().all(|field| usage[field].is_u64());
+    check(whole, Rule::Usage, "usage is missing or not whole")
 }
 
 fn filled(value: &Value, field: &str) -> bool {
     value[field].as_str().is_some_and(|text| !text.is_empty())
 }
 
-fn check(holds: bool, otherwise: &str) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(otherwise.to_owned()) }
-}
-
 /// Checks a whole stream.
-pub fn check_sse(bytes: &[u8]) -> Result<(), String> {
-    let mut check = MessagesValidator::default();
-    check.feed(bytes)?;
-    check.finish()
+///
+/// # Errors
+/// The first violation.
+pub fn check_sse(bytes: &[u8]) -> Result<(), Violation> {
+    stream_check::check_whole(Protocol::Messages, bytes)
 }
 
 #[cfg(test)]

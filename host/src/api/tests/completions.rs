@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::completions;
 use super::super::frames::Frames;
 use super::{Turn, job, machine, message, refusal};
-use crate::api::sse;
+use crate::api::{Protocol, sse};
 use crate::model::{Beginning, RawPrompt};
 use crate::parser::contract::Phase;
 use crate::turn::{Delta, DeltaToken, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
@@ -70,7 +70,7 @@ fn what_is_wrong_or_not_there_is_refused_by_name() {
 }
 
 fn chunks(stream: &str) -> Vec<Value> {
-    let mut check = completions::validator::CompletionsValidator::default();
+    let mut check = Protocol::Completions.check();
     check
         .feed(stream.as_bytes())
         .and_then(|()| check.finish())

@@ -150,7 +150,7 @@ proptest! {
     fn streams_are_valid_and_add_up_to_the_body(turn in turns(), stopped: bool, max_tokens in 1_u32..20, heartbeat in 0..20_usize) {
         let stop = stopped.then_some("END");
         let (stream, status, body) = run(&turn, max_tokens, stop, Frames::new(), heartbeat);
-        messages::validator::check_sse(stream.as_bytes()).map_err(TestCaseError::fail)?;
+        messages::validator::check_sse(stream.as_bytes()).map_err(|what| TestCaseError::fail(what.to_string()))?;
         let events = events(&stream);
         if status == 200 {
             prop_assert_eq!(fold(&events), body.clone());
@@ -166,6 +166,6 @@ proptest! {
         let (_, status, body) = run(&turn, 5, None, Frames::new(), 0);
         let (fine, fine_status, fine_body) = run(&cut_finely(&turn), 5, None, Frames::new(), 0);
         prop_assert_eq!((status, body), (fine_status, fine_body));
-        messages::validator::check_sse(fine.as_bytes()).map_err(TestCaseError::fail)?;
+        messages::validator::check_sse(fine.as_bytes()).map_err(|what| TestCaseError::fail(what.to_string()))?;
     }
 }

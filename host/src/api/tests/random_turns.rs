@@ -242,7 +242,7 @@ proptest! {
             "stream_options": { "include_usage": include_usage }
         });
         let (stream, status, body) = run(&turn, chat::read, &request, 0);
-        chat::validator::check_sse(stream.as_bytes()).map_err(TestCaseError::fail)?;
+        chat::validator::check_sse(stream.as_bytes()).map_err(|what| TestCaseError::fail(what.to_string()))?;
         let chunks = events(&stream);
         if status == 200 {
             prop_assert_eq!(chat_fold(&chunks), chat_message(&body));

@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
     let stamps = build_sections(&runtime.read(&source)?);
     let mut out = std::io::stdout().lock();
     if arguments.json {
-        let mut all = super::list::as_json(&source.name(), &plugin);
+        let mut all = super::list::as_json(&source.name(), &(&*plugin).into());
         all["built_from"] = stamps.into_iter().collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(ExitCode::SUCCESS);

@@ -1,4 +1,5 @@
-//! `host parser list`: lists the parsers of the plugins folder, and those inside the binary.
+//! `host parser list`: lists the parsers of the plugins folder, and those inside the binary, as their files describe them. Only a file without
+//! such a description is compiled; whether the others can be is for `host parser inspect`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,8 @@ use std::process::ExitCode;
 
 use host::limits::ParserLimits;
 use host::model::shipped_parsers;
-use host::parser::{LoadProblem, Plugin, PluginSource, Runtime};
+use host::parser::contract::Descriptor;
+use host::parser::{LoadProblem, Plugin, PluginLoadError, PluginSource, Runtime};
 use serde_json::{Value, json};
 
 use crate::cli::cache::CacheArgument;
@@ -29,13 +31,27 @@ pub(super) struct ListArguments {
 /// Number of characters of a digest that the table shows.
 const SHOWN_DIGEST: usize = 12;
 
+/// A parser's facts.
+pub(super) struct Facts {
+    descriptor: Descriptor,
+    bytes: usize,
+    sha256: String,
+}
+
+impl From<&Plugin> for Facts {
+    fn from(plugin: &Plugin) -> Self {
+        let (descriptor, sha256) = (plugin.descriptor().clone(), plugin.digest().to_owned());
+        Self { descriptor, bytes: plugin.size(), sha256 }
+    }
+}
+
 pub(super) fn run(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
     let runtime = Runtime::new(&ParserLimits::default())?.with_cache(arguments.cache.open()?);
     let sources = sources(&arguments.plugins);
     let mut rows = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         show_progress(index, sources.len(), &source.name());
-        rows.push((source.name(), runtime.load(source, &[]).map_err(|error| error.problem)));
+        rows.push((source.name(), facts(&runtime, source).map_err(|error| error.problem)));
     }
     show_progress(sources.len(), sources.len(), "");
     stderr::flush();
@@ -66,6 +82,17 @@ pub(super) fn run(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Reads a parser's facts from its file; compiles it if the file lacks them.
+fn facts(runtime: &Runtime, source: &PluginSource) -> Result<Facts, PluginLoadError> {
+    let source = runtime.read(source)?;
+    match (runtime.describe(&source)?, &source) {
+        (Some(descriptor), PluginSource::Bytes { bytes, .. }) => {
+            Ok(Facts { descriptor, bytes: bytes.len(), sha256: source.digest().unwrap_or_default() })
+        }
+        _ => Ok(Facts::from(&*runtime.load(&source, &[])?)),
+    }
+}
+
 /// Shows progress on one line that is overwritten and finally cleared.
 fn show_progress(loaded: usize, of: usize, next: &str) {
     let line =
@@ -82,22 +109,22 @@ fn sources(folder: &Path) -> Vec<PluginSource> {
     files.into_iter().map(PluginSource::File).chain(shipped_parsers()).collect()
 }
 
-fn cells(file: &str, plugin: &Plugin) -> [String; 7] {
-    let descriptor = plugin.descriptor();
+fn cells(file: &str, plugin: &Facts) -> [String; 7] {
+    let Facts { descriptor, bytes, sha256 } = plugin;
     [
         file.to_owned(),
         descriptor.name.clone(),
         descriptor.version.clone(),
         descriptor.models.join(" "),
         descriptor.markers.len().to_string(),
-        format!("{} KiB", plugin.size().div_ceil(1024)),
-        plugin.digest()[..SHOWN_DIGEST].to_owned(),
+        format!("{} KiB", bytes.div_ceil(1024)),
+        sha256[..SHOWN_DIGEST].to_owned(),
     ]
 }
 
-/// All facts about a loaded parser.
-pub(super) fn as_json(file: &str, plugin: &Plugin) -> Value {
-    let descriptor = plugin.descriptor();
+/// All facts about a parser.
+pub(super) fn as_json(file: &str, facts: &Facts) -> Value {
+    let Facts { descriptor, bytes, sha256 } = facts;
     json!({
         "file": file,
         "name": descriptor.name,
@@ -107,7 +134,7 @@ pub(super) fn as_json(file: &str, plugin: &Plugin) -> Value {
         "stops": descriptor.stops,
         "trim": { "reasoning": descriptor.trim.reasoning, "content": descriptor.trim.content },
         "history_call_ids": descriptor.history_call_ids,
-        "bytes": plugin.size(),
-        "sha256": plugin.digest(),
+        "bytes": bytes,
+        "sha256": sha256,
     })
 }

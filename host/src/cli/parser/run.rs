@@ -43,12 +43,16 @@ pub(super) fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
 
 /// Plays one case; the result as JSON.
 fn play(file: &Path, source: &dyn ParserSource, events: Option<Protocol>) -> Result<Value, String> {
-    let recording = Recording::load_to_show(file, source)?;
+    let recording = Recording::load(file, source)?;
     let outcome = conformance::play_case(&recording);
     let items = outcome.items.as_ref().map_err(ToString::to_string)?;
     let mut printed = json!({ "items": items, "end": outcome.end() });
     if let Some(fault) = &outcome.fault {
         printed["fault"] = fault.in_full().into();
+    }
+    let why = outcome.why();
+    if !why.is_empty() {
+        printed["why"] = why.into();
     }
     if let Some(protocol) = events {
         let stream = conformance::stream(protocol, &outcome.events, &outcome.end);

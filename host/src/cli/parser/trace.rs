@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
     Ok(if outcome.fault.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Makes a case from the options, without expected items.
+/// Makes a case from the options, without `expect`.
 fn as_case(arguments: &TraceArguments, input: &Path) -> anyhow::Result<Value> {
     let text = std::fs::read_to_string(input).with_context(|| format!("--input {}", input.display()))?;
     let tools = match &arguments.tools {
@@ -89,7 +89,6 @@ fn as_case(arguments: &TraceArguments, input: &Path) -> anyhow::Result<Value> {
         "generation_prompt": arguments.generation_prompt,
         "chunks": chunks,
         "finish": arguments.finish,
-        "expect": { "items": [] },
     }))
 }
 
@@ -177,8 +176,8 @@ fn summary(outcome: &Outcome, out: &mut impl Write) -> anyhow::Result<()> {
     for item in outcome.items.as_ref().map_err(|error| anyhow::anyhow!("{error}"))? {
         writeln!(out, "         {}", json!(item))?;
     }
-    if let Some(fault) = &outcome.fault {
-        writeln!(out, "         {}", painted(BAD, fault))?;
+    for why in outcome.why() {
+        writeln!(out, "         {}", painted(BAD, visible(&why)))?;
     }
     Ok(())
 }

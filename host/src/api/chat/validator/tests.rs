@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::check_sse;
+use super::{Violation, check_sse};
 
 fn chunk(choices: &Value, usage: &Value) -> Value {
     let object = "chat.completion.chunk";
@@ -50,7 +50,7 @@ fn good() -> Vec<Value> {
     ]
 }
 
-fn check(chunks: &[Value]) -> Result<(), String> {
+fn check(chunks: &[Value]) -> Result<(), Violation> {
     let events: Vec<String> = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
     check_sse(format!("{}data: [DONE]\n\n", events.concat()).as_bytes())
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::check_sse;
+use super::{Protocol, Violation, check_sse};
 
 fn good() -> Vec<Value> {
     let usage = json!({ "input_tokens": 1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 2 });
@@ -29,10 +29,12 @@ fn good() -> Vec<Value> {
     ]
 }
 
-fn check(events: &[Value]) -> Result<(), String> {
-    let event =
-        |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default());
-    check_sse(events.iter().map(event).collect::<String>().as_bytes())
+fn check(events: &[Value]) -> Result<(), Violation> {
+    check_sse(events.iter().map(encoded).collect::<String>().as_bytes())
+}
+
+fn encoded(event: &Value) -> String {
+    format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
 }
 
 /// Events that may come any number of times: ping, and deltas of text and input.
@@ -65,6 +67,22 @@ fn events_that_are_missing_repeated_or_swapped_are_noticed() {
     }
     for end in 0..good.len() {
         assert!(check(&good[..end]).is_err(), "cut before {end}");
+    }
+}
+
+#[test]
+fn an_event_that_is_left_out_is_named_once_and_nothing_else_is() {
+    let good = good();
+    for at in (0..good.len()).filter(|at| !LOOSE.contains(at)) {
+        let mut events = good.clone();
+        let left_out = events.remove(at);
+        let stream: String = events.iter().map(encoded).collect();
+        let mut check = Protocol::Messages.check();
+        let found: Vec<_> = check.read(stream.as_bytes()).into_iter().chain(check.missing()).collect();
+        // The signature has no event of its own type.
+        let name = if at == 4 { "signature" } else { left_out["type"].as_str().unwrap() };
+        let [violation] = &found[..] else { panic!("without {at}, {name}: {found:#?}") };
+        assert!(violation.what.contains(name), "{name}: {violation}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! Tables of the kinds of items and parts, and of the events inside items.
 
-use super::Rule;
 use super::logprobs;
-use super::shape::{CheckedObject, Fault, FieldType};
+use super::shape::{CheckedObject, FieldType};
+use super::{Fault, Rule};
 
 /// A list of parts in an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,14 @@ impl Series {
         match self {
             Self::Content => "content",
             Self::Summary => "summary",
+        }
+    }
+
+    /// Name of the events of this series' parts, before `.added` and `.done`.
+    pub(super) fn events(self) -> &'static str {
+        match self {
+            Self::Content => "response.content_part",
+            Self::Summary => "response.reasoning_summary_part",
         }
     }
 
@@ -46,6 +54,12 @@ static PARTS: [PartKind; 4] = [
 ];
 
 impl PartKind {
+    /// The event that ends the part's text.
+    pub(super) fn text_done(&self) -> String {
+        let prefix = if self.series == Series::Summary { "reasoning_" } else { "" };
+        format!("response.{prefix}{}.done", self.name)
+    }
+
     /// The kind of parts of type `name`.
     pub(super) fn of(name: &str) -> Result<&'static Self, Fault> {
         let kind = PARTS.iter().find(|kind| kind.name == name);
@@ -60,6 +74,26 @@ pub(super) enum ItemPhase {
     Written { events: &'static str, field: &'static str },
     /// One event `response.TYPE.NAME`, with one of these names.
     Progress(&'static [&'static str]),
+}
+
+impl ItemPhase {
+    /// Whether events called `name` write the item's field in this phase.
+    pub(super) fn writes(self, name: &str) -> bool {
+        matches!(self, Self::Written { events, .. } if events == name)
+    }
+
+    /// Whether the event of this `name` is the phase.
+    pub(super) fn progresses(self, name: &str) -> bool {
+        matches!(self, Self::Progress(names) if names.contains(&name))
+    }
+
+    /// The event of an item of type `item` that ends the phase.
+    pub(super) fn end(self, item: &str) -> String {
+        match self {
+            Self::Written { events, .. } => format!("response.{events}.done"),
+            Self::Progress(names) => format!("response.{item}.{}", names.join(" or .")),
+        }
+    }
 }
 
 /// A kind of item.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::super::frames::Frames;
 use super::samples::{empty, everything};
-use super::{ResponsesValidator, Rule, Validator, check_sse};
+use super::{Protocol, Rule, check_sse};
 
 fn encoded(events: &[Value]) -> Vec<u8> {
     let mut frames = Frames::new();
@@ -35,7 +35,7 @@ fn framing_is_checked() {
 
 #[test]
 fn a_stream_may_be_checked_write_by_write() {
-    let mut check = ResponsesValidator::default();
+    let mut check = Protocol::Responses.check();
     for event in everything() {
         let whole = encoded(std::slice::from_ref(&event));
         check.feed(whole.strip_suffix(b"data: [DONE]\n\n").unwrap()).unwrap();
@@ -49,8 +49,7 @@ fn a_stream_may_be_checked_write_by_write() {
 fn a_violation_says_where_what_and_which_rule() {
     let mut sample = empty();
     sample[1]["sequence_number"] = json!(0);
-    let mut validator = Validator::new();
-    let violation = sample.iter().find_map(|event| validator.event(event).err()).unwrap();
+    let violation = check_sse(&encoded(&sample)).unwrap_err();
     assert_eq!(
         violation.to_string(),
         "event 1 (response.in_progress), rule Sequence: sequence_number is 0, expected 1"

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::Rule;
 use super::acts::{Act, ItemKind, ItemPhase, PartKind, Series};
 use super::part::{OpenPart, equal_text, is_empty};
-use super::shape::{CheckedObject, Fault, FieldType};
+use super::shape::{CheckedObject, FieldType};
+use super::{Fault, Faults, Rule};
 
 /// Fields that events inside the item fill. They are empty when an item begins, and agree with the events when it is done.
 const FILLED: [&str; 5] = ["content", "summary", "arguments", "input", "code"];
@@ -29,6 +29,10 @@ pub(super) struct OpenItem {
     parts: Vec<Value>,
     series: Option<Series>,
     part: Option<OpenPart>,
+    /// Index of the part that is open or comes next.
+    part_index: usize,
+    /// Whether an event was left out, so that nothing can be said about the whole item's texts.
+    inexact: bool,
     /// Number of phases that are done.
     phase: usize,
     text: String,
@@ -36,19 +40,21 @@ pub(super) struct OpenItem {
 
 impl OpenItem {
     /// Checks the item that `response.output_item.added` announces.
-    pub(super) fn new(index: usize, item: CheckedObject<'_>) -> Result<Self, Fault> {
+    pub(super) fn new(index: usize, item: CheckedObject<'_>, faults: &mut Faults) -> Result<Self, Fault> {
         item.require(&[("type", FieldType::Text), ("id", FieldType::Text)])?;
         let kind = ItemKind::of(item.text("type")?)?;
-        item.require(kind.fields)?;
-        check_optional(item)?;
-        check_role(kind, item)?;
+        faults.fields(item.require(kind.fields));
+        faults.note(check_optional(item));
+        faults.note(check_role(kind, item));
         if item.map.get("status").is_some_and(|status| status != "in_progress") {
-            return Err(Fault::new(Rule::Status, "an item that begins is in_progress"));
+            let what =
+                format!("an item that begins has status {}, expected in_progress", item.value("status"));
+            faults.push(Fault::new(Rule::Status, what));
         }
         // Only items that grow begin empty.
         let grows = kind.grows();
         if let Some(field) = FILLED.iter().find(|field| grows && !is_empty(item.map.get(**field))) {
-            return Err(Fault::new(Rule::Text, format!("{field} isn't empty when the item begins")));
+            faults.push(Fault::new(Rule::Text, format!("{field} isn't empty when the item begins")));
         }
         Ok(Self {
             index,
@@ -58,6 +64,8 @@ impl OpenItem {
             parts: Vec::new(),
             series: None,
             part: None,
+            part_index: 0,
+            inexact: false,
             phase: 0,
             text: String::new(),
         })
@@ -75,50 +83,82 @@ impl OpenItem {
     }
 
     /// Checks an event inside the item.
-    pub(super) fn act(&mut self, act: Act<'_>, event: CheckedObject<'_>) -> Result<(), Fault> {
+    pub(super) fn act(
+        &mut self,
+        act: Act<'_>,
+        event: CheckedObject<'_>,
+        faults: &mut Faults,
+    ) -> Result<(), Fault> {
         match act {
-            Act::PartAdded(series) => self.part_added(series, event),
-            Act::PartDelta(kind) => self.part(kind, event)?.delta(event),
-            Act::PartText(kind) => self.part(kind, event)?.finish_text(event),
-            Act::Annotation => self.part(PartKind::of("output_text")?, event)?.annotation(event),
-            Act::PartDone(series) => self.part_done(series, event),
+            Act::PartAdded(series) => self.part_added(series, event, faults),
+            Act::PartDelta(kind) => self.part(kind, event, faults)?.map_or(Ok(()), |part| part.delta(event)),
+            Act::PartText(kind) => {
+                self.part(kind, event, faults)?.map_or(Ok(()), |part| part.finish_text(event))
+            }
+            Act::Annotation => {
+                let part = self.part(PartKind::of("output_text")?, event, faults)?;
+                part.map_or(Ok(()), |part| part.annotation(event))
+            }
+            Act::PartDone(series) => self.part_done(series, event, faults),
             Act::Delta(name) => {
-                self.written(name)?;
+                self.reach(faults, |phase| phase.writes(name))?;
                 self.text.push_str(event.text("delta")?);
                 Ok(())
             }
             Act::Text(name, field) => {
-                self.written(name)?;
+                self.reach(faults, |phase| phase.writes(name))?;
                 self.phase += 1;
-                self.check_call_name(event)?;
+                faults.note(self.check_call_name(event));
                 equal_text(field, event.text(field)?, &self.text)
             }
-            Act::Progress(item, name) => self.progress(item, name),
+            Act::Progress(item, name) => {
+                let right = |phase: ItemPhase| self.kind.name == item && phase.progresses(name);
+                self.reach(faults, right)?;
+                self.phase += 1;
+                Ok(())
+            }
         }
     }
 
     /// Checks the finished item of `response.output_item.done`.
-    pub(super) fn finish(&self, item: CheckedObject<'_>) -> Result<(), Fault> {
-        item.require(&[("type", FieldType::Text), ("id", FieldType::Text)])?;
-        self.check_constant(item)?;
-        item.require(self.kind.fields)?;
-        check_optional(item)?;
-        if self.part.is_some() {
-            return Err(Fault::new(Rule::Order, "the item's part has not ended"));
-        }
+    pub(super) fn finish(&mut self, item: CheckedObject<'_>, faults: &mut Faults) -> Result<(), Fault> {
+        self.close_part(faults);
+        faults.fields(item.require(&[("type", FieldType::Text), ("id", FieldType::Text)]));
+        faults.note(self.check_constant(item));
+        faults.fields(item.require(self.kind.fields));
+        faults.note(check_optional(item));
         let status = item.map.get("status").and_then(Value::as_str);
-        self.check_steps(status)?;
-        if matches!(status, Some(status) if !matches!(status, "completed" | "incomplete" | "failed")) {
-            return Err(Fault::new(Rule::Status, format!("an item that is done has status {status:?}")));
+        self.check_phases(status, faults);
+        if let Some(status) =
+            status.filter(|status| !matches!(*status, "completed" | "incomplete" | "failed"))
+        {
+            let what = format!(
+                "an item that is done has status {status:?}, expected completed, incomplete or failed"
+            );
+            faults.push(Fault::new(Rule::Status, what));
         }
-        self.check_texts(item)
+        if self.inexact { Ok(()) } else { self.check_texts(item) }
     }
 
-    fn part_added(&mut self, series: Series, event: CheckedObject<'_>) -> Result<(), Fault> {
-        if self.part.is_some() {
-            return Err(Fault::new(Rule::Order, "the part before has not ended"));
+    fn part_added(
+        &mut self,
+        series: Series,
+        event: CheckedObject<'_>,
+        faults: &mut Faults,
+    ) -> Result<(), Fault> {
+        self.close_part(faults);
+        let index = event.index(series.index())?;
+        if index != self.part_index {
+            faults.push(wrong_index(series, index, self.part_index));
+            self.part_index = index;
         }
-        let part = event.object("part")?;
+        let opened = self.opened(series, event.object("part")?);
+        self.inexact |= opened.is_err();
+        self.part = Some(opened?);
+        Ok(())
+    }
+
+    fn opened(&mut self, series: Series, part: CheckedObject<'_>) -> Result<OpenPart, Fault> {
         part.require(&[("type", FieldType::Text)])?;
         let kind = PartKind::of(part.text("type")?)?;
         if !self.kind.parts.contains(&kind.name) || kind.series != series {
@@ -129,43 +169,91 @@ impl OpenItem {
         if *self.series.get_or_insert(series) != series {
             return Err(Fault::new(Rule::Order, "content and summary in one item"));
         }
-        check_index(event, series, self.parts.len())?;
-        self.part = Some(OpenPart::new(kind, part)?);
+        OpenPart::new(kind, part)
+    }
+
+    fn part_done(
+        &mut self,
+        series: Series,
+        event: CheckedObject<'_>,
+        faults: &mut Faults,
+    ) -> Result<(), Fault> {
+        self.check_index(series, event, faults)?;
+        let Some(open) = self.part.take().filter(|part| part.kind.series == series) else {
+            return self.lose(format!("{}.added is missing before it", series.events()));
+        };
+        self.part_index = self.part_index.saturating_add(1);
+        self.parts.push(event.value("part").clone());
+        open.finish(event.object("part")?, faults)
+    }
+
+    /// The open part; `None` if the item isn't followed any more.
+    fn part(
+        &mut self,
+        kind: &'static PartKind,
+        event: CheckedObject<'_>,
+        faults: &mut Faults,
+    ) -> Result<Option<&mut OpenPart>, Fault> {
+        self.check_index(kind.series, event, faults)?;
+        if self.part.as_ref().is_some_and(|part| part.kind == kind) {
+            return Ok(self.part.as_mut());
+        }
+        self.lose(format!(
+            "no {} part is open: {}.added is missing before it",
+            kind.name,
+            kind.series.events()
+        ))?;
+        Ok(None)
+    }
+
+    /// Says once that the item's parts can't be followed any more.
+    fn lose(&mut self, what: String) -> Result<(), Fault> {
+        if std::mem::replace(&mut self.inexact, true) { Ok(()) } else { Err(Fault::new(Rule::Order, what)) }
+    }
+
+    fn check_index(
+        &self,
+        series: Series,
+        event: CheckedObject<'_>,
+        faults: &mut Faults,
+    ) -> Result<(), Fault> {
+        let index = event.index(series.index())?;
+        if index != self.part_index && !self.inexact {
+            faults.push(wrong_index(series, index, self.part_index));
+        }
         Ok(())
     }
 
-    fn part_done(&mut self, series: Series, event: CheckedObject<'_>) -> Result<(), Fault> {
-        check_index(event, series, self.parts.len())?;
-        let open = self.part.take().filter(|part| part.kind.series == series);
-        let open = open.ok_or_else(|| Fault::new(Rule::Order, "no such part has begun"))?;
-        open.finish(event.object("part")?)?;
-        self.parts.push(event.map["part"].clone());
+    /// Names the end of a part that is still open.
+    fn close_part(&mut self, faults: &mut Faults) {
+        if let Some(part) = self.part.take() {
+            let what = format!(
+                "{}.done of part {} is missing before it",
+                part.kind.series.events(),
+                self.part_index
+            );
+            faults.push(Fault::new(Rule::Order, what));
+            self.part_index = self.part_index.saturating_add(1);
+            self.inexact = true;
+        }
+    }
+
+    /// Goes to the phase that is `right`, and names the ends of phases that were left out before it.
+    fn reach(&mut self, faults: &mut Faults, right: impl Fn(ItemPhase) -> bool) -> Result<(), Fault> {
+        let left = &self.kind.phases[self.phase..];
+        let Some(skipped) = left.iter().position(|phase| right(*phase)) else {
+            return Err(Fault::new(Rule::Order, format!("a {} isn't at this phase", self.kind.name)));
+        };
+        for phase in &left[..skipped] {
+            faults.push(self.left_out(*phase));
+            self.inexact = true;
+        }
+        self.phase += skipped;
         Ok(())
     }
 
-    /// The open part. Fails if the event isn't of this part.
-    fn part(&mut self, kind: &'static PartKind, event: CheckedObject<'_>) -> Result<&mut OpenPart, Fault> {
-        check_index(event, kind.series, self.parts.len())?;
-        let open = self.part.as_mut().filter(|part| part.kind == kind);
-        open.ok_or_else(|| Fault::new(Rule::Order, format!("no {} part is open", kind.name)))
-    }
-
-    /// Checks that the item is at the phase whose events are called `name`.
-    fn written(&self, name: &str) -> Result<(), Fault> {
-        match self.kind.phases.get(self.phase) {
-            Some(ItemPhase::Written { events, .. }) if *events == name => Ok(()),
-            _ => Err(Fault::new(Rule::Order, format!("a {} isn't at this phase", self.kind.name))),
-        }
-    }
-
-    fn progress(&mut self, item: &str, name: &str) -> Result<(), Fault> {
-        match self.kind.phases.get(self.phase) {
-            Some(ItemPhase::Progress(names)) if self.kind.name == item && names.contains(&name) => {
-                self.phase += 1;
-                Ok(())
-            }
-            _ => Err(Fault::new(Rule::Order, format!("a {} isn't at this phase", self.kind.name))),
-        }
+    fn left_out(&self, phase: ItemPhase) -> Fault {
+        Fault::new(Rule::Order, format!("{} is missing before it", phase.end(self.kind.name)))
     }
 
     /// Checks the call's name, which some servers repeat when the arguments are done.
@@ -195,13 +283,12 @@ impl OpenItem {
         }
     }
 
-    /// Checks that all phases are done. Phases in which the server runs the tool may be cut off, phases that the model writes may not.
-    fn check_steps(&self, status: Option<&str>) -> Result<(), Fault> {
+    /// Names the phases that aren't done. Phases in which the server runs the tool may be cut off, phases that the model writes may not.
+    fn check_phases(&self, status: Option<&str>, faults: &mut Faults) {
         let cut = matches!(status, Some("incomplete" | "failed")) && self.phase > 0;
-        if self.phase == self.kind.phases.len() || (cut && !self.is_written()) {
-            return Ok(());
+        if !cut || self.is_written() {
+            self.kind.phases[self.phase..].iter().for_each(|phase| faults.push(self.left_out(*phase)));
         }
-        Err(Fault::new(Rule::Order, format!("events of the {} are missing", self.kind.name)))
     }
 
     fn check_texts(&self, item: CheckedObject<'_>) -> Result<(), Fault> {
@@ -248,10 +335,6 @@ fn check_role(kind: &ItemKind, item: CheckedObject<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_index(event: CheckedObject<'_>, series: Series, expected: usize) -> Result<(), Fault> {
-    let index = event.index(series.index())?;
-    if index == expected {
-        return Ok(());
-    }
-    Err(Fault::new(Rule::Index, format!("{} is {index}, expected {expected}", series.index())))
+fn wrong_index(series: Series, index: usize, expected: usize) -> Fault {
+    Fault::new(Rule::Index, format!("{} is {index}, expected {expected}", series.index()))
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::Rule;
-use super::shape::{CheckedObject, Fault, FieldType};
+use super::shape::{CheckedObject, FieldType};
+use super::{Fault, Rule};
 
 /// Checks the list `logprobs` of an event or part.
 pub(super) fn check(fields: CheckedObject<'_>) -> Result<(), Fault> {

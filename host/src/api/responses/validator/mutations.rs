@@ -3,12 +3,17 @@
 use serde_json::{Value, json};
 
 use super::samples::{empty, everything, failed, truncated};
-use super::{Rule, Validator};
+use super::{EventCheck, Fault, Rule, Validator};
 
-fn check(events: &[Value]) -> Result<(), super::Violation> {
-    let mut validator = Validator::new();
-    events.iter().try_for_each(|event| validator.event(event))?;
-    validator.finish()
+fn all_faults(events: &[Value]) -> Vec<Fault> {
+    let (mut validator, mut faults) = (Validator::default(), Vec::new());
+    events.iter().for_each(|event| validator.event(event, &mut faults));
+    validator.finish(&mut faults);
+    faults
+}
+
+fn check(events: &[Value]) -> Result<(), Fault> {
+    all_faults(events).into_iter().next().map_or(Ok(()), Err)
 }
 
 fn samples() -> Vec<Vec<Value>> {
@@ -89,7 +94,7 @@ fn put(parent: &mut Value, key: &str, new: Value) {
 #[test]
 fn good_streams_are_accepted() {
     for sample in samples() {
-        check(&sample).unwrap_or_else(|violation| panic!("{violation}"));
+        check(&sample).unwrap_or_else(|violation| panic!("{violation:?}"));
     }
 }
 
@@ -102,6 +107,53 @@ fn a_missing_event_is_noticed() {
             refused(&renumbered(events), &format!("without event {at}, {}", kind(&sample[at])));
         }
     }
+}
+
+#[test]
+fn a_done_that_is_left_out_is_named_once_and_nothing_else_is() {
+    let mut count = 0;
+    for sample in samples() {
+        let is_done = |at: &usize| {
+            // Progress that is written by nobody has no text to be done.
+            kind(&sample[*at]).ends_with(".done") || kind(&sample[*at]).ends_with(".completed")
+        };
+        for at in (0..sample.len()).filter(is_done) {
+            let mut events = sample.clone();
+            let left_out = events.remove(at);
+            let faults = all_faults(&renumbered(events));
+            let [fault] = &faults[..] else { panic!("without event {at}, {left_out}: {faults:#?}") };
+            assert!(fault.what.contains(kind(&left_out)), "{left_out}: {fault:?}");
+            count += 1;
+        }
+    }
+    assert!(count > 40, "{count}");
+}
+
+#[test]
+fn faults_in_several_events_are_all_named_and_no_other() {
+    let mut sample = everything();
+    let at = |wanted: &str| sample.iter().position(|event| kind(event) == wanted).unwrap();
+    let (delta, part) = (at("response.output_text.delta"), at("response.content_part.added"));
+    let item = at("response.output_item.added");
+    let last = sample.len() - 1;
+    sample[delta].as_object_mut().unwrap().shift_remove("logprobs");
+    sample[part]["sequence_number"] = json!(9_000);
+    sample[part + 1]["sequence_number"] = json!(9_001);
+    sample[item]["item"]["status"] = json!("completed");
+    let response = sample[last]["response"].as_object_mut().unwrap();
+    response.shift_remove("store");
+    response.shift_remove("background");
+    let what: Vec<String> = all_faults(&sample).into_iter().map(|fault| fault.what).collect();
+    let expected = [
+        "has status \"completed\", expected in_progress",
+        "sequence_number is 9000, expected",
+        "expected 9002",
+        "event.logprobs is missing, expected List",
+        "response.store is missing, expected OptionalBool; response.background is missing, expected OptionalBool",
+    ];
+    let named = |part: &&str| what.iter().filter(|what| what.contains(part)).count();
+    assert_eq!(expected.iter().map(named).collect::<Vec<_>>(), [1; 5], "{what:#?}");
+    assert_eq!(what.len(), 5, "{what:#?}");
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::Rule;
 use super::acts::PartKind;
 use super::logprobs;
-use super::shape::{CheckedObject, Fault, FieldType};
+use super::shape::{CheckedObject, FieldType};
+use super::{Fault, Faults, Rule};
 
 /// A part between `added` and `done`.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl OpenPart {
                 format!("expected annotation_index {}", self.annotations.len()),
             ));
         }
-        self.annotations.push(event.map["annotation"].clone());
+        self.annotations.push(event.value("annotation").clone());
         Ok(())
     }
 
@@ -59,9 +59,9 @@ impl OpenPart {
         equal_text(self.kind.text, event.text(self.kind.text)?, &self.text)
     }
 
-    pub(super) fn finish(&self, part: CheckedObject<'_>) -> Result<(), Fault> {
+    pub(super) fn finish(&self, part: CheckedObject<'_>, faults: &mut Faults) -> Result<(), Fault> {
         if !self.whole {
-            return Err(Fault::new(Rule::Order, "the part ends before its text is done"));
+            faults.push(Fault::new(Rule::Order, format!("{} is missing before it", self.kind.text_done())));
         }
         part.require(&[("type", FieldType::Text)])?;
         if part.text("type")? != self.kind.name {

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::Rule;
-use super::shape::{CheckedObject, Fault, FieldType};
+use super::shape::{CheckedObject, FieldType};
+use super::{Fault, Faults, Rule};
 
 /// All fields. Each is required in every event.
 const FIELDS: [(&str, FieldType); 31] = [
@@ -56,22 +56,26 @@ const USAGE: [(&str, FieldType); 5] = [
     ("total_tokens", FieldType::Count),
 ];
 
-/// The response object of an event. Checks that it has all fields.
-pub(super) fn of(event: CheckedObject<'_>) -> Result<CheckedObject<'_>, Fault> {
+/// The response object of an event. Adds to `faults` what its fields lack.
+pub(super) fn of<'a>(event: CheckedObject<'a>, faults: &mut Faults) -> Result<CheckedObject<'a>, Fault> {
     event.require(&[("response", FieldType::Object)])?;
     let response = event.object("response")?;
-    response.require(&FIELDS)?;
-    if response.text("object")? != "response" || response.text("id")?.is_empty() {
-        return Err(Fault::new(Rule::Identity, "object must be \"response\", and the id not empty"));
+    faults.fields(response.require(&FIELDS));
+    if response.value("object") != "response" || response.value("id") == "" {
+        faults.push(Fault::new(Rule::Identity, "object must be \"response\", and the id not empty"));
     }
-    response.object("text")?.require(&[("format", FieldType::Object)])?;
+    faults.note(response.object("text").and_then(|text| text.require(&[("format", FieldType::Object)])));
     Ok(response)
 }
 
 /// Checks that constant fields have the values of `response.created`.
 pub(super) fn check_constant(created: &Map<String, Value>, response: CheckedObject<'_>) -> Result<(), Fault> {
+    // That a required field is missing was said by `of`.
+    let said =
+        |field: &str| !response.map.contains_key(field) && FIELDS.iter().any(|(name, _)| *name == field);
     let changed = |(field, value): &(&String, &Value)| {
-        !CHANGING.contains(&field.as_str()) && response.map.get(field.as_str()) != Some(*value)
+        let now = response.map.get(field.as_str());
+        !CHANGING.contains(&field.as_str()) && now != Some(*value) && !said(field)
     };
     match created.iter().find(changed) {
         Some((field, _)) => Err(Fault::new(Rule::Identity, format!("response.{field} changes"))),
@@ -79,8 +83,14 @@ pub(super) fn check_constant(created: &Map<String, Value>, response: CheckedObje
     }
 }
 
-/// Checks the object of an event before the end: fields of the end are unset, and the output is empty or has the items done so far.
-pub(super) fn check_running(kind: &str, response: CheckedObject<'_>, done: &[Value]) -> Result<(), Fault> {
+/// Checks the object of an event before the end: fields of the end are unset, and the output is empty or has the items done so far, unless
+/// they are `inexact`.
+pub(super) fn check_running(
+    kind: &str,
+    response: CheckedObject<'_>,
+    done: &[&Value],
+    inexact: bool,
+) -> Result<(), Fault> {
     let status = response.text("status")?;
     let queued = status == "queued" && kind != "response.in_progress";
     if !queued && (status != "in_progress" || kind == "response.queued") {
@@ -91,8 +101,7 @@ pub(super) fn check_running(kind: &str, response: CheckedObject<'_>, done: &[Val
         return Err(Fault::new(Rule::Status, "the turn's tokens come with its end"));
     }
     let output = response.list("output")?;
-    let so_far = done.iter().filter(|item| !item.is_null());
-    if output.is_empty() || output.iter().eq(so_far) {
+    if inexact || output.is_empty() || output.iter().eq(done.iter().copied()) {
         return Ok(());
     }
     Err(Fault::new(Rule::Text, "output differs from the items that are done"))
@@ -114,14 +123,14 @@ pub(super) fn check_unfailed(
         return response.object("incomplete_details")?.require(&[("reason", FieldType::Text)]);
     }
     absent(response, &["incomplete_details"])?;
-    let (created, completed) = (&response.map["created_at"], &response.map["completed_at"]);
+    let (created, completed) = (response.value("created_at"), response.value("completed_at"));
     if completed.as_f64().is_none_or(|completed| Some(completed) < created.as_f64()) {
         return Err(Fault::new(Rule::Status, "completed_at is missing, or before created_at"));
     }
     if last.is_some_and(|item| item["status"] == "incomplete") {
         return Err(Fault::new(Rule::Status, "completed, although the last item was cut off"));
     }
-    if response.map["usage"].is_null() {
+    if response.value("usage").is_null() {
         return Err(Fault::new(Rule::Usage, "a completed response has usage"));
     }
     Ok(())
@@ -163,7 +172,7 @@ pub(super) fn check_failed(response: CheckedObject<'_>, code: &Value, message: &
     if !ERROR_CODES.contains(&error.text("code")?) {
         return Err(Fault::new(Rule::Vocabulary, "response.error has a code that the protocol doesn't know"));
     }
-    if error.map["code"] != *code || error.map["message"] != *message {
+    if error.value("code") != code || error.value("message") != message {
         return Err(Fault::new(Rule::Identity, "response.error differs from the error event"));
     }
     Ok(())
@@ -171,7 +180,7 @@ pub(super) fn check_failed(response: CheckedObject<'_>, code: &Value, message: &
 
 /// Checks the counts of tokens, if there are any.
 pub(super) fn check_usage(response: CheckedObject<'_>) -> Result<(), Fault> {
-    if response.map["usage"].is_null() {
+    if response.value("usage").is_null() {
         return Ok(());
     }
     let usage = response.object("usage")?;
@@ -215,7 +224,7 @@ pub(super) fn check_raw(response: CheckedObject<'_>) -> Result<(), Fault> {
 }
 
 fn absent(response: CheckedObject<'_>, fields: &[&str]) -> Result<(), Fault> {
-    match fields.iter().find(|field| !response.map[**field].is_null()) {
+    match fields.iter().find(|field| !response.value(field).is_null()) {
         Some(field) => Err(Fault::new(Rule::Status, format!("response.{field} is set too early or wrongly"))),
         None => Ok(()),
     }

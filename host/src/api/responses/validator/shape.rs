@@ -2,23 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Rule;
-
-/// A broken rule, without the event that broke it.
-#[derive(Debug)]
-pub(super) struct Fault {
-    /// The rule that is broken.
-    pub(super) rule: Rule,
-    /// What is wrong.
-    pub(super) what: String,
-}
-
-impl Fault {
-    /// A fault against `rule`; `what` says what is wrong.
-    pub(super) fn new(rule: Rule, what: impl Into<String>) -> Self {
-        Self { rule, what: what.into() }
-    }
-}
+use super::{Fault, Rule};
 
 /// Type of a field.
 #[derive(Debug, Clone, Copy)]
@@ -74,13 +58,20 @@ impl<'a> CheckedObject<'a> {
         Ok(Self { map, name })
     }
 
-    /// Checks that all of `fields` are present and have their type.
+    /// Checks that all of `fields` are present and have their type. The fault names all that aren't.
     pub(super) fn require(&self, fields: &[(&str, FieldType)]) -> Result<(), Fault> {
-        fields.iter().try_for_each(|(field, kind)| match self.map.get(*field) {
-            Some(value) if kind.fits(value) => Ok(()),
-            Some(_) => Err(self.fault(field, format_args!("has the wrong type, expected {kind:?}"))),
-            None => Err(self.fault(field, format_args!("is missing"))),
-        })
+        let wrong = fields.iter().filter_map(|(field, kind)| match self.map.get(*field) {
+            Some(value) if kind.fits(value) => None,
+            Some(_) => Some(format!("{}.{field} has the wrong type, expected {kind:?}", self.name)),
+            None => Some(format!("{}.{field} is missing, expected {kind:?}", self.name)),
+        });
+        let wrong: Vec<String> = wrong.collect();
+        if wrong.is_empty() { Ok(()) } else { Err(Fault::new(Rule::Fields, wrong.join("; "))) }
+    }
+
+    /// The value of `field`; null if it is missing.
+    pub(super) fn value(&self, field: &str) -> &'a Value {
+        self.map.get(field).unwrap_or(&Value::Null)
     }
 
     /// The text in `field`.
@@ -103,7 +94,7 @@ impl<'a> CheckedObject<'a> {
 
     /// The object in `field`.
     pub(super) fn object(&self, field: &'a str) -> Result<Self, Fault> {
-        Self::new(self.map.get(field).unwrap_or(&Value::Null), field)
+        Self::new(self.value(field), field)
     }
 
     fn fault(&self, field: &str, what: std::fmt::Arguments<'_>) -> Fault {

@@ -1,0 +1,304 @@
+//! Checker of one stream of events against its protocol's grammar, from this server or another: the framing here, the events in each
+//! protocol's validator ([`EventCheck`]). Tests, `--check-streams` and `host stream lint` run it.
+//!
+//! Invariant: a checker goes on after a violation. An event that was left out is named once and then counted as if it had come, so that what
+//! follows is judged on its own.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Protocol, chat, completions, messages, responses, sse};
+
+/// A rule that streams must keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// Server-sent events, their names, and `[DONE]`.
+    Framing,
+    /// Types of events, items, parts, blocks, and reasons.
+    Vocabulary,
+    /// Fields and their types.
+    Fields,
+    /// `sequence_number`.
+    Sequence,
+    /// Order of the beginning, the content and the end.
+    Lifecycle,
+    /// Ids, and other fields that don't grow.
+    Identity,
+    /// Indices.
+    Index,
+    /// Order of events inside an item or block.
+    Order,
+    /// Texts.
+    Text,
+    /// Statuses and finish reasons.
+    Status,
+    /// Token counts.
+    Usage,
+}
+
+impl Rule {
+    /// What the rule expects of a stream.
+    pub fn expected(self) -> &'static str {
+        match self {
+            Self::Framing => {
+                "whole events of at most one `event: TYPE` line and one `data: JSON` line, each ended by an empty line; \
+                 after the last one `data: [DONE]`, except in Messages"
+            }
+            Self::Vocabulary => "types and reasons that the protocol has",
+            Self::Fields => "every required field, with its type",
+            Self::Sequence => "sequence_number 0, 1, 2, …",
+            Self::Lifecycle => "the beginning, then the content, then one end",
+            Self::Identity => {
+                "ids that are unique and not empty; they and other fields that don't grow stay the same"
+            }
+            Self::Index => "indices that count from 0",
+            Self::Order => {
+                "an item or block that begins, is filled, and is done, with every event of its kind"
+            }
+            Self::Text => {
+                "the same text in the deltas, the done event, the part, the item and the final output"
+            }
+            Self::Status => "a status or finish reason that fits the events before it",
+            Self::Usage => "token counts that are there at the end and add up",
+        }
+    }
+}
+
+/// A broken rule, without the event that broke it.
+#[derive(Debug)]
+pub(super) struct Fault {
+    /// The rule that is broken.
+    pub(super) rule: Rule,
+    /// What is wrong.
+    pub(super) what: String,
+}
+
+impl Fault {
+    /// A fault against `rule`; `what` says what is wrong.
+    pub(super) fn new(rule: Rule, what: impl Into<String>) -> Self {
+        Self { rule, what: what.into() }
+    }
+}
+
+/// Checks that something holds; else it is a fault against `rule`.
+pub(super) fn check(holds: bool, rule: Rule, otherwise: &str) -> Result<(), Fault> {
+    if holds { Ok(()) } else { Err(Fault::new(rule, otherwise)) }
+}
+
+/// Error of a stream that breaks a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Violation {
+    /// Line at which the event begins, from 1.
+    pub line: usize,
+    /// Number of the event in the stream, from 0.
+    pub event: u64,
+    /// The event's type; empty if it has none.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The rule that is broken.
+    pub rule: Rule,
+    /// What is wrong.
+    pub what: String,
+    /// What the rule expects.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { event, kind, rule, what, .. } = self;
+        let kind = if kind.is_empty() { String::new() } else { format!(" ({kind})") };
+        write!(f, "event {event}{kind}, rule {rule:?}: {what}")
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Checker of the events of one protocol, in order.
+pub(super) trait EventCheck: fmt::Debug + Send {
+    /// Checks the next event, and adds what is wrong with it to `faults`.
+    fn event(&mut self, event: &Value, faults: &mut Vec<Fault>);
+
+    /// Adds what is missing at the end of the stream.
+    fn finish(&self, faults: &mut Vec<Fault>);
+}
+
+/// Checker of one stream, which may be fed while it goes out.
+#[derive(Debug)]
+pub struct StreamCheck {
+    protocol: Protocol,
+    check: Box<dyn EventCheck>,
+    events: u64,
+    line: usize,
+    done: bool,
+}
+
+impl StreamCheck {
+    /// A checker that has seen nothing.
+    pub fn new(protocol: Protocol) -> Self {
+        let check: Box<dyn EventCheck> = match protocol {
+            Protocol::Responses => Box::<responses::validator::Validator>::default(),
+            Protocol::Chat => Box::<chat::validator::ChunkValidator>::default(),
+            Protocol::Completions => Box::<completions::validator::CompletionsValidator>::default(),
+            Protocol::Messages => Box::<messages::validator::MessagesValidator>::default(),
+        };
+        Self { protocol, check, events: 0, line: 1, done: false }
+    }
+
+    /// Checks the next whole events.
+    ///
+    /// # Errors
+    /// The first violation in these events.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), String> {
+        first(self.read(bytes))
+    }
+
+    /// Checks that the stream is whole.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn finish(&self) -> Result<(), String> {
+        first(self.missing())
+    }
+
+    /// All violations in the next whole events.
+    pub fn read(&mut self, bytes: &[u8]) -> Vec<Violation> {
+        let mut found = Vec::new();
+        let text = String::from_utf8_lossy(bytes);
+        if let Err(error) = std::str::from_utf8(bytes) {
+            let line = self.line + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+            found.push(Violation { line, ..self.violation("", framing("not UTF-8")) });
+        }
+        let text = if text.contains('\r') {
+            found.push(self.violation("", framing("lines end with a carriage return")));
+            Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+        } else {
+            text
+        };
+        let whole = text.strip_suffix("\n\n");
+        for block in whole.unwrap_or(&text).split("\n\n").filter(|_| !text.is_empty()) {
+            self.block(block, &mut found);
+            self.line += block.matches('\n').count() + 2;
+        }
+        if whole.is_none() && !text.is_empty() {
+            let cut = self.violation("", framing("the last event is cut off: no empty line after it"));
+            found.push(Violation { line: self.line.saturating_sub(2).max(1), ..cut });
+        }
+        found
+    }
+
+    /// All that is missing at the end of the stream.
+    pub fn missing(&self) -> Vec<Violation> {
+        let mut faults = Vec::new();
+        if !self.done {
+            self.check.finish(&mut faults);
+            if self.protocol != Protocol::Messages {
+                faults.push(framing("[DONE] is missing at the end"));
+            }
+        }
+        faults.into_iter().map(|fault| self.violation("", fault)).collect()
+    }
+
+    /// Number of events seen.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    fn block(&mut self, block: &str, found: &mut Vec<Violation>) {
+        let (name, data) = match sse::event(block) {
+            Ok(None) => return,
+            Ok(Some(event)) => (event.name, Cow::Borrowed(event.data)),
+            Err(what) => {
+                found.push(self.violation("", framing(what)));
+                let Some((name, data)) = sse::lenient(block) else { return };
+                (name, Cow::Owned(data))
+            }
+        };
+        let mut faults = Vec::new();
+        let value = self.json(name, &data, &mut faults);
+        let kind = name.or_else(|| value.as_ref()?["type"].as_str()).unwrap_or_default();
+        if let Some(value) = &value {
+            self.check.event(value, &mut faults);
+        }
+        found.extend(faults.into_iter().map(|fault| self.violation(kind, fault)));
+        self.events += 1;
+    }
+
+    /// The event's JSON. `None` if it is the end or has none.
+    fn json(&mut self, name: Option<&str>, data: &str, faults: &mut Vec<Fault>) -> Option<Value> {
+        if self.done {
+            faults.push(framing("something follows [DONE]"));
+        }
+        let named = matches!(self.protocol, Protocol::Responses | Protocol::Messages);
+        if data == "[DONE]" && self.protocol != Protocol::Messages {
+            if name.is_some() {
+                faults.push(framing("[DONE] has a name"));
+            }
+            if !self.done {
+                self.check.finish(faults);
+            }
+            self.done = true;
+            return None;
+        }
+        let value: Value = match serde_json::from_str(data) {
+            Ok(value) => value,
+            Err(error) => {
+                faults.push(framing(format!("not JSON: {error}")));
+                return None;
+            }
+        };
+        if named && value["type"].as_str() != name {
+            let (kind, name) = (&value["type"], name.unwrap_or("none"));
+            faults.push(framing(format!("the event's name is {name}, expected its type {kind}")));
+        }
+        if !named && name.is_some() {
+            faults.push(framing("a chunk has an event name"));
+        }
+        Some(value)
+    }
+
+    fn violation(&self, kind: &str, fault: Fault) -> Violation {
+        let Fault { rule, what } = fault;
+        let (kind, expected) = (kind.to_owned(), rule.expected());
+        Violation { line: self.line, event: self.events, kind, rule, what, expected }
+    }
+}
+
+/// The protocol of a recorded stream, by its first event that only one protocol has.
+pub fn protocol_of(bytes: &[u8]) -> Option<Protocol> {
+    let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
+    text.split("\n\n").find_map(|block| {
+        let data: Value = serde_json::from_str(&sse::lenient(block)?.1).ok()?;
+        match (data["object"].as_str(), data["type"].as_str()) {
+            (Some("chat.completion.chunk"), _) => Some(Protocol::Chat),
+            (Some("text_completion"), _) => Some(Protocol::Completions),
+            (_, Some(kind)) if kind.starts_with("response.") => Some(Protocol::Responses),
+            (_, Some(kind)) if messages::validator::EVENTS.contains(&kind) => Some(Protocol::Messages),
+            _ => None,
+        }
+    })
+}
+
+/// Checks a whole stream.
+///
+/// # Errors
+/// The first violation.
+pub fn check_whole(protocol: Protocol, bytes: &[u8]) -> Result<(), Violation> {
+    let mut check = StreamCheck::new(protocol);
+    let found = check.read(bytes);
+    found.into_iter().chain(check.missing()).next().map_or(Ok(()), Err)
+}
+
+fn first(found: Vec<Violation>) -> Result<(), String> {
+    found.into_iter().next().map_or(Ok(()), |violation| Err(violation.to_string()))
+}
+
+fn framing(what: impl Into<String>) -> Fault {
+    Fault::new(Rule::Framing, what)
+}
+
+#[cfg(test)]
+mod tests;
