@@ -87,12 +87,11 @@ impl Parser for Glm {
         if self.state == State::Name {
             match mark {
                 Mark::Key if self.has_name() => self.open("", literal.len(), out),
-                Mark::End if self.names_a_tool() => self.open("", literal.len(), out),
                 Mark::End if self.name.trim().is_empty() => {
                     self.state = State::Between;
                     out.drop_all();
                 }
-                Mark::Stop if self.names_a_tool() => self.open("", literal.len(), out),
+                Mark::End | Mark::Stop if self.names_a_tool() => self.open("", literal.len(), out),
                 Mark::Stop => out.broken_call(literal.len()),
                 Mark::KeyEnd => self.split_name(literal.len(), out),
                 _ => self.release_as_prose(literal.len(), out),
