@@ -2,6 +2,7 @@
 //! call's arguments that a client has seen until then is a prefix of what the whole case expects.
 
 use parser_sdk::testing::case::{CaseItem, Status};
+use parser_sdk::testing::is_left_over;
 
 use super::compare::counted;
 use super::play::{Ending, Outcome, play};
@@ -109,31 +110,5 @@ fn arguments(item: &CaseItem) -> Option<(&str, Status)> {
     match item {
         CaseItem::ToolCall { arguments, status, .. } => Some((arguments, *status)),
         _ => None,
-    }
-}
-
-/// Whether `added`, which a call got at its end, is no more than bytes at the end of the stream that were held until then: as they are or
-/// escaped, and perhaps behind the quote that makes a value a string.
-fn is_left_over(added: &str, stream: &str) -> bool {
-    let added = added.strip_prefix('"').unwrap_or(added);
-    let quoted = || serde_json::to_string(stream).expect("text is JSON");
-    let is_escaped = |quoted: String| quoted.strip_suffix('"').is_some_and(|inside| inside.ends_with(added));
-    stream.ends_with(added) || is_escaped(quoted())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_left_over;
-
-    #[test]
-    fn what_a_call_gets_at_its_end_stands_at_the_end_of_the_stream() {
-        for (added, stream) in
-            [("", "a"), ("<", "{1<"), ("\\n", "a\n"), ("\\u00", "a\\u00"), ("\\\"", "say \""), ("\"4", "4")]
-        {
-            assert!(is_left_over(added, stream), "{added:?} of {stream:?}");
-        }
-        for (added, stream) in [("}", "{1"), ("\"}", "{\"a\": \"b"), ("{}", "")] {
-            assert!(!is_left_over(added, stream), "{added:?} of {stream:?}");
-        }
     }
 }

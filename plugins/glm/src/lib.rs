@@ -4,7 +4,8 @@
 //! on without the newlines. A string is raw text and kept to the byte, other values are JSON. Each marker is one token.
 //! The turn ends at the marker of the next role. The host routes prose and string values up to the next marker without calling the parser.
 //!
-//! A call opens when a key or the call's end follows a declared or plausible name. Until then its bytes are held, and they go out as prose
+//! A call opens when a key follows a declared or plausible name, or the call's end a declared one: `<tool_call>x</tool_call>` is prose
+//! where no tool is called `x`. Until then its bytes are held, and they go out as prose
 //! if something else follows. At the turn's end a call opens if its name is declared and complete, and is dropped as a broken call
 //! otherwise. Empty blocks are dropped. If no tool may be called, call markup is text.
 //!
@@ -85,12 +86,12 @@ impl Parser for Glm {
         let (literal, mark) = (MARKERS[index], mark(index));
         if self.state == State::Name {
             match mark {
-                Mark::Key | Mark::End if self.has_name() => self.open("", literal.len(), out),
+                Mark::Key if self.has_name() => self.open("", literal.len(), out),
                 Mark::End if self.name.trim().is_empty() => {
                     self.state = State::Between;
                     out.drop_all();
                 }
-                Mark::Stop if self.names_a_tool() => self.open("", literal.len(), out),
+                Mark::End | Mark::Stop if self.names_a_tool() => self.open("", literal.len(), out),
                 Mark::Stop => out.broken_call(literal.len()),
                 Mark::KeyEnd => self.split_name(literal.len(), out),
                 _ => self.release_as_prose(literal.len(), out),

@@ -2,10 +2,10 @@
 //! the same items, arguments are JSON, and what is written of them at any moment is a prefix of the final arguments.
 
 use parser_sdk::testing::{
-    Streams, check_array_is_routed, check_long_string, check_many_parameters, check_string_flows,
-    check_string_parameters, typed_request,
+    Item, Streams, agree, check_array_is_routed, check_long_string, check_many_parameters,
+    check_string_flows, check_string_parameters, typed_request,
 };
-use parser_sdk::{Request, Step, Stream};
+use parser_sdk::{FinishReason, Request, Step, Stream};
 use qwen3_coder_parser::Qwen3Coder;
 
 const FRAGMENTS: &[&str] = &[
@@ -134,4 +134,17 @@ fn very_many_parameters_stay_within_what_may_be_written() {
     check_many_parameters::<Qwen3Coder>(&typed_request(), parameter, |parameters| {
         format!("<tool_call><function=get_weather>{parameters}</function></tool_call>")
     });
+}
+
+#[test]
+fn a_key_without_its_bracket_ends_in_its_line() {
+    for (written, arguments) in [
+        ("<parameter=i 3\n</parameter>", r#"{"i": 3}"#),
+        ("<parameter=i\n3\n</parameter>", r#"{"i": 3}"#),
+        ("<parameter=s=ls -l\necho\n</parameter>", r#"{"s": "ls -l\necho"}"#),
+    ] {
+        let output = format!("<tool_call>\n<function=add>\n{written}\n</function>\n</tool_call>");
+        let items = agree::<Qwen3Coder>(&typed_request(), "", &output, &[2], FinishReason::Stop);
+        assert_eq!(items, [Item::call("add", arguments)]);
+    }
 }

@@ -3,8 +3,9 @@
 //! Text goes to the region in which it stands. Text outside all regions goes to the field without `open`, or is dropped if the table has no
 //! such field. Inside a region only the region's close counts, and the close of the field without `open`, which ends the turn.
 //! Calls are read as in other formats: JSON strings may contain delimiters, names come from the object or from the header, and the tool's
-//! schema types parameters. A delimiter ends a parameter's value only if a key or the end of the call follows, after white space; otherwise
-//! the delimiter is part of the value.
+//! schema types parameters. A delimiter ends a parameter's value only if a key, the end of the call or the end of the turn follows, after white
+//! space and the ends of elements that the call's opening began (`</function>`, where the call closes with `</tool_call>` alone); otherwise the
+//! delimiter is part of the value.
 //! A call that the turn's end cuts off before its name is dropped as a broken call. Empty regions are dropped. If no tool may be called,
 //! calls are text.
 
@@ -69,8 +70,11 @@ impl Parser for ResponseTemplate {
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         let literal = self.table.markers.0[index].clone();
-        if let (None, InCall::Json(calls), true) = (&self.head, &mut self.call, out.ends_strings()) {
-            calls.end_string(out);
+        if self.head.is_none() {
+            if let (InCall::Json(calls), true) = (&mut self.call, out.ends_strings()) {
+                calls.end_string(out);
+            }
+            self.settle_doubt(literal.len(), out);
         }
         if let Some(head) = self.head.take() {
             let joined = format!("{head}{literal}");
@@ -103,6 +107,7 @@ impl Parser for ResponseTemplate {
             }
             self.settle(found, &head, out);
         }
+        self.settle_doubt(0, out);
         self.end_call(false, reason == FinishReason::Stop, 0, out);
     }
 
@@ -193,6 +198,15 @@ impl ResponseTemplate {
         };
     }
 
+    /// Makes a delimiter in doubt part of the value if the end of an element behind it is cut off.
+    fn settle_doubt(&mut self, keep: usize, out: &mut Output) {
+        if let InCall::Ended(_, doubt) = &self.call
+            && !self.table.are_ends(self.region, doubt.behind(), true)
+        {
+            self.resume(keep, out);
+        }
+    }
+
     fn open(&mut self, field: usize, name: String, keep: usize, out: &mut Output) {
         self.region = Some(field);
         match &self.table.fields[field].kind {
@@ -237,7 +251,8 @@ impl ResponseTemplate {
             InCall::Parameters(_) => out.flow(Route::Drop, keep),
             InCall::Value(arguments) => arguments.text(text, keep, out),
             InCall::Ended(_, doubt) => {
-                if !doubt.goes_on(text) {
+                doubt.push(text);
+                if doubt.is_long() || !self.table.are_ends(self.region, doubt.behind(), false) {
                     self.resume(keep, out);
                 }
             }
@@ -261,7 +276,11 @@ impl ResponseTemplate {
         match &mut self.call {
             InCall::Json(calls) => calls.end(is_closed, by_itself, bytes, out),
             InCall::Parameters(arguments) if is_closed => arguments.close(out),
-            InCall::Value(arguments) | InCall::Ended(arguments, _) if is_closed => {
+            InCall::Value(arguments) if is_closed => {
+                arguments.end(bytes, out);
+                arguments.close(out);
+            }
+            InCall::Ended(arguments, _) if is_closed || by_itself => {
                 arguments.end(bytes, out);
                 arguments.close(out);
             }

@@ -48,6 +48,8 @@ pub(crate) struct Field {
     pub(crate) open: Vec<Delimiter>,
     /// Delimiters that close the region.
     pub(crate) close: Vec<Delimiter>,
+    /// Ends of the elements that `open` begins (`</function>`), which may stand before the close of a call.
+    pub(crate) element_ends: Vec<String>,
     /// Whether an answer may have several regions of this field.
     pub(crate) repeats: bool,
 }

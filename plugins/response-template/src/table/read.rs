@@ -137,7 +137,8 @@ impl Table {
         } else if open.is_empty() && std::mem::replace(&mut self.implicit, index).is_some() {
             return Err("another field has no open either".into());
         }
-        self.fields.push(Field { kind, open, close, repeats: written.is_set("repeats") });
+        let element_ends = open.iter().flat_map(Delimiter::element_ends).collect();
+        self.fields.push(Field { kind, open, close, element_ends, repeats: written.is_set("repeats") });
         Ok(())
     }
 

@@ -105,6 +105,17 @@ impl Table {
         is_call.peek().is_some() && is_call.all(|is_call| is_call)
     }
 
+    /// Whether `text` is nothing but ends of the elements that the region's opening began, and white space; the last end may be cut off
+    /// unless `whole`.
+    pub(crate) fn are_ends(&self, region: Option<usize>, text: &str, whole: bool) -> bool {
+        let ends = region.map_or(&[][..], |region| &self.fields[region].element_ends);
+        let mut rest = text.trim_ascii_start();
+        while let Some(behind) = ends.iter().find_map(|end| rest.strip_prefix(end.as_str())) {
+            rest = behind.trim_ascii_start();
+        }
+        rest.is_empty() || (!whole && ends.iter().any(|end| end.starts_with(rest)))
+    }
+
     /// Spelling of parameters in a region, if there are any.
     pub(crate) fn parameter(&self, region: Option<usize>) -> Option<&Parameter> {
         match &self.fields[region?].kind {

@@ -89,7 +89,7 @@ impl Lark {
         lark.text("text", active)?;
         lark.rule("gap", r"/[ \t\r\n]{1,8}/");
         lark.rule("key", r"/[^<>=\s]{1,64}/");
-        lark.rule("INTEGER", r"/-?(?:0|[1-9][0-9]{0,15})/");
+        lark.rule("INTEGER", r"/-?(?:0|[1-9][0-9]{0,18})/");
         lark.rule("NUMBER", r"/-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,17})?(?:[eE][-+]?[0-9]{1,2})?/");
         Ok(lark)
     }

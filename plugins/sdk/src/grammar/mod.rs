@@ -21,6 +21,7 @@
 
 mod arguments;
 mod closed;
+mod digits;
 mod input;
 mod lark;
 mod parameters;

@@ -8,9 +8,10 @@
 use serde_json::{Map, Value};
 
 /// Keywords whose value is a map from names to schemas.
-const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+pub(super) const NAMED: [&str; 5] =
+    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 /// Keywords whose value is no schema.
-const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
+pub(super) const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
 
 /// The schema with rewritten patterns.
 pub(super) fn exact(schema: Value) -> Value {

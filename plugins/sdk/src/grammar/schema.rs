@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::closed::closed;
+use super::digits::bounded;
 use super::patterns::exact;
 
 /// Greatest length of a schema, in bytes.
@@ -60,7 +61,7 @@ pub fn response_json(schema: &str) -> Result<String, String> {
 
 /// The schema, set up for `%json`.
 pub(super) fn prepared(schema: Value, follow: Follow) -> Value {
-    let mut members = members(exact(closed(schema)));
+    let mut members = members(exact(closed(bounded(schema))));
     let lenient = follow == Follow::Leniently;
     members.insert("x-guidance".into(), json!({"whitespace_pattern": WHITE_SPACE, "lenient": lenient}));
     Value::Object(members)

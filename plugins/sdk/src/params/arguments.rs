@@ -57,6 +57,11 @@ impl ArgumentsWriter {
         self.payload == Payload::Text
     }
 
+    /// Whether a parameter has begun.
+    pub fn has_begun(&self) -> bool {
+        !self.given.is_empty()
+    }
+
     /// Whether nothing has been written of arguments that are plain text.
     pub fn is_untouched(&self) -> bool {
         self.is_text() && self.given.is_empty()

@@ -4,6 +4,7 @@
 //! A value is raw text, so it may hold anything that looks like markup. What stands there is markup if the format goes on behind it:
 //! - the end of a value counts if, after white space, a key, the end of the call or something outside calls follows;
 //! - the end of a call inside a value (whose own end the model left out) counts if something outside calls follows, or the turn ends;
+//! - a call behind what ends a value or a call counts if its name is declared; the call before it ends there;
 //! - a key inside a value counts if it is whole, [expected](ArgumentsWriter::expects), and not that of a call that began inside the value;
 //! - where values or calls began inside the value, as part of its text, an end belongs to them first: the end of a value, unless an
 //!   expected key or the end of a call that didn't begin there follows; the end of a call, unless the turn ends behind it.
@@ -14,10 +15,12 @@
 //! any key if the schema lists none. It is taken for text if it is the end of a call, and another call behind it, after a value that began
 //! a call and a parameter and ended neither.
 
+mod called;
+mod key;
+
 use super::coerce::white;
-use super::doubt::DOUBT;
 use super::{ArgumentsWriter, Doubt, Mark, Progress, Style};
-use crate::{FinishReason, Output, Phase};
+use crate::{FinishReason, Output, Phase, Tools};
 
 /// An open call.
 #[derive(Debug)]
@@ -29,12 +32,15 @@ pub struct CallReader {
     is_whole: bool,
     arguments: ArgumentsWriter,
     state: State,
+    /// The key or, after a marker that begins a call, the name, as far as it has been read.
     key: String,
     /// Held text that isn't decided: a marker inside a value, and what came since.
     doubt: Doubt,
     /// Numbers of values and of calls that began inside the value, as part of its text, and haven't ended there.
     values: usize,
     calls: usize,
+    /// Length of the text in doubt that stands before the header of the call that may follow.
+    before_header: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +55,8 @@ enum State {
     Value,
     /// After a marker inside a value that may end the call.
     Ended,
+    /// In the header of a call behind what may end the value or the call.
+    Called,
     /// After a marker that may end a call that began inside the value, or else ends the call itself.
     InnerEnded,
 }
@@ -57,8 +65,8 @@ impl CallReader {
     /// Reader of a call that was just opened, its header dropped.
     pub fn new(style: Style, arguments: ArgumentsWriter) -> Self {
         let (state, key, doubt) = (State::Between, String::new(), Doubt::default());
-        let (ends_anywhere, is_whole, values, calls) = (false, false, 0, 0);
-        Self { style, ends_anywhere, is_whole, arguments, state, key, doubt, values, calls }
+        let (ends_anywhere, is_whole, values, calls, before_header) = (false, false, 0, 0, 0);
+        Self { style, ends_anywhere, is_whole, arguments, state, key, doubt, values, calls, before_header }
     }
 
     /// Makes the end of the call count inside a value whatever follows, for a call without markup around it.
@@ -72,11 +80,16 @@ impl CallReader {
         key.clone_into(&mut self.key);
     }
 
-    /// Reads text. Before the first parameter it is white space, or the call's body where the arguments are plain text.
-    pub fn text(&mut self, text: &str, out: &mut Output) {
+    /// Reads text. Before the first parameter it is white space, or the call's body where the arguments are plain text. Returns the text
+    /// behind the header of the next call, [`Self::next_name`], where this call ended before that.
+    pub fn text<'a>(&mut self, text: &'a str, tools: &Tools, out: &mut Output) -> Option<&'a str> {
         let mut rest = text;
         while !rest.is_empty() {
             let read = match self.state {
+                State::Called => match self.read_name(rest, tools, out) {
+                    Some(read) => return Some(&rest[read..]),
+                    None => rest.len(),
+                },
                 State::Key | State::KeyInValue => self.read_key(rest, out),
                 State::Before => self.before(rest, out),
                 State::Between | State::Ended | State::InnerEnded => self.after(rest, out),
@@ -87,13 +100,20 @@ impl CallReader {
             };
             rest = &rest[read..];
         }
+        None
     }
 
     /// Reads a marker, whose `literal` is the youngest held text.
-    pub fn mark(&mut self, mark: Mark, literal: &str, out: &mut Output) -> Progress {
+    pub fn mark(&mut self, mark: Mark, literal: &str, tools: &Tools, out: &mut Output) -> Progress {
         match (self.state, mark) {
             (State::Ended | State::InnerEnded, Mark::Stop)
-            | (State::Between | State::Ended, Mark::Outside | Mark::Call) => self.close(literal.len(), out),
+            | (State::Between | State::Ended, Mark::Outside) => self.close(literal.len(), out),
+            (State::Between, Mark::Stop) if self.is_over() => self.close(literal.len(), out),
+            (State::Between | State::Ended, Mark::Call) => {
+                self.before_header = self.doubt.text().len();
+                self.doubt_more(State::Called, literal)
+            }
+            (State::Called, _) => self.end_name(mark, literal, tools, out),
             (State::InnerEnded, Mark::Outside | Mark::Call) if !self.doubt.is_long() => {
                 self.doubt_more(State::InnerEnded, literal)
             }
@@ -118,7 +138,7 @@ impl CallReader {
             (State::Key, Mark::KeyEnd | Mark::Value) => self.end_key(mark, literal, out),
             (State::KeyInValue, Mark::KeyEnd) if self.key_counts() => self.end_key(mark, literal, out),
             (State::Key, _) => {
-                self.begin_value(literal.len(), out);
+                self.begin_unended(literal.len(), out);
                 self.in_value(mark, literal, out)
             }
             (State::Before, Mark::Value) => {
@@ -133,35 +153,24 @@ impl CallReader {
         }
     }
 
-    /// Ends the turn: closes the call where the model stopped behind the call's end. Other undecided text is dropped.
+    /// Ends the turn: closes the call where the model stopped behind the call's end, or behind a parameter's. Other undecided text is
+    /// dropped.
     pub fn finish(&mut self, reason: FinishReason, out: &mut Output) {
-        if matches!(self.state, State::Ended | State::InnerEnded) && reason == FinishReason::Stop {
+        let is_over = match self.state {
+            State::Called if reason == FinishReason::Stop => return self.leave_name(0, out),
+            State::Ended | State::InnerEnded => true,
+            State::Between => self.is_over(),
+            _ => false,
+        };
+        if is_over && reason == FinishReason::Stop {
             self.close(0, out);
         }
         out.drop_all();
     }
 
-    /// Reads `text` of a key. Returns the number of bytes read, as [`Self::before`] and [`Self::after`] do.
-    fn read_key(&mut self, text: &str, out: &mut Output) -> usize {
-        let end = match self.style {
-            Style::Attribute | Style::Quoted => text.find(['>', '\n']),
-            Style::Elements => None,
-        };
-        self.key.push_str(&text[..end.unwrap_or(text.len())]);
-        let is_whole = end.is_some_and(|end| text[end..].starts_with('>'));
-        let denied = if end.is_some() { !is_whole || !self.key_counts() } else { self.key.len() > DOUBT };
-        if self.state == State::KeyInValue && denied {
-            self.doubt.push(text);
-            self.resume(0, out);
-            self.values += usize::from(is_whole);
-            return text.len();
-        }
-        let read = end.map_or(text.len(), |end| end + usize::from(is_whole));
-        self.doubt.push(&text[..read]);
-        if end.is_some() {
-            self.begin_value(text.len() - read, out);
-        }
-        read
+    /// Whether, between parameters, all parameters that began have ended; there is one at least.
+    fn is_over(&self) -> bool {
+        self.values == 0 && self.arguments.has_begun()
     }
 
     /// Skips white space between a key's element and its value's.
@@ -198,21 +207,6 @@ impl CallReader {
         self.key.clear();
         self.doubt.push(literal);
         Progress::Inside
-    }
-
-    /// A marker ends the key.
-    fn end_key(&mut self, mark: Mark, literal: &str, out: &mut Output) -> Progress {
-        self.doubt.push(literal);
-        self.begin_value(0, out);
-        if mark == Mark::Value { self.flow(out) } else { Progress::Inside }
-    }
-
-    /// Whether the key inside a value is a parameter's key and not part of the value.
-    fn key_counts(&self) -> bool {
-        let key = self.key.trim();
-        let is_inner = self.calls > self.values;
-        let is_word = self.key.len() <= DOUBT && !key.contains(char::is_whitespace);
-        is_word && !is_inner && self.arguments.expects(key)
     }
 
     /// Begins the value of the key, which is whole. The `keep` youngest held bytes are behind the key.
@@ -261,6 +255,10 @@ impl CallReader {
     fn resume(&mut self, keep: usize, out: &mut Output) {
         match std::mem::replace(&mut self.state, State::Value) {
             State::Between => self.values = self.values.saturating_sub(1),
+            State::Called => {
+                self.values = self.values.saturating_sub(1);
+                self.calls += 1;
+            }
             State::InnerEnded => {
                 self.calls = self.calls.saturating_sub(1);
                 self.values = if self.calls == 0 { 0 } else { self.values.saturating_sub(1) };

@@ -31,7 +31,12 @@ impl Calls {
     /// Reads text that isn't part of a call's header.
     pub fn text(&mut self, text: &str, out: &mut Output) {
         match &mut self.open {
-            Some(call) => call.text(text, out),
+            Some(call) => {
+                if let Some(rest) = call.text(text, &self.tools, out) {
+                    self.follow(rest.len(), out);
+                    self.text(rest, out);
+                }
+            }
             None if self.in_role => {
                 let end = out.drop_line(text.as_bytes());
                 self.in_role = end.is_none();
@@ -54,7 +59,11 @@ impl Calls {
     pub fn mark(&mut self, mark: Mark, literal: &str, out: &mut Output) -> bool {
         self.in_role = false;
         let Some(call) = &mut self.open else { return false };
-        let progress = call.mark(mark, literal, out);
+        let progress = call.mark(mark, literal, &self.tools, out);
+        if progress == Progress::Followed {
+            self.follow(literal.len(), out);
+            return self.mark(mark, literal, out);
+        }
         if progress != Progress::Inside {
             self.open = None;
         }
@@ -70,6 +79,16 @@ impl Calls {
         out.drop(out.held() - keep);
         out.tool_call(name, payload);
         self.open.insert(CallReader::new(self.style, self.schemas.arguments(name, payload)))
+    }
+
+    /// Opens the call whose header the open call, now closed, has read. The `keep` youngest held bytes are behind the header.
+    fn follow(&mut self, keep: usize, out: &mut Output) {
+        if let Some(call) = self.open.take() {
+            let next = self.open(call.next_name(), keep, out);
+            if call.ends_anywhere() {
+                next.end_anywhere();
+            }
+        }
     }
 
     /// Ends the stream.

@@ -10,22 +10,26 @@ pub(super) const DOUBT: usize = 128;
 
 /// Held text that isn't decided: markup if the format goes on behind it, else part of the value.
 #[derive(Debug, Default)]
-pub struct Doubt(String);
+pub struct Doubt {
+    text: String,
+    /// Length of the literal with which it began.
+    literal: usize,
+}
 
 impl Doubt {
     /// Text in doubt that begins with `literal`.
     pub fn of(literal: &str) -> Self {
-        Self(literal.to_owned())
+        Self { text: literal.to_owned(), literal: literal.len() }
     }
 
     /// Empties the text in doubt, once it is decided.
     pub fn clear(&mut self) {
-        self.0.clear();
+        *self = Self::default();
     }
 
     /// Adds `text`, whatever it is.
     pub fn push(&mut self, text: &str) {
-        self.0.push_str(text);
+        self.text.push_str(text);
     }
 
     /// Adds `text` behind a marker that may be an end. Returns whether the marker may still be one: only white space may follow an end.
@@ -36,16 +40,21 @@ impl Doubt {
 
     /// Whether the text is longer than may be held in doubt.
     pub fn is_long(&self) -> bool {
-        self.0.len() > DOUBT
+        self.text.len() > DOUBT
+    }
+
+    /// The text behind the literal that doubt [began with](Self::of).
+    pub fn behind(&self) -> &str {
+        &self.text[self.literal..]
     }
 
     /// Removes the first `bytes`, which are decided.
     pub(super) fn skip(&mut self, bytes: usize) {
-        self.0.drain(..bytes);
+        self.text.drain(..bytes);
     }
 
     /// All of the text in doubt.
     pub fn text(&self) -> &str {
-        &self.0
+        &self.text
     }
 }

@@ -42,6 +42,8 @@ pub enum Progress {
     Inside,
     /// The call ended with this marker.
     Closed,
+    /// The call ended before the header of another, [`super::CallReader::next_name`], and this marker; both are held, and nothing else.
+    Followed,
     /// The call ended before this marker, complete or not; the marker is held, and nothing else.
     Left,
 }

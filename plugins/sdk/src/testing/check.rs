@@ -1,17 +1,23 @@
 //! Plays a folder of cases to a parser natively, each cut in many ways. `host parser test` does the same, and more, with the component.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::Item;
+use super::broken_off::check_arguments;
 use super::case::{Case, CaseItem, case_files};
 use super::cut::{Script, compare};
 use crate::Parser;
 
-/// Plays every case of `folder` as it is cut, and in the ways of [`super::agree`], and panics with a readable list of those whose
-/// items differ. Returns how many cases there were.
+/// Most places at which a case is broken off.
+const BREAKS: usize = 128;
+
+/// Plays every case of `folder` as it is cut, in the ways of [`super::agree`], and broken off, where arguments must lead up to those expected.
+/// Panics with a readable list of the cases that fail, each cause once. Returns how many cases there were.
 ///
 /// With `UPDATE_EXPECT=1` in the environment it writes the items that came of each case as cut into the case's `expect` instead:
 /// read the diff before you commit it.
@@ -22,15 +28,28 @@ pub fn check_cases<P: Parser>(folder: &Path) -> usize {
     let files = case_files(folder).unwrap_or_else(|error| panic!("{error}"));
     assert!(!files.is_empty(), "{}: no cases", folder.display());
     let update = std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1");
-    let mut failures = String::new();
+    let mut failures: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in &files {
         let case = Case::load(file).unwrap_or_else(|error| panic!("{error}"));
-        if let Err(difference) = check::<P>(&case, file, update) {
-            let _ = writeln!(failures, "{}: {difference}", file.display());
+        if let Err(difference) = caught(|| check::<P>(&case, file, update)) {
+            failures.entry(difference).or_default().push(file.display().to_string());
         }
     }
-    assert!(failures.is_empty(), "\n{failures}");
+    let report = failures.iter().fold(String::new(), |mut report, (cause, files)| {
+        let _ = writeln!(report, "{}: {cause}", files.join("\n"));
+        report
+    });
+    assert!(failures.is_empty(), "\n{report}");
     files.len()
+}
+
+/// The result of `check`, or what it panicked with.
+fn caught(check: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(format!("panics: {}", text.unwrap_or_default()))
+    })
 }
 
 fn check<P: Parser>(case: &Case, file: &Path, update: bool) -> Result<(), String> {
@@ -50,7 +69,8 @@ fn check<P: Parser>(case: &Case, file: &Path, update: bool) -> Result<(), String
         return Ok(());
     }
     compare("as it is cut", &as_cut, &case.expected())?;
-    script.check::<P>(&[2, 11, 1], &case.expected())
+    script.check::<P>(&[2, 11, 1], &case.expected())?;
+    check_arguments::<P>(&script, BREAKS)
 }
 
 /// Puts these items into the case's `expect`, and leaves the rest of the file as it is.

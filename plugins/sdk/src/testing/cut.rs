@@ -47,6 +47,26 @@ impl Script<'_> {
     pub fn play<P: Parser>(&self, sizes: &[usize], always: bool) -> Vec<Item> {
         let player = Player::<P>::start(self.request);
         let mut player = if always { player.asking_always() } else { player };
+        self.feed(&mut player, sizes);
+        player.finish(self.reason)
+    }
+
+    /// The arguments that a client has seen before the turn ends, and the turn's items.
+    pub(super) fn play_shown<P: Parser>(&self) -> (Vec<String>, Vec<Item>) {
+        let mut player = Player::<P>::start(self.request);
+        self.feed(&mut player, &[usize::MAX]);
+        (player.arguments(), player.finish(self.reason))
+    }
+
+    /// All that the model writes.
+    pub(super) fn text(&self) -> String {
+        let text = |piece: &Piece| match piece {
+            Piece::Marker(_, text) | Piece::Text(text) => text.clone(),
+        };
+        self.output.iter().map(text).collect()
+    }
+
+    fn feed<P: Parser>(&self, player: &mut Player<P>, sizes: &[usize]) {
         player.prompt(self.prompt);
         for piece in &self.output {
             match piece {
@@ -61,7 +81,6 @@ impl Script<'_> {
                 }
             }
         }
-        player.finish(self.reason)
     }
 
     /// Checks that every way of cutting the turn gives `expected`.

@@ -113,6 +113,16 @@ impl Items {
         self.in_prompt = false;
     }
 
+    /// Arguments of the calls so far that carry JSON, as a client has seen them.
+    pub(super) fn arguments(&self) -> Vec<String> {
+        let done = self.done.iter().map(|item| (&item.head, item.text.as_bytes()));
+        let open = self.open.iter().map(|open| (&open.head, &open.text[..]));
+        let is_json = |head: &Head| matches!(head, Head::ToolCall(call) if call.payload == Payload::Json);
+        let calls = done.chain(open).filter(|(head, _)| is_json(head));
+        let whole = |text: &[u8]| text.utf8_chunks().next().map_or("", |chunk| chunk.valid()).to_owned();
+        calls.map(|(_, text)| whole(text)).collect()
+    }
+
     pub(super) fn routed(&self) -> usize {
         self.routed
     }

@@ -34,7 +34,7 @@ mod streams;
 mod until;
 mod written;
 
-pub use broken_off::check_broken_off;
+pub use broken_off::{check_broken_off, is_left_over};
 pub use check::check_cases;
 pub use cut::{Script, agree, cut};
 pub use items::{Head, Item};
@@ -162,6 +162,11 @@ impl<P: Parser> Player<P> {
         if !text.is_empty() {
             self.hand_over(Found::Text(text.to_owned()));
         }
+    }
+
+    /// Arguments of the calls so far that carry JSON, as a client has seen them.
+    pub(super) fn arguments(&self) -> Vec<String> {
+        self.items.arguments()
     }
 
     /// Ends the turn, and returns its items.

@@ -128,6 +128,27 @@ fn a_grammar_that_is_too_narrow_is_noticed() {
 }
 
 #[test]
+fn an_integer_has_as_many_digits_as_64_bits() {
+    let (longest, longer) = (json!(9_223_372_036_854_774_784_i64), json!(u64::MAX));
+    for schema in [
+        json!({"type": "integer"}),
+        json!({"type": "integer", "minimum": -5}),
+        json!({"type": ["integer", "null"]}),
+    ] {
+        for (name, role) in [("qwen3", Role::Answer), ("qwen3", Role::Arguments), ("glm", Role::Arguments)] {
+            let valid = vec![json!(0), json!(-3), longest.clone(), longer.clone()];
+            let case = Case { name: "integer".into(), schema: schema.clone(), valid, invalid: vec![] };
+            let trial = Trial::new(&schema, format(name), role, Markers::Tokens)
+                .expect("a demand")
+                .expect("a grammar");
+            let mut tally = Tally::default();
+            trial::try_values(&case, &trial, "integer", &mut tally);
+            assert_eq!(tally.faults, [format!("integer keeps out {longer}")], "{schema} in {name}");
+        }
+    }
+}
+
+#[test]
 fn the_validator_agrees_with_the_data() {
     for case in cases::ours() {
         for (values, is_valid) in [(&case.valid, true), (&case.invalid, false)] {

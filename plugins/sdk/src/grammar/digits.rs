@@ -1,0 +1,107 @@
+//! Bounds the integers of schemas: without a bound a model may write digits for ever.
+//!
+//! An integer that has no `minimum` or no `maximum` gets one, so that 64-bit integers can be written. This narrows a schema, and changes
+//! nothing in one that names larger numbers. Fractions stay as they are: the grammar engine has no bound for their digits that leaves exponents.
+
+use serde_json::{Map, Value};
+
+use super::patterns::{NAMED, VALUES};
+
+/// Greatest magnitude: the largest double below 2^63, since the grammar engine reads bounds as doubles.
+const GREATEST: i64 = 9_223_372_036_854_774_784;
+/// The first double beyond [`GREATEST`].
+const TOO_LARGE: f64 = 9_223_372_036_854_775_808.0;
+/// Most integers of a schema that is bounded: each bound takes the grammar's compiler time, and what it may take has a limit.
+const MOST: usize = 256;
+/// Keywords in whose schemas a narrower one allows more.
+const NEGATING: [&str; 2] = ["not", "if"];
+
+/// The schema with its integers bounded.
+pub(super) fn bounded(schema: Value) -> Value {
+    let (mut narrow, mut count) = (schema.clone(), 0);
+    bound(&mut narrow, &mut count);
+    if count > MOST || names_larger(&schema) { schema } else { narrow }
+}
+
+/// Whether a number beyond the bound stands anywhere in the schema.
+fn names_larger(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.as_f64().is_none_or(|number| number.abs() >= TOO_LARGE),
+        Value::Array(values) => values.iter().any(names_larger),
+        Value::Object(members) => members.values().any(names_larger),
+        _ => false,
+    }
+}
+
+fn bound(schema: &mut Value, count: &mut usize) {
+    match schema {
+        Value::Array(schemas) => schemas.iter_mut().for_each(|schema| bound(schema, count)),
+        Value::Object(members) => {
+            for (key, value) in members.iter_mut() {
+                match value {
+                    Value::Object(schemas) if NAMED.contains(&key.as_str()) => {
+                        schemas.values_mut().for_each(|schema| bound(schema, count));
+                    }
+                    _ if VALUES.contains(&key.as_str()) || NEGATING.contains(&key.as_str()) => {}
+                    value => bound(value, count),
+                }
+            }
+            let lists = ["enum", "const"].iter().any(|key| members.contains_key(*key));
+            if is_integer(members) && !lists {
+                *count += 1;
+                members.entry("minimum").or_insert_with(|| (-GREATEST).into());
+                members.entry("maximum").or_insert_with(|| GREATEST.into());
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_integer(members: &Map<String, Value>) -> bool {
+    match members.get("type") {
+        Some(Value::Array(types)) => {
+            types.iter().any(|kind| kind == "integer") && !types.iter().any(|kind| kind == "number")
+        }
+        kind => kind.is_some_and(|kind| kind == "integer"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn integers_without_bounds_get_them_wherever_they_stand() {
+        let wanted = json!({"type": "integer", "minimum": -GREATEST, "maximum": GREATEST});
+        let integer = json!({"type": "integer"});
+        let place = |inner: &Value| json!({"properties": {"minimum": inner}, "items": inner, "anyOf": [inner], "$defs": {"x": inner}});
+        assert_eq!(bounded(place(&integer)), place(&wanted));
+        let nullable = bounded(json!({"type": ["null", "integer"], "minimum": 0}));
+        assert_eq!(nullable, json!({"type": ["null", "integer"], "minimum": 0, "maximum": GREATEST}));
+    }
+
+    #[test]
+    fn a_schema_of_very_many_integers_stays() {
+        let many = |count| json!({"anyOf": vec![json!({"type": "integer"}); count]});
+        assert_ne!(bounded(many(MOST)), many(MOST));
+        assert_eq!(bounded(many(MOST + 1)), many(MOST + 1));
+    }
+
+    #[test]
+    fn values_other_types_negations_and_larger_numbers_stay() {
+        for schema in [
+            json!({"type": "number"}),
+            json!({"type": ["integer", "number"]}),
+            json!({"type": "integer", "enum": [1, 2]}),
+            json!({"type": "integer", "const": 7}),
+            json!({"not": {"type": "integer"}}),
+            json!({"default": {"type": "integer"}}),
+            json!({"type": "integer", "minimum": 1e19}),
+            json!({"allOf": [{"type": "integer"}, {"maximum": 1e30}]}),
+        ] {
+            assert_eq!(bounded(schema.clone()), schema);
+        }
+    }
+}

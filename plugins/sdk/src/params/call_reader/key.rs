@@ -1,0 +1,70 @@
+//! Keys of parameters, of which a model may have left out the end.
+//!
+//! Invariant: a key whose end is missing has no white space and no `=`; what follows these begins the value.
+
+use super::super::doubt::DOUBT;
+use super::super::{Mark, Progress, Style};
+use super::{CallReader, State};
+use crate::Output;
+
+impl CallReader {
+    /// Reads `text` of a key. Returns the number of bytes read.
+    pub(super) fn read_key(&mut self, text: &str, out: &mut Output) -> usize {
+        let end = match self.style {
+            Style::Attribute | Style::Quoted => text.find(['>', '\n']),
+            Style::Elements => None,
+        };
+        self.key.push_str(&text[..end.unwrap_or(text.len())]);
+        let is_whole = end.is_some_and(|end| text[end..].starts_with('>'));
+        let denied = if end.is_some() { !is_whole || !self.key_counts() } else { self.key.len() > DOUBT };
+        if self.state == State::KeyInValue && denied {
+            self.doubt.push(text);
+            self.resume(0, out);
+            self.values += usize::from(is_whole);
+            return text.len();
+        }
+        let read = end.map_or(text.len(), |end| end + usize::from(is_whole));
+        self.doubt.push(&text[..read]);
+        if is_whole {
+            self.begin_value(text.len() - read, out);
+        } else if end.is_some() {
+            self.begin_unended(text.len() - read, out);
+        }
+        read
+    }
+
+    /// A marker ends the key.
+    pub(super) fn end_key(&mut self, mark: Mark, literal: &str, out: &mut Output) -> Progress {
+        self.doubt.push(literal);
+        self.begin_value(0, out);
+        if mark == Mark::Value { self.flow(out) } else { Progress::Inside }
+    }
+
+    /// Whether the key inside a value is a parameter's key and not part of the value.
+    pub(super) fn key_counts(&self) -> bool {
+        let key = self.key.trim();
+        let is_inner = self.calls > self.values;
+        let is_word = self.key.len() <= DOUBT && !key.contains(char::is_whitespace);
+        is_word && !is_inner && self.arguments.expects(key)
+    }
+
+    /// Begins the value of a key that something else than its end ended: a second word, or the text behind `=`, begins the value.
+    pub(super) fn begin_unended(&mut self, keep: usize, out: &mut Output) {
+        let (key, value) = split(&self.key);
+        if value.is_empty() || self.arguments.is_misplaced(key) {
+            return self.begin_value(keep, out);
+        }
+        let (key, value) = (key.to_owned(), value.to_owned());
+        self.key = key;
+        self.begin_value(keep + value.len(), out);
+        self.state = State::Value;
+        self.arguments.text(&value, keep, out);
+    }
+}
+
+/// The key at the beginning of `text`, and the value's beginning behind it.
+fn split(text: &str) -> (&str, &str) {
+    let words = text.trim_start();
+    let parts = words.split_once(|char: char| char.is_whitespace() || char == '=');
+    parts.filter(|(key, value)| !key.is_empty() && !value.trim().is_empty()).unwrap_or((text, ""))
+}
