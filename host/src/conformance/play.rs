@@ -101,7 +101,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Starts a turn and feeds it the generation prompt. With a log, the parser's calls are recorded and its use of resources is metered.
+    /// Starts a turn and feeds it the generation prompt. With a log, the parser's calls and its use of resources are recorded.
     pub(super) fn start(
         subject: &Subject,
         request: &Request,
@@ -110,8 +110,7 @@ impl Session {
         log: Option<&CallLog>,
         out: &mut TurnEvents,
     ) -> Self {
-        let parser =
-            subject.start(request, log.is_some()).unwrap_or_else(|fault| Box::new(FailedParser(fault)));
+        let parser = subject.start(request).unwrap_or_else(|fault| Box::new(FailedParser(fault)));
         let parser = match log {
             Some(log) => log.of(parser),
             None => parser,

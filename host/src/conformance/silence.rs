@@ -107,7 +107,7 @@ impl Run {
     }
 }
 
-/// Plays a tape to a metered parser and records its calls. `on_step` gets the atoms of each step, its events, and the parser's use of
+/// Plays a tape and records its calls. `on_step` gets the atoms of each step, its events, and the parser's use of
 /// resources so far. Conservation and limits are checked, too.
 pub(super) fn play_recorded(
     recording: &Recording,

@@ -1,13 +1,13 @@
 //! The parser under test, and its source.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use parser_sdk::testing::case::MarkerMode;
 
 use crate::limits::ParserLimits;
 use crate::parser::contract::{Descriptor, Fault, Request, StreamParser};
-use crate::parser::{CompileCache, Plugin, PluginLoadError, PluginSource, Runtime};
+use crate::parser::{CompileCache, PluginSource, Runtime};
 use crate::turn::{DraftCalls, FaultPolicy, MarkerTable, TurnSettings};
 
 /// Function that starts the parser of one stream.
@@ -21,21 +21,14 @@ pub struct Subject {
     by_text: Arc<MarkerTable>,
     by_id: Arc<MarkerTable>,
     start: Start,
-    /// Starts the same parser with metering of its fuel and memory.
-    metered: Start,
 }
 
 impl Subject {
-    /// A parser with this descriptor. `metered` starts parsers that report what they use; it may be the same function as `start`.
+    /// A parser with this descriptor. Growth and limits are measured if the parsers that `start` makes report what they use.
     ///
     /// # Errors
     /// The markers can't be used. The message has one line.
-    pub fn new(
-        descriptor: Descriptor,
-        limits: &ParserLimits,
-        start: Start,
-        metered: Start,
-    ) -> Result<Self, String> {
+    pub fn new(descriptor: Descriptor, limits: &ParserLimits, start: Start) -> Result<Self, String> {
         let wrong = |error| format!("parser {}: {error}", descriptor.name);
         let id = |literal: &str| descriptor.markers.iter().position(|marker| marker == literal);
         let id = |literal: &str| id(literal).and_then(|index| u32::try_from(index).ok());
@@ -47,7 +40,6 @@ impl Subject {
             by_text: Arc::new(by_text),
             by_id: Arc::new(by_id),
             start,
-            metered,
             descriptor,
         })
     }
@@ -67,8 +59,8 @@ impl Subject {
         &self.limits
     }
 
-    pub(super) fn start(&self, request: &Request, metered: bool) -> Result<Box<dyn StreamParser>, Fault> {
-        if metered { (self.metered)(request) } else { (self.start)(request) }
+    pub(super) fn start(&self, request: &Request) -> Result<Box<dyn StreamParser>, Fault> {
+        (self.start)(request)
     }
 
     /// Settings of a turn as in a server, except that the turn continues as plain text after a fault of the parser.
@@ -106,17 +98,17 @@ pub trait ParserSource: Sync {
 
 type Options = Vec<(String, String)>;
 
-/// Parsers of one plugin in the sandbox, loaded once for each set of options. A metered variant is loaded only where it is needed.
+/// Parsers of one plugin in the sandbox, loaded once for each set of options.
 pub struct Sandboxed {
     source: PluginSource,
     runtime: Runtime,
-    metered: Arc<Runtime>,
     limits: ParserLimits,
     loaded: Mutex<HashMap<Options, Arc<Subject>>>,
 }
 
 impl Sandboxed {
-    /// The plugin of `source`, under these limits.
+    /// The plugin of `source`, under these limits. `metered` parsers report what they use, which growth and limits are measured by. Metered
+    /// code is compiled separately, which takes longer than all plays where a component holds an interpreter: so a run uses one kind only.
     ///
     /// # Errors
     /// No parser can run on this machine.
@@ -124,26 +116,10 @@ impl Sandboxed {
         source: PluginSource,
         limits: &ParserLimits,
         cache: Option<CompileCache>,
+        metered: bool,
     ) -> Result<Self, String> {
-        let runtime =
-            Runtime::pooled(limits, false).map_err(|error| error.to_string())?.with_cache(cache.clone());
-        let metered = Runtime::pooled(limits, true).map_err(|error| error.to_string())?.with_cache(cache);
-        let (metered, loaded) = (Arc::new(metered), Mutex::default());
-        Ok(Self { source, runtime, metered, limits: limits.clone(), loaded })
-    }
-
-    /// Start function of the metered variant, which is loaded at its first stream.
-    fn metered(&self, options: &[(String, String)]) -> Start {
-        let (runtime, source, options) = (Arc::clone(&self.metered), self.source.clone(), options.to_vec());
-        let plugin = OnceLock::new();
-        Box::new(move |request| {
-            let plugin: &Result<Arc<Plugin>, PluginLoadError> =
-                plugin.get_or_init(|| runtime.load(&source, &options));
-            match plugin {
-                Ok(plugin) => plugin.start(request),
-                Err(error) => Err(Fault::new(&source.name(), error.problem.to_string())),
-            }
-        })
+        let runtime = Runtime::pooled(limits, metered).map_err(|error| error.to_string())?.with_cache(cache);
+        Ok(Self { source, runtime, limits: limits.clone(), loaded: Mutex::default() })
     }
 }
 
@@ -157,7 +133,7 @@ impl ParserSource for Sandboxed {
         let descriptor = plugin.descriptor().clone();
         let digest = plugin.digest().to_owned();
         let start: Start = Box::new(move |request| plugin.start(request));
-        let subject = Subject::new(descriptor, &self.limits, start, self.metered(options))?;
+        let subject = Subject::new(descriptor, &self.limits, start)?;
         let subject = Arc::new(Subject { digest, ..subject });
         loaded.insert(options.to_vec(), Arc::clone(&subject));
         Ok(subject)

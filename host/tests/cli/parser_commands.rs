@@ -233,6 +233,22 @@ fn run_and_inspect_compile_once_and_take_what_is_compiled_from_the_cache_then() 
 }
 
 #[test]
+fn a_test_compiles_the_parser_once() {
+    let folder = cases(false);
+    let cache = folder.path().join("cache");
+    let plugin = plugin();
+    printed(&parser(&[
+        "test",
+        path(&plugin),
+        "--cases",
+        path(folder.path()),
+        "--parser-cache",
+        path(&cache),
+    ]));
+    assert_eq!(entries(&cache).len(), 1);
+}
+
+#[test]
 fn a_list_compiles_only_files_that_do_not_describe_themselves() {
     let folder = tempfile::tempdir().expect("a folder");
     let (cache, plugins) = (folder.path().join("cache"), folder.path().join("plugins"));

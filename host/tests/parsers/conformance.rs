@@ -17,7 +17,7 @@ fn root() -> PathBuf {
 fn sandboxed(plugin: &Path) -> Sandboxed {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled-parsers");
     let cache = CompileCache::open(&folder).expect("a folder of our own");
-    Sandboxed::new(PluginSource::File(plugin.to_owned()), &ParserLimits::default(), Some(cache))
+    Sandboxed::new(PluginSource::File(plugin.to_owned()), &ParserLimits::default(), Some(cache), true)
         .expect("wasmtime runs here")
 }
 

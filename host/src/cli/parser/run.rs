@@ -24,7 +24,7 @@ pub(super) struct RunArguments {
 }
 
 pub(super) fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
-    let source = arguments.parser.load()?;
+    let source = arguments.parser.load(false)?;
     let mut out = std::io::stdout().lock();
     let mut passed = true;
     for file in &arguments.case {

@@ -33,7 +33,7 @@ pub(super) struct TestArguments {
 }
 
 pub(super) fn run(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
-    let parsers = arguments.parser.load()?;
+    let parsers = arguments.parser.load(true)?;
     let files = arguments.parser.case_files(arguments.cases.as_deref())?;
     let mut out = anstream::AutoStream::auto(std::io::stdout().lock());
     if let Some(name) = &arguments.show {

@@ -45,7 +45,7 @@ pub(super) struct TraceArguments {
 }
 
 pub(super) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
-    let parsers = arguments.parser.load()?;
+    let parsers = arguments.parser.load(false)?;
     let recording = match (&arguments.case, &arguments.input) {
         (Some(case), _) => Recording::load(case, &parsers),
         (None, Some(input)) => Recording::parse("input", &as_case(arguments, input)?.to_string(), &parsers),

@@ -64,7 +64,7 @@ impl ParserSource for Native {
         };
         let held_bytes = if habit == Habit::Hoards { 1 << 10 } else { 1 << 20 };
         let limits = ParserLimits { ops: 64, held_bytes, ..ParserLimits::default() };
-        Subject::new(descriptor, &limits, start(), start()).map(Arc::new)
+        Subject::new(descriptor, &limits, start()).map(Arc::new)
     }
 }
 
