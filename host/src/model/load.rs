@@ -41,12 +41,13 @@ impl Model {
         let eos_token = chat.special_tokens.iter().find(|(name, _)| name == "eos_token");
         let defaults =
             GenerationDefaults::load(&files, &tokenizer, eos_token.map(|(_, literal)| literal.as_str()))?;
-        let facts = ModelFacts::read(&files, &config, &chat, &tokenizer)?;
+        let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
+        let format = ChatFormat::load(&files, &chat, Arc::clone(&tokenizer), limits, context)?;
+        let facts = ModelFacts::read(&files, &config, &chat, &tokenizer, &format)?;
         let model_tokens =
             ModelTokens { tokenizer: Arc::clone(&tokenizer), eos: defaults.eos_token_ids.clone() };
         let parsers =
             Parsers::load(options, Arc::clone(&shared.runtime), Arc::clone(&label), facts, model_tokens)?;
-        let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
         let source = match &options.engine {
             EngineChoice::Local => {
                 if options.load_format == LoadFormat::Dummy {
@@ -67,8 +68,7 @@ impl Model {
                 start_remote(engines, options, model, limits)?
             }
         };
-        let context = source.info().context;
-        let format = ChatFormat::load(&files, &chat, Arc::clone(&tokenizer), limits, context)?;
+        let format = format.with_context(limits, source.info().context);
         let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Ok(Self::new(Served {
             name,

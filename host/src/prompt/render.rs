@@ -11,7 +11,7 @@ use std::sync::Arc;
 use engine::ModelFiles;
 use minijinja::Value;
 
-use super::conversation::{Conversation, Role};
+use super::conversation::{Conversation, Message, Role};
 use super::files::{ChatFiles, ChatFilesError};
 use super::segments::{Disguise, END_MARK, Segment, StandIns, has_reserved};
 use super::shorten::approximate_bytes;
@@ -164,6 +164,30 @@ impl ChatFormat {
     /// Whether the template itself describes the tools `browser` and `python` if its argument `builtin_tools` names them.
     pub fn describes_builtin_tools(&self) -> bool {
         self.builtin_tools
+    }
+
+    /// Sets the model's context in tokens, which bounds prompts and conversations.
+    #[must_use]
+    pub fn with_context(mut self, limits: &Limits, context: usize) -> Self {
+        self.max_prompt_bytes = limits.prompt_bytes(context);
+        self.max_conversation_bytes = limits.conversation_bytes(context);
+        self
+    }
+
+    /// A conversation without tools as the template writes it, without the turn to generate; empty if the template takes none.
+    pub fn plain_conversation(&self) -> String {
+        let text = |role| Message::text(role, "q z");
+        let turns = vec![text(Role::User), text(Role::Assistant)];
+        let with_system = [vec![text(Role::System)], turns.clone()].concat();
+        let shown = |messages| {
+            let mut disguise = Disguise::new(&self.stand_ins);
+            let conversation = Conversation { messages, tools: Vec::new() };
+            let Rendered { output, turn_start } =
+                self.run(&conversation, &[], Opening::NewTurn, &mut disguise).ok()?;
+            let segments = self.stand_ins.segments(&output[..turn_start], &disguise);
+            Some(segments.iter().map(Segment::text).collect())
+        };
+        shown(with_system).or_else(|| shown(turns)).unwrap_or_default()
     }
 
     /// Renders and encodes the prompt of a conversation. `arguments` are template variables beside messages and tools (such as
