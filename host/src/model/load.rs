@@ -6,7 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::models::Progress;
 use engine::runner::Runner as _;
-use engine::{ConstraintSupport, EngineInfo, LocalEngine, LocalOptions, ModelFiles, WaitingRoom};
+use engine::{
+    ConstraintSupport, Engine as _, EngineInfo, LocalEngine, LocalOptions, ModelFiles, WaitingRoom,
+};
 
 use super::config::Config;
 use super::load_error::ModelLoadError;
@@ -53,7 +55,7 @@ impl Model {
                 if options.load_format == LoadFormat::Dummy {
                     tracing::warn!(model = %label, "weights are random: what the model says means nothing");
                 }
-                load_engine(options, shared, limits, &files, &mut |parts| progress(&label, parts))?
+                load_engine(&label, options, shared, limits, &files, &mut |parts| progress(&label, parts))?
             }
             EngineChoice::Replay(file) => load_script(file, &name, context, &tokenizer)?,
             EngineChoice::Remote(engines) => {
@@ -69,6 +71,9 @@ impl Model {
             }
         };
         let format = format.with_context(limits, source.info().context);
+        if !format.shows_tools() {
+            tracing::warn!(model = %label, "the chat template doesn't show tools: those of requests have no effect; --chat-template gives another");
+        }
         let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Ok(Self::new(Served {
             name,
@@ -92,6 +97,7 @@ impl Model {
 }
 
 fn load_engine(
+    label: &str,
     options: &ModelOptions,
     shared: &SharedParts,
     limits: &Limits,
@@ -106,6 +112,7 @@ fn load_engine(
         numerics: options.numerics,
     };
     let runner = runner.load(files, &shared.devices, progress)?;
+    let whole = runner.shape().context;
     let local = LocalOptions {
         batch_tokens: runner.shape().batch_tokens,
         sequences: runner.sequences(),
@@ -115,7 +122,17 @@ fn load_engine(
         speculation: options.speculation,
         prefix_cache: options.prefix_cache,
     };
-    Ok(TokenSource::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
+    let engine = LocalEngine::start(Box::new(runner), local);
+    let context = engine.info().context;
+    if context < whole {
+        tracing::warn!(
+            model = label,
+            context,
+            whole,
+            "the KV cache doesn't hold the model's whole context: a larger --kv-cache does"
+        );
+    }
+    Ok(TokenSource::Engine(Box::new(engine)))
 }
 
 /// Starts the remote engine, which probes all engines first. Blocks, which is allowed on the threads that load models.

@@ -5,21 +5,22 @@
 //! plain probes. Loaded with the model; `render` runs on a blocking thread, once per request, or more often while the model
 //! room shortens the conversation.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::ModelFiles;
 use minijinja::Value;
 
-use super::conversation::{Conversation, Message, Role};
+use super::conversation::{Conversation, Role};
 use super::files::{ChatFiles, ChatFilesError};
 use super::segments::{Disguise, END_MARK, Segment, StandIns, has_reserved};
 use super::shorten::approximate_bytes;
 use super::template::{Template, TemplateError, rewrite};
 use super::template_changes::TemplateChanges;
 use super::tokenizer::{TokenizeError, Tokenizer};
-use super::variables::{self, CallArguments, Probe, TemplateVariables};
+use super::variables::{self, CallArguments, TemplateVariables};
 use crate::limits::Limits;
+
+mod probe;
 
 /// How the turn to generate begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +95,8 @@ pub struct ChatFormat {
     /// Name of the role `developer` in the template.
     developer: &'static str,
     call_arguments: CallArguments,
+    /// Whether the template shows tools to the model.
+    shows_tools: bool,
     /// Changes that conversations need for the template.
     changes: TemplateChanges,
     builtin_tools: bool,
@@ -150,7 +153,8 @@ impl ChatFormat {
             tool_template,
             special_tokens,
             developer: if mentions("developer") { "developer" } else { "system" },
-            call_arguments: CallArguments::Objects,
+            call_arguments: CallArguments::default(),
+            shows_tools: true,
             changes: TemplateChanges::default(),
             builtin_tools: mentions("builtin_tools"),
             output_cap: limits.template_output,
@@ -174,20 +178,15 @@ impl ChatFormat {
         self
     }
 
-    /// A conversation without tools as the template writes it, without the turn to generate; empty if the template takes none.
-    pub fn plain_conversation(&self) -> String {
-        let text = |role| Message::text(role, "q z");
-        let turns = vec![text(Role::User), text(Role::Assistant)];
-        let with_system = [vec![text(Role::System)], turns.clone()].concat();
-        let shown = |messages| {
-            let mut disguise = Disguise::new(&self.stand_ins);
-            let conversation = Conversation { messages, tools: Vec::new() };
-            let Rendered { output, turn_start } =
-                self.run(&conversation, &[], Opening::NewTurn, &mut disguise).ok()?;
-            let segments = self.stand_ins.segments(&output[..turn_start], &disguise);
-            Some(segments.iter().map(Segment::text).collect())
-        };
-        shown(with_system).or_else(|| shown(turns)).unwrap_or_default()
+    /// Whether the template shows tools to the model.
+    pub fn shows_tools(&self) -> bool {
+        self.shows_tools
+    }
+
+    /// Whether the template gets these arguments of an earlier call as `{"input": …}`, since they are no JSON object and it takes
+    /// nothing else.
+    pub fn wraps(&self, arguments: &str) -> bool {
+        self.call_arguments.wraps(arguments)
     }
 
     /// Renders and encodes the prompt of a conversation. `arguments` are template variables beside messages and tools (such as
@@ -253,59 +252,6 @@ impl ChatFormat {
             Err(_) => output.len(),
         };
         Ok(Rendered { output, turn_start })
-    }
-
-    /// Learns from plain conversations what the template does: whether it joins calls' arguments to text, which changes of conversations
-    /// it needs, and which control tokens it builds from parts (these are searched for in its output from then on).
-    fn probe(&mut self) -> Result<(), String> {
-        let probes = variables::probes();
-        let accepted =
-            |format: &Self| probes.iter().filter(|probe| format.run_probe(probe).is_some()).count();
-        let with_objects = accepted(self);
-        self.call_arguments = CallArguments::Text;
-        if with_objects == probes.len() || accepted(self) <= with_objects {
-            self.call_arguments = CallArguments::Objects;
-        }
-        self.changes = self.detect_changes();
-        let assembled = |probe| self.run_probe(probe).map(|segments| self.stand_ins.literals_in(&segments));
-        let assembled: BTreeSet<usize> = probes.iter().filter_map(assembled).flatten().collect();
-        if !assembled.is_empty() {
-            self.stand_ins.set_assembled(assembled.into_iter().collect())?;
-        }
-        if !probes.iter().all(|probe| self.is_as_reference(probe)) {
-            tracing::warn!(
-                "the chat template yields other token ids than the reference tokenisation of its text"
-            );
-        }
-        Ok(())
-    }
-
-    fn detect_changes(&self) -> TemplateChanges {
-        let changes = TemplateChanges::detect(|conversation| {
-            let mut disguise = Disguise::new(&self.stand_ins);
-            let rendered = self.run(conversation, &[], Opening::NewTurn, &mut disguise);
-            rendered.ok().map(|rendered| rendered.output)
-        });
-        if !changes.is_empty() {
-            tracing::info!(
-                fit = ?changes,
-                "the chat template doesn't take everything as clients send it: it is told otherwise"
-            );
-        }
-        changes
-    }
-
-    fn run_probe(&self, (conversation, arguments): &Probe) -> Option<Vec<Segment<'_>>> {
-        let mut disguise = Disguise::new(&self.stand_ins);
-        let rendered = self.run(conversation, arguments, Opening::NewTurn, &mut disguise).ok()?;
-        Some(self.stand_ins.segments(&rendered.output, &disguise))
-    }
-
-    /// Whether the probe, which spells no control token, gets the ids that the tokenizer gives for its text as a whole.
-    fn is_as_reference(&self, probe: &Probe) -> bool {
-        let Some(segments) = self.run_probe(probe) else { return true };
-        let text: String = segments.iter().map(Segment::text).collect();
-        self.tokenizer.encode_segments(&segments) == self.tokenizer.encode_with_added(&text)
     }
 }
 
