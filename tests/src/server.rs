@@ -52,7 +52,7 @@ impl Default for Setup {
             engine_ca: None,
             load_format: LoadFormat::Auto,
             device: DeviceChoice::Cpu,
-            kv_cache_bytes: KvCacheBytes { cpu: 64 << 20, gpu: None },
+            kv_cache_bytes: KvCacheBytes { cpu: 64 << 20, cpu_most: 0, gpu: None },
             numerics: engine::cpu::Numerics::default(),
             prefix_cache: true,
             speculation: SpeculationOptions::default(),

@@ -12,6 +12,8 @@ pub struct Model {
     created: u64,
     #[schemars(extend("const" = "sluice"))]
     owned_by: &'static str,
+    /// Most tokens of prompt and answer together, under the name that vLLM gives it.
+    max_model_len: usize,
 }
 
 /// The list of them.
@@ -23,9 +25,9 @@ pub struct ModelList {
 }
 
 impl Model {
-    /// A model served under the name `id` since `created` (seconds since 1970).
-    pub fn new(id: impl Into<String>, created: u64) -> Self {
-        Self { id: id.into(), object: "model", created, owned_by: "sluice" }
+    /// A model served under the name `id` since `created` (seconds since 1970), with a context of `max_model_len` tokens.
+    pub fn new(id: impl Into<String>, created: u64, max_model_len: usize) -> Self {
+        Self { id: id.into(), object: "model", created, owned_by: "sluice", max_model_len }
     }
 }
 
@@ -44,8 +46,9 @@ mod tests {
 
     #[test]
     fn the_list_has_openais_shape() {
-        let list = serde_json::to_value(ModelList::new(vec![Model::new("qwen3-tiny", 7)])).unwrap();
-        let model = json!({"id":"qwen3-tiny","object":"model","created":7,"owned_by":"sluice"});
+        let list = serde_json::to_value(ModelList::new(vec![Model::new("qwen3-tiny", 7, 4096)])).unwrap();
+        let model =
+            json!({"id":"qwen3-tiny","object":"model","created":7,"owned_by":"sluice","max_model_len":4096});
         assert_eq!(list, json!({"object":"list","data":[model]}));
     }
 }

@@ -1,11 +1,11 @@
 //! Switches for loading models on this machine's devices, shared by `serve` and `bench model`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use engine::cpu::{InputDtype, KvDtype, MAX_THREADS, Numerics, QuantizeTo, Repack};
 use engine::cuda::CudaError;
 use engine::{DeviceChoice, models};
-use host::model::{KvCacheBytes, LoadFormat, LocalDevices, ModelLoadError};
+use host::model::{KvCacheBytes, LoadFormat, LocalDevices, ModelLoadError, free_memory};
 
 use super::cache;
 use super::devices::CudaLibraries;
@@ -34,7 +34,8 @@ pub(super) struct LoadArguments {
     /// CPU threads, shared by all models, 1 to 512 [default: all cores].
     #[arg(long, value_name = "THREADS", value_parser = number::<usize>(1..=MAX_THREADS as u64))]
     threads: Option<usize>,
-    /// Memory of the KV caches of all models together, in MiB [default: 1024 on the CPU; on a GPU, what is free after loading].
+    /// Memory of the KV caches of all models together, in MiB [default: on the CPU 1024, or as much as a model's whole context takes, at most a
+    /// quarter of the free memory; on a GPU, what is free after loading].
     #[arg(long, value_name = "MIB", value_parser = number::<usize>(1..=MAX_KV_CACHE_MIB))]
     kv_cache: Option<usize>,
     /// Type of keys and values in the KV cache on the CPU: `f16`, or `f32` with twice the memory [default: f16].
@@ -59,6 +60,8 @@ pub(super) struct LoadArguments {
 
 /// Default size of the KV caches on the CPU, in MiB.
 const KV_CACHE_MIB: usize = 1024;
+/// Part of the free memory that the KV caches take at most, where the default doesn't hold a model's whole context.
+const FREE_PARTS: usize = 4;
 /// Largest KV cache in MiB (16 TiB): more memory than machines have, and its number of bytes can't overflow.
 const MAX_KV_CACHE_MIB: u64 = 1 << 24;
 /// Largest context that may be requested: longer than that of any model. The model's own limit is checked after it is loaded.
@@ -105,7 +108,17 @@ impl LoadArguments {
 
     /// Size of one model's KV cache, on the CPU or on a GPU. On a GPU it counts only if the operator set a size.
     pub(super) fn kv_cache_of(&self, share: usize) -> KvCacheBytes {
-        KvCacheBytes { cpu: share, gpu: self.kv_cache.map(|_| share as u64) }
+        KvCacheBytes { cpu: share, cpu_most: 0, gpu: self.kv_cache.map(|_| share as u64) }
+    }
+
+    /// Most memory that the KV caches of all models together take on the CPU to hold whole contexts, in bytes; no more than the size that
+    /// the operator set.
+    pub(super) fn kv_cache_most(&self) -> usize {
+        let free = || free_memory(Path::new("/")).and_then(|bytes| usize::try_from(bytes).ok());
+        match self.kv_cache {
+            Some(_) => 0,
+            None => free().unwrap_or_default() / FREE_PARTS,
+        }
     }
 
     /// Resolves the switches for `models`.

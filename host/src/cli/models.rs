@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use engine::SpeculationOptions;
 use host::limits::RemoteLimits;
-use host::model::{EngineChoice, ModelOptions, Pin, SharedOptions, default_name};
+use host::model::{EngineChoice, KvCacheBytes, ModelOptions, Pin, SharedOptions, default_name};
 use host::turn::{DraftCalls, FaultPolicy};
 
 use super::cache;
@@ -119,7 +119,8 @@ impl ModelArguments {
         let template = PerModel::single("--chat-template", &self.chat_template, &names)?;
         let engines: Vec<EngineChoice> =
             (0..names.len()).map(|model| engine.one(model).cloned().unwrap_or(EngineChoice::Local)).collect();
-        let caches = self.kv_caches(&names, &engines)?;
+        let caches = self.kv_caches(&names, &engines, self.load.kv_cache_bytes())?;
+        let most = self.kv_caches(&names, &engines, self.load.kv_cache_most())?;
         let options = |model: usize| {
             let parser_options: Vec<_> = parser_options.all(model).cloned().collect();
             DraftCalls::of(&parser_options).map_err(|error| anyhow!("--parser-option {error}"))?;
@@ -136,7 +137,10 @@ impl ModelArguments {
                 engine_ca: remote.ca_file(model),
                 load_format: load.load_format(model),
                 device: load.device(model),
-                kv_cache_bytes: self.load.kv_cache_of(caches[model]),
+                kv_cache_bytes: KvCacheBytes {
+                    cpu_most: most[model],
+                    ..self.load.kv_cache_of(caches[model])
+                },
                 numerics: load.numerics(model),
                 prefix_cache: !self.no_enable_prefix_caching,
                 speculation: speculation.one(model).copied().unwrap_or_default(),
@@ -172,8 +176,13 @@ impl ModelArguments {
         Ok(own_names.iter().enumerate().map(with_aliases).collect())
     }
 
-    /// Size of each model's KV cache in bytes, by its share of the total. Replay files and remote engines need none.
-    fn kv_caches(&self, names: &[Vec<String>], engines: &[EngineChoice]) -> anyhow::Result<Vec<usize>> {
+    /// Each model's part of `bytes` for KV caches, by its share. Replay files and remote engines need none.
+    fn kv_caches(
+        &self,
+        names: &[Vec<String>],
+        engines: &[EngineChoice],
+        bytes: usize,
+    ) -> anyhow::Result<Vec<usize>> {
         let shares = PerModel::single("--kv-share", &self.kv_share, names)?;
         let parts: Vec<u32> = engines
             .iter()
@@ -183,7 +192,7 @@ impl ModelArguments {
                 EngineChoice::Replay(_) | EngineChoice::Remote(_) => 0,
             })
             .collect();
-        Ok(divide(self.load.kv_cache_bytes(), &parts))
+        Ok(divide(bytes, &parts))
     }
 }
 

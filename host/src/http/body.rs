@@ -35,12 +35,12 @@ struct Arrived {
     account: Account,
 }
 
-/// Reads the body of a JSON request: returns the result of `read` with the requested model's defaults, the model, and the account that is
+/// Reads the body of a JSON request: returns the result of `read` with the requested model and its defaults, the model, and the account that is
 /// charged for it. A large or compressed body is read on a blocking thread; permits limit how many are read at a time.
 pub(super) async fn read_json<T: Send + 'static>(
     app: &App,
     request: Request,
-    read: impl FnOnce(&Object<'_>, &Defaults) -> Result<T, ApiError> + Send + 'static,
+    read: impl FnOnce(&Object<'_>, &Defaults, &Model) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<(T, Model, Account), ApiError> {
     let arrived = arrive(app, request).await?;
     if arrived.bytes.len() <= SMALL && arrived.encoding == ContentEncoding::None {
@@ -62,7 +62,7 @@ impl Arrived {
     fn read<T>(
         self,
         app: &App,
-        read: impl FnOnce(&Object<'_>, &Defaults) -> Result<T, ApiError>,
+        read: impl FnOnce(&Object<'_>, &Defaults, &Model) -> Result<T, ApiError>,
     ) -> Result<(T, Model, Account), ApiError> {
         let Self { bytes, encoding, mut account } = self;
         let meter = account.meter();
@@ -72,7 +72,7 @@ impl Arrived {
             })?;
             read_body(&bytes, &app.limits, |body, name| {
                 let (model, defaults) = app.pick(name)?;
-                Ok((read(body, defaults)?, model.on_account(&account)))
+                Ok((read(body, defaults, &model)?, model.on_account(&account)))
             })
         })?;
         account.check_cpu().map_err(refusal)?;

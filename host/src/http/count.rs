@@ -7,7 +7,8 @@ use super::answer::{json, refuse, to_json, warn};
 use super::app::App;
 use super::body::read_json;
 use crate::api::error::ApiError;
-use crate::api::{Protocol, messages};
+use crate::api::{Object, Protocol, messages};
+use crate::model::Model;
 
 /// `POST /v1/messages/count_tokens`.
 pub(super) async fn count_tokens(State(app): State<App>, request: Request) -> Response {
@@ -15,7 +16,12 @@ pub(super) async fn count_tokens(State(app): State<App>, request: Request) -> Re
 }
 
 async fn count(app: &App, request: Request) -> Result<Response, ApiError> {
-    let (asked, model, _account) = read_json(app, request, messages::count).await?;
+    let read = |body: &Object<'_>, defaults: &_, model: &Model| {
+        let mut read = messages::count(body, defaults)?;
+        read.warnings.extend(model.warnings(&read.job));
+        Ok(read)
+    };
+    let (asked, model, _account) = read_json(app, request, read).await?;
     let messages::CountRequest { job, warnings, .. } = asked;
     let counted = model.count_prompt(job).await;
     let tokens = counted.map_err(|error| Protocol::Messages.refusal(&error))?;

@@ -128,7 +128,9 @@ async fn version() -> Response {
 async fn list_models(State(app): State<App>) -> Response {
     let mut list = Vec::new();
     for model in &app.models {
-        list.extend(model.names().iter().map(|name| models::Model::new(name, model.created())));
+        list.extend(
+            model.names().iter().map(|name| models::Model::new(name, model.created(), model.context())),
+        );
     }
     json(200, to_json(&models::ModelList::new(list)))
 }
@@ -136,7 +138,7 @@ async fn list_models(State(app): State<App>) -> Response {
 async fn one_model(State(app): State<App>, id: Result<Path<String>, PathRejection>) -> Response {
     let Ok(Path(id)) = id else { return refuse(&ApiError::unreadable_path()) };
     match app.models.find(&id) {
-        Some(model) => json(200, to_json(&models::Model::new(id, model.created()))),
+        Some(model) => json(200, to_json(&models::Model::new(id, model.created(), model.context()))),
         None => refuse(&ApiError::model_not_found(&id)),
     }
 }

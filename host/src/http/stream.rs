@@ -27,7 +27,7 @@ use crate::api::error::ApiError;
 use crate::api::frames::Frames;
 use crate::api::machine::Machine;
 use crate::api::{ApiRequest, Object, Protocol, StreamCheck};
-use crate::model::EndedTurn;
+use crate::model::{EndedTurn, Model};
 use crate::turn::{TurnEnd, TurnFailure};
 
 /// The handler of all generating routes.
@@ -45,7 +45,11 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
     let began = Instant::now();
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let disconnect = request.extensions().get::<Disconnect>().cloned();
-    let read = move |body: &Object<'_>, defaults: &_| protocol.read_object(body, defaults);
+    let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
+        let mut read = protocol.read_object(body, defaults)?;
+        read.warnings.extend(model.warnings(&read.job));
+        Ok(read)
+    };
     let (api_request, model, account) = read_json(app, request, read).await?;
     let ApiRequest { stream, job, hosted, machine, warnings } = api_request;
     if !warnings.is_empty() {

@@ -20,13 +20,15 @@ pub(super) async fn detokenize(State(app): State<App>, request: Request) -> Resp
 }
 
 async fn tokenized(app: &App, request: Request) -> Result<String, ApiError> {
-    let (asked, model, _account) = read_json(app, request, tokenize::tokenize).await?;
+    let (asked, model, _account) =
+        read_json(app, request, |body, defaults, _| tokenize::tokenize(body, defaults)).await?;
     let tokens = model.tokenize(asked.job, asked.texts).await;
     Ok(to_json(&tokenize::tokens(&tokens.map_err(|error| Protocol::Completions.refusal(&error))?)))
 }
 
 async fn detokenized(app: &App, request: Request) -> Result<String, ApiError> {
-    let (asked, model, _account) = read_json(app, request, tokenize::detokenize).await?;
+    let (asked, model, _account) =
+        read_json(app, request, |body, defaults, _| tokenize::detokenize(body, defaults)).await?;
     let text = model.detokenize(asked.tokens).await;
     Ok(to_json(&tokenize::text(&text.map_err(|error| Protocol::Completions.refusal(&error))?)))
 }

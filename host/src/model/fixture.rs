@@ -30,7 +30,7 @@ pub(super) fn options(plugins: &Path, engine: EngineChoice) -> ModelOptions {
         engine_ca: None,
         load_format: LoadFormat::Auto,
         device: engine::DeviceChoice::Cpu,
-        kv_cache_bytes: KvCacheBytes { cpu: 0, gpu: None },
+        kv_cache_bytes: KvCacheBytes { cpu: 0, cpu_most: 0, gpu: None },
         numerics: engine::cpu::Numerics::default(),
         prefix_cache: true,
         speculation: SpeculationOptions::default(),

@@ -6,7 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::models::Progress;
 use engine::runner::Runner as _;
-use engine::{ConstraintSupport, EngineInfo, LocalEngine, LocalOptions, ModelFiles, WaitingRoom};
+use engine::{
+    ConstraintSupport, Engine as _, EngineInfo, LocalEngine, LocalOptions, ModelFiles, WaitingRoom,
+};
 
 use super::config::Config;
 use super::load_error::ModelLoadError;
@@ -41,18 +43,19 @@ impl Model {
         let eos_token = chat.special_tokens.iter().find(|(name, _)| name == "eos_token");
         let defaults =
             GenerationDefaults::load(&files, &tokenizer, eos_token.map(|(_, literal)| literal.as_str()))?;
-        let facts = ModelFacts::read(&files, &config, &chat, &tokenizer)?;
+        let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
+        let format = ChatFormat::load(&files, &chat, Arc::clone(&tokenizer), limits, context)?;
+        let facts = ModelFacts::read(&files, &config, &chat, &tokenizer, &format)?;
         let model_tokens =
             ModelTokens { tokenizer: Arc::clone(&tokenizer), eos: defaults.eos_token_ids.clone() };
         let parsers =
             Parsers::load(options, Arc::clone(&shared.runtime), Arc::clone(&label), facts, model_tokens)?;
-        let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
         let source = match &options.engine {
             EngineChoice::Local => {
                 if options.load_format == LoadFormat::Dummy {
                     tracing::warn!(model = %label, "weights are random: what the model says means nothing");
                 }
-                load_engine(options, shared, limits, &files, &mut |parts| progress(&label, parts))?
+                load_engine(&label, options, shared, limits, &files, &mut |parts| progress(&label, parts))?
             }
             EngineChoice::Replay(file) => load_script(file, &name, context, &tokenizer)?,
             EngineChoice::Remote(engines) => {
@@ -67,8 +70,10 @@ impl Model {
                 start_remote(engines, options, model, limits)?
             }
         };
-        let context = source.info().context;
-        let format = ChatFormat::load(&files, &chat, Arc::clone(&tokenizer), limits, context)?;
+        let format = format.with_context(limits, source.info().context);
+        if !format.shows_tools() {
+            tracing::warn!(model = %label, "the chat template doesn't show tools: those of requests have no effect; --chat-template gives another");
+        }
         let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Ok(Self::new(Served {
             name,
@@ -92,6 +97,7 @@ impl Model {
 }
 
 fn load_engine(
+    label: &str,
     options: &ModelOptions,
     shared: &SharedParts,
     limits: &Limits,
@@ -106,6 +112,7 @@ fn load_engine(
         numerics: options.numerics,
     };
     let runner = runner.load(files, &shared.devices, progress)?;
+    let whole = runner.shape().context;
     let local = LocalOptions {
         batch_tokens: runner.shape().batch_tokens,
         sequences: options.sequences.unwrap_or_else(|| runner.sequences()),
@@ -115,7 +122,17 @@ fn load_engine(
         speculation: options.speculation,
         prefix_cache: options.prefix_cache,
     };
-    Ok(TokenSource::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
+    let engine = LocalEngine::start(Box::new(runner), local);
+    let context = engine.info().context;
+    if context < whole {
+        tracing::warn!(
+            model = label,
+            context,
+            whole,
+            "the KV cache doesn't hold the model's whole context: a larger --kv-cache does"
+        );
+    }
+    Ok(TokenSource::Engine(Box::new(engine)))
 }
 
 /// Starts the remote engine, which probes all engines first. Blocks, which is allowed on the threads that load models.

@@ -44,7 +44,11 @@ pub(super) fn locate(model: Option<&str>) -> Result<Located, NotFound> {
         return Ok(Located { files: ModelFiles::Embedded(EMBEDDED), name: EMBEDDED_NAME.to_owned() });
     };
     let path = Path::new(model);
+    if is_gguf(path) && !path.is_dir() {
+        return Err(gguf(model));
+    }
     if path.is_dir() {
+        check_directory(path, model)?;
         return Ok(Located { files: ModelFiles::Directory(path.to_owned()), name: directory_name(path) });
     }
     if path.exists() {
@@ -62,7 +66,26 @@ pub(super) fn locate(model: Option<&str>) -> Result<Located, NotFound> {
             cache.display()
         ))
     })?;
+    check_directory(&snapshot, model)?;
     Ok(Located { files: ModelFiles::Directory(snapshot), name: model.to_owned() })
+}
+
+fn is_gguf(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
+}
+
+/// Refuses a directory that holds GGUF files and no model in the form that is read.
+fn check_directory(directory: &Path, model: &str) -> Result<(), NotFound> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let has_gguf = entries.map(|entry| entry.path()).any(|path| is_gguf(&path));
+    if has_gguf && !directory.join("config.json").exists() { Err(gguf(model)) } else { Ok(()) }
+}
+
+fn gguf(model: &str) -> NotFound {
+    NotFound(format!(
+        "--model {model}: GGUF is not read; give the directory of the original model (config.json, tokenizer.json, *.safetensors), \
+         got with: hf download ORG/NAME; to keep the file, serve it with llama.cpp and add --engine http://HOST:PORT to that directory"
+    ))
 }
 
 /// Returns the last part of a directory's path, also for `.` and `models/x/`.
@@ -127,6 +150,24 @@ mod tests {
         for name in ["Qwen3", "../up", "a/../b", "a/b/c", "/etc", "a/"] {
             assert!(!is_hub_name(name), "{name}");
         }
+    }
+
+    #[test]
+    fn gguf_is_refused_in_one_line_that_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x-Q4_K_M.GGUF");
+        std::fs::write(&file, "GGUF").unwrap();
+        let [file, directory] = [&file, folder.path()].map(|path| path.to_str().unwrap());
+        for given in [file, directory, "org/x.gguf", "no-such.gguf"] {
+            let message = locate(Some(given)).unwrap_err().to_string();
+            assert!(
+                message.starts_with(&format!("--model {given}: GGUF is not read; give the directory")),
+                "{message}"
+            );
+            assert!(message.contains("--engine http://") && !message.contains('\n'), "{message}");
+        }
+        std::fs::write(folder.path().join("config.json"), "{}").unwrap();
+        assert!(locate(Some(directory)).is_ok(), "a model that also has GGUF files");
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod job;
 mod load;
 mod load_error;
 mod locate;
+mod memory;
 mod models;
 mod opening_state;
 mod options;
@@ -37,6 +38,7 @@ pub use generate::{EndedTurn, TurnStream};
 pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
 pub use load_error::ModelLoadError;
 pub use locate::{NotFound, default_name};
+pub use memory::free_memory;
 pub use models::Models;
 pub use options::{KvCacheBytes, LoadFormat, ModelOptions};
 pub use parsers::{

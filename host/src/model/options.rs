@@ -26,6 +26,8 @@ pub enum LoadFormat {
 pub struct KvCacheBytes {
     /// Bytes in the CPU's memory.
     pub cpu: usize,
+    /// Most bytes that it gets instead if `cpu` doesn't hold one whole context.
+    pub cpu_most: usize,
     /// Bytes in a GPU's memory; `None`: all that is left.
     pub gpu: Option<u64>,
 }

@@ -1,7 +1,7 @@
 //! Loads a model's runner on a device of this machine, with weights from files or random ones. Called for local engines and for
 //! measurements.
 
-use engine::cpu::{CpuOptions, CpuRunner, Numerics};
+use engine::cpu::{CpuOptions, CpuRunner, Numerics, whole_context_bytes};
 use engine::cuda::{CudaError, CudaOptions, CudaRunner, DeviceInfo, Survey, choose_device};
 use engine::models::{LoadError, ModelConfig, Progress, Weights};
 use engine::{DeviceChoice, LocalRunner, ModelFiles};
@@ -62,8 +62,9 @@ impl RunnerOptions {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<LocalRunner, LoadError> {
         let Self { kv_cache_bytes, context, numerics, .. } = self;
-        let options =
-            CpuOptions { kv_cache_bytes: kv_cache_bytes.cpu, context, numerics, ..CpuOptions::default() };
+        let KvCacheBytes { cpu, cpu_most, .. } = kv_cache_bytes;
+        let mut options = CpuOptions { kv_cache_bytes: cpu, context, numerics, ..CpuOptions::default() };
+        options.kv_cache_bytes = whole_context_bytes(config, &options)?.min(cpu_most).max(cpu);
         let runner = CpuRunner::new(config, weights, devices.threads()?, &options, progress)?;
         Ok(LocalRunner::Cpu(Box::new(runner)))
     }

@@ -235,6 +235,28 @@ impl Model {
         Ok(())
     }
 
+    /// Lines on what of the job the model doesn't get as it was sent, or can't use.
+    pub fn warnings(&self, job: &Job) -> Vec<String> {
+        let Served { format, parsers, .. } = &*self.served;
+        let mut lines = Vec::new();
+        if !job.conversation.tools.is_empty() {
+            if !format.shows_tools() {
+                lines.push("tools have no effect: this model's chat template does not show them".to_owned());
+            }
+            if parsers.current().is_none() {
+                lines.push("calls come as text: this model is served without a parser".to_owned());
+            }
+        }
+        let calls = job.conversation.messages.iter().flat_map(|message| &message.tool_calls);
+        if calls.filter(|call| format.wraps(&call.arguments)).count() > 0 {
+            lines.push(
+                "arguments of an earlier call are no JSON object: the model sees them as {\"input\": ...}"
+                    .to_owned(),
+            );
+        }
+        lines
+    }
+
     /// Counts the tokens of the job's prompt; of the first one, if it has several.
     pub async fn count_prompt(&self, job: Job) -> Result<usize, StartError> {
         self.prepare(move |served, _| Ok(served.ids(job)?.len())).await

@@ -5,7 +5,6 @@
 //! plain probes. Loaded with the model; `render` runs on a blocking thread, once per request, or more often while the model
 //! room shortens the conversation.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::ModelFiles;
@@ -18,8 +17,10 @@ use super::shorten::approximate_bytes;
 use super::template::{Template, TemplateError, rewrite};
 use super::template_changes::TemplateChanges;
 use super::tokenizer::{TokenizeError, Tokenizer};
-use super::variables::{self, CallArguments, Probe, TemplateVariables};
+use super::variables::{self, CallArguments, TemplateVariables};
 use crate::limits::Limits;
+
+mod probe;
 
 /// How the turn to generate begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +95,8 @@ pub struct ChatFormat {
     /// Name of the role `developer` in the template.
     developer: &'static str,
     call_arguments: CallArguments,
+    /// Whether the template shows tools to the model.
+    shows_tools: bool,
     /// Changes that conversations need for the template.
     changes: TemplateChanges,
     builtin_tools: bool,
@@ -150,7 +153,8 @@ impl ChatFormat {
             tool_template,
             special_tokens,
             developer: if mentions("developer") { "developer" } else { "system" },
-            call_arguments: CallArguments::Objects,
+            call_arguments: CallArguments::default(),
+            shows_tools: true,
             changes: TemplateChanges::default(),
             builtin_tools: mentions("builtin_tools"),
             output_cap: limits.template_output,
@@ -164,6 +168,25 @@ impl ChatFormat {
     /// Whether the template itself describes the tools `browser` and `python` if its argument `builtin_tools` names them.
     pub fn describes_builtin_tools(&self) -> bool {
         self.builtin_tools
+    }
+
+    /// Sets the model's context in tokens, which bounds prompts and conversations.
+    #[must_use]
+    pub fn with_context(mut self, limits: &Limits, context: usize) -> Self {
+        self.max_prompt_bytes = limits.prompt_bytes(context);
+        self.max_conversation_bytes = limits.conversation_bytes(context);
+        self
+    }
+
+    /// Whether the template shows tools to the model.
+    pub fn shows_tools(&self) -> bool {
+        self.shows_tools
+    }
+
+    /// Whether the template gets these arguments of an earlier call as `{"input": …}`, since they are no JSON object and it takes
+    /// nothing else.
+    pub fn wraps(&self, arguments: &str) -> bool {
+        self.call_arguments.wraps(arguments)
     }
 
     /// Renders and encodes the prompt of a conversation. `arguments` are template variables beside messages and tools (such as
@@ -229,59 +252,6 @@ impl ChatFormat {
             Err(_) => output.len(),
         };
         Ok(Rendered { output, turn_start })
-    }
-
-    /// Learns from plain conversations what the template does: whether it joins calls' arguments to text, which changes of conversations
-    /// it needs, and which control tokens it builds from parts (these are searched for in its output from then on).
-    fn probe(&mut self) -> Result<(), String> {
-        let probes = variables::probes();
-        let accepted =
-            |format: &Self| probes.iter().filter(|probe| format.run_probe(probe).is_some()).count();
-        let with_objects = accepted(self);
-        self.call_arguments = CallArguments::Text;
-        if with_objects == probes.len() || accepted(self) <= with_objects {
-            self.call_arguments = CallArguments::Objects;
-        }
-        self.changes = self.detect_changes();
-        let assembled = |probe| self.run_probe(probe).map(|segments| self.stand_ins.literals_in(&segments));
-        let assembled: BTreeSet<usize> = probes.iter().filter_map(assembled).flatten().collect();
-        if !assembled.is_empty() {
-            self.stand_ins.set_assembled(assembled.into_iter().collect())?;
-        }
-        if !probes.iter().all(|probe| self.is_as_reference(probe)) {
-            tracing::warn!(
-                "the chat template yields other token ids than the reference tokenisation of its text"
-            );
-        }
-        Ok(())
-    }
-
-    fn detect_changes(&self) -> TemplateChanges {
-        let changes = TemplateChanges::detect(|conversation| {
-            let mut disguise = Disguise::new(&self.stand_ins);
-            let rendered = self.run(conversation, &[], Opening::NewTurn, &mut disguise);
-            rendered.ok().map(|rendered| rendered.output)
-        });
-        if !changes.is_empty() {
-            tracing::info!(
-                fit = ?changes,
-                "the chat template doesn't take everything as clients send it: it is told otherwise"
-            );
-        }
-        changes
-    }
-
-    fn run_probe(&self, (conversation, arguments): &Probe) -> Option<Vec<Segment<'_>>> {
-        let mut disguise = Disguise::new(&self.stand_ins);
-        let rendered = self.run(conversation, arguments, Opening::NewTurn, &mut disguise).ok()?;
-        Some(self.stand_ins.segments(&rendered.output, &disguise))
-    }
-
-    /// Whether the probe, which spells no control token, gets the ids that the tokenizer gives for its text as a whole.
-    fn is_as_reference(&self, probe: &Probe) -> bool {
-        let Some(segments) = self.run_probe(probe) else { return true };
-        let text: String = segments.iter().map(Segment::text).collect();
-        self.tokenizer.encode_segments(&segments) == self.tokenizer.encode_with_added(&text)
     }
 }
 

@@ -7,13 +7,40 @@ use minijinja::Value;
 use super::conversation::{Conversation, HistoryCall, Message, Role, ToolDeclaration};
 use super::segments::Disguise;
 
+/// How a template takes the arguments of earlier calls.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct CallArguments {
+    pub(super) form: ArgumentsForm,
+    /// Whether it takes nothing but objects: other arguments reach it as `{"input": …}`.
+    pub(super) only_objects: bool,
+}
+
 /// Form in which a template takes the arguments of earlier calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CallArguments {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum ArgumentsForm {
     /// Objects, which the template writes as JSON.
+    #[default]
     Objects,
-    /// JSON text, which the template joins to other text.
+    /// JSON text, which the template joins to other text or reads itself.
     Text,
+}
+
+impl CallArguments {
+    /// Whether the template gets these arguments as `{"input": …}`.
+    pub(super) fn wraps(self, text: &str) -> bool {
+        self.only_objects && object(text).is_none()
+    }
+}
+
+/// Key under which a template that takes only objects gets other arguments. Tools with free input use the same one.
+const INPUT: &str = "input";
+
+/// The object that `text` is as JSON; no text is an empty object.
+fn object(text: &str) -> Option<serde_json::Value> {
+    if text.trim().is_empty() {
+        return Some(serde_json::json!({}));
+    }
+    serde_json::from_str(text).ok().filter(serde_json::Value::is_object)
 }
 
 /// Variables of one request.
@@ -124,17 +151,18 @@ impl VariableConverter<'_, '_> {
         ])
     }
 
-    /// Converts a call's arguments: to an object if their text is one as JSON (no text is an empty object), else to the text itself.
+    /// Converts a call's arguments: to an object if their text is one as JSON, else to the text itself, or to an object with the text as its
+    /// input if the template takes only objects.
     fn arguments(&mut self, text: &str) -> Value {
-        if self.call_arguments == CallArguments::Text {
+        let CallArguments { form, only_objects } = self.call_arguments;
+        if form == ArgumentsForm::Text && !only_objects {
             return self.string(text);
         }
-        if text.trim().is_empty() {
-            return Value::from_pairs([] as [(&str, Value); 0]);
-        }
-        match serde_json::from_str(text) {
-            Ok(object @ serde_json::Value::Object(_)) => self.json(&object),
-            _ => self.string(text),
+        let wrapped = || only_objects.then(|| serde_json::json!({ INPUT: text }));
+        match (object(text).or_else(wrapped), form) {
+            (Some(object), ArgumentsForm::Objects) => self.json(&object),
+            (Some(object), ArgumentsForm::Text) => self.string(&object.to_string()),
+            (None, _) => self.string(text),
         }
     }
 }
@@ -174,19 +202,13 @@ pub(super) type Probe = (Conversation, Vec<(String, serde_json::Value)>);
 /// Returns conversations that reach the usual branches of a template and hold no control token's literal. A template may refuse some.
 pub(super) fn probes() -> Vec<Probe> {
     let text = |role| Message::text(role, "q z");
-    let call = HistoryCall { id: "call_0".into(), name: "q_z".into(), arguments: r#"{"q": "z"}"#.into() };
-    let calling = Message { reasoning: Some("q z".into()), tool_calls: vec![call], ..text(Role::Assistant) };
-    let result =
-        Message { tool_call_id: Some("call_0".into()), name: Some("q_z".into()), ..text(Role::Tool) };
-    let declaration = serde_json::json!({"type": "function", "function": {"name": "q_z", "description": "q z",
-        "parameters": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}}});
-    let tool = ToolDeclaration { name: "q_z".into(), declaration: declaration.to_string() };
     let (user, answer) = (text(Role::User), text(Role::Assistant));
+    let tool = tool("q_z");
+    let Conversation { messages: calls, .. } = calling(r#"{"q": "z"}"#);
     let plain = vec![user.clone()];
     let turns = vec![text(Role::System), user.clone(), answer.clone(), user.clone()];
     let developer = vec![text(Role::Developer), user.clone()];
-    let calls = vec![user.clone(), calling.clone(), result.clone()];
-    let rounds = vec![user.clone(), calling, result, answer, user];
+    let rounds = [calls.clone(), vec![answer, user]].concat();
     let mut probes = Vec::new();
     for (messages, tools) in [
         (plain.clone(), vec![]),
@@ -202,4 +224,21 @@ pub(super) fn probes() -> Vec<Probe> {
         probes.push((conversation, thinking(false)));
     }
     probes
+}
+
+/// A conversation with a call that has these arguments, and its result.
+pub(super) fn calling(arguments: &str) -> Conversation {
+    let text = |role| Message::text(role, "q z");
+    let call = HistoryCall { id: "call_0".into(), name: "q_z".into(), arguments: arguments.into() };
+    let calling = Message { reasoning: Some("q z".into()), tool_calls: vec![call], ..text(Role::Assistant) };
+    let result =
+        Message { tool_call_id: Some("call_0".into()), name: Some("q_z".into()), ..text(Role::Tool) };
+    Conversation { messages: vec![text(Role::User), calling, result], tools: vec![tool("q_z")] }
+}
+
+/// A tool of this name with one parameter.
+pub(super) fn tool(name: &str) -> ToolDeclaration {
+    let declaration = serde_json::json!({"type": "function", "function": {"name": name, "description": "q z",
+        "parameters": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}}});
+    ToolDeclaration { name: name.into(), declaration: declaration.to_string() }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic, its functions too")]
 
+mod arguments;
 mod common;
 mod detokenizer;
 mod files;

@@ -4,6 +4,7 @@ mod bad_requests;
 mod constraints;
 mod cost;
 mod families;
+mod histories;
 mod hostile_grammars;
 mod models;
 mod refusals;

@@ -49,6 +49,10 @@ async fn a_request_is_answered_by_the_model_that_it_names() {
         list["data"].as_array().expect("a list").iter().map(|model| &model["id"]).collect();
     assert_eq!(ids, ["small", "big", "large"]);
     assert_eq!(get(server.address, "/v1/models/large").await.json()["id"], "large");
+    for (name, index, context) in [("small", 0, 4096), ("large", 2, 64)] {
+        let one = get(server.address, &format!("/v1/models/{name}")).await.json();
+        assert_eq!((&one["max_model_len"], &one), (&json!(context), &list["data"][index]));
+    }
     assert_eq!(get(server.address, "/v1/models/huge").await.status, 404);
     for (model, reasoning, content) in [("small", json!("why"), "said"), ("large", Value::Null, TEXT)] {
         let body = json!({ "model": model, "messages": [{ "role": "user", "content": "x" }] });

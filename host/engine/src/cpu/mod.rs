@@ -158,6 +158,15 @@ fn context(config: &ModelConfig, options: &CpuOptions) -> Result<usize, LoadErro
     }
 }
 
+/// Size of a KV cache that holds one sequence of the maximum length, in bytes.
+///
+/// # Errors
+/// The model's layers or the asked context can't be served.
+pub fn whole_context_bytes(config: &ModelConfig, options: &CpuOptions) -> Result<usize, LoadError> {
+    let block = kv_shape(&config.cache(), options.numerics.kv_cache_dtype)?.block_bytes();
+    Ok(block.unwrap_or(usize::MAX).saturating_mul(context(config, options)?.div_ceil(BLOCK_SIZE)))
+}
+
 /// Allocates a KV cache with as many blocks as the configured memory holds.
 fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadError> {
     let shape = kv_shape(&config.cache(), options.numerics.kv_cache_dtype)?;

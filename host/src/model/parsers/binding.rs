@@ -68,6 +68,11 @@ impl ParserBinding {
         self.plugin.descriptor()
     }
 
+    /// Whether it is `none`, which reads no calls.
+    pub(in crate::model) fn is_none(&self) -> bool {
+        self.plugin.size() == 0
+    }
+
     /// Values from which one stream's parser is made.
     pub(in crate::model) fn start(
         &self,

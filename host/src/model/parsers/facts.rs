@@ -6,7 +6,7 @@ use engine::ModelFiles;
 
 use super::select::Evidence;
 use crate::model::config::Config;
-use crate::prompt::{ChatFiles, ChatFilesError, Tokenizer, response_template};
+use crate::prompt::{ChatFiles, ChatFilesError, ChatFormat, Tokenizer, response_template};
 
 /// Facts from a model's files by which its parser is chosen.
 pub(in crate::model) struct ModelFacts {
@@ -14,6 +14,8 @@ pub(in crate::model) struct ModelFacts {
     pub(super) types: Vec<String>,
     /// Sources of the chat template and of the template for tools.
     pub(super) template: String,
+    /// A conversation without tools as the template writes it; empty if it takes none.
+    pub(super) plain: String,
     /// Literals of the tokenizer's added tokens.
     pub(super) tokens: HashSet<String>,
     /// The model's own response template as JSON, which says how its output is read.
@@ -26,14 +28,16 @@ impl ModelFacts {
         config: &Config,
         chat: &ChatFiles,
         tokenizer: &Tokenizer,
+        format: &ChatFormat,
     ) -> Result<Self, ChatFilesError> {
         let types = config.model_type.iter().chain(config.architectures.iter().flatten()).cloned().collect();
         let template = [chat.template.as_str(), chat.tool_template.as_deref().unwrap_or_default()].join("\n");
         let tokens = tokenizer.added_literals().map(str::to_owned).collect();
-        Ok(Self { types, template, tokens, table: response_template(files)? })
+        let plain = format.plain_conversation();
+        Ok(Self { types, template, plain, tokens, table: response_template(files)? })
     }
 
     pub(super) fn evidence(&self) -> Evidence<'_> {
-        Evidence { types: &self.types, template: &self.template, tokens: &self.tokens }
+        Evidence { types: &self.types, template: &self.template, plain: &self.plain, tokens: &self.tokens }
     }
 }

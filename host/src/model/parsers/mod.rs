@@ -173,7 +173,9 @@ impl Parsers {
 
 fn log_choice(model: &str, choice: &ParserChoice) {
     let ParserChoice { source, why, .. } = choice;
-    if choice.doubtful {
+    if choice.doubtful && choice.plugin.size() == 0 {
+        tracing::warn!(model, %why, "no parser chosen: what the model writes goes out as text, calls included; --parser NAME takes one");
+    } else if choice.doubtful {
         tracing::warn!(model, %source, %why, "parser chosen, which doesn't look like this model's: --parser NAME takes another");
     } else {
         tracing::info!(model, %source, %why, "parser chosen");

@@ -1,13 +1,18 @@
 //! Choice of `--parser auto` among the plugins. A pure function of descriptors and model files.
 //!
-//! A plugin claims a model by naming its `model_type` or architecture. Where several do (Qwen3 and Qwen3-Coder are both
-//! `qwen3_moe`), the model's own chat template decides: it shows the model how to write, so it has the right parser's markers. Markers
-//! that all claimants declare make no difference and are left out. The others decide, in this order:
+//! A plugin claims a model by naming its `model_type` or architecture. A type alone doesn't decide: models of many formats are `llama`.
+//! The model's own chat template does: it shows the model how to write, so it has the right parser's markers. Where several parsers claim
+//! a model (Qwen3 and Qwen3-Coder are both `qwen3_moe`), markers that all of them declare make no difference and are left out. The others
+//! decide, in this order:
 //! 1. the parser with more of its own markers in the template;
 //! 2. the parser with fewer of them missing in the template;
 //! 3. the parser with more of them among the tokenizer's added tokens.
 //!
-//! There is no guess beyond that: a tie is an error, and so is a model that no parser claims.
+//! For a model that no parser claims, the same order decides among the parsers that the template points to. It points to a parser by
+//! the markers of calls and reasoning: those that neither end a turn nor stand in a conversation without tools.
+//!
+//! There is no guess beyond that. A tie between claimants is an error, and so is a template that points to another parser than those
+//! that claim the model. A model that no parser claims and whose template points to none, or to several alike, gets none.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -21,6 +26,8 @@ pub(super) struct Evidence<'a> {
     pub(super) types: &'a [String],
     /// Source of the chat templates.
     pub(super) template: &'a str,
+    /// A conversation without tools as the template writes it; empty if it takes none.
+    pub(super) plain: &'a str,
     /// Literals of the tokenizer's added tokens.
     pub(super) tokens: &'a HashSet<String>,
 }
@@ -46,16 +53,20 @@ pub(super) struct Selected {
 /// Error of a choice that isn't possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    /// No parser claims the model.
+    /// The chat template points to another parser than the one that claims the model.
     #[error(
-        "no parser is for {model}; there are {known}; choose one with --parser NAME, or --parser none to serve its text as \
-         it is"
+        "{claimant} claims {model}, but the chat template has the markers of {other} ({markers}): choose with --parser {other} or \
+         --parser {claimant}"
     )]
-    Unclaimed {
+    Contradiction {
         /// Types of the model, for people.
         model: String,
-        /// The candidates and the models that they claim.
-        known: String,
+        /// The parser that claims the model.
+        claimant: String,
+        /// The parser to which the template points.
+        other: String,
+        /// Its markers in the template.
+        markers: String,
     },
     /// Several parsers claim the model, and no rule prefers one of them.
     #[error(
@@ -71,18 +82,94 @@ pub enum SelectError {
     },
 }
 
-/// Chooses among the candidates.
+/// Chooses among the candidates that claim the model; `None` if there are none.
 ///
 /// # Errors
-/// No candidate claims the model, or several do and are equal by all rules.
-pub(super) fn select(model: &Evidence, candidates: &[ParserCandidate]) -> Result<Selected, SelectError> {
+/// The template points to another candidate, or several claim the model and are equal by all rules.
+pub(super) fn select(
+    model: &Evidence,
+    candidates: &[ParserCandidate],
+) -> Result<Option<Selected>, SelectError> {
     let claims = |&index: &usize| claims(model, candidates[index].descriptor);
-    let claimants: Vec<usize> = (0..candidates.len()).filter(claims).collect();
+    let (claimants, others): (Vec<usize>, Vec<usize>) = (0..candidates.len()).partition(claims);
+    check_claims(model, candidates, &claimants, &others)?;
     match claimants[..] {
-        [] => Err(SelectError::Unclaimed { model: describe(model), known: known(candidates) }),
-        [index] => Ok(sole(model, index, &candidates[index])),
-        _ => weigh(model, candidates, &claimants),
+        [] => Ok(None),
+        [index] => Ok(Some(sole(model, index, &candidates[index]))),
+        _ => weigh(model, candidates, &claimants).map(Some),
     }
+}
+
+/// Chooses the candidate to which the template of a model that nobody claims points. The error is the reason why it is none.
+pub(super) fn select_unclaimed(model: &Evidence, candidates: &[ParserCandidate]) -> Result<Selected, String> {
+    let all: Vec<usize> = (0..candidates.len()).collect();
+    let best = most_pointed(model, candidates, &all);
+    match &best[..] {
+        [] => Err(format!(
+            "no parser claims {}, and its chat template has no parser's markers of calls or reasoning",
+            describe(model)
+        )),
+        [weight] => {
+            let why = format!(
+                "the chat template points to it: no parser claims {}, and of its markers the template has {}",
+                describe(model),
+                weight.in_template.join(" ")
+            );
+            Ok(Selected { index: weight.index, why, doubtful: false })
+        }
+        [weight, ..] => Err(format!(
+            "no parser claims {}, and its chat template points to {} alike by {}",
+            describe(model),
+            best.iter().map(|weight| weight.name).collect::<Vec<_>>().join(" and "),
+            weight.in_template.join(" ")
+        )),
+    }
+}
+
+/// Checks that the template points to no other parser than the claimants. One that declares no markers can't be contradicted.
+fn check_claims(
+    model: &Evidence,
+    candidates: &[ParserCandidate],
+    claimants: &[usize],
+    others: &[usize],
+) -> Result<(), SelectError> {
+    if claimants.iter().any(|&index| candidates[index].descriptor.markers.is_empty()) {
+        return Ok(());
+    }
+    let most = |indices: &[usize]| most_pointed(model, candidates, indices).into_iter().next();
+    let (Some(&claimant), Some(other)) = (claimants.first(), most(others)) else { return Ok(()) };
+    let claimed = most(claimants);
+    if claimed.as_ref().is_some_and(|claimed| claimed.in_template.len() >= other.in_template.len()) {
+        return Ok(());
+    }
+    Err(SelectError::Contradiction {
+        model: describe(model),
+        claimant: claimed.map_or(candidates[claimant].name, |claimed| claimed.name).to_owned(),
+        other: other.name.to_owned(),
+        markers: other.in_template.join(" "),
+    })
+}
+
+/// The candidates to which the template points most, all of them if they are equal by all rules.
+fn most_pointed<'a>(
+    model: &Evidence,
+    candidates: &[ParserCandidate<'a>],
+    indices: &[usize],
+) -> Vec<Weight<'a>> {
+    let weight = |&index: &usize| {
+        let Descriptor { markers, stops, .. } = candidates[index].descriptor;
+        let points = |(index, marker): &(u32, &String)| {
+            !stops.contains(index) && !model.plain.contains(marker.as_str())
+        };
+        let own: Vec<_> = (0..).zip(markers).filter(points).map(|(_, marker)| marker.as_str()).collect();
+        Weight::of(model, index, &candidates[index], &own)
+    };
+    let mut weights: Vec<_> = indices.iter().map(weight).collect();
+    weights.retain(|weight| !weight.in_template.is_empty());
+    weights.sort_by_key(|weight| (weight.order(), weight.name));
+    let best = weights.first().map(Weight::order);
+    weights.retain(|weight| Some(weight.order()) == best);
+    weights
 }
 
 /// Reason why a candidate wasn't chosen, in one line. `chosen` is the name of the choice.
@@ -179,15 +266,6 @@ fn describe(model: &Evidence) -> String {
         [model_type] => format!("model_type {model_type}"),
         [model_type, architectures @ ..] => format!("model_type {model_type} ({})", architectures.join(", ")),
     }
-}
-
-fn known(candidates: &[ParserCandidate]) -> String {
-    if candidates.is_empty() {
-        return "none at all".to_owned();
-    }
-    let line =
-        |candidate: &ParserCandidate| format!("{} ({})", candidate.name, claimed(candidate.descriptor));
-    candidates.iter().map(line).collect::<Vec<_>>().join(", ")
 }
 
 /// The first few models that a descriptor claims.

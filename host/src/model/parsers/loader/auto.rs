@@ -1,13 +1,16 @@
 //! Loader of `--parser auto`: checks all plugins, chooses one by their descriptors, and loads that one.
 //!
 //! A file in the plugins folder replaces the shipped parser of its name; one that can't be used is excluded from the choice.
-//! The parser for tables is tried only if no other claims a model that has a table.
+//! The parser for tables is tried only if no other claims a model that has a table. A model that nobody claims gets the parser to which
+//! its chat template points, or none.
 
 use super::usable::Usable;
 use super::{Loader, ParserChoice, TABLE_PARSER};
 use crate::model::load_error::ModelLoadError;
 use crate::model::parsers::report::CandidateReport;
-use crate::model::parsers::select::{ParserCandidate, SelectError, Selected, claims, select, why_not};
+use crate::model::parsers::select::{
+    ParserCandidate, SelectError, Selected, claims, select, select_unclaimed, why_not,
+};
 use crate::model::shipped::SHIPPED;
 use crate::parser::contract::Descriptor;
 use crate::parser::{self, LoadProblem, PluginSource, plugins_in};
@@ -21,10 +24,15 @@ impl Loader {
         self.drop_copies();
         loop {
             self.check_shipped(serving)?;
-            let chosen = match self.select() {
-                Ok(chosen) => chosen,
-                Err(error @ SelectError::Unclaimed { .. }) => return self.for_table(error, serving),
-                Err(error) => return Err(error.into()),
+            let chosen = match self.select()? {
+                Some(chosen) => chosen,
+                None => match self.for_table(serving)? {
+                    Some(choice) => return Ok(choice),
+                    None => match select_unclaimed(&self.facts.evidence(), &self.parser_candidates()) {
+                        Ok(chosen) => chosen,
+                        Err(why) => return self.without_parser(why),
+                    },
+                },
             };
             let Usable { source, name, .. } = self.usable.swap_remove(chosen.index);
             match self.load(&source) {
@@ -115,11 +123,21 @@ impl Loader {
         self.usable = kept;
     }
 
-    fn select(&self) -> Result<Selected, SelectError> {
+    fn select(&self) -> Result<Option<Selected>, SelectError> {
+        select(&self.facts.evidence(), &self.parser_candidates())
+    }
+
+    fn parser_candidates(&self) -> Vec<ParserCandidate<'_>> {
         let usable = self.usable.iter();
-        let candidates: Vec<_> =
-            usable.map(|Usable { name, descriptor, .. }| ParserCandidate { name, descriptor }).collect();
-        select(&self.facts.evidence(), &candidates)
+        usable.map(|Usable { name, descriptor, .. }| ParserCandidate { name, descriptor }).collect()
+    }
+
+    /// The choice for a model that no parser reads: all its output is text.
+    fn without_parser(&mut self, why: String) -> Result<ParserChoice, ModelLoadError> {
+        let source = PluginSource::None;
+        let plugin = self.load(&source)?;
+        self.record_reasons("none");
+        Ok(self.choice(plugin, &source, why, true))
     }
 
     /// Records for the other candidates why `chosen` was preferred.
@@ -131,14 +149,10 @@ impl Loader {
         }
     }
 
-    /// Loads the parser for tables, from the folder or the shipped one, if the model has a table; else returns the error `unclaimed`.
-    fn for_table(
-        &mut self,
-        unclaimed: SelectError,
-        serving: Option<&str>,
-    ) -> Result<ParserChoice, ModelLoadError> {
+    /// Loads the parser for tables, from the folder or the shipped one, if the model has a table.
+    fn for_table(&mut self, serving: Option<&str>) -> Result<Option<ParserChoice>, ModelLoadError> {
         if self.facts.table.is_none() {
-            return Err(unclaimed.into());
+            return Ok(None);
         }
         let named = self.usable.iter().filter(|usable| usable.descriptor.name == TABLE_PARSER);
         let mut sources: Vec<_> = named.map(|usable| usable.source.clone()).collect();
@@ -152,13 +166,13 @@ impl Loader {
                 Ok(plugin) if plugin.descriptor().name == TABLE_PARSER => {
                     let why =
                         "nobody claims the model, and its tokenizer_config.json says how its output is read";
-                    return Ok(self.choice(plugin, &source, why.to_owned(), false));
+                    return Ok(Some(self.choice(plugin, &source, why.to_owned(), false)));
                 }
                 Ok(_) => {}
                 Err(error) => exclude_or_fail(error, &source.name(), serving)?,
             }
         }
-        Err(unclaimed.into())
+        Ok(None)
     }
 }
 

@@ -27,6 +27,7 @@ fn facts(model_type: &str, table: Option<&str>) -> ModelFacts {
     ModelFacts {
         types: vec![model_type.to_owned()],
         template: String::new(),
+        plain: String::new(),
         tokens: HashSet::new(),
         table: table.map(str::to_owned),
     }
@@ -69,11 +70,49 @@ fn a_table_doesnt_help_a_model_that_somebody_claims_nor_one_without_the_parser_f
     assert_eq!(choice.plugin.descriptor().name, "guest");
     assert_eq!(choice.options, []);
     let table = folder(&[("t.wasm", "response_template")]);
-    assert!(
-        choose("auto", &options(table.path()), facts("mamba", None))
-            .unwrap_err()
-            .contains("no parser is for")
-    );
+    let choice = choose("auto", &options(table.path()), facts("mamba", None)).unwrap();
+    assert_eq!((choice.source.as_str(), choice.doubtful), ("none", true), "{}", choice.why);
+}
+
+/// Templates of each family in short, with what their conversations without tools look like.
+#[test]
+fn the_template_chooses_among_the_shipped_parsers_for_types_that_nobody_claims() {
+    const CHATML: &str = "<|im_start|>user<|im_end|><|im_start|>assistant<|im_end|>";
+    const XML: &str =
+        "<think></think><tool_call>\n<function=a>\n<parameter=b>\n</parameter>\n</function>\n</tool_call>";
+    const LLAMA: &str = "<|start_header_id|>user<|end_header_id|><|eot_id|>";
+    let folder = folder(&[]);
+    for (model_type, plain, calls, expected) in [
+        ("llama", LLAMA, "<|python_tag|><|eom_id|>", "llama3"),
+        ("llama", LLAMA, "", "none"),
+        ("llama", CHATML, "<tool_call></tool_call>", "qwen3"),
+        (
+            "llama",
+            "<｜User｜><｜Assistant｜>",
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>",
+            "deepseek-v3",
+        ),
+        ("qwen2", CHATML, "<tool_call></tool_call>", "qwen3"),
+        ("smollm3", CHATML, "<think></think><tool_call></tool_call>", "qwen3"),
+        ("exaone4", "[|user|][|endofturn|]", "<think></think><tool_call></tool_call>", "qwen3"),
+        ("ernie4_5_moe", CHATML, "<think></think><response></response><tool_call></tool_call>", "qwen3"),
+        ("nemotron_h", CHATML, XML, "qwen3-coder"),
+        (
+            "granitemoehybrid",
+            "<|start_of_role|>user<|end_of_role|><|end_of_text|>",
+            "<tool_call></tool_call>",
+            "qwen3",
+        ),
+        ("granitemoehybrid", CHATML, XML, "qwen3-coder"),
+        ("step3p5", CHATML, XML, "qwen3-coder"),
+        ("mimo_v2", CHATML, XML, "qwen3-coder"),
+    ] {
+        let template = format!("{plain}{calls}");
+        let facts = ModelFacts { template, plain: plain.to_owned(), ..facts(model_type, None) };
+        let choice = choose("auto", &options(folder.path()), facts).unwrap();
+        assert_eq!(choice.source, expected, "{model_type}: {}", choice.why);
+        assert_eq!(choice.doubtful, expected == "none", "{model_type}");
+    }
 }
 
 #[test]

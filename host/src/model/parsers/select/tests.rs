@@ -50,14 +50,14 @@ fn choose(
 ) -> Result<(String, Selected), SelectError> {
     let types: Vec<_> = types.iter().map(|name| (*name).to_owned()).collect();
     let tokens = tokens.iter().map(|literal| (*literal).to_owned()).collect();
-    let model = Evidence { types: &types, template, tokens: &tokens };
+    let model = Evidence { types: &types, template, plain: "", tokens: &tokens };
     let candidates: Vec<_> =
         descriptors.iter().map(|d| ParserCandidate { name: &d.name, descriptor: d }).collect();
-    let selected = select(&model, &candidates)?;
+    let selected = select(&model, &candidates)?.expect("somebody claims it");
     // The order in which plugins are found must not matter.
     let mut turned = candidates.clone();
     turned.reverse();
-    let again = select(&model, &turned)?;
+    let again = select(&model, &turned)?.expect("somebody claims it");
     assert_eq!(turned[again.index].name, candidates[selected.index].name);
     assert_eq!(again.why, selected.why);
     Ok((candidates[selected.index].name.to_owned(), selected))
@@ -87,17 +87,70 @@ fn which_parser_serves_which_model() {
 }
 
 #[test]
-fn a_mistral_of_any_generation_gets_its_parser_and_another_format_is_doubted() {
+fn a_mistral_of_any_generation_gets_its_parser() {
     let old = "[AVAILABLE_TOOLS] [/AVAILABLE_TOOLS][INST] [/INST][TOOL_CALLS] [</s>";
-    for (types, template, tokens, doubtful) in [
-        (&["mistral", "MistralForCausalLM"][..], old, &["[INST]", "[TOOL_CALLS]", "</s>"][..], false),
-        (&["mistral"], "[INST] [/INST]</s>", &["</s>"], false),
-        (&["mistral3"], "[THINK][/THINK][TOOL_CALLS][ARGS]", MISTRAL, false),
-        (&["mistral"], QWEN3_TEMPLATE, &["<|im_start|>", "<|im_end|>"], true),
+    for (types, template, tokens) in [
+        (&["mistral", "MistralForCausalLM"][..], old, &["[INST]", "[TOOL_CALLS]", "</s>"][..]),
+        (&["mistral"], "[INST] [/INST]</s>", &["</s>"]),
+        (&["mistral3"], "[THINK][/THINK][TOOL_CALLS][ARGS]", MISTRAL),
     ] {
         let (name, selected) = choose(&shipped(), types, template, tokens).unwrap();
-        assert_eq!((name.as_str(), selected.doubtful), ("mistral", doubtful), "{template}: {}", selected.why);
+        assert_eq!((name.as_str(), selected.doubtful), ("mistral", false), "{template}: {}", selected.why);
     }
+}
+
+#[test]
+fn a_claim_that_the_template_contradicts_is_refused_with_both_names() {
+    let line = choose(&shipped(), &["mistral"], QWEN3_TEMPLATE, QWEN3).unwrap_err().to_string();
+    assert_eq!(
+        line,
+        "mistral claims model_type mistral, but the chat template has the markers of qwen3 (<think> </think> <tool_call> \
+         </tool_call> <|im_end|>): choose with --parser qwen3 or --parser mistral"
+    );
+    let line = choose(&shipped(), &["qwen3"], CODER_TEMPLATE, QWEN3).unwrap_err().to_string();
+    assert!(line.contains("--parser qwen3-coder or --parser qwen3"), "{line}");
+    let replaced = [&shipped()[1..], &[descriptor("mine", &["qwen3"], &[])]].concat();
+    let (name, _) = choose(&replaced, &["qwen3"], CODER_TEMPLATE, QWEN3).unwrap();
+    assert_eq!(name, "mine", "a parser without markers can't be contradicted");
+}
+
+/// What is chosen for a model that nobody claims, with this template, which writes `plain` for a conversation without tools.
+fn choose_unclaimed(template: &str, plain: &str) -> Result<String, String> {
+    let types = ["mamba".to_owned()];
+    let model = Evidence { types: &types, template, plain, tokens: &HashSet::new() };
+    let mut descriptors = shipped();
+    descriptors[4].stops = vec![5];
+    let candidates: Vec<_> =
+        descriptors.iter().map(|d| ParserCandidate { name: &d.name, descriptor: d }).collect();
+    assert_eq!(select(&model, &candidates).unwrap(), None);
+    select_unclaimed(&model, &candidates).map(|selected| candidates[selected.index].name.to_owned())
+}
+
+#[test]
+fn the_template_of_a_model_that_nobody_claims_decides() {
+    for (template, expected) in [
+        (QWEN3_TEMPLATE, "qwen3"),
+        ("<tool_call></tool_call>", "qwen3"),
+        (CODER_TEMPLATE, "qwen3-coder"),
+        ("<|eot_id|> <|python_tag|>", "llama3"),
+        ("[TOOL_CALLS]</s>", "mistral"),
+    ] {
+        assert_eq!(choose_unclaimed(template, "<|im_end|>").as_deref(), Ok(expected), "{template}");
+    }
+    let none = "no parser claims model_type mamba, and its chat template has no parser's markers of calls or reasoning";
+    for (template, plain) in [("<|im_end|>", "<|im_end|>"), ("</s>", ""), ("{{ messages }}", "")] {
+        assert_eq!(choose_unclaimed(template, plain).unwrap_err(), none, "{template}");
+    }
+}
+
+#[test]
+fn a_template_that_points_to_two_alike_chooses_none_and_names_them() {
+    let types = ["mamba".to_owned()];
+    let model = Evidence { types: &types, template: "<a>", plain: "", tokens: &HashSet::new() };
+    let both = [descriptor("one", &[], &["<a>", "<b>"]), descriptor("two", &[], &["<a>", "<c>"])];
+    let candidates = both.each_ref().map(|d| ParserCandidate { name: &d.name, descriptor: d });
+    let line = select_unclaimed(&model, &candidates).unwrap_err();
+    assert!(line.ends_with("its chat template points to one and two alike by <a>"), "{line}");
 }
 
 #[test]
@@ -137,22 +190,6 @@ fn a_tie_lists_the_claimants_and_what_to_type() {
     let three = [&both[..], &[descriptor("worse", &["m"], &["<nowhere>"])]].concat();
     let line = choose(&three, &["m"], QWEN3_TEMPLATE, QWEN3).unwrap_err().to_string();
     assert!(line.ends_with("; choose one: --parser one or --parser two"), "{line}");
-}
-
-#[test]
-fn a_model_that_nobody_claims_lists_the_candidates() {
-    let line = choose(&shipped()[..2], &["mamba", "MambaForCausalLM"], "", &[]).unwrap_err().to_string();
-    assert_eq!(
-        line,
-        "no parser is for model_type mamba (MambaForCausalLM); there are qwen3 (qwen3, qwen3_moe), qwen3-coder (qwen3_moe, \
-         qwen3_next); choose one with --parser NAME, or --parser none to serve its text as it is"
-    );
-    assert!(
-        choose(&[], &[], "", &[])
-            .unwrap_err()
-            .to_string()
-            .contains("a model without model_type; there are none")
-    );
 }
 
 #[test]

@@ -1,0 +1,109 @@
+//! What a chat template does, learnt at load from conversations that are tried with it. No template is known by name.
+//!
+//! Invariant: a probe holds no control token's literal, so its text shows what the template does with a request's. Called by `render`.
+
+use std::collections::BTreeSet;
+
+use super::{ChatFormat, Opening, Rendered};
+use crate::prompt::conversation::{Conversation, Message, Role};
+use crate::prompt::segments::{Disguise, Segment};
+use crate::prompt::template_changes::TemplateChanges;
+use crate::prompt::variables::{self, ArgumentsForm, Probe};
+
+impl ChatFormat {
+    /// A conversation without tools as the template writes it, without the turn to generate; empty if the template takes none.
+    pub fn plain_conversation(&self) -> String {
+        let text = |role| Message::text(role, "q z");
+        let turns = vec![text(Role::User), text(Role::Assistant)];
+        let with_system = [vec![text(Role::System)], turns.clone()].concat();
+        let shown = |messages| {
+            let mut disguise = Disguise::new(&self.stand_ins);
+            let conversation = Conversation { messages, tools: Vec::new() };
+            let Rendered { output, turn_start } =
+                self.run(&conversation, &[], Opening::NewTurn, &mut disguise).ok()?;
+            let segments = self.stand_ins.segments(&output[..turn_start], &disguise);
+            Some(text_of(&segments))
+        };
+        shown(with_system).or_else(|| shown(turns)).unwrap_or_default()
+    }
+
+    /// Learns from plain conversations what the template does: whether it joins calls' arguments to text, which changes of conversations
+    /// it needs, and which control tokens it builds from parts (these are searched for in its output from then on).
+    pub(super) fn probe(&mut self) -> Result<(), String> {
+        let probes = variables::probes();
+        let accepted =
+            |format: &Self| probes.iter().filter(|probe| format.run_probe(probe).is_some()).count();
+        let with_objects = accepted(self);
+        self.call_arguments.form = ArgumentsForm::Text;
+        if with_objects == probes.len() || accepted(self) <= with_objects {
+            self.call_arguments.form = ArgumentsForm::Objects;
+        }
+        self.changes = self.detect_changes();
+        if !self.shows_broken_arguments() {
+            self.call_arguments.only_objects = true;
+            self.call_arguments.only_objects = self.shows_broken_arguments();
+        }
+        self.shows_tools = self.detect_tools();
+        let assembled = |probe| self.run_probe(probe).map(|segments| self.stand_ins.literals_in(&segments));
+        let assembled: BTreeSet<usize> = probes.iter().filter_map(assembled).flatten().collect();
+        if !assembled.is_empty() {
+            self.stand_ins.set_assembled(assembled.into_iter().collect())?;
+        }
+        if !probes.iter().all(|probe| self.is_as_reference(probe)) {
+            tracing::warn!(
+                "the chat template yields other token ids than the reference tokenisation of its text"
+            );
+        }
+        Ok(())
+    }
+
+    fn detect_changes(&self) -> TemplateChanges {
+        let changes = TemplateChanges::detect(|conversation| {
+            let mut disguise = Disguise::new(&self.stand_ins);
+            let rendered = self.run(conversation, &[], Opening::NewTurn, &mut disguise);
+            rendered.ok().map(|rendered| rendered.output)
+        });
+        if !changes.is_empty() {
+            tracing::info!(
+                fit = ?changes,
+                "the chat template doesn't take everything as clients send it: it is told otherwise"
+            );
+        }
+        changes
+    }
+
+    /// Whether the template shows arguments that are no JSON object.
+    fn shows_broken_arguments(&self) -> bool {
+        let shown = self.run_probe(&(variables::calling(r#"{"zq1": "zq2"#), Vec::new()));
+        let text = shown.map(|segments| text_of(&segments)).unwrap_or_default();
+        ["zq1", "zq2"].iter().all(|word| text.contains(word))
+    }
+
+    /// Whether the template shows a tool. One that raises isn't silent, so it counts as one that does.
+    fn detect_tools(&self) -> bool {
+        let shows = |messages| {
+            let conversation = Conversation { messages, tools: vec![variables::tool("zq_tool")] };
+            let shown = self.run_probe(&(conversation, Vec::new()));
+            shown.is_none_or(|segments| text_of(&segments).contains("zq_tool"))
+        };
+        let [system, user] = [Role::System, Role::User].map(|role| Message::text(role, "q z"));
+        shows(vec![user.clone()]) || shows(vec![system, user])
+    }
+
+    fn run_probe(&self, (conversation, arguments): &Probe) -> Option<Vec<Segment<'_>>> {
+        let mut disguise = Disguise::new(&self.stand_ins);
+        let rendered = self.run(conversation, arguments, Opening::NewTurn, &mut disguise).ok()?;
+        Some(self.stand_ins.segments(&rendered.output, &disguise))
+    }
+
+    /// Whether the probe, which spells no control token, gets the ids that the tokenizer gives for its text as a whole.
+    fn is_as_reference(&self, probe: &Probe) -> bool {
+        let Some(segments) = self.run_probe(probe) else { return true };
+        let text = text_of(&segments);
+        self.tokenizer.encode_segments(&segments) == self.tokenizer.encode_with_added(&text)
+    }
+}
+
+fn text_of(segments: &[Segment<'_>]) -> String {
+    segments.iter().map(Segment::text).collect()
+}

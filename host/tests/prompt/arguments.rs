@@ -1,0 +1,64 @@
+//! Arguments of earlier calls, whole and broken, in templates that take them in different ways.
+
+use crate::common::{conversation, format, text};
+use host::prompt::{ChatFormat, HistoryCall, Message, Opening, Role};
+
+/// A template that writes each message's content, and its calls' arguments by `write`.
+fn writing(write: &str) -> ChatFormat {
+    format(&format!(
+        "{{% for m in messages %}}{{{{ m.role }}}}:{{{{ m.content }}}}{{% for c in m.tool_calls or [] %}}\
+         {{% set a = c.function.arguments %}}{write}{{% endfor %}};{{% endfor %}}"
+    ))
+}
+
+/// Prompt of a conversation whose only call has these arguments.
+fn prompt(format: &ChatFormat, arguments: &str) -> String {
+    let call = HistoryCall { id: "1".into(), name: "f".into(), arguments: arguments.into() };
+    let calling = Message { tool_calls: vec![call], ..Message::text(Role::Assistant, "") };
+    let conversation = conversation(vec![Message::text(Role::User, "x"), calling]);
+    text(&format.render(&conversation, &[], Opening::NewTurn).unwrap())
+}
+
+/// Arguments that are no JSON object, as a model leaves them.
+const BROKEN: [&str; 5] = [r#"{"city": "Os"#, "[1]", "42", r#""Oslo""#, "null"];
+
+#[test]
+fn a_template_that_walks_arguments_gets_broken_ones_as_the_input_of_an_object() {
+    for walk in [
+        "{% for k, v in a|items %}{{ k }}={{ v }}{% endfor %}",
+        "{% for k, v in a.items() %}{{ k }}={{ v }}{% endfor %}",
+        "{% for k in a %}{{ k }}={{ a[k] }}{% endfor %}",
+        "{% if a is string %}{% set a = a|fromjson %}{% endif %}{% for k in a %}{{ k }}={{ a[k] }}{% endfor %}",
+    ] {
+        let format = writing(walk);
+        for broken in BROKEN {
+            assert_eq!(prompt(&format, broken), format!("user:x;assistant:input={broken};"), "{walk}");
+            assert!(format.wraps(broken), "{walk} {broken}");
+        }
+        assert_eq!(prompt(&format, r#"{"a": "b"}"#), "user:x;assistant:a=b;", "{walk}");
+        assert_eq!(prompt(&format, ""), "user:x;assistant:;", "{walk}");
+        assert!(!format.wraps("") && !format.wraps("{}"), "{walk}");
+    }
+}
+
+#[test]
+fn a_template_that_takes_text_gets_broken_arguments_as_they_are() {
+    for write in ["{{ a if a is string else a|tojson }}", "{{ '' ~ a }}", "{{ '' + a }}"] {
+        let format = writing(write);
+        for broken in BROKEN {
+            assert_eq!(prompt(&format, broken), format!("user:x;assistant:{broken};"), "{write}");
+            assert!(!format.wraps(broken), "{write} {broken}");
+        }
+    }
+    let ignoring = writing("");
+    assert!(!ignoring.wraps(BROKEN[0]), "a template that shows no arguments needs no change");
+}
+
+#[test]
+fn whether_a_template_shows_tools_is_known() {
+    assert!(!writing("").shows_tools());
+    assert!(format("{{ tools }}{% for m in messages %}{{ m.content }}{% endfor %}").shows_tools());
+    let last = "{% for m in messages %}{% if m.role == 'system' %}{{ tools }}{% endif %}{% endfor %}";
+    assert!(format(last).shows_tools(), "shown beside instructions");
+    assert!(crate::common::model_format().shows_tools());
+}
