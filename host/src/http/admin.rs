@@ -56,7 +56,8 @@ async fn parsers(State(app): State<App>) -> Response {
     json(200, to_json(&ParserList::new(&app, reports)))
 }
 
-/// Answers after all loads have ended: 200 with the reports, or 409 if a file is faulty and the old parser stays in use.
+/// Answers after all loads have ended: 200 with the reports, or 409 if a parser can't be loaded and the old one stays in use. Bad files that
+/// aren't the current parser's are in the reports only.
 async fn reload(State(app): State<App>) -> Response {
     let reports = app.models.reload_parsers("admin").await;
     let failed = reports.iter().any(|report| report.last_load.result == LoadResult::Failed);

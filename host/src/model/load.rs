@@ -48,8 +48,7 @@ impl Model {
         let facts = ModelFacts::read(&files, &config, &chat, &tokenizer, &format)?;
         let model_tokens =
             ModelTokens { tokenizer: Arc::clone(&tokenizer), eos: defaults.eos_token_ids.clone() };
-        let parsers =
-            Parsers::load(options, Arc::clone(&shared.runtime), Arc::clone(&label), facts, model_tokens)?;
+        let parsers = Parsers::load(options, shared, Arc::clone(&label), facts, model_tokens)?;
         let source = match &options.engine {
             EngineChoice::Local => {
                 if options.load_format == LoadFormat::Dummy {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::devices::LocalDevices;
+use super::parsers::BadFiles;
 use crate::accounts::TurnSlots;
 use crate::limits::{PROMPT_THREADS, ParserLimits};
 use crate::mask::GrammarShare;
@@ -27,6 +28,8 @@ pub struct SharedOptions {
 /// Parts that the models of a process share. Used while models are loaded; the models keep alive what they need.
 pub(super) struct SharedParts {
     pub(super) runtime: Arc<Runtime>,
+    /// Bad files of the plugins folder.
+    pub(super) bad_files: Arc<BadFiles>,
     pub(super) devices: LocalDevices,
     pub(super) grammars: Arc<GrammarShare>,
     /// Threads for jobs that may need a grammar.
@@ -45,7 +48,14 @@ impl SharedParts {
         let devices = LocalDevices::new(options.threads, options.kernel_cache.clone())
             .deterministic(options.deterministic);
         let constrained = TurnSlots::new(PROMPT_THREADS / 2);
-        Ok(Self { runtime, devices, grammars, constrained, principals: options.principals })
+        Ok(Self {
+            runtime,
+            bad_files: Arc::default(),
+            devices,
+            grammars,
+            constrained,
+            principals: options.principals,
+        })
     }
 }
 

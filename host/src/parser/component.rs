@@ -35,6 +35,8 @@ use bindings::{Plugin, PluginPre};
 
 /// Compiled and linked component of a parser.
 pub(super) struct ComponentFactory {
+    /// Kept so that later loads of the same content find it (`compiled`).
+    _component: Arc<Component>,
     pre: PluginPre<InstanceLimits>,
     sandbox: Arc<Sandbox>,
     parser: Arc<str>,
@@ -42,11 +44,11 @@ pub(super) struct ComponentFactory {
 
 impl ComponentFactory {
     /// Links the component with no imports at all.
-    pub(super) fn link(sandbox: &Arc<Sandbox>, component: &Component) -> Result<Self, LoadProblem> {
+    pub(super) fn link(sandbox: &Arc<Sandbox>, component: Arc<Component>) -> Result<Self, LoadProblem> {
         let mismatch = |error: wasmtime::Error| LoadProblem::Mismatch(one_line(&error.to_string()));
-        let pre = Linker::new(&sandbox.engine).instantiate_pre(component).map_err(mismatch)?;
+        let pre = Linker::new(&sandbox.engine).instantiate_pre(&component).map_err(mismatch)?;
         let pre = PluginPre::new(pre).map_err(mismatch)?;
-        Ok(Self { pre, sandbox: Arc::clone(sandbox), parser: Arc::from("") })
+        Ok(Self { _component: component, pre, sandbox: Arc::clone(sandbox), parser: Arc::from("") })
     }
 
     /// Sets the parser's name, which faults carry.

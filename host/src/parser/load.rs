@@ -6,6 +6,7 @@ use std::time::Instant;
 use wasmtime::component::Component;
 
 use super::cache::CompileCache;
+use super::compiled::CompiledComponents;
 use super::component::ComponentFactory;
 use super::contract::Descriptor;
 use super::descriptor;
@@ -21,6 +22,7 @@ use super::stamp;
 pub(super) fn load(
     sandbox: &Arc<Sandbox>,
     cache: Option<&CompileCache>,
+    components: &CompiledComponents,
     source: &PluginSource,
     options: &[(String, String)],
 ) -> Result<Arc<Plugin>, LoadProblem> {
@@ -30,8 +32,8 @@ pub(super) fn load(
     let bytes = source.read(sandbox.limits.file_bytes)?;
     stamp::check(&bytes)?;
     let digest = digest(&bytes);
-    let compiled = compiled(sandbox, cache, source, &bytes, &digest)?;
-    let factory = ComponentFactory::link(sandbox, &compiled)?;
+    let component = components.get_or(&digest, || compiled(sandbox, cache, source, &bytes, &digest))?;
+    let factory = ComponentFactory::link(sandbox, component)?;
     let described = described(&factory, &bytes, options)?;
     descriptor::check(&described).map_err(LoadProblem::Descriptor)?;
     let factory = Box::new(factory.named(&described.name));

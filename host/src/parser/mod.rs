@@ -7,6 +7,7 @@
 //! Each version of the contract is one module like `component`, behind the trait `factory::ParserFactory`.
 
 mod cache;
+mod compiled;
 mod component;
 pub mod contract;
 mod descriptor;

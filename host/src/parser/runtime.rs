@@ -6,6 +6,7 @@ use std::sync::Arc;
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 
 use super::cache::CompileCache;
+use super::compiled::CompiledComponents;
 use super::contract::Descriptor;
 use super::error::PluginLoadError;
 use super::instance_limits::TABLE_ELEMENTS;
@@ -33,6 +34,7 @@ const KEPT_BYTES: usize = 1 << 20;
 pub struct Runtime {
     sandbox: Arc<Sandbox>,
     cache: Option<CompileCache>,
+    compiled: CompiledComponents,
 }
 
 /// Reason why no parser can run on this machine.
@@ -67,6 +69,7 @@ impl Runtime {
         Ok(Self {
             sandbox: Arc::new(Sandbox { engine, ticker, limits: limits.clone(), metered }),
             cache: None,
+            compiled: CompiledComponents::default(),
         })
     }
 
@@ -101,7 +104,7 @@ impl Runtime {
             .map_err(|problem| PluginLoadError { plugin: source.name().into_owned(), problem })
     }
 
-    /// Reads, checks and compiles a plugin, and calls its `describe`. `options` are the operator's settings for it. Takes about
+    /// Reads, checks and compiles a plugin (once for all that are loaded at the same time), and calls its `describe`. `options` are the operator's settings for it. Takes about
     /// 100 ms of CPU time where it must be compiled: not for the serving path.
     ///
     /// # Errors
@@ -111,7 +114,7 @@ impl Runtime {
         source: &PluginSource,
         options: &[(String, String)],
     ) -> Result<Arc<Plugin>, PluginLoadError> {
-        load::load(&self.sandbox, self.cache.as_ref(), source, options)
+        load::load(&self.sandbox, self.cache.as_ref(), &self.compiled, source, options)
             .map_err(|problem| PluginLoadError { plugin: source.name().into_owned(), problem })
     }
 }

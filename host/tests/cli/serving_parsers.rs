@@ -78,14 +78,27 @@ impl Running {
 
     /// Report of `GET /admin/parsers` about the only model.
     fn parsers(&self) -> serde_json::Value {
+        self.admin("GET", "/admin/parsers")["models"][0].take()
+    }
+
+    fn admin(&self, method: &str, path: &str) -> serde_json::Value {
         let mut stream = TcpStream::connect(self.admin.expect("an admin address")).expect("it listens");
-        let request = "GET /admin/parsers HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        );
         stream.write_all(request.as_bytes()).expect("sent");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("answered");
         let (_, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-        let mut report: serde_json::Value = serde_json::from_str(body).expect("JSON");
-        report["models"][0].take()
+        serde_json::from_str(body).expect("JSON")
+    }
+
+    /// Ends the server and returns its whole log.
+    fn ended(mut self) -> String {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs").success());
+        self.child.wait().expect("it ends");
+        self.log()
     }
 }
 
@@ -186,6 +199,46 @@ fn the_first_start_compiles_the_chosen_parser_and_no_other() {
     assert_eq!(names(&parsers["candidates"]), host::model::shipped_parsers().count() - 1, "{parsers}");
     let log = running.log();
     assert_eq!(log.matches("compiled in").count(), 1, "{log}");
+}
+
+#[test]
+fn models_that_share_a_parser_compile_a_new_build_of_it_once() {
+    let fixture = Fixture::new();
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/models/qwen3-tiny");
+    let models = ["a", "b", "c"].map(|name| format!("--model={name}={directory}"));
+    let models = models.iter().map(String::as_str);
+    let running =
+        fixture.start(&models.chain(["--parser", "p", "--parser-cache", "none"]).collect::<Vec<_>>());
+    fixture.write("plugins/p.wasm", &crate::guests::guest("to_reasoning"));
+    let report = running.admin("POST", "/admin/parsers/reload");
+    let build = host::parser::digest(&crate::guests::guest("to_reasoning"));
+    for model in report["models"].as_array().expect("a list") {
+        assert_eq!(model["serving"]["sha256"], build, "{report}");
+    }
+    let log = running.ended();
+    assert_eq!(log.matches("compiled in").count(), 2, "once for each build: {log}");
+    assert_eq!(log.matches("parser swapped").count(), 3, "{log}");
+}
+
+#[test]
+fn a_stray_file_is_one_warning_for_all_models_and_fails_no_reload() {
+    let fixture = Fixture::new();
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/models/qwen3-tiny");
+    let models = ["a", "b"].map(|name| format!("--model={name}={directory}"));
+    fixture.write("plugins/notes.wasm", b"not a parser");
+    let running = fixture.start(&models.iter().map(String::as_str).collect::<Vec<_>>());
+    fixture.write("plugins/more.wasm", b"another one");
+    let report = running.admin("POST", "/admin/parsers/reload");
+    for model in report["models"].as_array().expect("a list") {
+        assert_eq!(model["last_load"]["result"], "unchanged", "{report}");
+        assert_eq!(model["loads"]["failed"], 0, "{report}");
+    }
+    let log = running.ended();
+    for file in ["notes.wasm", "more.wasm"] {
+        let lines: Vec<_> = log.lines().filter(|line| line.contains(file)).collect();
+        assert!(lines.len() == 1 && lines[0].contains("WARN"), "{lines:?} in {log}");
+    }
+    assert!(!log.contains("ERROR"), "{log}");
 }
 
 #[test]

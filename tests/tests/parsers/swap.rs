@@ -283,13 +283,17 @@ async fn auto_takes_the_folders_build_before_the_shipped_one_and_goes_back_when_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bad_file_that_nobody_serves_is_reported_once_and_doesnt_block_the_others() {
+async fn a_bad_file_fails_a_reload_only_if_it_was_meant_to_replace_the_current_parser() {
     let fixture = Fixture::new("auto");
     let server = fixture.start().await;
     fixture.replace("bad.wasm", b"garbage");
     let report = server.model.reload_parsers("test").await;
-    assert_eq!(report.last_load.result, LoadResult::Failed);
-    assert!(report.last_load.error.expect("a reason").contains("bad.wasm"));
+    assert_eq!((report.last_load.result, report.last_load.error), (LoadResult::Unchanged, None));
+    assert!(report.candidates.iter().any(|candidate| candidate.source.ends_with("bad.wasm")));
+    fixture.replace("qwen3.wasm", b"garbage");
+    let report = server.model.reload_parsers("test").await;
+    assert_eq!(report.last_load.result, LoadResult::Failed, "the shipped qwen3 serves on");
+    assert!(report.last_load.error.expect("a reason").contains("qwen3.wasm"));
     assert_eq!(server.model.reload_parsers("test").await.last_load.result, LoadResult::Unchanged);
     fixture.replace("q.wasm", &newer_qwen3());
     let report = server.model.reload_parsers("test").await;

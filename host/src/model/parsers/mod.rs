@@ -4,6 +4,7 @@
 //! loads run one after the other and never on the serving path; `current` and `report` never wait for a load.
 
 mod argument;
+mod bad_files;
 mod binding;
 mod facts;
 mod loader;
@@ -13,12 +14,13 @@ pub(super) mod select;
 mod watch;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
 
+pub(super) use bad_files::BadFiles;
 pub(super) use binding::{ModelTokens, ParserBinding};
 pub(super) use facts::ModelFacts;
 pub use pins::{Pin, PinError};
@@ -27,7 +29,8 @@ pub use select::SelectError;
 
 use super::load_error::ModelLoadError;
 use super::options::ModelOptions;
-use crate::parser::{Plugin, Runtime};
+use super::shared::SharedParts;
+use crate::parser::Plugin;
 use argument::ParserArgument;
 use loader::{Loader, ParserChoice};
 
@@ -40,6 +43,7 @@ pub(super) struct Parsers {
     in_memory: Mutex<Vec<Weak<ParserBinding>>>,
     report: RwLock<ParserReport>,
     loader: Mutex<Loader>,
+    bad_files: Arc<BadFiles>,
     model_tokens: ModelTokens,
     /// Binding without a parser, whose output is all text, for answers to raw prompts.
     without_parser: Arc<ParserBinding>,
@@ -60,15 +64,16 @@ impl Parsers {
     /// There is no such parser, or it can't be used.
     pub(super) fn load(
         options: &ModelOptions,
-        runtime: Arc<Runtime>,
+        shared: &SharedParts,
         model: Arc<str>,
         facts: ModelFacts,
         model_tokens: ModelTokens,
     ) -> Result<Self, ModelLoadError> {
         let argument = ParserArgument::read(options.parser.as_deref());
         let (folders, file) = (argument.folders(&options.plugins), argument.file());
-        let mut loader = Loader::new(runtime, argument, options, facts);
+        let mut loader = Loader::new(Arc::clone(&shared.runtime), argument, options, facts);
         let choice = loader.choose(None);
+        shared.bad_files.log(&loader.candidates, &[]);
         log_candidates(&model, &loader.candidates, &[]);
         let choice = choice?;
         log_choice(&model, &choice);
@@ -82,6 +87,7 @@ impl Parsers {
             current: RwLock::new(binding),
             report: RwLock::new(report),
             loader: Mutex::new(loader),
+            bad_files: Arc::clone(&shared.bad_files),
             model_tokens,
             folders,
             file,
@@ -119,6 +125,7 @@ impl Parsers {
         let mut loader = self.loader.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.report();
         let choice = loader.choose(Some(&before.serving.source));
+        self.bad_files.log(&loader.candidates, &before.candidates);
         log_candidates(&self.model, &loader.candidates, &before.candidates);
         let candidates = std::mem::take(&mut loader.candidates);
         let choice = choice.map_err(|error| match loader.choose(None) {
@@ -131,7 +138,7 @@ impl Parsers {
             Ok(Some(serving)) => {
                 report_after(before, cause, LoadResult::Swapped, Some(serving), candidates, None)
             }
-            Ok(None) => match new_error(&candidates, &before.candidates) {
+            Ok(None) => match failed_build(&candidates, &before) {
                 Some(error) => report_after(before, cause, LoadResult::Failed, None, candidates, Some(error)),
                 None => report_after(before, cause, LoadResult::Unchanged, None, candidates, None),
             },
@@ -220,16 +227,20 @@ fn report_after(
     ParserReport { serving: serving.unwrap_or(before.serving), candidates, last_load, loads, ..before }
 }
 
-/// Error of a file that had no such error before.
-fn new_error(candidates: &[CandidateReport], before: &[CandidateReport]) -> Option<String> {
-    candidates
-        .iter()
-        .find(|candidate| candidate.is_bad() && !before.contains(candidate))?
-        .error()
-        .map(str::to_owned)
+/// Error of a file that had no such error before and is named after the current parser: a build that was meant to replace it. Any other bad
+/// file has nothing to do with this model.
+fn failed_build(candidates: &[CandidateReport], before: &ParserReport) -> Option<String> {
+    let is_build = |candidate: &&CandidateReport| {
+        candidate.is_bad()
+            && !before.candidates.contains(candidate)
+            && Path::new(&candidate.source)
+                .file_stem()
+                .is_some_and(|stem| stem == before.serving.name.as_str())
+    };
+    candidates.iter().find(is_build)?.error().map(str::to_owned)
 }
 
-/// Logs once for each plugin why it can't be used, or why another was chosen.
+/// Logs once for each plugin why it isn't for this model, or why another was chosen. Bad files aren't a model's ([`BadFiles`]).
 fn log_candidates(model: &str, candidates: &[CandidateReport], before: &[CandidateReport]) {
     for new in candidates.iter().filter(|candidate| !before.contains(candidate)) {
         match &new.outcome {
@@ -237,7 +248,7 @@ fn log_candidates(model: &str, candidates: &[CandidateReport], before: &[Candida
             Outcome::Unusable { error, declined: true } => {
                 tracing::debug!(model, %error, "not a parser for this model");
             }
-            Outcome::Unusable { error, .. } => tracing::warn!(model, %error, "not a parser to choose from"),
+            Outcome::Unusable { .. } => {}
         }
     }
 }

@@ -153,7 +153,7 @@ pub enum LoadResult {
     Swapped,
     /// The same parser continues to serve.
     Unchanged,
-    /// The load failed or a file has a new error; the parser from before continues to serve.
+    /// The load failed, or a new build of the current parser can't be used; the parser from before continues to serve.
     Failed,
 }
 

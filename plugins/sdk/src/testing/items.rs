@@ -251,13 +251,12 @@ impl Items {
     fn push(&mut self, mut open: OpenItem, complete: bool) {
         open.unescape.finish(&mut open.text);
         let text = String::from_utf8(open.text).expect("runs end between characters");
-        let trim = match open.head {
-            Head::Reasoning => self.trim.reasoning,
-            Head::Message(_) => self.trim.content,
-            Head::ToolCall(_) => false,
+        let (trim, is_call) = match open.head {
+            Head::Reasoning => (self.trim.reasoning, false),
+            Head::Message(_) => (self.trim.content, false),
+            Head::ToolCall(_) => (false, true),
         };
         let text = if trim { text.trim().to_owned() } else { text };
-        let is_call = matches!(open.head, Head::ToolCall(_));
         if !self.in_prompt && (is_call || !text.is_empty()) {
             self.done.push(Item { head: open.head, text, complete });
         }
