@@ -6,6 +6,7 @@ mod cost;
 mod families;
 mod hostile_grammars;
 mod models;
+mod not_there;
 mod refusals;
 mod refused_bodies;
 mod trained;
