@@ -90,22 +90,6 @@ impl ApiError {
         Self::new(403, "permission_error", "origin_not_allowed", message)
     }
 
-    /// 404: no such route.
-    pub fn not_found(method: &str, path: &str) -> Self {
-        let message = format!(
-            "No route {} {}: see GET /v1/models for a route that exists.",
-            printable(method),
-            printable(path)
-        );
-        Self::new(404, "invalid_request_error", "not_found", message)
-    }
-
-    /// 405: the route exists, for other methods (`allowed`, e.g. `POST`).
-    pub fn method_not_allowed(method: &str, allowed: &str) -> Self {
-        let message = format!("Method {} is not allowed here: use {allowed}.", printable(method));
-        Self::new(405, "invalid_request_error", "method_not_allowed", message)
-    }
-
     /// 400: the path's percent-encoding isn't UTF-8.
     pub fn unreadable_path() -> Self {
         let message = "The path is not UTF-8 once its percent-encoding is undone: encode names as UTF-8.";
@@ -208,7 +192,12 @@ impl ApiError {
         TurnFailure { code, message: self.message }
     }
 
-    fn new(status: u16, kind: &'static str, code: &'static str, message: impl Into<String>) -> Self {
+    pub(super) fn new(
+        status: u16,
+        kind: &'static str,
+        code: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
         let message = shortened(message, MESSAGE_BYTES);
         Self { status, message, kind, param: None, code: Some(code), retry_after: None }
     }

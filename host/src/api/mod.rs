@@ -1,6 +1,7 @@
 //! Protocols: requests to jobs, turns to events. Each protocol is a folder; they share errors, frames, the machine's shape,
 //! and how request bodies are read. No HTTP in here: the transport hands in bytes and takes out bytes.
 
+mod absent;
 mod answer_schemas;
 pub mod chat;
 pub mod completions;

@@ -169,6 +169,15 @@ fn token_id(value: Value<'_>, path: Path<'_>) -> Result<u32, ApiError> {
     id.ok_or_else(|| path.expected("a token id", value))
 }
 
+/// `thinking`: whether the model is asked to think, in Messages and with the clients that send it to Chat Completions, too.
+pub(crate) fn thinking(thinking: &Object<'_>) -> Result<bool, ApiError> {
+    match thinking.required_string("type")? {
+        "enabled" | "adaptive" | "between_tools" => Ok(true),
+        "disabled" => Ok(false),
+        _ => Err(thinking.at("type").invalid("expected enabled, adaptive or disabled")),
+    }
+}
+
 /// `chat_template_kwargs` and the effort, as arguments for the template. Arguments that the request sets win over those of the effort.
 pub(crate) fn template_arguments(
     body: &Object<'_>,

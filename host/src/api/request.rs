@@ -11,6 +11,17 @@ use crate::limits::Limits;
 use crate::mcp::McpServers;
 use crate::model::{Job, Model};
 
+/// A request to count a prompt's tokens.
+#[derive(Debug)]
+pub struct CountRequest {
+    /// The model asked for.
+    pub model: String,
+    /// Job whose prompt is counted. Nothing is generated.
+    pub job: Job,
+    /// A line for each field or value that was ignored.
+    pub warnings: Vec<String>,
+}
+
 /// A request whose body was read and checked.
 pub struct ApiRequest {
     /// Whether the answer is a stream.

@@ -21,10 +21,33 @@ use super::stderr;
 /// First parts of the targets of this project's own lines.
 const OWN: [&str; 3] = ["host", "engine", "kernels"];
 
-/// Sends logs to stderr, filtered by `RUST_LOG`, else from level `least` on. Panics become lines of the log. Text of requests and answers is
+/// Levels of the log.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(super) enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+impl From<LogLevel> for EnvFilter {
+    fn from(level: LogLevel) -> Self {
+        Self::new(match level {
+            LogLevel::Error => "error",
+            LogLevel::Warn => "warn",
+            LogLevel::Info => "info",
+            LogLevel::Debug => "debug",
+            LogLevel::Trace => "trace",
+        })
+    }
+}
+
+/// Sends logs to stderr, from `level` on; without one filtered by `RUST_LOG`, else from level `least` on. Panics become lines of the log. Text of requests and answers is
 /// logged at no level.
-pub(super) fn log_to_stderr(json: bool, least: &str) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| least.into());
+pub(super) fn log_to_stderr(json: bool, level: Option<LogLevel>, least: &str) {
+    let by_environment = || EnvFilter::try_from_default_env().unwrap_or_else(|_| least.into());
+    let filter = level.map_or_else(by_environment, EnvFilter::from);
     let layer = tracing_subscriber::fmt::layer::<Registry>()
         .with_writer(|| Lines)
         .with_ansi(io::stderr().is_terminal());

@@ -16,7 +16,7 @@ use super::ending::{run_until_stopped, stop_signal};
 use super::limits::Switches;
 use super::listen::{ListenAddress, listen};
 use super::load::with_switch;
-use super::log::log_to_stderr;
+use super::log::{LogLevel, log_to_stderr};
 use super::mcp::McpArguments;
 use super::models::ModelArguments;
 use super::progress::show_loading;
@@ -55,6 +55,9 @@ pub(super) struct ServeArguments {
     /// Write logs as JSON lines.
     #[arg(long)]
     log_json: bool,
+    /// Least level of the log's lines [default: what RUST_LOG says, else info].
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    log_level: Option<LogLevel>,
     #[command(flatten)]
     limits: Switches<Limits>,
 }
@@ -88,7 +91,7 @@ impl ServeArguments {
 }
 
 pub(super) fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
-    log_to_stderr(arguments.log_json, "info");
+    log_to_stderr(arguments.log_json, arguments.log_level, "info");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(PROMPT_THREADS)

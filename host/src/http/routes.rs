@@ -2,14 +2,14 @@
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{MatchedPath, Path, Request, State};
 use axum::handler::Handler;
-use axum::http::Method;
+use axum::http::{HeaderMap, Method, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
@@ -22,7 +22,7 @@ use super::answer::{RequestId, identify, json, refuse, to_json, typed};
 use super::app::App;
 use super::auth::require_key;
 use super::cors;
-use super::count::count_tokens;
+use super::count::{count_messages, count_responses};
 use super::excess::refuse_excess;
 use super::guard::refuse_malformed;
 use super::metrics;
@@ -33,6 +33,9 @@ use crate::api::{Protocol, models, openapi};
 
 /// A route: method, path and handler.
 type Route = (&'static str, &'static str, MethodRouter<App>);
+
+/// The route of probes.
+const HEALTH: &str = "/health";
 
 /// All routes, for a listener on `listen`.
 pub(super) fn router(app: App, listen: IpAddr) -> Router {
@@ -46,19 +49,21 @@ fn routes(routes: Vec<Route>) -> Router<App> {
 
 /// Routes that require no key.
 fn open() -> Vec<Route> {
-    vec![get_at("/health", health)]
+    vec![get_at(HEALTH, health)]
 }
 
 /// Routes that require a key, if any is set. With `open` they equal the paths in `api::openapi`.
 fn keyed() -> Vec<Route> {
     vec![
-        post_at("/v1/responses", |app, request| generate(app, request, Protocol::Responses)),
+        ("post", "/v1/responses", responses()),
+        post_at("/v1/responses/input_tokens", count_responses),
         post_at("/v1/chat/completions", |app, request| generate(app, request, Protocol::Chat)),
         post_at("/v1/completions", |app, request| generate(app, request, Protocol::Completions)),
         post_at("/v1/messages", |app, request| generate(app, request, Protocol::Messages)),
-        post_at("/v1/messages/count_tokens", count_tokens),
+        post_at("/v1/messages/count_tokens", count_messages),
         post_at("/tokenize", tokens::tokenize),
         post_at("/detokenize", tokens::detokenize),
+        get_at("/", index),
         get_at("/v1/models", list_models),
         get_at("/v1/models/{*id}", one_model),
         get_at("/version", version),
@@ -109,8 +114,32 @@ pub(super) fn post_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRou
         .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "POST")))
 }
 
+/// Handler of `/v1/responses`. A `GET` that asks for a WebSocket gets 426: clients then turn to `POST` at once, while they try again after 405.
+fn responses() -> MethodRouter<App> {
+    let handler = |app: State<App>, request: Request| generate(app, request, Protocol::Responses);
+    post(handler).fallback(async |method: Method, headers: HeaderMap| {
+        let wants_socket = method == Method::GET && headers.contains_key(header::UPGRADE);
+        refuse(&if wants_socket {
+            ApiError::no_web_socket()
+        } else {
+            ApiError::method_not_allowed(method.as_str(), "POST")
+        })
+    })
+}
+
 pub(super) async fn no_route(method: Method, uri: http::Uri) -> Response {
-    refuse(&ApiError::not_found(method.as_str(), uri.path()))
+    refuse(&match stored_response(uri.path()) {
+        Some(id) => ApiError::nothing_stored(id),
+        None => ApiError::not_found(method.as_str(), uri.path()),
+    })
+}
+
+/// The id of the stored response that a path of `OpenAI`'s API names. These are no routes: nothing is stored.
+fn stored_response(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix("/v1/responses/")?;
+    let (id, part) = rest.split_once('/').unwrap_or((rest, ""));
+    let is_stored = !matches!(id, "" | "compact") && matches!(part, "" | "cancel" | "input_items");
+    is_stored.then_some(id)
 }
 
 /// 200 while the server takes new work, else 503.
@@ -119,6 +148,15 @@ pub(super) async fn health(State(app): State<App>) -> Response {
         return refuse(&ApiError::unavailable("The server is stopping."));
     }
     json(200, r#"{"status":"ok"}"#.to_owned())
+}
+
+/// What is there: a person or a program that finds the address sees what it speaks.
+async fn index() -> Response {
+    let routes: Vec<String> =
+        openapi::paths().map(|(method, path)| format!("{} {path}", method.to_uppercase())).collect();
+    let index =
+        serde_json::json!({ "name": "sluice", "version": env!("CARGO_PKG_VERSION"), "routes": routes });
+    json(200, to_json(&index))
 }
 
 async fn version() -> Response {
@@ -173,9 +211,19 @@ async fn log(request: Request, next: Next) -> Response {
     let status = response.status().as_u16();
     ::metrics::counter!("sluice_requests_total", "route" => route.clone(), "status" => status.to_string())
         .increment(1);
-    let ms = began.elapsed().as_millis();
-    tracing::info!(%id, method, %route, status, ms, "answered");
+    let ms = whole_ms(began.elapsed());
+    if route == HEALTH {
+        // Probes come every few seconds, for ever.
+        tracing::debug!(%id, method, %route, status, ms, "answered");
+    } else {
+        tracing::info!(%id, method, %route, status, ms, "answered");
+    }
     response
+}
+
+/// Milliseconds for the log: 64 bits, since the log writes a `u128` as a string in JSON.
+pub(super) fn whole_ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Name of a method for the log, which must not hold a word that a client made up.

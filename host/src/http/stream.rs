@@ -22,6 +22,7 @@ use super::body::read_json;
 use super::connection::Disconnect;
 use super::event_log::{LogWriter, Signal, event_log};
 use super::event_stream::EventStream;
+use super::routes::whole_ms;
 use crate::agent::{AnswerStream, RoundEventRef};
 use crate::api::error::ApiError;
 use crate::api::frames::Frames;
@@ -212,7 +213,7 @@ impl Answer {
             TurnEnd::Cancelled => "cancelled",
             TurnEnd::Failed(failure) => failure.code,
         };
-        let ms = self.began.elapsed().as_millis();
+        let ms = whole_ms(self.began.elapsed());
         tracing::info!(id = %self.id, model = %self.model, end, input, output, ms, "turn ended");
     }
 }
@@ -239,7 +240,7 @@ struct Unread;
 async fn pump(mut answer: Answer, log: LogWriter, disconnect: Option<Disconnect>) {
     let began = answer.began;
     if drive(&mut answer, &log, disconnect.as_ref()).await.is_err() {
-        tracing::info!(id = %answer.id, ms = began.elapsed().as_millis(), "the client left; generation cancelled");
+        tracing::info!(id = %answer.id, ms = whole_ms(began.elapsed()), "the client left; generation cancelled");
     }
 }
 

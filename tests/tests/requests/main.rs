@@ -7,6 +7,7 @@ mod families;
 mod histories;
 mod hostile_grammars;
 mod models;
+mod not_there;
 mod refusals;
 mod refused_bodies;
 mod trained;

@@ -11,7 +11,7 @@ use super::super::structured_outputs;
 /// All tables of the endpoint's fields.
 pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING, &structured_outputs::FIELDS];
 
-const FIELDS: [Field; 31] = [
+const FIELDS: [Field; 32] = [
     Field::supported(
         "add_generation_prompt",
         Shape::Boolean,
@@ -64,10 +64,18 @@ const FIELDS: [Field; 31] = [
         ]),
         FORCED_NOTE,
     ),
+    Field::supported(
+        "thinking",
+        Shape::Object(&THINKING),
+        "`type` `disabled` sets the template argument `enable_thinking` to `false`, the others to `true`; `reasoning_effort` wins",
+    ),
     Field::supported("tools", Shape::List(&Shape::Kinds(&TOOLS)), "at most 512"),
     Field::supported("top_logprobs", ALTERNATIVES, "needs `logprobs: true`"),
     Field::ignored("user", Shape::Any, ""),
 ];
+
+const THINKING: [Field; 1] =
+    [Field::supported("type", Shape::OneOf(&["enabled", "disabled", "adaptive"]), "").required()];
 
 const FORMAT: Kinds = Kinds {
     name: "ChatFormat",

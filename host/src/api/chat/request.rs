@@ -82,7 +82,6 @@ pub(in crate::api) fn job(
     let mut client_tools = client_tools(body, ToolBounds::new(defaults), warnings)?;
     let tool_choice = client_tools.choose(&tools::choice(body)?, false, body.at("tool_choice"))?;
     let messages = messages::messages(body, defaults, warnings)?;
-    let effort = options::effort(body, "reasoning_effort")?;
     let max_tokens = body.count("max_tokens", 1)?;
     let n = Some(options::choices(body, 1, &defaults.limits)?);
     Ok(Job {
@@ -91,7 +90,7 @@ pub(in crate::api) fn job(
         tools: client_tools.tools,
         tool_choice,
         parallel_tool_calls: body.boolean("parallel_tool_calls")?.unwrap_or(true),
-        template_arguments: options::template_arguments(body, effort, &defaults.template_arguments)?,
+        template_arguments: template_arguments(body, defaults)?,
         sampling: SamplingRequest { n, ..options::sampling(body, &defaults.limits)? },
         logprobs: logprobs(body, &defaults.limits)?,
         truncation: Truncation::Disabled,
@@ -104,6 +103,23 @@ pub(in crate::api) fn job(
         cache_salt: options::cache_salt(body, &defaults.limits)?,
         priority: options::priority(body)?,
     })
+}
+
+/// `chat_template_kwargs`, the effort and `thinking`, each of which wins over the next.
+fn template_arguments(
+    body: &Object<'_>,
+    defaults: &Defaults,
+) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
+    let effort = options::effort(body, "reasoning_effort")?;
+    let mut arguments = options::template_arguments(body, effort, &defaults.template_arguments)?;
+    if let Some(thinking) = body.object("thinking")? {
+        let thinks = options::thinking(&thinking)?;
+        let is_set = arguments.iter().any(|(name, _)| name == "enable_thinking");
+        if !is_set && effort.is_none() {
+            arguments.push(("enable_thinking".to_owned(), thinks.into()));
+        }
+    }
+    Ok(arguments)
 }
 
 /// Reads a request's body and makes the machine that answers it, as the transport needs them.

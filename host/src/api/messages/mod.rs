@@ -17,7 +17,7 @@ pub(super) use error::{error_schema, too_long};
 pub use events::counted;
 pub(super) use events::{answer, count_answer};
 pub use machine::MessagesMachine;
-pub use request::{CountRequest, MessagesRequest};
+pub use request::MessagesRequest;
 pub(crate) use request::{count, read};
 
 /// Purpose of signatures of thinking ([`super::seal::Seal::sign`]).

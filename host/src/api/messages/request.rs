@@ -6,7 +6,7 @@ use super::super::format::{self, AnswerFormat, Naming};
 use super::super::ids::{Clock, Ids};
 use super::super::json::Object;
 use super::super::options;
-use super::super::request::{ApiRequest, Defaults};
+use super::super::request::{ApiRequest, CountRequest, Defaults};
 use super::super::seal::Seal;
 use super::super::tools::ToolBounds;
 use super::super::warnings::Warnings;
@@ -34,17 +34,6 @@ impl MessagesRequest {
     pub fn machine(&self, mut ids: Ids, seal: Seal) -> MessagesMachine {
         MessagesMachine::new(ids.next("msg_"), self.model.clone(), self.max_tokens, seal)
     }
-}
-
-/// A request to count a prompt's tokens.
-#[derive(Debug)]
-pub struct CountRequest {
-    /// The model asked for.
-    pub model: String,
-    /// Job whose prompt is counted. Nothing is generated.
-    pub job: Job,
-    /// A line for each field or value that was ignored.
-    pub warnings: Vec<String>,
 }
 
 /// Reads and checks a request's body.
@@ -159,9 +148,5 @@ fn thinks(body: &Object<'_>, warnings: &mut Warnings) -> Result<bool, ApiError> 
     if thinking.string("display")? == Some("omitted") {
         warnings.add("thinking.display ignored: thinking is always shown");
     }
-    match thinking.required_string("type")? {
-        "enabled" | "adaptive" | "between_tools" => Ok(true),
-        "disabled" => Ok(false),
-        _ => Err(thinking.at("type").invalid("expected enabled, adaptive or disabled")),
-    }
+    options::thinking(&thinking)
 }

@@ -102,6 +102,14 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         ..Endpoint::NEW
     },
     Endpoint {
+        path: "/v1/responses/input_tokens",
+        id: "countResponseTokens",
+        summary: "How many tokens a response's prompt has",
+        request: Some(responses::fields::TABLES),
+        answer: AnswerSchemas::whole::<responses::CountedInput>,
+        ..Endpoint::NEW
+    },
+    Endpoint {
         path: "/v1/chat/completions",
         id: "createChatCompletion",
         summary: "An answer to a conversation, after OpenAI's Chat Completions",
@@ -149,6 +157,14 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "The text of token ids, after vLLM",
         request: Some(tokenize::DETOKENIZE_TABLES),
         answer: tokenize::detokenized,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/",
+        id: "index",
+        summary: "The server's name, version and routes",
+        answer: object,
         ..Endpoint::NEW
     },
     Endpoint {

@@ -26,7 +26,6 @@ pub fn json() -> &'static str {
 }
 
 /// Methods and paths that the document describes.
-#[cfg(test)]
 pub(crate) fn paths() -> impl Iterator<Item = (&'static str, &'static str)> {
     ENDPOINTS.iter().map(|endpoint| (endpoint.method, endpoint.path))
 }

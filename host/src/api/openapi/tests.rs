@@ -40,12 +40,18 @@ macro_rules! reader {
     };
 }
 
-const READERS: [Reader; 7] = [
+const READERS: [Reader; 8] = [
     Reader {
         path: "/v1/responses",
         tables: responses::fields::TABLES,
         base: || json!({ "model": "m", "input": "x" }),
         read: reader!(responses),
+    },
+    Reader {
+        path: "/v1/responses/input_tokens",
+        tables: responses::fields::TABLES,
+        base: || json!({ "model": "m", "input": "x" }),
+        read: |body| read(body, responses::count).map(|count| count.warnings),
     },
     Reader {
         path: "/v1/chat/completions",

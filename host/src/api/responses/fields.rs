@@ -52,7 +52,11 @@ const FIELDS: [Field; 31] = [
     Field::supported("reasoning", Shape::Object(&REASONING), ""),
     Field::supported("safety_identifier", Shape::Text, "repeated; at most 128 characters"),
     Field::ignored("service_tier", Shape::Any, "the response says `default`"),
-    Field::ignored("store", Shape::Boolean, "nothing is stored, and the response says `false`"),
+    Field::supported(
+        "store",
+        Shape::Boolean,
+        "nothing is stored, and the response says `false`; an explicit `true` gets a warning, the default doesn't",
+    ),
     STREAM,
     Field::supported(
         "stream_options",

@@ -95,11 +95,24 @@ fn item(
         }
         // `tools::declared` reads these.
         "additional_tools" => {}
+        "compaction" | "compaction_trigger" | "configuration_update" => {
+            let message = format!("items of type {kind} are not there yet: {}", instead_of(kind));
+            return Err(item.at("type").unsupported(message));
+        }
         "item_reference" => return Err(item.path.unsupported(STORES_NOTHING)),
         other if approvals.item(other, item, history, warnings)? => {}
         other => warnings.add(format!("input item of type {} ignored", printable(other))),
     }
     Ok(())
+}
+
+/// What a client can do while the server doesn't know items of this type.
+fn instead_of(kind: &str) -> &'static str {
+    match kind {
+        "configuration_update" => "set `reasoning` and `text` in the request",
+        "compaction_trigger" => "leave it out, or shorten the input yourself",
+        _ => "send the items that it stands for",
+    }
 }
 
 fn message(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {

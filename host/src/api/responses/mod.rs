@@ -22,4 +22,5 @@ pub mod validator;
 
 pub use machine::ResponsesMachine;
 pub use request::ResponsesRequest;
-pub(crate) use request::read;
+pub(crate) use request::{count, read};
+pub(crate) use resource::{CountedInput, counted};

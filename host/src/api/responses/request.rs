@@ -5,7 +5,7 @@ use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
 use super::super::json::{Object, Value};
 use super::super::options;
-use super::super::request::{ApiRequest, Defaults};
+use super::super::request::{ApiRequest, CountRequest, Defaults};
 use super::super::tools::{ToolBounds, choice};
 use super::super::warnings::Warnings;
 use super::machine::{EventOptions, ResponsesMachine};
@@ -44,7 +44,9 @@ impl ResponsesRequest {
 pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ResponsesRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
     refuse_unsupported(body)?;
-    body.boolean("store")?;
+    if body.boolean("store")? == Some(true) {
+        warnings.add("store ignored: nothing is stored, send the whole input with each request");
+    }
 
     let max_calls = body.count("max_tool_calls", 1)?;
     // Before `hosted::request::read`: this checks the bounds of the list `tools`, which both read.
@@ -152,6 +154,16 @@ pub(crate) fn read(
     let machine = Box::new(request.machine(ids, now));
     let ResponsesRequest { stream, job, hosted, warnings, .. } = request;
     Ok(ApiRequest { stream, job, hosted, warnings, machine })
+}
+
+/// Reads a body of `input_tokens`: a request's, of which nothing is generated.
+pub(crate) fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
+    let ResponsesRequest { model, job, hosted, mut warnings, .. } = parse(body, defaults)?;
+    if hosted.is_some() {
+        warnings
+            .push("tools of tool servers are not counted: they are listed when the answer begins".to_owned());
+    }
+    Ok(CountRequest { model, job, warnings })
 }
 
 /// Refuses fields that can't be ignored without giving another answer than the one asked for.

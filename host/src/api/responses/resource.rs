@@ -229,3 +229,16 @@ impl Resource {
         }
     }
 }
+
+/// The answer to a question for the number of a prompt's tokens.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ResponseTokenCount")]
+pub(crate) struct CountedInput {
+    object: &'static str,
+    input_tokens: usize,
+}
+
+/// The body that answers a request to count tokens.
+pub(crate) fn counted(input_tokens: usize) -> CountedInput {
+    CountedInput { object: "response.input_tokens", input_tokens }
+}

@@ -15,6 +15,7 @@ mod messages_requests;
 mod messages_turns;
 mod random_turns;
 mod responses_requests;
+mod thinking;
 mod tokenize;
 mod tools;
 

@@ -217,3 +217,24 @@ fn a_body_that_is_not_json_is_refused() {
     assert!(parse(b"").message.starts_with("body: not valid JSON"));
     assert_eq!(parse(b"null").message, "body: expected a JSON object, got null");
 }
+
+#[test]
+fn items_that_are_not_there_yet_are_refused_by_name() {
+    for kind in ["compaction", "compaction_trigger", "configuration_update"] {
+        let input = json!([{ "role": "user", "content": "x" }, { "type": kind }]);
+        let (param, message) = refused(&json!({ "input": input }));
+        assert_eq!(param, "input[1].type");
+        assert!(message.contains(&format!("items of type {kind} are not there yet")), "{message}");
+    }
+}
+
+#[test]
+fn only_an_explicit_wish_to_store_gets_a_warning() {
+    let warnings = |extra: Value| job(responses::read, &with(&extra)).1;
+    assert_eq!(
+        warnings(json!({ "store": true })),
+        ["store ignored: nothing is stored, send the whole input with each request"]
+    );
+    assert!(warnings(json!({ "store": false })).is_empty());
+    assert!(warnings(json!({})).is_empty());
+}

@@ -55,7 +55,7 @@ const READ_PASSES: usize = 3;
 
 pub(super) fn run(arguments: &BenchModelArguments) -> anyhow::Result<ExitCode> {
     // Warnings change what is measured: the CPU instead of a GPU, or own kernels instead of a library's.
-    log_to_stderr(false, "warn");
+    log_to_stderr(false, None, "warn");
     let output = arguments.output.open()?;
     let name = default_name(arguments.model.as_deref())?;
     let load = arguments.load.per_model(&[vec![name.clone()]])?;

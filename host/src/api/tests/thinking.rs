@@ -1,0 +1,24 @@
+//! The switch `thinking` of Chat Completions.
+
+use serde_json::{Value, json};
+
+use super::super::chat;
+use super::job;
+
+#[test]
+fn thinking_is_the_switch_of_reasoning_unless_effort_or_arguments_say_otherwise() {
+    let arguments = |extra: Value| {
+        let mut body = json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] });
+        body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        job(chat::read, &body).0.template_arguments
+    };
+    let switch = |on: bool| vec![("enable_thinking".to_owned(), Value::Bool(on))];
+    assert_eq!(arguments(json!({ "thinking": { "type": "disabled" } })), switch(false));
+    assert_eq!(arguments(json!({ "thinking": { "type": "enabled", "budget_tokens": 9 } })), switch(true));
+    let given =
+        json!({ "thinking": { "type": "disabled" }, "chat_template_kwargs": { "enable_thinking": true } });
+    assert_eq!(arguments(given), switch(true));
+    let effort = vec![("reasoning_effort".to_owned(), json!("high"))];
+    assert_eq!(arguments(json!({ "thinking": { "type": "disabled" }, "reasoning_effort": "high" })), effort);
+    assert!(arguments(json!({})).is_empty());
+}

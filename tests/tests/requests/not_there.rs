@@ -1,0 +1,80 @@
+//! What the Responses API doesn't have yet is refused so that clients know what to do instead.
+
+use bytes::Bytes;
+use http::{Method, Request};
+use http_body_util::Full;
+use serde_json::json;
+use tests::client::{Answer, get, post, send};
+use tests::server::{Setup, TestServer};
+
+fn bare(method: Method, path: &str) -> Request<Full<Bytes>> {
+    let request = Request::builder().method(method).uri(path).header("host", "localhost");
+    request.body(Full::default()).expect("a request")
+}
+
+fn code(answer: &Answer) -> serde_json::Value {
+    answer.json()["error"]["code"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_websocket_is_answered_426_and_a_plain_get_405() {
+    let server = TestServer::start(Setup::default()).await;
+    let mut upgrade = bare(Method::GET, "/v1/responses");
+    for (name, value) in [
+        ("connection", "Upgrade"),
+        ("upgrade", "websocket"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ] {
+        upgrade.headers_mut().insert(name, value.parse().expect("a value"));
+    }
+    let answer = send(server.address, upgrade).await;
+    assert_eq!(answer.status, 426, "{:?}", answer.body);
+    assert_eq!(code(&answer), "websocket_not_supported");
+    assert!(!answer.headers.contains_key("upgrade"), "{:?}", answer.headers);
+    let message = answer.json()["error"]["message"].to_string();
+    assert!(message.contains("POST /v1/responses"), "{message}");
+    let plain = get(server.address, "/v1/responses").await;
+    assert_eq!((plain.status, code(&plain)), (405, json!("method_not_allowed")));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stored_responses_are_answered_404_that_says_nothing_is_stored() {
+    let server = TestServer::start(Setup::default()).await;
+    for (method, path) in [
+        (Method::GET, "/v1/responses/resp_1"),
+        (Method::DELETE, "/v1/responses/resp_1"),
+        (Method::POST, "/v1/responses/resp_1/cancel"),
+        (Method::GET, "/v1/responses/resp_1/input_items"),
+    ] {
+        let answer = send(server.address, bare(method.clone(), path)).await;
+        assert_eq!(answer.status, 404, "{method} {path}");
+        let message = answer.json()["error"]["message"].to_string();
+        assert!(message.contains("`resp_1`") && message.contains("stores no responses"), "{path}: {message}");
+    }
+    for path in ["/v1/responses/", "/v1/responses/compact", "/v1/responses/resp_1/other"] {
+        let message = get(server.address, path).await.json()["error"]["message"].to_string();
+        assert!(message.contains("No route"), "{path}: {message}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_count_of_a_prompt_is_what_its_answer_says() {
+    let server = TestServer::start(Setup::default()).await;
+    for extra in [
+        json!({}),
+        json!({ "instructions": "Be brief." }),
+        json!({ "tools": [{ "type": "function", "name": "f", "parameters": { "type": "object" } }] }),
+    ] {
+        let mut body = json!({ "model": "qwen3-tiny", "input": "Who are you?", "max_output_tokens": 1 });
+        body.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
+        let counted = post(server.address, "/v1/responses/input_tokens", &body).await.json();
+        let answered = post(server.address, "/v1/responses", &body).await.json();
+        let tokens = &answered["usage"]["input_tokens"];
+        assert!(tokens.as_u64().is_some_and(|tokens| tokens > 0), "{answered}");
+        assert_eq!(counted, json!({ "object": "response.input_tokens", "input_tokens": tokens }));
+    }
+    server.stop().await;
+}
