@@ -72,7 +72,7 @@ impl Arrived {
             })?;
             read_body(&bytes, &app.limits, |body, name| {
                 let (model, defaults) = app.pick(name)?;
-                Ok((read(body, defaults, &model)?, model.on_account(&account)))
+                Ok((read(body, defaults, model)?, model.on_account(&account)))
             })
         })?;
         account.check_cpu().map_err(refusal)?;

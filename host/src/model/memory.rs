@@ -38,8 +38,8 @@ fn free_below(group: &Path, [limit, used, cache]: [&str; 3]) -> Option<u64> {
 
 /// The number after `name` at the beginning of a line.
 fn field(text: &str, name: &str) -> Option<u64> {
-    let words = text.lines().map(|line| line.split_ascii_whitespace());
-    words.filter_map(|mut words| (words.next() == Some(name)).then(|| words.next()?.parse().ok())?).next()
+    let mut lines = text.lines().map(str::split_ascii_whitespace);
+    lines.find_map(|mut words| (words.next() == Some(name)).then(|| words.next()?.parse().ok())?)
 }
 
 #[cfg(test)]

@@ -8,16 +8,17 @@ use serde_json::{Value, json};
 use tests::client::post;
 use tests::server::{Setup, TestServer};
 
-/// The engine's tiny random models, and the parser of each (`None`: `auto`).
+/// The engine's tiny random models, and the parser of each (`None`: `auto`). All have the embedded model's template, which contradicts the
+/// types of some.
 const MODELS: [(&str, Option<&str>); 8] = [
     ("llama3-bf16", Some("none")),
-    ("mistral-window-bf16", None),
+    ("mistral-window-bf16", Some("mistral")),
     ("tied-bf16", None),
     ("fp8", None),
     ("moe-sharded-bf16", None),
-    ("gpt-oss-mxfp4", None),
-    ("deepseek-bf16", None),
-    (KIMI, None),
+    ("gpt-oss-mxfp4", Some("harmony")),
+    ("deepseek-bf16", Some("deepseek-v3")),
+    (KIMI, Some("kimi-k2")),
 ];
 
 fn golden(name: &str) -> PathBuf {
