@@ -48,7 +48,7 @@ fn histories(arguments: &str) -> [(&'static str, Value); 2] {
 }
 
 /// A history of Messages, where arguments are JSON values.
-fn messages(input: Value) -> Value {
+fn messages(input: &Value) -> Value {
     json!({ "max_tokens": 9, "messages": [
         { "role": "user", "content": "x" },
         { "role": "assistant", "content": [{ "type": "tool_use", "id": "c", "name": "f", "input": input }] },
@@ -68,8 +68,8 @@ async fn a_broken_call_in_the_history_doesnt_end_the_conversation() {
         assert_eq!(warning(&server, path, &body).await, "", "{path}");
     }
     for path in ["/v1/messages", "/v1/messages/count_tokens"] {
-        assert_eq!(warning(&server, path, &messages(json!({ "city": "Oslo" }))).await, "", "{path}");
-        assert_eq!(warning(&server, path, &messages(json!(BROKEN))).await, WRAPPED, "{path}");
+        assert_eq!(warning(&server, path, &messages(&json!({ "city": "Oslo" }))).await, "", "{path}");
+        assert_eq!(warning(&server, path, &messages(&json!(BROKEN))).await, WRAPPED, "{path}");
     }
     server.stop().await;
 }
