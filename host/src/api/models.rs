@@ -12,8 +12,10 @@ pub struct Model {
     created: u64,
     #[schemars(extend("const" = "sluice"))]
     owned_by: &'static str,
-    /// Most tokens of prompt and answer together, under the name that vLLM gives it.
+    /// Most tokens of prompt and answer together, under vLLM's name.
     max_model_len: usize,
+    /// The same, under `OpenRouter`'s name.
+    context_length: usize,
 }
 
 /// The list of them.
@@ -25,9 +27,16 @@ pub struct ModelList {
 }
 
 impl Model {
-    /// A model served under the name `id` since `created` (seconds since 1970), with a context of `max_model_len` tokens.
-    pub fn new(id: impl Into<String>, created: u64, max_model_len: usize) -> Self {
-        Self { id: id.into(), object: "model", created, owned_by: "sluice", max_model_len }
+    /// A model served under the name `id` since `created` (seconds since 1970), with so many tokens of context.
+    pub fn new(id: impl Into<String>, created: u64, context: usize) -> Self {
+        Self {
+            id: id.into(),
+            object: "model",
+            created,
+            owned_by: "sluice",
+            max_model_len: context,
+            context_length: context,
+        }
     }
 }
 
@@ -46,9 +55,8 @@ mod tests {
 
     #[test]
     fn the_list_has_openais_shape() {
-        let list = serde_json::to_value(ModelList::new(vec![Model::new("qwen3-tiny", 7, 4096)])).unwrap();
-        let model =
-            json!({"id":"qwen3-tiny","object":"model","created":7,"owned_by":"sluice","max_model_len":4096});
+        let list = serde_json::to_value(ModelList::new(vec![Model::new("qwen3-tiny", 7, 9400)])).unwrap();
+        let model = json!({"id":"qwen3-tiny","object":"model","created":7,"owned_by":"sluice","max_model_len":9400,"context_length":9400});
         assert_eq!(list, json!({"object":"list","data":[model]}));
     }
 }

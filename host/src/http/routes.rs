@@ -166,9 +166,8 @@ async fn version() -> Response {
 async fn list_models(State(app): State<App>) -> Response {
     let mut list = Vec::new();
     for model in &app.models {
-        list.extend(
-            model.names().iter().map(|name| models::Model::new(name, model.created(), model.context())),
-        );
+        let (created, context) = (model.created(), model.context());
+        list.extend(model.names().iter().map(|name| models::Model::new(name, created, context)));
     }
     json(200, to_json(&models::ModelList::new(list)))
 }

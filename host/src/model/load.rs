@@ -7,13 +7,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use engine::models::Progress;
 use engine::runner::Runner as _;
 use engine::{
-    ConstraintSupport, Engine as _, EngineInfo, LocalEngine, LocalOptions, ModelFiles, WaitingRoom,
+    ConstraintSupport, EngineInfo, LocalEngine, LocalOptions, LocalRunner, ModelFiles, WaitingRoom,
 };
 
 use super::config::Config;
+use super::context_cut::ContextCut;
 use super::load_error::ModelLoadError;
 use super::locate::{Located, locate};
-use super::options::{LoadFormat, ModelOptions};
+use super::options::{KvCacheBytes, LoadFormat, ModelOptions};
 use super::parsers::{ModelFacts, ModelTokens, Parsers};
 use super::runner::RunnerOptions;
 use super::served::{Model, Served};
@@ -49,12 +50,18 @@ impl Model {
         let model_tokens =
             ModelTokens { tokenizer: Arc::clone(&tokenizer), eos: defaults.eos_token_ids.clone() };
         let parsers = Parsers::load(options, shared, Arc::clone(&label), facts, model_tokens)?;
+        let mut context_cut = None;
         let source = match &options.engine {
             EngineChoice::Local => {
                 if options.load_format == LoadFormat::Dummy {
                     tracing::warn!(model = %label, "weights are random: what the model says means nothing");
                 }
-                load_engine(&label, options, shared, limits, &files, &mut |parts| progress(&label, parts))?
+                let progress = &mut |parts| progress(&label, parts);
+                let runner = load_runner(options, shared, &files, progress)?;
+                let KvCacheBytes { cpu, cpu_most, .. } = options.kv_cache_bytes;
+                let kv_cache_bytes = matches!(runner, LocalRunner::Cpu(_)).then_some(cpu.max(cpu_most));
+                context_cut = ContextCut::local(runner.shape(), kv_cache_bytes);
+                start_engine(runner, options, shared, limits)
             }
             EngineChoice::Replay(file) => load_script(file, &name, context, &tokenizer)?,
             EngineChoice::Remote(engines) => {
@@ -66,9 +73,14 @@ impl Model {
                     tokenizer: Arc::clone(&tokenizer),
                     context,
                 };
-                start_remote(engines, options, model, limits)?
+                let source = start_remote(engines, options, model, limits)?;
+                context_cut = ContextCut::remote(source.info().context, context);
+                source
             }
         };
+        if let Some(cut) = &context_cut {
+            tracing::warn!(model = %label, "{cut}");
+        }
         let format = format.with_context(limits, source.info().context);
         if !format.shows_tools() {
             tracing::warn!(model = %label, "the chat template doesn't show tools: those of requests have no effect; --chat-template gives another");
@@ -79,6 +91,7 @@ impl Model {
             label,
             names,
             created,
+            context_cut,
             format,
             grammars: Grammars::new(Arc::clone(&tokenizer), limits.mask_time, Arc::clone(&shared.grammars)),
             tokenizer,
@@ -95,14 +108,12 @@ impl Model {
     }
 }
 
-fn load_engine(
-    label: &str,
+fn load_runner(
     options: &ModelOptions,
     shared: &SharedParts,
-    limits: &Limits,
     files: &ModelFiles,
     progress: &mut dyn FnMut(Progress),
-) -> Result<TokenSource, ModelLoadError> {
+) -> Result<LocalRunner, ModelLoadError> {
     let runner = RunnerOptions {
         load_format: options.load_format,
         device: options.device,
@@ -110,8 +121,15 @@ fn load_engine(
         context: options.context,
         numerics: options.numerics,
     };
-    let runner = runner.load(files, &shared.devices, progress)?;
-    let whole = runner.shape().context;
+    Ok(runner.load(files, &shared.devices, progress)?)
+}
+
+fn start_engine(
+    runner: LocalRunner,
+    options: &ModelOptions,
+    shared: &SharedParts,
+    limits: &Limits,
+) -> TokenSource {
     let local = LocalOptions {
         batch_tokens: runner.shape().batch_tokens,
         sequences: options.sequences.unwrap_or_else(|| runner.sequences()),
@@ -121,17 +139,7 @@ fn load_engine(
         speculation: options.speculation,
         prefix_cache: options.prefix_cache,
     };
-    let engine = LocalEngine::start(Box::new(runner), local);
-    let context = engine.info().context;
-    if context < whole {
-        tracing::warn!(
-            model = label,
-            context,
-            whole,
-            "the KV cache doesn't hold the model's whole context: a larger --kv-cache does"
-        );
-    }
-    Ok(TokenSource::Engine(Box::new(engine)))
+    TokenSource::Engine(Box::new(LocalEngine::start(Box::new(runner), local)))
 }
 
 /// Starts the remote engine, which probes all engines first. Blocks, which is allowed on the threads that load models.

@@ -56,6 +56,9 @@ pub(super) fn locate(model: Option<&str>) -> Result<Located, NotFound> {
             "--model {model}: this is a file; give the directory that holds config.json"
         )));
     }
+    if is_hub_gguf(model) {
+        return Err(gguf(model));
+    }
     if !is_hub_name(model) {
         return Err(NotFound(format!("--model {model}: no such directory")));
     }
@@ -79,6 +82,12 @@ fn check_directory(directory: &Path, model: &str) -> Result<(), NotFound> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let has_gguf = entries.map(|entry| entry.path()).any(|path| is_gguf(&path));
     if has_gguf && !directory.join("config.json").exists() { Err(gguf(model)) } else { Ok(()) }
+}
+
+/// Whether the name is that of a repository of GGUF files: `ORG/NAME-GGUF`, or `ORG/NAME:QUANT` as llama.cpp takes it.
+fn is_hub_gguf(model: &str) -> bool {
+    let (name, quant) = model.split_once(':').unwrap_or((model, ""));
+    is_hub_name(name) && (!quant.is_empty() || name.to_ascii_lowercase().ends_with("gguf"))
 }
 
 fn gguf(model: &str) -> NotFound {
@@ -158,7 +167,7 @@ mod tests {
         let file = folder.path().join("x-Q4_K_M.GGUF");
         std::fs::write(&file, "GGUF").unwrap();
         let [file, directory] = [&file, folder.path()].map(|path| path.to_str().unwrap());
-        for given in [file, directory, "org/x.gguf", "no-such.gguf"] {
+        for given in [file, directory, "org/x.gguf", "no-such.gguf", "org/x-GGUF", "org/x:Q4_K_M"] {
             let message = locate(Some(given)).unwrap_err().to_string();
             assert!(
                 message.starts_with(&format!("--model {given}: GGUF is not read; give the directory")),

@@ -7,6 +7,7 @@ mod affinity;
 mod choices;
 mod config;
 mod constraint;
+mod context_cut;
 mod devices;
 mod error;
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use engine::{Place, SubmitError, WaitingRoom};
 
 use super::choices::Choices;
+use super::context_cut::ContextCut;
 use super::error::StartError;
 use super::generate::TurnStream;
 use super::job::Job;
@@ -33,6 +34,8 @@ pub(super) struct Served {
     pub(super) label: Arc<str>,
     pub(super) names: Vec<String>,
     pub(super) created: u64,
+    /// That the engine has less context than the model allows.
+    pub(super) context_cut: Option<ContextCut>,
     pub(super) format: ChatFormat,
     pub(super) tokenizer: Arc<Tokenizer>,
     pub(super) parsers: Parsers,
@@ -148,13 +151,14 @@ impl Model {
 
     /// Description of the model, its parser and its engine for people, as pairs of a word and its value.
     pub fn summary(&self) -> Vec<(&'static str, String)> {
-        let Served { name, label, parsers, source, .. } = &*self.served;
+        let Served { name, label, parsers, source, context_cut, .. } = &*self.served;
         let model = if **label == **name { name.clone() } else { format!("{label}: {name}") };
         let parser = parsers.current();
         let descriptor = parser.descriptor();
         let info = source.info();
+        let of = context_cut.map(|cut| format!(" of {}", cut.whole)).unwrap_or_default();
         vec![
-            ("model", format!("{model} ({} tokens of context)", info.context)),
+            ("model", format!("{model} ({}{of} tokens of context)", info.context)),
             ("parser", format!("{} {}", descriptor.name, descriptor.version)),
             ("engine", info.name.clone()),
         ]

@@ -68,6 +68,21 @@ fn memory_of_the_kv_cache_is_divided_by_parts_among_the_models_that_compute() {
 }
 
 #[test]
+fn a_context_that_the_kv_cache_cuts_is_told_and_so_is_the_size_that_would_do() {
+    let list_and_log = |kv_cache| {
+        let server = start(&["m"], &["--kv-cache", kv_cache, "--threads", "1"]);
+        (server.get("/v1/models"), server.log())
+    };
+    // A block of 16 tokens has 20 KiB: five layers with two heads of 32 keys and values in f16.
+    let (list, log) = list_and_log("1");
+    assert!(list.contains(r#""max_model_len":816,"context_length":816}"#), "{list}");
+    assert!(log.contains("816 of the 4096 tokens") && log.contains("6 MiB would do"), "{log}");
+    let (list, log) = list_and_log("6");
+    assert!(list.contains(r#""max_model_len":4096,"#), "{list}");
+    assert!(!log.contains("context"), "{log}");
+}
+
+#[test]
 fn a_parsers_options_are_for_its_model() {
     let mut models = models(&["tables", "plain"]);
     models.extend(["--parser", "tables=response-template", "--context", "64"].map(str::to_owned));

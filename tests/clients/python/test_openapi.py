@@ -103,7 +103,7 @@ def test_the_document_is_valid(document):
 
 def test_closed_schemas_catch_what_is_not_described(document):
     validator = document.answer("/v1/models", 200, method="get")
-    model = {"id": "m", "object": "model", "created": 1, "owned_by": "sluice"}
+    model = {"id": "m", "object": "model", "created": 1, "owned_by": "sluice", "max_model_len": 9, "context_length": 9}
     check(validator, {"object": "list", "data": [model]})
     for wrong in ({**model, "more": 1}, {**model, "created": "1"}, {**model, "object": "models"}, {"id": "m"}):
         assert not validator.is_valid({"object": "list", "data": [wrong]})
