@@ -1,4 +1,4 @@
-//! Refusals of what isn't there: routes, methods, stored responses, WebSockets. The transport makes them before any body is read.
+//! Refusals of what isn't there: routes, methods, stored responses, web sockets. The transport makes them before any body is read.
 
 use super::error::ApiError;
 use crate::printable::printable;

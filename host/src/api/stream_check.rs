@@ -169,7 +169,7 @@ impl StreamCheck {
         let mut found = Vec::new();
         let text = String::from_utf8_lossy(bytes);
         if let Err(error) = std::str::from_utf8(bytes) {
-            let line = self.line + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+            let line = self.line + bytes[..error.valid_up_to()].split(|byte| *byte == b'\n').count() - 1;
             found.push(Violation { line, ..self.violation("", framing("not UTF-8")) });
         }
         let text = if text.contains('\r') {

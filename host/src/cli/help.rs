@@ -79,8 +79,7 @@ mod tests {
         let serve = command.find_subcommand("serve").expect("it is there");
         let ids: Vec<&str> = serve.get_arguments().map(|one| one.get_id().as_str()).collect();
         let grouped = GROUPS.iter().flat_map(|(_, ids)| *ids);
-        let mut placed: Vec<&str> =
-            FIRST.iter().chain(grouped).copied().filter(|id| *id != "log_level").collect();
+        let mut placed: Vec<&str> = FIRST.iter().chain(grouped).copied().collect();
         assert!(placed.iter().all(|id| ids.contains(id)), "{placed:?} {ids:?}");
         let limits = serve
             .get_arguments()

@@ -32,13 +32,12 @@ pub(super) fn run(arguments: &LintArguments) -> anyhow::Result<ExitCode> {
              streamed answer (curl -N), or name its --protocol"
         );
     };
-    let (violations, events) = match found.filter(|found| *found != protocol) {
-        Some(other) => (vec![of_another_protocol(other, protocol)], 0),
-        None => {
-            let mut check = StreamCheck::new(protocol);
-            let violations = check.read(&bytes);
-            (violations.into_iter().chain(check.missing()).collect(), check.events())
-        }
+    let (violations, events) = if let Some(other) = found.filter(|found| *found != protocol) {
+        (vec![of_another_protocol(other, protocol)], 0)
+    } else {
+        let mut check = StreamCheck::new(protocol);
+        let violations = check.read(&bytes);
+        (violations.into_iter().chain(check.missing()).collect(), check.events())
     };
     print(&arguments.file, protocol, events, &violations, arguments.json)?;
     Ok(if violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

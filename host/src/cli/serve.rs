@@ -55,7 +55,7 @@ pub(super) struct ServeArguments {
     /// Write logs as JSON lines.
     #[arg(long)]
     log_json: bool,
-    /// Least level of the log's lines [default: what RUST_LOG says, else info].
+    /// Least level of the log's lines [default: what `RUST_LOG` says, else info].
     #[arg(long, value_enum, value_name = "LEVEL")]
     log_level: Option<LogLevel>,
     #[command(flatten)]

@@ -100,7 +100,7 @@ const TIPS: [(&[&str], &str); 21] = [
     (&["--api-key-file", "--api-keys"], "--api-key KEY|env:VARIABLE|file:PATH"),
     (
         &["-v", "--verbose", "--verbosity", "-lv", "--log-verbosity", "--uvicorn-log-level"],
-        "RUST_LOG=debug in the environment",
+        "--log-level debug",
     ),
 ];
 
