@@ -25,7 +25,7 @@ impl Bounded for Limits {
         bound("max-messages", Count("MESSAGES"), 1..=10_000_000, "Messages of a request, or items of its input", |l| Usize(&mut l.messages)),
         bound("max-choices", Count("CHOICES"), 1..=1024, "Choices for one prompt (`n`)", |l| U32(&mut l.choices)),
         bound("max-prompts", Count("PROMPTS"), 1..=1024, "Prompts of a request to `/v1/completions`", |l| Usize(&mut l.prompts)),
-        bound("max-sequences", Count("ANSWERS"), 1..=1024, "Answers of one request: its prompts times its choices. The engine generates as many at a time for all requests together as `--max-num-seqs` says", |l| Usize(&mut l.sequences)),
+        bound("max-sequences", Count("ANSWERS"), 1..=1024, "Answers of one request: its prompts times its choices. The engine generates 64 answers at a time for all requests together (256 on a GPU), unless `--max-num-seqs` says otherwise", |l| Usize(&mut l.sequences)),
         bound("max-top-logprobs", Count("TOKENS"), 1..=255, "Alternatives reported for each token (`top_logprobs`; `logprobs` of `/v1/completions`)", |l| U8(&mut l.top_logprobs)),
         bound("max-logit-bias", Count("TOKENS"), 1..=100_000, "Tokens with a bias of their own (`logit_bias`)", |l| Usize(&mut l.biased_tokens)),
         bound("max-bad-words", Count("TEXTS"), 1..=10_000, "Texts that a request bans (`bad_words`)", |l| Usize(&mut l.bad_words)),

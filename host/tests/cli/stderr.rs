@@ -69,7 +69,7 @@ fn a_server_whose_stderr_is_closed_or_full_answers_and_counts_what_it_lost() {
     let full = File::options().write(true).open("/dev/full").expect("Linux");
     for stderr in [Stdio::from(closed), Stdio::from(full)] {
         let (_server, mut stream) = start(stderr);
-        ask(&mut stream, "/health", 500);
+        ask(&mut stream, "/v1/models", 500);
         // Lines are counted when their write has failed, which the next requests may precede.
         assert!((0..10_000).any(|_| lost(&mut stream) >= 500), "{} lines", lost(&mut stream));
     }
@@ -80,7 +80,7 @@ fn a_server_whose_stderr_nobody_reads_answers_and_says_later_how_much_it_lost() 
     const REQUESTS: usize = 12_000;
     let (unread, writer) = pipe().expect("a pipe");
     let (_server, mut stream) = start(writer);
-    ask(&mut stream, "/health", REQUESTS);
+    ask(&mut stream, "/v1/models", REQUESTS);
     assert!(lost(&mut stream) > 0, "more fits into the queue than was thought");
     // The last request's line was lost before the next request was answered.
     let counted = lost(&mut stream);
@@ -120,5 +120,5 @@ fn a_server_that_cannot_print_its_summary_says_so_and_serves() {
     let mut lines = BufReader::new(stderr).lines().map(|line| line.expect("UTF-8"));
     lines.find(|line| line.contains("the summary can't be printed")).expect("a warning");
     let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).expect("it listens");
-    ask(&mut stream, "/health", 1);
+    ask(&mut stream, "/v1/models", 1);
 }
