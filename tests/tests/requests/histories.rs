@@ -18,7 +18,9 @@ async fn server(template: &str, parser: &str) -> (TestServer, tempfile::TempDir)
 
 /// The warning header of the answer, which must be a 200; empty if there is none.
 async fn warning(server: &TestServer, path: &str, body: &Value) -> String {
-    let answer = post(server.address, path, body).await;
+    let mut body = body.clone();
+    body["model"] = json!(server.model.names()[0]);
+    let answer = post(server.address, path, &body).await;
     assert_eq!(answer.status, 200, "{path}: {:?}", answer.body);
     let header = answer.headers.get("x-sluice-warning");
     header.map(|value| value.to_str().expect("ASCII").to_owned()).unwrap_or_default()

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use host::model::{EngineChoice, ModelOptions};
+use host::model::{EngineChoice, KvCacheBytes, ModelOptions};
 use serde_json::{Value, json};
 use tests::client::{get, metric, post};
 use tests::server::{Setup, TestServer};
@@ -167,4 +167,53 @@ async fn engines_that_take_turns_write_what_each_writes_alone() {
     let expected: Vec<Value> = expected.into_iter().flat_map(|tokens| [tokens.clone(), tokens]).collect();
     assert_eq!(told, expected);
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_context_is_as_long_as_the_cache_holds_and_a_default_cache_grows_to_a_whole_context() {
+    let context = async |cpu: usize, cpu_most: usize| {
+        let mut setup = Setup::default();
+        setup.model.kv_cache_bytes = KvCacheBytes { cpu, cpu_most, gpu: None };
+        let server = TestServer::start(setup).await;
+        let list = get(server.address, "/v1/models").await.json();
+        server.stop().await;
+        list["data"][0]["max_model_len"].as_u64().expect("a number")
+    };
+    let kib = 1 << 10;
+    let cut = context(256 * kib, 0).await;
+    assert!(cut < 4096, "{cut}");
+    assert_eq!(context(256 * kib, 512 * kib).await, context(512 * kib, 0).await, "no more than it may take");
+    assert_eq!(context(256 * kib, 1 << 30).await, 4096);
+}
+
+/// Files of the embedded model as those of a model of type `llama`, with this template.
+fn llama(folder: &Path, template: &str) {
+    let embedded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/models/qwen3-tiny");
+    for file in ["generation_config.json", "tokenizer.json", "tokenizer_config.json"] {
+        std::fs::copy(embedded.join(file), folder.join(file)).expect("copied");
+    }
+    let config = std::fs::read(embedded.join("config.json")).expect("read");
+    let mut config: Value = serde_json::from_slice(&config).expect("JSON");
+    (config["model_type"], config["architectures"]) = (json!("llama"), json!(["LlamaForCausalLM"]));
+    std::fs::write(folder.join("config.json"), config.to_string()).expect("written");
+    std::fs::write(folder.join("chat_template.jinja"), template).expect("written");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_whose_type_no_parser_claims_starts_with_the_parser_of_its_template_or_without_one() {
+    let own = include_str!("../../../host/models/qwen3-tiny/chat_template.jinja");
+    let bare = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}";
+    for (template, parser, content) in [(own, "qwen3", "said"), (bare, "none", TEXT)] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        llama(folder.path(), template);
+        let mut model = scripted(folder.path(), &["llama"], "auto");
+        model.model = Some(folder.path().to_str().expect("UTF-8").to_owned());
+        let server = TestServer::start(Setup { model, ..Setup::default() }).await;
+        let serving = server.model.parsers().serving;
+        assert_eq!(serving.name, parser, "{}", serving.why);
+        let body = json!({ "model": "llama", "messages": [{ "role": "user", "content": "x" }] });
+        let answer = post(server.address, "/v1/chat/completions", &body).await.json();
+        assert_eq!(answer["choices"][0]["message"]["content"], content, "{answer}");
+        server.stop().await;
+    }
 }

@@ -79,7 +79,7 @@ async fn bodies(address: SocketAddr) {
         ("/v1/chat/completions", 200, json!({ "model": "bench", "messages": user("undeclared") })),
         (
             "/v1/chat/completions",
-            200,
+            500,
             json!({ "model": "bench", "messages": user("broken"), "tools": [chat_tool] }),
         ),
         (
