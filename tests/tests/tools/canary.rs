@@ -18,7 +18,8 @@ const CANARY: &str = "kanarienvogel";
 /// Scripted outputs: a call of an undeclared tool, a call whose arguments are no JSON, calls of a server's tools, and an answer.
 fn rules() -> Value {
     let hostile = json!({ "kind": CANARY, "a": format!("{CANARY}\u{1b}[2J") });
-    let broken = format!("<tool_call>\n{{\"name\": \"{CANARY}\", \"arguments\": {CANARY}}}\n</tool_call>");
+    let broken =
+        format!("<tool_call>\n{{\"name\": \"{CANARY}\", \"arguments\": {{{CANARY}}}}}\n</tool_call>");
     json!([
         { "when": { "contains": "undeclared" }, "text": calls(&[(CANARY, hostile.clone())]) },
         { "when": { "contains": "broken" }, "text": format!("<think>\n</think>\n\n{broken}") },
@@ -79,7 +80,7 @@ async fn bodies(address: SocketAddr) {
         ("/v1/chat/completions", 200, json!({ "model": "bench", "messages": user("undeclared") })),
         (
             "/v1/chat/completions",
-            500,
+            200,
             json!({ "model": "bench", "messages": user("broken"), "tools": [chat_tool] }),
         ),
         (
