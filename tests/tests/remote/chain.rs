@@ -138,6 +138,36 @@ async fn forced_calls_and_json_come_through_in_every_trained_format() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_salts_and_grammars_are_refused_by_name_through_a_chain_and_end_nothing() {
+    let last = TestServer::start(Setup::default()).await;
+    let first = server_for(&format!("http://{}", last.address)).await;
+    let rules: Vec<String> = (0..3000).map(|rule| format!("r{rule}: r{}\n", rule + 1)).collect();
+    let rules = rules.concat();
+    let cases = [
+        ("cache_salt", json!("")),
+        ("cache_salt", json!("x".repeat(300))),
+        ("cache_salt", json!(7)),
+        ("structured_outputs", json!({ "grammar": "start: <[99999999]>" })),
+        ("structured_outputs", json!({ "grammar": "start: <[4294967296]>" })),
+        ("structured_outputs", json!({ "grammar": format!("start: r0\n{rules}r3000: \"a\"\n") })),
+        ("structured_outputs", json!({ "choice": [] })),
+    ];
+    for server in [&last, &first] {
+        let ask = |field: &str, value: &Value| json!({ "model": "qwen3-tiny", "prompt": "Hi", "max_tokens": 3, field: value });
+        for (field, value) in &cases {
+            let refused = post(server.address, "/v1/completions", &ask(field, value)).await;
+            let param = refused.json()["error"]["param"].to_string();
+            assert!(refused.status == 400 && param.contains(field), "{field}: {}", refused.json());
+        }
+        let answer = post(server.address, "/v1/completions", &ask("cache_salt", &json!("a"))).await;
+        assert_eq!(answer.status, 200, "{}", answer.json());
+    }
+    for server in [first, last] {
+        server.stop().await;
+    }
+}
+
 /// All text of a stream's events, by the path of the field that has it.
 fn said(events: &[Value]) -> Vec<(String, String)> {
     let mut said: Vec<(String, String)> = Vec::new();
