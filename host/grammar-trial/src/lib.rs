@@ -31,10 +31,23 @@ pub fn compiler(vocabulary: &TokEnv, slices: &[String]) -> Result<ParserFactory,
 /// # Errors
 /// llguidance's message: the grammar is wrong, can't be followed, or takes more work than the limits allow.
 pub fn compile(compiler: &ParserFactory, grammar: &str) -> Result<(TokenParser, Matcher), String> {
-    let parser = compiler.create_parser(TopLevelGrammar::from_lark(grammar.to_owned()));
+    let parser = compiler.create_parser(TopLevelGrammar::from_lark(with_all_escapes(grammar)));
     let parser = parser.map_err(|error| error.to_string())?;
     let matcher = Matcher::new(Ok(parser.clone()));
     matcher.get_error().map_or(Ok((parser, matcher)), Err)
+}
+
+/// The grammar, with JSON strings that may write any character as `\uXXXX`. Unless a schema's settings say so, llguidance leaves only control
+/// characters behind a `\u`, and leads a model that means `\u00e9` to one of them. Parsers don't write this setting, since a remote
+/// engine's llguidance may not know it; they write a schema's other settings as in `plugins/sdk/src/grammar/schema.rs`.
+fn with_all_escapes(grammar: &str) -> String {
+    ["lenient", "whitespace_pattern"].iter().fold(grammar.to_owned(), |grammar, first| {
+        let settings = r#""x-guidance":{"#;
+        grammar.replace(
+            &format!("{settings}\"{first}\":"),
+            &format!("{settings}\"json_allow_general_unicode_escapes\":true,\"{first}\":"),
+        )
+    })
 }
 
 /// Limits that llguidance enforces.

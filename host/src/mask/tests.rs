@@ -199,6 +199,23 @@ fn json_alone_begins_at_once_or_behind_the_end_of_the_reasoning() {
 }
 
 #[test]
+fn a_string_may_spell_any_character_as_an_escape() {
+    let schema = r#"{"type":"string","maxLength":3}"#;
+    let constraint = JsonConstraint { schema: schema.to_owned(), begins: JsonBegins::AtOnce };
+    let grammar = json_grammar(&constraint).unwrap();
+    for text in [r#""\u00e9\uD83D\ude00é""#, r#""\u0041\n""#, r#""\u001f""#] {
+        let mut mask = mask(&grammar);
+        write(&mut mask, text).unwrap();
+        mask.advance(stop()).unwrap();
+    }
+    for text in [r#""\ud83d""#, r#""\u00e9\u00e9\u00e9\u00e9""#] {
+        let ids = TOKENIZER.encode_text(text).unwrap();
+        let mut mask = mask(&grammar);
+        assert!(ids.iter().any(|id| mask.advance(*id).is_err()), "{text}");
+    }
+}
+
+#[test]
 fn what_is_too_much_is_refused() {
     let large = format!("start: \"{}\"", "x".repeat(5 << 20));
     assert!(compile(&large).err().unwrap().to_string().contains("at most"));
