@@ -7,6 +7,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
+UV = HERE / "light/.venv/bin/uv"
 sys.path.insert(0, str(HERE.parent / "clients/python"))
 
 import models  # noqa: E402

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-ALL=(light litellm codex claude-code)
+ALL=(light litellm libraries coding codex claude-code)
 agents=("$@")
 [ ${#agents[@]} -gt 0 ] || agents=("${ALL[@]}")
 
@@ -32,7 +32,8 @@ for agent in "${agents[@]}"; do
     case $agent in
     light) node_of light ;;
     litellm) python_of litellm ;;
-    codex | claude-code) node_of "$agent" ;;
+    libraries) ;; # each program names its packages, and uv keeps their environments
+    coding | codex | claude-code) node_of "$agent" ;;
     *) echo "no agent $agent; there are: ${ALL[*]}" >&2; exit 1 ;;
     esac
     tests+=("test_${agent//-/_}.py")
