@@ -117,7 +117,7 @@ pub struct TestServer {
     pub admin: SocketAddr,
     /// First model that it serves.
     pub model: Model,
-    stop: oneshot::Sender<()>,
+    stop: Option<oneshot::Sender<()>>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -151,15 +151,22 @@ impl TestServer {
         };
         #[expect(clippy::disallowed_methods, reason = "owned by the TestServer, which awaits it")]
         let task = tokio::spawn(running);
-        Self { address, admin, model: models.first().clone(), stop, task }
+        Self { address, admin, model: models.first().clone(), stop: Some(stop), task }
+    }
+
+    /// Tells the server to stop, and returns while it drains.
+    pub fn begin_stop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
     }
 
     /// Stops the server and waits until it has drained.
     ///
     /// # Panics
     /// If the server's task panicked.
-    pub async fn stop(self) {
-        let _ = self.stop.send(());
+    pub async fn stop(mut self) {
+        self.begin_stop();
         self.task.await.expect("the server ends well");
     }
 }

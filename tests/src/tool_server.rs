@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 /// Size in bytes of outputs that are far too large.
 pub const FLOOD: usize = 100 << 20;
 
+/// The protocol's first version without a handshake.
+pub const MODERN: &str = "2026-07-28";
+
 /// First line that a chatty child writes to standard error.
 pub const CHATTER: &str = "\u{1b}[31mready";
 
@@ -55,11 +58,60 @@ const TOOLS: [&str; 14] = [
 #[derive(Debug)]
 pub struct ToolServer {
     listing: String,
+    lifecycle: Lifecycle,
+    /// Number of lists that were sent.
+    lists: AtomicUsize,
+    /// Number of clients that asked for the lifecycle without a handshake.
+    discovered: AtomicUsize,
     /// Number of calls that the client cancelled.
     cancelled: AtomicUsize,
     /// Number of calls of `hang` that have begun.
     begun: AtomicUsize,
     meeting: Meeting,
+}
+
+/// How connections begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lifecycle {
+    /// By a handshake. Other first requests are refused.
+    Handshake,
+    /// By a handshake. Another first request gets no answer.
+    Mute,
+    /// By a handshake. Another first request ends the connection or the process.
+    Fragile,
+    /// Without a handshake, which is refused: every request says its version (2026-07-28).
+    Modern,
+}
+
+impl Lifecycle {
+    fn named(name: &str) -> Self {
+        match name {
+            "mute" => Self::Mute,
+            "fragile" => Self::Fragile,
+            "modern" | "anew" => Self::Modern,
+            _ => Self::Handshake,
+        }
+    }
+
+    /// Reaction to a request that the lifecycle decides on.
+    fn reply(self, request: &Value) -> Option<Reply> {
+        let method = request["method"].as_str().unwrap_or_default();
+        let version = &request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
+        match (self, method) {
+            (Self::Mute, "server/discover") => Some(Reply::Silence),
+            (Self::Fragile, "server/discover") => Some(Reply::Death),
+            (Self::Modern, "initialize") => {
+                Some(Reply::Error(json!({ "code": -32601, "message": "there is no handshake" })))
+            }
+            (Self::Modern, _) if !request["id"].is_null() && version != MODERN => {
+                Some(Reply::Error(json!({ "code": -32602, "message": "the request names no version" })))
+            }
+            (Self::Modern, "server/discover") => Some(Reply::Result(json!({
+                "supportedVersions": [MODERN], "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private"
+            }))),
+            _ => None,
+        }
+    }
 }
 
 /// Calls that wait for each other, in pairs.
@@ -83,11 +135,16 @@ impl Meeting {
 }
 
 impl ToolServer {
-    /// Makes a server. `listing` selects how it answers `tools/list`: `good`, `hang`, `endless`, `garbage`, `names`, `huge`, `builtin` for the tools
-    /// behind web search and code interpreter, or `container` for the tool with which gpt-oss runs commands.
+    /// Makes a server. `listing` selects how it answers `tools/list`: `good`, `hang`, `endless`, `garbage`, `names`, `huge`, `anew` with another
+    /// large tool each time, `builtin` for the tools behind web search and code interpreter, or `container` for the tool with which gpt-oss runs
+    /// commands. `modern` and `anew` know only the lifecycle without a handshake; `mute` and `fragile` only the handshake, and give no answer to
+    /// anything else, or end.
     pub fn new(listing: &str) -> Self {
         Self {
             listing: listing.to_owned(),
+            lifecycle: Lifecycle::named(listing),
+            lists: AtomicUsize::new(0),
+            discovered: AtomicUsize::new(0),
             cancelled: AtomicUsize::new(0),
             begun: AtomicUsize::new(0),
             meeting: Meeting::default(),
@@ -96,6 +153,27 @@ impl ToolServer {
 
     /// Runs `request` and returns the reaction; blocks where a tool waits.
     pub fn reply(&self, request: &Value) -> Reply {
+        if request["method"] == "server/discover" {
+            self.discovered.fetch_add(1, Ordering::Relaxed);
+        }
+        let mut reply = self.lifecycle.reply(request).unwrap_or_else(|| self.react(request));
+        if let (Lifecycle::Modern, Reply::Result(result)) = (self.lifecycle, &mut reply) {
+            result["resultType"] = "complete".into();
+        }
+        reply
+    }
+
+    /// Whether it knows only the lifecycle without a handshake.
+    pub fn is_modern(&self) -> bool {
+        self.lifecycle == Lifecycle::Modern
+    }
+
+    /// Number of clients that asked for the lifecycle without a handshake.
+    pub fn discovered(&self) -> usize {
+        self.discovered.load(Ordering::Relaxed)
+    }
+
+    fn react(&self, request: &Value) -> Reply {
         let parameters = &request["params"];
         match request["method"].as_str().unwrap_or_default() {
             "initialize" => Reply::Result(json!({
@@ -103,7 +181,7 @@ impl ToolServer {
                 "serverInfo": { "name": "hostile", "version": "1" }
             })),
             "ping" => Reply::Result(json!({})),
-            "tools/list" => list(&self.listing),
+            "tools/list" => list(&self.listing, self.lists.fetch_add(1, Ordering::Relaxed)),
             "tools/call" => {
                 self.call(parameters["name"].as_str().unwrap_or_default(), &parameters["arguments"])
             }
@@ -131,7 +209,8 @@ impl ToolServer {
     }
 }
 
-fn list(listing: &str) -> Reply {
+/// The list, which is the `nth`, from 0.
+fn list(listing: &str, nth: usize) -> Reply {
     let described = |name: &str| json!({ "name": name, "description": format!("Does {name}."), "inputSchema": { "type": "object" } });
     match listing {
         "hang" => Reply::Silence,
@@ -145,6 +224,11 @@ fn list(listing: &str) -> Reply {
         "huge" => {
             let mut tool = described("huge");
             tool["inputSchema"]["description"] = "x".repeat(6 << 20).into();
+            Reply::Result(json!({ "tools": [tool] }))
+        }
+        "anew" => {
+            let mut tool = described(&format!("tool_{nth}"));
+            tool["inputSchema"]["description"] = "x".repeat(512 << 10).into();
             Reply::Result(json!({ "tools": [tool] }))
         }
         "builtin" => {

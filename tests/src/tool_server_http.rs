@@ -13,7 +13,7 @@ use hyper::body::{Frame, Incoming};
 use serde_json::Value;
 
 use crate::listen::Listening;
-use crate::tool_server::{Reply, ToolServer, around_text, message, spam_event};
+use crate::tool_server::{MODERN, Reply, ToolServer, around_text, message, spam_event};
 
 pub(crate) type Body = BoxBody<Bytes, Infallible>;
 
@@ -36,8 +36,16 @@ impl HttpToolServer {
     /// # Panics
     /// If the address can't be bound.
     pub async fn start(address: SocketAddr) -> Self {
+        Self::start_as("good", address).await
+    }
+
+    /// Starts a server with another `listing` ([`ToolServer::new`]).
+    ///
+    /// # Panics
+    /// If the address can't be bound.
+    pub async fn start_as(listing: &str, address: SocketAddr) -> Self {
         let state = Arc::new(State {
-            tools: ToolServer::new("good"),
+            tools: ToolServer::new(listing),
             open: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
         });
@@ -49,6 +57,11 @@ impl HttpToolServer {
     /// URL of the MCP endpoint.
     pub fn url(&self) -> String {
         format!("{}/mcp", self.listening.base_url())
+    }
+
+    /// Number of clients that asked for the lifecycle without a handshake.
+    pub fn discovered(&self) -> usize {
+        self.state.tools.discovered()
     }
 
     /// Number of requests being answered now.
@@ -83,8 +96,17 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> Result<Respons
     if request.method() != Method::POST {
         return Ok(plain(StatusCode::METHOD_NOT_ALLOWED, "text/plain", ""));
     }
+    let headers = request.headers().clone();
     let body = request.into_body().collect().await.map_err(std::io::Error::other)?.to_bytes();
     let request: Value = serde_json::from_slice(&body).map_err(std::io::Error::other)?;
+    let is_told = |name: &str, value: &Value| {
+        headers.get(name).is_some_and(|told| value == told.to_str().unwrap_or_default())
+    };
+    let is_complete =
+        is_told("mcp-protocol-version", &MODERN.into()) && is_told("mcp-method", &request["method"]);
+    if state.tools.is_modern() && !is_complete {
+        return Ok(plain(StatusCode::BAD_REQUEST, "text/plain", "no version or method"));
+    }
     let open = Open::new(Arc::clone(&state));
     let blocking = request.clone();
     let reply = tokio::task::spawn_blocking(move || state.tools.reply(&blocking)).await?;

@@ -35,7 +35,7 @@ pub(super) struct LoadArguments {
     #[arg(long, value_name = "THREADS", value_parser = number::<usize>(1..=MAX_THREADS as u64))]
     threads: Option<usize>,
     /// Memory of the KV caches of all models together, in MiB [default: on the CPU 1024, or as much as a model's whole context takes, at most a
-    /// quarter of the free memory; on a GPU, what is free after loading].
+    /// quarter of the free memory (at least 64); on a GPU, what is free after loading].
     #[arg(long, value_name = "MIB", value_parser = number::<usize>(1..=MAX_KV_CACHE_MIB))]
     kv_cache: Option<usize>,
     /// Type of keys and values in the KV cache on the CPU: `f16`, or `f32` with twice the memory [default: f16].
@@ -58,9 +58,11 @@ pub(super) struct LoadArguments {
     context: Vec<ForModel<usize>>,
 }
 
-/// Default size of the KV caches on the CPU, in MiB.
+/// Default size of the KV caches on the CPU, in MiB, where memory isn't scarce.
 const KV_CACHE_MIB: usize = 1024;
-/// Part of the free memory that the KV caches take at most, where the default doesn't hold a model's whole context.
+/// Smallest default, in MiB: less memory is too little for any model that is worth to be served.
+const LEAST_KV_CACHE_MIB: usize = 64;
+/// Part of the free memory that the KV caches take at most by default.
 const FREE_PARTS: usize = 4;
 /// Largest KV cache in MiB (16 TiB): more memory than machines have, and its number of bytes can't overflow.
 const MAX_KV_CACHE_MIB: u64 = 1 << 24;
@@ -103,7 +105,7 @@ impl LoadArguments {
 
     /// Size of the KV caches of all models together, in bytes.
     pub(super) fn kv_cache_bytes(&self) -> usize {
-        self.kv_cache.unwrap_or(KV_CACHE_MIB) << 20
+        self.kv_cache.map_or_else(|| default_kv_cache(free()), |mib| mib << 20)
     }
 
     /// Size of one model's KV cache, on the CPU or on a GPU. On a GPU it counts only if the operator set a size.
@@ -114,7 +116,6 @@ impl LoadArguments {
     /// Most memory that the KV caches of all models together take on the CPU to hold whole contexts, in bytes; no more than the size that
     /// the operator set.
     pub(super) fn kv_cache_most(&self) -> usize {
-        let free = || free_memory(Path::new("/")).and_then(|bytes| usize::try_from(bytes).ok());
         match self.kv_cache {
             Some(_) => 0,
             None => free().unwrap_or_default() / FREE_PARTS,
@@ -136,6 +137,17 @@ impl LoadArguments {
             repack: PerModel::single("--repack", &self.repack, models)?,
         })
     }
+}
+
+/// Free memory of this machine or container, in bytes.
+fn free() -> Option<usize> {
+    free_memory(Path::new("/")).and_then(|bytes| usize::try_from(bytes).ok())
+}
+
+/// Default size of the KV caches on the CPU, in bytes, where this much memory is free: a small container has to hold the weights, too.
+fn default_kv_cache(free: Option<usize>) -> usize {
+    let most = KV_CACHE_MIB << 20;
+    free.map_or(most, |free| (free / FREE_PARTS).clamp(LEAST_KV_CACHE_MIB << 20, most))
 }
 
 impl PerModelLoad<'_> {
@@ -176,4 +188,19 @@ pub(super) fn with_switch(error: ModelLoadError) -> anyhow::Error {
         _ => return error.into(),
     };
     anyhow::Error::from(error).context(switch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::default_kv_cache;
+
+    #[test]
+    fn the_default_cache_is_a_quarter_of_little_memory_and_a_gib_of_much() {
+        let mib = |free: usize| default_kv_cache(Some(free << 20)) >> 20;
+        assert_eq!(
+            [mib(0), mib(256), mib(512), mib(2048), mib(4096), mib(1 << 20)],
+            [64, 64, 128, 512, 1024, 1024]
+        );
+        assert_eq!(default_kv_cache(None), 1 << 30);
+    }
 }

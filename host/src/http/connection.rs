@@ -10,15 +10,17 @@ use axum::response::Response;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use http::{Request, Version};
+use http::{HeaderValue, Request, Version, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::ServiceExt;
 
+use super::answer_body::{AnswerBody, Busy};
 use super::app::App;
 use super::capacity::{Admission, ConnectionPlace};
 use super::socket::{Link, Socket};
@@ -30,12 +32,19 @@ pub(super) struct Disconnect(pub(super) CancellationToken);
 /// Number of bytes read after a refused head, so that the client reads the answer.
 const REFUSED_HEAD_REST: usize = 1 << 20;
 
-/// Serves one connection, which has this place, to its end.
-pub(super) async fn serve(app: App, router: Router, stream: TcpStream, place: ConnectionPlace) {
+/// Serves one connection, which has this place, to its end. The server's drain waits for `hold`, which is given back if the connection is idle
+/// when the server is told to stop: a later request on it is answered, and nothing waits for one.
+pub(super) async fn serve(
+    app: App,
+    router: Router,
+    stream: TcpStream,
+    place: ConnectionPlace,
+    mut hold: Option<TaskTrackerToken>,
+) {
     let limits = &app.limits;
     let disconnect = Disconnect(place.disconnect.clone());
     let link = Link::new(stream);
-    let service = service(router, place.admission, disconnect.clone(), Arc::clone(&link));
+    let service = service(app.clone(), router, place.admission, disconnect.clone(), Arc::clone(&link));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -52,6 +61,8 @@ pub(super) async fn serve(app: App, router: Router, stream: TcpStream, place: Co
             biased;
             result = connection.as_mut() => break result,
             Some(interruption) = interruptions.next() => match interruption {
+                // hyper would close it at once, perhaps while a request is on its way.
+                Interruption::Stopping if link.is_idle() => drop(hold.take()),
                 Interruption::Stopping => connection.as_mut().graceful_shutdown(),
                 Interruption::Disconnected => return,
                 Interruption::ClientGone => return tracing::debug!("the client left"),
@@ -93,23 +104,29 @@ fn interruptions<'a>(
 }
 
 /// Service of one connection. It gives each request the token that closes the connection, and tells the socket when a request waits for the
-/// head of its answer.
+/// head of its answer. The answer to a request that comes while the server drains is the connection's last.
 fn service(
+    app: App,
     router: Router,
     admission: Admission,
     disconnect: Disconnect,
     link: Arc<Link>,
-) -> impl Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> {
+) -> impl Service<Request<Incoming>, Response = Response<AnswerBody>, Error = Infallible, Future: Send> {
     service_fn(move |mut request: Request<Incoming>| {
         // HTTP/1.0 has no interim answers.
         link.awaits_head.store(request.version() == Version::HTTP_11, Ordering::Relaxed);
         request.extensions_mut().insert(disconnect.clone());
         request.extensions_mut().insert(admission);
         let (router, link) = (router.clone(), Arc::clone(&link));
+        let is_last = app.stopping.is_cancelled();
+        let busy = Busy::new(Arc::clone(&link));
         async move {
-            let answer = router.oneshot(request.map(axum::body::Body::new)).await;
+            let mut answer = router.oneshot(request.map(axum::body::Body::new)).await?;
             link.awaits_head.store(false, Ordering::Relaxed);
-            answer
+            if is_last {
+                answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok(answer.map(|body| AnswerBody { body, _busy: busy }))
         }
     })
 }

@@ -6,6 +6,7 @@
 mod access;
 mod admin;
 mod answer;
+mod answer_body;
 mod app;
 mod auth;
 mod body;

@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{MatchedPath, Path, Request, State};
 use axum::handler::Handler;
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
@@ -21,6 +21,7 @@ use super::access::{HostCheck, check_host};
 use super::answer::{RequestId, identify, json, refuse, to_json, typed};
 use super::app::App;
 use super::auth::require_key;
+use super::body::discard_unasked;
 use super::cors;
 use super::count::{count_messages, count_responses};
 use super::excess::refuse_excess;
@@ -36,6 +37,11 @@ type Route = (&'static str, &'static str, MethodRouter<App>);
 
 /// The route of probes.
 const HEALTH: &str = "/health";
+/// The route of Prometheus.
+const METRICS: &str = "/metrics";
+/// Message while streams that have begun get their time to end.
+const DRAINING: &str =
+    "The server is draining: it ends the answers that it has begun and takes no new requests.";
 
 /// All routes, for a listener on `listen`.
 pub(super) fn router(app: App, listen: IpAddr) -> Router {
@@ -67,7 +73,7 @@ fn keyed() -> Vec<Route> {
         get_at("/v1/models", list_models),
         get_at("/v1/models/{*id}", one_model),
         get_at("/version", version),
-        get_at("/metrics", scrape),
+        get_at(METRICS, scrape),
         get_at("/openapi.json", async || json(200, openapi::json().to_owned())),
     ]
 }
@@ -81,7 +87,7 @@ fn post_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Ro
 }
 
 /// Adds the layers that every listener has. If keys are set, only `open` is answered without one. Layers run from the last added to the
-/// first: id, log, panic guard, excess connections, malformed requests, host, CORS (whose preflights carry no key), key.
+/// first: id, log, panic guard, excess connections, malformed requests, host, CORS (whose preflights carry no key), key, drain.
 pub(super) fn layered(
     app: App,
     listen: IpAddr,
@@ -89,7 +95,9 @@ pub(super) fn layered(
     open: Router<App>,
     keyed: Router<App>,
 ) -> Router {
-    let keyed = keyed.layer(from_fn_with_state(app.clone(), require_key));
+    let keyed = keyed
+        .layer(from_fn_with_state(app.clone(), refuse_while_draining))
+        .layer(from_fn_with_state(app.clone(), require_key));
     let check = HostCheck::new(&app.access, listen);
     open.merge(keyed)
         .layer(option_layer(cors))
@@ -118,12 +126,14 @@ pub(super) fn post_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRou
 fn responses() -> MethodRouter<App> {
     let handler = |app: State<App>, request: Request| generate(app, request, Protocol::Responses);
     post(handler).fallback(async |method: Method, headers: HeaderMap| {
-        let wants_socket = method == Method::GET && headers.contains_key(header::UPGRADE);
-        refuse(&if wants_socket {
-            ApiError::no_web_socket()
-        } else {
-            ApiError::method_not_allowed(method.as_str(), "POST")
-        })
+        if method != Method::GET || !headers.contains_key(header::UPGRADE) {
+            return refuse(&ApiError::method_not_allowed(method.as_str(), "POST"));
+        }
+        let mut response = refuse(&ApiError::no_web_socket());
+        // The header is required (RFC 9110, 15.5.22) and names what the client has to speak, which is not WebSocket.
+        response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        response
     })
 }
 
@@ -144,10 +154,22 @@ fn stored_response(path: &str) -> Option<&str> {
 
 /// 200 while the server takes new work, else 503.
 pub(super) async fn health(State(app): State<App>) -> Response {
-    if app.stopping.is_cancelled() || !app.models.are_alive() {
+    if app.stopping.is_cancelled() {
+        return refuse(&ApiError::unavailable(DRAINING));
+    }
+    if !app.models.are_alive() {
         return refuse(&ApiError::unavailable("The server is stopping."));
     }
     json(200, r#"{"status":"ok"}"#.to_owned())
+}
+
+/// Middleware: 503 for a request that comes after the signal to stop, except for metrics, which show how far the drain is.
+async fn refuse_while_draining(State(app): State<App>, request: Request, next: Next) -> Response {
+    if !app.stopping.is_cancelled() || request.uri().path() == METRICS {
+        return next.run(request).await;
+    }
+    discard_unasked(request, &app.limits).await;
+    refuse(&ApiError::unavailable(DRAINING))
 }
 
 /// What is there: a person or a program that finds the address sees what it speaks.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::Router;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 
 use super::app::App;
 use super::capacity::ConnectionPlace;
@@ -44,35 +45,54 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Serves until `stop` is ready, then drains: there are no new connections, open streams get the grace period to end, and those left
-    /// after it get closing events and are closed.
+    /// Serves until `stop` is ready, then drains: open streams get the grace period to end, and those left after it get closing events and
+    /// are closed. The listeners stay open meanwhile, so that probes and clients are told; what they open doesn't prolong the drain.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { listener, admin, app } = self;
         metrics::register(&app.models);
         let router = routes::router(app.clone(), ip_of(&listener));
         let admin_router = admin::router(app.clone(), ip_of(admin.as_ref().unwrap_or(&listener)));
-        let mut stop = std::pin::pin!(stop);
+        let mut connections = Connections { app: &app, tasks: JoinSet::new() };
+        let mut end = std::pin::pin!(async {
+            stop.await;
+            drain(&app).await;
+        });
         let mut upkeep = tokio::time::interval(Duration::from_secs(5));
         loop {
             tokio::select! {
-                () = stop.as_mut() => break,
+                () = end.as_mut() => break,
                 accepted = listener.accept() => {
                     if let Some(stream) = ready(accepted).await
                         && let Some(place) = app.capacity.admit().await
                     {
-                        spawn(&app, &router, stream, place);
+                        connections.serve(&router, stream, place);
                     }
                 }
                 accepted = accept_admin(admin.as_ref()) => {
                     if let Some(stream) = ready(accepted).await {
-                        spawn(&app, &admin_router, stream, ConnectionPlace::uncounted());
+                        connections.serve(&admin_router, stream, ConnectionPlace::uncounted());
                     }
                 }
                 _ = upkeep.tick() => metrics::upkeep(),
             }
         }
-        drop((listener, admin));
-        drain(&app).await;
+    }
+}
+
+/// The accepted connections, each in a task. Dropping it closes those that are left.
+struct Connections<'a> {
+    app: &'a App,
+    tasks: JoinSet<()>,
+}
+
+impl Connections<'_> {
+    /// Serves a connection. The drain waits for it if it was accepted before.
+    fn serve(&mut self, router: &Router, stream: TcpStream, place: ConnectionPlace) {
+        let app = self.app;
+        connection::prepare(&stream, app.limits.send_buffer);
+        let hold = (!app.stopping.is_cancelled()).then(|| app.tasks.token());
+        while self.tasks.try_join_next().is_some() {}
+        self.tasks.spawn(connection::serve(app.clone(), router.clone(), stream, place, hold));
     }
 }
 
@@ -100,11 +120,6 @@ async fn ready(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<Tcp
             None
         }
     }
-}
-
-fn spawn(app: &App, router: &Router, stream: TcpStream, place: ConnectionPlace) {
-    connection::prepare(&stream, app.limits.send_buffer);
-    app.tasks.spawn(connection::serve(app.clone(), router.clone(), stream, place));
 }
 
 async fn drain(app: &App) {

@@ -28,6 +28,8 @@ pub(super) struct Link {
     pub(super) stream: TcpStream,
     /// Whether a request that allows interim answers waits for its answer's head.
     pub(super) awaits_head: AtomicBool,
+    /// Whether a request is being answered.
+    pub(super) busy: AtomicBool,
     /// Whether everything that hyper wrote is in the kernel.
     flushed: AtomicBool,
     /// Whether a head that hyper couldn't read was answered.
@@ -39,9 +41,15 @@ impl Link {
         Arc::new(Self {
             stream,
             awaits_head: AtomicBool::new(false),
+            busy: AtomicBool::new(false),
             flushed: AtomicBool::new(true),
             refused_head: AtomicBool::new(false),
         })
+    }
+
+    /// Whether no request is being answered, and every answer is in the kernel.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.busy.load(Ordering::Relaxed) && self.flushed.load(Ordering::Relaxed)
     }
 
     /// Ready when the client has gone: the connection was reset. Interim answers are sent at the interval `every`, only to a

@@ -40,9 +40,6 @@ pub(super) async fn generate(State(app): State<App>, request: Request, protocol:
 }
 
 async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Response, ApiError> {
-    if app.stopping.is_cancelled() {
-        return Err(ApiError::unavailable("The server is stopping."));
-    }
     let began = Instant::now();
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let disconnect = request.extensions().get::<Disconnect>().cloned();

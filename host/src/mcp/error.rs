@@ -82,6 +82,7 @@ impl McpError {
     pub(super) fn of_handshake(error: &ClientInitializeError) -> Self {
         match error {
             ClientInitializeError::JsonRpcError(error) => Self::refused(error),
+            ClientInitializeError::LegacyFallbackFailed { fallback, .. } => Self::of_handshake(fallback),
             ClientInitializeError::TransportError { error, .. } => {
                 error.error.downcast_ref().and_then(Self::of_http).unwrap_or(Self::Unreachable)
             }

@@ -33,17 +33,21 @@ pub(super) async fn open(endpoint: &HttpEndpoint<'_>) -> Result<Connection, McpE
 }
 
 async fn streamable(endpoint: &HttpEndpoint<'_>) -> Result<Connection, McpError> {
-    let config = StreamableHttpClientTransportConfig::with_uri(endpoint.at.url.as_str())
-        .custom_headers(endpoint.headers())
-        .max_sse_event_size(endpoint.most());
-    let allowance = endpoint.allowance();
-    let client = MeteredClient { client: endpoint.client()?, allowance: Arc::clone(&allowance) };
-    let transport = StreamableHttpClientTransport::with_client(client, config);
-    Connection::open(transport, allowance).await
+    let connect = || {
+        let config = StreamableHttpClientTransportConfig::with_uri(endpoint.at.url.as_str())
+            .custom_headers(endpoint.headers())
+            .max_sse_event_size(endpoint.most())
+            .max_json_response_size(endpoint.most());
+        let allowance = endpoint.allowance();
+        let client = MeteredClient { client: endpoint.client()?, allowance: Arc::clone(&allowance) };
+        Ok((StreamableHttpClientTransport::with_client(client, config), allowance))
+    };
+    // A transport carries nothing else while its first message is unanswered.
+    Ok(Connection::open(connect, endpoint.limits.start_time / 2).await?.over_http())
 }
 
 async fn sse(endpoint: &HttpEndpoint<'_>) -> Result<Connection, McpError> {
     let allowance = endpoint.allowance();
     let transport = SseTransport::connect(endpoint, Arc::clone(&allowance)).await?;
-    Connection::open(transport, allowance).await
+    Connection::shake_hands(transport, allowance).await
 }

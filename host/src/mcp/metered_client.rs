@@ -14,6 +14,7 @@ use reqwest::Client;
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+    StreamableHttpResponseLimits,
 };
 use sse_stream::Sse;
 
@@ -52,20 +53,21 @@ impl StreamableHttpClient for MeteredClient {
         auth: Option<String>,
         headers: Headers,
     ) -> Result<StreamableHttpPostResponse, Failure> {
-        self.post_message_with_max_sse_event_size(uri, message, session, auth, headers, usize::MAX).await
+        let limits = StreamableHttpResponseLimits::default();
+        self.post_message_with_response_limits(uri, message, session, auth, headers, limits).await
     }
 
-    async fn post_message_with_max_sse_event_size(
+    async fn post_message_with_response_limits(
         &self,
         uri: Arc<str>,
         message: ClientJsonRpcMessage,
         session: Option<Arc<str>>,
         auth: Option<String>,
         headers: Headers,
-        most: usize,
+        limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let posted =
-            self.client.post_message_with_max_sse_event_size(uri, message, session, auth, headers, most);
+            self.client.post_message_with_response_limits(uri, message, session, auth, headers, limits);
         Ok(match posted.await? {
             StreamableHttpPostResponse::Sse(events, session) => {
                 StreamableHttpPostResponse::Sse(self.metered(events), session)

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientNotification, ClientResult, ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerNotification,
-    ServerRequest,
+    ClientNotification, ClientRequest, ClientResult, ErrorCode, ErrorData, JsonRpcMessage, RequestId,
+    ServerNotification, ServerRequest,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -27,17 +27,30 @@ pub(super) struct Screen<T> {
     allowance: Arc<Allowance>,
     /// Tasks that send replies. They run on while nobody receives: each may have the lock under which the library sends and closes.
     replies: JoinSet<()>,
+    /// Id of the request that asks whether the server has the lifecycle without a handshake, until it is answered.
+    discovering: Option<RequestId>,
+    /// The same id after the handshake began without an answer: a slow server's late answer is none of the handshake.
+    given_up: Option<RequestId>,
 }
 
 impl<T: Transport<RoleClient> + 'static> Screen<T> {
     pub(super) fn new(inner: T, allowance: Arc<Allowance>) -> Self {
-        Self { inner, allowance, replies: JoinSet::new() }
+        Self { inner, allowance, replies: JoinSet::new(), discovering: None, given_up: None }
     }
 
     /// Returns a message that the client uses; replies to a request.
     fn screen(&mut self, message: RxJsonRpcMessage<RoleClient>) -> Option<RxJsonRpcMessage<RoleClient>> {
         match &message {
-            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => self.allowance.answered(),
+            JsonRpcMessage::Response(response) => {
+                if !self.is_awaited(Some(&response.id)) {
+                    return None;
+                }
+            }
+            JsonRpcMessage::Error(error) => {
+                if !self.is_awaited(error.id.as_ref()) {
+                    return None;
+                }
+            }
             JsonRpcMessage::Notification(notification) => {
                 let ServerNotification::ToolListChangedNotification(_) = notification.notification else {
                     return None;
@@ -55,6 +68,32 @@ impl<T: Transport<RoleClient> + 'static> Screen<T> {
             }
         }
         Some(message)
+    }
+
+    /// Counts an answer; false if it is the late one to what was given up.
+    fn is_awaited(&mut self, id: Option<&RequestId>) -> bool {
+        if id.is_some() && id == self.given_up.as_ref() {
+            self.given_up = None;
+            return false;
+        }
+        self.discovering = None;
+        self.allowance.answered();
+        true
+    }
+
+    /// Counts a request that is sent.
+    fn asks(&mut self, request: &ClientRequest, id: &RequestId) {
+        match request {
+            ClientRequest::DiscoverRequest(_) => self.discovering = Some(id.clone()),
+            ClientRequest::InitializeRequest(_) => {
+                self.given_up = self.discovering.take();
+                if self.given_up.is_some() {
+                    self.allowance.answered();
+                }
+            }
+            _ => {}
+        }
+        self.allowance.asked();
     }
 }
 
@@ -75,7 +114,7 @@ impl<T: Transport<RoleClient> + 'static> Transport<RoleClient> for Screen<T> {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         match &message {
-            JsonRpcMessage::Request(_) => self.allowance.asked(),
+            JsonRpcMessage::Request(request) => self.asks(&request.request, &request.id),
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(_) = notification.notification {
                     self.allowance.answered();

@@ -46,18 +46,23 @@ pub(super) async fn open(
     label: Arc<str>,
     limits: &McpLimits,
 ) -> Result<Connection, McpError> {
-    let allowance = Allowance::new(Arc::clone(&label), limits);
     let is_open = Arc::new(AtomicBool::new(false));
-    let stderr = Stderr {
-        label: Arc::clone(&label),
-        is_open: Arc::clone(&is_open),
-        allowance: Arc::clone(&allowance),
+    let connect = || {
+        let allowance = Allowance::new(Arc::clone(&label), limits);
+        let stderr = Stderr {
+            label: Arc::clone(&label),
+            is_open: Arc::clone(&is_open),
+            allowance: Arc::clone(&allowance),
+        };
+        match spawn(program, limits.message_bytes, Arc::clone(&allowance), stderr) {
+            Ok(child) => Ok((child, allowance)),
+            Err(error) => {
+                tracing::warn!(server = %label, %error, "a tool server can't be started");
+                Err(McpError::Unreachable)
+            }
+        }
     };
-    let child = spawn(program, limits.message_bytes, Arc::clone(&allowance), stderr).map_err(|error| {
-        tracing::warn!(server = %label, %error, "a tool server can't be started");
-        McpError::Unreachable
-    })?;
-    let connection = Connection::open(child, allowance).await?;
+    let connection = Connection::open(connect, limits.start_time).await?;
     is_open.store(true, Ordering::Relaxed);
     Ok(connection)
 }

@@ -7,6 +7,7 @@ mod guests;
 mod bench_model;
 mod bench_serve;
 mod commands;
+mod logs;
 mod parser_commands;
 mod parser_new;
 mod refusals;

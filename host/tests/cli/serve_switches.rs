@@ -103,6 +103,13 @@ impl Serving {
         answer
     }
 
+    /// Tells the server to stop, waits for it, and returns its log.
+    pub(super) fn log_to_the_end(mut self) -> String {
+        let told = Command::new("kill").arg(self.running.0.id().to_string()).status();
+        assert!(told.expect("kill runs").success());
+        self.running.log()
+    }
+
     /// Kills the server and returns its log.
     pub(super) fn log(mut self) -> String {
         self.running.0.kill().expect("it runs");

@@ -97,3 +97,22 @@ fn a_parsers_options_are_for_its_model() {
     assert!(error.contains("model tables") && error.contains("response-template"), "{error}");
     Serving::start(with(format!("tables={table}")));
 }
+
+#[test]
+fn no_step_computes_more_answers_than_were_allowed_at_a_time() {
+    let server = start(&["small", "big"], &["--max-num-seqs", "small=2", "--speculation", "off"]);
+    let generated_by_step = |model: &str| {
+        let body =
+            format!(r#"{{"model": "{model}", "prompt": "Hello", "n": 8, "seed": 1, "max_tokens": 24}}"#);
+        let answer = server.post("/v1/completions", &body);
+        assert_eq!(answer.matches(r#""finish_reason":""#).count(), 8, "{answer}");
+        let metrics = server.get("/metrics");
+        let [steps, tokens] =
+            ["steps", "generated_tokens"].map(|name| figure(&metrics, model, name).expect("a figure"));
+        assert!(tokens >= 8.0, "{metrics}");
+        tokens / steps
+    };
+    // Every token of a step is another answer's.
+    assert!(generated_by_step("small") <= 2.0);
+    assert!(generated_by_step("big") > 2.0, "the same requests would fill larger steps");
+}

@@ -1,6 +1,7 @@
-//! Connections: access control, their maximum number, and clients that half-close one.
+//! Connections: access control, their maximum number, clients that half-close one, and the server's drain.
 
 mod access;
 mod capacity;
+mod draining;
 mod half_close;
 mod hostile;

@@ -1,7 +1,7 @@
 //! A server on the GPU: its answers are those of the CPU, and it frees everything when it ends.
 
 use serde_json::{Value, json};
-use tests::client::{Answer, post};
+use tests::client::{Answer, get, post};
 use tests::server::{Setup, TestServer};
 
 use super::machine::{Machine, Server, run};
@@ -39,6 +39,20 @@ async fn greedy_answers_are_those_of_the_cpu_and_everything_is_freed() {
     let (status, errors) = gpu.ended();
     assert!(status.success() && !errors.contains("simulated CUDA:"), "{errors}");
     assert!(!errors.contains("WARN"), "{errors}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_context_that_the_gpus_cache_cuts_is_said_at_the_start_and_in_the_list_of_models() {
+    let machine = Machine::new();
+    let gpu = Server::start(&mut machine.serve("", &["--device", "cuda", "--kv-cache", "1"]));
+    let listed = get(gpu.address, "/v1/models").await.json()["data"][0]["max_model_len"].clone();
+    assert!(listed.as_u64().is_some_and(|tokens| (1..4096).contains(&tokens)), "{listed}");
+    gpu.terminate();
+    let (_, errors) = gpu.ended();
+    let said = format!(
+        "may have {listed} of the 4096 tokens of the context: the KV cache on the device has no room"
+    );
+    assert!(errors.contains(&said), "{errors}");
 }
 
 /// `auto` doesn't fail where a GPU can't be used.

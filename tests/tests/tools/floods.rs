@@ -28,8 +28,12 @@ fn server(label: &str, endpoint: Endpoint, time: Duration) -> McpServer {
 }
 
 fn child() -> Endpoint {
+    child_with("good")
+}
+
+fn child_with(listing: &str) -> Endpoint {
     let command = env!("CARGO_BIN_EXE_hostile-mcp").to_owned();
-    Endpoint::Command { command, args: Vec::new(), env: Vec::new() }
+    Endpoint::Command { command, args: vec![listing.to_owned()], env: Vec::new() }
 }
 
 fn older(listening: &SseToolServer) -> Endpoint {
@@ -56,9 +60,12 @@ async fn a_flood_of_any_kind_over_any_transport_ends_its_connection_and_is_count
     let (behind_url, events) =
         (HttpToolServer::start(([127, 0, 0, 1], 0).into()).await, SseToolServer::start().await);
     let streamable = Endpoint::Url(UrlEndpoint::new(behind_url.url()));
-    let more: [(&str, Endpoint, &[&str]); 3] = [
+    let modern = HttpToolServer::start_as("modern", ([127, 0, 0, 1], 0).into()).await;
+    let more: [(&str, Endpoint, &[&str]); 5] = [
         ("child", child(), &["stderr"]),
+        ("modern-child", child_with("modern"), &["stderr"]),
         ("streamable", streamable, &["empty", "other"]),
+        ("modern-streamable", Endpoint::Url(UrlEndpoint::new(modern.url())), &["empty", "other"]),
         ("events", older(&events), &["other"]),
     ];
     for (transport, endpoint, more) in more {

@@ -28,9 +28,13 @@ fn stdio() -> McpServer {
 }
 
 async fn http() -> (McpServer, HttpToolServer) {
-    let listening = HttpToolServer::start(([127, 0, 0, 1], 0).into()).await;
+    http_with("good", McpLimits::default()).await
+}
+
+async fn http_with(listing: &str, limits: McpLimits) -> (McpServer, HttpToolServer) {
+    let listening = HttpToolServer::start_as(listing, ([127, 0, 0, 1], 0).into()).await;
     let endpoint = Endpoint::Url(UrlEndpoint::new(listening.url()));
-    (McpServer::new("hostile", configured(endpoint), McpLimits::default()), listening)
+    (McpServer::new("hostile", configured(endpoint), limits), listening)
 }
 
 /// Client of the stream at this path of a server of server-sent events, with its key.
@@ -68,6 +72,38 @@ async fn every_fault_of_a_child_is_an_error_of_its_call_and_the_next_call_works(
 async fn every_fault_behind_a_url_is_an_error_of_its_call_and_the_next_call_works() {
     let (server, _listening) = http().await;
     faults(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_refuses_the_handshake_is_listed_and_called_and_its_faults_are_the_same() {
+    let (behind_url, listening) = http_with("modern", McpLimits::default()).await;
+    for server in [&stdio_with("modern", McpLimits::default()), &behind_url] {
+        assert_eq!(server.tools().await.expect("a list").len(), 14);
+        faults(server).await;
+    }
+    assert!(listening.discovered() > 0);
+}
+
+/// Neither is a refusal of the new lifecycle, by which a server tells that it is older.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_older_server_that_is_silent_or_ends_at_an_unknown_request_is_called_by_the_handshake() {
+    let limits = McpLimits { start_time: Duration::from_secs(4), ..McpLimits::default() };
+    let (silent, _first) = http_with("mute", limits.clone()).await;
+    let (fragile, _second) = http_with("fragile", limits.clone()).await;
+    for server in [&silent, &fragile, &stdio_with("fragile", limits)] {
+        assert_eq!(server.call("echo", "{}").await, Ok("{}".to_owned()));
+    }
+}
+
+/// The MCP library keeps each schema that it ever saw over HTTP without a handshake.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_lists_other_tools_each_time_is_connected_to_anew_now_and_then() {
+    let (server, listening) = http_with("anew", McpLimits::default()).await;
+    for _ in 0..130 {
+        assert_eq!(server.tools().await.expect("a list").len(), 1);
+    }
+    // 65 MiB, of which a connection keeps 32.
+    assert_eq!(listening.discovered(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
