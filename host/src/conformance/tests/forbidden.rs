@@ -4,7 +4,7 @@ use std::path::Path;
 
 use parser_sdk::testing::case::{CaseItem, End, case_files};
 
-use super::super::{Outcome, Sandboxed, convert, play_case};
+use super::super::{Measures, Outcome, Sandboxed, convert, play_case};
 use super::Recording;
 use crate::limits::ParserLimits;
 use crate::parser::PluginSource;
@@ -38,7 +38,8 @@ fn forbidden_calls_are_dropped_and_the_rest_of_the_turn_is_what_it_is_with_them(
             continue;
         }
         let limits = ParserLimits::default();
-        let parser = Sandboxed::new(PluginSource::File(path), &limits, None, false).expect("a parser");
+        let parser =
+            Sandboxed::new(PluginSource::File(path), &limits, None, Measures::Nothing).expect("a parser");
         for file in case_files(&cases).expect("cases") {
             let recording = Recording::load(&file, &parser).expect("a case");
             let allowed: Outcome = play_case(&recording);
