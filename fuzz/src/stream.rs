@@ -67,7 +67,6 @@ fn tools(choice: u8) -> Request {
         patch.kind = ToolKind::Custom;
     }
     request.tool_choice = match choice % 8 {
-        1 => ToolChoice::None,
         2 => ToolChoice::Required,
         3 => ToolChoice::Named("add".to_owned()),
         _ => ToolChoice::Auto,

@@ -38,7 +38,7 @@ pub use play::{Outcome, play_case};
 pub use protocols::{as_values, stream};
 pub use recording::Recording;
 pub use report::{Failure, Finding, Property, Report};
-pub use subject::{ParserSource, Sandboxed, Start, Subject};
+pub use subject::{Measures, ParserSource, Sandboxed, Start, Subject};
 pub use suite::test;
 pub use trace::{TracedStep, trace};
 

@@ -98,6 +98,21 @@ pub trait ParserSource: Sync {
 
 type Options = Vec<(String, String)>;
 
+/// Size in bytes of a component that holds an interpreter: compiling it takes longer than all plays. So commands that play share one kind of
+/// code for it, the one compiled in the shortest time.
+const INTERPRETER: u64 = 4 << 20;
+
+/// What is measured besides items, which decides how a component is compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measures {
+    /// Nothing: the server's code is used.
+    Nothing,
+    /// Instructions and memory, which the parsers report.
+    Resources,
+    /// Time, of the server's code.
+    Time,
+}
+
 /// Parsers of one plugin in the sandbox, loaded once for each set of options.
 pub struct Sandboxed {
     source: PluginSource,
@@ -107,8 +122,7 @@ pub struct Sandboxed {
 }
 
 impl Sandboxed {
-    /// The plugin of `source`, under these limits. `metered` parsers report what they use, which growth and limits are measured by. Metered
-    /// code is compiled separately, which takes longer than all plays where a component holds an interpreter: so a run uses one kind only.
+    /// The plugin of `source`, under these limits, for a command that measures this.
     ///
     /// # Errors
     /// No parser can run on this machine.
@@ -116,9 +130,12 @@ impl Sandboxed {
         source: PluginSource,
         limits: &ParserLimits,
         cache: Option<CompileCache>,
-        metered: bool,
+        measures: Measures,
     ) -> Result<Self, String> {
-        let runtime = Runtime::pooled(limits, metered).map_err(|error| error.to_string())?.with_cache(cache);
+        let quick = measures != Measures::Time && source.size() > INTERPRETER;
+        let metered = quick || measures == Measures::Resources;
+        let runtime = Runtime::pooled(limits, metered, quick).map_err(|error| error.to_string())?;
+        let runtime = runtime.with_cache(cache);
         Ok(Self { source, runtime, limits: limits.clone(), loaded: Mutex::default() })
     }
 }

@@ -70,16 +70,21 @@ fn describe() {
         "sluice_malformed_arguments_total",
         "Calls of tools whose arguments are no JSON."
     );
+    metrics::describe_counter!(
+        "sluice_dropped_calls_total",
+        "Calls dropped because the request forbids calls."
+    );
     metrics::describe_counter!("sluice_truncated_messages_total", "Messages dropped to make a prompt fit.");
     crate::remote::describe();
 }
 
 /// Makes the metrics of events that haven't happened yet, so that a scrape has each of them from the start, with the value 0.
 pub(super) fn register(models: &Models) {
-    const OF_MODELS: [&str; 6] = [
+    const OF_MODELS: [&str; 7] = [
         "sluice_prompt_tokens_total",
         "sluice_generated_tokens_total",
         "sluice_malformed_arguments_total",
+        "sluice_dropped_calls_total",
         "sluice_truncated_messages_total",
         "sluice_stream_violations_total",
         "sluice_slow_readers_total",

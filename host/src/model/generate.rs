@@ -237,6 +237,7 @@ impl TurnStream {
             report_fault(&self.model, fault);
         }
         report_malformed(&self.model, turn.malformed_calls());
+        report_dropped(&self.model, turn.dropped_calls());
         self.usage.reasoning_tokens = turn.tokens().reasoning;
         EndedTurn { end, usage: self.usage }
     }
@@ -299,5 +300,13 @@ fn report_malformed(model: &Arc<str>, calls: u32) {
         metrics::counter!("sluice_malformed_arguments_total", "model" => Arc::clone(model))
             .increment(calls.into());
         tracing::warn!(%model, calls, "the model called tools with arguments that are no JSON");
+    }
+}
+
+/// Counts and logs calls that the model wrote although the request forbids them.
+fn report_dropped(model: &Arc<str>, calls: u32) {
+    if calls > 0 {
+        metrics::counter!("sluice_dropped_calls_total", "model" => Arc::clone(model)).increment(calls.into());
+        tracing::warn!(%model, calls, "the model called tools although tool_choice is none: the calls were dropped");
     }
 }

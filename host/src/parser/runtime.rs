@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::sync::Arc;
 
-use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
+use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig, RegallocAlgorithm};
 
 use super::cache::CompileCache;
 use super::compiled::CompiledComponents;
@@ -53,13 +53,19 @@ impl Runtime {
 
     /// Sets up a runtime for tools that make instances by the thousand, a few per core at a time: their memory is reused and not
     /// mapped again. `metered` instances count what they use ([`super::contract::StreamParser::usage`]); they are slower, and
-    /// their components are compiled separately.
+    /// their components are compiled separately. `quick` code is compiled in half the time, and is slower.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn pooled(limits: &ParserLimits, metered: bool) -> Result<Self, RuntimeError> {
+    pub fn pooled(limits: &ParserLimits, metered: bool, quick: bool) -> Result<Self, RuntimeError> {
         let mut config = config(limits);
         config.allocation_strategy(pool(limits)).consume_fuel(metered);
+        if quick {
+            // Its frames are larger, so it gets more stack.
+            config
+                .cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass)
+                .max_wasm_stack(2 * limits.stack_bytes);
+        }
         Self::with(&config, limits, metered)
     }
 

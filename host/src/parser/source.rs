@@ -49,6 +49,15 @@ impl PluginSource {
         }
     }
 
+    /// Size of the component in bytes; 0 if it can't be read, which loading it reports.
+    pub(crate) fn size(&self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::File(path) => path.metadata().map_or(0, |file| file.len()),
+            Self::Bytes { bytes, .. } => bytes.len() as u64,
+        }
+    }
+
     /// Returns the component's bytes, at most `limit` of them.
     pub(super) fn read(&self, limit: u64) -> Result<Cow<'_, [u8]>, LoadProblem> {
         let bytes = match self {

@@ -6,9 +6,8 @@
 //! Invariant: while a draft is read, the turn's events go to a buffer of its own, and whoever resolves it restores the caller's. The
 //! bytes that it holds are bounded like those that a parser holds. `router` begins drafts, `stream` resolves them.
 
-use super::event::TurnFailure;
 use super::events::TurnEvents;
-use super::items::{ItemsState, OpenKind};
+use super::items::{Calls, ItemsState, OpenKind};
 use super::ledger::Ledger;
 use super::step_error::StepError;
 use super::tokens::RouteCounts;
@@ -37,8 +36,7 @@ pub(super) struct DraftCall {
 struct Readings {
     call: TurnEvents,
     /// What the call's items have to say about how the turn ends.
-    cut_off: Option<TurnFailure>,
-    malformed: u32,
+    calls: Calls,
     reasoning: TurnEvents,
     counts: RouteCounts,
 }
@@ -93,8 +91,7 @@ impl Ledger {
         self.items.close(false, &mut reasoning)?;
         draft.readings = Some(Readings {
             call: std::mem::take(out),
-            cut_off: called.cut_off,
-            malformed: called.malformed,
+            calls: called.calls,
             reasoning,
             counts: self.tokens.by_route(),
         });
@@ -110,7 +107,7 @@ impl Ledger {
                 self.tokens.recount(&draft.counts, &readings.counts);
                 out.extend(readings.reasoning);
             } else {
-                self.items.blame(readings.cut_off, readings.malformed);
+                self.items.blame(readings.calls);
                 out.extend(readings.call);
             }
         }

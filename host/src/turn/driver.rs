@@ -80,6 +80,11 @@ impl Turn {
         self.stream.malformed_calls()
     }
 
+    /// Number of the calls so far that were dropped because the model may not call tools.
+    pub fn dropped_calls(&self) -> u32 {
+        self.stream.dropped_calls()
+    }
+
     /// Whether a call inside reasoning was held until it was decided: meanwhile the turn was silent.
     pub fn held_draft(&self) -> bool {
         self.stream.held_draft()

@@ -6,14 +6,15 @@
 //! an item that it leaves open begins with the output. Used by `router`, `ledger` and `stream`.
 
 mod state;
+mod text;
 
-pub(super) use self::state::ItemsState;
+pub(super) use self::state::{Calls, ItemsState};
 use super::call::Call;
-use super::delta::{Delta, DeltaToken, split_tokens};
-use super::event::{ItemStatus, TurnEvent, TurnFailure};
+use super::delta::{Delta, DeltaToken};
+use super::event::{ItemStatus, TurnEvent};
 use super::events::TurnEvents;
 use super::failure;
-use super::prose::{Prose, ProseKind, trim_end, trim_start};
+use super::prose::{Prose, ProseKind};
 use super::step_error::StepError;
 use crate::parser::contract::{Phase, Route, Trim};
 
@@ -28,10 +29,9 @@ pub(super) struct Items {
     white: Delta,
     /// Maximum size of `white` in bytes: white space further than this from the item's end is not trimmed.
     white_bytes: usize,
-    /// Failure for the first call that was cut off; the turn fails with it if the model ended the turn by itself.
-    cut_off: Option<TurnFailure>,
-    /// Names of the completed calls whose arguments aren't JSON, the first `MALFORMED` of them.
-    malformed: u32,
+    /// Whether the model may call tools. If it may not, a call is open like any other, and nothing of it is written.
+    may_call: bool,
+    calls: Calls,
 }
 
 #[derive(Debug)]
@@ -50,15 +50,15 @@ pub(super) enum OpenKind {
 }
 
 impl Items {
-    pub(super) fn new(trim: Trim, white_bytes: usize) -> Self {
+    pub(super) fn new(trim: Trim, white_bytes: usize, may_call: bool) -> Self {
         Self {
             open: None,
             trim,
             visible: true,
             white: Delta::default(),
             white_bytes,
-            cut_off: None,
-            malformed: 0,
+            may_call,
+            calls: Calls::default(),
         }
     }
 
@@ -83,9 +83,21 @@ impl Items {
     /// Ends the prompt: what follows is shown, beginning with a call that the prompt left open.
     pub(super) fn reveal(&mut self, out: &mut TurnEvents) {
         self.visible = true;
-        if let Some(OpenItem::Call(call)) = &mut self.open {
+        self.announce_call(out);
+    }
+
+    /// Writes the head of the open call, if there is a call and it is shown.
+    fn announce_call(&mut self, out: &mut TurnEvents) {
+        let is_shown = self.shows_calls();
+        if let Some(OpenItem::Call(call)) = &mut self.open
+            && is_shown
+        {
             out.extend(call.take_head().map(TurnEvent::Open));
         }
+    }
+
+    fn shows_calls(&self) -> bool {
+        self.visible && self.may_call
     }
 
     /// Routes text of the stream, markup included. `tokens` are those that begin in it and whose log-probabilities are asked for.
@@ -155,12 +167,10 @@ impl Items {
     }
 
     /// Closes the open item and opens a call.
-    pub(super) fn call(&mut self, mut call: Call, out: &mut TurnEvents) -> Result<(), StepError> {
+    pub(super) fn call(&mut self, call: Call, out: &mut TurnEvents) -> Result<(), StepError> {
         self.interrupt(out)?;
-        if self.visible {
-            out.extend(call.take_head().map(TurnEvent::Open));
-        }
         self.open = Some(OpenItem::Call(Box::new(call)));
+        self.announce_call(out);
         Ok(())
     }
 
@@ -176,20 +186,17 @@ impl Items {
         }
     }
 
-    /// Failure for the first call that was cut off, if one was.
-    pub(super) fn cut_off(&self) -> Option<&TurnFailure> {
-        self.cut_off.as_ref()
+    /// What the calls so far have to say about how the turn ends.
+    pub(super) fn calls(&self) -> &Calls {
+        &self.calls
     }
 
     /// Notes that a call was cut off; `call` is `None` if it broke off before its name.
     pub(super) fn break_call(&mut self, call: Option<&Call>) {
-        let broken = || failure::broken_call(call.map(|call| (call.name(), call.is_foreign())));
-        self.cut_off.get_or_insert_with(broken);
-    }
-
-    /// Number of the completed calls whose arguments aren't JSON.
-    pub(super) fn malformed(&self) -> u32 {
-        self.malformed
+        if self.may_call {
+            let broken = || failure::broken_call(call.map(|call| (call.name(), call.is_foreign())));
+            self.calls.cut_off.get_or_insert_with(broken);
+        }
     }
 
     /// Closes the open item with this status.
@@ -202,8 +209,12 @@ impl Items {
                 if status == ItemStatus::Incomplete {
                     self.break_call(Some(&call));
                 }
-                write(self.visible, out, |out| call.finish(&mut out.text));
-                self.malformed += u32::from(status == ItemStatus::Completed && call.is_malformed());
+                write(self.shows_calls(), out, |out| call.finish(&mut out.text));
+                if self.may_call {
+                    self.calls.malformed += u32::from(status == ItemStatus::Completed && call.is_malformed());
+                } else {
+                    self.calls.dropped += 1;
+                }
                 call.is_announced()
             }
         };
@@ -225,76 +236,9 @@ impl Items {
         out: &mut TurnEvents,
         act: impl FnOnce(&mut Call, &mut String) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
+        let is_shown = self.shows_calls();
         let Some(OpenItem::Call(call)) = &mut self.open else { return Err(StepError::NoCall) };
-        write(self.visible, out, |out| act(call, &mut out.text))
-    }
-
-    fn prose(
-        &mut self,
-        kind: OpenKind,
-        text: &str,
-        tokens: &mut Vec<DeltaToken>,
-        out: &mut TurnEvents,
-    ) -> Result<(), StepError> {
-        if text.is_empty() {
-            return Ok(());
-        }
-        if self.kind() != kind {
-            self.interrupt(out)?;
-            let kind = if kind == OpenKind::Reasoning {
-                ProseKind::Reasoning
-            } else {
-                ProseKind::Message(Phase::default())
-            };
-            self.open = Some(OpenItem::Prose(Prose::new(kind)));
-        }
-        let Some(OpenItem::Prose(prose)) = &mut self.open else { return Ok(()) };
-        let trim = if prose.kind == ProseKind::Reasoning { self.trim.reasoning } else { self.trim.content };
-        let text = if trim && !prose.begun { trim_start(text, tokens) } else { text };
-        let body = if trim { trim_end(text) } else { text };
-        prose.begun |= !body.is_empty();
-        if !self.visible || text.is_empty() {
-            return Ok(());
-        }
-        let mut behind = if tokens.is_empty() { Vec::new() } else { split_tokens(tokens, body.len()) };
-        if !body.is_empty() {
-            self.write_text(body, tokens, out);
-        }
-        if body.len() < text.len() {
-            self.white.append_tokens(&mut behind);
-            self.hold_white_space(&text[body.len()..], out);
-        }
-        Ok(())
-    }
-
-    /// Holds white space back until text follows it; the oldest is written where it exceeds the bound.
-    fn hold_white_space(&mut self, white: &str, out: &mut TurnEvents) {
-        self.white.text.push_str(white);
-        if self.white.len() > self.white_bytes {
-            let excess = self.white.floor_char_boundary(self.white.len() - self.white_bytes);
-            let kept = self.white.split_off(excess);
-            self.write_text("", &mut Vec::new(), out);
-            self.white = kept;
-        }
-    }
-
-    /// Writes the white space held back, and after it `body` with its `tokens`.
-    fn write_text(&mut self, body: &str, tokens: &mut Vec<DeltaToken>, out: &mut TurnEvents) {
-        if let Some(OpenItem::Prose(prose)) = &mut self.open
-            && !prose.announced
-        {
-            prose.announced = true;
-            out.push(TurnEvent::Open(prose.head()));
-        }
-        write(true, out, |out| {
-            if !self.white.is_empty() {
-                out.append(std::mem::take(&mut self.white));
-            }
-            if !tokens.is_empty() {
-                out.append_tokens(tokens);
-            }
-            out.text.push_str(body);
-        });
+        write(is_shown, out, |out| act(call, &mut out.text))
     }
 }
 

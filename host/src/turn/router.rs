@@ -37,7 +37,7 @@ impl Router {
     pub(super) fn new(settings: TurnSettings) -> Self {
         Self {
             held: Held::default(),
-            ledger: Ledger::new(Items::new(settings.trim, settings.held_bytes)),
+            ledger: Ledger::new(Items::new(settings.trim, settings.held_bytes, settings.may_call)),
             tools: settings.tools,
             call_ids: settings.call_ids,
             held_bytes: settings.held_bytes,

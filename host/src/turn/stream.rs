@@ -73,7 +73,11 @@ impl Stream {
     }
 
     pub(super) fn malformed_calls(&self) -> u32 {
-        self.router.ledger.items.malformed()
+        self.router.ledger.items.calls().malformed
+    }
+
+    pub(super) fn dropped_calls(&self) -> u32 {
+        self.router.ledger.items.calls().dropped
     }
 
     pub(super) fn held_draft(&self) -> bool {
@@ -253,7 +257,7 @@ impl Stream {
         }
         self.router.ledger.finish_draft(reason == FinishReason::Stop, out);
         if self.failed.is_none() && reason == FinishReason::Stop {
-            self.failed = self.router.ledger.items.cut_off().cloned();
+            self.failed = self.router.ledger.items.calls().cut_off.clone();
         }
         self.router.ledger.tokens.finish();
         self.check_balance(taken);

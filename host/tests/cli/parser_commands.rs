@@ -345,3 +345,33 @@ fn a_turn_is_traced_step_by_step_without_colours_in_a_pipe() {
     }
     assert!(!text.contains('\u{1b}'), "{text}");
 }
+
+/// The component with a custom section, which makes it as large as one that holds an interpreter.
+fn enlarged(component: &[u8]) -> Vec<u8> {
+    const PADDING: u32 = 4 << 20;
+    let mut section = vec![0, 1, b'x'];
+    section.resize(section.len() + PADDING as usize, 0);
+    // Its length behind its id, in LEB128 of four bytes.
+    let length = PADDING + 2;
+    let leb: Vec<u8> =
+        (0..4).map(|at| ((length >> (7 * at)) & 0x7f) as u8 | if at < 3 { 0x80 } else { 0 }).collect();
+    [component, &section[..1], &leb, &section[1..]].concat()
+}
+
+#[test]
+fn an_interpreter_is_compiled_once_for_a_try_and_for_all_tests() {
+    let (folder, cases) = (tempfile::tempdir().expect("a folder"), cases(false));
+    let (small, large) = (plugin(), folder.path().join("large.wasm"));
+    std::fs::write(&large, enlarged(&std::fs::read(&small).expect("the parser"))).expect("written");
+    for (plugin, compiled) in [(&small, 2), (&large, 1)] {
+        let cache = folder.path().join(format!("{compiled}"));
+        let case = cases.path().join("holds.json");
+        let tail = ["--parser-cache", path(&cache)];
+        printed(&parser(&[&["run", path(plugin), "--case", path(&case)], &tail[..]].concat()));
+        printed(&parser(&[&["trace", path(plugin), "--case", path(&case)], &tail[..]].concat()));
+        printed(&parser(&[&["test", path(plugin), "--cases", path(cases.path())], &tail[..]].concat()));
+        let files = cache.read_dir().expect("the cache").map(|file| file.expect("a file").path());
+        let entries = files.filter(|file| file.extension().is_some_and(|extension| extension == "compiled"));
+        assert_eq!(entries.count(), compiled, "{}", plugin.display());
+    }
+}

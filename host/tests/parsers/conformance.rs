@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use host::conformance::{Property, Recording, Report, Sandboxed, play_case, test};
+use host::conformance::{Measures, Property, Recording, Report, Sandboxed, play_case, test};
 use host::limits::ParserLimits;
 use host::parser::{CompileCache, PluginSource};
 use parser_sdk::testing::case::case_files;
@@ -17,8 +17,13 @@ fn root() -> PathBuf {
 fn sandboxed(plugin: &Path) -> Sandboxed {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled-parsers");
     let cache = CompileCache::open(&folder).expect("a folder of our own");
-    Sandboxed::new(PluginSource::File(plugin.to_owned()), &ParserLimits::default(), Some(cache), true)
-        .expect("wasmtime runs here")
+    Sandboxed::new(
+        PluginSource::File(plugin.to_owned()),
+        &ParserLimits::default(),
+        Some(cache),
+        Measures::Resources,
+    )
+    .expect("wasmtime runs here")
 }
 
 /// Built plugins that have a folder of cases, sorted by name.

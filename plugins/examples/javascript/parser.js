@@ -10,7 +10,7 @@ const [THINK, THINK_END, CALL, CALL_ID, ARGUMENTS, TURN_END] = MARKERS.keys();
 // How a tool's name may begin, with white space around it.
 const NAME = /^(?=[^]{0,128}$)\s*[A-Za-z0-9_.:-]*\s*$/;
 
-let calling = false; // whether the request allows calls
+let calling = false; // whether the request declares tools
 let prose = "content";
 let state = "prose"; // what the text between two markers is: prose, name, id or body
 let name = "";
@@ -37,7 +37,7 @@ export const parser = {
   },
 
   start(request) {
-    calling = request.tools.length > 0 && request.toolChoice.tag !== "none";
+    calling = request.tools.length > 0;
   },
 
   text(chunk) {

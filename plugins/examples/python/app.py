@@ -37,14 +37,14 @@ class Stream:
     """The parser of one stream."""
 
     def __init__(self) -> None:
-        self.calling = False  # whether the request allows calls
+        self.calling = False  # whether the request declares tools
         self.prose = Route.CONTENT
         self.state = PROSE
         self.name = ""
         self.held = 0  # bytes of the call's markup that the host holds for us
 
     def start(self, request: Request) -> None:
-        self.calling = bool(request.tools) and not isinstance(request.tool_choice, ToolChoice_None_)
+        self.calling = bool(request.tools)
 
     def text(self, chunk: str) -> Step:
         size = len(chunk.encode())

@@ -7,7 +7,7 @@
 //! A call opens when a key follows a declared or plausible name, or the call's end a declared one: `<tool_call>x</tool_call>` is prose
 //! where no tool is called `x`. Until then its bytes are held, and they go out as prose
 //! if something else follows. At the turn's end a call opens if its name is declared and complete, and is dropped as a broken call
-//! otherwise. Empty blocks are dropped. If no tool may be called, call markup is text.
+//! otherwise. Empty blocks are dropped. If the request declares no tools, call markup is text.
 //!
 //! A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to `</think>`. Where a model leaves out
 //! `</think>`, all text after the call is reasoning: the client has the call, and the answer comes in a later turn.

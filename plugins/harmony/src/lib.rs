@@ -13,15 +13,12 @@
 //!   incomplete, too, if brackets are open at `<|return|>`, by which models don't end calls.
 //! - A call is over with its JSON. Text behind it is read as if a message had ended there: it may be the next header without its markers.
 //! - Text under a role other than the model's (a user's turn, a tool's result) is reasoning: it is neither the answer nor a call.
-//! - Where the request forbids calls, recipients are ignored.
 
 mod grammar;
 mod header;
 
 use parser_sdk::json;
-use parser_sdk::{
-    Descriptor, FinishReason, Output, Parser, Payload, Phase, Request, Route, ToolChoice, Tools,
-};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Phase, Request, Route, Tools};
 
 use header::{Header, Part, TOOL};
 
@@ -41,8 +38,7 @@ const HELD: usize = 1024;
 /// The parser of one stream.
 #[derive(Debug)]
 pub struct Harmony {
-    /// Tools that may be called; `None` where the request forbids calls.
-    tools: Option<Tools>,
+    tools: Tools,
     /// Header that is being read; `None` inside a body.
     header: Option<Header>,
     body: Body,
@@ -71,8 +67,7 @@ impl Parser for Harmony {
     }
 
     fn start(request: &Request) -> Result<Self, String> {
-        let tools = (request.tool_choice != ToolChoice::None).then(|| Tools::callable(request));
-        Ok(Self { tools, header: header(END), body: Body::Prose(Route::Drop) })
+        Ok(Self { tools: Tools::callable(request), header: header(END), body: Body::Prose(Route::Drop) })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -198,7 +193,10 @@ impl Harmony {
 
     /// The name and the payload of the tool that a header calls, and the reader of the call's arguments.
     fn callee(&self, header: &Header) -> Option<(String, Payload, json::ArgumentsText)> {
-        let tools = self.tools.as_ref().filter(|_| !header.is_foreign)?;
+        let tools = &self.tools;
+        if header.is_foreign {
+            return None;
+        }
         let is_tool = |name: &&String| name.starts_with(TOOL) || tools.contains(name);
         let name = header.recipient.as_ref().or(header.misplaced.as_ref().filter(is_tool))?;
         if name == "python" && !tools.contains(name) {

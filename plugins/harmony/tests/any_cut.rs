@@ -4,8 +4,7 @@
 use harmony_parser::Harmony;
 use parser_sdk::testing::{self, Head, Item, Streams, check_long_arguments, cut, play, request};
 use parser_sdk::{
-    FinishReason, InString, JsonRest, Op, Parser, Payload, Phase, Request, Route, Step, ToolCall, ToolChoice,
-    ToolKind,
+    FinishReason, InString, JsonRest, Op, Parser, Payload, Phase, Request, Route, Step, ToolCall, ToolKind,
 };
 use proptest::prelude::*;
 
@@ -133,15 +132,6 @@ fn no_marker_reaches_the_output() {
             for marker in seen {
                 assert!(!item.text.contains(marker) && !name.contains("<|"), "{item:?}");
             }
-        }
-    });
-}
-
-#[test]
-fn nobody_is_called_where_calls_are_forbidden() {
-    streams(&[Request { tool_choice: ToolChoice::None, ..tools() }]).each(|drawn| {
-        for item in play::<Harmony>(drawn.request, PROMPT, [drawn.output().as_str()], drawn.reason) {
-            assert!(!matches!(item.head, Head::ToolCall(_)), "{item:?}");
         }
     });
 }

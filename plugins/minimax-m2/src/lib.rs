@@ -8,7 +8,7 @@
 //!
 //! A call opens when its tag is complete and the name in it is declared or plausible. A block that begins with anything but `<invoke name=`
 //! goes out as prose. An empty block is dropped; an opening that the turn's end cuts off is dropped as a broken call. Outside a block, or
-//! if no tool may be called, call markup is text. A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to
+//! if the request declares no tools, call markup is text. A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to
 //! `</think>`.
 
 mod grammar;

@@ -11,7 +11,7 @@
 //! marker is text but `</s>` and those that came as tokens: these break the call off. The model's call ids are dropped: clients see the host's.
 //!
 //! A `[TOOL_CALLS]` without a declared name, a plausible name or a list after it goes out as prose. If the turn ends before the call is
-//! open, the held bytes are dropped as a broken call. If no tool may be called, the marker is text. Magistral 1.0 reasons between `<think>`
+//! open, the held bytes are dropped as a broken call. If the request declares no tools, the marker is text. Magistral 1.0 reasons between `<think>`
 //! and `</think>`, which are plain text to its tokenizer; this parser doesn't read them.
 
 mod grammar;

@@ -6,7 +6,7 @@
 //!
 //! A call opens when its header is complete and what follows can continue a call. Until then its bytes are held: they go out as prose if
 //! something else follows, and are dropped as a broken call if the turn ends. Empty blocks are dropped. In a `<tool_call>` block the call's
-//! name is declared or plausible; outside a block it is declared. If no tool may be called, call markup is text. A call inside reasoning
+//! name is declared or plausible; outside a block it is declared. If the request declares no tools, call markup is text. A call inside reasoning
 //! doesn't end the reasoning: text after the call is reasoning up to `</think>`. Where a model leaves out `</think>`, all text after the
 //! call is reasoning: the client has the call, and the answer comes in a later turn.
 

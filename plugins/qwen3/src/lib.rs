@@ -1,7 +1,7 @@
 //! Parser for Qwen3: `<think>` reasoning and Hermes JSON calls in `<tool_call>` blocks.
 //!
 //! The host routes prose up to the next marker without calling the parser; only a call's JSON is read byte by byte.
-//! Calls are looked for where the request declares tools and allows calling them; otherwise `<tool_call>` is text like any other.
+//! Calls are looked for where the request declares tools; otherwise `<tool_call>` is text like any other.
 //! - A `<tool_call>` followed by text that is no JSON object, or by an object without a name, goes out as prose.
 //! - An empty block is dropped. A call that the turn's end cuts off before its name is complete is dropped and reported as a broken call.
 //! - A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to `</think>`. Where a model leaves out

@@ -6,7 +6,7 @@
 //! schema types parameters. A delimiter ends a parameter's value only if a key, the end of the call or the end of the turn follows, after white
 //! space and the ends of elements that the call's opening began (`</function>`, where the call closes with `</tool_call>` alone); otherwise the
 //! delimiter is part of the value.
-//! A call that the turn's end cuts off before its name is dropped as a broken call. Empty regions are dropped. If no tool may be called,
+//! A call that the turn's end cuts off before its name is dropped as a broken call. Empty regions are dropped. If the request declares no tools,
 //! calls are text.
 
 mod table;

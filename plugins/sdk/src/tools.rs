@@ -4,7 +4,7 @@
 //!
 //! Invariant: [`is_plausible`] alone decides what counts as the name of a tool that isn't declared.
 
-use crate::types::{Payload, Request, ToolChoice, ToolKind};
+use crate::types::{Payload, Request, ToolKind};
 
 /// Length of the longest plausible name, in bytes.
 const NAME: usize = 128;
@@ -14,11 +14,8 @@ const NAME: usize = 128;
 pub struct Tools(Vec<(String, Payload)>);
 
 impl Tools {
-    /// The tools that the request declares; none if the request forbids calls.
+    /// The tools that the request declares.
     pub fn callable(request: &Request) -> Self {
-        if request.tool_choice == ToolChoice::None {
-            return Self::default();
-        }
         let payload = |kind| match kind {
             ToolKind::Function => Payload::Json,
             ToolKind::Custom => Payload::Text,

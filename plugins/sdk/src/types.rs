@@ -72,7 +72,7 @@ pub enum ToolChoice {
     /// The model decides.
     #[default]
     Auto,
-    /// No calls.
+    /// No calls. Only `constrain` is told so: a stream's parser is started with `Auto`, and the host drops the calls that it reads.
     None,
     /// At least one call.
     Required,

@@ -2,6 +2,7 @@
 
 mod chat;
 mod field_faults;
+mod forbidden_calls;
 mod long_streams;
 mod many_answers;
 mod messages;

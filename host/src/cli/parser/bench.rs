@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use host::conformance::{Cost, cost};
+use host::conformance::{Cost, Measures, cost};
 
 use super::source::ParserArguments;
 use crate::cli::table::Table;
@@ -21,7 +21,7 @@ pub(super) struct BenchParserArguments {
 
 pub(super) fn run(arguments: &BenchParserArguments) -> anyhow::Result<ExitCode> {
     let files = arguments.parser.case_files(arguments.cases.as_deref())?;
-    let costs = cost(&files, &arguments.parser.load(false)?).map_err(anyhow::Error::msg)?;
+    let costs = cost(&files, &arguments.parser.load(Measures::Time)?).map_err(anyhow::Error::msg)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "nanoseconds of CPU per delta of about four characters, by the stream's length in deltas")?;
     let mut table = Table::new(["REPEATED", "256", "1k", "4k", "16k", "64k", "CASE"]);

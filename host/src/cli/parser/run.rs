@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use host::api::Protocol;
-use host::conformance::{self, ParserSource, Recording};
+use host::conformance::{self, Measures, ParserSource, Recording};
 use serde_json::{Value, json};
 
 use super::source::ParserArguments;
@@ -24,7 +24,7 @@ pub(super) struct RunArguments {
 }
 
 pub(super) fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
-    let source = arguments.parser.load(false)?;
+    let source = arguments.parser.load(Measures::Nothing)?;
     let mut out = std::io::stdout().lock();
     let mut passed = true;
     for file in &arguments.case {

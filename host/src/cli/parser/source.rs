@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use host::conformance::Sandboxed;
+use host::conformance::{Measures, Sandboxed};
 use host::limits::ParserLimits;
 use host::model::find_parser;
 use host::parser::{PluginSource, Runtime};
@@ -46,10 +46,10 @@ impl ParserArguments {
         Ok(files)
     }
 
-    /// Loads the parser, ready to play cases. `metered` is for commands that measure more than time.
-    pub(super) fn load(&self, metered: bool) -> anyhow::Result<Sandboxed> {
+    /// Loads the parser, ready to play cases.
+    pub(super) fn load(&self, measures: Measures) -> anyhow::Result<Sandboxed> {
         let (source, cache) = (self.source()?, self.cache.open()?);
-        Sandboxed::new(source, &self.limits.0, cache, metered).map_err(anyhow::Error::msg)
+        Sandboxed::new(source, &self.limits.0, cache, measures).map_err(anyhow::Error::msg)
     }
 
     /// Folder `cases` beside the parser's sources: `plugins/NAME/cases` for `plugins/NAME.wasm`.

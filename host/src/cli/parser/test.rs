@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use host::api::Protocol;
-use host::conformance::{self, Failure, Finding, Recording, Report};
+use host::conformance::{self, Failure, Finding, Measures, Recording, Report};
 
 use super::paint::{BAD, BOLD, DIM, GOOD, painted};
 use super::source::ParserArguments;
@@ -33,7 +33,7 @@ pub(super) struct TestArguments {
 }
 
 pub(super) fn run(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
-    let parsers = arguments.parser.load(true)?;
+    let parsers = arguments.parser.load(Measures::Resources)?;
     let files = arguments.parser.case_files(arguments.cases.as_deref())?;
     let mut out = anstream::AutoStream::auto(std::io::stdout().lock());
     if let Some(name) = &arguments.show {

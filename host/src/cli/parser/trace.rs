@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use host::api::Protocol;
-use host::conformance::{self, CallInput, Outcome, ParserCall, Recording, TracedStep};
+use host::conformance::{self, CallInput, Measures, Outcome, ParserCall, Recording, TracedStep};
 use host::parser::contract::{InString, JsonRest, Op, Run, Step, Until};
 use host::turn::{ItemHead, TurnEvent};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ pub(super) struct TraceArguments {
 }
 
 pub(super) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
-    let parsers = arguments.parser.load(false)?;
+    let parsers = arguments.parser.load(Measures::Nothing)?;
     let recording = match (&arguments.case, &arguments.input) {
         (Some(case), _) => Recording::load(case, &parsers),
         (None, Some(input)) => Recording::parse("input", &as_case(arguments, input)?.to_string(), &parsers),

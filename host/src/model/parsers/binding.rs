@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::model::generate::ParserStart;
 use crate::model::job::Job;
 use crate::parser::Plugin;
-use crate::parser::contract::{Descriptor, Request};
+use crate::parser::contract::{Descriptor, Request, ToolChoice};
 use crate::prompt::Tokenizer;
 use crate::turn::{DraftCalls, FaultPolicy, MarkerError, MarkerTable, TurnSettings};
 
@@ -88,13 +88,18 @@ impl ParserBinding {
         settings.tools = job.tools.iter().map(|tool| tool.name.clone()).collect();
         settings.fault_policy = fault_policy;
         settings.held_bytes = held_bytes;
-        let request = self.request(job);
+        // A parser reads calls that are forbidden, too, so that nothing of them is shown.
+        let mut request = self.request(job);
+        settings.may_call = request.tool_choice != ToolChoice::None;
+        if !settings.may_call {
+            request.tool_choice = ToolChoice::Auto;
+        }
         settings.token_markers = request.token_markers.clone().into();
         settings.drafts = DraftCalls::of(&request.options).unwrap_or_default();
         ParserStart { plugin: Arc::clone(&self.plugin), request, settings, opening }
     }
 
-    /// The request that one stream's parser gets. It lacks the answer's schema, which only grammars need.
+    /// The request as a parser is told of it. It lacks the answer's schema, which only grammars need.
     pub(in crate::model) fn request(&self, job: &Job) -> Request {
         Request {
             tools: job.tools.clone(),

@@ -5,34 +5,41 @@ use crate::turn::delta::Delta;
 use crate::turn::event::TurnFailure;
 use crate::turn::prose::Prose;
 
-/// State of the items before a call inside reasoning: the open reasoning, if it has begun, and what the calls before it have to say about
-/// how the turn ends.
+/// What a turn's calls have to say about how it ends.
+#[derive(Debug, Clone, Default)]
+pub(in crate::turn) struct Calls {
+    /// Failure for the first call that was cut off; the turn fails with it if the model ended the turn by itself.
+    pub(in crate::turn) cut_off: Option<TurnFailure>,
+    /// Number of the completed calls whose arguments aren't JSON.
+    pub(in crate::turn) malformed: u32,
+    /// Number of the calls that were dropped because the model may not call tools.
+    pub(in crate::turn) dropped: u32,
+}
+
+/// State of the items before a call inside reasoning: the open reasoning, if it has begun, and the calls before it.
 #[derive(Debug, Clone)]
 pub(in crate::turn) struct ItemsState {
     prose: Option<Prose>,
     white: Delta,
-    pub(in crate::turn) cut_off: Option<TurnFailure>,
-    pub(in crate::turn) malformed: u32,
+    pub(in crate::turn) calls: Calls,
 }
 
 impl Items {
     /// State of the items where no call is open.
     pub(in crate::turn) fn state(&self) -> ItemsState {
         let prose = if let Some(OpenItem::Prose(prose)) = &self.open { Some(*prose) } else { None };
-        let (white, cut_off) = (self.white.clone(), self.cut_off.clone());
-        ItemsState { prose, white, cut_off, malformed: self.malformed }
+        ItemsState { prose, white: self.white.clone(), calls: self.calls.clone() }
     }
 
     /// Goes back to an earlier state.
     pub(in crate::turn) fn restore(&mut self, state: ItemsState) {
         self.open = state.prose.map(OpenItem::Prose);
-        self.white = state.white;
-        (self.cut_off, self.malformed) = (state.cut_off, state.malformed);
+        (self.white, self.calls) = (state.white, state.calls);
     }
 
     /// Notes what earlier calls have to say about how the turn ends.
-    pub(in crate::turn) fn blame(&mut self, cut_off: Option<TurnFailure>, malformed: u32) {
-        self.cut_off = cut_off.or(self.cut_off.take());
-        self.malformed = malformed;
+    pub(in crate::turn) fn blame(&mut self, calls: Calls) {
+        let cut_off = calls.cut_off.or(self.calls.cut_off.take());
+        self.calls = Calls { cut_off, ..calls };
     }
 }

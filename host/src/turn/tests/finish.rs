@@ -188,3 +188,24 @@ fn a_parser_is_asked_about_64_kib_at_most_however_much_a_step_brings() {
         assert!(sizes.len() <= pieces.concat().len() / (32 << 10), "{} calls", sizes.len());
     }
 }
+
+#[test]
+fn where_calls_are_forbidden_nothing_of_a_call_is_shown_and_none_ends_the_turn() {
+    let broken = |out: &str, ops: Vec<Op>, reason| {
+        let forbidding = TurnSettings { may_call: false, ..settings() };
+        let steps = [Step::Ops(vec![bytes(Route::Content, 2)]), Step::Ops(ops)];
+        let (items, end, turn) = run(scripted(forbidding, steps), &["Hi", out], reason);
+        assert_eq!(turn.fault(), None);
+        (items, end, turn.dropped_calls(), turn.malformed_calls())
+    };
+    let (stop, length) = (FinishReason::Stop, FinishReason::Length);
+    let called =
+        |close: Option<Op>| [call("weather"), bytes(Route::Arguments, 2)].into_iter().chain(close).collect();
+    let items = vec![message("Hi")];
+    assert_eq!(broken("{}", called(Some(Op::Close)), stop), (items.clone(), TurnEnd::Completed, 1, 0));
+    assert_eq!(broken("{x", called(None), stop), (items.clone(), TurnEnd::Completed, 1, 0));
+    assert_eq!(broken("{x", called(Some(Op::Close)), stop), (items.clone(), TurnEnd::Completed, 1, 0));
+    assert_eq!(broken("{x", called(None), length), (items.clone(), TurnEnd::MaxOutputTokens, 1, 0));
+    let no_name = vec![bytes(Route::Drop, 2), Op::BrokenCall];
+    assert_eq!(broken("<c", no_name, stop), (items, TurnEnd::Completed, 0, 0));
+}

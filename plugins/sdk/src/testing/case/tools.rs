@@ -49,7 +49,6 @@ struct CaseGrammar {
 pub(super) enum Choice {
     #[default]
     Auto,
-    None,
     Required,
     #[serde(untagged)]
     Named {
@@ -87,7 +86,6 @@ impl Choice {
     pub(super) fn tool_choice(&self) -> ToolChoice {
         match self {
             Self::Auto => ToolChoice::Auto,
-            Self::None => ToolChoice::None,
             Self::Required => ToolChoice::Required,
             Self::Named { name } => ToolChoice::Named(name.clone()),
         }
