@@ -128,6 +128,7 @@ impl Edit {
             sampling: SamplingParams::GREEDY,
             processors: LogitsProcessors::default(),
             stop_ids: Arc::new([]),
+            ignore_eos: false,
             top_logprobs: None,
             mask: Some(Box::new(script)),
             constraint: None,

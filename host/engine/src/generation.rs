@@ -58,6 +58,8 @@ pub struct GenerationRequest {
     pub processors: LogitsProcessors,
     /// Token ids that end the sequence. The one that ends it is reported in [`Finish::Stop`] and isn't part of [`Step::tokens`].
     pub stop_ids: Arc<[u32]>,
+    /// Whether an engine that has end tokens of its own goes on behind them; `stop_ids` end the sequence all the same.
+    pub ignore_eos: bool,
     /// Number of likeliest alternatives to report with each token; `None`: no logprobs at all.
     pub top_logprobs: Option<u8>,
     /// Mask that restricts each next token, for engines with [`crate::ConstraintSupport::masks`].

@@ -64,6 +64,7 @@ fn request(length: u32, salt: u32, sampling: SamplingParams) -> GenerationReques
         sampling,
         processors: LogitsProcessors::default(),
         stop_ids: Arc::new([]),
+        ignore_eos: false,
         top_logprobs: Some(3),
         mask: None,
         principal: 0,

@@ -23,6 +23,7 @@ pub(crate) fn sampling(body: &Object<'_>, limits: &Limits) -> Result<SamplingReq
         logit_bias: logit_bias(body, limits.biased_tokens)?,
         bad_words: bad_words(body, limits)?,
         stop_token_ids: token_ids(body, "stop_token_ids", limits.stop_tokens)?,
+        ignore_eos: body.boolean("ignore_eos")?.unwrap_or(false),
         include_stop: body.boolean("include_stop_str_in_output")?.unwrap_or(false),
         n: None,
     })

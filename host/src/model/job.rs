@@ -104,6 +104,8 @@ pub struct SamplingRequest {
     pub bad_words: Vec<String>,
     /// Token ids that end the turn, in addition to the model's and the parser's.
     pub stop_token_ids: Vec<u32>,
+    /// Whether only `stop_token_ids` end the turn, and not the model's and the parser's end tokens.
+    pub ignore_eos: bool,
     /// Whether the stop string that ended a message is shown.
     pub include_stop: bool,
     /// Number of choices for each prompt; `None`: one.

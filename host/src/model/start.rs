@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use engine::{GenerationRequest, LogitsProcessors, SamplingParams};
+use engine::{GenerationRequest, LogitsProcessors, SamplingParams, SubmitError};
 
 use super::affinity::AffinityInput;
 use super::choices::Choices;
@@ -210,7 +210,16 @@ impl Served {
             seed: asked.seed.map_or_else(random::seed, |seed| seed.wrapping_add(choice.into())),
         };
         let mut stop_ids = Arc::clone(&parser.stop_ids);
-        if !asked.stop_token_ids.is_empty() {
+        let (mask, constraint) = (start.constraint.mask(), start.constraint.source());
+        if asked.ignore_eos {
+            if mask.is_some() || constraint.is_some() {
+                let reason = "a grammar restricts this answer, and has an end: leave out ignore_eos, or what restricts the answer";
+                return Err(
+                    SubmitError::Unsupported { field: "ignore_eos", reason: reason.to_owned() }.into()
+                );
+            }
+            stop_ids = asked.stop_token_ids.as_slice().into();
+        } else if !asked.stop_token_ids.is_empty() {
             stop_ids = stop_ids.iter().chain(&asked.stop_token_ids).copied().collect();
         }
         Ok(GenerationRequest {
@@ -220,8 +229,9 @@ impl Served {
             processors: self.processors(job)?,
             stop_ids,
             top_logprobs: job.logprobs,
-            mask: start.constraint.mask(),
-            constraint: start.constraint.source(),
+            ignore_eos: asked.ignore_eos,
+            mask,
+            constraint,
             affinity: 0,
             priority: job.priority,
             principal: principal.cache_salt(),

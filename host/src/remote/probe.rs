@@ -220,6 +220,7 @@ async fn one_token(
         sampling: SamplingParams::GREEDY,
         processors: LogitsProcessors::default(),
         stop_ids: Arc::from([]),
+        ignore_eos: false,
         top_logprobs: None,
         constraint: constraint.map(Arc::new),
         schema_gaps: SchemaGaps::default(),

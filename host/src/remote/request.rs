@@ -14,6 +14,7 @@ pub(super) struct RemoteRequest {
     pub(super) sampling: SamplingParams,
     pub(super) processors: LogitsProcessors,
     pub(super) stop_ids: Arc<[u32]>,
+    pub(super) ignore_eos: bool,
     pub(super) top_logprobs: Option<u8>,
     pub(super) constraint: Option<Arc<Constraint>>,
     /// What compilers of schemas don't follow of the constraint's schema, unless the constraint is optional.
@@ -35,6 +36,7 @@ impl RemoteRequest {
             sampling: request.sampling,
             processors: request.processors,
             stop_ids: request.stop_ids,
+            ignore_eos: request.ignore_eos,
             top_logprobs: request.top_logprobs,
             schema_gaps: schema.map(|json| SchemaGaps::of(&json.schema)).unwrap_or_default(),
             constraint: request.constraint,

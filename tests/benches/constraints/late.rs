@@ -90,6 +90,7 @@ async fn read(engine: &LocalEngine, number: usize, answer: &Answer) {
         sampling: SamplingParams::GREEDY,
         processors: LogitsProcessors::default(),
         stop_ids: Arc::from([stop]),
+        ignore_eos: false,
         top_logprobs: None,
         mask: Some(Box::new(answer.start.mask())),
         constraint: None,

@@ -205,6 +205,7 @@ pub(crate) fn request(prompt: impl Into<Vec<u32>>, max_tokens: usize) -> Generat
         sampling: SamplingParams::GREEDY,
         processors: LogitsProcessors::default(),
         stop_ids: Arc::new([]),
+        ignore_eos: false,
         top_logprobs: None,
         mask: None,
         principal: 0,

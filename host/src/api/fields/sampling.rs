@@ -4,13 +4,18 @@
 use super::{ANY_OBJECT, Field, INTEGER, KindOf, Shape, TEXTS, TOKENS};
 
 /// Fields that decide how tokens are sampled.
-pub(crate) const SAMPLING: [Field; 12] = [
+pub(crate) const SAMPLING: [Field; 13] = [
     Field::supported(
         "bad_words",
         TEXTS,
         "texts that are never written; at most 128, of 512 bytes each (as in vLLM)",
     ),
     Field::supported("frequency_penalty", PENALTY, "per time that a token was written"),
+    Field::supported(
+        "ignore_eos",
+        Shape::Boolean,
+        "the model's end tokens don't end the answer, only `stop_token_ids` do; refused where a grammar restricts the answer",
+    ),
     Field::supported(
         "include_stop_str_in_output",
         Shape::Boolean,

@@ -123,7 +123,7 @@ impl Wire for LlamaCpp {
             n_probs: request.top_logprobs.map_or(0, |count| u32::from(count.max(1))),
             post_sampling_probs: false,
             stop: [],
-            ignore_eos: false,
+            ignore_eos: request.ignore_eos,
             response_fields: FIELDS,
             constraint: json.and_then(ConstraintFields::new),
         })

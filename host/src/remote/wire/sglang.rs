@@ -133,7 +133,7 @@ impl Wire for Sglang {
                 repetition_penalty: processors.repetition,
                 logit_bias: biases(request, BAN),
                 stop_token_ids: &request.stop_ids,
-                ignore_eos: false,
+                ignore_eos: request.ignore_eos,
                 skip_special_tokens: false,
                 spaces_between_special_tokens: false,
                 no_stop_trim: true,

@@ -66,7 +66,7 @@ impl<'a> SamplingFields<'a> {
             logit_bias: biases(request, BAN),
             stop: [],
             stop_token_ids: &request.stop_ids,
-            ignore_eos: false,
+            ignore_eos: request.ignore_eos,
             skip_special_tokens: false,
             spaces_between_special_tokens: false,
             logprobs: request.top_logprobs,

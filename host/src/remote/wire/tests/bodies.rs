@@ -47,6 +47,7 @@ fn request() -> RemoteRequest {
             ..LogitsProcessors::default()
         },
         stop_ids: Arc::from([5, 6]),
+        ignore_eos: true,
         top_logprobs: None,
         constraint: None,
         schema_gaps: SchemaGaps::default(),
@@ -88,7 +89,7 @@ fn vllm_is_sent_every_field_that_decides_what_comes() {
         "max_tokens": 7, "min_tokens": 0, "temperature": 0.5, "top_p": 0.25, "top_k": 4, "min_p": 0.125,
         "seed": i64::MAX, "presence_penalty": 0.0, "frequency_penalty": 0.0, "repetition_penalty": 1.5,
         "logit_bias": { "8": 2.0, "9": -1.0, "10": -100.0 }, "stop": [], "stop_token_ids": [5, 6],
-        "ignore_eos": false, "skip_special_tokens": false, "spaces_between_special_tokens": false
+        "ignore_eos": true, "skip_special_tokens": false, "spaces_between_special_tokens": false
     });
     let mut generate = json!({
         "request_id": ID, "model": "m", "token_ids": [1, 2, 3], "sampling_params": params, "reasoning_ended": true,
@@ -112,7 +113,7 @@ fn sglang_is_sent_every_field_that_decides_what_comes() {
     let params = json!({
         "max_new_tokens": 7, "min_new_tokens": 0, "n": 1, "temperature": 0.5, "top_p": 0.25, "top_k": 4,
         "min_p": 0.125, "presence_penalty": 0.0, "frequency_penalty": 0.0, "repetition_penalty": 1.5,
-        "logit_bias": { "8": 2.0, "9": -1.0, "10": -1e9 }, "stop_token_ids": [5, 6], "ignore_eos": false,
+        "logit_bias": { "8": 2.0, "9": -1.0, "10": -1e9 }, "stop_token_ids": [5, 6], "ignore_eos": true,
         "skip_special_tokens": false, "spaces_between_special_tokens": false, "no_stop_trim": true,
         "sampling_seed": i64::MAX
     });
@@ -138,7 +139,7 @@ fn llamacpp_is_sent_every_field_that_decides_what_comes() {
         "repeat_last_n": 4096, "repeat_penalty": 1.5, "presence_penalty": 0.0, "frequency_penalty": 0.0,
         "dry_multiplier": 0.0, "xtc_probability": 0.0, "mirostat": 0,
         "logit_bias": [[8, 2.0], [9, -1.0], [10, false]], "n_probs": 0, "post_sampling_probs": false, "stop": [],
-        "ignore_eos": false,
+        "ignore_eos": true,
         "response_fields":
             ["content", "tokens", "stop", "stop_type", "tokens_predicted", "timings", "prompt_progress"]
     });
