@@ -130,6 +130,7 @@ impl Edit {
             stop_ids: Arc::new([]),
             ignore_eos: false,
             top_logprobs: None,
+            prompt_logprobs: None,
             mask: Some(Box::new(script)),
             constraint: None,
             principal: 0,

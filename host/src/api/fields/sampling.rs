@@ -4,7 +4,7 @@
 use super::{ANY_OBJECT, Field, INTEGER, KindOf, Shape, TEXTS, TOKENS};
 
 /// Fields that decide how tokens are sampled.
-pub(crate) const SAMPLING: [Field; 13] = [
+pub(crate) const SAMPLING: [Field; 14] = [
     Field::supported(
         "bad_words",
         TEXTS,
@@ -14,7 +14,7 @@ pub(crate) const SAMPLING: [Field; 13] = [
     Field::supported(
         "ignore_eos",
         Shape::Boolean,
-        "the model's end tokens don't end the answer, only `stop_token_ids` do; refused where a grammar restricts the answer",
+        "the model's end tokens don't end the answer, only `stop`, `stop_token_ids` and the limit do; refused where a grammar restricts the answer (as in vLLM)",
     ),
     Field::supported(
         "include_stop_str_in_output",
@@ -27,6 +27,11 @@ pub(crate) const SAMPLING: [Field; 13] = [
         "token ids as names; at most 300",
     ),
     Field::supported("min_p", UNIT, "least probability, as a part of the likeliest token's (as in vLLM)"),
+    Field::supported(
+        "min_tokens",
+        Shape::Integer(0, u32::MAX as i64),
+        "no token and no stop text ends the answer before it has so many; not above its limit, and refused where a grammar restricts the answer (as in vLLM)",
+    ),
     Field::supported("presence_penalty", PENALTY, "for tokens that were written"),
     Field::supported(
         "repetition_penalty",

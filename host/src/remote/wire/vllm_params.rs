@@ -54,7 +54,7 @@ impl<'a> SamplingFields<'a> {
         let (sampling, processors) = (&request.sampling, &request.processors);
         Self {
             max_tokens: request.max_tokens,
-            min_tokens: 0,
+            min_tokens: request.min_tokens(),
             temperature: sampling.temperature,
             top_p: sampling.top_p,
             top_k: sampling.top_k,

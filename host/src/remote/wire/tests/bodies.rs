@@ -44,11 +44,13 @@ fn request() -> RemoteRequest {
             repetition: 1.5,
             bias: vec![(8, 2.0), (9, -1.0)],
             banned: vec![vec![10]],
+            ends: vec![5, 6],
             ..LogitsProcessors::default()
         },
         stop_ids: Arc::from([5, 6]),
         ignore_eos: true,
         top_logprobs: None,
+        prompt_logprobs: None,
         constraint: None,
         schema_gaps: SchemaGaps::default(),
         cache_salt: 0xab,
@@ -183,6 +185,10 @@ fn what_a_kind_cannot_do_is_refused_by_name() {
         assert_eq!(
             refused(&|request| request.processors.frequency = 1.0),
             is_llamacpp.then_some("frequency_penalty")
+        );
+        assert_eq!(
+            refused(&|request| request.processors.min_tokens = 1),
+            is_llamacpp.then_some("min_tokens")
         );
         assert_eq!(refused(&|request| request.top_logprobs = Some(2)), is_sglang.then_some("logprobs"));
         let at_one = |request: &mut RemoteRequest| {
