@@ -108,8 +108,8 @@ impl BlockPool {
     }
 
     /// Number of free blocks that [`Self::allocate`] needs for `tokens`.
-    pub(crate) fn needed(&self, table: &BlockTable, tokens: &[u32]) -> usize {
-        self.needed_beside(&self.lookup(table.salt, tokens), tokens)
+    pub(crate) fn needed(&self, table: &BlockTable, tokens: &[u32], reusable: usize) -> usize {
+        self.needed_beside(&self.lookup(table.salt, &tokens[..reusable]), tokens)
     }
 
     /// Number of free blocks that `tokens` need beside the cached blocks `shared`, of which some are free themselves.
@@ -118,16 +118,18 @@ impl BlockPool {
         self.blocks_for(tokens.len()) - shared.len() + idle
     }
 
-    /// Fills an empty table with blocks for `tokens`, if `reserve` more remain free. Returns how many of the tokens the prefix cache
-    /// has already: never all, since the last one must be run to get its logits.
+    /// Fills an empty table with blocks for `tokens`, if `reserve` more remain free. Returns how many of the first `reusable` tokens the
+    /// prefix cache has already. These are never all tokens, since the last one must be run to get its logits.
     pub(crate) fn allocate(
         &mut self,
         table: &mut BlockTable,
         tokens: &[u32],
+        reusable: usize,
         reserve: usize,
     ) -> Option<usize> {
         debug_assert!(table.blocks.is_empty(), "a table is filled once");
-        let shared = self.lookup(table.salt, tokens);
+        debug_assert!(reusable < tokens.len(), "the last token is run");
+        let shared = self.lookup(table.salt, &tokens[..reusable]);
         if self.needed_beside(&shared, tokens) + reserve > self.free.len() {
             return None;
         }
@@ -182,14 +184,14 @@ impl BlockPool {
         *table = BlockTable::salted(table.salt);
     }
 
-    /// Finds the blocks of the longest cached beginning of `tokens` that leaves at least one token.
+    /// Finds the blocks of the longest cached beginning of `tokens`.
     fn lookup(&self, salt: u64, tokens: &[u32]) -> Vec<u32> {
         let mut blocks = Vec::new();
         let mut identity = 0;
         if !self.prefix_cache {
             return blocks;
         }
-        for own in tokens[..tokens.len() - 1].chunks_exact(self.block_size) {
+        for own in tokens.chunks_exact(self.block_size) {
             let Some(&block) = self.cached.get(&(salt, identity, own.into())) else { break };
             identity = self.blocks[block as usize].content.as_ref().expect("found blocks have content").1;
             blocks.push(block);

@@ -53,6 +53,14 @@ impl SubmitError {
     /// `field` of [`Self::Unsupported`] for a request's constraint, for which each protocol has another name.
     pub const CONSTRAINT: &str = "constraint";
 
+    /// Refusal by an engine that can't score prompts. `engine` is the engine's name.
+    pub fn no_scores(engine: &str) -> Self {
+        let reason = format!(
+            "the engine ({engine}) tells no log-probabilities of prompts: leave out echo or logprobs, or ask a model on this machine, or behind vLLM or another host"
+        );
+        Self::Unsupported { field: "echo", reason }
+    }
+
     /// Refusal by an engine that supports no constraints. `engine` is the engine's name.
     pub fn no_constraints(engine: &str) -> Self {
         let reason = format!("the engine ({engine}) knows no constrained decoding");

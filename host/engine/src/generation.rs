@@ -50,7 +50,7 @@ pub trait Engine: Send + Sync {
 pub struct GenerationRequest {
     /// Token ids of the prompt: at least one, each below [`EngineInfo::vocab`].
     pub prompt: Vec<u32>,
-    /// Maximum number of generated tokens, at least 1.
+    /// Maximum number of generated tokens: at least 1, or 0 where the prompt is scored and has several tokens.
     pub max_tokens: usize,
     /// Temperature, seed and other parameters of sampling.
     pub sampling: SamplingParams,
@@ -58,8 +58,13 @@ pub struct GenerationRequest {
     pub processors: LogitsProcessors,
     /// Token ids that end the sequence. The one that ends it is reported in [`Finish::Stop`] and isn't part of [`Step::tokens`].
     pub stop_ids: Arc<[u32]>,
+    /// Whether an engine that has end tokens of its own goes on behind them; `stop_ids` end the sequence all the same.
+    pub ignore_eos: bool,
     /// Number of likeliest alternatives to report with each token; `None`: no logprobs at all.
     pub top_logprobs: Option<u8>,
+    /// Number of likeliest alternatives to report with each token of the prompt behind its first ([`Step::prompt_tokens`]); `None`: the
+    /// prompt isn't scored.
+    pub prompt_logprobs: Option<u8>,
     /// Mask that restricts each next token, for engines with [`crate::ConstraintSupport::masks`].
     pub mask: Option<Box<dyn TokenMask>>,
     /// Constraint as source, for engines that make their own masks. An engine that doesn't support it refuses the request, unless the
@@ -89,12 +94,22 @@ impl GenerationRequest {
         if must && self.mask.is_none() { Err(SubmitError::no_constraints(engine)) } else { Ok(()) }
     }
 
-    /// Checks the request for an engine that supports no constraints but masks, and no priorities. `engine` is the engine's name.
+    /// Checks the request for an engine that can't score prompts. `engine` is the engine's name.
     ///
     /// # Errors
-    /// The request has a constraint that isn't optional and no mask, or a priority other than 0.
+    /// The prompt's log-probabilities are asked for.
+    pub fn check_no_scores(&self, engine: &str) -> Result<(), SubmitError> {
+        if self.prompt_logprobs.is_some() { Err(SubmitError::no_scores(engine)) } else { Ok(()) }
+    }
+
+    /// Checks the request for an engine that supports no constraints but masks, no priorities and no scores of prompts. `engine` is the
+    /// engine's name.
+    ///
+    /// # Errors
+    /// The request has a constraint that isn't optional and no mask, or a priority other than 0, or asks for the prompt's log-probabilities.
     pub fn check_plain(&self, engine: &str) -> Result<(), SubmitError> {
         self.check_constraint(engine)?;
+        self.check_no_scores(engine)?;
         if self.priority != 0 {
             let reason = format!("the engine ({engine}) knows no priorities");
             return Err(SubmitError::Unsupported { field: "priority", reason });
@@ -172,6 +187,8 @@ pub struct Step {
     pub tokens: Vec<Token>,
     /// Reason why the sequence ended; set in the last step.
     pub finish: Option<Finish>,
+    /// Tokens of the prompt behind its first, with log-probabilities: in the first step, if the request asks for them.
+    pub prompt_tokens: Vec<Token>,
     /// Number of prompt tokens that were found in the prefix cache (the same in each step).
     pub cached_tokens: usize,
     /// Number of tokens that were generated besides `tokens`: an upstream engine counts them and doesn't tell their ids.
@@ -242,7 +259,21 @@ pub trait StepStream: Send {
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>>;
 }
 
+/// Steps of a generation without any token.
+struct Nothing;
+
+impl StepStream for Nothing {
+    fn poll_step(&mut self, _: &mut Context<'_>) -> Poll<Option<Step>> {
+        Poll::Ready(Some(Step { finish: Some(Finish::Length), ..Step::default() }))
+    }
+}
+
 impl Generation {
+    /// Creates a generation of no tokens, which no engine is needed for.
+    pub fn nothing() -> Self {
+        Self::new(Nothing)
+    }
+
     /// Creates a generation that returns the steps of `steps`.
     pub fn new(steps: impl StepStream + 'static) -> Self {
         Self { steps: Box::new(steps), started: false, ended: false }

@@ -30,6 +30,7 @@ mod outlet;
 mod panics;
 mod parallel;
 mod play;
+mod prompt_scores;
 pub mod runner;
 mod scheduler;
 mod sequence;

@@ -32,6 +32,8 @@ pub struct LocalEngine {
     inbox: Arc<Inbox>,
     /// Places for requests that wait, new or preempted.
     waiting_room: WaitingRoom,
+    /// Whether prompts can be scored.
+    scores_prompts: bool,
     /// Whether requests that wait too long are refused.
     has_deadlines: bool,
     stats: Arc<Mutex<EngineStats>>,
@@ -64,7 +66,16 @@ impl LocalEngine {
             .name("engine".into())
             .spawn(|| worker.work())
             .expect("the operating system starts a thread");
-        Self { info: info(&shape), inbox, waiting_room, has_deadlines, stats, lost, worker: Some(worker) }
+        Self {
+            info: info(&shape),
+            inbox,
+            waiting_room,
+            scores_prompts: shape.score_rows > 0,
+            has_deadlines,
+            stats,
+            lost,
+            worker: Some(worker),
+        }
     }
 
     /// Ends all sequences with an error and takes no more. Doesn't wait.
@@ -72,18 +83,18 @@ impl LocalEngine {
         self.inbox.stop();
     }
 
-    fn check(&self, prompt: &[u32]) -> Result<(), SubmitError> {
-        let context = self.info.context;
-        // The answer has one token at least.
-        if prompt.is_empty() || prompt.len() >= context {
+    fn check(&self, request: &GenerationRequest) -> Result<(), SubmitError> {
+        let (prompt, context) = (&request.prompt, self.info.context);
+        // The answer has one token at least, unless the prompt is scored only.
+        if prompt.is_empty() || prompt.len() + request.max_tokens.min(1) > context {
             return Err(SubmitError::PromptLength { tokens: prompt.len(), context });
         }
         self.check_ids(prompt.iter())
     }
 
     fn check_processors(&self, processors: &LogitsProcessors) -> Result<(), SubmitError> {
-        let LogitsProcessors { bias, banned, .. } = processors;
-        self.check_ids(bias.iter().map(|(id, _)| id).chain(banned.iter().flatten()))
+        let LogitsProcessors { bias, banned, ends, .. } = processors;
+        self.check_ids(bias.iter().map(|(id, _)| id).chain(banned.iter().flatten()).chain(ends))
     }
 
     fn check_ids<'a>(&self, mut ids: impl Iterator<Item = &'a u32>) -> Result<(), SubmitError> {
@@ -111,7 +122,10 @@ impl Engine for LocalEngine {
     }
 
     fn submit(&self, request: GenerationRequest) -> Result<Generation, SubmitError> {
-        self.check(&request.prompt)?;
+        self.check(&request)?;
+        if !self.scores_prompts {
+            request.check_no_scores(&self.info.name)?;
+        }
         request.check_constraint(&self.info.name)?;
         self.check_processors(&request.processors)?;
         let place = self.waiting_room.enter(request.principal)?;

@@ -25,11 +25,23 @@ pub struct LogitsProcessors {
     pub bias: Vec<(u32, f32)>,
     /// Token sequences that may not come in the output: the last token of one can't follow the others (vLLM's `bad_words`).
     pub banned: Vec<Vec<u32>>,
+    /// Number of tokens that the output has before one of `ends` may come (vLLM's `min_tokens`).
+    pub min_tokens: usize,
+    /// Tokens that can't be among the first `min_tokens`: those that end the sequence.
+    pub ends: Vec<u32>,
 }
 
 impl Default for LogitsProcessors {
     fn default() -> Self {
-        Self { presence: 0.0, frequency: 0.0, repetition: 1.0, bias: Vec::new(), banned: Vec::new() }
+        Self {
+            presence: 0.0,
+            frequency: 0.0,
+            repetition: 1.0,
+            bias: Vec::new(),
+            banned: Vec::new(),
+            min_tokens: 0,
+            ends: Vec::new(),
+        }
     }
 }
 
@@ -37,8 +49,10 @@ impl LogitsProcessors {
     /// Whether the logits stay as they are.
     #[expect(clippy::float_cmp, reason = "exactly these values change nothing")]
     pub fn is_neutral(&self) -> bool {
-        let Self { presence, frequency, repetition, bias, banned } = self;
-        *presence == 0.0 && *frequency == 0.0 && *repetition == 1.0 && bias.is_empty() && banned.is_empty()
+        let Self { presence, frequency, repetition, bias, banned, min_tokens, ends } = self;
+        let may_end = *min_tokens == 0 || ends.is_empty();
+        let is_free = bias.is_empty() && banned.is_empty() && may_end;
+        *presence == 0.0 && *frequency == 0.0 && *repetition == 1.0 && is_free
     }
 
     fn penalises(&self) -> bool {
@@ -110,13 +124,15 @@ impl LogitsState {
         Edit { row, id, bias: bias.unwrap_or_default(), repetition, minus }
     }
 
-    /// Tokens that would complete a banned sequence.
+    /// Tokens that would complete a banned sequence, or end the output too early.
     fn banned_after<'a>(&'a self, output: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
         let last = move |sequence: &Vec<u32>| {
             let (last, before) = sequence.split_last()?;
             output.ends_with(before).then_some(*last)
         };
-        self.processors.banned.iter().filter_map(last)
+        let is_early = output.len() < self.processors.min_tokens;
+        let ends = self.processors.ends.iter().filter(move |_| is_early).copied();
+        self.processors.banned.iter().filter_map(last).chain(ends)
     }
 
     fn count(&mut self, tokens: &[u32]) {

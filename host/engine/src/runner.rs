@@ -68,7 +68,7 @@ pub struct Draw {
 }
 
 /// Change of one logit of one row, made by logits processors: `bias` is added; then a logit above zero is divided by `repetition`, any
-/// other is multiplied by it; then `minus` is subtracted. Minus infinity stays minus infinity.
+/// other is multiplied by it; then `minus` is subtracted. Minus infinity stays minus infinity, except where the bias is plus infinity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edit {
     /// Index of the row in [`Draws::rows`].
@@ -84,6 +84,11 @@ pub struct Edit {
 }
 
 impl Edit {
+    /// Edit after which no token but `id` is the likeliest, so that a greedy draw takes it and reports its log-probability.
+    pub(crate) fn force(row: u32, id: u32) -> Self {
+        Self { row, id, bias: f32::INFINITY, repetition: 1.0, minus: 0.0 }
+    }
+
     /// Returns the changed logit. Where the result would be plus infinity, it is `f32::MAX`.
     #[must_use]
     pub fn apply(&self, logit: f32) -> f32 {

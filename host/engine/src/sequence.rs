@@ -13,6 +13,7 @@ use crate::generation::{Finish, GenerationRequest, Step, TokenMask};
 use crate::lanes::Lanes;
 use crate::logits::LogitsState;
 use crate::outlet::Outlet;
+use crate::prompt_scores::PromptScores;
 use crate::speculation::{DraftRequest, Speculation, guarded};
 use crate::token::{SamplingParams, Token};
 use crate::waiting_room::Place;
@@ -73,6 +74,8 @@ pub(crate) struct Sequence {
     pub(crate) logits_state: Option<Box<LogitsState>>,
     /// Number of likeliest alternatives to report; `None`: no logprobs at all.
     pub(crate) top_logprobs: Option<u8>,
+    /// Log-probabilities of the prompt's tokens, if they are asked for, until they are sent.
+    pub(crate) scores: Option<PromptScores>,
     /// Mask that restricts each next token.
     pub(crate) mask: Option<Box<dyn TokenMask>>,
     /// Whether the sequence waits for its mask.
@@ -91,6 +94,8 @@ impl Sequence {
     /// A sequence that may grow to `capacity` tokens.
     pub(crate) fn new(request: GenerationRequest, capacity: usize, outlet: Outlet) -> Self {
         let prompt = request.prompt.len();
+        let is_only_scored = request.prompt_logprobs.is_some() && prompt > 1;
+        let most = request.max_tokens.max(usize::from(!is_only_scored));
         Self {
             admission: 0,
             priority: request.priority,
@@ -112,11 +117,12 @@ impl Sequence {
             sampling: request.sampling,
             logits_state: LogitsState::new(request.processors, prompt),
             top_logprobs: request.top_logprobs,
+            scores: request.prompt_logprobs.map(|top| PromptScores::new(top, prompt)),
             mask: request.mask,
             mask_wait: MaskWait::default(),
             outlet,
             stop_ids: request.stop_ids,
-            limit: prompt.saturating_add(request.max_tokens.max(1)).min(capacity),
+            limit: prompt.saturating_add(most).min(capacity),
             prompt,
             cached: None,
         }
@@ -127,8 +133,12 @@ impl Sequence {
         self.tokens.len() + self.steps_in_flight
     }
 
-    /// Number of tokens still to be computed: 1 while the sequence decodes, 0 while its last token or a draft is under way.
+    /// Number of tokens still to be computed: 1 while the sequence decodes, 0 while its last token or a draft is under way. Of a prompt that is
+    /// scored only, the last token needn't be computed.
     pub(crate) fn pending(&self) -> usize {
+        if self.limit == self.prompt {
+            return (self.prompt - 1).saturating_sub(self.computed);
+        }
         if self.length() < self.limit { self.length().saturating_sub(self.computed) } else { 0 }
     }
 
@@ -162,6 +172,21 @@ impl Sequence {
         any
     }
 
+    /// Number of the first tokens that may be taken from the prefix cache: all but the last, or those whose logits nobody needs.
+    pub(crate) fn reusable(&self) -> usize {
+        self.scores.as_ref().map_or(self.tokens.len() - 1, PromptScores::known)
+    }
+
+    /// Takes scores of the prompt, the first of which is of the token behind position `from`. A sequence that is only scored ends with the
+    /// last of them.
+    pub(crate) fn take_scores(&mut self, from: usize, tokens: impl Iterator<Item = Token>) {
+        let Some(scores) = &mut self.scores else { return };
+        scores.take(from, tokens);
+        if self.limit == self.prompt && scores.is_complete() {
+            self.end(Finish::Length);
+        }
+    }
+
     /// Allocates a lane, and KV blocks for all tokens with cached ones first, if `reserve` blocks remain free. Returns the number of tokens
     /// that the prefix cache has already; `None` where nothing was allocated.
     pub(crate) fn allocate(
@@ -174,7 +199,8 @@ impl Sequence {
         if !lanes.has_free() {
             return None;
         }
-        self.computed = pool.allocate(&mut self.table, &self.tokens, reserve)?;
+        let reusable = self.reusable();
+        self.computed = pool.allocate(&mut self.table, &self.tokens, reusable, reserve)?;
         self.lane = lanes.allocate();
         self.block_epoch += 1;
         self.cached.get_or_insert(self.computed);
@@ -275,6 +301,9 @@ impl Sequence {
         if tokens.is_empty() && finish.is_none() {
             return;
         }
-        self.outlet.send(Step { tokens, finish, cached_tokens: self.cached.unwrap_or(0), ..Step::default() });
+        let scores = self.scores.take_if(|scores| scores.is_complete());
+        let prompt_tokens = scores.map(PromptScores::into_tokens).unwrap_or_default();
+        let cached_tokens = self.cached.unwrap_or(0);
+        self.outlet.send(Step { tokens, finish, prompt_tokens, cached_tokens, ..Step::default() });
     }
 }

@@ -64,7 +64,9 @@ fn request(length: u32, salt: u32, sampling: SamplingParams) -> GenerationReques
         sampling,
         processors: LogitsProcessors::default(),
         stop_ids: Arc::new([]),
+        ignore_eos: false,
         top_logprobs: Some(3),
+        prompt_logprobs: None,
         mask: None,
         principal: 0,
         cache_salt: 0,
@@ -97,6 +99,7 @@ fn requests() -> Vec<(&'static str, GenerationRequest)> {
         repetition: 1.3,
         bias: vec![(7, 3.0), (900, -100.0)],
         banned: vec![vec![7], vec![37, 74], vec![1, 2, 3]],
+        ..LogitsProcessors::default()
     };
     let few = SamplingParams { top_k: 20, seed: 6, ..WARM };
     let penalised = GenerationRequest { processors: processors.clone(), ..request(33, 1, GREEDY) };

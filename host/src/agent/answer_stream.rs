@@ -6,7 +6,7 @@ use super::agent_loop::{AgentLoop, Refusal};
 use super::event::{RoundEvent, RoundEventRef};
 use super::hosted::Hosted;
 use crate::limits::McpLimits;
-use crate::model::{Choices, EndedTurn, Job, Model, RawStep, RawTurn};
+use crate::model::{Choices, Echo, EndedTurn, Job, Model, RawStep, RawTurn};
 use crate::turn::{TurnEvent, TurnEvents, TurnFailure};
 
 /// An answer that is being generated. Dropping it cancels the generation and every call under way.
@@ -95,6 +95,14 @@ impl AnswerStream {
     pub fn stop_string(&mut self, choice: usize) -> Option<&str> {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(choice).stop_string(),
+            Turns::AgentLoop { .. } => None,
+        }
+    }
+
+    /// The choice's prompt, once, if the job asked for it.
+    pub fn take_echo(&mut self, choice: usize) -> Option<Echo> {
+        match &mut self.0 {
+            Turns::One { choices, .. } => choices.turn(choice).take_echo(),
             Turns::AgentLoop { .. } => None,
         }
     }

@@ -2,10 +2,10 @@
 
 use super::frames::Frames;
 use crate::agent::ServerEvent;
-use crate::model::{RawStep, RawTurn};
+use crate::model::{Echo, RawStep, RawTurn};
 use crate::turn::{TurnEnd, TurnEvent, Usage};
 
-/// The event machine of one answer. Calls come in this order: `begin`, any `tokens`, `turn`, `tokens_over` and `heartbeat`, `raw`, `end`, `body`. Where a
+/// The event machine of one answer. Calls come in this order: `begin`, any `tokens`, `echo`, `turn`, `tokens_over` and `heartbeat`, `raw`, `end`, `body`. Where a
 /// request asks for several choices, `choose` names the choice of the next `turn`, `raw` or `end`. Each choice has one `end`; after that of
 /// a failed choice nothing follows. A streaming answer sends the frames, and a non-streaming one sends `body`: so the two can't differ.
 pub trait Machine: Send {
@@ -17,6 +17,8 @@ pub trait Machine: Send {
     fn choose(&mut self, _choice: usize) {}
     /// Takes the token ids of an engine step, before the step's events, if the job asked for raw tokens.
     fn tokens(&mut self, _step: &RawStep<'_>) {}
+    /// Writes a choice's prompt before the choice's first event, if the job asked for it.
+    fn echo(&mut self, _echo: &Echo, _frames: &mut Frames) {}
     /// Called after the step's events: ids of tokens that brought no event are sent.
     fn tokens_over(&mut self, _frames: &mut Frames) {}
     /// Writes the events for one event of the turn.

@@ -8,7 +8,12 @@ use crate::limits::Limits;
 use crate::model::SamplingRequest;
 
 /// Sampling parameters: the fields of [`super::fields::sampling::SAMPLING`], which are `OpenAI`'s and those that vLLM adds to them.
-pub(crate) fn sampling(body: &Object<'_>, limits: &Limits) -> Result<SamplingRequest, ApiError> {
+/// `most`: the answer's limit of tokens, if the request has one.
+pub(crate) fn sampling(
+    body: &Object<'_>,
+    most: Option<u32>,
+    limits: &Limits,
+) -> Result<SamplingRequest, ApiError> {
     let top_k = body.integer("top_k", -1..=i64::from(u32::MAX))?;
     Ok(SamplingRequest {
         temperature: body.number("temperature", 0.0..=2.0)?.map(narrow),
@@ -23,6 +28,8 @@ pub(crate) fn sampling(body: &Object<'_>, limits: &Limits) -> Result<SamplingReq
         logit_bias: logit_bias(body, limits.biased_tokens)?,
         bad_words: bad_words(body, limits)?,
         stop_token_ids: token_ids(body, "stop_token_ids", limits.stop_tokens)?,
+        ignore_eos: body.boolean("ignore_eos")?.unwrap_or(false),
+        min_tokens: min_tokens(body, most)?,
         include_stop: body.boolean("include_stop_str_in_output")?.unwrap_or(false),
         n: None,
     })
@@ -31,6 +38,18 @@ pub(crate) fn sampling(body: &Object<'_>, limits: &Limits) -> Result<SamplingReq
 #[expect(clippy::cast_possible_truncation, reason = "the engine samples in f32")]
 fn narrow(number: f64) -> f32 {
     number as f32
+}
+
+/// `min_tokens`, which the answer's limit `most` allows.
+fn min_tokens(body: &Object<'_>, most: Option<u32>) -> Result<u32, ApiError> {
+    let least = body.count("min_tokens", 0)?.unwrap_or(0);
+    match most.filter(|most| least > *most) {
+        Some(most) => {
+            let path = body.at("min_tokens");
+            Err(path.invalid(format_args!("{least} tokens are more than the answer may have, {most}")))
+        }
+        None => Ok(least),
+    }
 }
 
 /// `n`: number of choices for each of `prompts` prompts.

@@ -1,5 +1,5 @@
-//! `/tokenize` and `/detokenize` in vLLM's shapes: the token ids of a text, or of a conversation as its template renders it; and the text
-//! of ids. As in `/v1/completions`, control tokens in the text of a `prompt` are encoded as control tokens; in messages they never are.
+//! `/tokenize`, `/detokenize` and `/tokenizer_info` in vLLM's shapes: the token ids of a text, or of a conversation as its template renders it; the
+//! text of ids; and what a client needs that renders prompts itself. As in `/v1/completions`, control tokens in the text of a `prompt` are encoded as control tokens; in messages they never are.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use super::json::Object;
 use super::request::Defaults;
 use super::warnings::Warnings;
 use super::{chat, completions};
-use crate::model::{Beginning, Job, SamplingRequest, Tokenized, Truncation};
+use crate::model::{Beginning, Job, SamplingRequest, Tokenized, TokenizerInfo, Truncation};
 use crate::parser::contract::ToolChoice;
 use crate::prompt::Conversation;
 
@@ -68,6 +68,18 @@ struct Text<'a> {
     prompt: &'a str,
 }
 
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "TokenizerInfo")]
+#[expect(clippy::struct_field_names, reason = "the names of the files' fields")]
+struct Info<'a> {
+    bos_token: Option<&'a str>,
+    eos_token: Option<&'a str>,
+    pad_token: Option<&'a str>,
+    unk_token: Option<&'a str>,
+    chat_template: &'a str,
+    model_max_length: usize,
+}
+
 /// Reads a body of `/tokenize`: `prompt`, or `messages` with any fields of a chat request.
 pub(crate) fn tokenize(body: &Object<'_>, defaults: &Defaults) -> Result<TokenizeRequest, ApiError> {
     let job = match (body.get("messages"), body.get("prompt")) {
@@ -89,6 +101,7 @@ fn raw(body: &Object<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
         template_arguments: Vec::new(),
         sampling: SamplingRequest::default(),
         logprobs: None,
+        echo: false,
         truncation: Truncation::Disabled,
         raw: false,
         max_output_tokens: None,
@@ -117,6 +130,28 @@ pub fn tokens(tokenized: &Tokenized) -> impl Serialize + '_ {
 /// The answer to `/detokenize`.
 pub fn text(prompt: &str) -> impl Serialize + '_ {
     Text { prompt }
+}
+
+/// The answer to `/tokenizer_info`.
+pub fn info<'a>(info: &TokenizerInfo<'a>) -> impl Serialize + use<'a> {
+    let TokenizerInfo { chat, context } = *info;
+    let token = |name: &str| {
+        let token = chat.special_tokens.iter().find(|(named, _)| named == name)?;
+        Some(token.1.as_str())
+    };
+    Info {
+        bos_token: token("bos_token"),
+        eos_token: token("eos_token"),
+        pad_token: token("pad_token"),
+        unk_token: token("unk_token"),
+        chat_template: &chat.template,
+        model_max_length: context,
+    }
+}
+
+/// Schema of the answer to `/tokenizer_info`.
+pub(crate) fn informed(generator: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas::whole::<Info<'_>>(generator)
 }
 
 /// Schema of the answer to `/tokenize`.

@@ -69,6 +69,7 @@ fn keyed() -> Vec<Route> {
         post_at("/v1/messages/count_tokens", count_messages),
         post_at("/tokenize", tokens::tokenize),
         post_at("/detokenize", tokens::detokenize),
+        get_at("/tokenizer_info", tokens::tokenizer_info),
         get_at("/", index),
         get_at("/v1/models", list_models),
         get_at("/v1/models/{*id}", one_model),

@@ -143,6 +143,9 @@ impl Answer {
         if let Some(step) = self.stream.next_raw(choice) {
             self.machine.tokens(&step);
         }
+        if let Some(echo) = self.stream.take_echo(choice) {
+            self.machine.echo(&echo, frames);
+        }
         self.emit(frames);
         if let Some(ended) = &ended {
             for raw in self.stream.take_raw(choice) {

@@ -1,6 +1,7 @@
 //! Routes that convert text to token ids and back. They generate nothing.
 
 use axum::extract::{Request, State};
+use axum::http::Uri;
 use axum::response::Response;
 
 use super::answer::{json, refuse, to_json};
@@ -31,6 +32,15 @@ async fn detokenized(app: &App, request: Request) -> Result<String, ApiError> {
         read_json(app, request, |body, defaults, _| tokenize::detokenize(body, defaults)).await?;
     let text = model.detokenize(asked.tokens).await;
     Ok(to_json(&tokenize::text(&text.map_err(|error| Protocol::Completions.refusal(&error))?)))
+}
+
+/// `GET /tokenizer_info`. Where several models are served, the query names one: `?model=NAME`.
+pub(super) async fn tokenizer_info(State(app): State<App>, uri: Uri) -> Response {
+    let query = uri.query().unwrap_or_default();
+    let name = query.split('&').find_map(|field| field.strip_prefix("model="));
+    // Of the characters that names usually have, clients encode the slash only.
+    let name = name.map(|name| name.replace("%2F", "/").replace("%2f", "/"));
+    answer(app.pick(name.as_deref()).map(|(model, _)| to_json(&tokenize::info(&model.tokenizer_info()))))
 }
 
 fn answer(result: Result<String, ApiError>) -> Response {

@@ -75,6 +75,7 @@ mod tests {
             vocab: 9,
             context: 40_960,
             batch_tokens: 8,
+            score_rows: 3,
             block_size: 16,
             blocks,
             lanes: 1,

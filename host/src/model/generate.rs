@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use engine::{Finish, Generation, GenerationError, MaskError, Step, SubmitError, Token};
 
+use super::echo::{Echo, PendingEcho};
 use super::raw::{RawStep, RawTokens, RawTurn};
 use super::text::StreamText;
 use crate::parser::contract::{Fault, FinishReason, Request};
@@ -69,6 +70,10 @@ pub struct TurnStream {
     raw: TurnEvents,
     /// Raw tokens of the turn, if the job asks for them.
     tokens: Option<RawTokens>,
+    /// The prompt, if it is to be shown, until the first step.
+    pending_echo: Option<PendingEcho>,
+    /// The prompt to show, until it is taken.
+    echo: Option<Echo>,
 }
 
 impl TurnStream {
@@ -92,8 +97,15 @@ impl TurnStream {
             usage: Usage { input_tokens, ..Usage::default() },
             raw: TurnEvents::default(),
             tokens,
+            pending_echo: None,
+            echo: None,
             state: State::Waiting(Box::new(parser)),
         }
+    }
+
+    /// Sets the prompt to show before the answer.
+    pub(super) fn with_echo(self, pending_echo: Option<PendingEcho>) -> Self {
+        Self { pending_echo, ..self }
     }
 
     /// Waits until the engine has accepted the request. The first token may come later.
@@ -104,6 +116,11 @@ impl TurnStream {
     /// Raw tokens since the last call, if the job asked for them.
     pub fn next_raw(&mut self) -> Option<RawStep<'_>> {
         self.tokens.as_mut().map(RawTokens::next_step)
+    }
+
+    /// Takes the prompt, once, if the job asked for it. It is there with the first events.
+    pub fn take_echo(&mut self) -> Option<Echo> {
+        self.echo.take()
     }
 
     /// Takes the turn's raw tokens, if the job asked for them. They are complete after the end.
@@ -139,6 +156,9 @@ impl TurnStream {
     }
 
     fn step(&mut self, step: Step, out: &mut TurnEvents) -> Option<EndedTurn> {
+        if let Some(pending) = self.pending_echo.take() {
+            self.echo = Some(self.text.echo(pending, step.prompt_tokens));
+        }
         self.usage.cached_tokens = count(step.cached_tokens);
         let mut rest = &step.tokens[..];
         loop {
@@ -180,6 +200,7 @@ impl TurnStream {
     /// Counts the tokens and appends their events.
     fn take(&mut self, tokens: &[Token], out: &mut TurnEvents) -> Flow {
         self.usage.output_tokens += count(tokens.len());
+        self.stop.counted(self.usage.output_tokens);
         if let Some(raw) = &mut self.tokens {
             raw.step(tokens);
         }

@@ -22,6 +22,8 @@ pub struct Job {
     pub sampling: SamplingRequest,
     /// Number of likeliest alternatives to report with each token of a message; `None`: no log-probabilities at all.
     pub logprobs: Option<u8>,
+    /// Whether the prompts are shown before their answers, with log-probabilities if `logprobs` asks for them ([`super::Echo`]).
+    pub echo: bool,
     /// Most generated tokens; `None`: as many as the context has room for.
     pub max_output_tokens: Option<u32>,
     /// Treatment of a prompt that is too long.
@@ -104,6 +106,10 @@ pub struct SamplingRequest {
     pub bad_words: Vec<String>,
     /// Token ids that end the turn, in addition to the model's and the parser's.
     pub stop_token_ids: Vec<u32>,
+    /// Whether only `stop_token_ids` end the turn, and not the model's and the parser's end tokens.
+    pub ignore_eos: bool,
+    /// Number of tokens before which neither a token nor a stop string ends the turn.
+    pub min_tokens: u32,
     /// Whether the stop string that ended a message is shown.
     pub include_stop: bool,
     /// Number of choices for each prompt; `None`: one.

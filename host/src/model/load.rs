@@ -92,6 +92,7 @@ impl Model {
             names,
             created,
             context_cut,
+            chat,
             format,
             grammars: Grammars::new(Arc::clone(&tokenizer), limits.mask_time, Arc::clone(&shared.grammars)),
             tokenizer,

@@ -9,6 +9,7 @@ mod config;
 mod constraint;
 mod context_cut;
 mod devices;
+mod echo;
 mod error;
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -34,6 +35,7 @@ mod tokenize;
 
 pub use choices::Choices;
 pub use devices::LocalDevices;
+pub use echo::{Echo, EchoedToken};
 pub use error::{ConstraintField, StartError};
 pub use generate::{EndedTurn, TurnStream};
 pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
@@ -51,4 +53,4 @@ pub use served::Model;
 pub use shared::SharedOptions;
 pub use shipped::{find_parser, shipped_parsers};
 pub use source::EngineChoice;
-pub use tokenize::Tokenized;
+pub use tokenize::{Tokenized, TokenizerInfo};

@@ -177,6 +177,7 @@ mod tests {
             vocab: 4096,
             context: 4096,
             batch_tokens: 512,
+            score_rows: 3,
             block_size: 16,
             blocks: 256,
             lanes: 4,

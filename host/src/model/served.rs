@@ -11,10 +11,11 @@ use super::generate::TurnStream;
 use super::job::Job;
 use super::parsers::{ParserReport, Parsers};
 use super::source::TokenSource;
+use super::tokenize::TokenizerInfo;
 use crate::accounts::{Account, Caller, CpuMeter, Principal, TurnSlots};
 use crate::limits::Limits;
 use crate::mask::Grammars;
-use crate::prompt::{ChatFormat, GenerationDefaults, Tokenizer};
+use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
 use crate::turn::FaultPolicy;
 
 /// A served model. Cheap to clone.
@@ -36,6 +37,8 @@ pub(super) struct Served {
     pub(super) created: u64,
     /// That the engine has less context than the model allows.
     pub(super) context_cut: Option<ContextCut>,
+    /// The chat template and the special tokens as the model's files have them, for clients that render prompts themselves.
+    pub(super) chat: ChatFiles,
     pub(super) format: ChatFormat,
     pub(super) tokenizer: Arc<Tokenizer>,
     pub(super) parsers: Parsers,
@@ -112,6 +115,11 @@ impl Model {
     /// Temperature and top-p for requests that set none.
     pub fn default_sampling(&self) -> (f32, f32) {
         (self.served.defaults.temperature.unwrap_or(1.0), self.served.defaults.top_p.unwrap_or(1.0))
+    }
+
+    /// Facts about the tokenizer.
+    pub fn tokenizer_info(&self) -> TokenizerInfo<'_> {
+        TokenizerInfo { chat: &self.served.chat, context: self.context() }
     }
 
     /// Most tokens of prompt and answer together.

@@ -67,17 +67,17 @@ impl TokenSource {
         match self {
             Self::Engine(engine) => Ok(engine.submit(request)?),
             Self::Replay { script, .. } => {
-                self.check_length(request.prompt.len())?;
+                self.check_length(request.prompt.len(), request.max_tokens)?;
                 request.check_plain(self.name())?;
                 Ok(script.select(conversation)?.clone().play(&request))
             }
         }
     }
 
-    /// Refuses a prompt of this many tokens if it leaves no room for an answer. An engine may have room for fewer.
-    pub(super) fn check_length(&self, tokens: usize) -> Result<(), StartError> {
+    /// Refuses a prompt of this many tokens if it leaves no room for an answer of at most `max_tokens`. An engine may have room for fewer.
+    pub(super) fn check_length(&self, tokens: usize, max_tokens: usize) -> Result<(), StartError> {
         let context = self.info().context;
-        if tokens == 0 || tokens >= context {
+        if tokens == 0 || tokens + max_tokens.min(1) > context {
             return Err(SubmitError::PromptLength { tokens, context }.into());
         }
         Ok(())

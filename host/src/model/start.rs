@@ -4,14 +4,15 @@
 
 use std::sync::Arc;
 
-use engine::{GenerationRequest, LogitsProcessors, SamplingParams};
+use engine::{Generation, GenerationRequest, LogitsProcessors, SamplingParams, SubmitError};
 
 use super::affinity::AffinityInput;
 use super::choices::Choices;
 use super::constraint::AnswerConstraint;
+use super::echo::PendingEcho;
 use super::error::StartError;
 use super::generate::TurnStream;
-use super::job::{Beginning, Job, RawPrompt, Truncation};
+use super::job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
 use super::parsers::ParserBinding;
 use super::raw::RawTokens;
 use super::served::Served;
@@ -32,6 +33,8 @@ struct PreparedPrompt {
     conversation: Conversation,
     /// Affinity of the prompt's beginning.
     affinity: u64,
+    /// Text of the prompt, if the client wrote all of it.
+    written: Option<String>,
 }
 
 /// A job with its parser and its prompts.
@@ -94,7 +97,7 @@ impl Served {
         let affinity = input.affinity(principal);
         let prompt = self.prompt(&mut job, &parser)?;
         let conversation = std::mem::take(&mut job.conversation);
-        Ok(PreparedJob { job, parser, prompts: vec![PreparedPrompt { prompt, conversation, affinity }] })
+        Ok(PreparedJob { job, parser, prompts: vec![PreparedPrompt { prompt, conversation, affinity, written: None }] })
     }
 
     fn choice_start<'a>(
@@ -105,7 +108,8 @@ impl Served {
         caller: &Caller,
     ) -> Result<ChoiceStart<'a>, StartError> {
         // Prompts that don't fit are refused before work is done for a constraint.
-        prompts.iter().try_for_each(|prepared| self.source.check_length(prepared.prompt.ids.len()))?;
+        let most = most_tokens(job);
+        prompts.iter().try_for_each(|prepared| self.source.check_length(prepared.prompt.ids.len(), most))?;
         // Only raw prompts may be several, and they have no opening.
         let opening = prompts.first().map_or(&[][..], |first| &first.prompt.generation_prompt);
         let constraint = self.constraint(job, parser, opening, caller)?;
@@ -167,10 +171,11 @@ impl Served {
                 (ids.clone(), self.tokenizer.decode(ids).map_err(StartError::tokenize)?)
             }
         };
-        let messages = vec![Message::text(Role::User, text)];
+        let messages = vec![Message::text(Role::User, text.clone())];
         let conversation = Conversation { messages, tools: Vec::new() };
         let affinity = AffinityInput::Ids(&ids).affinity(principal);
-        Ok(PreparedPrompt { prompt: Prompt { ids, generation_prompt: Vec::new() }, conversation, affinity })
+        let prompt = Prompt { ids, generation_prompt: Vec::new() };
+        Ok(PreparedPrompt { prompt, conversation, affinity, written: Some(text) })
     }
 
     /// Starts one choice; `choice` is its index in the job.
@@ -178,20 +183,28 @@ impl Served {
         &self,
         start: &ChoiceStart<'_>,
         choice: u32,
-        PreparedPrompt { prompt, conversation, affinity }: PreparedPrompt,
+        PreparedPrompt { prompt, conversation, affinity, written }: PreparedPrompt,
     ) -> Result<TurnStream, StartError> {
         let ChoiceStart { job, parser, stop, .. } = start;
         let input_tokens = u32::try_from(prompt.ids.len()).unwrap_or(u32::MAX);
         let markers = Arc::clone(&parser.marker_ids);
         let text = StreamText::new(Arc::clone(&self.tokenizer), markers, &prompt.ids);
         let tokens = job.raw.then(|| RawTokens::new(Arc::clone(&self.tokenizer), &prompt.ids));
+        let ids = if job.logprobs.is_some() { prompt.ids.clone() } else { Vec::new() };
+        let echo = written.filter(|_| job.echo).map(|text| PendingEcho { text, ids });
         let request = GenerationRequest { affinity, ..self.generation_request(start, choice, prompt.ids)? };
-        let generation = self.source.submit(request, &conversation)?;
+        let generation = if request.max_tokens == 0 && request.prompt_logprobs.is_none() {
+            Generation::nothing()
+        } else {
+            self.source.submit(request, &conversation)?
+        };
         let start =
             parser.start(job, prompt.generation_prompt, self.fault_policy, self.limits.parser.held_bytes);
-        let stop = StopStrings::new(stop.clone()).with_stop_shown(job.sampling.include_stop);
+        let stop = StopStrings::new(stop.clone())
+            .with_stop_shown(job.sampling.include_stop)
+            .with_min_tokens(job.sampling.min_tokens);
         let label = Arc::clone(&self.label);
-        Ok(TurnStream::new(label, generation, text, start, stop, input_tokens, tokens))
+        Ok(TurnStream::new(label, generation, text, start, stop, input_tokens, tokens).with_echo(echo))
     }
 
     fn generation_request(
@@ -209,19 +222,24 @@ impl Served {
             min_p: asked.min_p.or(own.min_p).unwrap_or(0.0),
             seed: asked.seed.map_or_else(random::seed, |seed| seed.wrapping_add(choice.into())),
         };
-        let mut stop_ids = Arc::clone(&parser.stop_ids);
-        if !asked.stop_token_ids.is_empty() {
-            stop_ids = stop_ids.iter().chain(&asked.stop_token_ids).copied().collect();
+        let (mask, constraint) = (start.constraint.mask(), start.constraint.source());
+        if mask.is_some() || constraint.is_some() {
+            check_grammar_ends(asked)?;
         }
+        let own_stops = if asked.ignore_eos { &[][..] } else { &parser.stop_ids[..] };
+        let stop_ids: Arc<[u32]> = own_stops.iter().chain(&asked.stop_token_ids).copied().collect();
         Ok(GenerationRequest {
-            max_tokens: job.max_output_tokens.map_or(usize::MAX, |most| most as usize),
+            max_tokens: most_tokens(job),
+            // A single token has none before it that could tell its probability.
+            prompt_logprobs: job.logprobs.filter(|_| job.echo && prompt.len() > 1),
             prompt,
             sampling,
-            processors: self.processors(job)?,
+            processors: self.processors(job, &stop_ids)?,
             stop_ids,
             top_logprobs: job.logprobs,
-            mask: start.constraint.mask(),
-            constraint: start.constraint.source(),
+            ignore_eos: asked.ignore_eos,
+            mask,
+            constraint,
             affinity: 0,
             priority: job.priority,
             principal: principal.cache_salt(),
@@ -233,7 +251,7 @@ impl Served {
         })
     }
 
-    fn processors(&self, job: &Job) -> Result<LogitsProcessors, StartError> {
+    fn processors(&self, job: &Job, stop_ids: &[u32]) -> Result<LogitsProcessors, StartError> {
         let asked = &job.sampling;
         let ids: Vec<u32> = asked.logit_bias.iter().map(|(id, _)| *id).collect();
         self.check_ids(&ids)?;
@@ -245,6 +263,8 @@ impl Served {
             repetition: asked.repetition_penalty.or(self.defaults.repetition_penalty).unwrap_or(1.0),
             bias: asked.logit_bias.clone(),
             banned: banned.map_err(StartError::tokenize)?.concat(),
+            min_tokens: asked.min_tokens as usize,
+            ends: if asked.min_tokens > 0 { stop_ids.to_vec() } else { Vec::new() },
         })
     }
 
@@ -261,4 +281,20 @@ impl Served {
             .filter(|ids| !ids.is_empty())
             .collect())
     }
+}
+
+/// Most generated tokens of the job.
+fn most_tokens(job: &Job) -> usize {
+    job.max_output_tokens.map_or(usize::MAX, |most| most as usize)
+}
+
+/// Refuses fields that keep the answer from ending: a grammar says itself where it ends.
+fn check_grammar_ends(asked: &SamplingRequest) -> Result<(), SubmitError> {
+    let field = match asked {
+        SamplingRequest { ignore_eos: true, .. } => "ignore_eos",
+        SamplingRequest { min_tokens: 1.., .. } => "min_tokens",
+        _ => return Ok(()),
+    };
+    let reason = "a grammar restricts this answer and says where it ends: leave this out, or what restricts the answer";
+    Err(SubmitError::Unsupported { field, reason: reason.to_owned() })
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine::{Logprobs, Token};
 
+use super::echo::{Echo, EchoedToken, PendingEcho};
 use crate::prompt::{Detokenizer, Tokenizer};
 use crate::turn::{TokenLogprob, TokenLogprobs, TokenText};
 
@@ -50,6 +51,27 @@ impl StreamText {
             chosen: spelt(id, given.chosen),
             top: given.top.iter().map(|(id, logprob)| spelt(*id, *logprob)).collect(),
         }
+    }
+
+    /// Lists a prompt's tokens with what the engine told of those behind the first, and with their places in the text that is shown.
+    pub(super) fn echo(&self, pending: PendingEcho, told: Vec<Token>) -> Echo {
+        let (mut decoded, mut starts) = (String::new(), Vec::with_capacity(pending.ids.len()));
+        let mut detokenizer = Detokenizer::new(Arc::clone(&self.tokenizer), &[]);
+        for id in &pending.ids {
+            starts.push(decoded.len());
+            detokenizer.push(*id, &mut decoded);
+        }
+        detokenizer.flush(&mut decoded);
+        // Tokens that the tokenizer added in front, such as BOS, are no part of the client's text.
+        let added = if decoded.ends_with(&pending.text) { decoded.len() - pending.text.len() } else { 0 };
+        let token = |((id, told), start): ((u32, Option<Token>), usize)| EchoedToken {
+            offset: pending.text.floor_char_boundary(start.saturating_sub(added)),
+            id,
+            bytes: self.tokenizer.token(id),
+            logprobs: told.and_then(|token| Some(self.logprobs(id, &*token.logprobs?))),
+        };
+        let tokens = pending.scored(told).zip(starts).map(token).collect();
+        Echo { tokens, text: pending.text }
     }
 
     /// Returns the rest of a character that was never completed, if there is one.

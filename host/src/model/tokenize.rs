@@ -3,7 +3,7 @@
 use super::error::StartError;
 use super::job::Job;
 use super::served::{Model, Served};
-use crate::prompt::RenderError;
+use crate::prompt::{ChatFiles, RenderError};
 
 /// Token ids of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +12,15 @@ pub struct Tokenized {
     pub ids: Vec<u32>,
     /// Text of each token, if it was asked for; incomplete characters are replaced.
     pub texts: Option<Vec<String>>,
+    /// Most tokens of a sequence of this model.
+    pub context: usize,
+}
+
+/// Facts about a model's tokenizer.
+#[derive(Debug, Clone, Copy)]
+pub struct TokenizerInfo<'a> {
+    /// The chat template, and the special tokens by name.
+    pub chat: &'a ChatFiles,
     /// Most tokens of a sequence of this model.
     pub context: usize,
 }

@@ -110,7 +110,9 @@ async fn ask(
         Ok(response) if response.status() == StatusCode::OK => match plain_body(response) {
             Ok(body) => {
                 cancelled.disarm();
-                return Ok(Attempt { lease, body, reader: wire.reader(), abort, asked });
+                let scored = request.prompt_logprobs.map_or(&[][..], |_| &request.prompt);
+                let reader = wire.reader(scored);
+                return Ok(Attempt { lease, body, reader, abort, asked });
             }
             Err(words) => words,
         },

@@ -220,7 +220,9 @@ async fn one_token(
         sampling: SamplingParams::GREEDY,
         processors: LogitsProcessors::default(),
         stop_ids: Arc::from([]),
+        ignore_eos: false,
         top_logprobs: None,
+        prompt_logprobs: None,
         constraint: constraint.map(Arc::new),
         schema_gaps: SchemaGaps::default(),
         cache_salt: 0,
@@ -238,7 +240,7 @@ async fn one_token(
     }
     let body = read_body(response, MAX_BODY).await.map_err(ProbeError::Unreachable)?;
     let mut chunk = Chunk::new(Room { tokens: PROBE_TOKENS, text: MAX_EVENT });
-    let (mut sse, mut data, mut reader) = (SseReader::new(MAX_EVENT), Vec::new(), wire.reader());
+    let (mut sse, mut data, mut reader) = (SseReader::new(MAX_EVENT), Vec::new(), wire.reader(&[]));
     sse.push(&body);
     while sse.next(&mut data).is_ok_and(|is_there| is_there) {
         if reader.read(&data, &mut chunk).is_err() {

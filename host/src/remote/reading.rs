@@ -98,7 +98,8 @@ impl Broken {
 fn largest_event(request: &RemoteRequest) -> usize {
     let alternatives = request.top_logprobs.map_or(0, |top| usize::from(top) + 1);
     let per_token = BYTES_OF_A_TOKEN + alternatives * BYTES_OF_AN_ALTERNATIVE;
-    let tokens = request.max_tokens.saturating_mul(per_token).min(MAX_TOKENS_EVENT);
+    let scored = request.prompt_logprobs.map_or(0, |_| request.prompt.len());
+    let tokens = request.max_tokens.saturating_add(scored).saturating_mul(per_token).min(MAX_TOKENS_EVENT);
     MAX_EVENT + BYTES_OF_AN_ID * request.prompt.len() + tokens
 }
 

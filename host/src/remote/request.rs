@@ -14,7 +14,9 @@ pub(super) struct RemoteRequest {
     pub(super) sampling: SamplingParams,
     pub(super) processors: LogitsProcessors,
     pub(super) stop_ids: Arc<[u32]>,
+    pub(super) ignore_eos: bool,
     pub(super) top_logprobs: Option<u8>,
+    pub(super) prompt_logprobs: Option<u8>,
     pub(super) constraint: Option<Arc<Constraint>>,
     /// What compilers of schemas don't follow of the constraint's schema, unless the constraint is optional.
     pub(super) schema_gaps: SchemaGaps,
@@ -24,6 +26,11 @@ pub(super) struct RemoteRequest {
 }
 
 impl RemoteRequest {
+    /// Number of tokens before which nothing ends the answer; at most `max_tokens`, since engines refuse more.
+    pub(super) fn min_tokens(&self) -> usize {
+        self.processors.min_tokens.min(self.max_tokens)
+    }
+
     /// Takes the fields of `request`; `context` limits the tokens of prompt and answer together.
     pub(super) fn new(request: GenerationRequest, context: usize) -> Self {
         let demanded = request.constraint.as_deref().filter(|constraint| !constraint.is_optional);
@@ -31,11 +38,14 @@ impl RemoteRequest {
         let room = context.saturating_sub(request.prompt.len()).max(1);
         Self {
             prompt: request.prompt,
-            max_tokens: request.max_tokens.clamp(1, room),
+            // A prompt may be scored without an answer.
+            max_tokens: request.max_tokens.clamp(usize::from(request.prompt_logprobs.is_none()), room),
             sampling: request.sampling,
             processors: request.processors,
             stop_ids: request.stop_ids,
+            ignore_eos: request.ignore_eos,
             top_logprobs: request.top_logprobs,
+            prompt_logprobs: request.prompt_logprobs,
             schema_gaps: schema.map(|json| SchemaGaps::of(&json.schema)).unwrap_or_default(),
             constraint: request.constraint,
             cache_salt: request.cache_salt,

@@ -37,6 +37,8 @@ pub(super) struct RemoteStream {
     left: usize,
     has_begun: bool,
     cached: usize,
+    /// Tokens of the prompt with log-probabilities, until the first step.
+    prompt_tokens: Vec<Token>,
     /// Number of tokens in the steps so far.
     told: usize,
     /// First step, if it came while `poll_start` waited for a refusal.
@@ -63,6 +65,7 @@ impl RemoteStream {
             excluded: Vec::new(),
             has_begun: false,
             cached: 0,
+            prompt_tokens: Vec::new(),
             first: None,
             late_refusal: None,
         };
@@ -76,7 +79,7 @@ impl RemoteStream {
             ready!(self.poll_open(cx))?;
             let State::Reading(reading) = &mut self.state else { return Poll::Ready(None) };
             let read = ready!(self.tokens.poll(cx, |cx| reading.poll_chunk(cx)));
-            match read.and_then(|(tokens, chunk)| self.step(tokens, &chunk)) {
+            match read.and_then(|(tokens, chunk)| self.step(tokens, chunk)) {
                 Ok(Some(step)) => return Poll::Ready(Some(Ok(step))),
                 Ok(None) => {}
                 Err(broken) => {
@@ -117,6 +120,7 @@ impl RemoteStream {
     }
 
     fn open(&mut self, excluded: Vec<Arc<str>>) {
+        self.prompt_tokens.clear();
         let (pool, request) = (Arc::clone(&self.pool), Arc::clone(&self.request));
         self.state = State::Opening(Box::pin(attempt::open(pool, request, excluded)));
     }
@@ -159,22 +163,35 @@ impl RemoteStream {
     }
 
     /// Makes a step from a chunk; none if the chunk has nothing to report yet.
-    fn step(&mut self, mut tokens: Vec<Token>, chunk: &Chunk) -> Result<Option<Step>, Broken> {
+    fn step(&mut self, mut tokens: Vec<Token>, mut chunk: Chunk) -> Result<Option<Step>, Broken> {
+        self.prompt_tokens.append(&mut chunk.prompt_tokens);
         self.cached = chunk.cached.unwrap_or(self.cached).min(self.request.prompt.len());
         let engine_ended = chunk.end.is_some() && !chunk.is_too_long;
-        let finish = self.finish(&mut tokens, chunk)?;
+        let finish = self.finish(&mut tokens, &chunk)?;
         self.left -= tokens.len();
         self.told += tokens.len();
-        if !tokens.is_empty() || finish.is_some() {
-            self.begin();
+        if tokens.is_empty() && finish.is_none() {
+            return Ok(None);
         }
+        if !self.has_begun && self.request.prompt_logprobs.is_some() {
+            self.check_scores()?;
+        }
+        self.begin();
         let untold_tokens = self.untold(finish.as_ref(), chunk.generated);
-        match finish {
-            Some(_) => self.end(engine_ended),
-            None if tokens.is_empty() => return Ok(None),
-            None => {}
+        if finish.is_some() {
+            self.end(engine_ended);
         }
-        Ok(Some(Step { tokens, finish, cached_tokens: self.cached, untold_tokens }))
+        let prompt_tokens = std::mem::take(&mut self.prompt_tokens);
+        Ok(Some(Step { tokens, finish, prompt_tokens, cached_tokens: self.cached, untold_tokens }))
+    }
+
+    /// Checks that the engine has told of each token of the prompt behind its first.
+    fn check_scores(&self) -> Result<(), Broken> {
+        let (told, asked) = (self.prompt_tokens.len() + 1, self.request.prompt.len());
+        if told == asked {
+            return Ok(());
+        }
+        Err(Broken::new(format!("it told log-probabilities of {told} of the prompt's {asked} tokens")))
     }
 
     /// Number of the answer's tokens that were in no step, by the engine's own count of all, which the token limit bounds.
@@ -194,7 +211,9 @@ impl RemoteStream {
             return Ok(Some(Finish::Stop(id)));
         }
         let own_stop = matches!(end, Some(WireEnd::Stop(_))) && tokens.len() <= self.left;
-        if tokens.len() >= self.left && !own_stop {
+        // A prompt that is scored only ends with its scores.
+        let is_scored = self.prompt_tokens.len() + 1 >= self.request.prompt.len();
+        if tokens.len() >= self.left && !own_stop && (self.left > 0 || is_scored) {
             tokens.truncate(self.left);
             return Ok(Some(Finish::Length));
         }

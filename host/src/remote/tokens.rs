@@ -36,6 +36,7 @@ impl ChunkTokens {
     ) -> Poll<Result<(Vec<Token>, Chunk), Broken>> {
         if self.under_way.is_none() {
             let mut chunk = ready!(next(cx))?;
+            chunk.prompt_tokens = self.checked(std::mem::take(&mut chunk.prompt_tokens))?;
             let pieces = std::mem::take(&mut chunk.pieces);
             if text_bytes(&pieces) < self.inline_text {
                 return Poll::Ready(

@@ -28,6 +28,10 @@ pub struct StopStrings {
     matched: Box<[usize]>,
     /// Whether the stop string that comes is part of the message.
     shown: bool,
+    /// Number of tokens whose text completes no stop string (vLLM's `min_tokens`).
+    min_tokens: u32,
+    /// Whether the turn has no more tokens than that.
+    is_early: bool,
     /// End of the message's text, held back because it may yet become a stop string.
     held: Delta,
     /// `Open` event of the message, until there is text to show.
@@ -59,6 +63,18 @@ impl StopStrings {
     pub fn with_stop_shown(mut self, shown: bool) -> Self {
         self.shown = shown;
         self
+    }
+
+    /// Sets the number of tokens that the turn has at least.
+    #[must_use]
+    pub fn with_min_tokens(mut self, min_tokens: u32) -> Self {
+        self.min_tokens = min_tokens;
+        self
+    }
+
+    /// Takes the number of the turn's tokens, before the events of the last one.
+    pub fn counted(&mut self, tokens: u32) {
+        self.is_early = tokens <= self.min_tokens;
     }
 
     /// Whether there are no stop strings.
@@ -113,7 +129,15 @@ impl StopStrings {
     /// Takes one more byte. Returns length and index of the longest stop string that it completes.
     fn step(&mut self, byte: u8) -> Option<(usize, usize)> {
         let patterns = self.patterns.0.iter().zip(&mut self.matched).enumerate();
-        patterns.filter_map(|(at, (pattern, matched))| Some((pattern.step(matched, byte)?, at))).max()
+        let completed = patterns.filter_map(|(at, (pattern, matched))| {
+            let length = pattern.step(matched, byte)?;
+            if self.is_early {
+                *matched = pattern.borders[length] as usize;
+                return None;
+            }
+            Some((length, at))
+        });
+        completed.max()
     }
 
     /// Closes the message: text that is still held back is written.

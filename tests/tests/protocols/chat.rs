@@ -172,6 +172,8 @@ async fn stops_are_shown_only_where_that_is_asked_for() {
     assert_eq!(ended["choices"][0]["finish_reason"], "stop");
     let text = ended["choices"][0]["message"]["content"].as_str().expect("text");
     assert!(text.len() < plain.len() && plain.starts_with(text), "{text}");
+    let still = ask(address, &json!({ "stop_token_ids": [id], "ignore_eos": true })).await;
+    assert_eq!(still["choices"][0]["message"]["content"], text);
     server.stop().await;
 }
 

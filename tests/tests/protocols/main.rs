@@ -1,6 +1,7 @@
 //! Answers of each protocol over real sockets: events, fields, choices, lengths.
 
 mod chat;
+mod evaluation;
 mod field_faults;
 mod forbidden_calls;
 mod long_streams;

@@ -74,6 +74,18 @@ fn requests() -> Vec<(&'static str, Value)> {
             json!({ "messages": messages, "temperature": 0, "structured_outputs": { "choice": ["Öl ::= 😀", "Ål"] } }),
         ),
         (
+            "/v1/chat/completions",
+            json!({ "messages": messages, "temperature": 0, "ignore_eos": true, "min_tokens": 30, "max_tokens": 40 }),
+        ),
+        (
+            "/v1/completions",
+            json!({ "prompt": ["Hello there", [72, 105, 33]], "temperature": 0, "echo": true, "logprobs": 2, "max_tokens": 3, "return_token_ids": true }),
+        ),
+        (
+            "/v1/completions",
+            json!({ "prompt": "Hello there, who are you?", "echo": true, "logprobs": 1, "max_tokens": 0 }),
+        ),
+        (
             "/v1/messages",
             json!({ "messages": messages, "max_tokens": 200, "temperature": 0, "tools": [{ "name": "get_weather", "input_schema": weather() }] }),
         ),

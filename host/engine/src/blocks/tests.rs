@@ -4,7 +4,7 @@ use super::*;
 
 fn opened(pool: &mut BlockPool, tokens: &[u32]) -> (BlockTable, usize) {
     let mut table = BlockTable::default();
-    let cached = pool.allocate(&mut table, tokens, 0).expect("enough blocks");
+    let cached = pool.allocate(&mut table, tokens, tokens.len() - 1, 0).expect("enough blocks");
     pool.publish(&mut table, tokens, tokens.len());
     (table, cached)
 }
@@ -55,8 +55,8 @@ fn the_end_of_a_sequence_is_forgotten_before_its_beginning() {
 fn nothing_is_taken_when_there_is_too_little() {
     let mut pool = BlockPool::new(3, 2, true);
     let mut table = BlockTable::default();
-    assert_eq!(pool.allocate(&mut table, &[1; 7], 0), None);
-    assert_eq!(pool.allocate(&mut table, &[1; 6], 1), None);
+    assert_eq!(pool.allocate(&mut table, &[1; 7], 6, 0), None);
+    assert_eq!(pool.allocate(&mut table, &[1; 6], 5, 1), None);
     assert_eq!((pool.free_blocks(), table.blocks().len()), (3, 0));
 }
 
@@ -66,7 +66,7 @@ fn blocks_are_shared_within_a_salt_only() {
     for cached in [0, 4] {
         for salt in [0, 1, u64::MAX] {
             let mut table = BlockTable::salted(salt);
-            assert_eq!(pool.allocate(&mut table, &[1, 2, 3, 4, 5], 0), Some(cached), "salt {salt}");
+            assert_eq!(pool.allocate(&mut table, &[1, 2, 3, 4, 5], 4, 0), Some(cached), "salt {salt}");
             pool.publish(&mut table, &[1, 2, 3, 4, 5], 5);
             pool.free(&mut table);
         }

@@ -32,6 +32,9 @@ pub(crate) use sampler::Sampler;
 use storage::Storage;
 pub use threads::Threads;
 
+/// Most bytes of the logits in a step that score tokens of prompts. Fewer rows than this allows read the head's weights more often.
+const SCORE_BYTES: usize = 64 << 20;
+
 /// A model on the CPU.
 #[derive(Debug)]
 pub struct CpuRunner {
@@ -80,6 +83,7 @@ impl CpuRunner {
             vocab: config.vocab,
             context,
             batch_tokens: backend.inner().batch_tokens(),
+            score_rows: (SCORE_BYTES / (config.vocab * size_of::<f32>())).max(1),
             block_size: BLOCK_SIZE,
             blocks: backend.inner().blocks(),
             // A block table takes next to no memory here: one for each block, as no more sequences can hold blocks.

@@ -71,6 +71,7 @@ impl CudaRunner {
             vocab: config.vocab,
             context,
             batch_tokens: options.batch_tokens.max(1),
+            score_rows: super::start::SCORE_ROWS,
             block_size: super::cache::BLOCK,
             blocks,
             lanes,

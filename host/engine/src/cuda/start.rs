@@ -14,6 +14,8 @@ use crate::models::{LoadError, Model, ModelConfig, Progress, Weights};
 
 /// Greatest number of rows of logits in a step: one for each sequence, and some for drafts.
 const LOGIT_ROWS: usize = 320;
+/// Greatest number of rows of logits in a step that score tokens of prompts, beside those.
+pub(super) const SCORE_ROWS: usize = 64;
 
 /// A model that is ready to run, and its sizes.
 #[derive(Debug)]
@@ -43,7 +45,7 @@ pub(super) fn start(
     let (batch_tokens, lanes) = (options.batch_tokens.max(1), options.lanes.max(1));
     let buckets = buckets(lanes.min(batch_tokens));
     let rows = batch_tokens.max(buckets[buckets.len() - 1]);
-    let logit_rows = rows.min(LOGIT_ROWS);
+    let logit_rows = rows.min(LOGIT_ROWS + SCORE_ROWS);
     let sizes =
         BackendSizes { rows, logit_rows, lanes: lanes + 1, context, deterministic: options.deterministic };
     let mut backend = CudaBackend::new(driver, config, sizes)?;

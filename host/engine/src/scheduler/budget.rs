@@ -2,10 +2,11 @@
 
 use crate::sequence::Sequence;
 
-/// Tokens and sequences that a step has left.
+/// Tokens, sequences and rows of logits that score prompts, as far as a step has them left.
 pub(super) struct Budget {
     pub(super) tokens: usize,
     pub(super) sequences: usize,
+    pub(super) score_rows: usize,
 }
 
 impl Budget {
@@ -15,7 +16,12 @@ impl Budget {
         if is_new && self.sequences == 0 {
             return 0;
         }
-        let more = sequence.pending().saturating_sub(sequence.scheduled).min(self.tokens).min(limit);
+        let mut more = sequence.pending().saturating_sub(sequence.scheduled).min(self.tokens).min(limit);
+        if let Some(scores) = &sequence.scores {
+            let from = sequence.computed + sequence.scheduled;
+            more = more.min(scores.fitting(sequence.computed..from, self.score_rows));
+            self.score_rows -= scores.rows(from..from + more).len();
+        }
         sequence.scheduled += more;
         self.tokens -= more;
         self.sequences -= usize::from(is_new && more > 0);

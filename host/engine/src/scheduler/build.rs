@@ -16,8 +16,8 @@ impl Scheduler {
             for sequence in planned.filter(|one| (one.scheduled == 1) == decoding) {
                 let computed = sequence.computed + sequence.scheduled;
                 let first = self.batch.logit_rows.len();
-                push(&mut self.batch, sequence, block_size);
-                if first < self.batch.logit_rows.len() {
+                let scores_from = push(&mut self.batch, sequence, block_size);
+                if scores_from.is_none() && first < self.batch.logit_rows.len() {
                     sequence.prepare_mask();
                 }
                 step.entries.push(StepEntry {
@@ -26,6 +26,7 @@ impl Scheduler {
                     computed,
                     draft: std::mem::take(&mut sequence.draft),
                     rows: first..self.batch.logit_rows.len(),
+                    scores_from,
                     is_late: false,
                     error: sequence.fault.take().map(Into::into),
                 });
@@ -44,7 +45,8 @@ impl Scheduler {
     }
 }
 
-fn push(batch: &mut Batch, sequence: &mut Sequence, block_size: usize) {
+/// Adds a sequence's part of the step. Returns the position of the first row of logits, where they score tokens of the prompt.
+fn push(batch: &mut Batch, sequence: &mut Sequence, block_size: usize) -> Option<usize> {
     let lane = sequence.lane.expect("who is planned holds blocks");
     let edits = sequence.table.changes();
     batch.table_edits.extend(edits.map(|(at, block)| TableEdit { lane, at: narrow(at), block }));
@@ -62,7 +64,12 @@ fn push(batch: &mut Batch, sequence: &mut Sequence, block_size: usize) {
     if end >= sequence.length() {
         let rows = batch.tokens.len() - (end - sequence.length() + 1)..batch.tokens.len();
         batch.logit_rows.extend(rows.map(narrow));
+        return None;
     }
+    let scored = sequence.scores.as_ref()?.rows(sequence.computed..end);
+    let first_row = batch.tokens.len() - (end - sequence.computed);
+    batch.logit_rows.extend(scored.clone().map(|at| narrow(first_row + at - sequence.computed)));
+    (!scored.is_empty()).then_some(scored.start)
 }
 
 fn narrow(number: usize) -> u32 {

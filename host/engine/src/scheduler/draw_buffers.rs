@@ -54,6 +54,9 @@ impl DrawBuffers {
         cx: &mut Context<'_>,
     ) {
         let Some(sequence) = sequence else { return self.push_unread(entry) };
+        if let Some(from) = entry.scores_from {
+            return self.push_scores(entry, from, sequence);
+        }
         if entry.rows.is_empty() {
             return;
         }
@@ -91,6 +94,15 @@ impl DrawBuffers {
             entry.error = Some(error.into());
         }
         sequence.steps_in_flight += 1;
+    }
+
+    /// Appends the draws of rows that score the tokens of a prompt behind position `from`: each takes the prompt's token.
+    fn push_scores(&mut self, entry: &StepEntry, from: usize, sequence: &Sequence) {
+        let top_logprobs = sequence.scores.as_ref().map(|scores| scores.top);
+        for (row, position) in entry.rows.clone().zip(from + 1..) {
+            self.rows.push(Draw { position, top_logprobs, ..UNREAD });
+            self.edits.push(Edit::force(narrow(row), sequence.tokens[position]));
+        }
     }
 
     fn push_unread(&mut self, entry: &StepEntry) {

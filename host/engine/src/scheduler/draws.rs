@@ -15,7 +15,7 @@ impl Scheduler {
         let mut cx = Context::from_waker(&waker);
         let Some(mut step) = self.steps_in_flight.pop_back() else { return true };
         let mut ready = true;
-        for entry in step.entries.iter_mut().filter(|entry| !entry.rows.is_empty() && entry.error.is_none()) {
+        for entry in step.entries.iter_mut().filter(|entry| entry.samples() && entry.error.is_none()) {
             let Some(sequence) = self.lookup(entry.admission) else { continue };
             let prepared = guarded(|| sequence.mask.as_deref_mut().map(|mask| mask.prepare(&entry.draft)));
             match prepared.and_then(|_| sequence.poll_mask(&mut cx)) {

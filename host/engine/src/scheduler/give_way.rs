@@ -35,7 +35,7 @@ impl Scheduler {
         if !holdings.has_others(principal) {
             return None;
         }
-        let needed = self.pool.needed(&sequence.table, &sequence.tokens);
+        let needed = self.pool.needed(&sequence.table, &sequence.tokens, sequence.reusable());
         let wanted = holdings.share_with_one_more(principal, self.pool.blocks_for(sequence.tokens.len()));
         let is_able = |one: &Sequence| one.principal != principal && !one.paused && !one.is_protected();
         let running = || self.running.iter().enumerate().filter(|(_, one)| is_able(one));

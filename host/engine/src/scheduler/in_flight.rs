@@ -26,10 +26,19 @@ pub(super) struct StepEntry {
     pub(super) computed: usize,
     /// Draft tokens in the step, without those that the mask has already rejected.
     pub(super) draft: Vec<u32>,
-    /// Rows of logits of the sequence: none within a prompt, else one, and one more for each token of the draft.
+    /// Rows of logits of the sequence: none within a prompt unless it is scored, else one, and one more for each token of the draft.
     pub(super) rows: Range<usize>,
+    /// Position of the first row, where the rows score tokens of the prompt.
+    pub(super) scores_from: Option<usize>,
     /// Whether the mask was late, so that nothing was sampled for the sequence.
     pub(super) is_late: bool,
     /// Error found before the step is done, because of which the sequence takes none of its tokens.
     pub(super) error: Option<GenerationError>,
+}
+
+impl StepEntry {
+    /// Whether tokens are sampled for the sequence.
+    pub(super) fn samples(&self) -> bool {
+        !self.rows.is_empty() && self.scores_from.is_none()
+    }
 }

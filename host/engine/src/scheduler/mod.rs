@@ -48,6 +48,8 @@ use queue::Queue;
 /// Scheduler with all sequences of an engine.
 pub(crate) struct Scheduler {
     options: LocalOptions,
+    /// Rows of logits in a step that score tokens of prompts.
+    score_rows: usize,
     pool: BlockPool,
     lanes: Lanes,
     /// Sequences that hold KV blocks, in the order in which they began.
@@ -78,6 +80,7 @@ impl Scheduler {
         Self {
             pool: BlockPool::new(shape.blocks, shape.block_size, options.prefix_cache),
             lanes: Lanes::new(shape.lanes),
+            score_rows: shape.score_rows,
             options,
             running: Vec::new(),
             preempted: Vec::new(),

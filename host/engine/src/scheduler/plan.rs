@@ -10,12 +10,14 @@ use super::Scheduler;
 use super::admit::NextSequence;
 use super::budget::Budget;
 use super::speculate::DraftRoom;
+use crate::options::LocalOptions;
 use crate::sequence::{MaskWait, Sequence};
 
 impl Scheduler {
     /// Plans the next step.
     pub(super) fn plan(&mut self) {
-        let mut budget = Budget { tokens: self.options.batch_tokens, sequences: self.options.sequences };
+        let LocalOptions { batch_tokens, sequences, .. } = self.options;
+        let mut budget = Budget { tokens: batch_tokens, sequences, score_rows: self.score_rows };
         self.plan_decoding(&mut budget);
         let is_awaited = self.is_part_awaited(&budget);
         self.plan_prompts(&mut budget, is_awaited);

@@ -56,6 +56,14 @@ impl Scheduler {
         if entry.rows.is_empty() || entry.is_late {
             return known;
         }
+        if let Some(from) = entry.scores_from {
+            let scored: Result<Vec<_>, _> = rows[entry.rows.clone()].iter().cloned().collect();
+            match scored {
+                Ok(tokens) => sequence.take_scores(from, tokens.into_iter()),
+                Err(error) => self.fail_sequence(entry.admission, error.into()),
+            }
+            return known;
+        }
         sequence.steps_in_flight -= 1;
         let principal = sequence.principal;
         let (verified, outcome) = accept(sequence, entry, rows);
@@ -67,15 +75,21 @@ impl Scheduler {
             sequence.speculation.record(drafted, accepted, sequence.tokens.len());
         }
         if let Err(error) = outcome {
-            tracing::error!(error = error.kind(), "a sequence failed");
-            sequence.end(Finish::Error(error));
-            self.counts.failed += 1;
+            self.fail_sequence(entry.admission, error);
         }
         self.queue.charge(principal, verified.generated);
         self.counts.generated_tokens += verified.generated as u64;
         self.counts.drafted_tokens += drafted as u64;
         self.counts.accepted_tokens += accepted as u64;
         known + accepted
+    }
+
+    fn fail_sequence(&mut self, admission: u64, error: GenerationError) {
+        tracing::error!(error = error.kind(), "a sequence failed");
+        if let Some(sequence) = self.lookup(admission) {
+            sequence.end(Finish::Error(error));
+            self.counts.failed += 1;
+        }
     }
 
     fn drop_ended(&mut self) {

@@ -19,7 +19,7 @@ use crate::outlet::{Inlet, outlet};
 use crate::runner::{Draw, Draws, RunError, Runner, RunnerShape, Sampled};
 use crate::scheduler::Scheduler;
 use crate::sequence::Sequence;
-use crate::token::SamplingParams;
+use crate::token::{SamplingParams, Token};
 
 pub(crate) const VOCAB: u32 = 40;
 /// A token after which the fake's logits are NaN. It and id 38 are never sampled.
@@ -31,6 +31,7 @@ pub(crate) fn shape(blocks: usize, block_size: usize) -> RunnerShape {
         vocab: VOCAB as usize,
         context: 200,
         batch_tokens: 512,
+        score_rows: 3,
         block_size,
         blocks,
         lanes: blocks,
@@ -205,7 +206,9 @@ pub(crate) fn request(prompt: impl Into<Vec<u32>>, max_tokens: usize) -> Generat
         sampling: SamplingParams::GREEDY,
         processors: LogitsProcessors::default(),
         stop_ids: Arc::new([]),
+        ignore_eos: false,
         top_logprobs: None,
+        prompt_logprobs: None,
         mask: None,
         principal: 0,
         cache_salt: 0,
@@ -258,10 +261,24 @@ pub(crate) fn alone_under(request: &GenerationRequest, mut mask: Option<&mut dyn
     tokens.split_off(request.prompt.len())
 }
 
+/// Log-probabilities of the prompt's tokens behind the first, as defined.
+pub(crate) fn scored_alone(prompt: &[u32]) -> Vec<(u32, f32)> {
+    let mut values: Vec<u64> = Vec::new();
+    let score = |pair: &[u32]| {
+        values.push(values.iter().fold(mix(0, u64::from(pair[0])), |hash, value| mix(hash, *value)));
+        let row: Vec<f32> = logits(*values.last().unwrap(), pair[0]).collect();
+        let sum: f32 = row.iter().map(|logit| logit.exp()).sum();
+        (pair[1], row[pair[1] as usize] - sum.ln())
+    };
+    prompt.windows(2).map(score).collect()
+}
+
 /// A client that reads only when the test calls [`Client::read`].
 pub(crate) struct Client {
     inlet: Option<Inlet>,
     pub(crate) tokens: Vec<u32>,
+    /// The prompt's tokens with their log-probabilities.
+    pub(crate) scored: Vec<Token>,
     pub(crate) cached: usize,
     pub(crate) finish: Option<Finish>,
 }
@@ -275,14 +292,30 @@ impl Client {
     fn read_one(&mut self) -> bool {
         let Some(inlet) = &mut self.inlet else { return false };
         let mut cx = Context::from_waker(Waker::noop());
-        let Poll::Ready(Some(Step { tokens, finish, cached_tokens, .. })) = inlet.poll_step(&mut cx) else {
+        let Poll::Ready(Some(Step { tokens, finish, prompt_tokens, cached_tokens, .. })) =
+            inlet.poll_step(&mut cx)
+        else {
             return false;
         };
         assert!(self.finish.is_none(), "a step after the last");
+        assert!(self.tokens.is_empty() || prompt_tokens.is_empty(), "scores come with the first token");
+        self.scored.extend(prompt_tokens);
         self.tokens.extend(tokens.iter().map(|token| token.id));
         self.finish = finish;
         self.cached = cached_tokens;
         true
+    }
+
+    /// Checks the scores of `prompt`: none, or all as defined, each with `top` alternatives.
+    pub(crate) fn check_scores(&self, prompt: &[u32], top: Option<u8>) {
+        let Some(top) = top else { return assert!(self.scored.is_empty()) };
+        let expected = scored_alone(prompt);
+        assert_eq!(self.scored.len(), expected.len());
+        for (token, (id, logprob)) in self.scored.iter().zip(expected) {
+            let told = token.logprobs.as_ref().expect("it was asked for");
+            assert_eq!((token.id, told.top.len()), (id, usize::from(top)));
+            assert!((told.chosen - logprob).abs() < 1e-4, "{} instead of {logprob}", told.chosen);
+        }
     }
 
     pub(crate) fn leave(&mut self) {
@@ -312,7 +345,7 @@ impl<R: Runner> Rig<R> {
         let shape = self.runner.shape();
         let capacity = shape.context.min(shape.blocks * shape.block_size);
         self.scheduler.add(Sequence::new(request, capacity, outlet));
-        Client { inlet: Some(inlet), tokens: Vec::new(), cached: 0, finish: None }
+        Client { inlet: Some(inlet), tokens: Vec::new(), scored: Vec::new(), cached: 0, finish: None }
     }
 
     /// One round; false when no sequence can go on and no step is under way.

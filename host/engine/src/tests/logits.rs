@@ -18,7 +18,8 @@ fn processed(logit: f32, id: u32, asked: &LogitsProcessors, prompt: &[u32], outp
             && output.len() >= before
             && output[output.len() - before..] == sequence[..before]
     };
-    if asked.banned.iter().any(is_banned) {
+    let is_early_end = output.len() < asked.min_tokens && asked.ends.contains(&id);
+    if is_early_end || asked.banned.iter().any(is_banned) {
         return f32::NEG_INFINITY;
     }
     let bias: f32 = asked.bias.iter().filter(|(biased, _)| *biased == id).map(|(_, bias)| bias).sum();
@@ -42,13 +43,16 @@ fn processors() -> impl Strategy<Value = LogitsProcessors> {
         neutral_or(0.1..3.0, 1.0),
         prop::collection::btree_map(0..VOCAB, -100.0f32..100.0, 0..6),
         prop::collection::vec(sequence, 0..8),
+        (0..60usize, prop::collection::vec(0..VOCAB, 0..3)),
     )
-        .prop_map(|(presence, frequency, repetition, bias, banned)| LogitsProcessors {
+        .prop_map(|(presence, frequency, repetition, bias, banned, (min_tokens, ends))| LogitsProcessors {
             presence,
             frequency,
             repetition,
             bias: bias.into_iter().collect(),
             banned,
+            min_tokens,
+            ends,
         })
 }
 
@@ -115,6 +119,8 @@ fn processed_request(n: u32) -> GenerationRequest {
         repetition: 1.3,
         bias: vec![(n % 39, 3.0), (38, -100.0)],
         banned: vec![vec![n % 7], vec![1, 2], vec![n % 39, 3, 4]],
+        min_tokens: 20,
+        ends: vec![9, 10, 11],
     };
     let prompt: Vec<u32> = (0..10).map(|at| (at * 7 + n * 13) % 39).collect();
     GenerationRequest { processors: asked, ..sampled(prompt, 40, 7) }
@@ -133,6 +139,7 @@ fn processed_tokens_do_not_depend_on_batch_or_preemption() {
         assert_eq!(client.tokens, alone(&request), "sequence {n}");
         assert_eq!(client.finish, Some(Finish::Length));
         assert!(!client.tokens.contains(&(n % 7)), "a banned token came");
+        assert!(!client.tokens[..20].iter().any(|id| (9..12).contains(id)), "an end came too early");
         let plain = GenerationRequest { processors: LogitsProcessors::default(), ..processed_request(n) };
         assert_ne!(client.tokens, alone(&plain), "nothing was changed");
     }

@@ -11,6 +11,7 @@ mod masks;
 mod play;
 mod random;
 mod sampler;
+mod scores;
 mod sharing;
 mod simulation;
 mod speculation;

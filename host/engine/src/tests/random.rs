@@ -19,6 +19,8 @@ struct Visit {
     words: u32,
     prompt: u32,
     tokens: usize,
+    /// Number of alternatives with each token of the prompt, whose log-probabilities are asked for.
+    scored: Option<u8>,
     queue: usize,
     /// Reads this many steps every `reads_every` steps.
     reads: usize,
@@ -32,16 +34,24 @@ impl Visit {
         let prompt: Vec<u32> = (0..self.prompt).map(|at| at % 18 + own(at)).collect();
         let bias = (0..self.words).map(|id| (id, 50.0)).collect();
         let processors = LogitsProcessors { bias, ..LogitsProcessors::default() };
-        GenerationRequest { queue: self.queue, processors, ..sampled(prompt, self.tokens, self.topic.into()) }
+        let is_only_scored = self.scored.is_some() && self.prompt > 1;
+        let tokens = self.tokens.max(usize::from(!is_only_scored));
+        GenerationRequest {
+            queue: self.queue,
+            processors,
+            prompt_logprobs: self.scored,
+            ..sampled(prompt, tokens, self.topic.into())
+        }
     }
 }
 
 fn visit() -> impl Strategy<Value = Visit> {
     let client = (1..6usize, 1..4usize, 1..6usize, proptest::option::weighted(0.2, 0..30usize));
-    (0..40usize, (0..3u32, 0..4u32), 1..25u32, 1..15usize, client).prop_map(
-        |(arrival, (topic, words), prompt, tokens, client)| {
+    let scored = proptest::option::weighted(0.3, 0..4u8);
+    (0..40usize, (0..3u32, 0..4u32, scored), 1..25u32, 0..15usize, client).prop_map(
+        |(arrival, (topic, words, scored), prompt, tokens, client)| {
             let (queue, reads, reads_every, leaves_after) = client;
-            Visit { arrival, topic, words, prompt, tokens, queue, reads, reads_every, leaves_after }
+            Visit { arrival, topic, words, prompt, tokens, scored, queue, reads, reads_every, leaves_after }
         },
     )
 }
@@ -95,9 +105,10 @@ proptest! {
         visits in proptest::collection::vec(visit(), 1..14),
         options in options(),
         (blocks, block_size) in (10..30usize, 4..7usize),
-        (lanes, ahead) in (1..8usize, 0..2usize),
+        (lanes, ahead, score_rows) in (1..8usize, 0..2usize, 1..9usize),
     ) {
-        let mut rig = Rig::new(RunnerShape { lanes, ahead, ..shape(blocks, block_size) }, options);
+        let shape = RunnerShape { lanes, ahead, score_rows, ..shape(blocks, block_size) };
+        let mut rig = Rig::new(shape, options);
         let clients = drive(&mut rig, &visits);
         for (client, visit) in clients.iter().zip(&visits) {
             let expected = alone(&visit.request());
@@ -106,6 +117,7 @@ proptest! {
             } else {
                 prop_assert_eq!(&client.tokens, &expected);
                 prop_assert_eq!(&client.finish, &Some(Finish::Length));
+                client.check_scores(&visit.request().prompt, visit.scored);
             }
         }
         let stats = rig.scheduler.stats();

@@ -83,6 +83,7 @@ pub(in crate::api) fn job(
     let tool_choice = client_tools.choose(&tools::choice(body)?, false, body.at("tool_choice"))?;
     let messages = messages::messages(body, defaults, warnings)?;
     let max_tokens = body.count("max_tokens", 1)?;
+    let max_output_tokens = body.count("max_completion_tokens", 1)?.or(max_tokens);
     let n = Some(options::choices(body, 1, &defaults.limits)?);
     Ok(Job {
         conversation: Conversation { messages, tools: client_tools.declarations },
@@ -91,11 +92,12 @@ pub(in crate::api) fn job(
         tool_choice,
         parallel_tool_calls: body.boolean("parallel_tool_calls")?.unwrap_or(true),
         template_arguments: template_arguments(body, defaults)?,
-        sampling: SamplingRequest { n, ..options::sampling(body, &defaults.limits)? },
+        sampling: SamplingRequest { n, ..options::sampling(body, max_output_tokens, &defaults.limits)? },
         logprobs: logprobs(body, &defaults.limits)?,
+        echo: false,
         truncation: Truncation::Disabled,
         raw: body.boolean("return_token_ids")?.unwrap_or(false),
-        max_output_tokens: body.count("max_completion_tokens", 1)?.or(max_tokens),
+        max_output_tokens,
         stop: options::stop(body, &defaults.limits)?,
         response_schema: format.schema().or(schema),
         response_grammar,

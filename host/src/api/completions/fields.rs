@@ -4,7 +4,7 @@ use super::super::fields::sampling::{
     ALTERNATIVES, CACHE_SALT, CHOICES, MODEL, PRIORITY, RETURN_TOKEN_IDS, SAMPLING, STOP, STREAM,
     STREAM_OPTIONS,
 };
-use super::super::fields::{Field, POSITIVE, Shape, TEXTS, TOKENS, Tables};
+use super::super::fields::{COUNT, Field, POSITIVE, Shape, TEXTS, TOKENS, Tables};
 use super::super::structured_outputs;
 
 /// All tables of the endpoint's fields.
@@ -24,10 +24,10 @@ const FIELDS: [Field; 18] = [
     Field::supported(
         "echo",
         Shape::Boolean,
-        "the prompt before the answer; refused with `logprobs`, and for prompts of token ids",
+        "the prompt before the answer, with `logprobs` also its tokens' (the first has none); these are refused where the engine can't tell them (`docs/engines.md`)",
     ),
     Field::supported("logprobs", ALTERNATIVES, "of each token, with so many others beside it"),
-    Field::supported("max_tokens", POSITIVE, "16 where it isn't said"),
+    Field::supported("max_tokens", COUNT, "16 where it isn't said; 0: no answer, for `echo`"),
     Field::ignored("metadata", Shape::Any, ""),
     MODEL,
     CHOICES,

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::turn::{DeltaToken, TokenLogprob};
+use crate::model::EchoedToken;
+use crate::turn::{DeltaToken, TokenLogprob, TokenLogprobs};
 
 /// Smallest log-probability that is written. JSON has no minus infinity; `OpenAI` writes this number for it.
 const LEAST: f32 = -9999.0;
@@ -23,20 +24,30 @@ pub(super) enum TokenNames {
 #[schemars(rename = "CompletionLogprobs")]
 pub(super) struct TextLogprobs {
     tokens: Vec<String>,
-    token_logprobs: Vec<f32>,
-    top_logprobs: Vec<Map<String, Value>>,
+    token_logprobs: Vec<Option<f32>>,
+    top_logprobs: Vec<Option<Map<String, Value>>>,
     text_offset: Vec<usize>,
 }
 
 impl TextLogprobs {
     /// Adds a token that begins `offset` characters into the text.
     pub(super) fn push(&mut self, token: &DeltaToken, offset: usize, names: TokenNames) {
-        let all = &*token.logprobs;
-        self.tokens.push(names.name(&all.chosen));
-        self.token_logprobs.push(all.chosen.logprob.max(LEAST));
-        // The chosen token is always listed among the alternatives, even if it isn't one of the likeliest.
-        let entry = |one: &TokenLogprob| (names.name(one), Value::from(one.logprob.max(LEAST)));
-        self.top_logprobs.push(all.top.iter().chain([&all.chosen]).map(entry).collect());
+        let chosen = &token.logprobs.chosen;
+        self.push_entry(names.name(chosen.id, &chosen.bytes), Some(&token.logprobs), offset, names);
+    }
+
+    /// Adds a token of the prompt. The first one has no log-probability, since nothing precedes it.
+    pub(super) fn push_echoed(&mut self, token: &EchoedToken, offset: usize, names: TokenNames) {
+        self.push_entry(names.name(token.id, &token.bytes), token.logprobs.as_ref(), offset, names);
+    }
+
+    fn push_entry(&mut self, name: String, all: Option<&TokenLogprobs>, offset: usize, names: TokenNames) {
+        self.tokens.push(name);
+        self.token_logprobs.push(all.map(|all| all.chosen.logprob.max(LEAST)));
+        // The token itself is always listed among the alternatives, even if it isn't one of the likeliest.
+        let entry =
+            |one: &TokenLogprob| (names.name(one.id, &one.bytes), Value::from(one.logprob.max(LEAST)));
+        self.top_logprobs.push(all.map(|all| all.top.iter().chain([&all.chosen]).map(entry).collect()));
         self.text_offset.push(offset);
     }
 
@@ -50,10 +61,10 @@ impl TextLogprobs {
 }
 
 impl TokenNames {
-    fn name(self, token: &TokenLogprob) -> String {
+    fn name(self, id: u32, bytes: &[u8]) -> String {
         match self {
-            Self::Texts => spelt(&token.bytes),
-            Self::Ids => format!("token_id:{}", token.id),
+            Self::Texts => spelt(bytes),
+            Self::Ids => format!("token_id:{id}"),
         }
     }
 }

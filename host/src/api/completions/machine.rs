@@ -7,7 +7,7 @@ use super::super::machine::Machine;
 use super::super::token_ids::{TokenIds, UnsentIds};
 use super::logprobs::{TextLogprobs, TokenNames};
 use super::objects::{Completion, TextChoice};
-use crate::model::{RawStep, RawTurn};
+use crate::model::{Echo, RawStep, RawTurn};
 use crate::turn::{Delta, TurnEnd, TurnEvent, TurnFailure, Usage};
 
 /// Options of a request that decide what its answer holds.
@@ -15,8 +15,6 @@ use crate::turn::{Delta, TurnEnd, TurnEvent, TurnFailure, Usage};
 pub(super) struct OutputOptions {
     /// Number of choices of all prompts together.
     pub(super) choices: usize,
-    /// Text that a prompt's choices begin with, for each prompt.
-    pub(super) echo: Option<Vec<String>>,
     /// How tokens are named, if the answer lists them with their log-probabilities.
     pub(super) logprobs: Option<TokenNames>,
     /// Whether the answer has the token ids of prompt and output.
@@ -88,12 +86,22 @@ impl CompletionMachine {
     }
 
     fn text(&mut self, delta: &Delta, frames: &mut Frames) {
-        let (index, names) = (self.current, self.asked.logprobs);
-        let logprobs = self.choices[index].take(delta, names);
-        let (ids, logprobs_of) = (TokenIds::default(), logprobs.as_ref());
-        let choice = TextChoice { index, text: delta, logprobs: logprobs_of, finish_reason: None, ids };
+        let names = self.asked.logprobs;
+        let logprobs = self.choices[self.current].take(delta, names);
         // Ids go with their log-probabilities, which come with the first byte of the token's text.
         let through = names.map(|_| delta.tokens.iter().map(|token| token.logprobs.chosen.id));
+        self.send_text(delta, logprobs, through, frames);
+    }
+
+    fn send_text(
+        &mut self,
+        text: &str,
+        logprobs: Option<TextLogprobs>,
+        through: Option<impl Iterator<Item = u32>>,
+        frames: &mut Frames,
+    ) {
+        let (index, ids) = (self.current, TokenIds::default());
+        let choice = TextChoice { index, text, logprobs: logprobs.as_ref(), finish_reason: None, ids };
         self.send_choice(choice, through, frames);
         if let (Some(all), Some(more)) = (&mut self.choices[index].logprobs, logprobs) {
             all.append(more);
@@ -135,6 +143,20 @@ impl CompletionMachine {
 }
 
 impl ChoiceMachine {
+    /// Begins the choice with its prompt. Returns the prompt's tokens, if the client asked for log-probabilities.
+    fn take_echo(&mut self, echo: &Echo, names: Option<TokenNames>) -> Option<TextLogprobs> {
+        self.text.push_str(&echo.text);
+        self.characters = echo.text.chars().count();
+        let names = names?;
+        let (mut logprobs, mut bytes, mut characters) = (TextLogprobs::default(), 0, 0);
+        for token in &echo.tokens {
+            characters += echo.text[bytes..token.offset].chars().count();
+            bytes = token.offset;
+            logprobs.push_echoed(token, characters, names);
+        }
+        Some(logprobs)
+    }
+
     /// Appends `delta`. Returns its tokens, if the client asked for log-probabilities.
     fn take(&mut self, delta: &Delta, names: Option<TokenNames>) -> Option<TextLogprobs> {
         let before = self.characters;
@@ -151,14 +173,13 @@ impl ChoiceMachine {
 }
 
 impl Machine for CompletionMachine {
-    fn begin(&mut self, frames: &mut Frames) {
-        let Some(prompts) = self.asked.echo.take() else { return };
-        let per_prompt = self.choices.len() / prompts.len();
-        for index in 0..self.choices.len() {
-            self.current = index;
-            self.text(&prompts[index / per_prompt].as_str().into(), frames);
-        }
-        self.current = 0;
+    /// Writes nothing: the first chunk of a choice has its text.
+    fn begin(&mut self, _frames: &mut Frames) {}
+
+    fn echo(&mut self, echo: &Echo, frames: &mut Frames) {
+        let logprobs = self.choices[self.current].take_echo(echo, self.asked.logprobs);
+        // The prompt's ids have a field of their own.
+        self.send_text(&echo.text, logprobs, Some(std::iter::empty()), frames);
     }
 
     fn choose(&mut self, choice: usize) {

@@ -31,7 +31,6 @@ pub(crate) fn read(
     refuse_unsupported(body, n)?;
     let stream_options = options::StreamOptions::read(body, &mut warnings)?;
     let asked = OutputOptions {
-        echo: echo(body, &prompts)?,
         choices: n as usize * prompts.len(),
         logprobs: match (body.get("logprobs"), body.boolean("return_tokens_as_token_ids")?) {
             (None, _) => None,
@@ -55,6 +54,7 @@ pub(crate) fn read(
 fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) -> Result<Job, ApiError> {
     let (response_schema, response_grammar) =
         StructuredOutput::forms(structured_outputs::read(body, &defaults.limits)?);
+    let max_output_tokens = Some(body.count("max_tokens", 0)?.unwrap_or(MAX_TOKENS));
     Ok(Job {
         conversation: Conversation::default(),
         beginning: Beginning::Raw(prompts),
@@ -62,11 +62,12 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
         tool_choice: ToolChoice::None,
         parallel_tool_calls: true,
         template_arguments: Vec::new(),
-        sampling: SamplingRequest { n: Some(n), ..options::sampling(body, &defaults.limits)? },
+        sampling: SamplingRequest { n: Some(n), ..options::sampling(body, max_output_tokens, &defaults.limits)? },
         logprobs: options::alternatives(body, "logprobs", &defaults.limits)?,
+        echo: body.boolean("echo")?.unwrap_or(false),
         truncation: Truncation::Disabled,
         raw: body.boolean("return_token_ids")?.unwrap_or(false),
-        max_output_tokens: Some(body.count("max_tokens", 1)?.unwrap_or(MAX_TOKENS)),
+        max_output_tokens,
         stop: options::stop(body, &defaults.limits)?,
         response_schema,
         response_grammar,
@@ -122,22 +123,4 @@ pub(in crate::api) fn prompts(
         other => Err(path.element(index).expected("a string or token ids", other)),
     };
     list.iter().enumerate().map(prompt).collect()
-}
-
-/// The texts that choices begin with: the prompts, if the request asks for `echo`.
-fn echo(body: &Object<'_>, prompts: &[RawPrompt]) -> Result<Option<Vec<String>>, ApiError> {
-    if body.boolean("echo")? != Some(true) {
-        return Ok(None);
-    }
-    let path = body.at("echo");
-    if body.get("logprobs").is_some() {
-        return Err(path.unsupported("log-probabilities of the prompt are not there: ask for one of both"));
-    }
-    let text = |prompt: &RawPrompt| match prompt {
-        RawPrompt::Text { text, .. } => Ok(text.clone()),
-        RawPrompt::Tokens(_) => {
-            Err(path.unsupported("of token ids it is not there: send text, or leave it out"))
-        }
-    };
-    prompts.iter().map(text).collect::<Result<_, _>>().map(Some)
 }

@@ -4,13 +4,18 @@
 use super::{ANY_OBJECT, Field, INTEGER, KindOf, Shape, TEXTS, TOKENS};
 
 /// Fields that decide how tokens are sampled.
-pub(crate) const SAMPLING: [Field; 12] = [
+pub(crate) const SAMPLING: [Field; 14] = [
     Field::supported(
         "bad_words",
         TEXTS,
         "texts that are never written; at most 128, of 512 bytes each (as in vLLM)",
     ),
     Field::supported("frequency_penalty", PENALTY, "per time that a token was written"),
+    Field::supported(
+        "ignore_eos",
+        Shape::Boolean,
+        "the model's end tokens don't end the answer, only `stop`, `stop_token_ids` and the limit do; refused where a grammar restricts the answer (as in vLLM)",
+    ),
     Field::supported(
         "include_stop_str_in_output",
         Shape::Boolean,
@@ -22,6 +27,11 @@ pub(crate) const SAMPLING: [Field; 12] = [
         "token ids as names; at most 300",
     ),
     Field::supported("min_p", UNIT, "least probability, as a part of the likeliest token's (as in vLLM)"),
+    Field::supported(
+        "min_tokens",
+        Shape::Integer(0, u32::MAX as i64),
+        "no token and no stop text ends the answer before it has so many; not above its limit, and refused where a grammar restricts the answer (as in vLLM)",
+    ),
     Field::supported("presence_penalty", PENALTY, "for tokens that were written"),
     Field::supported(
         "repetition_penalty",

@@ -161,6 +161,14 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         method: "get",
+        path: "/tokenizer_info",
+        id: "getTokenizerInfo",
+        summary: "Special tokens and chat template of the model, after vLLM; `?model=NAME` where several are served",
+        answer: tokenize::informed,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
         path: "/",
         id: "index",
         summary: "The server's name, version and routes",

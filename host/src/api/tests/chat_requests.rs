@@ -189,6 +189,7 @@ fn all_of_sampling_reaches_the_job() {
     let extra = json!({
         "presence_penalty": 0.5, "frequency_penalty": -2, "repetition_penalty": 1.25, "min_p": 0.25, "top_k": 4,
         "logit_bias": { "7": -100, "9": 1.5 }, "bad_words": ["no", "never ever"], "stop_token_ids": [3],
+        "ignore_eos": true, "min_tokens": 7,
         "include_stop_str_in_output": true, "n": 3
     });
     let (job, warnings) = job(chat::read, &with(&extra));
@@ -202,6 +203,8 @@ fn all_of_sampling_reaches_the_job() {
         logit_bias: vec![(7, -100.0), (9, 1.5)],
         bad_words: vec!["no".to_owned(), "never ever".to_owned()],
         stop_token_ids: vec![3],
+        ignore_eos: true,
+        min_tokens: 7,
         include_stop: true,
         n: Some(3),
         ..SamplingRequest::default()

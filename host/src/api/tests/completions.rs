@@ -9,7 +9,7 @@ use super::super::completions;
 use super::super::frames::Frames;
 use super::{Turn, job, machine, message, refusal};
 use crate::api::{Protocol, sse};
-use crate::model::{Beginning, RawPrompt};
+use crate::model::{Beginning, Echo, EchoedToken, RawPrompt, RawStep};
 use crate::parser::contract::Phase;
 use crate::turn::{Delta, DeltaToken, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
 
@@ -59,10 +59,10 @@ fn what_is_wrong_or_not_there_is_refused_by_name() {
         (json!({ "prompt": vec!["x"; 17] }), "prompt: at most 16 prompts, got 17"),
         (json!({ "best_of": 4 }), "best_of: choosing the best"),
         (json!({ "suffix": "y" }), "suffix: text after the gap"),
-        (json!({ "echo": true, "logprobs": 1 }), "echo: log-probabilities of the prompt"),
-        (json!({ "echo": true, "prompt": [1] }), "echo: of token ids"),
         (json!({ "logprobs": true }), "logprobs: expected an integer"),
-        (json!({ "max_tokens": 0 }), "max_tokens: expected an integer"),
+        (json!({ "max_tokens": -1 }), "max_tokens: expected an integer"),
+        (json!({ "max_tokens": 3, "min_tokens": 4 }), "min_tokens: 4 tokens are more than the answer may have, 3"),
+        (json!({ "min_tokens": 17 }), "min_tokens: 17 tokens are more than the answer may have, 16"),
     ] {
         let error = refusal(completions::read, &with(&extra));
         assert!(error.status == 400 && error.message.starts_with(start), "{}", error.message);
@@ -88,6 +88,7 @@ fn echoed_prompts_stand_before_each_of_their_choices() {
     machine.begin(&mut frames);
     for choice in [3, 0, 2, 1] {
         machine.choose(choice);
+        machine.echo(&Echo { text: ["a", "b"][choice / 2].to_owned(), tokens: Vec::new() }, &mut frames);
         machine.turn(&TurnEvent::Text(format!("-{choice}").as_str().into()), &mut frames);
         machine.end(&TurnEnd::MaxOutputTokens, Usage { output_tokens: 1, ..Usage::default() }, &mut frames);
     }
@@ -123,6 +124,36 @@ fn log_probabilities_are_lists_side_by_side() {
         "top_logprobs": [{ "best": -0.5, "é": -1.0 }, { "best": -0.5, "a": -1.0 }, { "best": -0.5, "b": -1.0 }],
     });
     assert_eq!(body["choices"][0]["logprobs"], expected);
+}
+
+#[test]
+fn an_echo_lists_the_prompts_tokens_of_which_the_first_has_no_log_probability() {
+    let one = |id, text: &str, logprob| TokenLogprob { id, bytes: text.as_bytes().to_vec(), logprob };
+    let all = |chosen, top| TokenLogprobs { chosen, top: vec![top] };
+    let echoed = |offset, id, text: &str, logprobs| EchoedToken { offset, id, bytes: text.into(), logprobs };
+    let request = with(&json!({ "prompt": [7, 8], "echo": true, "logprobs": 1, "return_token_ids": true }));
+    assert!(job(completions::read, &request).0.echo);
+    let mut machine = machine(completions::read, &request);
+    let mut frames = Frames::new();
+    machine.begin(&mut frames);
+    machine.tokens(&RawStep { prompt: Some(&[7, 8]), tokens: &[9] });
+    let second = Some(all(one(8, "b", -2.0), one(1, "best", -0.5)));
+    let tokens = vec![echoed(0, 7, "é", None), echoed(2, 8, "b", second)];
+    machine.echo(&Echo { text: "éb".to_owned(), tokens }, &mut frames);
+    let logprobs = Arc::new(all(one(9, "c", -1.0), one(9, "c", -1.0)));
+    let tokens = vec![DeltaToken { offset: 0, logprobs }];
+    machine.turn(&TurnEvent::Text(Delta { text: "c".into(), tokens }), &mut frames);
+    machine.end(&TurnEnd::MaxOutputTokens, Usage::default(), &mut frames);
+    let stream = String::from_utf8(frames.take().to_vec()).unwrap();
+    let chunks = chunks(&stream);
+    let ids = |at: usize| ["prompt_token_ids", "token_ids"].map(|name| chunks[at]["choices"][0][name].clone());
+    assert_eq!((ids(0), ids(1)), ([json!([7, 8]), json!([])], [Value::Null, json!([9])]));
+    let body: Value = serde_json::from_str(&machine.body().1).unwrap();
+    let expected = json!({
+        "tokens": ["é", "b", "c"], "token_logprobs": [null, -2.0, -1.0], "text_offset": [0, 1, 2],
+        "top_logprobs": [null, { "best": -0.5, "b": -2.0 }, { "c": -1.0 }],
+    });
+    assert_eq!((&body["choices"][0]["logprobs"], &body["choices"][0]["text"]), (&expected, &json!("ébc")));
 }
 
 proptest! {

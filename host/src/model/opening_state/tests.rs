@@ -51,6 +51,7 @@ pub(in crate::model) fn job() -> Job {
         sampling: SamplingRequest::default(),
         logprobs: None,
         max_output_tokens: None,
+        echo: false,
         truncation: Truncation::Disabled,
         raw: false,
         stop: Vec::new(),

@@ -12,6 +12,8 @@ use super::WireFault;
 pub(in crate::remote) struct Chunk {
     /// Generated tokens in order, including the stop token if the engine sends it.
     pub(in crate::remote) pieces: Vec<Piece>,
+    /// Tokens of the prompt behind its first, with log-probabilities, if they were asked for.
+    pub(in crate::remote) prompt_tokens: Vec<Token>,
     /// How the answer ended, if it has.
     pub(in crate::remote) end: Option<WireEnd>,
     /// Number of prompt tokens that the engine had cached.
@@ -70,7 +72,8 @@ impl Chunk {
     pub(in crate::remote) fn new(room: Room) -> Self {
         let (pieces, end, cached, generated) = (Vec::new(), None, None, None);
         let source = TokenSource::default();
-        Self { pieces, end, cached, generated, is_over: false, is_too_long: false, source, room }
+        let prompt_tokens = Vec::new();
+        Self { pieces, prompt_tokens, end, cached, generated, is_over: false, is_too_long: false, source, room }
     }
 
     /// Takes the contents. The chunk is as good as new, with the room that is left.

@@ -72,6 +72,7 @@ impl Wire for LlamaCpp {
     fn check(&self, request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported> {
         check_banned(request)?;
         check_priority(request, facts)?;
+        Unsupported::check_scores(request)?;
         let processors = &request.processors;
         let counts_the_prompt = "would count the prompt's tokens, too";
         if processors.presence != 0.0 {
@@ -79,6 +80,9 @@ impl Wire for LlamaCpp {
         }
         if processors.frequency != 0.0 {
             return Unsupported::new("frequency_penalty", counts_the_prompt);
+        }
+        if processors.min_tokens > 0 {
+            return Unsupported::new("min_tokens", "knows no least number of tokens: leave it out");
         }
         if request
             .demands_more(|constraint| constraint.json.as_ref().and_then(ConstraintFields::new).is_some())
@@ -123,13 +127,13 @@ impl Wire for LlamaCpp {
             n_probs: request.top_logprobs.map_or(0, |count| u32::from(count.max(1))),
             post_sampling_probs: false,
             stop: [],
-            ignore_eos: false,
+            ignore_eos: request.ignore_eos,
             response_fields: FIELDS,
             constraint: json.and_then(ConstraintFields::new),
         })
     }
 
-    fn reader(&self) -> Box<dyn WireReader> {
+    fn reader(&self, _: &[u32]) -> Box<dyn WireReader> {
         Box::new(LlamaCppReader { seen: 0 })
     }
 }

@@ -41,8 +41,8 @@ pub(super) trait Wire: Send + Sync {
     fn check(&self, request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported>;
     /// Body of a request that has passed `check`. `id` is the request's id, for protocols that have such ids.
     fn body(&self, request: &RemoteRequest, facts: &Facts, id: &str) -> Vec<u8>;
-    /// Makes a reader of one answer's events.
-    fn reader(&self) -> Box<dyn WireReader>;
+    /// Makes a reader of one answer's events, with the tokens of a prompt that is scored.
+    fn reader(&self, scored_prompt: &[u32]) -> Box<dyn WireReader>;
     /// Path and body that abort the request `id`; none if closing the connection is enough.
     fn abort(&self, id: &str) -> Option<(&'static str, Vec<u8>)> {
         let _ = id;
@@ -62,6 +62,17 @@ pub(super) struct Unsupported {
 impl Unsupported {
     pub(super) fn new(field: &'static str, reason: impl Into<Cow<'static, str>>) -> Result<(), Self> {
         Err(Self { field, reason: reason.into() })
+    }
+
+    /// Checks a request for an engine of a kind that tells no log-probabilities of prompts.
+    fn check_scores(request: &RemoteRequest) -> Result<(), Self> {
+        if request.prompt_logprobs.is_none() {
+            return Ok(());
+        }
+        Self::new(
+            "echo",
+            "tells no log-probabilities of prompts this way: leave out echo or logprobs, or ask a vLLM or another host of kind `openai`, or a model on this machine",
+        )
     }
 
     /// Error for a constraint that can't be followed.

@@ -1,6 +1,6 @@
 //! `/v1/completions` with a prompt of token ids, in vLLM's form (`vllm/entrypoints/openai/completion/protocol.py`, 0.32).
 
-use engine::Logprobs;
+use engine::{Logprobs, Token};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -52,6 +52,9 @@ impl Wire for OpenAi {
     }
 
     fn check(&self, request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported> {
+        if !facts.tells_ids {
+            Unsupported::check_scores(request)?;
+        }
         vllm_params::check(request, facts)
     }
 
@@ -60,7 +63,7 @@ impl Wire for OpenAi {
             model: &facts.model,
             prompt: &request.prompt,
             n: 1,
-            echo: false,
+            echo: request.prompt_logprobs.is_some(),
             stream: true,
             stream_options: StreamOptions { include_usage: true },
             return_token_ids: true,
@@ -72,12 +75,17 @@ impl Wire for OpenAi {
         })
     }
 
-    fn reader(&self) -> Box<dyn WireReader> {
-        Box::new(OpenAiReader)
+    fn reader(&self, scored_prompt: &[u32]) -> Box<dyn WireReader> {
+        Box::new(OpenAiReader { prompt: scored_prompt.into(), read: 0 })
     }
 }
 
-struct OpenAiReader;
+struct OpenAiReader {
+    /// The prompt, if its log-probabilities come before the answer's.
+    prompt: Box<[u32]>,
+    /// Number of the prompt's tokens whose log-probabilities have come.
+    read: usize,
+}
 
 #[derive(Deserialize)]
 struct OpenAiChoice {
@@ -101,15 +109,34 @@ struct CompletionLogprobs {
 
 impl WireReader for OpenAiReader {
     fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault> {
-        vllm_params::choices(data, chunk, OpenAiChoice::add_to)?;
+        vllm_params::choices(data, chunk, |choice: OpenAiChoice, chunk| choice.add_to(self, chunk))?;
         // The engine's own count says more than the tokens only where these are read from text.
         chunk.generated = chunk.generated.filter(|_| chunk.source == TokenSource::Text);
         Ok(())
     }
 }
 
+impl OpenAiReader {
+    /// Takes the entries of the prompt's tokens, of which the first says nothing, and returns those behind them.
+    fn take_prompt(&mut self, mut all: CompletionLogprobs, chunk: &mut Chunk) -> CompletionLogprobs {
+        let ids = &self.prompt[self.read..];
+        let count = ids.len().min(all.token_logprobs.len());
+        let told = ids[..count].iter().enumerate();
+        let token = |(at, id): (usize, &u32)| Token { id: *id, logprobs: all.at(at).map(Box::new) };
+        chunk.prompt_tokens.extend(told.skip(usize::from(self.read == 0)).map(token));
+        self.read += count;
+        all.cut(count);
+        all
+    }
+}
+
 impl OpenAiChoice {
-    fn add_to(self, chunk: &mut Chunk) -> Result<(), WireFault> {
+    fn add_to(mut self, reader: &mut OpenAiReader, chunk: &mut Chunk) -> Result<(), WireFault> {
+        if !reader.prompt.is_empty() {
+            // The prompt's text comes before the answer's, so only ids tell them apart.
+            self.text.clear();
+            self.logprobs = self.logprobs.map(|all| reader.take_prompt(all, chunk));
+        }
         let ids = self.token_ids.as_deref();
         let logprobs = self.logprobs.as_ref().map(|all| all.of(ids.unwrap_or_default())).unwrap_or_default();
         chunk.push(ids, &self.text, logprobs.into_iter())?;
@@ -119,6 +146,15 @@ impl OpenAiChoice {
 }
 
 impl CompletionLogprobs {
+    /// Removes the first `count` entries.
+    fn cut(&mut self, count: usize) {
+        self.token_logprobs.drain(..count);
+        self.tokens.drain(..count.min(self.tokens.len()));
+        if let Some(all) = &mut self.top_logprobs {
+            all.drain(..count.min(all.len()));
+        }
+    }
+
     /// Log-probabilities of the tokens `ids`: of each the next entry with its id, or the entry at its place where entries name no ids.
     fn of(&self, ids: &[u32]) -> Vec<Option<Box<Logprobs>>> {
         let mut next = 0;

@@ -88,6 +88,7 @@ impl Wire for Sglang {
     fn check(&self, request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported> {
         check_banned(request)?;
         check_priority(request, facts)?;
+        Unsupported::check_scores(request)?;
         let temperature = request.sampling.temperature;
         let is_raw = facts.has_raw_logprobs || temperature == 0.0 || (temperature - 1.0).abs() < f32::EPSILON;
         if request.top_logprobs.is_some() && !is_raw {
@@ -122,7 +123,7 @@ impl Wire for Sglang {
             stream: true,
             sampling_params: SamplingParams {
                 max_new_tokens: request.max_tokens,
-                min_new_tokens: 0,
+                min_new_tokens: request.min_tokens(),
                 n: 1,
                 temperature: sampling.temperature,
                 top_p: sampling.top_p,
@@ -133,7 +134,7 @@ impl Wire for Sglang {
                 repetition_penalty: processors.repetition,
                 logit_bias: biases(request, BAN),
                 stop_token_ids: &request.stop_ids,
-                ignore_eos: false,
+                ignore_eos: request.ignore_eos,
                 skip_special_tokens: false,
                 spaces_between_special_tokens: false,
                 no_stop_trim: true,
@@ -152,7 +153,7 @@ impl Wire for Sglang {
         })
     }
 
-    fn reader(&self) -> Box<dyn WireReader> {
+    fn reader(&self, _: &[u32]) -> Box<dyn WireReader> {
         Box::new(SglangReader { seen: 0 })
     }
 

@@ -42,6 +42,7 @@ impl Wire for Vllm {
     }
 
     fn check(&self, request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported> {
+        Unsupported::check_scores(request)?;
         vllm_params::check(request, facts)
     }
 
@@ -63,7 +64,7 @@ impl Wire for Vllm {
         })
     }
 
-    fn reader(&self) -> Box<dyn WireReader> {
+    fn reader(&self, _: &[u32]) -> Box<dyn WireReader> {
         Box::new(VllmReader)
     }
 }

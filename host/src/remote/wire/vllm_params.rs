@@ -54,7 +54,7 @@ impl<'a> SamplingFields<'a> {
         let (sampling, processors) = (&request.sampling, &request.processors);
         Self {
             max_tokens: request.max_tokens,
-            min_tokens: 0,
+            min_tokens: request.min_tokens(),
             temperature: sampling.temperature,
             top_p: sampling.top_p,
             top_k: sampling.top_k,
@@ -66,7 +66,7 @@ impl<'a> SamplingFields<'a> {
             logit_bias: biases(request, BAN),
             stop: [],
             stop_token_ids: &request.stop_ids,
-            ignore_eos: false,
+            ignore_eos: request.ignore_eos,
             skip_special_tokens: false,
             spaces_between_special_tokens: false,
             logprobs: request.top_logprobs,

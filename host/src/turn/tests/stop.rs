@@ -47,6 +47,22 @@ fn a_stop_string_is_part_of_the_message_where_that_is_asked_for() {
 }
 
 #[test]
+fn no_stop_string_counts_that_is_complete_within_the_least_number_of_tokens() {
+    for (least, text, ends) in
+        [(0, "x", true), (1, "xab", true), (2, "xabab", true), (3, "xabababy", false)]
+    {
+        let mut filter = StopStrings::new(patterns(&["ab"])).with_min_tokens(least);
+        let mut out = TurnEvents::default();
+        // The first event is the message's begin: the event of index n is that of token n.
+        let ended = (0..).zip(said(&["xab", "aba", "b", "y"])).any(|(token, event)| {
+            filter.counted(token);
+            filter.filter(event, &mut out)
+        });
+        assert_eq!((fold(out).unwrap(), ended), (vec![message(text)], ends), "at least {least}");
+    }
+}
+
+#[test]
 fn what_only_began_like_a_stop_string_is_text() {
     assert_eq!(filtered(&["END"], said(&["E", "EN", "X EN"])), (vec![message("EENX EN")], false));
 }

@@ -44,10 +44,13 @@ fn request() -> RemoteRequest {
             repetition: 1.5,
             bias: vec![(8, 2.0), (9, -1.0)],
             banned: vec![vec![10]],
+            ends: vec![5, 6],
             ..LogitsProcessors::default()
         },
         stop_ids: Arc::from([5, 6]),
+        ignore_eos: true,
         top_logprobs: None,
+        prompt_logprobs: None,
         constraint: None,
         schema_gaps: SchemaGaps::default(),
         cache_salt: 0xab,
@@ -88,7 +91,7 @@ fn vllm_is_sent_every_field_that_decides_what_comes() {
         "max_tokens": 7, "min_tokens": 0, "temperature": 0.5, "top_p": 0.25, "top_k": 4, "min_p": 0.125,
         "seed": i64::MAX, "presence_penalty": 0.0, "frequency_penalty": 0.0, "repetition_penalty": 1.5,
         "logit_bias": { "8": 2.0, "9": -1.0, "10": -100.0 }, "stop": [], "stop_token_ids": [5, 6],
-        "ignore_eos": false, "skip_special_tokens": false, "spaces_between_special_tokens": false
+        "ignore_eos": true, "skip_special_tokens": false, "spaces_between_special_tokens": false
     });
     let mut generate = json!({
         "request_id": ID, "model": "m", "token_ids": [1, 2, 3], "sampling_params": params, "reasoning_ended": true,
@@ -112,7 +115,7 @@ fn sglang_is_sent_every_field_that_decides_what_comes() {
     let params = json!({
         "max_new_tokens": 7, "min_new_tokens": 0, "n": 1, "temperature": 0.5, "top_p": 0.25, "top_k": 4,
         "min_p": 0.125, "presence_penalty": 0.0, "frequency_penalty": 0.0, "repetition_penalty": 1.5,
-        "logit_bias": { "8": 2.0, "9": -1.0, "10": -1e9 }, "stop_token_ids": [5, 6], "ignore_eos": false,
+        "logit_bias": { "8": 2.0, "9": -1.0, "10": -1e9 }, "stop_token_ids": [5, 6], "ignore_eos": true,
         "skip_special_tokens": false, "spaces_between_special_tokens": false, "no_stop_trim": true,
         "sampling_seed": i64::MAX
     });
@@ -138,7 +141,7 @@ fn llamacpp_is_sent_every_field_that_decides_what_comes() {
         "repeat_last_n": 4096, "repeat_penalty": 1.5, "presence_penalty": 0.0, "frequency_penalty": 0.0,
         "dry_multiplier": 0.0, "xtc_probability": 0.0, "mirostat": 0,
         "logit_bias": [[8, 2.0], [9, -1.0], [10, false]], "n_probs": 0, "post_sampling_probs": false, "stop": [],
-        "ignore_eos": false,
+        "ignore_eos": true,
         "response_fields":
             ["content", "tokens", "stop", "stop_type", "tokens_predicted", "timings", "prompt_progress"]
     });
@@ -182,6 +185,10 @@ fn what_a_kind_cannot_do_is_refused_by_name() {
         assert_eq!(
             refused(&|request| request.processors.frequency = 1.0),
             is_llamacpp.then_some("frequency_penalty")
+        );
+        assert_eq!(
+            refused(&|request| request.processors.min_tokens = 1),
+            is_llamacpp.then_some("min_tokens")
         );
         assert_eq!(refused(&|request| request.top_logprobs = Some(2)), is_sglang.then_some("logprobs"));
         let at_one = |request: &mut RemoteRequest| {

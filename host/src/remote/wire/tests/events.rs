@@ -8,7 +8,7 @@ use crate::remote::wire::{self, Chunk, Piece, Room, WireEnd, WireFault};
 
 /// Chunk of all `events` together.
 fn read(kind: EngineKind, events: &[&str]) -> Result<Chunk, WireFault> {
-    let (mut reader, mut chunk) = (wire::of(kind).reader(), Chunk::new(Room { tokens: 8, text: 64 }));
+    let (mut reader, mut chunk) = (wire::of(kind).reader(&[]), Chunk::new(Room { tokens: 8, text: 64 }));
     for event in events {
         reader.read(event.as_bytes(), &mut chunk)?;
     }
