@@ -144,3 +144,34 @@ impl<T: Transport<RoleClient> + 'static> Transport<RoleClient> for Screen<T> {
         self.inner.close()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{ClientConfig, DiscoverRequest, DiscoverRequestParams, InitializeRequest};
+    use rmcp::transport::async_rw::AsyncRwTransport;
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+    use crate::limits::McpLimits;
+
+    #[tokio::test]
+    async fn a_late_answer_to_what_was_given_up_is_none_to_the_handshake() {
+        let (ours, mut theirs) = tokio::io::duplex(4096);
+        let (input, output) = tokio::io::split(ours);
+        let allowance = Allowance::new("test".into(), &McpLimits::default());
+        let mut screen = Screen::new(AsyncRwTransport::new_client(input, output), allowance);
+        let discover = ClientRequest::DiscoverRequest(DiscoverRequest::new(DiscoverRequestParams {}));
+        let initialize = ClientRequest::InitializeRequest(InitializeRequest::new(ClientConfig::default()));
+        for (id, request) in [(0, discover), (1, initialize)] {
+            screen.send(JsonRpcMessage::request(request, RequestId::Number(id))).await.unwrap();
+        }
+        for id in 0..2 {
+            let answer = format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-32601,\"message\":\"no such method\"}}}}\n"
+            );
+            theirs.write_all(answer.as_bytes()).await.unwrap();
+        }
+        let Some(JsonRpcMessage::Error(error)) = screen.receive().await else { panic!("an error comes") };
+        assert_eq!(error.id, Some(RequestId::Number(1)));
+    }
+}

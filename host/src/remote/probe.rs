@@ -147,7 +147,8 @@ async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Resul
     match kind {
         EngineKind::OpenAi | EngineKind::Vllm => {
             if is_known {
-                let version = json_of(upstream, "version").await?;
+                // The version is for people: an engine that tells it in no usable way can be used.
+                let version = json_of(upstream, "version").await.unwrap_or_default();
                 let engine = if is_sluice { "Sluice" } else { "vLLM" };
                 facts.name = super::facts::named(engine, &version["version"]);
             }

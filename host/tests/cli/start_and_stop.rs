@@ -147,6 +147,8 @@ fn the_first_interrupt_waits_for_streams_and_the_second_does_not() {
     let (_, _stream) = ask(&address, &request, "output_text.delta");
     server.signal("-INT");
     server.until("stopping: waiting for streams to end");
+    let (health, _) = ask(&address, "GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n", "}");
+    assert!(health.starts_with("HTTP/1.1 503") && health.contains("draining"), "{health}");
     server.signal("-INT");
     let (lines, status) = server.end();
     assert!(status.success(), "{lines:#?}");

@@ -19,6 +19,8 @@ pub struct RequestLog {
     /// Number of requests whose client disconnected before the answer's end.
     pub(super) disconnected: AtomicUsize,
     pub(super) running: AtomicUsize,
+    /// Number of answers that were lies.
+    pub(super) lies: AtomicUsize,
     /// Answer to health checks.
     pub(super) health: Mutex<Health>,
     /// Number of health checks that the client gave up.
@@ -62,6 +64,11 @@ impl RequestLog {
     /// Number of health checks that the client gave up.
     pub fn missed_checks(&self) -> usize {
         self.missed_checks.load(Ordering::SeqCst)
+    }
+
+    /// Number of answers that were lies, to their end or until the client disconnected.
+    pub fn lies(&self) -> usize {
+        self.lies.load(Ordering::SeqCst)
     }
 
     /// Number of requests whose client disconnected before the answer's end.

@@ -40,11 +40,13 @@ pub struct Identity {
     pub owner: &'static str,
     /// Whether its `/tokenize` returns the embedded model's token ids.
     pub tokenizes_alike: bool,
+    /// Routes that are answered by actions instead, such as `/version`.
+    pub lies: Vec<(&'static str, Vec<Action>)>,
 }
 
 impl Default for Identity {
     fn default() -> Self {
-        Self { owner: "vllm", tokenizes_alike: true }
+        Self { owner: "vllm", tokenizes_alike: true, lies: Vec::new() }
     }
 }
 
@@ -125,6 +127,15 @@ impl Fake {
             if is_answer && !is_probe(&value) {
                 *self.received.head.lock().unwrap_or_else(PoisonError::into_inner) = head;
                 return self.answer(&mut socket, value).await;
+            }
+            if let Some((_, lie)) = self.identity.lies.iter().find(|(lied, _)| *lied == path) {
+                for action in lie.clone() {
+                    // The client may have read enough.
+                    let _ = action.run(&mut socket).await;
+                }
+                self.received.lies.fetch_add(1, Ordering::SeqCst);
+                self.received.changed.notify_waiters();
+                return Ok(());
             }
             if path == "/health" && self.health(&mut socket).await? {
                 continue;

@@ -2,7 +2,11 @@
 //! text, so cost is linear in the length. (`benches/stream.rs` prints the time.)
 
 use host::api::Protocol;
+use serde_json::{Value, json};
+use tests::client::post;
+use tests::measure::growth;
 use tests::path::{Shape, answer, replay_model};
+use tests::server::{Setup, TestServer};
 
 struct Counts {
     tokens: usize,
@@ -66,4 +70,41 @@ async fn reasoning_of_64k_tokens_is_told_as_it_comes_in_both_dialects() {
 #[tokio::test]
 async fn a_message_of_64k_tokens_is_told_as_it_comes() {
     stays_linear(Shape::Text).await;
+}
+
+/// Drafts of calls inside open reasoning are held, up to a mebibyte each.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn drafts_of_more_than_is_held_end_and_so_do_their_neighbours() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let argument = "word ".repeat(400_000);
+    let draft = format!("<think>\n<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"x\": \"{argument}");
+    let rules = json!([{ "when": { "contains": "draft" }, "text": draft }, { "text": "<think>\n\n</think>\n\nHello." }]);
+    let mut setup = Setup::replay(folder.path(), &rules).with_parser("qwen3");
+    setup.model.context = Some(1 << 20);
+    let server = TestServer::start(setup).await;
+    let address = server.address;
+    let ask = |text: &str, stream: bool| {
+        let tool = json!({ "type": "function", "name": "f", "parameters": {}, "strict": false });
+        let body = json!({ "model": "qwen3-tiny", "input": text, "stream": stream, "tools": [tool] });
+        async move { post(address, "/v1/responses", &body).await }
+    };
+    let grown = growth(async {
+        let drafts = futures_util::future::join_all((0..8).map(|_| ask("draft", true)));
+        let (drafts, neighbour) = tokio::join!(drafts, ask("hi", false));
+        assert_eq!(neighbour.json()["output"][0]["content"][0]["text"], "Hello.");
+        for answer in drafts {
+            let mut check = Protocol::Responses.check();
+            check.feed(&answer.body).and_then(|()| check.finish()).expect("a well-formed stream");
+            let events = answer.events();
+            let response = &events.last().expect("events")["response"];
+            assert_eq!(response["status"], "failed");
+            let output = response["output"].as_array().expect("a list of items");
+            let is_whole = |item: &Value| item["type"] == "function_call" && item["status"] == "completed";
+            assert!(!output.iter().any(is_whole), "a draft that never ended is no call");
+        }
+    });
+    let grown = grown.await;
+    assert!(grown < 160 << 20, "memory grew by {} MiB", grown >> 20);
+    assert_eq!(ask("hi", false).await.status, 200);
+    server.stop().await;
 }

@@ -8,10 +8,12 @@ use std::time::Duration;
 use host::remote::EngineKind;
 use serde_json::{Value, json};
 use tests::client::{Answer, get, post};
-use tests::fake_engine::{Action, FakeEngine, Identity, done, event_of, head, ids, without_tokens};
-use tests::server::TestServer;
+use tests::fake_engine::{
+    Action, FakeEngine, Identity, done, event_of, head, ids, whole as whole_answer, without_tokens,
+};
+use tests::server::{Setup, TestServer};
 
-use crate::setup::{start, text};
+use crate::setup::{ask, start, text};
 
 const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
 /// Engines of each kind, with the owner of their models.
@@ -147,6 +149,44 @@ async fn what_has_no_token_resets_no_timer() {
             let answer = post(server.address, "/v1/responses", &crate::setup::question(false)).await;
             assert_eq!(answer.status, 500, "{kind:?}: {what}: {:?}", answer.body);
             engine.received.wait_until(|log| log.disconnected() == 1).await;
+            server.stop().await;
+        }
+    }
+}
+
+/// Head of a response whose body ends with the connection.
+const OPEN: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
+
+/// Neither the version nor the gauges are needed, so an engine that lies about them is used, and what it lies costs little.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_engine_says_about_itself_is_read_up_to_a_bound() {
+    let endless = |part: &str| {
+        let sent = Arc::new(AtomicUsize::new(0));
+        let bytes = part.repeat((64 << 10) / part.len()).into_bytes();
+        (Action::Flood { bytes, most: FLOOD, sent: Arc::clone(&sent) }, sent)
+    };
+    let whole = |text: String| (Action::Send(text.into_bytes()), Arc::default());
+    for path in ["/version", "/metrics"] {
+        for (what, (lie, sent)) in [
+            ("an endless list", endless("[")),
+            ("endless text", endless("vllm:num_requests_running 1\n")),
+            ("a page", whole("<html>\n".to_owned())),
+            ("a long version", whole(json!({ "version": "9".repeat(1 << 20) }).to_string())),
+            ("absurd numbers", whole("vllm:num_requests_running 1e308\nvllm:num_requests_waiting -1e308\nvllm:kv_cache_usage_perc 1e308\n".to_owned())),
+        ] {
+            let lies = vec![(path, vec![Action::Send(OPEN.to_vec()), lie])];
+            let identity = Identity { lies, ..Identity::default() };
+            let engine = FakeEngine::start_as(identity, ([127, 0, 0, 1], 0).into(), |_, _| {
+                vec![Action::Send(whole_answer(ANSWER))]
+            })
+            .await;
+            // One scrape, and none for an hour.
+            let once = |setup: &mut Setup| setup.limits.remote.health_time = Duration::from_hours(1);
+            let server = start(&engine.url(), once).await;
+            engine.received.wait_until(|log| log.lies() == 1).await;
+            let sent = sent.load(Ordering::SeqCst);
+            assert!(sent < MOST, "{path}: {what}: {sent} bytes were sent");
+            assert_eq!(text(&ask(&server).await), "Hello there.", "{path}: {what}");
             server.stop().await;
         }
     }

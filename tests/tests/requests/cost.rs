@@ -15,7 +15,17 @@ use tokio::net::TcpStream;
 const HELLO: &str = r#"{"model": "qwen3-tiny", "input": "Hello", "max_output_tokens": 2}"#;
 
 async fn send(server: &TestServer, body: Vec<u8>, encoding: Option<&str>, key: Option<&str>) -> Answer {
-    let mut request = Request::post("/v1/responses").header("host", "localhost");
+    send_to(server, "/v1/responses", body, encoding, key).await
+}
+
+async fn send_to(
+    server: &TestServer,
+    path: &str,
+    body: Vec<u8>,
+    encoding: Option<&str>,
+    key: Option<&str>,
+) -> Answer {
+    let mut request = Request::post(path).header("host", "localhost");
     request = request.header("content-type", "application/json");
     if let Some(encoding) = encoding {
         request = request.header("content-encoding", encoding);
@@ -55,10 +65,10 @@ async fn packed_bodies_are_read_within_the_bound_on_bodies() {
 }
 
 /// Sends a body except its last byte and keeps the connection open.
-async fn half_a_body(server: &TestServer, bytes: usize) -> TcpStream {
+async fn half_a_body(server: &TestServer, path: &str, bytes: usize) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.expect("a connection");
     let head = format!(
-        "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
         bytes + 1
     );
     stream.write_all(head.as_bytes()).await.expect("written");
@@ -82,7 +92,9 @@ async fn bodies_share_one_memory_of_which_small_ones_always_get_some() {
     setup.limits.request_memory = 16 << 20;
     let server = TestServer::start(setup).await;
     // Three times 4 MiB are accounted when one of these bodies has arrived: too little is left for the other, whichever that is.
-    let (one, other) = tokio::join!(half_a_body(&server, 4 << 20), half_a_body(&server, 4 << 20));
+    let count = "/v1/responses/input_tokens";
+    let (one, other) =
+        tokio::join!(half_a_body(&server, "/v1/responses", 4 << 20), half_a_body(&server, count, 4 << 20));
     let (start, mut refused, waiting) = first_answered(one, other).await;
     assert_eq!(&start, b"HTTP/1.1 503");
     let mut rest = String::new();
@@ -126,6 +138,35 @@ async fn a_key_that_used_its_cpu_time_waits_and_others_do_not() {
     assert_eq!(send(&server, HELLO.into(), None, Some("greedy")).await.status, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(send(&server, HELLO.into(), None, Some("modest")).await.status, StatusCode::OK);
     server.stop().await;
+}
+
+/// Counting costs as much as making a prompt, and generates nothing that would end it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_counts_large_inputs_uses_its_cpu_time_and_others_generate() {
+    let large = "Who are you? ".repeat(2 << 10);
+    for (path, field) in [
+        ("/v1/responses/input_tokens", json!(large)),
+        ("/v1/messages/count_tokens", json!([{ "role": "user", "content": large }])),
+    ] {
+        let mut setup = Setup::default();
+        setup.limits.request_cpu = 1;
+        setup.keys = vec!["greedy".to_owned(), "modest".to_owned()];
+        let server = TestServer::start(setup).await;
+        let body = json!({ "model": "qwen3-tiny", "input": field, "messages": field }).to_string();
+        let mut answers = 0;
+        while let answer = send_to(&server, path, body.clone().into_bytes(), None, Some("greedy")).await
+            && answer.status != StatusCode::TOO_MANY_REQUESTS
+        {
+            assert_eq!(answer.status, StatusCode::OK, "{path}: {:?}", answer.body);
+            answers += 1;
+            assert!(answers < 10_000, "{path}: nothing bounds it");
+        }
+        assert!(answers > 0, "{path}");
+        let refused = send(&server, HELLO.into(), None, Some("greedy")).await;
+        assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{path}");
+        assert_eq!(send(&server, HELLO.into(), None, Some("modest")).await.status, StatusCode::OK, "{path}");
+        server.stop().await;
+    }
 }
 
 /// Body with `count` copies of `part` in `field`, and `rest` at its end.
