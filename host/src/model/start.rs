@@ -97,7 +97,11 @@ impl Served {
         let affinity = input.affinity(principal);
         let prompt = self.prompt(&mut job, &parser)?;
         let conversation = std::mem::take(&mut job.conversation);
-        Ok(PreparedJob { job, parser, prompts: vec![PreparedPrompt { prompt, conversation, affinity, written: None }] })
+        Ok(PreparedJob {
+            job,
+            parser,
+            prompts: vec![PreparedPrompt { prompt, conversation, affinity, written: None }],
+        })
     }
 
     fn choice_start<'a>(

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use tests::client::{get, post};
 use tests::server::{Setup, TestServer};
 
-const PROMPT: &str = "<|im_start|>user\nWho are you?<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n";
+const PROMPT: &str =
+    "<|im_start|>user\nWho are you?<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n";
 
 fn with(extra: &Value) -> Value {
     let mut body = json!({ "model": "qwen3-tiny", "prompt": PROMPT, "temperature": 0, "max_tokens": 40 });
@@ -75,7 +76,7 @@ async fn an_answer_goes_on_behind_end_tokens_or_has_a_least_length_where_that_is
         "ignore_eos": true, "tools": [{ "type": "function", "function": { "name": "f", "parameters": {} } }]
     });
     let forced = post(address, "/v1/chat/completions", &body).await;
-    assert_eq!((forced.status, &forced.json()["error"]["param"]), (400, &json!("ignore_eos")));
+    assert_eq!((forced.status.as_u16(), &forced.json()["error"]["param"]), (400, &json!("ignore_eos")));
     server.stop().await;
 }
 
@@ -90,7 +91,10 @@ async fn check_echo(address: SocketAddr) {
     let asked = json!({ "prompt": whole, "echo": true, "logprobs": 3, "max_tokens": 0 });
     let answer = complete(address, &asked).await;
     let echoed = &answer["choices"][0];
-    assert_eq!((&echoed["finish_reason"], &answer["usage"]["completion_tokens"]), (&json!("length"), &json!(0)));
+    assert_eq!(
+        (&echoed["finish_reason"], &answer["usage"]["completion_tokens"]),
+        (&json!("length"), &json!(0))
+    );
     let text = format!("{PROMPT}{}", written["text"].as_str().expect("text"));
     assert!(echoed["text"].as_str().expect("text").starts_with(PROMPT));
     let (own, told) = (&written["logprobs"], &echoed["logprobs"]);
@@ -99,8 +103,11 @@ async fn check_echo(address: SocketAddr) {
     for (told, own) in numbers(&of_output("token_logprobs")).iter().zip(numbers(&own["token_logprobs"])) {
         assert!((told - own).abs() < 1e-4, "{told} instead of {own}");
     }
-    for (told, own) in
-        of_output("top_logprobs").as_array().expect("a list").iter().zip(own["top_logprobs"].as_array().expect("a list"))
+    for (told, own) in of_output("top_logprobs")
+        .as_array()
+        .expect("a list")
+        .iter()
+        .zip(own["top_logprobs"].as_array().expect("a list"))
     {
         let names = |top: &Value| top.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
         assert_eq!(names(told), names(own));
@@ -133,7 +140,8 @@ async fn check_echo(address: SocketAddr) {
     let mut check = Protocol::Completions.check();
     check.feed(&stream.body).and_then(|()| check.finish()).expect("a stream as the grammar says");
     for index in 0..2 {
-        let chunks: Vec<Value> = stream.events().into_iter().map(|chunk| chunk["choices"][0].clone()).collect();
+        let chunks: Vec<Value> =
+            stream.events().into_iter().map(|chunk| chunk["choices"][0].clone()).collect();
         let of = chunks.iter().filter(|choice| choice["index"] == index);
         let joined: String = of.clone().filter_map(|choice| choice["text"].as_str()).collect();
         let listed: Vec<Value> = of
@@ -142,7 +150,10 @@ async fn check_echo(address: SocketAddr) {
             .cloned()
             .collect();
         let expected = &both["choices"][index];
-        assert_eq!((json!(joined), json!(listed)), (expected["text"].clone(), expected["logprobs"]["token_logprobs"].clone()));
+        assert_eq!(
+            (json!(joined), json!(listed)),
+            (expected["text"].clone(), expected["logprobs"]["token_logprobs"].clone())
+        );
     }
 }
 

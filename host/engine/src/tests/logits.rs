@@ -45,14 +45,16 @@ fn processors() -> impl Strategy<Value = LogitsProcessors> {
         prop::collection::vec(sequence, 0..8),
         (0..60usize, prop::collection::vec(0..VOCAB, 0..3)),
     )
-        .prop_map(|(presence, frequency, repetition, bias, banned, (min_tokens, ends))| LogitsProcessors {
-            presence,
-            frequency,
-            repetition,
-            bias: bias.into_iter().collect(),
-            banned,
-            min_tokens,
-            ends,
+        .prop_map(|(presence, frequency, repetition, bias, banned, (min_tokens, ends))| {
+            LogitsProcessors {
+                presence,
+                frequency,
+                repetition,
+                bias: bias.into_iter().collect(),
+                banned,
+                min_tokens,
+                ends,
+            }
         })
 }
 

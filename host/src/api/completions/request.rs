@@ -62,7 +62,10 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
         tool_choice: ToolChoice::None,
         parallel_tool_calls: true,
         template_arguments: Vec::new(),
-        sampling: SamplingRequest { n: Some(n), ..options::sampling(body, max_output_tokens, &defaults.limits)? },
+        sampling: SamplingRequest {
+            n: Some(n),
+            ..options::sampling(body, max_output_tokens, &defaults.limits)?
+        },
         logprobs: options::alternatives(body, "logprobs", &defaults.limits)?,
         echo: body.boolean("echo")?.unwrap_or(false),
         truncation: Truncation::Disabled,

@@ -61,7 +61,10 @@ fn what_is_wrong_or_not_there_is_refused_by_name() {
         (json!({ "suffix": "y" }), "suffix: text after the gap"),
         (json!({ "logprobs": true }), "logprobs: expected an integer"),
         (json!({ "max_tokens": -1 }), "max_tokens: expected an integer"),
-        (json!({ "max_tokens": 3, "min_tokens": 4 }), "min_tokens: 4 tokens are more than the answer may have, 3"),
+        (
+            json!({ "max_tokens": 3, "min_tokens": 4 }),
+            "min_tokens: 4 tokens are more than the answer may have, 3",
+        ),
         (json!({ "min_tokens": 17 }), "min_tokens: 17 tokens are more than the answer may have, 16"),
     ] {
         let error = refusal(completions::read, &with(&extra));
@@ -146,7 +149,8 @@ fn an_echo_lists_the_prompts_tokens_of_which_the_first_has_no_log_probability() 
     machine.end(&TurnEnd::MaxOutputTokens, Usage::default(), &mut frames);
     let stream = String::from_utf8(frames.take().to_vec()).unwrap();
     let chunks = chunks(&stream);
-    let ids = |at: usize| ["prompt_token_ids", "token_ids"].map(|name| chunks[at]["choices"][0][name].clone());
+    let ids =
+        |at: usize| ["prompt_token_ids", "token_ids"].map(|name| chunks[at]["choices"][0][name].clone());
     assert_eq!((ids(0), ids(1)), ([json!([7, 8]), json!([])], [Value::Null, json!([9])]));
     let body: Value = serde_json::from_str(&machine.body().1).unwrap();
     let expected = json!({

@@ -73,7 +73,17 @@ impl Chunk {
         let (pieces, end, cached, generated) = (Vec::new(), None, None, None);
         let source = TokenSource::default();
         let prompt_tokens = Vec::new();
-        Self { pieces, prompt_tokens, end, cached, generated, is_over: false, is_too_long: false, source, room }
+        Self {
+            pieces,
+            prompt_tokens,
+            end,
+            cached,
+            generated,
+            is_over: false,
+            is_too_long: false,
+            source,
+            room,
+        }
     }
 
     /// Takes the contents. The chunk is as good as new, with the room that is left.

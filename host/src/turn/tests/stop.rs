@@ -48,8 +48,7 @@ fn a_stop_string_is_part_of_the_message_where_that_is_asked_for() {
 
 #[test]
 fn no_stop_string_counts_that_is_complete_within_the_least_number_of_tokens() {
-    for (least, text, ends) in
-        [(0, "x", true), (1, "xab", true), (2, "xabab", true), (3, "xabababy", false)]
+    for (least, text, ends) in [(0, "x", true), (1, "xab", true), (2, "xabab", true), (3, "xabababy", false)]
     {
         let mut filter = StopStrings::new(patterns(&["ab"])).with_min_tokens(least);
         let mut out = TurnEvents::default();
