@@ -10,6 +10,7 @@ mod constraint;
 mod context_cut;
 mod devices;
 mod error;
+mod failure;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod generate;
