@@ -95,6 +95,20 @@ pub enum GenerationError {
     /// A played output ends with a stop token that the model doesn't have.
     #[error("the replayed output ends with a stop, but the model has no stop token")]
     NoStopToken,
+    /// A played output has a token that the request's mask doesn't allow, or ends where the mask allows no end.
+    #[error("the replayed output breaks the request's constraint at token {}", .0.before.len())]
+    Mismatch(Box<PlayedMismatch>),
+}
+
+/// Place where a played output leaves what the request's mask allows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlayedMismatch {
+    /// The output up to that place.
+    pub before: Vec<u32>,
+    /// The token that isn't allowed there; `None`: the output ends.
+    pub token: Option<u32>,
+    /// Whether nothing but the end is allowed there.
+    pub is_complete: bool,
 }
 
 impl GenerationError {

@@ -1,9 +1,9 @@
 //! Generation that plays given tokens at a given pace: the replay engine is built on it.
 //!
 //! Invariants: `max_tokens` and stop ids hold as in an engine; a client that doesn't read delays its own generation only,
-//! and finds at most `queue` steps due when it reads again; dropping the generation ends it (there is no task behind it).
+//! and finds at most `queue` steps due when it reads again; dropping the generation ends it (there is no task behind it); what breaks the
+//! request's mask is an error and isn't played.
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, LazyLock};
@@ -14,6 +14,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error::GenerationError;
 use crate::generation::{Finish, Generation, GenerationRequest, Step, StepStream};
+use crate::play_check::PlayedCheck;
 use crate::token::{Logprobs, Token};
 
 /// Output to play instead of a model's.
@@ -33,7 +34,7 @@ pub struct PlayedOutput {
 /// How played output ends, unless `max_tokens` or a stop id comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlayedEnd {
-    /// With the first stop id of the request.
+    /// With the first stop id of the request that its mask allows.
     Stop,
     /// With [`Finish::Length`], as if `max_tokens` were reached.
     Length,
@@ -44,15 +45,18 @@ pub enum PlayedEnd {
 }
 
 impl PlayedOutput {
-    /// Plays the output for a request, of which `max_tokens`, `stop_ids`, `queue` and `top_logprobs` are used. Each token is reported with
-    /// probability 1.
-    pub fn play(self, request: &GenerationRequest) -> Generation {
+    /// Plays the output for a request, of which `max_tokens`, `stop_ids`, `mask`, `queue` and `top_logprobs` are used. Each token is reported
+    /// with probability 1.
+    pub fn play(self, request: GenerationRequest) -> Generation {
+        let largest = self.tokens.iter().chain(&*request.stop_ids).copied().max().unwrap_or_default();
         Generation::new(Playback {
-            tokens: self.tokens.into(),
+            tokens: self.tokens,
+            played: 0,
+            check: request.mask.map(|mask| PlayedCheck::new(mask, largest)),
             tokens_per_step: if self.tokens_per_step == 0 { usize::MAX } else { self.tokens_per_step },
             end: self.end,
             left: request.max_tokens.max(1),
-            stop_ids: request.stop_ids.clone(),
+            stop_ids: request.stop_ids,
             top_logprobs: request.top_logprobs,
             clock: self.pace.map(|pace| Clock::new(*EPOCH, pace, request.queue)),
         })
@@ -60,7 +64,10 @@ impl PlayedOutput {
 }
 
 struct Playback {
-    tokens: VecDeque<u32>,
+    tokens: Vec<u32>,
+    /// Number of tokens that were played.
+    played: usize,
+    check: Option<PlayedCheck>,
     tokens_per_step: usize,
     end: PlayedEnd,
     /// Tokens that may still be generated.
@@ -74,9 +81,10 @@ impl StepStream for Playback {
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
         // Yields to other tasks now and then: without a pace, nothing else makes the reader of a long output wait.
         ready!(pin!(tokio::task::consume_budget()).poll(cx));
-        if self.tokens.is_empty() && self.end == PlayedEnd::Hang {
+        if self.played == self.tokens.len() && self.end == PlayedEnd::Hang {
             return Poll::Pending;
         }
+        ready!(self.poll_checked(cx));
         if let Some(clock) = &mut self.clock {
             ready!(clock.poll_due(cx));
         }
@@ -85,6 +93,18 @@ impl StepStream for Playback {
 }
 
 impl Playback {
+    /// Ready once the tokens of the next step are checked, and the output's end if it may come in this step.
+    fn poll_checked(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(check) = &mut self.check else { return Poll::Ready(()) };
+        let most = self.played.saturating_add(self.tokens_per_step.min(self.left));
+        let count = most.min(self.tokens.len());
+        ready!(check.poll_tokens(&self.tokens, count, &self.stop_ids, cx));
+        if count < most && self.end == PlayedEnd::Stop {
+            ready!(check.poll_end(&self.tokens, &self.stop_ids, cx));
+        }
+        Poll::Ready(())
+    }
+
     fn step(&mut self) -> Step {
         let mut step = Step::default();
         for _ in 0..self.tokens_per_step {
@@ -104,7 +124,13 @@ impl Playback {
     }
 
     fn next(&mut self) -> PlayedEvent {
-        let Some(id) = self.tokens.pop_front() else { return self.ending() };
+        if let Some(PlayedCheck { passed, failed: Some(error), .. }) = &self.check
+            && *passed == self.played
+        {
+            return PlayedEvent::Finish(Finish::Error(error.clone()));
+        }
+        let Some(&id) = self.tokens.get(self.played) else { return self.ending() };
+        self.played += 1;
         self.left -= 1;
         if self.stop_ids.contains(&id) {
             return PlayedEvent::Finish(Finish::Stop(id));
@@ -116,8 +142,9 @@ impl Playback {
     }
 
     fn ending(&self) -> PlayedEvent {
-        match (self.end, self.stop_ids.first()) {
-            (PlayedEnd::Stop, Some(&id)) => PlayedEvent::Finish(Finish::Stop(id)),
+        let stop = self.check.as_ref().and_then(|check| check.stop);
+        match (self.end, stop.or(self.stop_ids.first().copied())) {
+            (PlayedEnd::Stop, Some(id)) => PlayedEvent::Finish(Finish::Stop(id)),
             (PlayedEnd::Stop, None) => PlayedEvent::Finish(Finish::Error(GenerationError::NoStopToken)),
             (PlayedEnd::Length, _) => PlayedEvent::Finish(Finish::Length),
             (PlayedEnd::Error, _) => PlayedEvent::Finish(Finish::Error(GenerationError::Played)),

@@ -173,7 +173,8 @@ impl ApiError {
             | "invalid_prompt"
             | TurnFailure::CONSTRAINT_TOO_COMPLEX
             | TurnFailure::CONSTRAINT_TOO_SLOW
-            | TurnFailure::CONSTRAINT_UNSATISFIABLE => (400, "invalid_request_error"),
+            | TurnFailure::CONSTRAINT_UNSATISFIABLE
+            | TurnFailure::REPLAY_MISMATCH => (400, "invalid_request_error"),
             "rate_limit_exceeded" => (429, "rate_limit_error"),
             CANCELLED => (503, "server_error"),
             _ => (500, "server_error"),

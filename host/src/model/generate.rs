@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use engine::{Finish, Generation, GenerationError, MaskError, Step, SubmitError, Token};
+use engine::{Finish, Generation, Step, SubmitError, Token};
 
 use super::echo::{Echo, PendingEcho};
+use super::failure;
 use super::raw::{RawStep, RawTokens, RawTurn};
 use super::text::StreamText;
 use crate::parser::contract::{Fault, FinishReason, Request};
@@ -143,7 +144,7 @@ impl TurnStream {
     pub async fn next(&mut self, out: &mut TurnEvents) -> Option<EndedTurn> {
         let Some(step) = self.generation.next().await else {
             tracing::error!("the engine ended a generation without saying so");
-            return Some(self.abort(engine_failure(), out));
+            return Some(self.abort(failure::of_engine(), out));
         };
         self.step(step, out)
     }
@@ -184,15 +185,15 @@ impl TurnStream {
             }
             Finish::Length => Some(self.finish(FinishReason::Length, None, out)),
             Finish::Error(error) => {
-                let failure = constraint_failure(&error).unwrap_or_else(|| {
+                let failure = failure::of(&error, &self.text).unwrap_or_else(|| {
                     tracing::error!(error = error.kind(), "the engine failed");
-                    engine_failure()
+                    failure::of_engine()
                 });
                 Some(self.abort(failure, out))
             }
             Finish::Refused(error) => {
                 tracing::error!(%error, "the engine refused a generation that it had taken on");
-                Some(self.abort(engine_failure(), out))
+                Some(self.abort(failure::of_engine(), out))
             }
         }
     }
@@ -266,46 +267,6 @@ impl TurnStream {
 
 fn count(tokens: usize) -> u32 {
     u32::try_from(tokens).unwrap_or(u32::MAX)
-}
-
-fn engine_failure() -> TurnFailure {
-    TurnFailure {
-        code: "server_error",
-        message: "The engine failed while it generated this answer; try again.".to_owned(),
-    }
-}
-
-/// The failure of an answer whose schema or grammar can't be satisfied, or exceeded a limit. It is the request's fault, so sending it again
-/// fails again.
-fn constraint_failure(error: &GenerationError) -> Option<TurnFailure> {
-    let GenerationError::Mask(error) = error else { return None };
-    let simpler = "Send a simpler one: fewer alternatives and optional properties at one place, shorter patterns and repetitions.";
-    let (code, what, remedy) = match error {
-        MaskError::TooComplex(bound) => {
-            (TurnFailure::CONSTRAINT_TOO_COMPLEX, format!("grew too complex to follow ({bound})"), simpler)
-        }
-        MaskError::TooSlow { tokens, .. } => {
-            (TurnFailure::CONSTRAINT_TOO_SLOW, format!("took too long to follow, at token {tokens}"), simpler)
-        }
-        MaskError::Unsatisfiable => (
-            TurnFailure::CONSTRAINT_UNSATISFIABLE,
-            "allows no text here".to_owned(),
-            "It has references that lead to nothing but themselves, or conditions that exclude each other.",
-        ),
-        MaskError::NoMemory => return Some(no_grammar_memory()),
-        MaskError::Refused(_) | MaskError::Failed(_) | MaskError::Panicked(_) => return None,
-    };
-    let message = format!("The schema or grammar that this answer has to satisfy {what}. {remedy}");
-    Some(TurnFailure { code, message })
-}
-
-/// The failure of an answer whose grammar gave way to others: sent again, it finds memory.
-fn no_grammar_memory() -> TurnFailure {
-    TurnFailure {
-        code: "rate_limit_exceeded",
-        message: "The schemas and grammars of all answers take more memory than the server has for them. Please try again in 1s."
-            .to_owned(),
-    }
 }
 
 fn report_fault(model: &Arc<str>, fault: &Fault) {

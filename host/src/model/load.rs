@@ -169,7 +169,7 @@ fn load_script(
     tokenizer: &Tokenizer,
 ) -> Result<TokenSource, ModelLoadError> {
     let engine = format!("replay of {}, in the words of {name}", file.display());
-    let constraints = ConstraintSupport::default();
+    let constraints = ConstraintSupport { masks: true, ..ConstraintSupport::default() };
     let info = EngineInfo { name: engine, context, vocab: tokenizer.vocab_size(), constraints };
     let encode = |text: &str| tokenizer.encode_with_added(text).map_err(|error| error.to_string());
     let script = Script::load(file, &Vocabulary { encode: &encode, size: info.vocab })?;

@@ -11,6 +11,7 @@ mod context_cut;
 mod devices;
 mod echo;
 mod error;
+mod failure;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod generate;

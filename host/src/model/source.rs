@@ -69,7 +69,7 @@ impl TokenSource {
             Self::Replay { script, .. } => {
                 self.check_length(request.prompt.len(), request.max_tokens)?;
                 request.check_plain(self.name())?;
-                Ok(script.select(conversation)?.clone().play(&request))
+                Ok(script.select(conversation)?.clone().play(request))
             }
         }
     }

@@ -45,6 +45,14 @@ impl StreamText {
         pieces.collect()
     }
 
+    /// Text of these tokens alone, special ones included.
+    pub(super) fn of(&self, ids: &[u32]) -> String {
+        let (mut detokenizer, mut text) = (Detokenizer::new(Arc::clone(&self.tokenizer), &[]), String::new());
+        ids.iter().for_each(|id| detokenizer.push(*id, &mut text));
+        detokenizer.flush(&mut text);
+        text
+    }
+
     fn logprobs(&self, id: u32, given: &Logprobs) -> TokenLogprobs {
         let spelt = |id, logprob| TokenLogprob { id, bytes: self.tokenizer.token(id), logprob };
         TokenLogprobs {

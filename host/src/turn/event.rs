@@ -73,6 +73,8 @@ impl TurnFailure {
     pub const CONSTRAINT_TOO_SLOW: &'static str = "constraint_too_slow";
     /// Code of a failure: nothing satisfies the answer's schema or grammar.
     pub const CONSTRAINT_UNSATISFIABLE: &'static str = "constraint_unsatisfiable";
+    /// Code of a failure: a replayed output isn't what the request demands.
+    pub const REPLAY_MISMATCH: &'static str = "replay_mismatch";
 }
 
 /// Token counts of one answer.

@@ -4,11 +4,13 @@ from typing import Literal
 
 import anthropic
 import pytest
-from conftest import client_of
+from conftest import client_of, running
 from jsonschema import validate
 from langchain_openai import ChatOpenAI
 from openai import BadRequestError, pydantic_function_tool
 from pydantic import BaseModel, Field
+from server import replay_file
+from transcripts import call
 
 MODEL = "qwen3-tiny"
 GREEDY = {"temperature": 0}
@@ -133,3 +135,42 @@ def test_langchain_gives_structured_output(embedded, method):
     model = ChatOpenAI(model=MODEL, base_url=embedded.address + "/v1", api_key="none", max_retries=0, temperature=0)
     answer = model.with_structured_output(Weather, method=method).invoke("What is the weather in Helsinki?")
     assert isinstance(answer, Weather)
+
+
+WRITTEN = {"city": "Oslo", "warm": False, "winds": [{"direction": "north", "speed": 3}]}
+
+
+@pytest.fixture(scope="module")
+def scripted(tmp_path_factory):
+    """A server whose scripts are what a question demands, or not."""
+    rules = [
+        {"when": {"last_user_contains": "JSON"}, "text": json.dumps(WRITTEN)},
+        {"when": {"last_user_contains": "call"}, "text": call("Weather", **WRITTEN)},
+        {"text": json.dumps(WRITTEN).replace("north", "up")},
+    ]
+    yield from running("--engine", replay_file(tmp_path_factory.mktemp("scripted"), rules))
+
+
+def asked(text):
+    return {"model": MODEL, "messages": [{"role": "user", "content": text}]}
+
+
+def test_a_script_stands_in_for_a_model_whose_answer_is_demanded(scripted):
+    client = client_of(scripted)
+    weather = Weather(**WRITTEN)
+    parsed = client.chat.completions.parse(**asked("JSON"), response_format=Weather)
+    assert parsed.choices[0].message.parsed == weather
+    with client.chat.completions.stream(**asked("JSON"), response_format=Weather) as stream:
+        for _ in stream:
+            pass
+        assert stream.get_final_completion().choices[0].message.parsed == weather
+    tools = [pydantic_function_tool(Weather)]
+    for choice in ("auto", "required", {"type": "function", "function": {"name": "Weather"}}):
+        called = client.chat.completions.parse(**asked("call"), tools=tools, tool_choice=choice)
+        assert called.choices[0].message.tool_calls[0].function.parsed_arguments == weather
+
+
+def test_a_script_that_breaks_the_demand_is_an_error_with_its_place(scripted):
+    with pytest.raises(BadRequestError, match=r"isn't allowed there, at token \d+ \(byte 5\d\)") as error:
+        client_of(scripted).chat.completions.parse(**asked("else"), response_format=Weather)
+    assert error.value.code == "replay_mismatch"

@@ -10,5 +10,6 @@ mod models;
 mod not_there;
 mod refusals;
 mod refused_bodies;
+mod replay;
 mod trained;
 mod waiting;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::fake::request;
-use crate::error::GenerationError;
+use super::masks::NoTwins;
+use crate::error::{GenerationError, MaskError, PlayedMismatch};
 use crate::generation::{Finish, Generation, GenerationRequest, Step};
 use crate::play::{Clock, PlayedEnd, PlayedOutput};
 
@@ -26,7 +27,7 @@ fn ids(step: &Step) -> Vec<u32> {
 }
 
 /// Tokens of each step, and the finish of the last.
-fn play(output: PlayedOutput, request: &GenerationRequest) -> (Vec<Vec<u32>>, Finish) {
+fn play(output: PlayedOutput, request: GenerationRequest) -> (Vec<Vec<u32>>, Finish) {
     let mut generation = output.play(request);
     runtime().block_on(async {
         let mut steps = Vec::new();
@@ -45,39 +46,99 @@ fn play(output: PlayedOutput, request: &GenerationRequest) -> (Vec<Vec<u32>>, Fi
 fn tokens_come_in_steps_of_the_size_asked_for_and_the_stop_token_counts_as_one() {
     let stop = PlayedEnd::Stop;
     assert_eq!(
-        play(output(&[1, 2, 3], 1, stop), &ask(99)),
+        play(output(&[1, 2, 3], 1, stop), ask(99)),
         (vec![vec![1], vec![2], vec![3], vec![]], Finish::Stop(9))
     );
-    assert_eq!(play(output(&[1, 2, 3], 2, stop), &ask(99)), (vec![vec![1, 2], vec![3]], Finish::Stop(9)));
-    assert_eq!(play(output(&[1, 2, 3], 0, stop), &ask(99)), (vec![vec![1, 2, 3]], Finish::Stop(9)));
-    assert_eq!(play(output(&[], 1, stop), &ask(99)), (vec![vec![]], Finish::Stop(9)));
+    assert_eq!(play(output(&[1, 2, 3], 2, stop), ask(99)), (vec![vec![1, 2], vec![3]], Finish::Stop(9)));
+    assert_eq!(play(output(&[1, 2, 3], 0, stop), ask(99)), (vec![vec![1, 2, 3]], Finish::Stop(9)));
+    assert_eq!(play(output(&[], 1, stop), ask(99)), (vec![vec![]], Finish::Stop(9)));
 }
 
 #[test]
 fn the_request_bounds_what_is_played() {
     assert_eq!(
-        play(output(&[1, 2, 3], 1, PlayedEnd::Stop), &ask(2)),
+        play(output(&[1, 2, 3], 1, PlayedEnd::Stop), ask(2)),
         (vec![vec![1], vec![2]], Finish::Length)
     );
     assert_eq!(
-        play(output(&[1, 2, 3], 2, PlayedEnd::Stop), &ask(3)),
+        play(output(&[1, 2, 3], 2, PlayedEnd::Stop), ask(3)),
         (vec![vec![1, 2], vec![3]], Finish::Length)
     );
-    assert_eq!(play(output(&[1, 8, 3], 0, PlayedEnd::Stop), &ask(9)), (vec![vec![1]], Finish::Stop(8)));
-    assert_eq!(play(output(&[1, 8, 3], 0, PlayedEnd::Stop), &ask(2)), (vec![vec![1]], Finish::Stop(8)));
+    assert_eq!(play(output(&[1, 8, 3], 0, PlayedEnd::Stop), ask(9)), (vec![vec![1]], Finish::Stop(8)));
+    assert_eq!(play(output(&[1, 8, 3], 0, PlayedEnd::Stop), ask(2)), (vec![vec![1]], Finish::Stop(8)));
 }
 
 #[test]
 fn other_ends_are_played_as_written() {
-    assert_eq!(play(output(&[1], 0, PlayedEnd::Length), &ask(9)), (vec![vec![1]], Finish::Length));
-    let (steps, finish) = play(output(&[1], 1, PlayedEnd::Error), &ask(9));
+    assert_eq!(play(output(&[1], 0, PlayedEnd::Length), ask(9)), (vec![vec![1]], Finish::Length));
+    let (steps, finish) = play(output(&[1], 1, PlayedEnd::Error), ask(9));
     assert_eq!(steps, [vec![1], vec![]]);
     assert_eq!(finish, Finish::Error(GenerationError::Played));
     let no_stop = GenerationRequest { stop_ids: [].into(), ..ask(9) };
     assert_eq!(
-        play(output(&[1], 1, PlayedEnd::Stop), &no_stop).1,
+        play(output(&[1], 1, PlayedEnd::Stop), no_stop).1,
         Finish::Error(GenerationError::NoStopToken)
     );
+}
+
+/// Asks for at most 99 tokens, none of which is the same as the one before.
+fn without_twins(mask: NoTwins) -> GenerationRequest {
+    GenerationRequest { mask: Some(Box::new(mask)), ..ask(99) }
+}
+
+fn mismatch(before: &[u32], token: Option<u32>) -> Finish {
+    let mismatch = PlayedMismatch { before: before.to_vec(), token, is_complete: false };
+    Finish::Error(GenerationError::Mismatch(Box::new(mismatch)))
+}
+
+#[test]
+fn a_token_that_the_mask_forbids_ends_the_output_before_it_in_steps_of_any_size() {
+    for (per_step, steps) in
+        [(1, vec![vec![1], vec![2], vec![]]), (2, vec![vec![1, 2], vec![]]), (0, vec![vec![1, 2]])]
+    {
+        let played =
+            play(output(&[1, 2, 2, 3], per_step, PlayedEnd::Stop), without_twins(NoTwins::default()));
+        assert_eq!(played, (steps, mismatch(&[1, 2], Some(2))));
+    }
+    let bounded = GenerationRequest { max_tokens: 2, ..without_twins(NoTwins::default()) };
+    assert_eq!(play(output(&[1, 2, 2], 0, PlayedEnd::Stop), bounded).1, Finish::Length);
+}
+
+#[test]
+fn the_end_is_the_first_stop_token_that_the_mask_allows() {
+    let before = |last| NoTwins { taken: vec![last], ..NoTwins::default() };
+    assert_eq!(play(output(&[], 1, PlayedEnd::Stop), without_twins(before(3))).1, Finish::Stop(9));
+    assert_eq!(play(output(&[], 1, PlayedEnd::Stop), without_twins(before(9))).1, Finish::Stop(8));
+    let only = GenerationRequest { stop_ids: [9].into(), ..without_twins(before(9)) };
+    assert_eq!(play(output(&[], 1, PlayedEnd::Stop), only).1, mismatch(&[], None));
+    let other_end = play(output(&[], 1, PlayedEnd::Length), without_twins(before(9)));
+    assert_eq!(other_end.1, Finish::Length, "the mask is asked about stop tokens only");
+}
+
+#[test]
+fn a_mask_that_fails_ends_the_output_with_its_error() {
+    let lost = NoTwins { fails_at: Some(1), ..NoTwins::default() };
+    let error = GenerationError::Mask(MaskError::Failed("lost the thread".into()));
+    assert_eq!(
+        play(output(&[1, 2], 1, PlayedEnd::Stop), without_twins(lost)),
+        (vec![vec![1], vec![]], Finish::Error(error))
+    );
+}
+
+#[test]
+fn a_late_mask_is_waited_for() {
+    let late = NoTwins { late_one_in: 1, ..NoTwins::default() };
+    let mut generation = output(&[1], 0, PlayedEnd::Stop).play(without_twins(late));
+    runtime().block_on(async {
+        let mut polls = 0;
+        let step = loop {
+            match due_now(&mut generation).await {
+                Some(step) => break step,
+                None => polls += 1,
+            }
+        };
+        assert!(polls > 0 && ids(&step) == [1] && step.finish == Some(Finish::Stop(9)), "{polls}: {step:?}");
+    });
 }
 
 /// The next step if it is due now; else `None`, and the wait for it is dropped.
@@ -91,7 +152,7 @@ async fn due_now(generation: &mut Generation) -> Option<Step> {
 
 #[test]
 fn output_that_hangs_gives_its_tokens_and_then_nothing() {
-    let mut generation = output(&[1, 2, 3], 2, PlayedEnd::Hang).play(&ask(9));
+    let mut generation = output(&[1, 2, 3], 2, PlayedEnd::Hang).play(ask(9));
     runtime().block_on(async {
         assert_eq!(ids(&generation.next().await.unwrap()), [1, 2]);
         assert_eq!(ids(&generation.next().await.unwrap()), [3]);
@@ -139,7 +200,7 @@ fn outputs_of_one_pace_are_due_together_and_each_keeps_its_pace() {
 #[test]
 fn the_first_step_is_due_at_once_and_the_second_is_waited_for() {
     let paced = PlayedOutput { pace: Some(Duration::from_hours(1)), ..output(&[1, 2], 1, PlayedEnd::Stop) };
-    let mut generation = paced.play(&ask(99));
+    let mut generation = paced.play(ask(99));
     runtime().block_on(async {
         assert_eq!(due_now(&mut generation).await.map(|step| ids(&step)), Some(vec![1]));
         assert_eq!(due_now(&mut generation).await, None);
@@ -149,7 +210,7 @@ fn the_first_step_is_due_at_once_and_the_second_is_waited_for() {
 #[test]
 fn waiting_for_a_step_can_be_broken_off_without_losing_one() {
     let paced = PlayedOutput { pace: Some(Duration::from_millis(10)), ..output(&[1, 2], 1, PlayedEnd::Stop) };
-    let mut generation = paced.play(&ask(99));
+    let mut generation = paced.play(ask(99));
     runtime().block_on(async {
         let mut seen = Vec::new();
         while seen.len() < 2 {
@@ -162,7 +223,7 @@ fn waiting_for_a_step_can_be_broken_off_without_losing_one() {
 
 #[test]
 fn other_tasks_get_their_turn_while_a_long_output_is_read() {
-    let mut generation = output(&vec![1; 100_000], 1, PlayedEnd::Stop).play(&ask(200_000));
+    let mut generation = output(&vec![1; 100_000], 1, PlayedEnd::Stop).play(ask(200_000));
     let read = async {
         let mut steps = 0;
         while generation.next().await.is_some() {
@@ -187,7 +248,7 @@ fn other_tasks_get_their_turn_while_a_long_output_is_read() {
 #[test]
 fn what_is_played_has_probability_one() {
     let request = GenerationRequest { top_logprobs: Some(3), ..ask(9) };
-    let step = runtime().block_on(output(&[5], 0, PlayedEnd::Stop).play(&request).next()).unwrap();
+    let step = runtime().block_on(output(&[5], 0, PlayedEnd::Stop).play(request).next()).unwrap();
     let logprobs = step.tokens[0].logprobs.as_ref().unwrap();
     assert_eq!((logprobs.chosen, &logprobs.top[..]), (0.0, &[(5, 0.0)][..]));
 }

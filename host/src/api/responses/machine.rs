@@ -195,7 +195,8 @@ fn error_code(code: &'static str) -> &'static str {
         "context_length_exceeded"
         | TurnFailure::CONSTRAINT_TOO_COMPLEX
         | TurnFailure::CONSTRAINT_TOO_SLOW
-        | TurnFailure::CONSTRAINT_UNSATISFIABLE => "invalid_prompt",
+        | TurnFailure::CONSTRAINT_UNSATISFIABLE
+        | TurnFailure::REPLAY_MISMATCH => "invalid_prompt",
         _ => "server_error",
     }
 }
