@@ -153,6 +153,10 @@ impl ToolServer {
 
     /// Runs `request` and returns the reaction; blocks where a tool waits.
     pub fn reply(&self, request: &Value) -> Reply {
+        if request["method"].is_null() {
+            // The client's answer to a request of this server, whose id may be that of a call.
+            return Reply::None;
+        }
         if request["method"] == "server/discover" {
             self.discovered.fetch_add(1, Ordering::Relaxed);
         }

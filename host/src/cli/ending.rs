@@ -28,8 +28,10 @@ pub(super) async fn run_until_stopped<S: Future<Output = ()>>(
         signal().await;
     };
     tokio::select! {
-        () = run(stop.clone().cancelled_owned()) => {}
+        // The signals are waited for before anybody is served: until then they would end the process.
+        biased;
         () = impatience => tracing::warn!("told to stop again: streams under way are cut"),
+        () = run(stop.clone().cancelled_owned()) => {}
     }
     reason.into_inner().map_or(Ok(()), Err)
 }
