@@ -12,8 +12,8 @@ use super::text::StreamText;
 use crate::parser::contract::{Fault, FinishReason, Request};
 use crate::parser::{FailedParser, Plugin};
 use crate::turn::{
-    Flow, ItemStatus, OneCall, StopStrings, TokenText, Turn, TurnEnd, TurnEvents, TurnFailure, TurnSettings,
-    Usage,
+    Flow, ItemStatus, OneCall, StopStrings, TokenLogprobs, TokenText, Turn, TurnEnd, TurnEvents, TurnFailure,
+    TurnSettings, Usage,
 };
 
 /// End of a turn.
@@ -74,6 +74,8 @@ pub struct TurnStream {
     pending_echo: Option<PendingEcho>,
     /// The prompt to show, until it is taken.
     echo: Option<Echo>,
+    /// The token that ended the turn, if its log-probabilities are known.
+    stop_token: Option<TokenLogprobs>,
 }
 
 impl TurnStream {
@@ -99,6 +101,7 @@ impl TurnStream {
             tokens,
             pending_echo: None,
             echo: None,
+            stop_token: None,
             state: State::Waiting(Box::new(parser)),
         }
     }
@@ -131,6 +134,11 @@ impl TurnStream {
     /// Number of tokens in the prompt.
     pub fn prompt_tokens(&self) -> u32 {
         self.usage.input_tokens
+    }
+
+    /// The token that ended the turn, with its log-probabilities, if the job asked for them and the engine told them.
+    pub fn stop_token(&self) -> Option<&TokenLogprobs> {
+        self.stop_token.as_ref()
     }
 
     /// The stop string that ended the turn, if one did.
@@ -177,6 +185,7 @@ impl TurnStream {
         match step.finish? {
             Finish::Stop(id) => {
                 self.usage.output_tokens += 1;
+                self.stop_token = step.stop_logprobs.map(|told| self.text.logprobs(id, &told));
                 if let Some(tokens) = &mut self.tokens {
                     tokens.ending(id);
                 }

@@ -45,7 +45,7 @@ impl StreamText {
         pieces.collect()
     }
 
-    fn logprobs(&self, id: u32, given: &Logprobs) -> TokenLogprobs {
+    pub(super) fn logprobs(&self, id: u32, given: &Logprobs) -> TokenLogprobs {
         let spelt = |id, logprob| TokenLogprob { id, bytes: self.tokenizer.token(id), logprob };
         TokenLogprobs {
             chosen: spelt(id, given.chosen),
