@@ -8,7 +8,7 @@ use crate::constraint::Constraint;
 use crate::error::{GenerationError, MaskError, SubmitError};
 use crate::info::{EngineInfo, EngineStats};
 use crate::logits::LogitsProcessors;
-use crate::token::{SamplingParams, Token};
+use crate::token::{Logprobs, SamplingParams, Token};
 
 /// An engine for one model. Methods never block; work happens on the engine's own threads.
 ///
@@ -187,6 +187,8 @@ pub struct Step {
     pub tokens: Vec<Token>,
     /// Reason why the sequence ended; set in the last step.
     pub finish: Option<Finish>,
+    /// Log-probabilities of the token in [`Finish::Stop`], if they are asked for and told.
+    pub stop_logprobs: Option<Box<Logprobs>>,
     /// Tokens of the prompt behind its first, with log-probabilities: in the first step, if the request asks for them.
     pub prompt_tokens: Vec<Token>,
     /// Number of prompt tokens that were found in the prefix cache (the same in each step).

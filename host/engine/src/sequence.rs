@@ -272,12 +272,14 @@ impl Sequence {
         for token in tokens {
             let refused = self.mask.as_mut().and_then(|mask| mask.advance(token.id).err());
             if let Some(error) = refused {
-                self.send(accepted, None);
+                self.send(Step { tokens: accepted, ..Step::default() });
                 return Err(error.into());
             }
             if self.stop_ids.contains(&token.id) {
                 let count = accepted.len() + 1;
-                self.send(accepted, Some(Finish::Stop(token.id)));
+                let finish = Some(Finish::Stop(token.id));
+                let stop_logprobs = token.logprobs;
+                self.send(Step { tokens: accepted, finish, stop_logprobs, ..Step::default() });
                 return Ok(count);
             }
             self.tokens.push(token.id);
@@ -288,22 +290,21 @@ impl Sequence {
         }
         let count = accepted.len();
         let finish = (self.tokens.len() >= self.limit).then_some(Finish::Length);
-        self.send(accepted, finish);
+        self.send(Step { tokens: accepted, finish, ..Step::default() });
         Ok(count)
     }
 
     /// Sends the last step, with `finish`, to the client. The sequence is dropped after that.
     pub(crate) fn end(&mut self, finish: Finish) {
-        self.send(Vec::new(), Some(finish));
+        self.send(Step { finish: Some(finish), ..Step::default() });
     }
 
-    fn send(&mut self, tokens: Vec<Token>, finish: Option<Finish>) {
-        if tokens.is_empty() && finish.is_none() {
+    fn send(&mut self, step: Step) {
+        if step.is_empty() {
             return;
         }
         let scores = self.scores.take_if(|scores| scores.is_complete());
         let prompt_tokens = scores.map(PromptScores::into_tokens).unwrap_or_default();
-        let cached_tokens = self.cached.unwrap_or(0);
-        self.outlet.send(Step { tokens, finish, prompt_tokens, cached_tokens, ..Step::default() });
+        self.outlet.send(Step { prompt_tokens, cached_tokens: self.cached.unwrap_or(0), ..step });
     }
 }

@@ -7,7 +7,7 @@ use super::event::{RoundEvent, RoundEventRef};
 use super::hosted::Hosted;
 use crate::limits::McpLimits;
 use crate::model::{Choices, Echo, EndedTurn, Job, Model, RawStep, RawTurn};
-use crate::turn::{TurnEvent, TurnEvents, TurnFailure};
+use crate::turn::{TokenLogprobs, TurnEvent, TurnEvents, TurnFailure};
 
 /// An answer that is being generated. Dropping it cancels the generation and every call under way.
 pub struct AnswerStream(Turns);
@@ -95,6 +95,14 @@ impl AnswerStream {
     pub fn stop_string(&mut self, choice: usize) -> Option<&str> {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(choice).stop_string(),
+            Turns::AgentLoop { .. } => None,
+        }
+    }
+
+    /// Token that ended the choice, with its log-probabilities, if they are known.
+    pub fn stop_token(&mut self, choice: usize) -> Option<&TokenLogprobs> {
+        match &mut self.0 {
+            Turns::One { choices, .. } => choices.turn(choice).stop_token(),
             Turns::AgentLoop { .. } => None,
         }
     }

@@ -3,7 +3,7 @@
 use super::frames::Frames;
 use crate::agent::ServerEvent;
 use crate::model::{Echo, RawStep, RawTurn};
-use crate::turn::{TurnEnd, TurnEvent, Usage};
+use crate::turn::{TokenLogprobs, TurnEnd, TurnEvent, Usage};
 
 /// The event machine of one answer. Calls come in this order: `begin`, any `tokens`, `echo`, `turn`, `tokens_over` and `heartbeat`, `raw`, `end`, `body`. Where a
 /// request asks for several choices, `choose` names the choice of the next `turn`, `raw` or `end`. Each choice has one `end`; after that of
@@ -31,6 +31,8 @@ pub trait Machine: Send {
     fn raw(&mut self, _turn: RawTurn) {}
     /// Called just before `end` if a stop string of the request ended the turn.
     fn stopped_by(&mut self, _stop: &str) {}
+    /// Called just before `end` if a token ended the turn whose log-probabilities the job asked for.
+    fn stopped_at(&mut self, _token: &TokenLogprobs) {}
     /// Writes the closing events. All items are closed by now.
     fn end(&mut self, end: &TurnEnd, usage: Usage, frames: &mut Frames);
     /// The whole answer, as a non-streaming client gets it: HTTP status and JSON text.

@@ -154,6 +154,9 @@ impl Answer {
             if let Some(stop) = self.stream.stop_string(choice) {
                 self.machine.stopped_by(stop);
             }
+            if let Some(token) = self.stream.stop_token(choice) {
+                self.machine.stopped_at(token);
+            }
             self.machine.end(&ended.end, ended.usage, frames);
             self.record(ended);
         } else {

@@ -13,8 +13,8 @@ use super::text::StreamText;
 use crate::parser::contract::{Fault, FinishReason, Request};
 use crate::parser::{FailedParser, Plugin};
 use crate::turn::{
-    Flow, ItemStatus, OneCall, StopStrings, TokenText, Turn, TurnEnd, TurnEvents, TurnFailure, TurnSettings,
-    Usage,
+    Flow, ItemStatus, OneCall, StopStrings, TokenLogprobs, TokenText, Turn, TurnEnd, TurnEvents, TurnFailure,
+    TurnSettings, Usage,
 };
 
 /// End of a turn.
@@ -75,6 +75,8 @@ pub struct TurnStream {
     pending_echo: Option<PendingEcho>,
     /// The prompt to show, until it is taken.
     echo: Option<Echo>,
+    /// The token that ended the turn, if its log-probabilities are known.
+    stop_token: Option<TokenLogprobs>,
 }
 
 impl TurnStream {
@@ -100,6 +102,7 @@ impl TurnStream {
             tokens,
             pending_echo: None,
             echo: None,
+            stop_token: None,
             state: State::Waiting(Box::new(parser)),
         }
     }
@@ -132,6 +135,11 @@ impl TurnStream {
     /// Number of tokens in the prompt.
     pub fn prompt_tokens(&self) -> u32 {
         self.usage.input_tokens
+    }
+
+    /// The token that ended the turn, with its log-probabilities, if the job asked for them and the engine told them.
+    pub fn stop_token(&self) -> Option<&TokenLogprobs> {
+        self.stop_token.as_ref()
     }
 
     /// The stop string that ended the turn, if one did.
@@ -178,6 +186,7 @@ impl TurnStream {
         match step.finish? {
             Finish::Stop(id) => {
                 self.usage.output_tokens += 1;
+                self.stop_token = step.stop_logprobs.map(|told| self.text.logprobs(id, &told));
                 if let Some(tokens) = &mut self.tokens {
                     tokens.ending(id);
                 }

@@ -53,7 +53,7 @@ impl StreamText {
         text
     }
 
-    fn logprobs(&self, id: u32, given: &Logprobs) -> TokenLogprobs {
+    pub(super) fn logprobs(&self, id: u32, given: &Logprobs) -> TokenLogprobs {
         let spelt = |id, logprob| TokenLogprob { id, bytes: self.tokenizer.token(id), logprob };
         TokenLogprobs {
             chosen: spelt(id, given.chosen),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use engine::{Finish, GenerationError, Step, StepStream, SubmitError, Token};
+use engine::{Finish, GenerationError, Logprobs, Step, StepStream, SubmitError, Token};
 use tokio::time::{Sleep, sleep};
 
 use super::attempt::{self, Attempt};
@@ -39,6 +39,8 @@ pub(super) struct RemoteStream {
     cached: usize,
     /// Tokens of the prompt with log-probabilities, until the first step.
     prompt_tokens: Vec<Token>,
+    /// Log-probabilities of the token that ended the answer, for the last step.
+    stop_logprobs: Option<Box<Logprobs>>,
     /// Number of tokens in the steps so far.
     told: usize,
     /// First step, if it came while `poll_start` waited for a refusal.
@@ -66,6 +68,7 @@ impl RemoteStream {
             has_begun: false,
             cached: 0,
             prompt_tokens: Vec::new(),
+            stop_logprobs: None,
             first: None,
             late_refusal: None,
         };
@@ -181,8 +184,16 @@ impl RemoteStream {
         if finish.is_some() {
             self.end(engine_ended);
         }
-        let prompt_tokens = std::mem::take(&mut self.prompt_tokens);
-        Ok(Some(Step { tokens, finish, prompt_tokens, cached_tokens: self.cached, untold_tokens }))
+        let (prompt_tokens, stop_logprobs) =
+            (std::mem::take(&mut self.prompt_tokens), self.stop_logprobs.take());
+        Ok(Some(Step {
+            tokens,
+            finish,
+            stop_logprobs,
+            prompt_tokens,
+            cached_tokens: self.cached,
+            untold_tokens,
+        }))
     }
 
     /// Checks that the engine has told of each token of the prompt behind its first.
@@ -202,13 +213,14 @@ impl RemoteStream {
     }
 
     /// How the answer ends within `tokens`, if it does: at a stop id, at the limit, or as the engine says. Cuts `tokens` off there.
-    fn finish(&self, tokens: &mut Vec<Token>, chunk: &Chunk) -> Result<Option<Finish>, Broken> {
+    fn finish(&mut self, tokens: &mut Vec<Token>, chunk: &Chunk) -> Result<Option<Finish>, Broken> {
         let end = chunk.end;
         let stop = tokens.iter().position(|token| self.request.stop_ids.contains(&token.id));
         if let Some(at) = stop.filter(|at| *at < self.left) {
-            let id = tokens[at].id;
+            let stop = tokens.swap_remove(at);
             tokens.truncate(at);
-            return Ok(Some(Finish::Stop(id)));
+            self.stop_logprobs = stop.logprobs;
+            return Ok(Some(Finish::Stop(stop.id)));
         }
         let own_stop = matches!(end, Some(WireEnd::Stop(_))) && tokens.len() <= self.left;
         // A prompt that is scored only ends with its scores.
@@ -230,11 +242,11 @@ impl RemoteStream {
     }
 
     /// Handles a stop at an id that isn't among the request's stop ids: the engine's own stop token, which it may send as the last token.
-    fn own_stop(&self, id: Option<u32>, is_last_stop: bool, tokens: &mut Vec<Token>) -> Finish {
+    fn own_stop(&mut self, id: Option<u32>, is_last_stop: bool, tokens: &mut Vec<Token>) -> Finish {
         let last = tokens.last().map(|token| token.id).filter(|_| is_last_stop);
         let id = id.or(last).or_else(|| self.request.stop_ids.first().copied());
         if last.is_some() && last == id {
-            tokens.pop();
+            self.stop_logprobs = tokens.pop().and_then(|token| token.logprobs);
         }
         // An engine that stopped without any stop id to name has ended the answer all the same.
         id.map_or(Finish::Length, Finish::Stop)

@@ -80,6 +80,36 @@ async fn an_answer_goes_on_behind_end_tokens_or_has_a_least_length_where_that_is
     server.stop().await;
 }
 
+/// A model that ends its answer at once has told of that token, too: clients cut off one entry for each token that they asked for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn log_probabilities_have_an_entry_of_the_token_that_ended_the_answer() {
+    let server = TestServer::start(Setup::default()).await;
+    let plain = complete(server.address, &json!({ "logprobs": 1, "return_token_ids": true })).await;
+    let (choice, count) = (&plain["choices"][0], ending(&plain).2);
+    assert_eq!(ending(&plain).1, "stop");
+    for list in ["tokens", "token_logprobs", "top_logprobs", "text_offset"] {
+        let list = choice["logprobs"][list].as_array().expect("a list");
+        assert_eq!(
+            (list.len() as u64, choice["token_ids"].as_array().map(Vec::len)),
+            (count, Some(list.len()))
+        );
+    }
+    let whole = format!("{PROMPT}{}", ending(&plain).0);
+    let asked = json!({ "prompt": whole, "echo": true, "logprobs": 1, "max_tokens": 1 });
+    let ended = complete(server.address, &asked).await;
+    let told = |answer: &Value| {
+        numbers(&json!(answer["choices"][0]["logprobs"]["token_logprobs"].as_array().expect("a list")[1..]))
+    };
+    let end = [&plain, &ended].map(|answer| *told(answer).last().expect("an end"));
+    assert_eq!((ending(&ended).1, ending(&ended).2), ("stop", 1));
+    assert!((end[0] - end[1]).abs() < 1e-4, "{end:?}");
+    let only =
+        complete(server.address, &json!({ "prompt": whole, "echo": true, "logprobs": 1, "max_tokens": 0 }))
+            .await;
+    assert_eq!(told(&ended).len(), told(&only).len() + 1);
+    server.stop().await;
+}
+
 /// The model's log-probabilities of what it wrote itself, greedily, are those that it tells of the same tokens as a prompt.
 async fn check_echo(address: SocketAddr) {
     let options = json!({ "logprobs": 3, "return_token_ids": true, "ignore_eos": true });

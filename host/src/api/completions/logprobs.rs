@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::model::EchoedToken;
-use crate::turn::{DeltaToken, TokenLogprob, TokenLogprobs};
+use crate::turn::{TokenLogprob, TokenLogprobs};
 
 /// Smallest log-probability that is written. JSON has no minus infinity; `OpenAI` writes this number for it.
 const LEAST: f32 = -9999.0;
@@ -31,9 +31,9 @@ pub(super) struct TextLogprobs {
 
 impl TextLogprobs {
     /// Adds a token that begins `offset` characters into the text.
-    pub(super) fn push(&mut self, token: &DeltaToken, offset: usize, names: TokenNames) {
-        let chosen = &token.logprobs.chosen;
-        self.push_entry(names.name(chosen.id, &chosen.bytes), Some(&token.logprobs), offset, names);
+    pub(super) fn push(&mut self, token: &TokenLogprobs, offset: usize, names: TokenNames) {
+        let name = names.name(token.chosen.id, &token.chosen.bytes);
+        self.push_entry(name, Some(token), offset, names);
     }
 
     /// Adds a token of the prompt. The first one has no log-probability, since nothing precedes it.

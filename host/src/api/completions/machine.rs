@@ -8,7 +8,7 @@ use super::super::token_ids::{TokenIds, UnsentIds};
 use super::logprobs::{TextLogprobs, TokenNames};
 use super::objects::{Completion, TextChoice};
 use crate::model::{Echo, RawStep, RawTurn};
-use crate::turn::{Delta, TurnEnd, TurnEvent, TurnFailure, Usage};
+use crate::turn::{Delta, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
 
 /// Options of a request that decide what its answer holds.
 #[derive(Debug)]
@@ -51,6 +51,8 @@ struct ChoiceMachine {
     characters: usize,
     logprobs: Option<TextLogprobs>,
     finish_reason: Option<&'static str>,
+    /// The token that ended the choice, for the last chunk, if the client asked for log-probabilities.
+    stop_token: Option<TextLogprobs>,
     /// Token ids that no chunk has carried yet, if the client asked for them.
     unsent: Option<UnsentIds>,
     /// Tokens of the prompt and of the output: set at the turn's end, if the client asked for them.
@@ -103,9 +105,7 @@ impl CompletionMachine {
         let (index, ids) = (self.current, TokenIds::default());
         let choice = TextChoice { index, text, logprobs: logprobs.as_ref(), finish_reason: None, ids };
         self.send_choice(choice, through, frames);
-        if let (Some(all), Some(more)) = (&mut self.choices[index].logprobs, logprobs) {
-            all.append(more);
-        }
+        self.choices[index].append(logprobs);
     }
 
     /// Sends a chunk of one choice with the ids that are due: all, or those up to the last token of `through`.
@@ -143,6 +143,12 @@ impl CompletionMachine {
 }
 
 impl ChoiceMachine {
+    fn append(&mut self, logprobs: Option<TextLogprobs>) {
+        if let (Some(all), Some(more)) = (&mut self.logprobs, logprobs) {
+            all.append(more);
+        }
+    }
+
     /// Begins the choice with its prompt. Returns the prompt's tokens, if the client asked for log-probabilities.
     fn take_echo(&mut self, echo: &Echo, names: Option<TokenNames>) -> Option<TextLogprobs> {
         self.text.push_str(&echo.text);
@@ -166,7 +172,7 @@ impl ChoiceMachine {
         let mut logprobs = TextLogprobs::default();
         for token in &delta.tokens {
             let at = delta.floor_char_boundary(token.offset);
-            logprobs.push(token, before + delta[..at].chars().count(), names);
+            logprobs.push(&token.logprobs, before + delta[..at].chars().count(), names);
         }
         Some(logprobs)
     }
@@ -206,6 +212,16 @@ impl Machine for CompletionMachine {
         }
     }
 
+    /// The token has no text, and its log-probabilities are told all the same, as `OpenAI` and vLLM do: there is an entry for each token.
+    fn stopped_at(&mut self, token: &TokenLogprobs) {
+        let choice = &mut self.choices[self.current];
+        choice.stop_token = self.asked.logprobs.map(|names| {
+            let mut logprobs = TextLogprobs::default();
+            logprobs.push(token, choice.characters, names);
+            logprobs
+        });
+    }
+
     /// Writes nothing: the protocol has no heartbeat event, and the transport's comments keep the connection open.
     fn heartbeat(&mut self, _frames: &mut Frames) {}
 
@@ -222,7 +238,10 @@ impl Machine for CompletionMachine {
             TurnEnd::MaxOutputTokens => "length",
         };
         self.choices[self.current].finish_reason = Some(reason);
-        self.send_choice(TextChoice { finish_reason: Some(reason), ..self.no_text() }, NONE, frames);
+        let logprobs = self.choices[self.current].stop_token.take();
+        let last = TextChoice { finish_reason: Some(reason), logprobs: logprobs.as_ref(), ..self.no_text() };
+        self.send_choice(last, NONE, frames);
+        self.choices[self.current].append(logprobs);
         self.open -= 1;
         if self.open == 0 {
             if self.asked.include_usage {

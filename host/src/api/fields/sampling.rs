@@ -1,7 +1,7 @@
 //! Declarations of the sampling fields, which most endpoints share ([`crate::api::options::sampling`] reads them), and of other fields
 //! and notes that several endpoints have.
 
-use super::{ANY_OBJECT, Field, INTEGER, KindOf, Shape, TEXTS, TOKENS};
+use super::{ANY_OBJECT, COUNT, Field, INTEGER, KindOf, Shape, TEXTS, TOKENS};
 
 /// Fields that decide how tokens are sampled.
 pub(crate) const SAMPLING: [Field; 14] = [
@@ -29,7 +29,7 @@ pub(crate) const SAMPLING: [Field; 14] = [
     Field::supported("min_p", UNIT, "least probability, as a part of the likeliest token's (as in vLLM)"),
     Field::supported(
         "min_tokens",
-        Shape::Integer(0, u32::MAX as i64),
+        COUNT,
         "no token and no stop text ends the answer before it has so many; not above its limit, and refused where a grammar restricts the answer (as in vLLM)",
     ),
     Field::supported("presence_penalty", PENALTY, "for tokens that were written"),

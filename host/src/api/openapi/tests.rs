@@ -62,13 +62,13 @@ const READERS: [Reader; 8] = [
     Reader {
         path: "/v1/completions",
         tables: completions::fields::TABLES,
-        base: || json!({ "model": "m", "prompt": "x" }),
+        base: || json!({ "model": "m", "prompt": "x", "max_tokens": u32::MAX }),
         read: reader!(completions),
     },
     Reader {
         path: "/v1/messages",
         tables: messages::fields::TABLES,
-        base: || json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }], "max_tokens": 5 }),
+        base: || json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }], "max_tokens": u32::MAX }),
         read: reader!(messages),
     },
     Reader {
