@@ -3,11 +3,13 @@
 //! Invariant: every byte is routed or dropped exactly once (counted in production too), whatever the parser does; a parser
 //! that failed is never called again; after `finish` every item is closed. `driver` feeds it.
 
+mod string_marker;
 mod text;
 
 use std::fmt;
 use std::sync::Arc;
 
+use self::string_marker::StringMarker;
 use super::delta::TokenLogprobs;
 use super::event::{ItemStatus, TurnEnd, TurnFailure};
 use super::events::TurnEvents;
@@ -42,6 +44,9 @@ pub(super) struct Stream {
     stops: Arc<[u32]>,
     /// Markers that come as tokens.
     token_markers: Arc<[u32]>,
+    /// Whether such a marker may be text of a string that plainly goes on behind it.
+    reads_on: bool,
+    undecided: Option<Box<StringMarker>>,
     policy: FaultPolicy,
     router: Router,
     fault: Option<Fault>,
@@ -59,6 +64,8 @@ impl Stream {
             name: settings.parser.clone(),
             stops: settings.stops.clone(),
             token_markers: settings.token_markers.clone(),
+            reads_on: settings.reads_on,
+            undecided: None,
             policy: settings.fault_policy,
             router: Router::new(settings),
             fault: None,
@@ -124,8 +131,8 @@ impl Stream {
         self.router.end_prompt(bytes, out);
     }
 
-    /// Takes the next part of the stream. Text waits for the end of the step or the next marker, when the parser is asked about it.
-    pub(super) fn take(&mut self, found: Found<'_>, out: &mut TurnEvents) {
+    /// Takes the next part of the stream, in which a marker in a string is decided. Text waits for the end of the step or the next marker, when the parser is asked about it.
+    fn take_decided(&mut self, found: Found<'_>, out: &mut TurnEvents) {
         match found {
             Found::Text(text) => self.take_text(text, out),
             Found::Marker(_, text) if self.ended => self.aside += text.len() as u64,
@@ -242,6 +249,10 @@ impl Stream {
 
     /// Ends the turn, whose stream has `taken` bytes.
     pub(super) fn finish(&mut self, reason: FinishReason, taken: u64, out: &mut TurnEvents) -> TurnEnd {
+        while self.undecided.is_some() {
+            self.decide_marker(false, out);
+        }
+        self.ask(out);
         if self.fault.is_none() {
             let answer = self.parser.finish(reason);
             self.apply(answer, out);
