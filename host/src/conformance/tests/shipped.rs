@@ -96,9 +96,9 @@ fn a_marker_as_a_token_is_text_of_a_string_that_goes_on_and_ends_one_that_does_n
         ["inside_a_string_is_text.", "inside_strings_are_text", "inside_a_string_are_text", "lost_quote"];
     each_case(&words, |file, recording| {
         if file.contains("lost_quote") {
-            lost += 1
+            lost += 1;
         } else {
-            content += 1
+            content += 1;
         }
         reads_on(file, recording);
     });

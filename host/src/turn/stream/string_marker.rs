@@ -41,10 +41,11 @@ impl StringMarker {
             self.place = match (self.place, byte) {
                 (Place::AfterBackslash, _) => return Some(b"\"\\/bfnrtu".contains(&byte)),
                 (Place::AfterString, b',' | b':' | b'}' | b']') => return Some(true),
-                (Place::AfterString, b' ' | b'\t' | b'\r' | b'\n') => Place::AfterString,
+                (Place::AfterString, b' ' | b'\t' | b'\r' | b'\n') | (Place::Inside, b'"') => {
+                    Place::AfterString
+                }
                 (Place::AfterString, _) | (Place::Inside, ..b' ') => return Some(false),
                 (Place::Inside, b'\\') => Place::AfterBackslash,
-                (Place::Inside, b'"') => Place::AfterString,
                 (Place::Inside, _) => Place::Inside,
             };
             self.read += 1;
