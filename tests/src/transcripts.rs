@@ -26,6 +26,10 @@ pub const QWEN3: &[(&str, &str)] = &[
         "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"a </tool_call> b\"}}\n</tool_call>\nDone.",
     ),
     (
+        "lost_quote",
+        "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo}}</tool_call>I say \"warm\".",
+    ),
+    (
         "arguments_before_the_name",
         "<tool_call>\n{\"arguments\": {\"city\": \"Oslo\", \"name\": \"x\"}, \"name\": \"get_weather\"}\n</tool_call>",
     ),

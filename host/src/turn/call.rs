@@ -6,6 +6,7 @@ use serde::de::IgnoredAny;
 
 use super::escape::{Unescape, escape};
 use super::event::ItemHead;
+use super::open_json::OpenJson;
 use super::step_error::StepError;
 use crate::parser::contract::{Payload, Route};
 
@@ -22,6 +23,9 @@ pub(super) struct Call {
     head: Option<ItemHead>,
     /// All arguments so far, kept for JSON only, which must be checked for completeness.
     json: Option<String>,
+    /// State of that JSON, and how much of it was read: only where somebody asks.
+    open_json: OpenJson,
+    followed: usize,
     unescape: Unescape,
     derived: u64,
     /// Number of markup bytes dropped for this call, its header included.
@@ -33,7 +37,8 @@ impl Call {
     pub(super) fn new(name: String, payload: Payload, call_id: String, dropped: u64) -> Self {
         let json = (payload == Payload::Json).then(String::new);
         let head = Some(ItemHead::ToolCall { call_id, name: name.clone(), payload });
-        Self { name, head, json, unescape: Unescape::default(), derived: 0, dropped }
+        let (open_json, unescape) = (OpenJson::outside(), Unescape::default());
+        Self { name, head, json, open_json, followed: 0, unescape, derived: 0, dropped }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -87,6 +92,13 @@ impl Call {
         let before = out.len();
         self.unescape.finish(out);
         self.note(&out[before..]);
+    }
+
+    /// Whether the arguments are JSON, and end inside a string.
+    pub(super) fn string_is_open(&mut self) -> bool {
+        let Some(json) = &self.json else { return false };
+        self.followed += self.open_json.follow(&json.as_bytes()[self.followed..]);
+        self.open_json.in_string()
     }
 
     /// Whether the arguments are a complete JSON object. False for plain text, whose end can't be recognised.

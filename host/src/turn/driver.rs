@@ -6,7 +6,7 @@
 use super::event::TurnEnd;
 use super::events::TurnEvents;
 use super::flow::Flow;
-use super::markers::{Markers, TokenText};
+use super::markers::{Found, Markers, TokenText};
 use super::settings::TurnSettings;
 use super::stream::{ByteCounts, Stream};
 use super::tokens::TokenCounts;
@@ -104,7 +104,7 @@ impl Turn {
     fn push(&mut self, piece: TokenText<'_>, out: &mut TurnEvents) {
         let stream = &mut self.stream;
         if self.markers.take_plain(piece) {
-            return stream.take_text(piece.text, out);
+            return stream.take(Found::Text(piece.text), out);
         }
         self.markers.push(piece, &mut |found| stream.take(found, out));
     }

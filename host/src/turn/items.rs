@@ -186,6 +186,11 @@ impl Items {
         }
     }
 
+    /// Whether the open call's arguments are JSON, and end inside a string.
+    pub(super) fn string_is_open(&mut self) -> bool {
+        if let Some(OpenItem::Call(call)) = &mut self.open { call.string_is_open() } else { false }
+    }
+
     /// What the calls so far have to say about how the turn ends.
     pub(super) fn calls(&self) -> &Calls {
         &self.calls

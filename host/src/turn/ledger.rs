@@ -5,7 +5,7 @@
 use super::draft::DraftCall;
 use super::dropped::Dropped;
 use super::events::TurnEvents;
-use super::items::Items;
+use super::items::{Items, OpenKind};
 use super::step_error::StepError;
 use super::tokens::Tokens;
 use crate::parser::contract::Route;
@@ -50,6 +50,15 @@ impl Ledger {
     /// Number of the stream's bytes that are settled.
     pub(super) fn settled(&self) -> u64 {
         self.routed + self.dropped
+    }
+
+    /// Whether the last byte settled left a string of the open call's JSON open.
+    pub(super) fn string_is_open(&mut self) -> bool {
+        match self.last {
+            Some(Route::ArgumentsUnescaped) => self.items.kind() == OpenKind::Call,
+            Some(Route::Arguments) => self.items.string_is_open(),
+            _ => false,
+        }
     }
 
     /// Settles the next bytes of the stream.

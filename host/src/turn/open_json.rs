@@ -16,6 +16,11 @@ impl OpenJson {
         (depth > 0).then_some(Self { depth, string })
     }
 
+    /// The state before a value.
+    pub(super) fn outside() -> Self {
+        Self { depth: 1, string: InString::No }
+    }
+
     /// Whether the next byte is inside a string.
     pub(super) fn in_string(&self) -> bool {
         self.string != InString::No

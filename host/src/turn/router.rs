@@ -71,6 +71,11 @@ impl Router {
         self.preset.as_ref().is_some_and(PresetRoute::in_string)
     }
 
+    /// Whether the next byte is inside a string of a call's JSON, whoever follows it.
+    pub(super) fn string_is_open(&mut self) -> bool {
+        self.held.is_empty() && (self.in_string() || self.ledger.string_is_open())
+    }
+
     /// Notes that the turn ended inside that string.
     pub(super) fn cut_string(&mut self) {
         self.cut = true;

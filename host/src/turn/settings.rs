@@ -57,6 +57,8 @@ pub struct TurnSettings {
     pub stops: Arc<[u32]>,
     /// Indices of the markers that come as tokens of their own: they end a string of a call's JSON.
     pub token_markers: Arc<[u32]>,
+    /// Whether such a marker is text of the string all the same where the string plainly goes on behind it.
+    pub reads_on: bool,
     /// Whether the model may call tools. What is a call where it may is dropped where it may not, and ends no turn.
     pub may_call: bool,
     /// What happens to calls inside reasoning.
@@ -81,6 +83,7 @@ impl TurnSettings {
             markers,
             stops: Arc::new([]),
             token_markers: Arc::new([]),
+            reads_on: false,
             may_call: true,
             drafts: DraftCalls::default(),
             trim: Trim::default(),

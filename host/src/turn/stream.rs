@@ -3,13 +3,16 @@
 //! Invariant: every byte is routed or dropped exactly once (counted in production too), whatever the parser does; a parser
 //! that failed is never called again; after `finish` every item is closed. `driver` feeds it.
 
+mod finish;
+mod string_marker;
 mod text;
 
 use std::fmt;
 use std::sync::Arc;
 
+use self::string_marker::StringMarker;
 use super::delta::TokenLogprobs;
-use super::event::{ItemStatus, TurnEnd, TurnFailure};
+use super::event::{ItemStatus, TurnFailure};
 use super::events::TurnEvents;
 use super::failure::{self, quoted};
 use super::flow::Flow;
@@ -19,7 +22,7 @@ use super::router::Router;
 use super::settings::{FaultPolicy, TurnSettings};
 use super::step_error::StepError;
 use super::tokens::TokenCounts;
-use crate::parser::contract::{Fault, FinishReason, Route, Step, StreamParser};
+use crate::parser::contract::{Fault, Route, Step, StreamParser};
 
 /// Numbers of a turn's bytes, including its prompt's, by where they went.
 /// After `finish`, `routed`, `dropped` and `aside` add up to `taken`.
@@ -42,6 +45,9 @@ pub(super) struct Stream {
     stops: Arc<[u32]>,
     /// Markers that come as tokens.
     token_markers: Arc<[u32]>,
+    /// Whether such a marker may be text of a string that plainly goes on behind it.
+    reads_on: bool,
+    undecided: Option<Box<StringMarker>>,
     policy: FaultPolicy,
     router: Router,
     fault: Option<Fault>,
@@ -59,6 +65,8 @@ impl Stream {
             name: settings.parser.clone(),
             stops: settings.stops.clone(),
             token_markers: settings.token_markers.clone(),
+            reads_on: settings.reads_on,
+            undecided: None,
             policy: settings.fault_policy,
             router: Router::new(settings),
             fault: None,
@@ -124,8 +132,8 @@ impl Stream {
         self.router.end_prompt(bytes, out);
     }
 
-    /// Takes the next part of the stream. Text waits for the end of the step or the next marker, when the parser is asked about it.
-    pub(super) fn take(&mut self, found: Found<'_>, out: &mut TurnEvents) {
+    /// Takes the next part of the stream, in which a marker in a string is decided. Text waits for the end of the step or the next marker, when the parser is asked about it.
+    fn take_decided(&mut self, found: Found<'_>, out: &mut TurnEvents) {
         match found {
             Found::Text(text) => self.take_text(text, out),
             Found::Marker(_, text) if self.ended => self.aside += text.len() as u64,
@@ -238,52 +246,6 @@ impl Stream {
     fn route_held(&mut self, route: Route, out: &mut TurnEvents) {
         self.router.held.show();
         self.router.run(route, self.router.held.len(), out).expect("prose may be anything");
-    }
-
-    /// Ends the turn, whose stream has `taken` bytes.
-    pub(super) fn finish(&mut self, reason: FinishReason, taken: u64, out: &mut TurnEvents) -> TurnEnd {
-        if self.fault.is_none() {
-            let answer = self.parser.finish(reason);
-            self.apply(answer, out);
-        }
-        if self.failed.is_none() {
-            self.end_call(out);
-            self.route_held(Route::Content, out);
-            let whole = reason == FinishReason::Stop;
-            self.router
-                .ledger
-                .items
-                .end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
-        }
-        self.router.ledger.finish_draft(reason == FinishReason::Stop, out);
-        if self.failed.is_none() && reason == FinishReason::Stop {
-            self.failed = self.router.ledger.items.calls().cut_off.clone();
-        }
-        self.router.ledger.tokens.finish();
-        self.check_balance(taken);
-        match (self.failed.clone(), reason) {
-            (Some(failure), _) => TurnEnd::Failed(failure),
-            (None, FinishReason::Stop) => TurnEnd::Completed,
-            (None, FinishReason::Length) => TurnEnd::MaxOutputTokens,
-            (None, FinishReason::Cancelled) => TurnEnd::Cancelled,
-        }
-    }
-
-    /// Closes a call that is open at the end of the turn, whatever ended it. It is complete if its arguments are a whole JSON object.
-    fn end_call(&mut self, out: &mut TurnEvents) {
-        let Some(call) = self.router.ledger.items.open_call() else { return };
-        let whole = call.is_whole();
-        self.router.ledger.items.end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
-    }
-
-    /// Checks that each byte was settled once. Anything else is a fault of this server, and fails the turn.
-    fn check_balance(&mut self, taken: u64) {
-        let settled = self.router.ledger.settled() + self.aside;
-        debug_assert_eq!(settled, taken, "every byte of a turn is routed, dropped or left aside");
-        if settled != taken {
-            tracing::error!(taken, settled, parser = self.name, "a turn's bytes don't balance");
-            self.failed = Some(failure::unbalanced());
-        }
     }
 }
 

@@ -8,8 +8,8 @@ use tests::mask::masked;
 use tests::server::{Setup, TestServer};
 use tests::transcripts::{QWEN3, chat_tools, responses_tools, rules};
 
-/// Turns whose call is cut off, or broken by the token of its end inside a string.
-const BROKEN_CALLS: [&str; 2] = ["unclosed_call_cut_in_the_arguments", "end_marker_inside_a_string"];
+/// Turns whose call is cut off, or broken by a lost quote before the token of its end.
+const BROKEN_CALLS: [&str; 2] = ["unclosed_call_cut_in_the_arguments", "lost_quote"];
 
 const SIZES: &[usize] = &[1, 2, 3, 8, 0];
 

@@ -1,7 +1,7 @@
 //! Tests that each property fails when it is broken: with a toy parser that has them all, and with one bad habit at a time.
 
-mod forbidden;
 mod found;
+mod shipped;
 mod toy;
 
 use super::{Property, Recording, Report, test};

@@ -85,6 +85,7 @@ impl ParserBinding {
         let mut settings = TurnSettings::new(descriptor.name.clone(), Arc::clone(&self.markers));
         settings.stops = descriptor.stops.clone().into();
         settings.trim = descriptor.trim;
+        settings.reads_on = true;
         settings.tools = job.tools.iter().map(|tool| tool.name.clone()).collect();
         settings.fault_policy = fault_policy;
         settings.held_bytes = held_bytes;

@@ -10,6 +10,7 @@ mod property;
 mod replay;
 mod route;
 mod stop;
+mod string_marker;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

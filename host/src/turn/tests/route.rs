@@ -265,30 +265,6 @@ fn a_stop_marker_ends_the_turn_and_what_follows_is_left_aside() {
 }
 
 #[test]
-fn a_marker_that_is_a_token_ends_a_string_that_until_json_follows() {
-    let output = ["{", "\"a\": \"x}", "<r>", "after"];
-    let played = |token_markers: &[u32], steps: Vec<Step>| {
-        let table = Arc::new(MarkerTable::new(&literals(&LITERALS), ids).unwrap());
-        let settings = TurnSettings { markers: table, token_markers: token_markers.into(), ..settings() };
-        let (mut turn, mut out) = (scripted(settings, steps), TurnEvents::default());
-        for piece in output {
-            let _ = turn.step(&[TokenText::new(ids(piece).or(Some(1)), piece)], &mut out);
-        }
-        let end = turn.finish(FinishReason::Stop, None, &mut out);
-        (fold(out).unwrap(), end)
-    };
-    let rest = JsonRest { route: Route::Arguments, depth: 1, in_string: InString::No };
-    let open = Step::Ops(vec![call("weather"), bytes(Route::Arguments, 1), Op::UntilJson(rest)]);
-    // The marker's step closes the call as if it were whole; the host knows better.
-    let close = Step::Ops(vec![Op::Close, bytes(Route::Drop, 3), Op::UntilMarker(Route::Content)]);
-    let (items, end) = played(&[0], vec![open.clone(), close]);
-    assert_eq!(items, [incomplete(tool_call(1, "weather", "{\"a\": \"x}")), message("after")]);
-    assert!(matches!(end, TurnEnd::Failed(TurnFailure { code: "model_error", .. })), "{end:?}");
-    let (items, _) = played(&[], vec![open]);
-    assert_eq!(items, [incomplete(tool_call(1, "weather", "{\"a\": \"x}<r>after"))]);
-}
-
-#[test]
 fn until_json_goes_on_behind_a_backslash() {
     let rest = JsonRest { route: Route::Arguments, depth: 1, in_string: InString::AfterBackslash };
     let steps = [
