@@ -213,14 +213,16 @@ impl Served {
         if !asked.stop_token_ids.is_empty() {
             stop_ids = stop_ids.iter().chain(&asked.stop_token_ids).copied().collect();
         }
+        let max_tokens = job.max_output_tokens.map_or(usize::MAX, |most| most as usize);
+        let room = self.source.info().context.saturating_sub(prompt.len());
         Ok(GenerationRequest {
-            max_tokens: job.max_output_tokens.map_or(usize::MAX, |most| most as usize),
+            max_tokens,
             prompt,
             sampling,
             processors: self.processors(job)?,
             stop_ids,
             top_logprobs: job.logprobs,
-            mask: start.constraint.mask(),
+            mask: start.constraint.mask(max_tokens.min(room)),
             constraint: start.constraint.source(),
             affinity: 0,
             priority: job.priority,
