@@ -46,14 +46,9 @@ impl Recording {
     /// # Errors
     /// What is wrong in the text, and where; or why the parser can't be used with the case's options.
     pub fn parse(name: &str, text: &str, source: &dyn ParserSource) -> Result<Self, String> {
-        let mut raw: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let says_nothing = raw.as_object().is_some_and(|case| !case.contains_key("expect"));
-        let case = if says_nothing {
-            raw["expect"] = json!({ "items": [] });
-            Case::parse(&raw.to_string())?
-        } else {
-            Case::parse(text)?
-        };
+        let raw: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let case = Case::parse(text)?;
+        let says_nothing = case.expect.is_none();
         let mut request = convert::request(case.request());
         let subject = source.load(&request.options)?;
         let markers = &subject.descriptor().markers;
@@ -77,7 +72,7 @@ impl Recording {
             cuts,
             finish: convert::finish(case.finish()),
             expected: case.expected().into_iter().map(CaseItem::from).collect(),
-            end: case.expect.end,
+            end: case.expect.as_ref().and_then(|expect| expect.end),
             says_nothing,
             raw,
             tape,

@@ -32,6 +32,8 @@ pub struct GrammarMask {
     prepared: Prepared,
     /// Tokens that end the turn. They may come wherever the grammar may end.
     stops: Arc<[u32]>,
+    /// Token that ends reasoning and may come nowhere else, and the number of tokens behind which it comes wherever it may.
+    reasoning: Option<(u32, usize)>,
     /// Number of stop tokens that came. Only stop tokens may come behind one.
     ended: usize,
     /// Number of tokens that came, without stop tokens.
@@ -69,6 +71,7 @@ impl GrammarMask {
             path: Vec::new(),
             prepared: Prepared::default(),
             stops,
+            reasoning: None,
             ended: 0,
             tokens: 0,
             taken: Duration::ZERO,
@@ -76,6 +79,13 @@ impl GrammarMask {
             no_drafts_until: 0,
             shared,
         }
+    }
+
+    /// Ends reasoning with the token `end` behind `tokens` tokens of the sequence, or as soon after them as the grammar allows it.
+    #[must_use]
+    pub fn with_reasoning_bound(mut self, end: u32, tokens: usize) -> Self {
+        self.reasoning = Some((end, tokens));
+        self
     }
 
     /// Takes the matcher and its masks back from the pool, and checks the CPU time; `None`: the thread failed.
@@ -165,6 +175,14 @@ impl TokenMask for GrammarMask {
                 &computed
             }
         };
+        if let Some((end, tokens)) = self.reasoning
+            && self.tokens >= tokens
+            && allowed.is_allowed(end)
+        {
+            mask.fill(0);
+            set(mask, end);
+            return Ok(());
+        }
         let words = allowed.as_slice();
         for (at, word) in mask.iter_mut().enumerate() {
             *word &= words.get(at).copied().unwrap_or(0);

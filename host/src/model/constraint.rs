@@ -14,7 +14,7 @@ use super::opening_state::{OpeningPieces, OpeningProbe, OpeningState};
 use super::parsers::ParserBinding;
 use super::served::Served;
 use crate::accounts::Caller;
-use crate::grammar::define_markers;
+use crate::grammar::{define_markers, reasoning_end};
 use crate::mask::{GrammarError, Grammars, MaskStart, json_grammar, text_grammar};
 use crate::parser::contract::{Request, ToolChoice};
 
@@ -52,8 +52,8 @@ pub(super) enum AnswerConstraint {
     Free,
     /// Source of the constraint, for an engine that makes masks itself.
     Source(Arc<Constraint>),
-    /// Start of the masks, for an engine that takes masks.
-    Masks(Box<MaskStart>),
+    /// Start of the masks, for an engine that takes masks, and the token that ends reasoning if its length is bounded.
+    Masks(Box<MaskStart>, Option<u32>),
 }
 
 impl AnswerConstraint {
@@ -61,17 +61,26 @@ impl AnswerConstraint {
     pub(super) fn source(&self) -> Option<Arc<Constraint>> {
         match self {
             Self::Source(source) => Some(Arc::clone(source)),
-            Self::Free | Self::Masks(_) => None,
+            Self::Free | Self::Masks(..) => None,
         }
     }
 
-    /// Makes the mask of one choice, if the engine takes masks.
-    pub(super) fn mask(&self) -> Option<Box<dyn TokenMask>> {
+    /// Makes the mask of one choice of at most `limit` tokens, if the engine takes masks.
+    pub(super) fn mask(&self, limit: usize) -> Option<Box<dyn TokenMask>> {
         match self {
-            Self::Masks(start) => Some(Box::new(start.mask())),
+            Self::Masks(start, None) => Some(Box::new(start.mask())),
+            Self::Masks(start, Some(end)) => {
+                Some(Box::new(start.mask().with_reasoning_bound(*end, limit - reserve(limit))))
+            }
             Self::Free | Self::Source(_) => None,
         }
     }
+}
+
+/// Number of tokens, of an answer of at most `limit`, that reasoning leaves to what was demanded: a quarter, but 256 (a call with some
+/// arguments) where half of the answer has them, and no more than 4,096 (a long one), so that a large limit is there for reasoning.
+fn reserve(limit: usize) -> usize {
+    (limit / 4).max(256.min(limit / 2)).min(4096)
 }
 
 impl Served {
@@ -85,7 +94,8 @@ impl Served {
     ) -> Result<AnswerConstraint, StartError> {
         let probe = OpeningProbe { parser, job, opening };
         let (engine, grammars) = (self.source.info(), &self.grammars);
-        let builder = ConstraintBuilder { job, parser, probe, engine, grammars, caller };
+        let generates = self.source.generates();
+        let builder = ConstraintBuilder { job, parser, probe, engine, generates, grammars, caller };
         match job.demand() {
             Some(field) if builder.engine.constraints.masks => builder.masks(field),
             Some(field) => Ok(AnswerConstraint::Source(Arc::new(builder.required(field)?))),
@@ -104,6 +114,8 @@ struct ConstraintBuilder<'a> {
     parser: &'a ParserBinding,
     probe: OpeningProbe<'a>,
     engine: &'a EngineInfo,
+    /// Whether a model writes the answer, and not a script.
+    generates: bool,
     grammars: &'a Grammars,
     caller: &'a Caller,
 }
@@ -117,13 +129,24 @@ impl ConstraintBuilder<'_> {
             GrammarError::Busy => StartError::NoGrammarMemory,
             GrammarError::Left => StartError::Left,
         };
-        let (grammar, opening) = match self.parser_grammar(field) {
-            Ok(grammar) => (grammar, self.probe.opening),
-            Err(error) => (json_grammar(&self.json().ok_or(error)?).map_err(refused)?, &[][..]),
+        let (grammar, opening, mut reasoning_end) = match self.parser_grammar(field) {
+            Ok(grammar) => {
+                let end = reasoning_end(&grammar, &self.parser.markers().collect::<Vec<_>>());
+                (grammar, self.probe.opening, end)
+            }
+            Err(error) => {
+                let json = self.json().ok_or(error)?;
+                let end = if let JsonBegins::After { id, .. } = json.begins { id } else { None };
+                (json_grammar(&json).map_err(refused)?, &[][..], end)
+            }
         };
+        // What a script thinks is checked, and not cut short.
+        if self.job.demand().is_none() || !self.generates {
+            reasoning_end = None;
+        }
         let compiled = self.grammars.compile(&grammar, self.caller).map_err(refused)?;
         let start = compiled.start(opening, &self.parser.stop_ids).map_err(refused)?;
-        Ok(AnswerConstraint::Masks(Box::new(start)))
+        Ok(AnswerConstraint::Masks(Box::new(start), reasoning_end))
     }
 
     /// Schemas that the answer must follow, each with the name of its owner.

@@ -83,6 +83,11 @@ impl TokenSource {
         Ok(())
     }
 
+    /// Whether a model writes the answers.
+    pub(super) fn generates(&self) -> bool {
+        matches!(self, Self::Engine(_))
+    }
+
     /// Whether requests are taken.
     pub(super) fn is_alive(&self) -> bool {
         match self {

@@ -226,14 +226,17 @@ impl Served {
             min_p: asked.min_p.or(own.min_p).unwrap_or(0.0),
             seed: asked.seed.map_or_else(random::seed, |seed| seed.wrapping_add(choice.into())),
         };
-        let (mask, constraint) = (start.constraint.mask(), start.constraint.source());
+        let max_tokens = most_tokens(job);
+        let room = self.source.info().context.saturating_sub(prompt.len());
+        let mask = start.constraint.mask(max_tokens.min(room));
+        let constraint = start.constraint.source();
         if mask.is_some() || constraint.is_some() {
             check_grammar_ends(asked)?;
         }
         let own_stops = if asked.ignore_eos { &[][..] } else { &parser.stop_ids[..] };
         let stop_ids: Arc<[u32]> = own_stops.iter().chain(&asked.stop_token_ids).copied().collect();
         Ok(GenerationRequest {
-            max_tokens: most_tokens(job),
+            max_tokens,
             // A single token has none before it that could tell its probability.
             prompt_logprobs: job.logprobs.filter(|_| job.echo && prompt.len() > 1),
             prompt,

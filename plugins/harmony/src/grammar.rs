@@ -12,6 +12,9 @@ use crate::{CHANNEL, CONSTRAIN, END, MARKERS, MESSAGE, START};
 /// Longest name of a tool, in bytes, since the parser bounds the length of headers.
 const NAME: usize = 128;
 
+/// Most messages of reasoning: each may be cut short, but a model that begins another one and another would never answer.
+const ANALYSES: usize = 16;
+
 /// Grammar that `constrain` returns; `None` where the request leaves the model free.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::with_inputs(request)? else { return Ok(None) };
@@ -21,6 +24,7 @@ pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     turn.inputs().for_each(|input| lark.input(input));
     let call = turn.any_tool(|tool| call(&lark, tool))?;
     let next = format!("{end} {start} \"assistant\"");
+    lark.reasoning_end(&end);
     lark.rule("analysis", &format!("{channel} \"analysis\" {message} text {next}"));
     lark.rule("preamble", &format!("{channel} \"commentary\" {message} text {next}"));
     let (answer, calls) =
@@ -33,7 +37,7 @@ pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
         }
         Some(text) => format!("({channel} \"final\" {message} {text}{calls})"),
     };
-    Ok(Some(lark.start(&format!("({start} \"assistant\")? analysis* {body}"))))
+    Ok(Some(lark.start(&format!("({start} \"assistant\")? analysis{{0,{ANALYSES}}} {body}"))))
 }
 
 /// Grammar of a call of `tool`, with the recipient before or after the channel.

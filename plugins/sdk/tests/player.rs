@@ -1,8 +1,9 @@
 //! The test kit plays the host faithfully: markers, trimming, the prompt, and a panic wherever a host would report a fault.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
-use parser_sdk::testing::{Head, Item, Player, play, request};
+use parser_sdk::testing::{Head, Item, Player, check_cases, play, request};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Phase, Request, Route, ToolCall, Trim};
 
 /// A format with a letter for each route or op: `<r>` reasoning, `<c>` content, `<f>` a call with the text after it as its input, `<f>f`
@@ -114,4 +115,20 @@ fn what_a_host_would_call_a_fault_fails_the_test() {
     assert!(fails(&["<x>1"]).contains("without an open call"));
     assert!(fails(&["<n>1"]).contains("neither declared nor"));
     assert!(fails(&["<b>ü"]).contains("inside a character"));
+}
+
+#[test]
+fn a_case_without_expect_fails_with_what_to_write_and_passes_once_that_is_written() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("case-without-expect");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let write = |case: String| std::fs::write(folder.join("case.json"), case).expect("a file");
+    write(r#"{"chunks": ["<r>thought", "<c>said"]}"#.to_owned());
+    let panic = catch_unwind(|| check_cases::<Letters>(&folder)).expect_err("it says nothing");
+    let report = panic.downcast_ref::<String>().expect("a text");
+    assert!(report.contains("case.json: the case has no `expect`; if what it comes to is right"), "{report}");
+    let (_, expect) = report.split_once("\"expect\": ").expect("what to write");
+    let expect = expect.lines().next().unwrap_or_default();
+    assert!(expect.contains("thought") && expect.contains("said"), "{expect}");
+    write(format!(r#"{{"chunks": ["<r>thought", "<c>said"], "expect": {expect}}}"#));
+    assert_eq!(check_cases::<Letters>(&folder), 1);
 }

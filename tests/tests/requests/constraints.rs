@@ -82,6 +82,28 @@ async fn the_cpu_engine_follows_demands_whether_the_model_thinks_or_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reasoning_that_never_ends_leaves_room_for_what_is_demanded() {
+    let server = TestServer::start(Setup::default()).await;
+    let end = post(server.address, "/tokenize", &json!({ "model": "qwen3-tiny", "prompt": "</think>" }))
+        .await
+        .json();
+    let end = end["tokens"][0].as_u64().expect("a token");
+    // The model never ends its reasoning by itself.
+    let never = json!({ "logit_bias": { end.to_string(): -100 }, "max_tokens": 400, "temperature": 0 });
+    let chats = demands().into_iter().filter(|(path, body)| {
+        *path == "/v1/chat/completions" && body["response_format"]["type"] != "json_object"
+    });
+    for (path, body) in chats {
+        let answer = post(server.address, path, &merged(body.clone(), &never)).await.json();
+        let (message, usage) = (&answer["choices"][0]["message"], &answer["usage"]);
+        assert!([1, 2].map(|n| json!({ "n": n })).contains(&written(&answer)), "{body}: {answer}");
+        assert!(!message["reasoning_content"].is_null() || !message["reasoning"].is_null(), "{answer}");
+        assert!(usage["completion_tokens"].as_u64().is_some_and(|tokens| tokens < 400), "{answer}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_json_object_is_begun_at_once_however_long_the_model_goes_on() {
     let server = TestServer::start(Setup::default()).await;
     let body = json!({

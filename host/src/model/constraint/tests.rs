@@ -60,8 +60,8 @@ fn made(
         fixture::grammar_share(),
     );
     let caller = Caller::default();
-    let builder =
-        ConstraintBuilder { job, parser, probe, engine: &engine, grammars: &grammars, caller: &caller };
+    let (engine, grammars, caller) = (&engine, &grammars, &caller);
+    let builder = ConstraintBuilder { job, parser, probe, engine, generates: true, grammars, caller };
     builder.required(job.demand().unwrap()).map_err(|error| match error {
         StartError::Constraint { field, reason } => (field, reason),
         other => panic!("{other}"),

@@ -54,6 +54,14 @@ impl Table {
         triggers
     }
 
+    /// The marker that ends this field and no other, if one does.
+    fn own_end(&self, index: usize) -> Option<usize> {
+        let [Delimiter { trigger, .. }] = &self.fields[index].close[..] else { return None };
+        let mut others = self.fields.iter().enumerate().filter(|(other, _)| *other != index);
+        let is_shared = others.any(|(_, field)| field.close.iter().any(|close| close.trigger == *trigger));
+        (!is_shared).then_some(*trigger)
+    }
+
     fn ends(&self) -> &[Delimiter] {
         self.implicit.map_or(&[], |implicit| &self.fields[implicit].close)
     }
@@ -104,6 +112,10 @@ impl Writer<'_> {
             let active = field.close.iter().chain(field.open.iter().filter(|_| is_first));
             self.lark.text(&rule, self.table.with_special_tokens(self.table.triggers(active)))?;
             let (open, close) = (self.any(&field.open), self.any(&field.close));
+            if let Some(end) = self.table.own_end(index) {
+                let end = self.lark.marker(end);
+                self.lark.reasoning_end(&end);
+            }
             all.push(match (is_first, field.repeats) {
                 (true, _) if field.open.is_empty() => format!("{rule} ({close})"),
                 // Text before the opening delimiter is reasoning, too.

@@ -109,9 +109,19 @@ impl Lark {
         format!("{}_{index}", self.marker)
     }
 
+    /// Whether `word` is the rule of a marker.
+    pub(super) fn is_marker(&self, word: &str) -> bool {
+        word.strip_prefix(self.marker).is_some_and(|index| index.starts_with('_'))
+    }
+
     /// Defines a rule. Names are lower case; `body` is Lark.
     pub fn rule(&mut self, name: &str, body: &str) {
         let _ = writeln!(self.rules, "{name}: {body}");
+    }
+
+    /// Says that `marker` ends reasoning: hosts make a model write it that thinks for too long. Remote engines ignore the rule.
+    pub fn reasoning_end(&mut self, marker: &str) {
+        self.rule("reasoning_end", marker);
     }
 
     /// Defines a rule of text that spells none of the markers with these indices.

@@ -145,12 +145,15 @@ impl<'a> Turn<'a> {
     }
 
     /// The grammar of a turn: the opening and reasoning, which may both be missing, then a message or calls. `opening`, `think` and `calls`
-    /// are Lark expressions.
+    /// are Lark expressions; the marker that is the last word of `think` ends reasoning.
     ///
     /// # Errors
     /// Those of [`Turn::body`].
     pub fn grammar(&self, mut lark: Lark, opening: &str, think: &str, calls: &str) -> Result<String, String> {
         lark.rule("think", think);
+        if let Some(end) = think.split_whitespace().next_back().filter(|word| lark.is_marker(word)) {
+            lark.reasoning_end(end);
+        }
         let body = self.body(&lark, calls)?;
         Ok(lark.start(&format!("({opening})? (gap? think)? {body}")))
     }

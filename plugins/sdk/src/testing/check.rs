@@ -68,17 +68,28 @@ fn check<P: Parser>(case: &Case, file: &Path, update: bool) -> Result<(), String
         rewrite(file, &as_cut);
         return Ok(());
     }
+    if case.expect.is_none() {
+        let expect = serde_json::json!({ "items": written(&as_cut) });
+        return Err(format!(
+            "the case has no `expect`; if what it comes to is right, write it, or let UPDATE_EXPECT=1 do so:\n  \"expect\": {expect}"
+        ));
+    }
     compare("as it is cut", &as_cut, &case.expected())?;
     script.check::<P>(&[2, 11, 1], &case.expected())?;
     check_arguments::<P>(&script, BREAKS)
+}
+
+/// The items as a case has them.
+fn written(items: &[Item]) -> Value {
+    let items: Vec<CaseItem> = items.iter().cloned().map(CaseItem::from).collect();
+    serde_json::to_value(items).expect("items are plain")
 }
 
 /// Puts these items into the case's `expect`, and leaves the rest of the file as it is.
 fn rewrite(file: &Path, items: &[Item]) {
     let text = std::fs::read_to_string(file).expect("it was read before");
     let mut case: Value = serde_json::from_str(&text).expect("it was read before");
-    let items: Vec<CaseItem> = items.iter().cloned().map(CaseItem::from).collect();
-    case["expect"]["items"] = serde_json::to_value(items).expect("items are plain");
+    case["expect"]["items"] = written(items);
     let text = serde_json::to_string_pretty(&case).expect("a value");
     std::fs::write(file, text + "\n").unwrap_or_else(|error| panic!("{}: {error}", file.display()));
 }
