@@ -1,20 +1,15 @@
 //! Hostile MCP server for tests, over stdio and over both HTTP transports. Its tools misbehave, to test how faults of tools are handled.
 
-use std::io::{BufRead, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::tool_lifecycle::Lifecycle;
+
 /// Size in bytes of outputs that are far too large.
 pub const FLOOD: usize = 100 << 20;
-
-/// The protocol's first version without a handshake.
-pub const MODERN: &str = "2026-07-28";
-
-/// First line that a chatty child writes to standard error.
-pub const CHATTER: &str = "\u{1b}[31mready";
 
 /// Reaction of the server to a request.
 pub enum Reply {
@@ -68,50 +63,6 @@ pub struct ToolServer {
     /// Number of calls of `hang` that have begun.
     begun: AtomicUsize,
     meeting: Meeting,
-}
-
-/// How connections begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lifecycle {
-    /// By a handshake. Other first requests are refused.
-    Handshake,
-    /// By a handshake. Another first request gets no answer.
-    Mute,
-    /// By a handshake. Another first request ends the connection or the process.
-    Fragile,
-    /// Without a handshake, which is refused: every request says its version (2026-07-28).
-    Modern,
-}
-
-impl Lifecycle {
-    fn named(name: &str) -> Self {
-        match name {
-            "mute" => Self::Mute,
-            "fragile" => Self::Fragile,
-            "modern" | "anew" => Self::Modern,
-            _ => Self::Handshake,
-        }
-    }
-
-    /// Reaction to a request that the lifecycle decides on.
-    fn reply(self, request: &Value) -> Option<Reply> {
-        let method = request["method"].as_str().unwrap_or_default();
-        let version = &request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
-        match (self, method) {
-            (Self::Mute, "server/discover") => Some(Reply::Silence),
-            (Self::Fragile, "server/discover") => Some(Reply::Death),
-            (Self::Modern, "initialize") => {
-                Some(Reply::Error(json!({ "code": -32601, "message": "there is no handshake" })))
-            }
-            (Self::Modern, _) if !request["id"].is_null() && version != MODERN => {
-                Some(Reply::Error(json!({ "code": -32602, "message": "the request names no version" })))
-            }
-            (Self::Modern, "server/discover") => Some(Reply::Result(json!({
-                "supportedVersions": [MODERN], "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private"
-            }))),
-            _ => None,
-        }
-    }
 }
 
 /// Calls that wait for each other, in pairs.
@@ -325,61 +276,4 @@ pub fn message(id: &Value, reply: &Reply) -> Option<Value> {
         Reply::Error(error) => Some(json!({ "jsonrpc": "2.0", "id": id, "error": error })),
         _ => None,
     }
-}
-
-/// Serves one client over standard input and output until the input ends. With the listing `chatty` it repeats every message on standard
-/// error, after a first line that would colour a terminal.
-///
-/// # Errors
-/// If they can't be read or written.
-pub fn serve_stdio(listing: &str) -> std::io::Result<()> {
-    let server = ToolServer::new(listing);
-    let mut out = std::io::stdout().lock();
-    let is_chatty = listing == "chatty";
-    if is_chatty {
-        eprintln!("{CHATTER}");
-    }
-    for line in std::io::stdin().lock().lines() {
-        let line = line?;
-        if is_chatty {
-            eprintln!("{line}");
-        }
-        let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
-        let (id, reply) = (&request["id"], server.reply(&request));
-        match reply {
-            Reply::Text(bytes) => {
-                let (before, behind) = around_text(id);
-                out.write_all(before.as_bytes())?;
-                let chunk = vec![b'x'; 1 << 20];
-                for _ in 0..bytes >> 20 {
-                    out.write_all(&chunk)?;
-                }
-                writeln!(out, "{behind}")?;
-            }
-            Reply::Garbage => {
-                out.write_all(b"Traceback (most recent call last):\n\xff\xfe{]\n{\"jsonrpc\":\n")?;
-            }
-            Reply::Spam(kind) if kind == "stderr" => {
-                let mut error = std::io::stderr().lock();
-                loop {
-                    writeln!(error, "{}", "x".repeat(1000))?;
-                }
-            }
-            Reply::Spam(kind) => {
-                // A failing write ends the process.
-                for n in 0.. {
-                    writeln!(out, "{}", spam(&kind, n))?;
-                }
-            }
-            Reply::Death => return Ok(()),
-            Reply::Silence | Reply::None => {}
-            reply => {
-                if let Some(message) = message(id, &reply) {
-                    writeln!(out, "{message}")?;
-                }
-            }
-        }
-        out.flush()?;
-    }
-    Ok(())
 }

@@ -13,7 +13,8 @@ use hyper::body::{Frame, Incoming};
 use serde_json::Value;
 
 use crate::listen::Listening;
-use crate::tool_server::{MODERN, Reply, ToolServer, around_text, message, spam_event};
+use crate::tool_lifecycle::MODERN;
+use crate::tool_server::{Reply, ToolServer, around_text, message, spam_event};
 
 pub(crate) type Body = BoxBody<Bytes, Infallible>;
 

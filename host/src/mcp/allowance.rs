@@ -87,9 +87,8 @@ impl Allowance {
         state.at = now;
         let is_over = state.left < 0.0;
         drop(state);
-        if is_over && self.end(McpError::Flooded(self.per_second)) {
-            let label = Arc::clone(&self.label);
-            metrics::counter!("sluice_tool_floods_total", "server" => label).increment(1);
+        if is_over {
+            self.end(McpError::Flooded(self.per_second));
         }
         !is_over
     }
@@ -107,11 +106,14 @@ impl Allowance {
         state.open = state.open.saturating_sub(1);
     }
 
-    /// Ends the connection for this reason; returns false if it was ended before.
-    pub(super) fn end(&self, why: McpError) -> bool {
-        let is_first = self.violation.set(why).is_ok();
+    /// Ends the connection for this reason, unless it was ended before. A flood is counted before anybody learns of it.
+    pub(super) fn end(&self, why: McpError) {
+        let is_flood = matches!(why, McpError::Flooded(_));
+        if self.violation.set(why).is_ok() && is_flood {
+            let label = Arc::clone(&self.label);
+            metrics::counter!("sluice_tool_floods_total", "server" => label).increment(1);
+        }
         self.ended.cancel();
-        is_first
     }
 
     /// Ready when the connection must end.

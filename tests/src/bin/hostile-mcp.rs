@@ -2,5 +2,5 @@
 
 fn main() -> std::io::Result<()> {
     let listing = std::env::args().nth(1).unwrap_or_else(|| "good".to_owned());
-    tests::tool_server::serve_stdio(&listing)
+    tests::tool_server_stdio::serve_stdio(&listing)
 }

@@ -9,8 +9,8 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use tests::client::{get, post, send};
 use tests::process::ServerProcess;
-use tests::tool_server::CHATTER;
 use tests::tool_server_http::HttpToolServer;
+use tests::tool_server_stdio::CHATTER;
 use tests::tools::{calls, item, types};
 
 const CANARY: &str = "kanarienvogel";
