@@ -206,8 +206,8 @@ fn check(shape: Shape, visits: &[Visit], rooms: &[(u64, bool)]) {
             }
             assert_eq!((&client.tokens, &client.finish), (&alone.tokens, &alone.finish), "{blocks} blocks");
             let (scores, alone, request) = (scores(client), scores(alone), visit.request());
-            let scored = if request.prompt_logprobs.is_some() { &request.prompt[1..] } else { &[] };
-            assert!(scores.iter().map(|(id, _)| id).eq(scored), "{scores:?}");
+            let told = if request.prompt_logprobs.is_some() { &request.prompt[1..] } else { &[] };
+            assert!(scores.iter().map(|(id, _)| id).eq(told), "{scores:?}");
             let differ = |(one, other): (&(u32, f32), &(u32, f32))| (one.1 - other.1).abs() > 0.02;
             assert!(scores.len() == alone.len() && !scores.iter().zip(&alone).any(differ), "{alone:?}");
         }

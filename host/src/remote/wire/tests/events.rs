@@ -65,7 +65,9 @@ fn log_probabilities_of_a_prompt_come_before_those_of_the_answer_in_the_same_lis
     for events in [vllm, own] {
         let mut reader = wire::of(EngineKind::OpenAi).reader(&[4, 5, 6]);
         let mut chunk = Chunk::new(Room { tokens: 8, text: 64 });
-        events.iter().for_each(|event| reader.read(event.as_bytes(), &mut chunk).unwrap());
+        for event in &events {
+            reader.read(event.as_bytes(), &mut chunk).unwrap();
+        }
         let told = |token: &Token| (token.id, token.logprobs.as_ref().unwrap().chosen);
         assert_eq!(chunk.prompt_tokens.iter().map(told).collect::<Vec<_>>(), [(5, -1.5), (6, -2.5)]);
         let [Piece::Token(token)] = &chunk.pieces[..] else { panic!("{:?}", chunk.pieces) };
