@@ -70,7 +70,6 @@ struct Text<'a> {
 
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "TokenizerInfo")]
-#[expect(clippy::struct_field_names, reason = "the names of the files' fields")]
 struct Info<'a> {
     bos_token: Option<&'a str>,
     eos_token: Option<&'a str>,

@@ -107,7 +107,7 @@ proptest! {
         (blocks, block_size) in (10..30usize, 4..7usize),
         (lanes, ahead, score_rows) in (1..8usize, 0..2usize, 1..9usize),
     ) {
-        let shape = RunnerShape { lanes, ahead, score_rows, ..shape(blocks, block_size) };
+        let shape = RunnerShape { score_rows, lanes, ahead, ..shape(blocks, block_size) };
         let mut rig = Rig::new(shape, options);
         let clients = drive(&mut rig, &visits);
         for (client, visit) in clients.iter().zip(&visits) {

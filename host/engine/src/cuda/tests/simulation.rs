@@ -7,12 +7,13 @@
 use super::rig::{device, options};
 use crate::cuda::{CudaOptions, CudaRunner};
 use crate::error::MaskError;
-use crate::generation::{Finish, GenerationRequest, TokenMask};
+use crate::generation::{GenerationRequest, TokenMask};
 use crate::logits::LogitsProcessors;
 use crate::models::{ModelConfig, Weights};
 use crate::options::LocalOptions;
 use crate::speculation::SpeculationOptions;
 use crate::tests::fake::{Client, Rig, sampled};
+use crate::token::Token;
 
 const VOCAB: u32 = 40;
 
@@ -124,7 +125,7 @@ impl Visit {
         let prompt: Vec<u32> = (0..self.prompt[n as usize % 2]).map(|at| at * 7 % VOCAB).collect();
         let plain = sampled(prompt, self.answer + self.answer / 9 * (n % 4) as usize, n.into());
         match n % 4 {
-            0 => plain,
+            0 => GenerationRequest { prompt_logprobs: Some(1), ..plain },
             1 => {
                 let processors = LogitsProcessors {
                     presence: 0.7,
@@ -174,14 +175,20 @@ fn drive(rig: &mut Rig<CudaRunner>, visits: &[Visit]) -> Vec<Client> {
     clients.into_iter().flatten().collect()
 }
 
-fn alone(shape: Shape, visit: &Visit) -> (Vec<u32>, Option<Finish>) {
+/// The prompt's tokens with their log-probabilities. A device may round differently in another batch.
+fn scores(client: &Client) -> Vec<(u32, f32)> {
+    let score = |token: &Token| (token.id, token.logprobs.as_ref().expect("they were asked for").chosen);
+    client.scored.iter().map(score).collect()
+}
+
+fn alone(shape: Shape, visit: &Visit) -> Client {
     let mut rig = shape.rig(8);
     let mut client = rig.submit(visit.request());
     while rig.round() {
         client.read(usize::MAX);
     }
     client.read(usize::MAX);
-    (client.tokens, client.finish)
+    client
 }
 
 /// Runs the visits with each of these numbers of KV blocks (and whether they make it preempt), and compares each client with what it gets
@@ -192,12 +199,17 @@ fn check(shape: Shape, visits: &[Visit], rooms: &[(u64, bool)]) {
         let mut rig = shape.rig(blocks);
         let clients = drive(&mut rig, visits);
         assert_eq!(clients.len(), visits.len());
-        for (client, (tokens, finish)) in clients.iter().zip(&expected) {
+        for ((client, alone), visit) in clients.iter().zip(&expected).zip(visits) {
             if client.left() {
-                assert!(tokens.starts_with(&client.tokens));
-            } else {
-                assert_eq!((&client.tokens, &client.finish), (tokens, finish), "{blocks} blocks");
+                assert!(alone.tokens.starts_with(&client.tokens));
+                continue;
             }
+            assert_eq!((&client.tokens, &client.finish), (&alone.tokens, &alone.finish), "{blocks} blocks");
+            let (scores, alone, request) = (scores(client), scores(alone), visit.request());
+            let told = if request.prompt_logprobs.is_some() { &request.prompt[1..] } else { &[] };
+            assert!(scores.iter().map(|(id, _)| id).eq(told), "{scores:?}");
+            let differ = |(one, other): (&(u32, f32), &(u32, f32))| (one.1 - other.1).abs() > 0.02;
+            assert!(scores.len() == alone.len() && !scores.iter().zip(&alone).any(differ), "{alone:?}");
         }
         let stats = rig.scheduler.stats();
         assert_eq!((stats.free_blocks, stats.running, stats.waiting), (stats.total_blocks, 0, 0));

@@ -170,6 +170,19 @@ fn constraints_are_sent_in_the_form_that_the_engine_follows() {
 }
 
 #[test]
+fn a_least_length_is_sent_and_so_is_the_echo_of_a_prompt_that_is_scored() {
+    let mut asked = request();
+    (asked.processors.min_tokens, asked.prompt_logprobs) = (9, Some(2));
+    let sent = body(EngineKind::OpenAi, &asked);
+    // No more than the answer may have, since engines refuse that.
+    assert_eq!((&sent["min_tokens"], &sent["echo"]), (&json!(7), &json!(true)));
+    asked.prompt_logprobs = None;
+    assert_eq!(body(EngineKind::Vllm, &asked)["sampling_params"]["min_tokens"], 7);
+    let sglang = body(EngineKind::Sglang, &asked);
+    assert_eq!(sglang["sampling_params"]["min_new_tokens"], 7);
+}
+
+#[test]
 fn what_a_kind_cannot_do_is_refused_by_name() {
     for kind in KINDS {
         let facts = facts(kind);
@@ -186,6 +199,8 @@ fn what_a_kind_cannot_do_is_refused_by_name() {
             refused(&|request| request.processors.frequency = 1.0),
             is_llamacpp.then_some("frequency_penalty")
         );
+        let tells_scores = kind == EngineKind::OpenAi;
+        assert_eq!(refused(&|request| request.prompt_logprobs = Some(1)), (!tells_scores).then_some("echo"));
         assert_eq!(
             refused(&|request| request.processors.min_tokens = 1),
             is_llamacpp.then_some("min_tokens")

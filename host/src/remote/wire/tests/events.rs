@@ -1,5 +1,6 @@
 //! Tests of the chunks that the events of each kind become.
 
+use engine::Token;
 use serde_json::{Value, json};
 
 use super::KINDS;
@@ -44,6 +45,34 @@ fn sglang_tells_all_ids_or_the_new_ones() {
     assert!(matches!(read(EngineKind::Sglang, &[&lost]), Err(WireFault::Unreadable(_))));
     let aborted = event(&[], 0, json!({ "type": "abort", "message": "full", "status_code": 503 }));
     assert_eq!(read(EngineKind::Sglang, &[&aborted]), Err(WireFault::Engine(Some(503), "full".to_owned())));
+}
+
+#[test]
+fn log_probabilities_of_a_prompt_come_before_those_of_the_answer_in_the_same_lists() {
+    let event = |text: &str, ids: Value, names: Value, told: Value| {
+        let logprobs =
+            json!({ "tokens": names, "token_logprobs": told, "top_logprobs": null, "text_offset": [] });
+        json!({ "choices": [{ "text": text, "token_ids": ids, "logprobs": logprobs, "finish_reason": null }] }).to_string()
+    };
+    // vLLM sends the prompt with the first token, this server before it.
+    let names = json!(["token_id:4", "token_id:5", "token_id:6", "token_id:9"]);
+    let vllm = vec![event("ab c", json!([9]), names, json!([null, -1.5, -2.5, -0.5]))];
+    let names = json!(["token_id:4", "token_id:5", "token_id:6"]);
+    let own = vec![
+        event("ab ", json!([]), names, json!([null, -1.5, -2.5])),
+        event("c", json!([9]), json!(["token_id:9"]), json!([-0.5])),
+    ];
+    for events in [vllm, own] {
+        let mut reader = wire::of(EngineKind::OpenAi).reader(&[4, 5, 6]);
+        let mut chunk = Chunk::new(Room { tokens: 8, text: 64 });
+        for event in &events {
+            reader.read(event.as_bytes(), &mut chunk).unwrap();
+        }
+        let told = |token: &Token| (token.id, token.logprobs.as_ref().unwrap().chosen);
+        assert_eq!(chunk.prompt_tokens.iter().map(told).collect::<Vec<_>>(), [(5, -1.5), (6, -2.5)]);
+        let [Piece::Token(token)] = &chunk.pieces[..] else { panic!("{:?}", chunk.pieces) };
+        assert_eq!(told(token), (9, -0.5));
+    }
 }
 
 #[test]
