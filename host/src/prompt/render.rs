@@ -10,7 +10,7 @@ use std::sync::Arc;
 use engine::ModelFiles;
 use minijinja::Value;
 
-use super::conversation::{Conversation, Role};
+use super::conversation::Conversation;
 use super::files::{ChatFiles, ChatFilesError};
 use super::segments::{Disguise, END_MARK, Segment, StandIns, has_reserved};
 use super::shorten::approximate_bytes;
@@ -20,7 +20,10 @@ use super::tokenizer::{TokenizeError, Tokenizer};
 use super::variables::{self, CallArguments, TemplateVariables};
 use crate::limits::Limits;
 
+mod continued;
 mod probe;
+
+use self::continued::{cut_at_mark, split_last};
 
 /// How the turn to generate begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,34 +274,6 @@ fn join<'a>(segments: &mut Vec<Segment<'a>>, more: Vec<Segment<'a>>) {
             (_, segment) => segments.push(segment),
         }
     }
-}
-
-fn split_last(
-    conversation: &Conversation,
-    mut messages: Vec<Value>,
-) -> Result<(Vec<Value>, Value), RenderError> {
-    let last = conversation
-        .messages
-        .last()
-        .filter(|last| last.role == Role::Assistant && last.tool_calls.is_empty());
-    if let (Some(_), Some(last)) = (last, messages.pop()) {
-        return Ok((messages, last));
-    }
-    let reason = "to continue the last message, it must be the assistant's and hold no calls";
-    Err(RenderError::Conversation(reason.to_owned()))
-}
-
-/// Cuts the output at the end mark, which the template got with a space behind it. If it trimmed that space, it trims messages, and the
-/// text before the mark is trimmed, too.
-fn cut_at_mark(mut output: String) -> Result<String, RenderError> {
-    let Some(end) = output.rfind(END_MARK) else {
-        let reason = "the template drops the text that is to be continued";
-        return Err(RenderError::Conversation(reason.to_owned()));
-    };
-    let kept = output[end + END_MARK.len_utf8()..].starts_with(' ');
-    output.truncate(if kept { end } else { output[..end].trim_end().len() });
-    // A template may write a message twice, and its mark with it.
-    Ok(output.replace(&format!("{END_MARK} "), "").replace(END_MARK, ""))
 }
 
 /// Returns the length of the common prefix of `a` and `b` in bytes, at a character boundary.

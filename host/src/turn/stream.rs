@@ -17,7 +17,6 @@ use super::events::TurnEvents;
 use super::failure::{self, quoted};
 use super::flow::Flow;
 use super::items::OpenKind;
-use super::markers::Found;
 use super::router::Router;
 use super::settings::{FaultPolicy, TurnSettings};
 use super::step_error::StepError;
@@ -132,26 +131,24 @@ impl Stream {
         self.router.end_prompt(bytes, out);
     }
 
-    /// Takes the next part of the stream, in which a marker in a string is decided. Text waits for the end of the step or the next marker, when the parser is asked about it.
-    fn take_decided(&mut self, found: Found<'_>, out: &mut TurnEvents) {
-        match found {
-            Found::Text(text) => self.take_text(text, out),
-            Found::Marker(_, text) if self.ended => self.aside += text.len() as u64,
-            Found::Marker(index, literal) => {
-                self.ask(out);
-                if self.router.in_string() && self.fault.is_none() {
-                    if !self.stops.contains(&index) && !self.token_markers.contains(&index) {
-                        return self.take_text(literal, out);
-                    }
-                    self.router.cut_string();
-                }
-                self.router.end_preset();
-                self.router.held.push(literal);
-                self.router.begin_answer(literal.len());
-                self.ask_marker(index, out);
-                self.ended = self.stops.contains(&index) && !self.router.is_prompt();
-            }
+    /// Takes a marker: the parser is asked about it, unless it is text of a string that the host follows.
+    fn take_marker(&mut self, index: u32, literal: &str, out: &mut TurnEvents) {
+        if self.ended {
+            self.aside += literal.len() as u64;
+            return;
         }
+        self.ask(out);
+        if self.router.in_string() && self.fault.is_none() {
+            if !self.stops.contains(&index) && !self.token_markers.contains(&index) {
+                return self.take_text(literal, out);
+            }
+            self.router.cut_string();
+        }
+        self.router.end_preset();
+        self.router.held.push(literal);
+        self.router.begin_answer(literal.len());
+        self.ask_marker(index, out);
+        self.ended = self.stops.contains(&index) && !self.router.is_prompt();
     }
 
     /// Asks the parser about the text that it hasn't seen.

@@ -58,20 +58,20 @@ impl StringMarker {
 }
 
 impl Stream {
-    /// Takes the next part of the stream, unless a marker in a string waits for it or begins to wait.
+    /// Takes the next part of the stream. Text waits for the end of the step or the next marker, when the parser is asked about it; all waits
+    /// for a marker in a string.
+    #[inline]
     pub(in crate::turn) fn take(&mut self, found: Found<'_>, out: &mut TurnEvents) {
-        if self.undecided.is_some() {
-            return self.look_at(found, out);
+        match found {
+            _ if self.undecided.is_some() => self.look_at(found, out),
+            Found::Text(text) => self.take_text(text, out),
+            Found::Marker(index, literal) if self.may_be_text(index, out) => {
+                let (literal, later) = (literal.to_owned(), Vec::new());
+                let marker = StringMarker { index, literal, later, place: Place::Inside, read: 0 };
+                self.undecided = Some(Box::new(marker));
+            }
+            Found::Marker(index, literal) => self.take_marker(index, literal, out),
         }
-        if let Found::Marker(index, literal) = found
-            && self.may_be_text(index, out)
-        {
-            let (literal, later) = (literal.to_owned(), Vec::new());
-            let marker = StringMarker { index, literal, later, place: Place::Inside, read: 0 };
-            self.undecided = Some(Box::new(marker));
-            return;
-        }
-        self.take_decided(found, out);
     }
 
     /// Whether this marker may be text of a string all the same.
@@ -107,9 +107,9 @@ impl Stream {
     pub(in crate::turn) fn decide_marker(&mut self, goes_on: bool, out: &mut TurnEvents) {
         let Some(marker) = self.undecided.take() else { return };
         if goes_on {
-            self.take_decided(Found::Text(&marker.literal), out);
+            self.take_text(&marker.literal, out);
         } else {
-            self.take_decided(Found::Marker(marker.index, &marker.literal), out);
+            self.take_marker(marker.index, &marker.literal, out);
         }
         for piece in &marker.later {
             match piece {
