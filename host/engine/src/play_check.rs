@@ -40,9 +40,12 @@ impl PlayedCheck {
     ) -> Poll<()> {
         while self.failed.is_none() && self.passed < count {
             let id = tokens[self.passed];
-            let checked = ready!(self.poll_mask(cx)).and_then(|()| match self.allows(id) {
-                true => guarded(|| self.mask.advance(id)).flatten().map_err(GenerationError::from),
-                false => Err(self.mismatch(tokens, Some(id), stops)),
+            let checked = ready!(self.poll_mask(cx)).and_then(|()| {
+                if self.allows(id) {
+                    guarded(|| self.mask.advance(id)).flatten().map_err(GenerationError::from)
+                } else {
+                    Err(self.mismatch(tokens, Some(id), stops))
+                }
             });
             match checked {
                 Ok(()) => self.passed += 1,

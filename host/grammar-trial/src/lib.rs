@@ -3,10 +3,11 @@
 //! The server compiles each grammar twice: first as a module in a sandbox (`module.rs`), where time, memory and stack are bounded
 //! whatever llguidance does, then itself. Both call [`compile`], so what ended well in the sandbox ends well in the server.
 
+mod digits;
 #[cfg(target_arch = "wasm32")]
 mod module;
 
-use llguidance::api::{ParserLimits, TopLevelGrammar};
+use llguidance::api::{GrammarInit, ParserLimits, TopLevelGrammar};
 use llguidance::toktrie::{InferenceCapabilities, TokEnv};
 use llguidance::{Matcher, ParserFactory, TokenParser};
 
@@ -31,7 +32,11 @@ pub fn compiler(vocabulary: &TokEnv, slices: &[String]) -> Result<ParserFactory,
 /// # Errors
 /// llguidance's message: the grammar is wrong, can't be followed, or takes more work than the limits allow.
 pub fn compile(compiler: &ParserFactory, grammar: &str) -> Result<(TokenParser, Matcher), String> {
-    let parser = compiler.create_parser(TopLevelGrammar::from_lark(with_all_escapes(grammar)));
+    let source = GrammarInit::Serialized(TopLevelGrammar::from_lark(with_all_escapes(grammar)));
+    let parts = source.to_internal(Some(compiler.tok_env().clone()), compiler.limits().clone());
+    let (grammar, mut lexers) = parts.map_err(|error| error.to_string())?;
+    digits::bound(&mut lexers)?;
+    let parser = compiler.create_parser_from_init_default(GrammarInit::Internal(grammar, lexers));
     let parser = parser.map_err(|error| error.to_string())?;
     let matcher = Matcher::new(Ok(parser.clone()));
     matcher.get_error().map_or(Ok((parser, matcher)), Err)

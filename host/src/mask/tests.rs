@@ -165,6 +165,83 @@ fn an_opening_is_replayed_or_refused() {
 }
 
 #[test]
+fn reasoning_ends_behind_its_bound_and_nothing_else_does() {
+    let (think, end) = (token("<think>"), token("</think>"));
+    let grammar = format!("start: <[{think}]> /(?s:.*)/ <[{end}]> /[a-z]{{9}}/");
+    let mut mask = mask(&grammar).with_reasoning_bound(end, 6);
+    let mut written = Vec::new();
+    while !allowed(&mut mask).contains(&stop()) {
+        // A model that thinks for ever: it writes text wherever it may.
+        let text =
+            allowed(&mut mask).into_iter().find(|id| TOKENIZER.decode(&[*id]).is_ok_and(|text| text == "x"));
+        let next = text.unwrap_or_else(|| allowed(&mut mask)[0]);
+        mask.prepare(&[]);
+        mask.advance(next).unwrap();
+        written.push(next);
+    }
+    let text = TOKENIZER.decode(&written).unwrap();
+    assert_eq!(text, "<think>xxxxx</think>xxxxxxxxx");
+}
+
+#[test]
+fn the_end_of_reasoning_waits_for_the_end_of_a_character() {
+    let (think, end) = (token("<think>"), token("</think>"));
+    let mut mask = mask(&format!("start: <[{think}]> /(?s:.*)/ <[{end}]>")).with_reasoning_bound(end, 2);
+    let ids = TOKENIZER.encode_text("\u{1F600}").unwrap();
+    assert!(ids.len() > 2, "the character has several tokens: {ids:?}");
+    mask.advance(think).unwrap();
+    for id in ids {
+        assert_ne!(allowed(&mut mask), [end]);
+        mask.advance(id).unwrap();
+    }
+    assert_eq!(allowed(&mut mask), [end]);
+}
+
+/// Digits that may follow `text` in JSON of this schema before no other may, up to 99.
+fn digits_behind(schema: &str, text: &str) -> usize {
+    let begins = JsonBegins::AtOnce;
+    let grammar = json_grammar(&JsonConstraint { schema: schema.to_owned(), begins }).unwrap();
+    let mut mask = mask(&grammar);
+    write(&mut mask, text).unwrap();
+    let one = TOKENIZER.encode_text("1").unwrap()[0];
+    (0..99).take_while(|_| allowed(&mut mask).contains(&one) && mask.advance(one).is_ok()).count()
+}
+
+#[test]
+fn numbers_of_json_have_as_many_digits_as_doubles_are_written_with_also_untyped_ones() {
+    for schema in [
+        r#"{"type": "number"}"#,
+        r#"{"type": ["number", "null"]}"#,
+        r#"{"type": ["string", "boolean", "number", "null"]}"#,
+        r#"{"anyOf": [{"type": "number"}, {"enum": ["none", "all"]}]}"#,
+        "{}",
+        "true",
+    ] {
+        let places = [("1", 20), ("-1", 20), ("0.", 22), ("-1.5e", 3), ("2E+", 3), ("1e-", 3)];
+        assert_eq!(places.map(|(text, _)| (text, digits_behind(schema, text))), places, "{schema}");
+    }
+    let inside = [r#"{"a": [1"#, r#"{"a": {"b": 1"#];
+    assert_eq!(inside.map(|text| digits_behind(r#"{"type": "object"}"#, text)), [20; 2]);
+    assert_eq!(digits_behind(r#"{"type": "array", "items": {"type": "number"}}"#, "[2, 0."), 22);
+    let limits = |text: &str| format!(r#"{{"type": "number", {text}}}"#);
+    assert_eq!(digits_behind(&limits(r#""minimum": 0, "maximum": 1"#), "0."), 22);
+    assert_eq!(digits_behind(&limits(r#""multipleOf": 0.001"#), "1"), 18);
+    assert_eq!(digits_behind(&limits(r#""exclusiveMinimum": 2.5"#), "7."), 22);
+    assert_eq!(
+        [digits_behind(&limits(r#""minimum": 0"#), "1"), digits_behind(&limits(r#""maximum": 0"#), "-1")],
+        [20; 2]
+    );
+}
+
+#[test]
+fn digits_that_are_no_number_of_json_have_no_bound() {
+    assert_eq!(digits_behind(r#"{"type": "string"}"#, "\"1"), 99);
+    assert_eq!(digits_behind("{}", "\"1"), 99);
+    let mut lark = mask(r"start: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/");
+    write(&mut lark, &"1".repeat(99)).unwrap();
+}
+
+#[test]
 fn a_grammar_is_compiled_once_and_answers_of_it_are_apart() {
     let start = |grammar| compile(grammar).unwrap().start(&[], &Arc::from([stop()])).unwrap();
     let (one, other) = (start("start: \"ab\""), start("start: \"ab\""));

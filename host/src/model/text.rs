@@ -48,7 +48,9 @@ impl StreamText {
     /// Text of these tokens alone, special ones included.
     pub(super) fn of(&self, ids: &[u32]) -> String {
         let (mut detokenizer, mut text) = (Detokenizer::new(Arc::clone(&self.tokenizer), &[]), String::new());
-        ids.iter().for_each(|id| detokenizer.push(*id, &mut text));
+        for id in ids {
+            detokenizer.push(*id, &mut text);
+        }
         detokenizer.flush(&mut text);
         text
     }

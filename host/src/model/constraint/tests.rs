@@ -8,7 +8,7 @@ use std::time::Duration;
 use engine::{Constraint, ConstraintSupport, EngineInfo, JsonBegins, JsonConstraint};
 use serde_json::json;
 
-use super::ConstraintBuilder;
+use super::{ConstraintBuilder, reasoning_end};
 use crate::accounts::Caller;
 use crate::limits::Limits;
 use crate::limits::ParserLimits;
@@ -131,8 +131,16 @@ fn every_format_can_force_a_call() {
     ] {
         let named = Job { tool_choice: ToolChoice::Named("f".to_owned()), ..forced() };
         for job in [forced(), named] {
-            let made = made(&shipped(name), &[], &job, ALL).unwrap();
-            assert!(made.grammar.is_some() && made.json.is_none(), "{name}");
+            let parser = shipped(name);
+            let made = made(&parser, &[], &job, ALL).unwrap();
+            let grammar = made.grammar.expect("a grammar");
+            assert_eq!(made.json, None, "{name}");
+            let end = reasoning_end(&grammar, &parser.markers().collect::<Vec<_>>());
+            assert_eq!(
+                end.is_some(),
+                name != "llama3",
+                "{name} says where its reasoning ends, if it has any"
+            );
         }
     }
     let (field, reason) = made(&shipped("qwen3"), QWEN, &forced(), JSON).unwrap_err();

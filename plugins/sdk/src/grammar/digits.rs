@@ -1,7 +1,8 @@
 //! Bounds the integers of schemas: without a bound a model may write digits for ever.
 //!
-//! An integer that has no `minimum` or no `maximum` gets one, so that 64-bit integers can be written. This narrows a schema, and changes
-//! nothing in one that names larger numbers. Fractions stay as they are: the grammar engine has no bound for their digits that leaves exponents.
+//! An integer that has no `minimum` or no `maximum` gets one, so that 64-bit integers can be written, as does a multiple (`multipleOf`), which has no
+//! exponent. This narrows a schema, and changes nothing in one that names larger numbers. The digits of fractions have no bound in a schema;
+//! hosts bound them (`host/grammar-trial`).
 
 use serde_json::{Map, Value};
 
@@ -47,7 +48,8 @@ fn bound(schema: &mut Value, count: &mut usize) {
                 }
             }
             let lists = ["enum", "const"].iter().any(|key| members.contains_key(*key));
-            if is_integer(members) && !lists {
+            let is_multiple = is_typed(members, "number") && members.contains_key("multipleOf");
+            if (is_integer(members) || is_multiple) && !lists {
                 *count += 1;
                 members.entry("minimum").or_insert_with(|| (-GREATEST).into());
                 members.entry("maximum").or_insert_with(|| GREATEST.into());
@@ -58,11 +60,14 @@ fn bound(schema: &mut Value, count: &mut usize) {
 }
 
 fn is_integer(members: &Map<String, Value>) -> bool {
+    is_typed(members, "integer") && !is_typed(members, "number")
+}
+
+/// Whether the schema's `type` names this one.
+fn is_typed(members: &Map<String, Value>, name: &str) -> bool {
     match members.get("type") {
-        Some(Value::Array(types)) => {
-            types.iter().any(|kind| kind == "integer") && !types.iter().any(|kind| kind == "number")
-        }
-        kind => kind.is_some_and(|kind| kind == "integer"),
+        Some(Value::Array(types)) => types.iter().any(|kind| kind == name),
+        kind => kind.is_some_and(|kind| kind == name),
     }
 }
 
@@ -80,6 +85,13 @@ mod tests {
         assert_eq!(bounded(place(&integer)), place(&wanted));
         let nullable = bounded(json!({"type": ["null", "integer"], "minimum": 0}));
         assert_eq!(nullable, json!({"type": ["null", "integer"], "minimum": 0, "maximum": GREATEST}));
+    }
+
+    #[test]
+    fn multiples_are_bounded_as_integers_are() {
+        let multiple = json!({"type": "number", "multipleOf": 0.5, "maximum": 9});
+        let wanted = json!({"type": "number", "multipleOf": 0.5, "maximum": 9, "minimum": -GREATEST});
+        assert_eq!(bounded(multiple), wanted);
     }
 
     #[test]
