@@ -29,7 +29,8 @@ fn demands() -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn merged(mut body: Value, extra: &Value) -> Value {
+/// The body with the fields of `extra`.
+pub(crate) fn merged(mut body: Value, extra: &Value) -> Value {
     for (name, value) in extra.as_object().into_iter().flatten() {
         body[name] = value.clone();
     }

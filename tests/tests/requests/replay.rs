@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use tests::client::post;
 use tests::server::{Setup, TestServer};
 
+use crate::constraints::merged;
+
 /// Request, the output that it allows, one that it doesn't, and what the error says of it.
 struct Case {
     path: &'static str,
@@ -26,26 +28,19 @@ fn schema() -> Value {
 }
 
 /// Bodies of the three chat protocols with tools `f` and `g`, and the fields `extra`.
-fn with_tools(path: &str, is_strict: bool, extra: Value) -> Value {
+fn with_tools(path: &str, is_strict: bool, extra: &Value) -> Value {
     let tool = |name| {
         let (schema, function) = match path {
             "/v1/messages" => ("input_schema", json!({ "name": name })),
             _ => ("parameters", json!({ "type": "function", "name": name })),
         };
-        let function = merged(function, json!({ schema: self::schema(), "strict": is_strict }));
+        let function = merged(function, &json!({ schema: self::schema(), "strict": is_strict }));
         match path {
             "/v1/chat/completions" => json!({ "type": "function", "function": function }),
             _ => function,
         }
     };
     merged(json!({ "tools": [tool("f"), tool("g")] }), extra)
-}
-
-fn merged(mut body: Value, extra: Value) -> Value {
-    for (name, value) in extra.as_object().into_iter().flatten() {
-        body[name] = value.clone();
-    }
-    body
 }
 
 fn cases() -> Vec<Case> {
@@ -60,7 +55,7 @@ fn cases() -> Vec<Case> {
     };
     let required = |path, choice| Case {
         path,
-        body: with_tools(path, false, json!({ "tool_choice": choice })),
+        body: with_tools(path, false, &json!({ "tool_choice": choice })),
         allowed: CALL,
         refused: "Hi.",
         says: "has \"Hi\", which isn't allowed there, at token 0 (byte 0), behind \"\"",
@@ -71,7 +66,7 @@ fn cases() -> Vec<Case> {
         ..required(path, choice)
     };
     let strict = |path| Case {
-        body: with_tools(path, true, json!({})),
+        body: with_tools(path, true, &json!({})),
         refused: WRONG_CALL,
         says: WRONG_VALUE,
         ..required(path, json!("auto"))
@@ -111,7 +106,7 @@ fn asks(case: &Case, about: &str, stream: bool) -> Value {
         _ => json!({ "messages": [{ "role": "user", "content": about }], "max_tokens": 200 }),
     };
     let common = json!({ "model": "qwen3-tiny", "stream": stream });
-    merged(merged(case.body.clone(), asked), common)
+    merged(merged(case.body.clone(), &asked), &common)
 }
 
 /// Server whose outputs are those of the cases: `allowed N` and `refused N` ask for them.
