@@ -13,10 +13,20 @@ use crate::setup::{ask, question, server_for, start, text, urls};
 
 const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
 
-/// Number of requests to the engine at `url` with this outcome. It counts for the whole process, but no other engine has the same port.
-async fn outcomes(server: &TestServer, url: &str, outcome: &str) -> String {
-    let labels = format!("model=\"qwen3-tiny\",upstream=\"{url}\",outcome=\"{outcome}\"");
-    metric(server.address, &format!("sluice_upstream_requests_total{{{labels}}}")).await.to_string()
+/// Numbers of requests to the engine at `url` that were refused, failed, were cancelled, and completed, and of first tokens. They count for the
+/// whole process, and an engine of another test may have had this port, so tests compare two of them.
+async fn counted(server: &TestServer, url: &str) -> [i64; 5] {
+    let labels = |outcome| format!("model=\"qwen3-tiny\",upstream=\"{url}\",outcome=\"{outcome}\"");
+    let requests = |outcome| format!("sluice_upstream_requests_total{{{}}}", labels(outcome));
+    let [refused, failed, cancelled, completed] =
+        ["refused", "failed", "cancelled", "completed"].map(requests);
+    let tokens =
+        format!("sluice_upstream_first_token_seconds_count{{model=\"qwen3-tiny\",upstream=\"{url}\"}}");
+    let mut counts = [0; 5];
+    for (count, series) in counts.iter_mut().zip([refused, failed, cancelled, completed, tokens]) {
+        *count = metric(server.address, &series).await.to_string().parse().expect("a whole number");
+    }
+    counts
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -52,6 +62,7 @@ async fn a_request_that_waits_moves_when_its_engine_is_found_gone() {
             FakeEngine::start(move |_, _| vec![Action::Send(before.clone()), Action::UntilDisconnect]).await;
         let answers = FakeEngine::start(|_, _| vec![Action::Send(whole(ANSWER))]).await;
         let server = server_for(&urls(&[&waits, &answers])).await;
+        let earlier = counted(&server, &waits.url()).await;
         let moving = async {
             // Requests go to either engine; the first one that waits is moved.
             waits.received.wait_until(|log| log.requests().len() == 1).await;
@@ -68,7 +79,7 @@ async fn a_request_that_waits_moves_when_its_engine_is_found_gone() {
             }
         };
         tokio::join!(moving, asking);
-        assert_eq!(outcomes(&server, &waits.url(), "failed").await, "1");
+        assert_eq!(counted(&server, &waits.url()).await[1] - earlier[1], 1);
         server.stop().await;
     }
 }
@@ -118,6 +129,9 @@ async fn requests_that_fail_or_end_before_the_head_are_counted() {
         setup.limits.remote.health_time = Duration::from_hours(1);
     })
     .await;
+    // The process counts for all its tests, and another's engine may have had this port.
+    let url = engine.url();
+    let earlier = counted(&server, &url).await;
     assert_eq!(post(server.address, "/v1/responses", &question(false)).await.status, 500);
     assert_eq!(ask(&server).await.status, 503);
     tokio::select! {
@@ -126,18 +140,12 @@ async fn requests_that_fail_or_end_before_the_head_are_counted() {
     }
     engine.received.wait_until(|log| log.disconnected() == 1).await;
     assert_eq!(ask(&server).await.status, 200);
-    let url = engine.url();
-    let mut counts = Vec::new();
-    for outcome in ["refused", "failed", "cancelled", "completed"] {
-        counts.push(outcomes(&server, &url, outcome).await);
-    }
-    assert_eq!(counts, ["1"; 4]);
-    let first_tokens =
-        format!("sluice_upstream_first_token_seconds_count{{model=\"qwen3-tiny\",upstream=\"{url}\"}}");
-    assert_eq!(metric(server.address, &first_tokens).await.to_string(), "1");
+    let counts = counted(&server, &url).await;
+    let since = counts.iter().zip(&earlier).map(|(now, then)| now - then);
+    assert_eq!(since.collect::<Vec<_>>(), [1; 5]);
     engine.kill().await;
     assert_eq!(ask(&server).await.status, 503);
-    assert_eq!(outcomes(&server, &url, "failed").await, "2");
+    assert_eq!(counted(&server, &url).await[1] - counts[1], 1);
     server.stop().await;
 }
 

@@ -54,14 +54,6 @@ impl Table {
         triggers
     }
 
-    /// The marker that ends this field and no other, if one does.
-    fn own_end(&self, index: usize) -> Option<usize> {
-        let [Delimiter { trigger, .. }] = &self.fields[index].close[..] else { return None };
-        let mut others = self.fields.iter().enumerate().filter(|(other, _)| *other != index);
-        let is_shared = others.any(|(_, field)| field.close.iter().any(|close| close.trigger == *trigger));
-        (!is_shared).then_some(*trigger)
-    }
-
     fn ends(&self) -> &[Delimiter] {
         self.implicit.map_or(&[], |implicit| &self.fields[implicit].close)
     }
