@@ -100,7 +100,7 @@ def test_errors_are_of_the_types_that_the_client_knows(replay):
     error = caught.value
     assert error.type == "not_found_error" and "claude-of-another-server" in error.body["error"]["message"]
     assert error.request_id == error.body["request_id"]
-    with pytest.raises(anthropic.BadRequestError, match="constrained decoding"):
+    with pytest.raises(anthropic.BadRequestError, match="what the request demands"):
         client.messages.create(**arguments("one", tool_choice={"type": "any"}))
     with pytest.raises(anthropic.BadRequestError, match="prompt is too long: "):
         client.messages.count_tokens(model=MODEL, messages=[{"role": "user", "content": "x" * 1_000_000}])
