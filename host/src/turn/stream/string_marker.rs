@@ -89,6 +89,7 @@ impl Stream {
     fn look_at(&mut self, found: Found<'_>, out: &mut TurnEvents) {
         let Some(marker) = &mut self.undecided else { return };
         let goes_on = match found {
+            Found::Text("") => None,
             Found::Text(text) => {
                 marker.later.push(Piece::Text(text.to_owned()));
                 marker.read(text)
