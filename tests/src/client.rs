@@ -71,6 +71,16 @@ pub async fn metric(address: SocketAddr, series: &str) -> f64 {
     line.map_or(0.0, |value| value.parse().expect("a number"))
 }
 
+/// The JSON that answers a `POST` request with a JSON body.
+///
+/// # Panics
+/// If the answer's status isn't 200, or as [`post`].
+pub async fn answered(address: SocketAddr, path: &str, body: &Value) -> Value {
+    let answer = post(address, path, body).await;
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    answer.json()
+}
+
 /// Builds a `POST` request with a JSON body.
 ///
 /// # Panics

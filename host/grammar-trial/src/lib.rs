@@ -42,9 +42,9 @@ pub fn compile(compiler: &ParserFactory, grammar: &str) -> Result<(TokenParser, 
     matcher.get_error().map_or(Ok((parser, matcher)), Err)
 }
 
-/// The grammar, with JSON strings that may write any character as `\uXXXX`. Unless a schema's settings say so, llguidance leaves only control
-/// characters behind a `\u`, and leads a model that means `\u00e9` to one of them. Parsers don't write this setting, since a remote
-/// engine's llguidance may not know it; they write a schema's other settings as in `plugins/sdk/src/grammar/schema.rs`.
+/// Grammar whose JSON strings may spell any character as `\uXXXX`. By default llguidance allows only control characters behind `\u`, and so
+/// leads a model that means `\u00e9` to one of them. The setting is added here, behind those of the SDK (`grammar/schema.rs`), since a
+/// remote engine's llguidance may refuse what it doesn't know.
 fn with_all_escapes(grammar: &str) -> String {
     ["lenient", "whitespace_pattern"].iter().fold(grammar.to_owned(), |grammar, first| {
         let settings = r#""x-guidance":{"#;

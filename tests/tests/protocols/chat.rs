@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use host::api::Protocol;
 use serde_json::{Value, json};
-use tests::client::{Answer, post};
+use tests::client::{Answer, answered, post};
 use tests::server::{Setup, TestServer};
 
 fn chat(extra: &Value) -> Value {
@@ -18,9 +18,7 @@ fn chat(extra: &Value) -> Value {
 }
 
 async fn ask(address: SocketAddr, extra: &Value) -> Value {
-    let answer = post(address, "/v1/chat/completions", &chat(extra)).await;
-    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
-    answer.json()
+    answered(address, "/v1/chat/completions", &chat(extra)).await
 }
 
 async fn content(address: SocketAddr, extra: &Value) -> String {
@@ -28,9 +26,7 @@ async fn content(address: SocketAddr, extra: &Value) -> String {
 }
 
 async fn complete(address: SocketAddr, body: &Value) -> Value {
-    let answer = post(address, "/v1/completions", body).await;
-    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
-    answer.json()
+    answered(address, "/v1/completions", body).await
 }
 
 fn well_formed(protocol: Protocol, answer: &Answer) {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use host::api::Protocol;
 use serde_json::{Value, json};
-use tests::client::{get, post};
+use tests::client::{answered, get, post};
 use tests::server::{Setup, TestServer};
 
 const PROMPT: &str =
@@ -18,9 +18,7 @@ fn with(extra: &Value) -> Value {
 }
 
 async fn complete(address: SocketAddr, extra: &Value) -> Value {
-    let answer = post(address, "/v1/completions", &with(extra)).await;
-    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
-    answer.json()
+    answered(address, "/v1/completions", &with(extra)).await
 }
 
 async fn refusal(address: SocketAddr, extra: &Value) -> String {
