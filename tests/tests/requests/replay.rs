@@ -7,7 +7,7 @@ use tests::server::{Setup, TestServer};
 use crate::constraints::merged;
 
 /// Request, the output that it allows, one that it doesn't, and what the error says of it.
-struct Case {
+struct Demand {
     path: &'static str,
     body: Value,
     allowed: &'static str,
@@ -43,35 +43,35 @@ fn with_tools(path: &str, is_strict: bool, extra: &Value) -> Value {
     merged(json!({ "tools": [tool("f"), tool("g")] }), extra)
 }
 
-fn cases() -> Vec<Case> {
+fn demands() -> Vec<Demand> {
     let (responses, chat, messages) = ("/v1/responses", "/v1/chat/completions", "/v1/messages");
     let format = json!({ "type": "json_schema", "name": "n", "schema": schema() });
-    let of_schema = |path, body| Case {
+    let of_schema = |path, body| Demand {
         path,
         body,
         allowed: "<think>\nEasy.\n</think>\n\n{\"n\": 1}",
         refused: "{\"n\": 3}",
         says: WRONG_VALUE,
     };
-    let required = |path, choice| Case {
+    let required = |path, choice| Demand {
         path,
         body: with_tools(path, false, &json!({ "tool_choice": choice })),
         allowed: CALL,
         refused: "Hi.",
         says: "has \"Hi\", which isn't allowed there, at token 0 (byte 0), behind \"\"",
     };
-    let named = |path, choice| Case {
+    let named = |path, choice| Demand {
         refused: OTHER_CALL,
         says: "(byte 22), behind \"<tool_call>\\n{\\\"name\\\": \\\"\"",
         ..required(path, choice)
     };
-    let strict = |path| Case {
+    let strict = |path| Demand {
         body: with_tools(path, true, &json!({})),
         refused: WRONG_CALL,
         says: WRONG_VALUE,
         ..required(path, json!("auto"))
     };
-    let raw = |refused, says| Case {
+    let raw = |refused, says| Demand {
         path: "/v1/completions",
         body: json!({ "structured_outputs": { "grammar": "start: \"yes\" | \"no\"" } }),
         allowed: "yes",
@@ -99,7 +99,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// The case's body with a question that is answered by one of its outputs.
-fn asks(case: &Case, about: &str, stream: bool) -> Value {
+fn asks(case: &Demand, about: &str, stream: bool) -> Value {
     let asked = match case.path {
         "/v1/responses" => json!({ "input": about }),
         "/v1/completions" => json!({ "prompt": about }),
@@ -110,7 +110,7 @@ fn asks(case: &Case, about: &str, stream: bool) -> Value {
 }
 
 /// Server whose outputs are those of the cases: `allowed N` and `refused N` ask for them.
-async fn start(cases: &[Case], folder: &tempfile::TempDir, tokens_per_step: usize) -> TestServer {
+async fn start(cases: &[Demand], folder: &tempfile::TempDir, tokens_per_step: usize) -> TestServer {
     let rule = |asked: String, text| json!({ "when": { "last_user_contains": asked }, "text": text, "tokens_per_step": tokens_per_step });
     let rules = cases.iter().enumerate().flat_map(|(at, case)| {
         // Thinking is off in Messages unless a request asks for it.
@@ -124,7 +124,7 @@ async fn start(cases: &[Case], folder: &tempfile::TempDir, tokens_per_step: usiz
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_request_allows_is_played_and_a_miss_names_its_place_streamed_or_not() {
     for tokens_per_step in [1, 0] {
-        let (cases, folder) = (cases(), tempfile::tempdir().expect("a temporary folder"));
+        let (cases, folder) = (demands(), tempfile::tempdir().expect("a temporary folder"));
         let server = start(&cases, &folder, tokens_per_step).await;
         for (at, case) in cases.iter().enumerate() {
             for stream in [false, true] {
