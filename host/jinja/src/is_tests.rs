@@ -1,0 +1,169 @@
+//! Tests: what stands behind `is`.
+
+use std::sync::Arc;
+
+use crate::arguments::Arguments;
+use crate::ast::{BinaryOp, CompareOp};
+use crate::error::{Error, Result};
+use crate::eval::{Object, Run};
+use crate::filters::Filter;
+use crate::number;
+use crate::value::Value;
+
+/// A test by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Test(&'static str);
+
+const NAMES: [&str; 39] = [
+    "odd",
+    "even",
+    "divisibleby",
+    "defined",
+    "undefined",
+    "filter",
+    "test",
+    "none",
+    "boolean",
+    "false",
+    "true",
+    "integer",
+    "float",
+    "lower",
+    "upper",
+    "string",
+    "mapping",
+    "number",
+    "sequence",
+    "iterable",
+    "callable",
+    "sameas",
+    "escaped",
+    "in",
+    "==",
+    "eq",
+    "equalto",
+    "!=",
+    "ne",
+    ">",
+    "gt",
+    "greaterthan",
+    "ge",
+    ">=",
+    "<",
+    "lt",
+    "lessthan",
+    "<=",
+    "le",
+];
+
+impl Test {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        NAMES.iter().find(|known| **known == name).map(|name| Self(name))
+    }
+
+    fn compare_op(self) -> Option<CompareOp> {
+        Some(match self.0 {
+            "==" | "eq" | "equalto" => CompareOp::Equal,
+            "!=" | "ne" => CompareOp::NotEqual,
+            ">" | "gt" | "greaterthan" => CompareOp::Greater,
+            ">=" | "ge" => CompareOp::GreaterOrEqual,
+            "<" | "lt" | "lessthan" => CompareOp::Less,
+            "<=" | "le" => CompareOp::LessOrEqual,
+            "in" => CompareOp::In,
+            _ => return None,
+        })
+    }
+}
+
+/// Whether two values are the same object. Python's equal strings and numbers may be two objects; here they count as one.
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Undefined(_), _) => false,
+        (Value::List(a), Value::List(b)) | (Value::Tuple(a), Value::Tuple(b)) => Arc::ptr_eq(a, b),
+        (Value::Dict(a), Value::Dict(b)) => Arc::ptr_eq(a, b),
+        _ => a.type_name() == b.type_name() && a.equals(b),
+    }
+}
+
+impl Run<'_> {
+    pub(crate) fn test(&mut self, test: Test, value: &Value, arguments: &Arguments) -> Result<bool> {
+        if let Some(op) = test.compare_op() {
+            let [other] = arguments.exactly(test.0)?;
+            return self.compares(op, value, &other);
+        }
+        if matches!(test.0, "divisibleby" | "sameas") {
+            let [other] = arguments.exactly(test.0)?;
+            if test.0 == "sameas" {
+                return Ok(is_same(value, &other));
+            }
+            let rest = self.remainder(value, &other)?;
+            return Ok(rest.equals(&Value::Int(0)));
+        }
+        let [] = arguments.exactly(test.0)?;
+        Ok(match test.0 {
+            "defined" => !value.is_undefined(),
+            "undefined" => value.is_undefined(),
+            "none" => value.is_none(),
+            "boolean" => matches!(value, Value::Bool(_)),
+            "true" => matches!(value, Value::Bool(true)),
+            "false" => matches!(value, Value::Bool(false)),
+            "integer" => matches!(value, Value::Int(_) | Value::BigInt(_)),
+            "float" => matches!(value, Value::Float(_)),
+            "number" => value.is_number(),
+            "string" => value.as_text().is_some(),
+            "mapping" => matches!(value, Value::Dict(_)),
+            "sequence" => matches!(
+                value,
+                Value::Text(_)
+                    | Value::List(_)
+                    | Value::Tuple(_)
+                    | Value::Dict(_)
+                    | Value::Range(_)
+                    | Value::Undefined(_)
+            ),
+            "iterable" => match value {
+                Value::Object(index) => {
+                    matches!(self.objects[*index], Object::Generator(_) | Object::Loop(_))
+                }
+                Value::None | Value::Method(_) | Value::Function(_) | Value::Macro(_) => false,
+                other => !other.is_number(),
+            },
+            "callable" => match value {
+                Value::Object(index) => {
+                    matches!(self.objects[*index], Object::Loop(_) | Object::Joiner { .. })
+                }
+                Value::Undefined(_) | Value::Method(_) | Value::Function(_) | Value::Macro(_) => true,
+                _ => false,
+            },
+            "escaped" => value.as_text().is_some_and(|text| text.is_markup),
+            "lower" | "upper" => {
+                let text = self.str(value);
+                let has = |is: fn(char) -> bool| text.as_str().chars().any(is);
+                let (lower, upper) = (has(char::is_lowercase), has(char::is_uppercase));
+                if test.0 == "lower" { lower && !upper } else { upper && !lower }
+            }
+            "odd" => self.remainder(value, &Value::Int(2))?.equals(&Value::Int(1)),
+            "even" => self.remainder(value, &Value::Int(2))?.equals(&Value::Int(0)),
+            "filter" => value.as_str().is_some_and(|name| Filter::named(name).is_some()),
+            "test" => value.as_str().is_some_and(|name| Self::is_test(name)),
+            other => return Err(Error::runtime(format!("no test named '{other}'"))),
+        })
+    }
+
+    fn is_test(name: &str) -> bool {
+        Test::named(name).is_some()
+    }
+
+    fn remainder(&mut self, value: &Value, divisor: &Value) -> Result<Value> {
+        if let Value::Undefined(missing) = value {
+            return Err(missing.error());
+        }
+        if let Value::Text(text) = value {
+            return crate::methods::percent::format(self, text, divisor);
+        }
+        number::arithmetic(BinaryOp::Mod, value, divisor)?.ok_or_else(|| {
+            let (left, right) = (self.type_name(value), self.type_name(divisor));
+            Error::runtime(format!("unsupported operand type(s) for %: '{left}' and '{right}'"))
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! What stands behind an expression: arguments of calls, filters and tests, and subscripts.
+
+use super::{Parser, Warning};
+use crate::ast::{CallArguments, Expression, ExpressionKind};
+use crate::error::Result;
+use crate::filters::{self, Filter};
+use crate::lexer::TokenKind;
+
+impl Parser {
+    /// Parses what follows `value[`.
+    pub(super) fn subscript(&mut self, value: Expression) -> Result<ExpressionKind> {
+        let line = self.line();
+        if self.skip_operator("]") {
+            let index = Expression { line, kind: ExpressionKind::Tuple(Vec::new()) };
+            return Ok(ExpressionKind::Item(Box::new([value, index])));
+        }
+        let start = if self.is_operator(":") { None } else { Some(self.expression()?) };
+        if self.skip_operator(":") {
+            let stop = self.slice_bound()?;
+            let step = if self.skip_operator(":") { self.slice_bound()? } else { None };
+            self.expect_operator("]")?;
+            return Ok(ExpressionKind::Slice(Box::new(value), Box::new([start, stop, step])));
+        }
+        let mut indices: Vec<Expression> = start.into_iter().collect();
+        let is_tuple = self.is_operator(",");
+        while self.skip_operator(",") {
+            indices.push(self.expression()?);
+        }
+        self.expect_operator("]")?;
+        let index = match indices.pop() {
+            Some(only) if !is_tuple => only,
+            last => {
+                indices.extend(last);
+                Expression { line, kind: ExpressionKind::Tuple(indices) }
+            }
+        };
+        Ok(ExpressionKind::Item(Box::new([value, index])))
+    }
+
+    fn slice_bound(&mut self) -> Result<Option<Expression>> {
+        let is_missing = [":", "]", ","].iter().any(|operator| self.is_operator(operator));
+        if is_missing { Ok(None) } else { self.expression().map(Some) }
+    }
+
+    pub(super) fn call_arguments(&mut self) -> Result<CallArguments> {
+        let line = self.line();
+        self.expect_operator("(")?;
+        let mut arguments = CallArguments::default();
+        while !self.is_operator(")") {
+            self.argument(&mut arguments, line)?;
+            if !self.is_operator(")") {
+                self.expect_operator(",")?;
+            }
+        }
+        self.expect_operator(")")?;
+        Ok(arguments)
+    }
+
+    fn argument(&mut self, arguments: &mut CallArguments, line: u32) -> Result<()> {
+        let invalid = |is_invalid: bool| match is_invalid {
+            true => Err(crate::Error::syntax("invalid syntax for function call expression", line)),
+            false => Ok(()),
+        };
+        let has_more = arguments.more_positional.is_some() || arguments.more_keyword.is_some();
+        if self.skip_operator("*") {
+            invalid(has_more)?;
+            arguments.more_positional = Some(Box::new(self.expression()?));
+        } else if self.skip_operator("**") {
+            invalid(arguments.more_keyword.is_some())?;
+            arguments.more_keyword = Some(Box::new(self.expression()?));
+        } else if matches!(self.peek(), TokenKind::Name(_))
+            && matches!(self.peek_second(), TokenKind::Operator("="))
+        {
+            invalid(arguments.more_keyword.is_some())?;
+            let name = self.expect_name()?;
+            self.expect_operator("=")?;
+            if arguments.keyword.iter().any(|(other, _)| *other == name) {
+                return self.fail(format!("keyword argument repeated: {name}"));
+            }
+            arguments.keyword.push((name, self.expression()?));
+        } else {
+            invalid(has_more || !arguments.keyword.is_empty())?;
+            arguments.positional.push(self.expression()?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn dotted_name(&mut self) -> Result<String> {
+        let mut name = self.expect_name()?.to_string();
+        while self.skip_operator(".") {
+            name = format!("{name}.{}", self.expect_name()?);
+        }
+        Ok(name)
+    }
+
+    /// Parses the filter behind `|`, and the filters that follow it. Without a value, the first one gets a block's text.
+    pub(super) fn filter(&mut self, mut value: Option<Expression>) -> Result<Expression> {
+        loop {
+            let line = self.line();
+            let name = self.dotted_name()?;
+            let arguments =
+                if self.is_operator("(") { self.call_arguments()? } else { CallArguments::default() };
+            let kind = match Filter::named(&name) {
+                Some(filter) => ExpressionKind::Filter(value.map(Box::new), filter, arguments),
+                None => {
+                    let message = match filters::UNSUPPORTED.contains(&&*name) {
+                        true => format!("the filter '{name}' is not supported"),
+                        false => format!("no filter named '{name}'"),
+                    };
+                    self.report_unknown(message.clone(), line);
+                    ExpressionKind::Unknown(message)
+                }
+            };
+            let filter = Expression { line, kind };
+            if !self.skip_operator("|") {
+                return Ok(filter);
+            }
+            value = Some(filter);
+        }
+    }
+
+    /// Parses the arguments of a test: in parentheses, or one value without.
+    pub(super) fn test_arguments(&mut self) -> Result<CallArguments> {
+        if self.is_operator("(") {
+            return self.call_arguments();
+        }
+        let is_value = match self.peek() {
+            TokenKind::Name(name) => !matches!(name.as_str(), "else" | "or" | "and"),
+            TokenKind::String(_) | TokenKind::Integer(_) | TokenKind::Float(_) => true,
+            TokenKind::Operator(operator) => matches!(*operator, "[" | "{"),
+            _ => false,
+        };
+        let mut arguments = CallArguments::default();
+        if is_value {
+            if self.is_name("is") {
+                return self.fail("You cannot chain multiple tests with is");
+            }
+            let value = self.primary()?;
+            arguments.positional.push(self.postfix(value)?);
+        }
+        Ok(arguments)
+    }
+
+    /// Reports what a run can't do, at the current line.
+    pub(super) fn warn(&mut self, message: impl Into<String>) {
+        let warning = Warning { message: message.into(), line: self.line() };
+        self.warnings.push(warning);
+    }
+}

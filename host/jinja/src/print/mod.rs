@@ -1,0 +1,174 @@
+//! Printing of values: Python's `str` and `repr`. What is printed counts as the request's, except for the characters of strings.
+
+pub(crate) mod json;
+pub(crate) mod spec;
+
+use num_bigint::BigInt;
+
+use crate::strings::is_printable;
+use crate::text::{Origin, Text, TextBuilder};
+use crate::value::{Function, Value, View};
+
+/// `str(value)`.
+pub(crate) fn str(value: &Value) -> Text {
+    match value {
+        Value::Text(text) => text.clone(),
+        Value::Undefined(_) => Text::new(Origin::Template, ""),
+        _ => repr(value),
+    }
+}
+
+/// `repr(value)`.
+pub(crate) fn repr(value: &Value) -> Text {
+    repr_with(value, &|_| None)
+}
+
+/// `repr(value)`, with the spelling of what only a run knows.
+pub(crate) fn repr_with(value: &Value, spelt: &dyn Fn(&Value) -> Option<String>) -> Text {
+    let mut out = TextBuilder::default();
+    push_repr(value, spelt, &mut out);
+    out.finish()
+}
+
+fn push_repr(value: &Value, spelt: &dyn Fn(&Value) -> Option<String>, out: &mut TextBuilder) {
+    match value {
+        Value::Text(text) if text.is_markup => {
+            push(out, "Markup(");
+            push_quoted(text, out);
+            push(out, ")");
+        }
+        Value::Text(text) => push_quoted(text, out),
+        Value::List(items) => {
+            push(out, "[");
+            push_items(&items.items, spelt, out);
+            push(out, "]");
+        }
+        Value::Tuple(items) => {
+            push(out, "(");
+            push_items(&items.items, spelt, out);
+            push(out, if items.items.len() == 1 { ",)" } else { ")" });
+        }
+        Value::Dict(dict) => {
+            push(out, "{");
+            for (index, (key, value)) in dict.entries.iter().enumerate() {
+                push(out, if index > 0 { ", " } else { "" });
+                push_repr(&key.0, spelt, out);
+                push(out, ": ");
+                push_repr(value, spelt, out);
+            }
+            push(out, "}");
+        }
+        Value::View(view, dict) => {
+            push(out, value.type_name());
+            push(out, "([");
+            let items = dict.viewed(*view).unwrap_or_default();
+            push_items(&items, spelt, out);
+            push(out, "])");
+        }
+        _ => push(out, &spelt(value).unwrap_or_else(|| scalar(value))),
+    }
+}
+
+fn push(out: &mut TextBuilder, part: &str) {
+    out.push(Origin::Request, part);
+}
+
+fn push_items(items: &[Value], spelt: &dyn Fn(&Value) -> Option<String>, out: &mut TextBuilder) {
+    for (index, item) in items.iter().enumerate() {
+        push(out, if index > 0 { ", " } else { "" });
+        push_repr(item, spelt, out);
+    }
+}
+
+/// Spelling of a value that holds no other values.
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::Undefined(_) => "Undefined".to_owned(),
+        Value::None => "None".to_owned(),
+        Value::Bool(flag) => if *flag { "True" } else { "False" }.to_owned(),
+        Value::Int(number) => number.to_string(),
+        Value::BigInt(number) => number.to_string(),
+        Value::Float(number) => float(*number),
+        Value::Range(range) => match **range {
+            [start, stop, 1] => format!("range({start}, {stop})"),
+            [start, stop, step] => format!("range({start}, {stop}, {step})"),
+        },
+        Value::Function(Function::Namespace) => "<class 'TemplateNamespace'>".to_owned(),
+        other => format!("<{}>", other.type_name()),
+    }
+}
+
+/// `repr` of a float: the shortest digits that read back as the same float, with an exponent below 1e-4 and from 1e16 on.
+pub(crate) fn float(number: f64) -> String {
+    if !number.is_finite() {
+        return spec::not_finite(number).to_owned();
+    }
+    let scientific = format!("{number:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..16).contains(&exponent) || number == 0.0 {
+        let plain = number.to_string();
+        return if plain.contains('.') { plain } else { plain + ".0" };
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", exponent.abs())
+}
+
+/// Writes `repr` of a string: in single quotes, but in double quotes if it holds a single quote and no double quote.
+fn push_quoted(text: &Text, out: &mut TextBuilder) {
+    let string = text.as_str();
+    let quote = if string.contains('\'') && !string.contains('"') { '"' } else { '\'' };
+    push(out, quote.encode_utf8(&mut [0; 4]));
+    for (origin, part) in text.runs() {
+        out.write(origin, |out| part.chars().for_each(|c| push_escaped(c, quote, out)));
+    }
+    push(out, quote.encode_utf8(&mut [0; 4]));
+}
+
+fn push_escaped(c: char, quote: char, out: &mut String) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '\\' => out.push_str("\\\\"),
+        _ if c == quote => out.extend(['\\', c]),
+        _ if is_printable(c) => out.push(c),
+        _ => match u32::from(c) {
+            code @ 0..0x100 => out.push_str(&format!("\\x{code:02x}")),
+            code @ 0x100..0x1_0000 => out.push_str(&format!("\\u{code:04x}")),
+            code => out.push_str(&format!("\\U{code:08x}")),
+        },
+    }
+}
+
+/// `repr` with `\u` escapes for all that isn't ASCII (`ascii()`).
+pub(crate) fn ascii(value: &Value) -> Text {
+    repr(value).map(|part, out| {
+        for c in part.chars() {
+            match u32::from(c) {
+                0..0x80 => out.push(c),
+                code @ 0x80..0x100 => out.push_str(&format!("\\x{code:02x}")),
+                code @ 0x100..0x1_0000 => out.push_str(&format!("\\u{code:04x}")),
+                code => out.push_str(&format!("\\U{code:08x}")),
+            }
+        }
+    })
+}
+
+/// Whether a value is true: not empty, not zero, not none.
+pub(crate) fn is_true(value: &Value) -> bool {
+    match value {
+        Value::Undefined(_) | Value::None => false,
+        Value::Bool(flag) => *flag,
+        Value::Int(number) => *number != 0,
+        Value::BigInt(number) => **number != BigInt::default(),
+        Value::Float(number) => *number != 0.0,
+        Value::Text(text) => !text.as_str().is_empty(),
+        Value::List(items) | Value::Tuple(items) => !items.items.is_empty(),
+        Value::Dict(dict) | Value::View(View::Keys | View::Values | View::Items, dict) => {
+            !dict.entries.is_empty()
+        }
+        Value::Range(range) => crate::eval::range_len(range) > 0,
+        Value::Method(_) | Value::Function(_) | Value::Macro(_) | Value::Object(_) => true,
+    }
+}
