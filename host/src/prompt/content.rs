@@ -111,7 +111,7 @@ impl fmt::Debug for Content {
     }
 }
 
-/// Form in which a template takes the content of a role's messages.
+/// Form in which a template takes the content of a role's messages (`render/probe_content.rs` finds it).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ContentForm {
     /// Strings; parts are joined.
@@ -119,7 +119,9 @@ pub(super) enum ContentForm {
     Text,
     /// Lists of parts; a text is the only part.
     Parts,
-    /// Both, each as the client sent it.
+    /// Lists whose first part alone is shown; everything is joined to it.
+    OnePart,
+    /// Strings and lists, each as the client sent it.
     AsSent,
 }
 

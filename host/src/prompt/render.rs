@@ -23,6 +23,7 @@ use crate::limits::Limits;
 
 mod continued;
 mod probe;
+mod probe_content;
 
 use self::continued::{cut_at_mark, split_last};
 

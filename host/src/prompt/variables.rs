@@ -146,15 +146,11 @@ impl VariableConverter<'_, '_> {
     }
 
     fn content(&mut self, content: &Content, form: ContentForm) -> Value {
-        let is_list = match form {
-            ContentForm::Text => false,
-            ContentForm::Parts => true,
-            ContentForm::AsSent => content.is_list(),
-        };
-        if is_list {
-            content.parts().map(|text| text_part(self.string(text))).collect()
-        } else {
-            self.string(content.joined())
+        match form {
+            ContentForm::Parts => content.parts().map(|text| text_part(self.string(text))).collect(),
+            ContentForm::AsSent if content.is_list() => self.content(content, ContentForm::Parts),
+            ContentForm::Text | ContentForm::AsSent => self.string(content.joined()),
+            ContentForm::OnePart => Value::from(vec![text_part(self.string(content.joined()))]),
         }
     }
 
