@@ -18,8 +18,9 @@ pub(super) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) 
     };
     let mut content = Content::list();
     for (index, value) in blocks.iter().enumerate() {
-        let text = block_text(Object::new(value, path.element(index))?, warnings)?;
-        text.iter().for_each(|text| content.push(text));
+        if let Some(text) = block_text(Object::new(value, path.element(index))?, warnings)? {
+            content.push(&text);
+        }
     }
     Ok(content)
 }
@@ -75,7 +76,9 @@ fn required_text(block: &Object<'_>, field: &str, warnings: &mut Warnings) -> Re
 fn headed(block: &Object<'_>, fields: [&str; 2], body: &str) -> Result<String, ApiError> {
     let mut lines = Content::list();
     for field in fields {
-        block.string(field)?.iter().for_each(|text| lines.push(text));
+        if let Some(text) = block.string(field)? {
+            lines.push(text);
+        }
     }
     lines.push(body);
     Ok(lines.into_joined())

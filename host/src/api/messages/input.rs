@@ -91,8 +91,9 @@ impl Input<'_> {
         let mut content = Content::list();
         for (index, value) in list.iter().enumerate() {
             let text = blocks::block_text(Object::new(value, path.element(index))?, self.warnings)?;
-            let text = text.as_deref().map(without_accounting);
-            text.iter().filter(|text| !text.is_empty()).for_each(|text| content.push(text));
+            if let Some(text) = text.as_deref().map(without_accounting).filter(|text| !text.is_empty()) {
+                content.push(text);
+            }
         }
         Ok(content)
     }
@@ -116,9 +117,8 @@ impl Input<'_> {
             if block.string("type")? == Some("tool_result") {
                 self.say(take(&mut said));
                 self.result(block)?;
-            } else {
-                let text = blocks::block_text(block, self.warnings)?;
-                text.iter().for_each(|text| said.push(text));
+            } else if let Some(text) = blocks::block_text(block, self.warnings)? {
+                said.push(&text);
             }
         }
         self.say(said);
