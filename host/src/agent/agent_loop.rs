@@ -208,7 +208,7 @@ impl AgentLoop {
             if let (Role::Tool, Some(id)) = (message.role, &message.tool_call_id)
                 && let Some(result) = self.calls.take_result(id)
             {
-                message.content = result;
+                message.content = result.into();
             }
         }
     }

@@ -1,31 +1,27 @@
-//! Reader of message content of Responses and Chat Completions, a string or a list of parts. It makes the one text that templates take, in
-//! which parts are joined by line breaks. A part that isn't text becomes a placeholder, with a warning; the request isn't refused.
+//! Reader of message content of Responses and Chat Completions, a string or a list of parts. A part that isn't text becomes a placeholder,
+//! with a warning; the request isn't refused.
 
 use super::error::ApiError;
 use super::json::{Object, Path, Value};
 use super::warnings::Warnings;
 use crate::printable::printable;
+use crate::prompt::Content;
 
-/// The text of `content`.
-pub(crate) fn text(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
+/// Reads `content`.
+pub(crate) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
     let parts = match content {
-        Value::String(text) => return Ok(text.get().to_owned()),
+        Value::String(text) => return Ok(text.get().into()),
         Value::List(parts) => parts,
         other => return Err(path.expected("a string or a list of parts", other)),
     };
-    let mut joined = String::new();
-    let mut first = true;
+    let mut content = Content::list();
     for (index, value) in parts.iter().enumerate() {
         let part = Object::new(value, path.element(index))?;
         if let Some(text) = part_text(part, warnings)? {
-            if !first {
-                joined.push('\n');
-            }
-            joined.push_str(text);
-            first = false;
+            content.push(text);
         }
     }
-    Ok(joined)
+    Ok(content)
 }
 
 /// The text of one part; `None` for unknown kinds.
@@ -55,35 +51,37 @@ mod tests {
 
     use crate::api::json::with_value;
 
-    use super::{Path, Warnings, text};
+    use super::{Content, Path, Warnings};
 
-    fn read(content: &Value) -> (String, Vec<String>) {
+    fn read(content: &Value) -> (Content, Vec<String>) {
         let mut warnings = Warnings::default();
-        let read = |content: super::Value<'_>| text(content, Path::Body.field("content"), &mut warnings);
-        let text = with_value(content, read).unwrap();
-        (text, warnings.into_lines())
+        let read =
+            |content: super::Value<'_>| super::read(content, Path::Body.field("content"), &mut warnings);
+        let content = with_value(content, read).unwrap();
+        (content, warnings.into_lines())
     }
 
     #[test]
-    fn strings_and_parts_become_one_text() {
-        assert_eq!(read(&json!("hi")).0, "hi");
+    fn strings_stay_strings_and_parts_stay_parts() {
+        assert_eq!(read(&json!("hi")).0, Content::from("hi"));
         let parts = json!([{"type":"input_text","text":"a"},{"type":"output_text","text":"b"},{"type":"refusal","refusal":"c"}]);
-        assert_eq!(read(&parts), ("a\nb\nc".to_owned(), vec![]));
-        assert_eq!(read(&json!([])).0, "");
+        assert_eq!(read(&parts), (Content::from_iter(["a", "b", "c"]), vec![]));
+        assert_eq!(read(&json!([])).0, Content::list());
+        assert_eq!(read(&json!([{"type":"text","text":""}])).0, Content::from_iter([""]));
     }
 
     #[test]
     fn images_become_placeholders_with_a_warning() {
-        let (text, warnings) =
+        let (content, warnings) =
             read(&json!([{"type":"input_image","image_url":"data:…"},{"type":"text","text":"what?"}]));
-        assert_eq!(text, "[image]\nwhat?");
+        assert_eq!(content, Content::from_iter(["[image]", "what?"]));
         assert_eq!(warnings, ["images cannot be read by this model: shown to it as [image]"]);
     }
 
     #[test]
     fn unknown_parts_are_ignored_with_a_warning() {
-        let (text, warnings) = read(&json!([{"type":"hologram\n"},{"type":"text","text":"x"}]));
-        assert_eq!(text, "x");
+        let (content, warnings) = read(&json!([{"type":"hologram\n"},{"type":"text","text":"x"}]));
+        assert_eq!(content, Content::from_iter(["x"]));
         assert_eq!(warnings, ["content part of unknown type hologram? ignored"]);
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::error::ApiError;
 use super::json::{List, Path};
-use crate::prompt::{HistoryCall, Message, Role};
+use crate::prompt::{Content, HistoryCall, Message, Role};
 
 /// Refuses a list of more than `max` messages or items with 400; `path` is the list's path.
 pub(crate) fn check_count(list: List<'_>, max: usize, path: Path<'_>) -> Result<(), ApiError> {
@@ -26,8 +26,8 @@ pub(crate) struct History {
 
 impl History {
     /// Adds a message of another role than assistant or tool.
-    pub(crate) fn message(&mut self, role: Role, text: String) {
-        self.messages.push(Message::text(role, text));
+    pub(crate) fn message(&mut self, role: Role, content: impl Into<Content>) {
+        self.messages.push(Message::text(role, content));
     }
 
     /// Adds reasoning of the model.
@@ -43,22 +43,26 @@ impl History {
     }
 
     /// Adds text of the model.
-    pub(crate) fn assistant_text(&mut self, text: String) {
+    pub(crate) fn assistant_text(&mut self, content: Content) {
         let fits = |message: &Message| message.content.is_empty() && message.tool_calls.is_empty();
-        self.assistant(fits).content = text;
+        self.assistant(fits).content = content;
     }
 
     /// Adds a whole assistant message, as Chat Completions has it.
     pub(crate) fn assistant_message(
         &mut self,
-        text: String,
+        content: Content,
         reasoning: Option<String>,
         calls: Vec<HistoryCall>,
     ) {
         for call in &calls {
             self.called.insert(call.id.clone(), call.name.clone());
         }
-        self.messages.push(Message { reasoning, tool_calls: calls, ..Message::text(Role::Assistant, text) });
+        self.messages.push(Message {
+            reasoning,
+            tool_calls: calls,
+            ..Message::text(Role::Assistant, content)
+        });
     }
 
     /// Adds a call by the model.
@@ -68,11 +72,11 @@ impl History {
     }
 
     /// Adds the result of the call `id`. The tool's name is that of the call, unless `name` is given.
-    pub(crate) fn result(&mut self, id: Option<&str>, name: Option<&str>, text: String) {
+    pub(crate) fn result(&mut self, id: Option<&str>, name: Option<&str>, content: impl Into<Content>) {
         let name =
             name.or_else(|| id.and_then(|id| self.called.get(id)).map(String::as_str)).map(str::to_owned);
         let tool_call_id = id.map(str::to_owned);
-        self.messages.push(Message { tool_call_id, name, ..Message::text(Role::Tool, text) });
+        self.messages.push(Message { tool_call_id, name, ..Message::text(Role::Tool, content) });
     }
 
     /// The id of the last call of the tool `name`.

@@ -53,7 +53,7 @@ fn first_messages(conversation: &Conversation) -> impl Iterator<Item = &str> {
     let before = &messages[..first_user.unwrap_or(messages.len())];
     let instructions = before.iter().filter(|message| matches!(message.role, Role::System | Role::Developer));
     let first_user = first_user.map(|index| &messages[index]);
-    instructions.chain(first_user).map(|message| message.content.as_str())
+    instructions.chain(first_user).map(|message| message.content.joined())
 }
 
 fn text(hash: &mut Sha256, text: &str) {

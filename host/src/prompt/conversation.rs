@@ -1,6 +1,8 @@
 //! Conversation of a request, in the form that every protocol's reader makes: messages and tools, before any template. All text in it
 //! comes from the request.
 
+use super::content::Content;
+
 /// Conversation that the model continues.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Conversation {
@@ -30,8 +32,8 @@ pub enum Role {
 pub struct Message {
     /// Role of the author.
     pub role: Role,
-    /// Text of the message; empty for an assistant message that holds only calls.
-    pub content: String,
+    /// Content of the message; empty for an assistant message that holds only calls.
+    pub content: Content,
     /// The model's reasoning, where the client sent it back.
     pub reasoning: Option<String>,
     /// Calls that the assistant made in this message.
@@ -44,7 +46,7 @@ pub struct Message {
 
 impl Message {
     /// Makes a message that holds only text.
-    pub fn text(role: Role, content: impl Into<String>) -> Self {
+    pub fn text(role: Role, content: impl Into<Content>) -> Self {
         Self {
             role,
             content: content.into(),

@@ -6,6 +6,7 @@
 //! room (`ChatFormat::render` for each request, one `Detokenizer` per stream).
 
 mod added;
+mod content;
 mod conversation;
 mod detokenizer;
 mod files;
@@ -22,6 +23,7 @@ mod tokenizer;
 mod variables;
 
 pub use added::AddedToken;
+pub use content::Content;
 pub use conversation::{Conversation, HistoryCall, Message, Role, ToolDeclaration};
 pub use detokenizer::Detokenizer;
 pub use files::{ChatFiles, ChatFilesError, response_template};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use engine::ModelFiles;
 use minijinja::Value;
 
+use super::content::ContentForms;
 use super::conversation::Conversation;
 use super::files::{ChatFiles, ChatFilesError};
 use super::segments::{Disguise, END_MARK, Segment, StandIns, has_reserved};
@@ -22,6 +23,7 @@ use crate::limits::Limits;
 
 mod continued;
 mod probe;
+mod probe_content;
 
 use self::continued::{cut_at_mark, split_last};
 
@@ -98,6 +100,7 @@ pub struct ChatFormat {
     /// Name of the role `developer` in the template.
     developer: &'static str,
     call_arguments: CallArguments,
+    contents: ContentForms,
     /// Whether the template shows tools to the model.
     shows_tools: bool,
     /// Changes that conversations need for the template.
@@ -157,6 +160,7 @@ impl ChatFormat {
             special_tokens,
             developer: if mentions("developer") { "developer" } else { "system" },
             call_arguments: CallArguments::default(),
+            contents: ContentForms::default(),
             shows_tools: true,
             changes: TemplateChanges::default(),
             builtin_tools: mentions("builtin_tools"),
@@ -229,8 +233,14 @@ impl ChatFormat {
         disguise: &mut Disguise<'_>,
     ) -> Result<Rendered, RenderError> {
         let conversation = &*self.changes.apply(conversation);
-        let variables =
-            TemplateVariables::new(conversation, arguments, self.developer, self.call_arguments, disguise);
+        let variables = TemplateVariables::new(
+            conversation,
+            arguments,
+            self.developer,
+            self.call_arguments,
+            self.contents,
+            disguise,
+        );
         let cap = self.output_cap.saturating_add(variables.bytes);
         let template = match &self.tool_template {
             Some(template) if !conversation.tools.is_empty() => template,

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::conversation::{Conversation, Message, Role};
 
-/// Approximate bytes that a message, or a call, takes in a prompt beside its texts.
+/// Approximate bytes that a message, a further part of it, or a call takes in a prompt beside its texts.
 const MARKUP: usize = 16;
 
 /// Removes parts, oldest first, until `parts` of them and about `bytes` bytes of text are removed, or no further part may be.
@@ -40,7 +40,8 @@ pub fn approximate_bytes(conversation: &Conversation) -> usize {
 fn size(message: &Message) -> usize {
     let calls = message.tool_calls.iter().map(|call| call.name.len() + call.arguments.len() + MARKUP);
     let reasoning = message.reasoning.as_ref().map_or(0, String::len);
-    MARKUP + message.content.len() + reasoning + calls.sum::<usize>()
+    let parts = MARKUP * message.content.parts().count().max(1);
+    parts + message.content.len() + reasoning + calls.sum::<usize>()
 }
 
 /// Returns the parts that may be removed, oldest first.

@@ -157,10 +157,11 @@ fn become_system(message: &mut Message) {
 fn join_instructions(messages: &mut Vec<Message>) {
     let count = messages.iter().take_while(|message| is_instruction(message)).count();
     if count > 1 {
-        let texts: Vec<String> = messages.drain(1..count).map(|message| message.content).collect();
-        for text in texts {
-            append(&mut messages[0].content, &text);
+        let mut text = std::mem::take(&mut messages[0].content).into_joined();
+        for message in messages.drain(1..count) {
+            append(&mut text, message.content.joined());
         }
+        messages[0].content = text.into();
     }
 }
 
@@ -168,7 +169,7 @@ fn join_text(message: &mut Message) {
     if let Some(reasoning) = &mut message.reasoning
         && !message.tool_calls.is_empty()
     {
-        append(reasoning, &std::mem::take(&mut message.content));
+        append(reasoning, std::mem::take(&mut message.content).joined());
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Every string of the request is disguised here, keys of objects included. Called by `render`.
 
-use minijinja::Value;
+use minijinja::value::{Value, ValueKind};
 
+use super::content::{Content, ContentForm, ContentForms};
 use super::conversation::{Conversation, HistoryCall, Message, Role, ToolDeclaration};
 use super::segments::Disguise;
 
@@ -57,6 +58,7 @@ pub(super) struct TemplateVariables {
 struct VariableConverter<'a, 'b> {
     disguise: &'a mut Disguise<'b>,
     call_arguments: CallArguments,
+    contents: ContentForms,
     bytes: usize,
 }
 
@@ -67,9 +69,10 @@ impl TemplateVariables {
         arguments: &[(String, serde_json::Value)],
         developer: &str,
         call_arguments: CallArguments,
+        contents: ContentForms,
         disguise: &mut Disguise<'_>,
     ) -> Self {
-        let mut converter = VariableConverter { disguise, call_arguments, bytes: 0 };
+        let mut converter = VariableConverter { disguise, call_arguments, contents, bytes: 0 };
         let messages =
             conversation.messages.iter().map(|message| converter.message(message, developer)).collect();
         let tools = match conversation.tools.as_slice() {
@@ -126,7 +129,7 @@ impl VariableConverter<'_, '_> {
     fn message(&mut self, message: &Message, developer: &str) -> Value {
         let mut entries = vec![
             ("role", Value::from(role(message.role, developer))),
-            ("content", self.string(&message.content)),
+            ("content", self.content(&message.content, self.contents.of(message.role))),
         ];
         if let Some(reasoning) = &message.reasoning {
             // Harmony's templates read the second name.
@@ -140,6 +143,15 @@ impl VariableConverter<'_, '_> {
             entries.extend(text.as_deref().map(|text| (key, self.string(text))));
         }
         Value::from_pairs(entries)
+    }
+
+    fn content(&mut self, content: &Content, form: ContentForm) -> Value {
+        match form {
+            ContentForm::Parts => content.parts().map(|text| text_part(self.string(text))).collect(),
+            ContentForm::AsSent if content.is_list() => self.content(content, ContentForm::Parts),
+            ContentForm::Text | ContentForm::AsSent => self.string(content.joined()),
+            ContentForm::OnePart => Value::from(vec![text_part(self.string(content.joined()))]),
+        }
     }
 
     fn call(&mut self, call: &HistoryCall) -> Value {
@@ -167,12 +179,26 @@ impl VariableConverter<'_, '_> {
     }
 }
 
-/// Returns `message` with `mark` and a space appended to its content.
+/// A text part of a list, as templates know it.
+fn text_part(text: Value) -> Value {
+    Value::from_pairs([("type", Value::from("text")), ("text", text)])
+}
+
+/// Returns `message` with `mark` and a space appended to its content, or to the last part of it.
 pub(super) fn with_end_mark(message: &Value, mark: char) -> Value {
     let entry = |key: Value| {
         let value = message.get_item(&key).unwrap_or_default();
-        let marked = (key.as_str() == Some("content")).then(|| Value::from(format!("{value}{mark} ")));
-        (key, marked.unwrap_or(value))
+        if key.as_str() != Some("content") {
+            return (key, value);
+        }
+        let marked = |text: Value| Value::from(format!("{text}{mark} "));
+        if value.kind() != ValueKind::Seq {
+            return (key, marked(value));
+        }
+        let mut parts: Vec<Value> = value.try_iter().into_iter().flatten().collect();
+        let last = parts.pop().and_then(|part| part.get_attr("text").ok()).unwrap_or_default();
+        parts.push(text_part(marked(last)));
+        (key, Value::from(parts))
     };
     Value::from_pairs(message.try_iter().into_iter().flatten().map(entry))
 }

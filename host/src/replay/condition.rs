@@ -36,5 +36,5 @@ impl Condition {
 }
 
 fn contains(message: Option<&Message>, text: Option<&str>) -> bool {
-    text.is_none_or(|text| message.is_some_and(|message| message.content.contains(text)))
+    text.is_none_or(|text| message.is_some_and(|message| message.content.joined().contains(text)))
 }

@@ -69,6 +69,7 @@ fn models_with_a_broken_file_name_the_file() {
         ("generation_config.json", r#"{"eos_token_id": "x"}"#),
         ("model.safetensors", "not safetensors at all"),
         ("chat_template.jinja", "{% if %}"),
+        ("chat_template.jinja", "{% for m in messages %}{{ m.role }}{% endfor %}"),
     ] {
         let folder = model("");
         std::fs::write(folder.path().join(file), content).expect("written");

@@ -58,7 +58,8 @@ fn a_template_that_takes_text_gets_broken_arguments_as_they_are() {
 fn whether_a_template_shows_tools_is_known() {
     assert!(!writing("").shows_tools());
     assert!(format("{{ tools }}{% for m in messages %}{{ m.content }}{% endfor %}").shows_tools());
-    let last = "{% for m in messages %}{% if m.role == 'system' %}{{ tools }}{% endif %}{% endfor %}";
+    let last =
+        "{% for m in messages %}{{ m.content }}{% if m.role == 'system' %}{{ tools }}{% endif %}{% endfor %}";
     assert!(format(last).shows_tools(), "shown beside instructions");
     assert!(crate::common::model_format().shows_tools());
 }

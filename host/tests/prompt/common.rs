@@ -6,7 +6,8 @@ use std::sync::{Arc, LazyLock};
 use engine::ModelFiles;
 use host::limits::Limits;
 use host::prompt::{
-    ChatFiles, ChatFormat, Conversation, HistoryCall, Message, Prompt, Role, Tokenizer, ToolDeclaration,
+    ChatFiles, ChatFormat, Content, Conversation, HistoryCall, Message, Prompt, Role, Tokenizer,
+    ToolDeclaration,
 };
 use serde_json::Value;
 
@@ -86,8 +87,9 @@ fn message(json: &Value) -> Option<Message> {
         _ => return None,
     };
     let content = match json.get("content") {
-        None | Some(Value::Null) => String::new(),
-        Some(content) => content.as_str()?.to_owned(),
+        None | Some(Value::Null) => Content::default(),
+        Some(Value::Array(parts)) => parts.iter().map(|part| part["text"].as_str()).collect::<Option<_>>()?,
+        Some(content) => content.as_str()?.into(),
     };
     let tool_calls =
         json.get("tool_calls").and_then(Value::as_array).into_iter().flatten().map(call).collect();

@@ -33,18 +33,18 @@ fn the_template_file_wins_over_the_configuration_and_the_operator_over_both() {
 
 #[test]
 fn named_templates_serve_conversations_with_and_without_tools() {
-    let list =
-        r#"{"chat_template": [{"name": "tool_use", "template": "T"}, {"name": "default", "template": "D"}]}"#;
-    let chat = chat(&[("tokenizer_config.json", list)]);
-    assert_eq!((chat.template.as_str(), chat.tool_template.as_deref()), ("D", Some("T")));
+    let [tool_use, default] = ["T{{ messages[0].content }}", "D{{ messages[0].content }}"];
+    let list = serde_json::json!({"chat_template": [{"name": "tool_use", "template": tool_use}, {"name": "default", "template": default}]}).to_string();
+    let chat = chat(&[("tokenizer_config.json", &list)]);
+    assert_eq!((chat.template.as_str(), chat.tool_template.as_deref()), (default, Some(tool_use)));
     let format = ChatFormat::new(&chat, tokenizer(), &Limits::default(), 100).unwrap();
     let mut talk = conversation(vec![host::prompt::Message::text(Role::User, "a")]);
     let ids = |talk: &_| format.render(talk, &[], Opening::NewTurn).unwrap().ids;
-    assert_eq!(ids(&talk), tokenizer().encode_text("D").unwrap());
+    assert_eq!(ids(&talk), tokenizer().encode_text("Da").unwrap());
     let declaration = serde_json::json!({});
     talk.tools
         .push(host::prompt::ToolDeclaration { name: "a".to_owned(), declaration: declaration.to_string() });
-    assert_eq!(ids(&talk), tokenizer().encode_text("T").unwrap());
+    assert_eq!(ids(&talk), tokenizer().encode_text("Ta").unwrap());
 }
 
 #[test]

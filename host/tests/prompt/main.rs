@@ -4,6 +4,7 @@
 
 mod arguments;
 mod common;
+mod content;
 mod detokenizer;
 mod files;
 mod goldens;

@@ -7,10 +7,12 @@ use host::prompt::{
 };
 use serde_json::{Value, json};
 
-/// Renders `template` for a user's `Hi` and the argument `x`.
+/// Renders `template` for a user's `Hi` and the argument `x`. The user's text is written before it, since a template without is refused.
 fn rendered(template: &str, x: &Value) -> String {
     let talk = conversation(vec![Message::text(Role::User, "Hi")]);
-    text(&format(template).render(&talk, &[("x".to_owned(), x.clone())], Opening::NewTurn).unwrap())
+    let format = format(&format!("{{{{ messages[0].content }}}}{template}"));
+    let prompt = format.render(&talk, &[("x".to_owned(), x.clone())], Opening::NewTurn).unwrap();
+    text(&prompt).strip_prefix("Hi").unwrap().to_owned()
 }
 
 fn refused(template: &str) -> RenderError {
@@ -118,9 +120,11 @@ fn messages_have_the_fields_that_templates_read() {
 fn developer_is_system_for_templates_that_do_not_know_it() {
     let talk = conversation(vec![Message::text(Role::Developer, "")]);
     let role = |template: &str| text(&format(template).render(&talk, &[], Opening::NewTurn).unwrap());
-    assert_eq!(role("{{ messages[0].role }}"), "system");
+    assert_eq!(role("{{ messages[0].role ~ messages[0].content }}"), "system");
     assert_eq!(
-        role("{{ messages[0].role }}{{ '' if messages[0].role == 'developer' else '!' }}"),
+        role(
+            "{{ messages[0].role ~ messages[0].content }}{{ '' if messages[0].role == 'developer' else '!' }}"
+        ),
         "developer"
     );
 }
@@ -146,7 +150,7 @@ fn a_raised_exception_is_the_clients_to_read() {
 
 #[test]
 fn a_conversation_that_a_template_cannot_take_is_the_clients_fault_and_a_broken_template_the_operators() {
-    let error = refused("{{ messages[1].content.x }}");
+    let error = refused("{{ messages[0].content }}{{ messages[1].content.x }}");
     assert!(
         error.is_clients_fault() && error.to_string().contains("can't take this conversation"),
         "{error}"

@@ -94,7 +94,7 @@ fn arguments_are_text_for_templates_that_join_them_to_text() {
     let mut calling = Message::text(Role::Assistant, "");
     let call = host::prompt::HistoryCall { id: "i".into(), name: "f".into(), arguments: "{\"a\":1}".into() };
     calling.tool_calls.push(call);
-    let template = "{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.name + c.function.arguments }}{% endfor %}{% endfor %}";
+    let template = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.name + c.function.arguments }}{% endfor %}{% endfor %}";
     let talk = conversation(vec![calling]);
     let prompt = format_with(template, tokenizer()).render(&talk, &[], Opening::NewTurn).unwrap();
     assert_eq!(tokenizer().decode(&prompt.ids).unwrap(), "f{\"a\":1}");

@@ -106,7 +106,7 @@ fn only_an_assistants_text_can_be_continued() {
         assert!(error.is_clients_fault());
         assert!(error.to_string().contains("it must be the assistant's"), "{error}");
     }
-    let deaf = format("{% for m in messages %}{{ m.role }}{% endfor %}");
+    let deaf = format("{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}");
     let messages = vec![user(), Message::text(Role::Assistant, "Once")];
     let error = deaf.render(&conversation(messages), &[], Opening::ContinueLast).unwrap_err();
     assert!(error.to_string().contains("drops the text"), "{error}");

@@ -2,6 +2,7 @@
 
 mod bad_requests;
 mod constraints;
+mod contents;
 mod cost;
 mod families;
 mod histories;

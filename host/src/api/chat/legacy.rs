@@ -5,7 +5,7 @@ use super::super::error::ApiError;
 use super::super::history::History;
 use super::super::json::Object;
 use super::function_call::function_call;
-use crate::prompt::HistoryCall;
+use crate::prompt::{Content, HistoryCall};
 
 /// The call of an assistant message, if it has one.
 pub(super) fn call(message: Object<'_>, history: &History) -> Result<Option<HistoryCall>, ApiError> {
@@ -14,12 +14,12 @@ pub(super) fn call(message: Object<'_>, history: &History) -> Result<Option<Hist
 }
 
 /// The result of a call.
-pub(super) fn result(message: Object<'_>, text: String, history: &mut History) -> Result<(), ApiError> {
+pub(super) fn result(message: Object<'_>, content: Content, history: &mut History) -> Result<(), ApiError> {
     let name = message.string("name")?;
     let id = match message.string("tool_call_id")? {
         Some(id) => Some(id.to_owned()),
         None => name.and_then(|name| history.last_call(name)).map(str::to_owned),
     };
-    history.result(id.as_deref(), name, text);
+    history.result(id.as_deref(), name, content);
     Ok(())
 }

@@ -10,7 +10,7 @@ use super::super::request::Defaults;
 use super::super::warnings::Warnings;
 use super::function_call::function_call;
 use super::legacy;
-use crate::prompt::{HistoryCall, Message, Role};
+use crate::prompt::{Content, HistoryCall, Message, Role};
 
 /// Reads `messages` into the conversation.
 pub(super) fn messages(
@@ -47,32 +47,31 @@ fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) 
         "assistant" => return assistant(message, history, warnings),
         "function" => return legacy::result(message, required_content(message, warnings)?, history),
         "tool" => {
-            let text = required_content(message, warnings)?;
-            history.result(message.string("tool_call_id")?, message.string("name")?, text);
+            let content = required_content(message, warnings)?;
+            history.result(message.string("tool_call_id")?, message.string("name")?, content);
             return Ok(());
         }
         _ => return Err(message.at("role").invalid("expected system, developer, user, assistant or tool")),
     };
-    let text = required_content(message, warnings)?;
-    history.message(role, text);
+    let content = required_content(message, warnings)?;
+    history.message(role, content);
     Ok(())
 }
 
-fn required_content(message: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
+fn required_content(message: Object<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
     let path = message.at("content");
     let content = message.get("content").ok_or_else(|| path.missing("a string or a list of parts"))?;
-    content::text(content, path, warnings)
+    content::read(content, path, warnings)
 }
 
 fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
-    let mut text = match message.get("content") {
-        None => String::new(),
-        Some(content) => content::text(content, message.at("content"), warnings)?,
+    let mut content = match message.get("content") {
+        None => Content::default(),
+        Some(content) => content::read(content, message.at("content"), warnings)?,
     };
     // A refusal is part of the text that the model wrote; only the protocol has a field of its own for it.
     if let Some(refusal) = message.string("refusal")?.filter(|refusal| !refusal.is_empty()) {
-        let between = if text.is_empty() { "" } else { "\n" };
-        text = [&text, between, refusal].concat();
+        content.push(refusal);
     }
     let reasoning = match message.string("reasoning_content")? {
         Some(reasoning) => Some(reasoning),
@@ -84,7 +83,7 @@ fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings
     let mut calls = calls.collect::<Result<Vec<_>, ApiError>>()?;
     calls.extend(legacy::call(message, history)?);
     let reasoning = reasoning.filter(|reasoning| !reasoning.is_empty()).map(str::to_owned);
-    history.assistant_message(text, reasoning, calls);
+    history.assistant_message(content, reasoning, calls);
     Ok(())
 }
 

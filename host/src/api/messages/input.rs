@@ -8,9 +8,9 @@ use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::Warnings;
 use super::THINKING;
-use super::blocks::{self, Joined};
+use super::blocks;
 use crate::printable::printable;
-use crate::prompt::{HistoryCall, Message, Role};
+use crate::prompt::{Content, HistoryCall, Message, Role};
 
 /// Beginning of the first line of Claude Code's instructions, which is for Anthropic's accounting. The line differs in every request, so
 /// it is left out: with it in the prompt, no two requests would share a prefix in the prefix cache.
@@ -46,8 +46,9 @@ pub(super) fn messages(
 /// State of the reading.
 struct Input<'a> {
     history: History,
-    /// Instructions before the first message, joined to one text, since templates read instructions at the beginning only.
-    system: Option<String>,
+    /// Instructions before the first message. Those of several places are joined to one text, since templates read instructions at the
+    /// beginning only.
+    system: Option<Content>,
     /// Whether a message of `user` or `assistant` has come.
     begun: bool,
     seal: &'a Seal,
@@ -69,30 +70,32 @@ impl Input<'_> {
 
     /// Reads instructions. Those before the conversation are joined to one message; later ones stay in their place.
     fn instructions(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
-        let text = match content {
+        let content = match content {
             Value::List(list) => self.instruction_blocks(list, path)?,
-            other => Some(without_accounting(&blocks::text(other, path, self.warnings)?).to_owned()),
+            other => without_accounting(blocks::read(other, path, self.warnings)?.joined()).into(),
         };
-        let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(()) };
+        if content.is_empty() {
+            return Ok(());
+        }
         if self.begun {
-            self.history.message(Role::System, text);
+            self.history.message(Role::System, content);
         } else if let Some(system) = &mut self.system {
-            system.push_str(JOINT);
-            system.push_str(&text);
+            *system = [system.joined(), JOINT, content.joined()].concat().into();
         } else {
-            self.system = Some(text);
+            self.system = Some(content);
         }
         Ok(())
     }
 
-    fn instruction_blocks(&mut self, list: List<'_>, path: Path<'_>) -> Result<Option<String>, ApiError> {
-        let mut joined = Joined::default();
+    fn instruction_blocks(&mut self, list: List<'_>, path: Path<'_>) -> Result<Content, ApiError> {
+        let mut content = Content::list();
         for (index, value) in list.iter().enumerate() {
             let text = blocks::block_text(Object::new(value, path.element(index))?, self.warnings)?;
-            let text = text.map(|text| without_accounting(&text).to_owned());
-            joined.extend(text.filter(|text| !text.is_empty()));
+            if let Some(text) = text.as_deref().map(without_accounting).filter(|text| !text.is_empty()) {
+                content.push(text);
+            }
         }
-        Ok(joined.take())
+        Ok(content)
     }
 
     fn begin(&mut self) {
@@ -104,68 +107,70 @@ impl Input<'_> {
 
     fn user(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
         let Value::List(list) = content else {
-            let text = blocks::text(content, path, self.warnings)?;
-            self.history.message(Role::User, text);
+            let content = blocks::read(content, path, self.warnings)?;
+            self.history.message(Role::User, content);
             return Ok(());
         };
-        let mut joined = Joined::default();
+        let mut said = Content::list();
         for (index, value) in list.iter().enumerate() {
             let block = Object::new(value, path.element(index))?;
             if block.string("type")? == Some("tool_result") {
-                self.say(joined.take());
+                self.say(take(&mut said));
                 self.result(block)?;
-            } else {
-                joined.extend(blocks::block_text(block, self.warnings)?);
+            } else if let Some(text) = blocks::block_text(block, self.warnings)? {
+                said.push(&text);
             }
         }
-        self.say(joined.take());
+        self.say(said);
         Ok(())
     }
 
-    fn say(&mut self, text: Option<String>) {
-        if let Some(text) = text {
-            self.history.message(Role::User, text);
+    /// Adds text of the user, unless it has no parts.
+    fn say(&mut self, content: Content) {
+        if content.parts().next().is_some() {
+            self.history.message(Role::User, content);
         }
     }
 
     /// Reads a tool's result. Templates have no field for a failed result, so its text says that it failed.
     fn result(&mut self, block: Object<'_>) -> Result<(), ApiError> {
         let id = block.required_string("tool_use_id")?;
-        let text = match block.get("content") {
-            Some(content) => blocks::text(content, block.at("content"), self.warnings)?,
-            None => String::new(),
+        let mut content = match block.get("content") {
+            Some(content) => blocks::read(content, block.at("content"), self.warnings)?,
+            None => Content::default(),
         };
-        let failed = block.boolean("is_error")?.unwrap_or(false);
-        let text = if failed { format!("Error: {text}") } else { text };
-        self.history.result(Some(id), None, text);
+        if block.boolean("is_error")?.unwrap_or(false) {
+            content.prefix("Error: ");
+        }
+        self.history.result(Some(id), None, content);
         Ok(())
     }
 
     fn assistant(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
         let Value::List(list) = content else {
-            let text = blocks::text(content, path, self.warnings)?;
-            self.answer(Some(text));
+            let content = blocks::read(content, path, self.warnings)?;
+            self.answer(content);
             return Ok(());
         };
-        let mut joined = Joined::default();
+        let mut said = Content::list();
         for (index, value) in list.iter().enumerate() {
-            self.assistant_block(Object::new(value, path.element(index))?, &mut joined)?;
+            self.assistant_block(Object::new(value, path.element(index))?, &mut said)?;
         }
-        self.answer(joined.take());
+        self.answer(said);
         Ok(())
     }
 
-    /// Reads a block of an assistant message. Texts are collected in `joined` until another kind of block comes.
-    fn assistant_block(&mut self, block: Object<'_>, joined: &mut Joined) -> Result<(), ApiError> {
+    /// Reads a block of an assistant message. Texts are collected in `said` until another kind of block comes.
+    fn assistant_block(&mut self, block: Object<'_>, said: &mut Content) -> Result<(), ApiError> {
         match block.required_string("type")? {
-            "text" => joined.push(block.required_string("text")?),
+            "text" => said.push(block.required_string("text")?),
             "thinking" => {
-                self.answer(joined.take());
+                self.answer(take(said));
                 self.thinking(block)?;
             }
             "redacted_thinking" => self.warnings.add("redacted_thinking ignored: this server cannot read it"),
             "tool_use" => {
-                self.answer(joined.take());
+                self.answer(take(said));
                 self.history.call(call(block)?);
             }
             other => self.warnings.add(format!("content block of type {} ignored", printable(other))),
@@ -174,9 +179,9 @@ impl Input<'_> {
     }
 
     /// Adds text of the model, unless it is empty.
-    fn answer(&mut self, text: Option<String>) {
-        if let Some(text) = text.filter(|text| !text.is_empty()) {
-            self.history.assistant_text(text);
+    fn answer(&mut self, content: Content) {
+        if !content.is_empty() {
+            self.history.assistant_text(content);
         }
     }
 
@@ -215,6 +220,11 @@ fn call(block: Object<'_>) -> Result<HistoryCall, ApiError> {
         name: block.required_string("name")?.to_owned(),
         arguments,
     })
+}
+
+/// Takes the parts that were collected.
+fn take(parts: &mut Content) -> Content {
+    std::mem::replace(parts, Content::list())
 }
 
 fn without_accounting(text: &str) -> &str {

@@ -13,7 +13,7 @@ use super::super::warnings::Warnings;
 use super::hosted::input::Approvals;
 use super::names::flat;
 use crate::printable::printable;
-use crate::prompt::{HistoryCall, Message, Role};
+use crate::prompt::{Content, HistoryCall, Message, Role};
 
 /// Purpose of the seal on encrypted reasoning.
 pub(super) const REASONING: &str = "responses reasoning";
@@ -121,14 +121,13 @@ fn message(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> 
         "system" => Role::System,
         "developer" => Role::Developer,
         "assistant" => {
-            let text = content_or_empty(item, "content", warnings)?;
-            history.assistant_text(text);
+            history.assistant_text(content_or_empty(item, "content", warnings)?);
             return Ok(());
         }
         _ => return Err(item.at("role").invalid("expected user, assistant, system or developer")),
     };
-    let text = required_content(item, "content", warnings)?;
-    history.message(role, text);
+    let content = required_content(item, "content", warnings)?;
+    history.message(role, content);
     Ok(())
 }
 
@@ -142,7 +141,7 @@ fn reasoning_text(
         return open(item, seal, sealed).map(|text| Some(text).filter(|text| !text.is_empty()));
     }
     for field in ["content", "summary"] {
-        let text = content_or_empty(item, field, warnings)?;
+        let text = content_or_empty(item, field, warnings)?.into_joined();
         if !text.is_empty() {
             return Ok(Some(text));
         }
@@ -164,14 +163,14 @@ fn name(item: Object<'_>) -> Result<String, ApiError> {
     Ok(item.string("namespace")?.map_or_else(|| name.to_owned(), |namespace| flat(namespace, name)))
 }
 
-fn content_or_empty(item: Object<'_>, field: &str, warnings: &mut Warnings) -> Result<String, ApiError> {
-    item.get(field).map_or(Ok(String::new()), |value| content::text(value, item.at(field), warnings))
+fn content_or_empty(item: Object<'_>, field: &str, warnings: &mut Warnings) -> Result<Content, ApiError> {
+    item.get(field).map_or(Ok(Content::default()), |value| content::read(value, item.at(field), warnings))
 }
 
-fn required_content(item: Object<'_>, field: &str, warnings: &mut Warnings) -> Result<String, ApiError> {
+fn required_content(item: Object<'_>, field: &str, warnings: &mut Warnings) -> Result<Content, ApiError> {
     let path = item.at(field);
     let value = item.get(field).ok_or_else(|| path.missing("a string or a list of parts"))?;
-    content::text(value, path, warnings)
+    content::read(value, path, warnings)
 }
 
 /// The field `call_id`, or `id` if the client sends only that.

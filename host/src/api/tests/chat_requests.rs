@@ -6,7 +6,7 @@ use super::super::chat;
 use super::{defaults, job, read, refusal};
 use crate::model::{Beginning, SamplingRequest};
 use crate::parser::contract::{ToolChoice, ToolKind};
-use crate::prompt::{HistoryCall, Message, Role};
+use crate::prompt::{Content, HistoryCall, Message, Role};
 
 fn with(extra: &Value) -> Value {
     let mut body = json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] });
@@ -38,8 +38,8 @@ fn messages_of_all_roles_are_taken() {
     let call = HistoryCall { id: "c1".into(), name: "f".into(), arguments: "{bad".into() };
     let expected = [
         Message::text(Role::System, "s"),
-        Message::text(Role::Developer, "d"),
-        Message::text(Role::User, "a\n[image]"),
+        Message::text(Role::Developer, Content::from_iter(["d"])),
+        Message::text(Role::User, Content::from_iter(["a", "[image]"])),
         Message { reasoning: Some("r".into()), tool_calls: vec![call], ..Message::text(Role::Assistant, "") },
         Message {
             tool_call_id: Some("c1".into()),
@@ -89,8 +89,8 @@ fn what_the_assistant_refused_is_its_text() {
     ]);
     let said: Vec<Message> =
         messages(&given).into_iter().filter(|message| message.role == Role::Assistant).collect();
-    let expected = ["No.", "Well.\nStill no.", "Hm.\nNever."];
-    assert_eq!(said, expected.map(|text| Message::text(Role::Assistant, text)));
+    let expected = ["No.".into(), Content::from_iter(["Well.", "Still no."]), "Hm.\nNever.".into()];
+    assert_eq!(said, expected.map(|content| Message::text(Role::Assistant, content)));
     let wrong = refused(&json!({ "messages": [{ "role": "assistant", "refusal": 5 }] }));
     assert!(wrong.starts_with("messages[0].refusal: expected a string"), "{wrong}");
 }

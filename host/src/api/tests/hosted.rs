@@ -279,7 +279,7 @@ fn what_an_earlier_answer_called_is_in_the_conversation() {
     let call =
         call(&json!([{ "type": "mcp", "server_label": "time" }]), &input, &defaults(RequestUrls::None));
     let said: Vec<_> =
-        call.job.conversation.messages.iter().map(|message| message.content.as_str()).collect();
+        call.job.conversation.messages.iter().map(|message| message.content.joined()).collect();
     let refused = "The user did not allow this call.";
     assert_eq!(said, ["Go.", "", "12:00", "", "1", "", "Error: gone", "", "", "", refused]);
     let hosted = call.hosted.unwrap();

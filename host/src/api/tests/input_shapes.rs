@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::responses;
 use super::{job, refusal};
-use crate::prompt::{HistoryCall, Message, Role};
+use crate::prompt::{Content, HistoryCall, Message, Role};
 
 fn messages(input: &Value) -> Vec<Message> {
     warned(input).0
@@ -19,11 +19,11 @@ fn refused(input: &Value) -> String {
     refusal(responses::read, &json!({ "model": "m", "input": input })).message
 }
 
-fn user(text: &str) -> Message {
-    Message::text(Role::User, text)
+fn user(content: impl Into<Content>) -> Message {
+    Message::text(Role::User, content)
 }
 
-fn assistant(reasoning: Option<&str>, text: &str, calls: &[(&str, &str, &str)]) -> Message {
+fn assistant(reasoning: Option<&str>, content: impl Into<Content>, calls: &[(&str, &str, &str)]) -> Message {
     let call = |(id, name, arguments): &(&str, &str, &str)| HistoryCall {
         id: (*id).to_owned(),
         name: (*name).to_owned(),
@@ -32,16 +32,20 @@ fn assistant(reasoning: Option<&str>, text: &str, calls: &[(&str, &str, &str)]) 
     Message {
         reasoning: reasoning.map(str::to_owned),
         tool_calls: calls.iter().map(call).collect(),
-        ..Message::text(Role::Assistant, text)
+        ..Message::text(Role::Assistant, content)
     }
 }
 
-fn result(id: &str, name: Option<&str>, text: &str) -> Message {
+fn result(id: &str, name: Option<&str>, content: impl Into<Content>) -> Message {
     Message {
         tool_call_id: Some(id.to_owned()),
         name: name.map(str::to_owned),
-        ..Message::text(Role::Tool, text)
+        ..Message::text(Role::Tool, content)
     }
+}
+
+fn parts(parts: &[&str]) -> Content {
+    parts.iter().collect()
 }
 
 #[test]
@@ -61,9 +65,9 @@ fn messages_come_with_or_without_type_with_string_or_parts() {
     ]);
     let expected = [
         Message::text(Role::Developer, "d"),
-        Message::text(Role::System, "s"),
-        user("a\nb"),
-        assistant(None, "c", &[]),
+        Message::text(Role::System, parts(&["s"])),
+        user(parts(&["a", "b"])),
+        assistant(None, parts(&["c"]), &[]),
         user("d"),
     ];
     assert_eq!(messages(&input), expected);
@@ -90,9 +94,9 @@ fn what_the_assistant_did_in_a_row_is_one_message() {
     ]);
     let expected = [
         user("q"),
-        assistant(Some("r"), "t", &[("c1", "f", "{}"), ("c2", "g", "{\"x\":1}")]),
+        assistant(Some("r"), parts(&["t"]), &[("c1", "f", "{}"), ("c2", "g", "{\"x\":1}")]),
         result("c1", Some("f"), "one"),
-        result("c2", Some("g"), "two"),
+        result("c2", Some("g"), parts(&["two"])),
     ];
     assert_eq!(messages(&input), expected);
 }

@@ -5,18 +5,18 @@ use serde_json::{Value, json};
 use super::super::messages;
 use super::messages_requests::with;
 use super::{job, sign};
-use crate::prompt::{HistoryCall, Message, Role};
+use crate::prompt::{Content, HistoryCall, Message, Role};
 
 fn read(messages: &Value) -> (Vec<Message>, Vec<String>) {
     let (job, warnings) = job(messages::read, &with(&json!({ "messages": messages })));
     (job.conversation.messages, warnings)
 }
 
-fn user(text: &str) -> Message {
-    Message::text(Role::User, text)
+fn user(content: impl Into<Content>) -> Message {
+    Message::text(Role::User, content)
 }
 
-fn assistant(reasoning: Option<&str>, text: &str, calls: &[(&str, &str)]) -> Message {
+fn assistant(reasoning: Option<&str>, content: impl Into<Content>, calls: &[(&str, &str)]) -> Message {
     let call = |(id, arguments): &(&str, &str)| HistoryCall {
         id: (*id).to_owned(),
         name: "f".to_owned(),
@@ -25,16 +25,20 @@ fn assistant(reasoning: Option<&str>, text: &str, calls: &[(&str, &str)]) -> Mes
     Message {
         reasoning: reasoning.map(str::to_owned),
         tool_calls: calls.iter().map(call).collect(),
-        ..Message::text(Role::Assistant, text)
+        ..Message::text(Role::Assistant, content)
     }
 }
 
-fn result(id: &str, text: &str) -> Message {
+fn result(id: &str, content: impl Into<Content>) -> Message {
     Message {
         tool_call_id: Some(id.to_owned()),
         name: Some("f".to_owned()),
-        ..Message::text(Role::Tool, text)
+        ..Message::text(Role::Tool, content)
     }
+}
+
+fn parts(parts: &[&str]) -> Content {
+    parts.iter().collect()
 }
 
 fn tool_use(id: &str, input: &Value) -> Value {
@@ -57,13 +61,13 @@ fn a_conversation_with_tools_keeps_its_order() {
     ]);
     let expected = [
         user("q"),
-        assistant(Some("r"), "t", &[("c1", "{\"a\":1}"), ("c2", "{}")]),
+        assistant(Some("r"), parts(&["t"]), &[("c1", "{\"a\":1}"), ("c2", "{}")]),
         result("c1", "one"),
-        result("c2", "Error: no\n[image]"),
+        result("c2", parts(&["Error: no", "[image]"])),
         result("c2", ""),
-        user("and\nnow?"),
+        user(parts(&["and", "now?"])),
         assistant(None, "done", &[]),
-        user("why"),
+        user(parts(&["why"])),
         result("c1", "late"),
     ];
     let warnings = vec!["images cannot be read by this model: shown to it as [image]".to_owned()];
@@ -78,8 +82,8 @@ fn text_between_calls_begins_a_message_of_its_own() {
     ]);
     let expected = [
         user("q"),
-        assistant(None, "a\nb", &[("c1", "{}")]),
-        assistant(None, "c", &[]),
+        assistant(None, parts(&["a", "b"]), &[("c1", "{}")]),
+        assistant(None, parts(&["c"]), &[]),
         assistant(Some("r"), "", &[("c2", "{}")]),
         user("x"),
     ];
@@ -99,31 +103,35 @@ fn instructions_are_one_message_before_the_conversation_and_stay_in_place_inside
     }));
     let expected = [Message::text(Role::System, "a\nb\n\nc"), user("x"), Message::text(Role::System, "d")];
     assert_eq!(job(messages::read, &body).0.conversation.messages, expected);
-    let body = with(&json!({ "system": "s" }));
-    assert_eq!(
-        job(messages::read, &body).0.conversation.messages,
-        [Message::text(Role::System, "s"), user("x")]
-    );
+    let two = json!([{ "type": "text", "text": "s" }, { "type": "text", "text": "" }, { "type": "text", "text": "t" }]);
+    for (system, read) in [(json!("s"), Content::from("s")), (two, parts(&["s", "t"]))] {
+        let body = with(&json!({ "system": system }));
+        let messages = job(messages::read, &body).0.conversation.messages;
+        assert_eq!(messages, [Message::text(Role::System, read), user("x")]);
+    }
 }
 
 #[test]
 fn claude_codes_accounting_stays_out_of_the_prompt() {
     let line = "x-anthropic-billing-header: cc_version=2; cch=1a2b3;";
-    for system in [
-        json!([{ "type": "text", "text": line }, { "type": "text", "text": "You are." }]),
-        json!(format!("{line}\nYou are.")),
+    for (system, read) in [
+        (
+            json!([{ "type": "text", "text": line }, { "type": "text", "text": "You are." }]),
+            parts(&["You are."]),
+        ),
+        (json!(format!("{line}\nYou are.")), "You are.".into()),
     ] {
         let messages = job(messages::read, &with(&json!({ "system": system }))).0.conversation.messages;
-        assert_eq!(messages, [Message::text(Role::System, "You are."), user("x")]);
+        assert_eq!(messages, [Message::text(Role::System, read), user("x")]);
     }
     let quoted = format!("What is {line}?");
-    assert_eq!(read(&json!([{ "role": "user", "content": quoted }])).0, [user(&quoted)]);
+    assert_eq!(read(&json!([{ "role": "user", "content": quoted }])).0, [user(quoted.as_str())]);
 }
 
 #[test]
 fn thinking_is_taken_whoever_signed_it_and_said_so() {
     let turn = |thinking: Value| json!([{ "role": "user", "content": "q" }, { "role": "assistant", "content": [thinking, { "type": "text", "text": "t" }] }]);
-    let expected = vec![user("q"), assistant(Some("r"), "t", &[])];
+    let expected = vec![user("q"), assistant(Some("r"), parts(&["t"]), &[])];
     let unsigned = "thinking that this server did not sign was taken as it is".to_owned();
     for (signature, warnings) in [
         (json!(sign("r")), vec![]),
@@ -136,7 +144,7 @@ fn thinking_is_taken_whoever_signed_it_and_said_so() {
     }
     let redacted = json!({ "type": "redacted_thinking", "data": "xyz" });
     let warnings = vec!["redacted_thinking ignored: this server cannot read it".to_owned()];
-    assert_eq!(read(&turn(redacted)), (vec![user("q"), assistant(None, "t", &[])], warnings));
+    assert_eq!(read(&turn(redacted)), (vec![user("q"), assistant(None, parts(&["t"]), &[])], warnings));
 }
 
 #[test]
@@ -151,6 +159,6 @@ fn what_a_server_of_anthropics_did_is_ignored_with_a_warning() {
     let blocks = json!([{ "type": "server_tool_use", "id": "s", "name": "web_search", "input": {} }, { "type": "text", "text": "t" }]);
     let (messages, warnings) =
         read(&json!([{ "role": "user", "content": "q" }, { "role": "assistant", "content": blocks }]));
-    assert_eq!(messages, [user("q"), assistant(None, "t", &[])]);
+    assert_eq!(messages, [user("q"), assistant(None, parts(&["t"]), &[])]);
     assert_eq!(warnings, ["content block of type server_tool_use ignored"]);
 }

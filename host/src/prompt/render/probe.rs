@@ -27,8 +27,9 @@ impl ChatFormat {
         shown(with_system).or_else(|| shown(turns)).unwrap_or_default()
     }
 
-    /// Learns from plain conversations what the template does: whether it joins calls' arguments to text, which changes of conversations
-    /// it needs, and which control tokens it builds from parts (these are searched for in its output from then on).
+    /// Learns from plain conversations what the template does: whether it joins calls' arguments to text, in which form it takes messages'
+    /// content, which changes of conversations it needs, and which control tokens it builds from parts (these are searched for in its output
+    /// from then on). The error is a reason.
     pub(super) fn probe(&mut self) -> Result<(), String> {
         let probes = variables::probes();
         let accepted =
@@ -38,6 +39,7 @@ impl ChatFormat {
         if with_objects == probes.len() || accepted(self) <= with_objects {
             self.call_arguments.form = ArgumentsForm::Objects;
         }
+        self.detect_contents()?;
         self.changes = self.detect_changes();
         if !self.shows_broken_arguments() {
             self.call_arguments.only_objects = true;
@@ -90,7 +92,7 @@ impl ChatFormat {
         shows(vec![user.clone()]) || shows(vec![system, user])
     }
 
-    fn run_probe(&self, (conversation, arguments): &Probe) -> Option<Vec<Segment<'_>>> {
+    pub(super) fn run_probe(&self, (conversation, arguments): &Probe) -> Option<Vec<Segment<'_>>> {
         let mut disguise = Disguise::new(&self.stand_ins);
         let rendered = self.run(conversation, arguments, Opening::NewTurn, &mut disguise).ok()?;
         Some(self.stand_ins.segments(&rendered.output, &disguise))
@@ -104,6 +106,6 @@ impl ChatFormat {
     }
 }
 
-fn text_of(segments: &[Segment<'_>]) -> String {
+pub(super) fn text_of(segments: &[Segment<'_>]) -> String {
     segments.iter().map(Segment::text).collect()
 }

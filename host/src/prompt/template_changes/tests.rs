@@ -67,7 +67,7 @@ fn text_beside_reasoning_and_a_call_is_seen() {
 #[test]
 fn each_of_several_calls_is_seen_before_its_result() {
     let mut late = result("third");
-    late.content = "later".to_owned();
+    late.content = "later".into();
     let messages = vec![
         text(Role::User, "hi"),
         calling("", &["first", "second"]),
