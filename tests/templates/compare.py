@@ -10,7 +10,7 @@ import sys
 import report
 import served
 from conversations import CONVERSATIONS
-from reference import Reference, changed, texts_are_parts, variables, variants
+from reference import Reference, changed, seen, texts_are_parts, variables, variants
 
 BATCH = 40
 HERE = pathlib.Path(__file__).resolve().parent
@@ -26,7 +26,7 @@ def render_all(templates, index, work):
                 output = reference.render(templates[name], given)
                 rendered[name, id] = output
                 shown = {"output": output} if isinstance(output, str) else {"error": f"{type(output).__name__}: {output}"}
-                file.write(json.dumps({"template": name, "conversation": id, "variables": given, **shown}, ensure_ascii=False) + "\n")
+                file.write(json.dumps({"template": name, "conversation": id, "variables": seen(given), **shown}, ensure_ascii=False) + "\n")
     return rendered
 
 
@@ -87,9 +87,10 @@ def outcome(reference, template, given, body, sent, ours, fit):
     if isinstance(ours, served.Refused):
         if ours.status >= 500:
             return "server error", ours.message
-        if isinstance(sent, Exception):
-            return "refused by both", f"{ours.message} | {sent}"
-        return "we refuse", ours.message
+        tried = (reference.render(template, changed(given, body, changes)) for changes in variants(template, body, fit))
+        if any(isinstance(text, str) for text in tried):
+            return "we refuse", ours.message
+        return "refused by both", f"{ours.message} | {sent}"
     if isinstance(ours, OtherTokens):
         return "other tokens", "control tokens of the template are text"
     if listed := text_as_part(reference, template, given, body, ours):

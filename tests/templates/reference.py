@@ -30,6 +30,15 @@ def calls_of(messages):
     return [call for message in messages for call in message.get("tool_calls") or []]
 
 
+def seen(given):
+    """Returns the variables as the template sees them: transformers drops absent fields and adds names of reasoning."""
+    messages = [{key: value for key, value in message.items() if value is not None} for message in given["messages"]]
+    for message in messages:
+        if "reasoning_content" in message:
+            message["thinking"] = message["reasoning_content"]
+    return {**given, "messages": messages, "documents": None}
+
+
 class Reference:
     """transformers' rendering of templates."""
 

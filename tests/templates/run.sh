@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Compares the prompts of published chat templates with transformers' rendering: `run.sh`; see README.md.
 set -euo pipefail
+export SLUICE_HOST=$(realpath -m "${SLUICE_HOST:-$(dirname "$0")/../../target/release/host}")
+work=$(realpath -m "${TEMPLATES_WORK:-$(dirname "$0")/../../target/templates}")
 cd "$(dirname "$0")"
 
 LLAMA_CPP=node-llama-cpp@3.21.1 # the npm package that has llama.cpp's repository as a bundle
-work=${TEMPLATES_WORK:-$PWD/../../target/templates}
 mkdir -p "$work/packages"
-work=$(cd "$work" && pwd)
 
 need() { command -v "$1" >/dev/null || { echo "the comparison of templates needs $1: $2" >&2; exit 1; }; }
 need python3 "Python 3.10 or newer with venv (Debian: python3-venv)"
 need npm "npm (Debian: npm)"
 need git "git (Debian: git)"
-need "${SLUICE_HOST:-../../target/release/host}" "cargo build --release -p host, or name another binary in SLUICE_HOST"
+need "$SLUICE_HOST" "cargo build --release -p host, or name another binary in SLUICE_HOST"
 
 if ! cmp -s requirements.txt "$work/venv/requirements.txt"; then
     rm -rf "$work/venv"
