@@ -4,7 +4,7 @@ use crate::parser::contract::{Grammar, Tool, ToolChoice};
 use crate::prompt::Conversation;
 
 /// Request for one turn.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Job {
     /// Messages and tools, for the template.
     pub conversation: Conversation,

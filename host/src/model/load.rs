@@ -46,7 +46,8 @@ impl Model {
             GenerationDefaults::load(&files, &tokenizer, eos_token.map(|(_, literal)| literal.as_str()))?;
         let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
         let format = ChatFormat::load(&files, &chat, Arc::clone(&tokenizer), limits, context)?;
-        let facts = ModelFacts::read(&files, &config, &chat, &tokenizer, &format)?;
+        let facts = ModelFacts::read(&files, &config, &chat, &tokenizer, &format, &defaults.eos_token_ids)?;
+        let shows_calls = !facts.turns.is_empty();
         let model_tokens =
             ModelTokens { tokenizer: Arc::clone(&tokenizer), eos: defaults.eos_token_ids.clone() };
         let parsers = Parsers::load(options, shared, Arc::clone(&label), facts, model_tokens)?;
@@ -84,6 +85,8 @@ impl Model {
         let format = format.with_context(limits, source.info().context);
         if !format.shows_tools() {
             tracing::warn!(model = %label, "the chat template doesn't show tools: those of requests have no effect; --chat-template gives another");
+        } else if !shows_calls {
+            tracing::warn!(model = %label, "the chat template shows tools, but not the calls of earlier turns: the model doesn't see what it called; --chat-template gives another");
         }
         let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Ok(Self::new(Served {

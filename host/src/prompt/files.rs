@@ -4,6 +4,7 @@
 //! wrong with it and what to do. Called when a model is loaded.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use engine::ModelFiles;
 use serde_json::Value;
@@ -43,24 +44,29 @@ pub struct ChatFiles {
     pub special_tokens: Vec<(String, String)>,
 }
 
-/// Names of special tokens: keys of `tokenizer_config.json`, and variables of templates.
-const SPECIAL_TOKENS: [&str; 4] = ["bos_token", "eos_token", "unk_token", "pad_token"];
+/// Names of special tokens that every tokenizer may have: keys of `tokenizer_config.json`, and variables of templates.
+const SPECIAL_TOKENS: [&str; 7] =
+    ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
 const TEMPLATE_FILE: &str = "chat_template.jinja";
+/// Template for conversations with tools, beside [`TEMPLATE_FILE`].
+const TOOL_TEMPLATE_FILE: &str = "additional_chat_templates/tool_use.jinja";
 pub(super) const CONFIG_FILE: &str = "tokenizer_config.json";
+/// Files in which older processors keep the template, under the same key as [`CONFIG_FILE`].
+const PROCESSOR_FILES: [&str; 2] = ["chat_template.json", "processor_config.json"];
+/// Older file of special tokens. It counts only where [`CONFIG_FILE`] has no `added_tokens_decoder`.
+const SPECIAL_TOKENS_FILE: &str = "special_tokens_map.json";
 
 impl ChatFiles {
-    /// Reads the template (`chat_template.jinja` first, then `chat_template` of `tokenizer_config.json`) and the special
-    /// tokens. A template given by the operator replaces the model's.
+    /// Reads the templates (`chat_template.jinja` and `additional_chat_templates/tool_use.jinja` first, then `chat_template` of
+    /// `tokenizer_config.json`, then that of a processor's files) and the special tokens. A template given by the operator replaces the
+    /// model's.
     pub fn load(files: &ModelFiles, chat_template: Option<String>) -> Result<Self, ChatFilesError> {
         let config = read_json(files, CONFIG_FILE)?.unwrap_or(Value::Null);
-        let special_tokens = special_tokens(&config);
-        if let Some(template) = chat_template {
-            return Ok(Self { template, tool_template: None, special_tokens });
-        }
-        if let Some(template) = read_text(files, TEMPLATE_FILE)? {
-            return Ok(Self { template: template.into_owned(), tool_template: None, special_tokens });
-        }
-        let (template, tool_template) = configured_templates(files, &config)?;
+        let special_tokens = special_tokens(files, &config)?;
+        let (template, tool_template) = match chat_template {
+            Some(template) => (template, None),
+            None => templates(files, &config)?,
+        };
         Ok(Self { template, tool_template, special_tokens })
     }
 }
@@ -111,45 +117,71 @@ pub(super) fn read_json(files: &ModelFiles, name: &str) -> Result<Option<Value>,
     }
 }
 
-/// Reads the special tokens of the configuration, each of them a string or an object with `content`.
-fn special_tokens(config: &Value) -> Vec<(String, String)> {
-    let literal = |name: &str| {
-        let token = config.get(name)?;
-        token.as_str().or_else(|| token.get("content")?.as_str()).map(str::to_owned)
-    };
-    SPECIAL_TOKENS.iter().filter_map(|&name| Some((name.to_owned(), literal(name)?))).collect()
-}
-
-/// Reads `chat_template` of the configuration: one template, or a list of named ones, of which `default` and `tool_use` are used.
-fn configured_templates(
-    files: &ModelFiles,
-    config: &Value,
-) -> Result<(String, Option<String>), ChatFilesError> {
-    let found = match config.get("chat_template") {
-        Some(Value::String(template)) => return Ok((template.clone(), None)),
-        Some(Value::Array(templates)) => templates,
-        _ => {
-            let reason = format!("not there, and {CONFIG_FILE} has no chat_template");
-            return Err(ChatFilesError::new(
-                files,
-                TEMPLATE_FILE,
-                reason,
-                "add the file, or give a template",
-            ));
+/// Reads the named special tokens, each of them a string or an object with `content`: those that every tokenizer may have, the model's own
+/// (`image_token`, …), and the entries of `extra_special_tokens`. Where several files name one, transformers' order decides.
+fn special_tokens(files: &ModelFiles, config: &Value) -> Result<Vec<(String, String)>, ChatFilesError> {
+    let is_older = config.get("added_tokens_decoder").is_none();
+    let map = if is_older { read_json(files, SPECIAL_TOKENS_FILE)? } else { None }.unwrap_or(Value::Null);
+    let extra = |table: &Value| table.get("extra_special_tokens").cloned().unwrap_or(Value::Null);
+    let is_standard = |name: &str| SPECIAL_TOKENS.contains(&name);
+    let is_own = |name: &str| name.ends_with("_token") && !is_standard(name);
+    let mut tokens = BTreeMap::new();
+    let mut add = |table: &Value, is_wanted: &dyn Fn(&str) -> bool| {
+        for (name, token) in table.as_object().into_iter().flatten().filter(|(name, _)| is_wanted(name)) {
+            let literal = token.as_str().or_else(|| token.get("content")?.as_str());
+            tokens.extend(literal.map(|literal| (name.clone(), literal.to_owned())));
         }
     };
+    add(config, &is_standard);
+    add(&map, &|name| is_standard(name) || is_own(name));
+    add(config, &is_own);
+    add(&extra(config), &|_| true);
+    add(&extra(&map), &|_| true);
+    Ok(tokens.into_iter().collect())
+}
+
+/// Reads the model's template, and the one for conversations with tools if it is separate.
+fn templates(files: &ModelFiles, config: &Value) -> Result<(String, Option<String>), ChatFilesError> {
+    let file = |name| Ok(read_text(files, name)?.map(Cow::into_owned));
+    let tool_template = file(TOOL_TEMPLATE_FILE)?;
+    if let Some(template) = file(TEMPLATE_FILE)? {
+        return Ok((template, tool_template));
+    }
+    let with_tools = |(template, listed): (String, Option<String>)| (template, tool_template.or(listed));
+    if let Some(value) = chat_template(config) {
+        return named_templates(files, CONFIG_FILE, value).map(with_tools);
+    }
+    for name in PROCESSOR_FILES {
+        if let Some(value) = read_json(files, name)?.as_ref().and_then(chat_template) {
+            return named_templates(files, name, value).map(with_tools);
+        }
+    }
+    let reason = format!("not there, and {CONFIG_FILE} has no chat_template");
+    Err(ChatFilesError::new(files, TEMPLATE_FILE, reason, "add the file, or give a template"))
+}
+
+fn chat_template(config: &Value) -> Option<&Value> {
+    config.get("chat_template").filter(|template| !template.is_null())
+}
+
+/// Reads the value of `chat_template` in the file `name`: one template, or several with names, of which `default` and `tool_use` are used.
+fn named_templates(
+    files: &ModelFiles,
+    name: &str,
+    value: &Value,
+) -> Result<(String, Option<String>), ChatFilesError> {
+    if let Value::String(template) = value {
+        return Ok((template.clone(), None));
+    }
     let named = |name: &str| {
-        let entry = found.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(name))?;
-        entry.get("template")?.as_str().map(str::to_owned)
+        let mut entries = value.as_array().into_iter().flatten();
+        let entry = entries.find(|entry| entry.get("name").and_then(Value::as_str) == Some(name));
+        let template = entry.and_then(|entry| entry.get("template")).or_else(|| value.get(name));
+        template?.as_str().map(str::to_owned)
     };
     let default = named("default").ok_or_else(|| {
         let remedy = format!("name one of them \"default\", or add {TEMPLATE_FILE}");
-        ChatFilesError::new(
-            files,
-            CONFIG_FILE,
-            "chat_template is a list without a template named \"default\"",
-            remedy,
-        )
+        ChatFilesError::new(files, name, "chat_template has no template named \"default\"", remedy)
     })?;
     Ok((default, named("tool_use")))
 }

@@ -12,7 +12,7 @@ pub fn spell_history_call_ids(conversation: &mut Conversation, pattern: &str) {
     let mut index = 0_usize;
     for message in &mut conversation.messages {
         for call in &mut message.tool_calls {
-            let id = spell(pattern, &call.name, index);
+            let id = spell_call_id(pattern, &call.name, index);
             spelt.insert(std::mem::replace(&mut call.id, id.clone()), id);
             index += 1;
         }
@@ -24,8 +24,9 @@ pub fn spell_history_call_ids(conversation: &mut Conversation, pattern: &str) {
     }
 }
 
-/// Fills in `pattern` in one pass, so that `{index}` inside a tool's name stays as it is.
-fn spell(pattern: &str, name: &str, index: usize) -> String {
+/// Returns the id that `pattern` gives to the call `index` of the tool `name`. It is filled in in one pass, so that `{index}` inside a tool's
+/// name stays as it is.
+pub fn spell_call_id(pattern: &str, name: &str, index: usize) -> String {
     let mut id = String::with_capacity(pattern.len() + name.len());
     let mut rest = pattern;
     while let Some(at) = rest.find('{') {

@@ -21,10 +21,12 @@ use super::tokenizer::{TokenizeError, Tokenizer};
 use super::variables::{self, CallArguments, TemplateVariables};
 use crate::limits::Limits;
 
+mod calling;
 mod continued;
 mod probe;
 mod probe_content;
 
+pub use self::calling::CallingTurn;
 use self::continued::{cut_at_mark, split_last};
 
 /// How the turn to generate begins.

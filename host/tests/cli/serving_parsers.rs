@@ -251,6 +251,35 @@ fn the_log_says_why_a_file_of_the_folder_is_not_chosen() {
 }
 
 #[test]
+fn a_template_that_the_parser_of_the_models_type_doesnt_fit_is_told_at_the_start() {
+    let fixture = Fixture::new();
+    let start = |call: &str| {
+        let template = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}CALL<|im_end|>\n{% endfor %}{{ tools }}";
+        fixture.write("t.jinja", template.replace("CALL", call).as_bytes());
+        ["--chat-template".to_owned(), fixture.path("t.jinja").display().to_string()]
+    };
+    let call = |text: &str| format!("{{% for c in m.tool_calls or [] %}}{text}{{% endfor %}}");
+    let arguments = start(&call("<call>{{ c.function.name }} {{ c.function.arguments | tojson }}</call>"));
+    let warnings = |arguments: [String; 2]| {
+        let log = fixture.start(&arguments.each_ref().map(String::as_str)).ended();
+        log.lines().filter(|line| line.contains("WARN")).map(str::to_owned).collect::<Vec<_>>().join("\n")
+    };
+    let log = warnings(arguments);
+    assert!(
+        log.contains("doesn't look like this model's") && log.contains(r#"<call>q_z {"q": "z w"}</call>"#),
+        "{log}"
+    );
+    let log = warnings(start(""));
+    assert!(log.contains("shows tools, but not the calls of earlier turns"), "{log}");
+    let xml = "<tool_call>\n<function={{ c.function.name }}>\n<parameter=q>\n{{ c.function.arguments.q }}\n</parameter>\n</function>\n</tool_call>";
+    let line = fixture.refusal(&start(&call(xml)).each_ref().map(String::as_str));
+    assert!(
+        line.contains("qwen3 claims") && line.contains("choose with --parser qwen3-coder or --parser qwen3"),
+        "{line}"
+    );
+}
+
+#[test]
 fn a_cache_that_was_tampered_with_costs_a_compilation_and_a_warning() {
     let fixture = Fixture::new();
     let folder = fixture.path("cache/sluice/parsers");

@@ -12,7 +12,9 @@ use tempfile::TempDir;
 fn directory(files: &[(&str, &str)]) -> (TempDir, ModelFiles) {
     let dir = TempDir::new().unwrap();
     for (name, text) in files {
-        fs::write(dir.path().join(name), text).unwrap();
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
     }
     let files = ModelFiles::Directory(dir.path().to_owned());
     (dir, files)
@@ -45,6 +47,94 @@ fn named_templates_serve_conversations_with_and_without_tools() {
     talk.tools
         .push(host::prompt::ToolDeclaration { name: "a".to_owned(), declaration: declaration.to_string() });
     assert_eq!(ids(&talk), tokenizer().encode_text("Ta").unwrap());
+}
+
+/// The templates that are read from these files.
+fn templates(files: &[(&str, &str)]) -> (String, Option<String>) {
+    let ChatFiles { template, tool_template, .. } = chat(files);
+    (template, tool_template)
+}
+
+#[test]
+fn a_template_for_tools_may_be_a_file_of_its_own() {
+    const LIST: (&str, &str) = (
+        "tokenizer_config.json",
+        r#"{"chat_template": [{"name": "default", "template": "LD"}, {"name": "tool_use", "template": "LT"}]}"#,
+    );
+    const FILE: (&str, &str) = ("chat_template.jinja", "D");
+    const TOOLS: (&str, &str) = ("additional_chat_templates/tool_use.jinja", "T");
+    const RAG: (&str, &str) = ("additional_chat_templates/rag.jinja", "R");
+    for (files, template, tool_template) in [
+        (&[FILE, TOOLS, RAG][..], "D", Some("T")),
+        (&[FILE, RAG], "D", None),
+        // Files replace the whole list.
+        (&[LIST, FILE], "D", None),
+        (&[LIST, FILE, TOOLS], "D", Some("T")),
+        (&[LIST, TOOLS], "LD", Some("T")),
+        (&[LIST, RAG], "LD", Some("LT")),
+    ] {
+        assert_eq!(templates(files), (template.to_owned(), tool_template.map(str::to_owned)), "{files:?}");
+    }
+    let object = r#"{"chat_template": {"default": "D", "tool_use": "T"}}"#;
+    assert_eq!(templates(&[("tokenizer_config.json", object)]), ("D".to_owned(), Some("T".to_owned())));
+    let (_dir, files) = directory(&[FILE, TOOLS]);
+    let chat = ChatFiles::load(&files, Some("mine".to_owned())).unwrap();
+    assert_eq!((chat.template.as_str(), chat.tool_template), ("mine", None), "the operator's is for all");
+}
+
+#[test]
+fn a_processors_template_is_read_where_the_tokenizer_has_none() {
+    let older = ("chat_template.json", r#"{"chat_template": "older"}"#);
+    let processor = ("processor_config.json", r#"{"image_seq_len": 64, "chat_template": "processor"}"#);
+    let unset = ("tokenizer_config.json", r#"{"chat_template": null}"#);
+    let set = ("tokenizer_config.json", r#"{"chat_template": "tokenizer"}"#);
+    for (files, expected) in [
+        (&[older, processor, unset][..], "older"),
+        (&[processor], "processor"),
+        (&[older, processor, set], "tokenizer"),
+    ] {
+        assert_eq!(templates(files).0, expected, "{files:?}");
+    }
+}
+
+#[test]
+fn special_tokens_are_those_that_transformers_gives_templates() {
+    let config = r#"{"chat_template": "", "bos_token": "<s>", "sep_token": {"content": "<sep>"}, "cls_token": "<cls>", "mask_token": "<m>",
+        "image_token": "<image>", "boi_token": "<boi>", "add_bos_token": true, "model_max_length": 5, "tokenizer_class": "X",
+        "additional_special_tokens": ["<a>"], "extra_special_tokens": {"audio_token": "<audio>", "boi_token": "<begin>", "nl": "\n"}}"#;
+    let map = r#"{"bos_token": {"content": "<S>", "lstrip": false}, "eos_token": "</S>", "boi_token": "no", "video_token": "<video>",
+        "additional_special_tokens": ["<b>"]}"#;
+    let read = |config: &str| {
+        let files = [("tokenizer_config.json", config), ("special_tokens_map.json", map)];
+        chat(&files)
+            .special_tokens
+            .iter()
+            .map(|(name, literal)| format!("{name}={literal}"))
+            .collect::<Vec<_>>()
+    };
+    let expected = [
+        "audio_token=<audio>",
+        "boi_token=<begin>",
+        "bos_token=<S>",
+        "cls_token=<cls>",
+        "eos_token=</S>",
+        "image_token=<image>",
+        "mask_token=<m>",
+        "nl=\n",
+        "sep_token=<sep>",
+        "video_token=<video>",
+    ];
+    assert_eq!(read(config), expected);
+    // The older file doesn't count beside a list of all added tokens.
+    let newer = config.replacen('{', r#"{"added_tokens_decoder": {}, "#, 1);
+    let expected: Vec<_> = expected
+        .iter()
+        .filter(|token| !token.starts_with("eos") && !token.starts_with("video"))
+        .map(|token| token.replace("<S>", "<s>"))
+        .collect();
+    assert_eq!(read(&newer), expected);
+    let list = r#"{"chat_template": "", "added_tokens_decoder": {}, "extra_special_tokens": ["<a>"]}"#;
+    assert_eq!(read(list), Vec::<String>::new());
 }
 
 #[test]

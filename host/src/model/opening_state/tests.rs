@@ -6,12 +6,11 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use super::{OpeningProbe, OpeningState};
 use crate::limits::ParserLimits;
-use crate::model::job::{Beginning, Job, SamplingRequest, Truncation};
+use crate::model::job::Job;
 use crate::model::parsers::ParserBinding;
 use crate::model::{find_parser, fixture};
-use crate::parser::contract::{Tool, ToolChoice, ToolKind};
+use crate::parser::contract::{Tool, ToolKind};
 use crate::parser::{Plugin, Runtime};
-use crate::prompt::Conversation;
 
 /// Loads a shipped parser.
 pub(in crate::model) fn load(runtime: &Runtime, name: &str) -> Arc<Plugin> {
@@ -41,26 +40,7 @@ pub(in crate::model) fn opening(parser: &ParserBinding, pieces: &[&str]) -> Vec<
 
 /// An empty job.
 pub(in crate::model) fn job() -> Job {
-    Job {
-        conversation: Conversation::default(),
-        beginning: Beginning::Answer,
-        tools: Vec::new(),
-        tool_choice: ToolChoice::Auto,
-        parallel_tool_calls: true,
-        template_arguments: Vec::new(),
-        sampling: SamplingRequest::default(),
-        logprobs: None,
-        max_output_tokens: None,
-        echo: false,
-        truncation: Truncation::Disabled,
-        raw: false,
-        stop: Vec::new(),
-        response_schema: None,
-        response_grammar: None,
-        cache_key: None,
-        cache_salt: None,
-        priority: 0,
-    }
+    Job { parallel_tool_calls: true, ..Job::default() }
 }
 
 /// A function tool with one parameter, `city`.

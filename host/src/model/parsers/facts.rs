@@ -6,7 +6,7 @@ use engine::ModelFiles;
 
 use super::select::Evidence;
 use crate::model::config::Config;
-use crate::prompt::{ChatFiles, ChatFilesError, ChatFormat, Tokenizer, response_template};
+use crate::prompt::{CallingTurn, ChatFiles, ChatFilesError, ChatFormat, Tokenizer, response_template};
 
 /// Facts from a model's files by which its parser is chosen.
 pub(in crate::model) struct ModelFacts {
@@ -16,6 +16,8 @@ pub(in crate::model) struct ModelFacts {
     pub(super) template: String,
     /// A conversation without tools as the template writes it; empty if it takes none.
     pub(super) plain: String,
+    /// Turns with a call as the template writes them; none if it writes no calls.
+    pub(in crate::model) turns: Vec<CallingTurn>,
     /// Literals of the tokenizer's added tokens.
     pub(super) tokens: HashSet<String>,
     /// The model's own response template as JSON, which says how its output is read.
@@ -23,21 +25,24 @@ pub(in crate::model) struct ModelFacts {
 }
 
 impl ModelFacts {
+    /// Reads the facts. `ends` are the ids that end the model's turn.
     pub(in crate::model) fn read(
         files: &ModelFiles,
         config: &Config,
         chat: &ChatFiles,
         tokenizer: &Tokenizer,
         format: &ChatFormat,
+        ends: &[u32],
     ) -> Result<Self, ChatFilesError> {
         let types = config.model_type.iter().chain(config.architectures.iter().flatten()).cloned().collect();
         let template = [chat.template.as_str(), chat.tool_template.as_deref().unwrap_or_default()].join("\n");
         let tokens = tokenizer.added_literals().map(str::to_owned).collect();
-        let plain = format.plain_conversation();
-        Ok(Self { types, template, plain, tokens, table: response_template(files)? })
+        let (plain, turns) = (format.plain_conversation(), format.calling_turns(ends));
+        Ok(Self { types, template, plain, turns, tokens, table: response_template(files)? })
     }
 
     pub(super) fn evidence(&self) -> Evidence<'_> {
-        Evidence { types: &self.types, template: &self.template, plain: &self.plain, tokens: &self.tokens }
+        let Self { types, template, plain, turns, tokens, .. } = self;
+        Evidence { types, template, plain, turns, tokens }
     }
 }

@@ -11,6 +11,7 @@ mod loader;
 pub(super) mod pins;
 mod report;
 pub(super) mod select;
+mod trial;
 mod watch;
 
 use std::ffi::OsString;
@@ -183,7 +184,7 @@ fn log_choice(model: &str, choice: &ParserChoice) {
     if choice.doubtful && choice.plugin.size() == 0 {
         tracing::warn!(model, %why, "no parser chosen: what the model writes goes out as text, calls included; --parser NAME takes one");
     } else if choice.doubtful {
-        tracing::warn!(model, %source, %why, "parser chosen, which doesn't look like this model's: --parser NAME takes another");
+        tracing::warn!(model, %source, %why, "parser chosen, which doesn't look like this model's: --parser NAME takes another, --chat-template FILE another template");
     } else {
         tracing::info!(model, %source, %why, "parser chosen");
     }

@@ -8,17 +8,25 @@
 //! 2. the parser with fewer of them missing in the template;
 //! 3. the parser with more of them among the tokenizer's added tokens.
 //!
-//! For a model that no parser claims, the same order decides among the parsers that the template points to. It points to a parser by
-//! the markers of calls and reasoning: those that neither end a turn nor stand in a conversation without tools.
+//! Where the template writes calls, the loader then tries the parsers on a turn with a call as the template writes it (`trial.rs`):
+//! a claimant has to read it, and of a model that no parser claims the parser is the one that does. Markers say only which parsers are
+//! likely, in which order: those that point to a parser are its markers of calls and reasoning, which neither end a turn nor stand in a
+//! conversation without tools.
 //!
-//! There is no guess beyond that. A tie between claimants is an error, and so is a template that points to another parser than those
-//! that claim the model. A model that no parser claims and whose template points to none, or to several alike, gets none.
+//! Where the template writes no calls, its source has to do: for a model that no parser claims the same markers decide.
+//!
+//! There is no guess beyond that. A tie between claimants is an error, and so is a template that fits another parser than those
+//! that claim the model. A model that no parser claims and whose template fits none, or several alike, gets none.
 
-use std::cmp::Reverse;
 use std::collections::HashSet;
-use std::fmt::Write as _;
 
 use crate::parser::contract::Descriptor;
+use crate::prompt::CallingTurn;
+
+mod reader;
+mod weight;
+pub(super) use reader::{select_instead, select_reader, to_try};
+use weight::Weight;
 
 /// Facts from a model's files that decide the choice.
 pub(super) struct Evidence<'a> {
@@ -28,6 +36,8 @@ pub(super) struct Evidence<'a> {
     pub(super) template: &'a str,
     /// A conversation without tools as the template writes it; empty if it takes none.
     pub(super) plain: &'a str,
+    /// Turns with a call as the template writes them; none if it writes no calls.
+    pub(super) turns: &'a [CallingTurn],
     /// Literals of the tokenizer's added tokens.
     pub(super) tokens: &'a HashSet<String>,
 }
@@ -46,27 +56,26 @@ pub(super) struct Selected {
     pub(super) index: usize,
     /// Reason for the choice, in one line.
     pub(super) why: String,
-    /// Whether the model's files have none of this parser's markers.
+    /// Whether the template shows none of this parser's format.
     pub(super) doubtful: bool,
 }
 
 /// Error of a choice that isn't possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    /// The chat template points to another parser than the one that claims the model.
+    /// The chat template fits another parser than the one that claims the model.
     #[error(
-        "{claimant} claims {model}, but the chat template has the markers of {other} ({markers}): choose with --parser {other} or \
-         --parser {claimant}"
+        "{claimant} claims {model}, but the chat template {sign}: choose with --parser {other} or --parser {claimant}"
     )]
     Contradiction {
         /// Types of the model, for people.
         model: String,
         /// The parser that claims the model.
         claimant: String,
-        /// The parser to which the template points.
+        /// The parser that the template fits.
         other: String,
-        /// Its markers in the template.
-        markers: String,
+        /// What in the template shows that.
+        sign: String,
     },
     /// Several parsers claim the model, and no rule prefers one of them.
     #[error(
@@ -92,7 +101,9 @@ pub(super) fn select(
 ) -> Result<Option<Selected>, SelectError> {
     let claims = |&index: &usize| claims(model, candidates[index].descriptor);
     let (claimants, others): (Vec<usize>, Vec<usize>) = (0..candidates.len()).partition(claims);
-    check_claims(model, candidates, &claimants, &others)?;
+    if model.turns.is_empty() {
+        check_claims(model, candidates, &claimants, &others)?;
+    }
     match claimants[..] {
         [] => Ok(None),
         [index] => Ok(Some(sole(model, index, &candidates[index]))),
@@ -103,26 +114,31 @@ pub(super) fn select(
 /// Chooses the candidate to which the template of a model that nobody claims points. The error is the reason why it is none.
 pub(super) fn select_unclaimed(model: &Evidence, candidates: &[ParserCandidate]) -> Result<Selected, String> {
     let all: Vec<usize> = (0..candidates.len()).collect();
-    let best = most_pointed(model, candidates, &all);
-    match &best[..] {
-        [] => Err(format!(
-            "no parser claims {}, and its chat template has no parser's markers of calls or reasoning",
-            describe(model)
-        )),
+    let groups = pointed(model, candidates, &all);
+    let best = groups.first().map(Vec::as_slice).unwrap_or_default();
+    let why = |sign: &str| format!("no parser claims {}, and its chat template {sign}", describe(model));
+    match best {
+        [] => Err(why("has no parser's markers of calls or reasoning")),
         [weight] => {
-            let why = format!(
+            let others = || (0..candidates.len()).filter(|&index| index != weight.index);
+            let is_shared = |marker: &&str| {
+                others().any(|index| candidates[index].descriptor.markers.iter().any(|other| other == marker))
+            };
+            let doubtful = weight.in_template.iter().all(is_shared);
+            let mut why = format!(
                 "the chat template points to it: no parser claims {}, and of its markers the template has {}",
                 describe(model),
                 weight.in_template.join(" ")
             );
-            Ok(Selected { index: weight.index, why, doubtful: false })
+            if doubtful {
+                why += ", which other parsers have, too; the template writes no call that could tell";
+            }
+            Ok(Selected { index: weight.index, why, doubtful })
         }
-        [weight, ..] => Err(format!(
-            "no parser claims {}, and its chat template points to {} alike by {}",
-            describe(model),
-            best.iter().map(|weight| weight.name).collect::<Vec<_>>().join(" and "),
-            weight.in_template.join(" ")
-        )),
+        [weight, ..] => {
+            let names: Vec<_> = best.iter().map(|weight| weight.name).collect();
+            Err(why(&format!("points to {} alike by {}", names.join(" and "), weight.in_template.join(" "))))
+        }
     }
 }
 
@@ -136,7 +152,7 @@ fn check_claims(
     if claimants.iter().any(|&index| candidates[index].descriptor.markers.is_empty()) {
         return Ok(());
     }
-    let most = |indices: &[usize]| most_pointed(model, candidates, indices).into_iter().next();
+    let most = |indices: &[usize]| pointed(model, candidates, indices).into_iter().flatten().next();
     let (Some(&claimant), Some(other)) = (claimants.first(), most(others)) else { return Ok(()) };
     let claimed = most(claimants);
     if claimed.as_ref().is_some_and(|claimed| claimed.in_template.len() >= other.in_template.len()) {
@@ -146,30 +162,36 @@ fn check_claims(
         model: describe(model),
         claimant: claimed.map_or(candidates[claimant].name, |claimed| claimed.name).to_owned(),
         other: other.name.to_owned(),
-        markers: other.in_template.join(" "),
+        sign: format!("has the markers of {} ({})", other.name, other.in_template.join(" ")),
     })
 }
 
-/// The candidates to which the template points most, all of them if they are equal by all rules.
-fn most_pointed<'a>(
+/// The candidates to which the template points, the most likely first, those that are equal by all rules in one group.
+fn pointed<'a>(
     model: &Evidence,
     candidates: &[ParserCandidate<'a>],
     indices: &[usize],
-) -> Vec<Weight<'a>> {
+) -> Vec<Vec<Weight<'a>>> {
+    let has_turns = !model.turns.is_empty();
     let weight = |&index: &usize| {
         let Descriptor { markers, stops, .. } = candidates[index].descriptor;
         let points = |(index, marker): &(u32, &String)| {
-            !stops.contains(index) && !model.plain.contains(marker.as_str())
+            has_turns || (!stops.contains(index) && !model.plain.contains(marker.as_str()))
         };
         let own: Vec<_> = (0..).zip(markers).filter(points).map(|(_, marker)| marker.as_str()).collect();
         Weight::of(model, index, &candidates[index], &own)
     };
     let mut weights: Vec<_> = indices.iter().map(weight).collect();
-    weights.retain(|weight| !weight.in_template.is_empty());
+    weights.retain(|weight| !weight.in_template.is_empty() || weight.in_turns > 0);
     weights.sort_by_key(|weight| (weight.order(), weight.name));
-    let best = weights.first().map(Weight::order);
-    weights.retain(|weight| Some(weight.order()) == best);
-    weights
+    let mut groups: Vec<Vec<Weight>> = Vec::new();
+    for weight in weights {
+        match groups.last_mut() {
+            Some(group) if group[0].order() == weight.order() => group.push(weight),
+            _ => groups.push(vec![weight]),
+        }
+    }
+    groups
 }
 
 /// Reason why a candidate wasn't chosen, in one line. `chosen` is the name of the choice.
@@ -186,51 +208,19 @@ pub(super) fn claims(model: &Evidence, descriptor: &Descriptor) -> bool {
 }
 
 fn sole(model: &Evidence, index: usize, candidate: &ParserCandidate) -> Selected {
-    let markers = &candidate.descriptor.markers;
-    let known = |marker: &String| model.template.contains(marker.as_str()) || model.tokens.contains(marker);
-    let doubtful = !markers.is_empty() && !markers.iter().any(known);
+    let doubtful = is_doubtful(model, candidate.descriptor);
     let mut why = format!("it claims {}", describe(model));
     if doubtful {
-        why += ", though none of its markers is in the chat template or among the added tokens";
+        why += ", though the chat template has none of its markers";
     }
     Selected { index, why, doubtful }
 }
 
-/// Counts of a claimant's markers, by which claimants are compared.
-struct Weight<'a> {
-    index: usize,
-    name: &'a str,
-    own: usize,
-    in_template: Vec<&'a str>,
-    tokens: usize,
-}
-
-impl<'a> Weight<'a> {
-    fn of(model: &Evidence, index: usize, candidate: &ParserCandidate<'a>, own: &[&'a str]) -> Self {
-        let in_template: Vec<_> =
-            own.iter().copied().filter(|marker| model.template.contains(marker)).collect();
-        let tokens = own.iter().filter(|marker| model.tokens.contains(**marker)).count();
-        Self { index, name: candidate.name, own: own.len(), in_template, tokens }
-    }
-
-    fn order(&self) -> Reverse<(usize, Reverse<usize>, usize)> {
-        let has = self.in_template.len();
-        Reverse((has, Reverse(self.own - has), self.tokens))
-    }
-
-    fn describe(&self) -> String {
-        let mut line = format!(
-            "{} ({} of its {} own markers in the template, {} among the added tokens",
-            self.name,
-            self.in_template.len(),
-            self.own,
-            self.tokens
-        );
-        if let Some(marker) = self.in_template.first() {
-            let _ = write!(line, ", e.g. {marker}");
-        }
-        line + ")"
-    }
+/// Whether the template writes none of a parser's markers. The tokenizer's tokens don't count: a family's models all have them.
+fn is_doubtful(model: &Evidence, Descriptor { markers, .. }: &Descriptor) -> bool {
+    let shows =
+        |marker: &String| model.template.contains(marker.as_str()) || model.plain.contains(marker.as_str());
+    !markers.is_empty() && !markers.iter().any(shows)
 }
 
 fn weigh(
@@ -253,7 +243,8 @@ fn weigh(
     let best: Vec<_> = best.map(|weight| weight.name).collect();
     if let [name] = best[..] {
         let why = format!("several parsers claim {}: {claims}; so {name}", describe(model));
-        return Ok(Selected { index: weights[0].index, why, doubtful: false });
+        let index = weights[0].index;
+        return Ok(Selected { index, why, doubtful: is_doubtful(model, candidates[index].descriptor) });
     }
     let commands = best.iter().map(|name| format!("--parser {name}")).collect::<Vec<_>>().join(" or ");
     Err(SelectError::Tie { model: describe(model), claims, commands })

@@ -1,16 +1,18 @@
 //! Loader of `--parser auto`: checks all plugins, chooses one by their descriptors, and loads that one.
 //!
 //! A file in the plugins folder replaces the shipped parser of its name; one that can't be used is excluded from the choice.
-//! The parser for tables is tried only if no other claims a model that has a table. A model that nobody claims gets the parser to which
-//! its chat template points, or none.
+//! The parser for tables is tried only if no other claims a model that has a table. A model that nobody claims gets the parser that reads
+//! what its chat template writes, or none.
 
 use super::usable::Usable;
 use super::{Loader, ParserChoice, TABLE_PARSER};
 use crate::model::load_error::ModelLoadError;
 use crate::model::parsers::report::CandidateReport;
 use crate::model::parsers::select::{
-    ParserCandidate, SelectError, Selected, claims, select, select_unclaimed, why_not,
+    ParserCandidate, Selected, claims, select, select_instead, select_reader, select_unclaimed, to_try,
+    why_not,
 };
+use crate::model::parsers::trial::turns_read;
 use crate::model::shipped::SHIPPED;
 use crate::parser::contract::Descriptor;
 use crate::parser::{self, LoadProblem, PluginSource, plugins_in};
@@ -28,7 +30,7 @@ impl Loader {
                 Some(chosen) => chosen,
                 None => match self.for_table(serving)? {
                     Some(choice) => return Ok(choice),
-                    None => match select_unclaimed(&self.facts.evidence(), &self.parser_candidates()) {
+                    None => match self.select_unclaimed() {
                         Ok(chosen) => chosen,
                         Err(why) => return self.without_parser(why),
                     },
@@ -123,8 +125,54 @@ impl Loader {
         self.usable = kept;
     }
 
-    fn select(&self) -> Result<Option<Selected>, SelectError> {
-        select(&self.facts.evidence(), &self.parser_candidates())
+    /// Chooses among the parsers that claim the model. If the one doesn't read a call as the template writes it, another may.
+    fn select(&mut self) -> Result<Option<Selected>, ModelLoadError> {
+        let chosen = select(&self.facts.evidence(), &self.parser_candidates())?;
+        let Some(chosen) = chosen else { return Ok(None) };
+        let has_markers = !self.usable[chosen.index].descriptor.markers.is_empty();
+        if self.facts.turns.is_empty() || !has_markers {
+            return Ok(Some(chosen));
+        }
+        if self.turns_read(chosen.index) != Some(0) {
+            return Ok(Some(Selected { doubtful: false, ..chosen }));
+        }
+        let read_by = self.readers(Some(chosen.index));
+        let model = self.facts.evidence();
+        Ok(Some(select_instead(&model, &self.parser_candidates(), chosen, &read_by)?))
+    }
+
+    /// Chooses for a model that nobody claims. The error is the reason why it is none.
+    fn select_unclaimed(&mut self) -> Result<Selected, String> {
+        if self.facts.turns.is_empty() {
+            return select_unclaimed(&self.facts.evidence(), &self.parser_candidates());
+        }
+        let read_by = self.readers(None);
+        select_reader(&self.facts.evidence(), &self.parser_candidates(), &read_by)
+    }
+
+    /// Candidates that read the template's turns best, of those that are alike by their markers. `but` isn't asked.
+    fn readers(&mut self, but: Option<usize>) -> Vec<usize> {
+        let groups = to_try(&self.facts.evidence(), &self.parser_candidates(), but);
+        let (mut most, mut best) = (0, Vec::new());
+        for group in groups {
+            let mut read: Vec<_> =
+                group.iter().map(|&index| (self.turns_read(index).unwrap_or(0), index)).collect();
+            read.retain(|(count, _)| *count > most);
+            let Some(&(count, _)) = read.iter().max() else { continue };
+            best = read.iter().filter(|one| one.0 == count).map(|one| one.1).collect();
+            most = count;
+            if most == self.facts.turns.len() {
+                break;
+            }
+        }
+        best
+    }
+
+    /// Number of the template's turns that a candidate reads; `None` if it can't be loaded, which is reported when it is chosen.
+    fn turns_read(&mut self, index: usize) -> Option<usize> {
+        let source = self.usable[index].source.clone();
+        let plugin = self.load(&source).ok()?;
+        turns_read(&plugin, &self.options, &self.facts.turns)
     }
 
     fn parser_candidates(&self) -> Vec<ParserCandidate<'_>> {

@@ -1,0 +1,167 @@
+//! Choices by trial: which shipped parser is taken for a turn with a call as a chat template writes it.
+
+use super::*;
+use crate::prompt::CallingTurn;
+
+/// The beginning of a turn, a call in it, and the shipped parser of the format with a type that it claims.
+type Format = (&'static str, &'static str, &'static str, &'static str);
+
+const QWEN3: Format = (
+    "<|im_start|>assistant\n",
+    "<think>\n\n</think>\n\n<tool_call>\n{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}\n</tool_call>",
+    "qwen3",
+    "qwen3",
+);
+const CODER: Format = (
+    "<|im_start|>assistant\n",
+    "<tool_call>\n<function=q_z>\n<parameter=q>\nz w\n</parameter>\n</function>\n</tool_call>",
+    "qwen3-coder",
+    "qwen3_5",
+);
+const FORMATS: [Format; 9] = [
+    QWEN3,
+    CODER,
+    (
+        "<｜Assistant｜>",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>q_z<｜tool▁sep｜>{\"q\":\"z w\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        "deepseek-v3",
+        "deepseek_v3",
+    ),
+    (
+        "<|assistant|>",
+        "\n<think></think>\n<tool_call>q_z\n<arg_key>q</arg_key>\n<arg_value>z w</arg_value>\n</tool_call>",
+        "glm",
+        "glm4_moe",
+    ),
+    (
+        "<|start|>assistant",
+        " to=functions.q_z<|channel|>commentary json<|message|>{\"q\": \"z w\"}<|call|>",
+        "harmony",
+        "gpt_oss",
+    ),
+    (
+        // The id is respelt as this format has it.
+        "<|im_assistant|>assistant<|im_middle|>",
+        "<|tool_calls_section_begin|><|tool_call_begin|>qzcall000<|tool_call_argument_begin|>{\"q\": \"z w\"}<|tool_call_end|>\
+         <|tool_calls_section_end|>",
+        "kimi-k2",
+        "kimi_k2",
+    ),
+    (
+        "<|start_header_id|>assistant<|end_header_id|>\n\n",
+        "{\"name\": \"q_z\", \"parameters\": {\"q\": \"z w\"}}",
+        "llama3",
+        "mllama",
+    ),
+    (
+        "]~b]ai\n",
+        "\n<minimax:tool_call>\n<invoke name=\"q_z\">\n<parameter name=\"q\">z w</parameter>\n</invoke>\n</minimax:tool_call>[e~[\n",
+        "minimax-m2",
+        "minimax_m2",
+    ),
+    (
+        "",
+        "[TOOL_CALLS] [{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}, \"id\": \"qzcall000\"}]",
+        "mistral",
+        "mistral",
+    ),
+];
+
+/// Calls that no shipped parser reads: one with none of their markers, those with markers of some, and one that a template wrote as broken JSON.
+const UNREAD: [&str; 4] = [
+    "<calls>[{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}]</calls>",
+    "<think>\n</think>\n<TOOLS>[{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}]</TOOLS>",
+    "<seed:tool_call>\n<function=q_z>\n<parameter=q>z w</parameter>\n</function>\n</seed:tool_call>",
+    "<tool_call>\n{\"name\": \"q_z, \"arguments\": {\"q\": \"z w\"}}\n</tool_call>",
+];
+
+/// Facts of a model whose template writes this turn. Its source and its tokens have the markers of all formats, which prove nothing.
+fn model(model_type: &str, opening: &str, written: &str) -> ModelFacts {
+    let all: Vec<String> = FORMATS.iter().map(|format| format.1.to_owned()).collect();
+    let turn = CallingTurn { opening: opening.to_owned(), written: written.to_owned() };
+    let tokens = ["<think>", "</think>", "<tool_call>", "</tool_call>"].map(str::to_owned).into();
+    ModelFacts {
+        template: format!("{{# {} #}}{opening}{written}", all.concat()),
+        turns: vec![turn],
+        tokens,
+        ..facts(model_type, None)
+    }
+}
+
+fn chosen(facts: ModelFacts) -> Result<(String, bool, String), String> {
+    let folder = folder(&[]);
+    let choice = choose("auto", &options(folder.path()), facts)?;
+    Ok((choice.source, choice.doubtful, choice.why))
+}
+
+#[test]
+fn a_model_that_nobody_claims_gets_the_parser_that_reads_the_templates_call() {
+    for (opening, written, parser, _) in FORMATS {
+        let (source, doubtful, why) = chosen(model("unheard-of", opening, written)).unwrap();
+        assert_eq!((source.as_str(), doubtful), (parser, false), "{why}");
+    }
+}
+
+#[test]
+fn a_call_that_no_parser_reads_gets_none_and_is_shown() {
+    for written in UNREAD {
+        let (source, doubtful, why) =
+            chosen(model("unheard-of", "<|im_start|>assistant\n", written)).unwrap();
+        assert_eq!((source.as_str(), doubtful), ("none", true), "{why}");
+        let shown = written.replace('\n', "\\n");
+        let expected =
+            "no parser claims model_type unheard-of, and none reads a call as its chat template writes it: ";
+        assert_eq!(why, [expected, &shown].concat());
+    }
+}
+
+#[test]
+fn a_claim_stands_for_its_own_format_and_is_refused_for_every_other_one() {
+    for (_, _, claimant, model_type) in FORMATS {
+        for (opening, written, parser, _) in FORMATS {
+            let choice = chosen(model(model_type, opening, written));
+            if parser == claimant {
+                let (source, doubtful, why) = choice.unwrap();
+                assert_eq!((source.as_str(), doubtful), (claimant, false), "{model_type}: {why}");
+                continue;
+            }
+            let line = choice.unwrap_err();
+            let says = format!(
+                "{claimant} claims model_type {model_type}, but the chat template writes calls as {parser} reads them ("
+            );
+            let does = format!("): choose with --parser {parser} or --parser {claimant}");
+            assert!(line.starts_with(&says) && line.ends_with(&does) && !line.contains('\n'), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_claim_on_a_call_that_no_parser_reads_is_taken_with_doubt_and_the_call_is_shown() {
+    for (_, _, claimant, model_type) in FORMATS {
+        for written in UNREAD {
+            let (source, doubtful, why) =
+                chosen(model(model_type, "<|im_start|>assistant\n", written)).unwrap();
+            assert_eq!((source.as_str(), doubtful), (claimant, true), "{written}: {why}");
+            let shown = written.replace('\n', "\\n");
+            let sign = format!("though it doesn't read a call as the chat template writes it: {shown}");
+            assert!(why.ends_with(&sign), "{why}");
+        }
+    }
+}
+
+#[test]
+fn of_several_claimants_the_one_that_reads_the_call_is_taken() {
+    for (opening, written, parser, _) in [QWEN3, CODER] {
+        let (source, doubtful, why) = chosen(model("qwen3_moe", opening, written)).unwrap();
+        assert_eq!((source.as_str(), doubtful), (parser, false), "{why}");
+    }
+}
+
+#[test]
+fn a_turn_whose_reasoning_is_foreign_still_shows_the_calls_format() {
+    let (opening, written, ..) = QWEN3;
+    let mut facts = model("unheard-of", opening, written);
+    let written = format!("[REASON]q z q[/REASON]{written}");
+    facts.turns.push(CallingTurn { opening: opening.to_owned(), written });
+    assert_eq!(chosen(facts).unwrap().0, "qwen3");
+}
