@@ -78,8 +78,8 @@ pub struct Limits {
     pub metadata: usize,
     /// Maximum bytes of prompt text per token of context; a longer text is refused before it is tokenised.
     pub prompt_bytes_per_token: usize,
-    /// Maximum number of instructions that a chat template may run.
-    pub template_fuel: u64,
+    /// CPU time that a chat template may take for a prompt, once more for each MiB of the request.
+    pub template_time: Duration,
     /// Bytes that a chat template may write in addition to the request's own text.
     pub template_output: usize,
     /// Maximum number of steps that may wait between engine and client, per stream.
@@ -228,7 +228,7 @@ impl Default for Limits {
             mask_time: Duration::from_millis(5),
             metadata: 16,
             prompt_bytes_per_token: 8,
-            template_fuel: 5_000_000,
+            template_time: Duration::from_secs(1),
             template_output: 64 << 20,
             stream_queue: 64,
             waiting_requests: 1024,

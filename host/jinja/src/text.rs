@@ -76,8 +76,16 @@ impl Text {
         }))
     }
 
-    /// Copies a range of bytes.
-    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
+    /// Joins strings.
+    pub fn concat(parts: &[Self]) -> Self {
+        let mut builder = TextBuilder::default();
+        parts.iter().for_each(|part| builder.push_text(part));
+        builder.finish()
+    }
+
+    /// Copies a range of bytes. It panics if an end isn't at a character's boundary.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> Self {
         if range == (0..self.as_str().len()) {
             return self.clone();
         }

@@ -107,10 +107,7 @@ impl Protocol {
                 ApiError::invalid(prompt.to_owned(), format!("Too long: {error}."))
                     .with_code("context_length_exceeded")
             }
-            StartError::Prompt(cause) if cause.is_clients_fault() => {
-                ApiError::invalid(prompt.to_owned(), error.to_string())
-            }
-            StartError::Replay(_) => ApiError::invalid(prompt.to_owned(), error.to_string()),
+            StartError::Prompt(_) | StartError::Replay(_) => ApiError::invalid(prompt.to_owned(), error.to_string()),
             StartError::UnknownToken(_) => {
                 ApiError::invalid(None, format!("{error}: send ids that it has.")).with_code("invalid_value")
             }
@@ -121,8 +118,7 @@ impl Protocol {
             }
             // Nobody reads this.
             StartError::Left => ApiError::unavailable("The client has left."),
-            StartError::Prompt(_)
-            | StartError::Engine(SubmitError::UnknownToken(_))
+            StartError::Engine(SubmitError::UnknownToken(_))
             | StartError::Internal => {
                 tracing::error!(%error, "a job couldn't be started");
                 ApiError::internal("The server failed to make a prompt of this request.")

@@ -36,7 +36,7 @@ impl Bounded for Limits {
         bound("max-tools", Count("TOOLS"), 1..=10_000, "Tools of a request", |l| Usize(&mut l.tools)),
         bound("max-tool-values", Count("VALUES"), 1024..=100_000_000, "JSON values in the tools of a request, schemas included", |l| Usize(&mut l.tool_values)),
         bound("prompt-bytes-per-token", Count("BYTES"), 1..=1024, "Length of a prompt's text per token of context; a longer prompt is refused before it is tokenised", |l| Usize(&mut l.prompt_bytes_per_token)),
-        bound("template-fuel", Count("INSTRUCTIONS"), 100_000..=10_000_000_000, "Instructions that a chat template may execute for one prompt", |l| U64(&mut l.template_fuel)),
+        bound("template-time", Milliseconds, 1..=600_000, "CPU time that a chat template may take for one prompt, once more for each MiB of the request", |l| Time(&mut l.template_time)),
         bound("template-output", Mib, 1..=1024, "Text that a chat template may write in addition to the request's own", |l| Usize(&mut l.template_output)),
         bound("mask-time", Milliseconds, 1..=10_000, "Average CPU time per token for the masks of a constrained answer, beyond the allowance of 100 tokens", |l| Time(&mut l.mask_time)),
         bound("max-waiting", Count("ANSWERS"), 1..=1_000_000, "Answers that may be queued for the engine; further requests get 429. With several keys, one may have half of the places at most", |l| Usize(&mut l.waiting_requests)),

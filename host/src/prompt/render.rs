@@ -8,17 +8,17 @@
 use std::sync::Arc;
 
 use engine::ModelFiles;
-use minijinja::Value;
+use jinja::{Origin, Text, Value};
 
-use super::content::ContentForms;
 use super::conversation::Conversation;
 use super::files::{ChatFiles, ChatFilesError};
-use super::segments::{Disguise, END_MARK, Segment, StandIns, has_reserved};
+use super::segments::{ControlTokens, Segment, push_text, split_common};
 use super::shorten::approximate_bytes;
-use super::template::{Template, TemplateError, rewrite};
+use super::template::{Template, TemplateError, TemplateLimits};
 use super::template_changes::TemplateChanges;
 use super::tokenizer::{TokenizeError, Tokenizer};
-use super::variables::{self, CallArguments, TemplateVariables};
+use super::content::ContentForms;
+use super::variables::{CallArguments, TemplateForms, TemplateVariables};
 use crate::limits::Limits;
 
 mod calling;
@@ -65,19 +65,9 @@ pub enum RenderError {
         /// Maximum size in bytes.
         limit: usize,
     },
-    /// The template itself is wrong, which is the operator's fault.
-    #[error("this model's chat template is broken: {0}")]
-    Template(String),
     /// The tokenizer can't encode the text.
     #[error(transparent)]
     Tokenize(#[from] TokenizeError),
-}
-
-impl RenderError {
-    /// Whether the conversation is at fault (a 400), and not the model's files (a 500).
-    pub fn is_clients_fault(&self) -> bool {
-        !matches!(self, Self::Template(_))
-    }
 }
 
 impl From<TemplateError> for RenderError {
@@ -85,7 +75,6 @@ impl From<TemplateError> for RenderError {
         match error {
             TemplateError::Raised(message) => Self::Raised(message),
             TemplateError::Conversation(reason) => Self::Conversation(reason),
-            TemplateError::Template(reason) => Self::Template(reason),
         }
     }
 }
@@ -94,29 +83,26 @@ impl From<TemplateError> for RenderError {
 #[derive(Debug)]
 pub struct ChatFormat {
     tokenizer: Arc<Tokenizer>,
-    stand_ins: StandIns,
+    control_tokens: ControlTokens,
     template: Template,
     tool_template: Option<Template>,
-    /// Special tokens by the names under which templates read them, as stand-ins.
+    /// Special tokens by the names under which templates read them.
     special_tokens: Vec<(String, Value)>,
-    /// Name of the role `developer` in the template.
-    developer: &'static str,
-    call_arguments: CallArguments,
-    contents: ContentForms,
+    /// How the template takes what conversations hold.
+    forms: TemplateForms,
     /// Whether the template shows tools to the model.
     shows_tools: bool,
     /// Changes that conversations need for the template.
     changes: TemplateChanges,
     builtin_tools: bool,
-    output_cap: usize,
     max_prompt_bytes: usize,
     max_conversation_bytes: usize,
 }
 
-/// Output of a template, with stand-ins still in it, and the byte in it where the turn to generate begins.
-struct Rendered {
-    output: String,
-    turn_start: usize,
+/// Prompt of a conversation: what comes before the turn to generate, and the turn's opening.
+struct Rendered<'a> {
+    before: Vec<Segment<'a>>,
+    turn: Vec<Segment<'a>>,
 }
 
 impl ChatFormat {
@@ -140,33 +126,29 @@ impl ChatFormat {
         limits: &Limits,
         context: usize,
     ) -> Result<Self, String> {
-        let stand_ins = StandIns::new(tokenizer.controls())?;
-        let compile = |source: &String| {
-            if has_reserved(source) {
-                return Err("it holds characters from U+F0000 on, which are reserved".to_owned());
-            }
-            Template::compile(rewrite(source, |text| stand_ins.stand_in(text)), limits.template_fuel)
+        let parse = |source: &String| Template::parse(source, TemplateLimits::new(limits));
+        let template = parse(&chat.template)?;
+        let tool_template = chat.tool_template.as_ref().map(parse).transpose()?;
+        let special_token = |(name, literal): &(String, String)| {
+            (name.clone(), Value::text(Origin::Template, literal.as_str()))
         };
-        let template = compile(&chat.template)?;
-        let tool_template = chat.tool_template.as_ref().map(compile).transpose()?;
-        let special_token =
-            |(name, literal): &(String, String)| (name.clone(), stand_ins.stand_in(literal).into());
         let special_tokens = chat.special_tokens.iter().map(special_token).collect();
         let sources = [Some(&chat.template), chat.tool_template.as_ref()];
         let mentions = |word| sources.iter().flatten().any(|source| source.contains(word));
         let mut format = Self {
+            control_tokens: ControlTokens::new(tokenizer.controls())?,
             tokenizer,
-            stand_ins,
             template,
             tool_template,
             special_tokens,
-            developer: if mentions("developer") { "developer" } else { "system" },
-            call_arguments: CallArguments::default(),
-            contents: ContentForms::default(),
+            forms: TemplateForms {
+                developer: if mentions("developer") { "developer" } else { "system" },
+                call_arguments: CallArguments::default(),
+                contents: ContentForms::default(),
+            },
             shows_tools: true,
             changes: TemplateChanges::default(),
             builtin_tools: mentions("builtin_tools"),
-            output_cap: limits.template_output,
             max_prompt_bytes: limits.prompt_bytes(context),
             max_conversation_bytes: limits.conversation_bytes(context),
         };
@@ -195,7 +177,7 @@ impl ChatFormat {
     /// Whether the template gets these arguments of an earlier call as `{"input": …}`, since they are no JSON object and it takes
     /// nothing else.
     pub fn wraps(&self, arguments: &str) -> bool {
-        self.call_arguments.wraps(arguments)
+        self.forms.call_arguments.wraps(arguments)
     }
 
     /// Renders and encodes the prompt of a conversation. `arguments` are template variables beside messages and tools (such as
@@ -211,14 +193,9 @@ impl ChatFormat {
             // Checked before the template runs, which would get a copy of the text and write another.
             return Err(RenderError::TooLong { bytes, limit });
         }
-        let mut disguise = Disguise::new(&self.stand_ins);
-        let rendered = self.run(conversation, arguments, opening, &mut disguise)?;
-        let (before, turn) = rendered.output.split_at(rendered.turn_start);
-        let opening = self.stand_ins.segments(turn, &disguise);
-        let generation_prompt = opening.iter().map(replayed).collect();
-        // Text that the beginning of the turn splits in two is joined again, since the tokenizer must see it as one section.
-        let mut segments = self.stand_ins.segments(before, &disguise);
-        join(&mut segments, opening);
+        let Rendered { before: mut segments, turn } = self.run(conversation, arguments, opening)?;
+        let generation_prompt = turn.iter().map(replayed).collect();
+        join(&mut segments, turn);
         let (bytes, limit) =
             (segments.iter().map(|segment| segment.text().len()).sum(), self.max_prompt_bytes);
         if bytes > limit {
@@ -232,41 +209,48 @@ impl ChatFormat {
         conversation: &Conversation,
         arguments: &[(String, serde_json::Value)],
         opening: Opening,
-        disguise: &mut Disguise<'_>,
-    ) -> Result<Rendered, RenderError> {
+    ) -> Result<Rendered<'_>, RenderError> {
         let conversation = &*self.changes.apply(conversation);
-        let variables = TemplateVariables::new(
-            conversation,
-            arguments,
-            self.developer,
-            self.call_arguments,
-            self.contents,
-            disguise,
-        );
-        let cap = self.output_cap.saturating_add(variables.bytes);
+        let is_continued = opening == Opening::ContinueLast;
+        let variables = TemplateVariables::new(conversation, arguments, self.forms, is_continued)
+            .map_err(|error| RenderError::Conversation(error.to_string()))?;
+        let all = variables.messages.clone();
+        let run = |messages: &[Value], new_turn| self.output(conversation, &variables, messages, new_turn);
+        let (output, before) = match opening {
+            Opening::NewTurn => (run(&all, true)?, run(&all, false)),
+            Opening::ContinueLast => {
+                let (earlier, marked) = split_last(conversation, all)?;
+                let output = run(&[earlier.clone(), vec![marked]].concat(), false)?;
+                (cut_at_mark(&output)?, run(&earlier, false))
+            }
+        };
+        let segments = self.control_tokens.segments(&output);
+        let (before, turn) = match before {
+            Ok(before) => split_common(segments, &self.control_tokens.segments(&before)),
+            // The template refuses the conversation without the turn, so the turn's beginning is unknown and nothing is replayed.
+            Err(_) => (segments, Vec::new()),
+        };
+        Ok(Rendered { before, turn })
+    }
+
+    /// What the template writes for these messages.
+    fn output(
+        &self,
+        conversation: &Conversation,
+        variables: &TemplateVariables,
+        messages: &[Value],
+        new_turn: bool,
+    ) -> Result<Text, RenderError> {
         let template = match &self.tool_template {
             Some(template) if !conversation.tools.is_empty() => template,
             _ => &self.template,
         };
-        let run = |messages, new_turn| {
-            template.render(variables.for_run(messages, new_turn, &self.special_tokens), cap)
-        };
-        let all = variables.messages.clone();
-        let (output, before) = match opening {
-            Opening::NewTurn => (run(all.clone(), true)?, run(all, false)),
-            Opening::ContinueLast => {
-                let (earlier, last) = split_last(conversation, all)?;
-                let marked = variables::with_end_mark(&last, END_MARK);
-                let output = run([earlier.clone(), vec![marked]].concat(), false)?;
-                (cut_at_mark(output)?, run(earlier, false))
-            }
-        };
-        let turn_start = match before {
-            Ok(before) => common_prefix(&output, &before),
-            // The template refuses the conversation without the turn, so the turn's beginning is unknown and nothing is replayed.
-            Err(_) => output.len(),
-        };
-        Ok(Rendered { output, turn_start })
+        let declarations = conversation.tools.iter().map(|tool| tool.declaration.len()).sum::<usize>();
+        let bytes = approximate_bytes(conversation) + declarations;
+        let variables = variables
+            .for_run(messages, new_turn, &self.special_tokens)
+            .map_err(|error| RenderError::Conversation(error.to_string()))?;
+        Ok(template.render(variables, bytes)?.text)
     }
 }
 
@@ -281,15 +265,9 @@ fn replayed(segment: &Segment<'_>) -> (Option<u32>, String) {
 /// Appends `more` and joins two texts that become neighbours.
 fn join<'a>(segments: &mut Vec<Segment<'a>>, more: Vec<Segment<'a>>) {
     for segment in more {
-        match (segments.last_mut(), segment) {
-            (Some(Segment::Text(last)), Segment::Text(text)) => last.push_str(&text),
-            (_, segment) => segments.push(segment),
+        match segment {
+            Segment::Text(text) => push_text(&text, segments),
+            Segment::Control(_) => segments.push(segment),
         }
     }
-}
-
-/// Returns the length of the common prefix of `a` and `b` in bytes, at a character boundary.
-fn common_prefix(a: &str, b: &str) -> usize {
-    let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-    (0..=same).rev().find(|&end| a.is_char_boundary(end)).unwrap_or(0)
 }

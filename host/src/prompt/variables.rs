@@ -1,12 +1,12 @@
 //! Variables of a chat template for a conversation: messages as mappings, tools as declared, template arguments.
 //!
-//! Every string of the request is disguised here, keys of objects included. Called by `render`.
+//! Every string of the request is marked as the request's here, keys of objects included. Called by `render`.
 
-use minijinja::value::{Value, ValueKind};
+use jinja::{Error, Origin, Text, Value};
+use serde::de::IgnoredAny;
 
 use super::content::{Content, ContentForm, ContentForms};
 use super::conversation::{Conversation, HistoryCall, Message, Role, ToolDeclaration};
-use super::segments::Disguise;
 
 /// How a template takes the arguments of earlier calls.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,12 +36,16 @@ impl CallArguments {
 /// Key under which a template that takes only objects gets other arguments. Tools with free input use the same one.
 const INPUT: &str = "input";
 
-/// The object that `text` is as JSON; no text is an empty object.
-fn object(text: &str) -> Option<serde_json::Value> {
+/// Mark at the end of the text that the model continues. It counts as the template's, so no request can write one.
+pub(super) const END_MARK: char = '\u{FFFFD}';
+
+/// The JSON object that `text` is; no text is an empty object.
+fn object(text: &str) -> Option<&str> {
     if text.trim().is_empty() {
-        return Some(serde_json::json!({}));
+        return Some("{}");
     }
-    serde_json::from_str(text).ok().filter(serde_json::Value::is_object)
+    let is_object = text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok();
+    is_object.then_some(text)
 }
 
 /// Variables of one request.
@@ -50,165 +54,142 @@ pub(super) struct TemplateVariables {
     pub(super) messages: Vec<Value>,
     tools: Value,
     arguments: Vec<(String, Value)>,
-    /// Size of the request's disguised text in bytes.
-    pub(super) bytes: usize,
 }
 
-/// Converter of a request's values. It counts the bytes of their strings.
-struct VariableConverter<'a, 'b> {
-    disguise: &'a mut Disguise<'b>,
+/// Converter of a request's values.
+struct VariableConverter<'a> {
+    /// Name of the role `developer` in the template.
+    developer: &'a str,
     call_arguments: CallArguments,
     contents: ContentForms,
-    bytes: usize,
+}
+
+/// How a template takes what conversations hold.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TemplateForms {
+    /// Name of the role `developer` in the template.
+    pub(super) developer: &'static str,
+    pub(super) call_arguments: CallArguments,
+    pub(super) contents: ContentForms,
 }
 
 impl TemplateVariables {
-    /// Converts a conversation and the template arguments. `developer` is the name of that role in the template.
+    /// Converts a conversation and the template arguments. With `is_continued`, the last message ends with the mark.
     pub(super) fn new(
         conversation: &Conversation,
         arguments: &[(String, serde_json::Value)],
-        developer: &str,
-        call_arguments: CallArguments,
-        contents: ContentForms,
-        disguise: &mut Disguise<'_>,
-    ) -> Self {
-        let mut converter = VariableConverter { disguise, call_arguments, contents, bytes: 0 };
-        let messages =
-            conversation.messages.iter().map(|message| converter.message(message, developer)).collect();
+        forms: TemplateForms,
+        is_continued: bool,
+    ) -> Result<Self, Error> {
+        let TemplateForms { developer, call_arguments, contents } = forms;
+        let converter = VariableConverter { developer, call_arguments, contents };
+        let last = conversation.messages.len().checked_sub(usize::from(is_continued));
+        let message = |(index, message): (usize, &Message)| converter.message(message, is_continued && Some(index) == last);
+        let messages = conversation.messages.iter().enumerate().map(message).collect::<Result<_, _>>()?;
+        let tool = |tool: &ToolDeclaration| Value::from_json(&tool.declaration, Origin::Request);
         let tools = match conversation.tools.as_slice() {
-            [] => Value::from(()),
-            tools => tools.iter().map(|tool| converter.tool(tool)).collect(),
+            [] => Value::None,
+            tools => Value::list(tools.iter().map(tool).collect::<Result<_, _>>()?)?,
         };
-        let arguments = arguments.iter().map(|(name, value)| (name.clone(), converter.json(value))).collect();
-        Self { messages, tools, arguments, bytes: converter.bytes }
+        let argument = |(name, value): &(String, serde_json::Value)| {
+            Ok((name.clone(), Value::from_json(&value.to_string(), Origin::Request)?))
+        };
+        let arguments = arguments.iter().map(argument).collect::<Result<_, Error>>()?;
+        Ok(Self { messages, tools, arguments })
     }
 
     /// Returns all variables of one run. The host's own come last, so that no argument replaces them.
-    pub(super) fn for_run(
-        &self,
-        messages: Vec<Value>,
+    pub(super) fn for_run<'a>(
+        &'a self,
+        messages: &[Value],
         new_turn: bool,
-        special_tokens: &[(String, Value)],
-    ) -> Value {
+        special_tokens: &'a [(String, Value)],
+    ) -> Result<Vec<(&'a str, Value)>, Error> {
         let ours = [
-            ("messages", Value::from(messages)),
+            ("messages", Value::list(messages.to_vec())?),
             ("tools", self.tools.clone()),
-            ("documents", Value::from(())),
-            ("add_generation_prompt", Value::from(new_turn)),
+            ("documents", Value::None),
+            ("add_generation_prompt", Value::Bool(new_turn)),
         ];
         let others =
             self.arguments.iter().chain(special_tokens).map(|(name, value)| (name.as_str(), value.clone()));
-        Value::from_pairs(others.chain(ours))
+        Ok(others.chain(ours).collect())
     }
 }
 
-impl VariableConverter<'_, '_> {
-    fn string(&mut self, text: &str) -> Value {
-        let escaped = self.disguise.escape(text);
-        self.bytes += escaped.len();
-        Value::from(escaped.as_ref())
-    }
-
-    fn json(&mut self, value: &serde_json::Value) -> Value {
-        match value {
-            serde_json::Value::String(text) => self.string(text),
-            serde_json::Value::Array(items) => items.iter().map(|item| self.json(item)).collect(),
-            serde_json::Value::Object(entries) => {
-                Value::from_pairs(entries.iter().map(|(key, value)| (self.string(key), self.json(value))))
-            }
-            serde_json::Value::Null => Value::from(()),
-            serde_json::Value::Bool(flag) => Value::from(*flag),
-            serde_json::Value::Number(number) => self::number(number),
-        }
-    }
-
-    fn tool(&mut self, tool: &ToolDeclaration) -> Value {
-        self.json(&serde_json::from_str(&tool.declaration).expect("declarations are JSON"))
-    }
-
-    fn message(&mut self, message: &Message, developer: &str) -> Value {
+impl VariableConverter<'_> {
+    fn message(&self, message: &Message, is_marked: bool) -> Result<Value, Error> {
         let mut entries = vec![
-            ("role", Value::from(role(message.role, developer))),
-            ("content", self.content(&message.content, self.contents.of(message.role))),
+            ("role", Value::text(Origin::Template, role(message.role, self.developer))),
+            ("content", content(&message.content, self.contents.of(message.role), is_marked)?),
         ];
         if let Some(reasoning) = &message.reasoning {
             // Harmony's templates read the second name.
-            let reasoning = self.string(reasoning);
+            let reasoning = string(reasoning);
             entries.extend([("reasoning_content", reasoning.clone()), ("thinking", reasoning)]);
         }
         if !message.tool_calls.is_empty() {
-            entries.push(("tool_calls", message.tool_calls.iter().map(|call| self.call(call)).collect()));
+            let calls = message.tool_calls.iter().map(|call| self.call(call)).collect::<Result<_, _>>()?;
+            entries.push(("tool_calls", Value::list(calls)?));
         }
         for (key, text) in [("tool_call_id", &message.tool_call_id), ("name", &message.name)] {
-            entries.extend(text.as_deref().map(|text| (key, self.string(text))));
+            entries.extend(text.as_deref().map(|text| (key, string(text))));
         }
-        Value::from_pairs(entries)
+        Value::dict(entries)
     }
 
-    fn content(&mut self, content: &Content, form: ContentForm) -> Value {
-        match form {
-            ContentForm::Parts => content.parts().map(|text| text_part(self.string(text))).collect(),
-            ContentForm::AsSent if content.is_list() => self.content(content, ContentForm::Parts),
-            ContentForm::Text | ContentForm::AsSent => self.string(content.joined()),
-            ContentForm::OnePart => Value::from(vec![text_part(self.string(content.joined()))]),
-        }
-    }
-
-    fn call(&mut self, call: &HistoryCall) -> Value {
-        let function = [("name", self.string(&call.name)), ("arguments", self.arguments(&call.arguments))];
-        Value::from_pairs([
-            ("type", Value::from("function")),
-            ("id", self.string(&call.id)),
-            ("function", Value::from_pairs(function)),
+    fn call(&self, call: &HistoryCall) -> Result<Value, Error> {
+        let function = [("name", string(&call.name)), ("arguments", self.arguments(&call.arguments)?)];
+        Value::dict([
+            ("type", Value::text(Origin::Template, "function")),
+            ("id", string(&call.id)),
+            ("function", Value::dict(function)?),
         ])
     }
 
     /// Converts a call's arguments: to an object if their text is one as JSON, else to the text itself, or to an object with the text as its
     /// input if the template takes only objects.
-    fn arguments(&mut self, text: &str) -> Value {
+    fn arguments(&self, text: &str) -> Result<Value, Error> {
         let CallArguments { form, only_objects } = self.call_arguments;
         if form == ArgumentsForm::Text && !only_objects {
-            return self.string(text);
+            return Ok(string(text));
         }
-        let wrapped = || only_objects.then(|| serde_json::json!({ INPUT: text }));
-        match (object(text).or_else(wrapped), form) {
-            (Some(object), ArgumentsForm::Objects) => self.json(&object),
-            (Some(object), ArgumentsForm::Text) => self.string(&object.to_string()),
-            (None, _) => self.string(text),
+        let wrapped = only_objects.then(|| serde_json::json!({ INPUT: text }).to_string());
+        match (object(text).or(wrapped.as_deref()), form) {
+            (Some(object), ArgumentsForm::Objects) => Value::from_json(object, Origin::Request),
+            (Some(object), ArgumentsForm::Text) => Ok(string(object)),
+            (None, _) => Ok(string(text)),
         }
     }
 }
 
-/// A text part of a list, as templates know it.
-fn text_part(text: Value) -> Value {
-    Value::from_pairs([("type", Value::from("text")), ("text", text)])
+fn string(text: &str) -> Value {
+    Value::text(Origin::Request, text)
 }
 
-/// Returns `message` with `mark` and a space appended to its content, or to the last part of it.
-pub(super) fn with_end_mark(message: &Value, mark: char) -> Value {
-    let entry = |key: Value| {
-        let value = message.get_item(&key).unwrap_or_default();
-        if key.as_str() != Some("content") {
-            return (key, value);
+/// Converts a message's content. The mark and a space follow its text, or that of its last part.
+fn content(content: &Content, form: ContentForm, is_marked: bool) -> Result<Value, Error> {
+    let marked = |text: &str, is_last: bool| {
+        if !(is_marked && is_last) {
+            return string(text);
         }
-        let marked = |text: Value| Value::from(format!("{text}{mark} "));
-        if value.kind() != ValueKind::Seq {
-            return (key, marked(value));
-        }
-        let mut parts: Vec<Value> = value.try_iter().into_iter().flatten().collect();
-        let last = parts.pop().and_then(|part| part.get_attr("text").ok()).unwrap_or_default();
-        parts.push(text_part(marked(last)));
-        (key, Value::from(parts))
+        let mark = Text::new(Origin::Template, format!("{END_MARK} "));
+        Value::Text(Text::concat(&[Text::new(Origin::Request, text), mark]))
     };
-    Value::from_pairs(message.try_iter().into_iter().flatten().map(entry))
-}
-
-/// Converts a number: an integer of at most 64 bits stays an integer, everything else becomes a float.
-fn number(number: &serde_json::Number) -> Value {
-    match (number.as_u64(), number.as_i64()) {
-        (Some(unsigned), _) => Value::from(unsigned),
-        (None, Some(signed)) => Value::from(signed),
-        (None, None) => Value::from(number.as_f64()),
+    let part = |text| Value::dict([("type", Value::text(Origin::Template, "text")), ("text", text)]);
+    match form {
+        ContentForm::AsSent if !content.is_list() => Ok(marked(content.joined(), true)),
+        ContentForm::Text => Ok(marked(content.joined(), true)),
+        ContentForm::OnePart => Value::list(vec![part(marked(content.joined(), true))?]),
+        ContentForm::Parts | ContentForm::AsSent => {
+            let mut texts: Vec<&str> = content.parts().collect();
+            if texts.is_empty() && is_marked {
+                texts.push("");
+            }
+            let count = texts.len();
+            let parts = texts.iter().enumerate().map(|(index, text)| part(marked(text, index + 1 == count)));
+            Value::list(parts.collect::<Result<_, _>>()?)
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Templates run as with jinja2 and Python, within limits; their exceptions become refusals with their own messages.
 
+use std::time::Duration;
+
 use crate::common::{conversation, format, text, tokenizer};
 use host::limits::Limits;
 use host::prompt::{
@@ -145,39 +147,52 @@ fn a_raised_exception_is_the_clients_to_read() {
         "{% macro check(m) %}{{ raise_exception('Only ' ~ m.role ~ '?') }}{% endmacro %}{{ check(messages[0]) }}",
     );
     assert_eq!(error, RenderError::Raised("Only user?".to_owned()));
-    assert!(error.is_clients_fault());
 }
 
 #[test]
-fn a_conversation_that_a_template_cannot_take_is_the_clients_fault_and_a_broken_template_the_operators() {
-    let error = refused("{{ messages[0].content }}{{ messages[1].content.x }}");
-    assert!(
-        error.is_clients_fault() && error.to_string().contains("can't take this conversation"),
-        "{error}"
-    );
-    for broken in ["{{ 1 | nosuch }}", "{{ nosuch() }}", "{% include 'other' %}", "{{ 'a'.nosuch() }}"] {
-        let error = refused(broken);
-        assert!(!error.is_clients_fault() && error.to_string().contains("broken"), "{broken}: {error}");
+fn what_a_conversation_leads_a_template_to_is_said_with_its_line() {
+    for (template, reason) in [
+        ("{{ messages[0].content }}\n{{ messages[1].content.x }}", "has no element 1 (line 2 of the template)"),
+        ("{{ messages[0].content }}{{ nosuch() }}", "'nosuch' is undefined"),
+        ("{{ messages[0].content }}{{ 'a'.nosuch() }}", "'str object' has no attribute 'nosuch'"),
+        ("{% if messages[1] is undefined %}{{ messages[0].content | nosuch }}{% endif %}", "no filter named 'nosuch'"),
+    ] {
+        let error = refused(template).to_string();
+        assert!(error.contains("can't take this conversation") && error.contains(reason), "{template}: {error}");
     }
 }
 
 #[test]
-fn a_template_is_bounded_in_instructions_and_output() {
-    let limits = Limits { template_fuel: 10_000, template_output: 1000, ..Limits::default() };
+fn a_broken_template_is_refused_at_the_start_by_name_and_line() {
+    for (template, reason) in [
+        ("\n{{ 1 | nosuch }}", "no filter named 'nosuch' (line 2 of the template)"),
+        ("{{ 1 is nosuch }}", "no test named 'nosuch'"),
+        ("{{ messages | pprint }}", "the filter 'pprint' is not supported"),
+        ("{{ 'a'.encode() }}", "the method 'encode' is not supported"),
+        ("{% for m in messages %}", "unexpected end of template, looking for endfor or else"),
+    ] {
+        let chat = ChatFiles { template: template.to_owned(), tool_template: None, special_tokens: Vec::new() };
+        let error = ChatFormat::new(&chat, tokenizer(), &Limits::default(), 1 << 20).unwrap_err();
+        assert!(error.contains(reason), "{template}: {error}");
+    }
+}
+
+#[test]
+fn a_template_is_bounded_in_time_and_output() {
+    let limits =
+        Limits { template_time: Duration::from_millis(20), template_output: 1000, ..Limits::default() };
     let render = |template: &str, content: String| {
-        let chat =
-            ChatFiles { template: template.to_owned(), tool_template: None, special_tokens: Vec::new() };
+        let template = format!("{{{{ messages[0].content }}}}{template}");
+        let chat = ChatFiles { template, tool_template: None, special_tokens: Vec::new() };
         let format = ChatFormat::new(&chat, tokenizer(), &limits, 1 << 20).unwrap();
         format.render(&conversation(vec![Message::text(Role::User, content)]), &[], Opening::NewTurn)
     };
-    let endless = render(
-        "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}",
-        "x".to_owned(),
-    );
-    assert!(endless.unwrap_err().to_string().contains("too long"));
-    let large = render("{{ 'x' * 5000 }}", "x".to_owned());
-    assert!(large.unwrap_err().to_string().contains("writes more than 1001 bytes"));
-    assert!(render("{{ messages[0].content }}", "x".repeat(5000)).is_ok());
+    let endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
+    let error = render(endless, "x".to_owned()).unwrap_err().to_string();
+    assert!(error.contains("more than 20 ms of CPU time (--template-time)"), "{error}");
+    let error = render("{{ 'x' * 5000 }}", "x".to_owned()).unwrap_err().to_string();
+    assert!(error.contains("writes more than 1017 bytes (--template-output)"), "{error}");
+    assert!(render("", "x".repeat(5000)).is_ok());
 }
 
 #[test]

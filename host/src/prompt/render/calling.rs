@@ -3,8 +3,9 @@
 //!
 //! Invariant: the turn's text comes from the template's own output, cut where a token ends the turn. Called by the model room at load.
 
-use super::{ChatFormat, Opening, common_prefix};
+use super::{ChatFormat, Opening, Rendered};
 use crate::prompt::conversation::{Conversation, HistoryCall, Message, Role};
+use crate::prompt::segments::common_prefix;
 use crate::prompt::variables;
 
 /// A turn of the model with a call of [`CallingTurn::TOOL`] and nothing but reasoning besides.
@@ -78,10 +79,8 @@ impl ChatFormat {
 
     /// A conversation as the template writes it, and the opening of the turn to generate, both in pieces; `None` if it refuses them.
     fn written(&self, conversation: &Conversation) -> Option<(Vec<Piece>, Vec<Piece>)> {
-        let mut disguise = super::Disguise::new(&self.stand_ins);
-        let rendered = self.run(conversation, &[], Opening::NewTurn, &mut disguise).ok()?;
-        let (before, turn) = rendered.output.split_at(rendered.turn_start);
-        let pieces = |text| self.stand_ins.segments(text, &disguise).iter().map(super::replayed).collect();
+        let Rendered { before, turn } = self.run(conversation, &[], Opening::NewTurn).ok()?;
+        let pieces = |segments: Vec<_>| segments.iter().map(super::replayed).collect();
         Some((pieces(before), pieces(turn)))
     }
 }

@@ -1,10 +1,10 @@
 //! The assistant's last message, which the model is to continue: its text ends with a mark, at which the prompt is cut. `render` calls it.
 
-use minijinja::Value;
+use jinja::{Origin, Text, Value};
 
 use super::RenderError;
 use crate::prompt::conversation::{Conversation, Role};
-use crate::prompt::segments::END_MARK;
+use crate::prompt::variables::END_MARK;
 
 /// Splits the last message off, which is to be continued.
 pub(super) fn split_last(
@@ -22,15 +22,38 @@ pub(super) fn split_last(
     Err(RenderError::Conversation(reason.to_owned()))
 }
 
-/// Cuts the output at the end mark, which the template got with a space behind it. If it trimmed that space, it trims messages, and the
-/// text before the mark is trimmed, too.
-pub(super) fn cut_at_mark(mut output: String) -> Result<String, RenderError> {
-    let Some(end) = output.rfind(END_MARK) else {
+/// Cuts the output at the last end mark, which the template got with a space behind it. If it trimmed that space, it trims messages, and
+/// the text before the mark is trimmed, too.
+pub(super) fn cut_at_mark(output: &Text) -> Result<Text, RenderError> {
+    let marks = marks(output);
+    let Some(&end) = marks.last() else {
         let reason = "the template drops the text that is to be continued";
         return Err(RenderError::Conversation(reason.to_owned()));
     };
-    let kept = output[end + END_MARK.len_utf8()..].starts_with(' ');
-    output.truncate(if kept { end } else { output[..end].trim_end().len() });
+    let string = output.as_str();
+    let kept = string[end + END_MARK.len_utf8()..].starts_with(' ');
+    let end = if kept { end } else { string[..end].trim_end().len() };
     // A template may write a message twice, and its mark with it.
-    Ok(output.replace(&format!("{END_MARK} "), "").replace(END_MARK, ""))
+    let mut parts = Vec::with_capacity(marks.len());
+    let mut start = 0;
+    for &mark in marks.iter().filter(|mark| **mark < end) {
+        parts.push(output.slice(start..mark));
+        let after = mark + END_MARK.len_utf8();
+        start = if string[after..].starts_with(' ') { after + 1 } else { after };
+    }
+    parts.push(output.slice(start.min(end)..end));
+    Ok(Text::concat(&parts))
+}
+
+/// Positions of the end marks. A request's own characters are none.
+fn marks(output: &Text) -> Vec<usize> {
+    let mut marks = Vec::new();
+    let mut start = 0;
+    for (origin, part) in output.runs() {
+        if origin == Origin::Template {
+            marks.extend(part.match_indices(END_MARK).map(|(at, _)| start + at));
+        }
+        start += part.len();
+    }
+    marks
 }

@@ -2,11 +2,9 @@
 //!
 //! Invariant: a probe holds no control token's literal, so its text shows what the template does with a request's. Called by `render`.
 
-use std::collections::BTreeSet;
-
-use super::{ChatFormat, Opening, Rendered};
+use super::{ChatFormat, Opening, Rendered, join};
 use crate::prompt::conversation::{Conversation, Message, Role};
-use crate::prompt::segments::{Disguise, Segment};
+use crate::prompt::segments::{Segment, text_of};
 use crate::prompt::template_changes::TemplateChanges;
 use crate::prompt::variables::{self, ArgumentsForm, Probe};
 
@@ -17,40 +15,31 @@ impl ChatFormat {
         let turns = vec![text(Role::User), text(Role::Assistant)];
         let with_system = [vec![text(Role::System)], turns.clone()].concat();
         let shown = |messages| {
-            let mut disguise = Disguise::new(&self.stand_ins);
             let conversation = Conversation { messages, tools: Vec::new() };
-            let Rendered { output, turn_start } =
-                self.run(&conversation, &[], Opening::NewTurn, &mut disguise).ok()?;
-            let segments = self.stand_ins.segments(&output[..turn_start], &disguise);
-            Some(text_of(&segments))
+            let Rendered { before, .. } = self.run(&conversation, &[], Opening::NewTurn).ok()?;
+            Some(text_of(&before))
         };
         shown(with_system).or_else(|| shown(turns)).unwrap_or_default()
     }
 
     /// Learns from plain conversations what the template does: whether it joins calls' arguments to text, in which form it takes messages'
-    /// content, which changes of conversations it needs, and which control tokens it builds from parts (these are searched for in its output
-    /// from then on). The error is a reason.
+    /// content, and which changes of conversations it needs. The error is a reason.
     pub(super) fn probe(&mut self) -> Result<(), String> {
         let probes = variables::probes();
         let accepted =
             |format: &Self| probes.iter().filter(|probe| format.run_probe(probe).is_some()).count();
         let with_objects = accepted(self);
-        self.call_arguments.form = ArgumentsForm::Text;
+        self.forms.call_arguments.form = ArgumentsForm::Text;
         if with_objects == probes.len() || accepted(self) <= with_objects {
-            self.call_arguments.form = ArgumentsForm::Objects;
+            self.forms.call_arguments.form = ArgumentsForm::Objects;
         }
         self.detect_contents()?;
         self.changes = self.detect_changes();
         if !self.shows_broken_arguments() {
-            self.call_arguments.only_objects = true;
-            self.call_arguments.only_objects = self.shows_broken_arguments();
+            self.forms.call_arguments.only_objects = true;
+            self.forms.call_arguments.only_objects = self.shows_broken_arguments();
         }
         self.shows_tools = self.detect_tools();
-        let assembled = |probe| self.run_probe(probe).map(|segments| self.stand_ins.literals_in(&segments));
-        let assembled: BTreeSet<usize> = probes.iter().filter_map(assembled).flatten().collect();
-        if !assembled.is_empty() {
-            self.stand_ins.set_assembled(assembled.into_iter().collect())?;
-        }
         if !probes.iter().all(|probe| self.is_as_reference(probe)) {
             tracing::warn!(
                 "the chat template yields other token ids than the reference tokenisation of its text"
@@ -61,9 +50,7 @@ impl ChatFormat {
 
     fn detect_changes(&self) -> TemplateChanges {
         let changes = TemplateChanges::detect(|conversation| {
-            let mut disguise = Disguise::new(&self.stand_ins);
-            let rendered = self.run(conversation, &[], Opening::NewTurn, &mut disguise);
-            rendered.ok().map(|rendered| rendered.output)
+            self.run_probe(&(conversation.clone(), Vec::new())).map(|segments| text_of(&segments))
         });
         if !changes.is_empty() {
             tracing::info!(
@@ -93,9 +80,9 @@ impl ChatFormat {
     }
 
     pub(super) fn run_probe(&self, (conversation, arguments): &Probe) -> Option<Vec<Segment<'_>>> {
-        let mut disguise = Disguise::new(&self.stand_ins);
-        let rendered = self.run(conversation, arguments, Opening::NewTurn, &mut disguise).ok()?;
-        Some(self.stand_ins.segments(&rendered.output, &disguise))
+        let Rendered { mut before, turn } = self.run(conversation, arguments, Opening::NewTurn).ok()?;
+        join(&mut before, turn);
+        Some(before)
     }
 
     /// Whether the probe, which spells no control token, gets the ids that the tokenizer gives for its text as a whole.
@@ -104,8 +91,4 @@ impl ChatFormat {
         let text = text_of(&segments);
         self.tokenizer.encode_segments(&segments) == self.tokenizer.encode_with_added(&text)
     }
-}
-
-pub(super) fn text_of(segments: &[Segment<'_>]) -> String {
-    segments.iter().map(Segment::text).collect()
 }

@@ -4,9 +4,9 @@
 //! it would write as Python or JSON spells them.
 
 use super::ChatFormat;
-use super::probe::text_of;
 use crate::prompt::content::{Content, ContentForm, ContentForms};
 use crate::prompt::conversation::{Conversation, Message, Role};
+use crate::prompt::segments::text_of;
 use crate::prompt::variables;
 
 /// Words of a probe's content, which a template has to show.
@@ -31,7 +31,7 @@ impl ChatFormat {
     pub(super) fn detect_contents(&mut self) -> Result<(), String> {
         // Every form is tried as it is.
         let as_sent = ContentForm::AsSent;
-        self.contents = ContentForms { system: as_sent, user: as_sent, assistant: as_sent, tool: as_sent };
+        self.forms.contents = ContentForms { system: as_sent, user: as_sent, assistant: as_sent, tool: as_sent };
         let [system, user, assistant, tool] =
             [Role::System, Role::User, Role::Assistant, Role::Tool].map(|role| self.outcomes(role));
         if form(&user).is_none() && user.iter().flatten().any(|outcome| *outcome == Outcome::Lost) {
@@ -40,7 +40,7 @@ impl ChatFormat {
         // A template that shows nothing of a role needs no form.
         let [system, user, assistant, tool] =
             [system, user, assistant, tool].map(|outcomes| form(&outcomes).unwrap_or_default());
-        self.contents = ContentForms { system, user, assistant, tool };
+        self.forms.contents = ContentForms { system, user, assistant, tool };
         Ok(())
     }
 

@@ -1,0 +1,84 @@
+//! Chat template of a model, and the bounds of its runs. Called by `render`.
+//!
+//! The crate `jinja` runs it as transformers does. Its time is bounded as CPU time, and the bound grows with the request, so that the
+//! longest conversation that a model takes is as fine as a short one, and a template that doesn't end is stopped.
+
+use std::time::Duration;
+
+use jinja::{Error, ErrorKind, Output, Value};
+
+use crate::cpu_clock::thread_cpu_time;
+use crate::limits::Limits;
+
+/// Size of a request in bytes for which the time of a run is given once more.
+const BYTES_PER_TIME: usize = 1 << 20;
+
+/// Error of running a template.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum TemplateError {
+    /// The template called `raise_exception` with this message.
+    Raised(String),
+    /// The template can't take this conversation, for this reason.
+    Conversation(String),
+}
+
+/// Bounds of a template's runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TemplateLimits {
+    /// CPU time of a run for a small request.
+    time: Duration,
+    /// Bytes that a run may write in addition to the request's text.
+    output: usize,
+}
+
+impl TemplateLimits {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self { time: limits.template_time, output: limits.template_output }
+    }
+}
+
+/// A parsed template.
+#[derive(Debug)]
+pub(super) struct Template {
+    template: jinja::Template,
+    limits: TemplateLimits,
+}
+
+impl Template {
+    /// Parses `source`, and logs what will fail if a run gets there. The error is a reason.
+    pub(super) fn parse(source: &str, limits: TemplateLimits) -> Result<Self, String> {
+        let template = jinja::Template::parse(source).map_err(|error| error.to_string())?;
+        for warning in template.warnings() {
+            tracing::warn!(
+                line = warning.line,
+                "the chat template fails where a conversation leads it to this line: {}",
+                warning.message
+            );
+        }
+        Ok(Self { template, limits })
+    }
+
+    /// Runs the template with the variables of a request of `bytes` bytes.
+    pub(super) fn render(&self, variables: Vec<(&str, Value)>, bytes: usize) -> Result<Output, TemplateError> {
+        let TemplateLimits { time, output } = self.limits;
+        let factor = u32::try_from(1 + bytes / BYTES_PER_TIME).unwrap_or(u32::MAX);
+        let end = thread_cpu_time().saturating_add(time.saturating_mul(factor));
+        let text_bytes = output.saturating_add(bytes);
+        let limits = jinja::Limits { text_bytes, is_exhausted: &|| thread_cpu_time() > end };
+        self.template.render(variables, &limits).map_err(|error| match error.kind {
+            ErrorKind::Raised => TemplateError::Raised(error.message),
+            ErrorKind::Exhausted => TemplateError::Conversation(format!(
+                "it takes the template more than {} ms of CPU time (--template-time)",
+                time.saturating_mul(factor).as_millis()
+            )),
+            ErrorKind::TooLarge => TemplateError::Conversation(format!(
+                "the template writes more than {text_bytes} bytes (--template-output)"
+            )),
+            ErrorKind::Syntax | ErrorKind::Runtime => TemplateError::Conversation(one_line(&error)),
+        })
+    }
+}
+
+fn one_line(error: &Error) -> String {
+    error.to_string().lines().collect::<Vec<_>>().join(" ")
+}
