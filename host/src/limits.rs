@@ -228,7 +228,7 @@ impl Default for Limits {
             mask_time: Duration::from_millis(5),
             metadata: 16,
             prompt_bytes_per_token: 8,
-            template_time: Duration::from_secs(1),
+            template_time: Duration::from_secs(5),
             template_output: 64 << 20,
             stream_queue: 64,
             waiting_requests: 1024,

@@ -107,7 +107,9 @@ impl Protocol {
                 ApiError::invalid(prompt.to_owned(), format!("Too long: {error}."))
                     .with_code("context_length_exceeded")
             }
-            StartError::Prompt(_) | StartError::Replay(_) => ApiError::invalid(prompt.to_owned(), error.to_string()),
+            StartError::Prompt(_) | StartError::Replay(_) => {
+                ApiError::invalid(prompt.to_owned(), error.to_string())
+            }
             StartError::UnknownToken(_) => {
                 ApiError::invalid(None, format!("{error}: send ids that it has.")).with_code("invalid_value")
             }
@@ -118,8 +120,7 @@ impl Protocol {
             }
             // Nobody reads this.
             StartError::Left => ApiError::unavailable("The client has left."),
-            StartError::Engine(SubmitError::UnknownToken(_))
-            | StartError::Internal => {
+            StartError::Engine(SubmitError::UnknownToken(_)) | StartError::Internal => {
                 tracing::error!(%error, "a job couldn't be started");
                 ApiError::internal("The server failed to make a prompt of this request.")
             }

@@ -8,8 +8,9 @@
 use std::sync::Arc;
 
 use engine::ModelFiles;
-use jinja::{Origin, Text, Value};
+use jinja::{Origin, Output, Value};
 
+use super::content::ContentForms;
 use super::conversation::Conversation;
 use super::files::{ChatFiles, ChatFilesError};
 use super::segments::{ControlTokens, Segment, push_text, split_common};
@@ -17,7 +18,6 @@ use super::shorten::approximate_bytes;
 use super::template::{Template, TemplateError, TemplateLimits};
 use super::template_changes::TemplateChanges;
 use super::tokenizer::{TokenizeError, Tokenizer};
-use super::content::ContentForms;
 use super::variables::{CallArguments, TemplateForms, TemplateVariables};
 use crate::limits::Limits;
 
@@ -25,6 +25,7 @@ mod calling;
 mod continued;
 mod probe;
 mod probe_content;
+mod probe_growth;
 
 pub use self::calling::CallingTurn;
 use self::continued::{cut_at_mark, split_last};
@@ -215,7 +216,9 @@ impl ChatFormat {
         let variables = TemplateVariables::new(conversation, arguments, self.forms, is_continued)
             .map_err(|error| RenderError::Conversation(error.to_string()))?;
         let all = variables.messages.clone();
-        let run = |messages: &[Value], new_turn| self.output(conversation, &variables, messages, new_turn);
+        let run = |messages: &[Value], new_turn| {
+            Ok::<_, RenderError>(self.output(conversation, &variables, messages, new_turn)?.text)
+        };
         let (output, before) = match opening {
             Opening::NewTurn => (run(&all, true)?, run(&all, false)),
             Opening::ContinueLast => {
@@ -240,7 +243,7 @@ impl ChatFormat {
         variables: &TemplateVariables,
         messages: &[Value],
         new_turn: bool,
-    ) -> Result<Text, RenderError> {
+    ) -> Result<Output, RenderError> {
         let template = match &self.tool_template {
             Some(template) if !conversation.tools.is_empty() => template,
             _ => &self.template,
@@ -250,7 +253,7 @@ impl ChatFormat {
         let variables = variables
             .for_run(messages, new_turn, &self.special_tokens)
             .map_err(|error| RenderError::Conversation(error.to_string()))?;
-        Ok(template.render(variables, bytes)?.text)
+        Ok(template.render(variables, bytes)?)
     }
 }
 

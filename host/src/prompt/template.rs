@@ -59,7 +59,11 @@ impl Template {
     }
 
     /// Runs the template with the variables of a request of `bytes` bytes.
-    pub(super) fn render(&self, variables: Vec<(&str, Value)>, bytes: usize) -> Result<Output, TemplateError> {
+    pub(super) fn render(
+        &self,
+        variables: Vec<(&str, Value)>,
+        bytes: usize,
+    ) -> Result<Output, TemplateError> {
         let TemplateLimits { time, output } = self.limits;
         let factor = u32::try_from(1 + bytes / BYTES_PER_TIME).unwrap_or(u32::MAX);
         let end = thread_cpu_time().saturating_add(time.saturating_mul(factor));

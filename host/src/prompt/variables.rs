@@ -84,7 +84,9 @@ impl TemplateVariables {
         let TemplateForms { developer, call_arguments, contents } = forms;
         let converter = VariableConverter { developer, call_arguments, contents };
         let last = conversation.messages.len().checked_sub(usize::from(is_continued));
-        let message = |(index, message): (usize, &Message)| converter.message(message, is_continued && Some(index) == last);
+        let message = |(index, message): (usize, &Message)| {
+            converter.message(message, is_continued && Some(index) == last)
+        };
         let messages = conversation.messages.iter().enumerate().map(message).collect::<Result<_, _>>()?;
         let tool = |tool: &ToolDeclaration| Value::from_json(&tool.declaration, Origin::Request);
         let tools = match conversation.tools.as_slice() {

@@ -9,6 +9,7 @@ mod content;
 mod detokenizer;
 mod files;
 mod goldens;
+mod growth;
 mod segments;
 mod template;
 mod tiktoken;

@@ -152,13 +152,22 @@ fn a_raised_exception_is_the_clients_to_read() {
 #[test]
 fn what_a_conversation_leads_a_template_to_is_said_with_its_line() {
     for (template, reason) in [
-        ("{{ messages[0].content }}\n{{ messages[1].content.x }}", "has no element 1 (line 2 of the template)"),
+        (
+            "{{ messages[0].content }}\n{{ messages[1].content.x }}",
+            "has no element 1 (line 2 of the template)",
+        ),
         ("{{ messages[0].content }}{{ nosuch() }}", "'nosuch' is undefined"),
         ("{{ messages[0].content }}{{ 'a'.nosuch() }}", "'str object' has no attribute 'nosuch'"),
-        ("{% if messages[1] is undefined %}{{ messages[0].content | nosuch }}{% endif %}", "no filter named 'nosuch'"),
+        (
+            "{% if messages[1] is undefined %}{{ messages[0].content | nosuch }}{% endif %}",
+            "no filter named 'nosuch'",
+        ),
     ] {
         let error = refused(template).to_string();
-        assert!(error.contains("can't take this conversation") && error.contains(reason), "{template}: {error}");
+        assert!(
+            error.contains("can't take this conversation") && error.contains(reason),
+            "{template}: {error}"
+        );
     }
 }
 
@@ -171,7 +180,8 @@ fn a_broken_template_is_refused_at_the_start_by_name_and_line() {
         ("{{ 'a'.encode() }}", "the method 'encode' is not supported"),
         ("{% for m in messages %}", "unexpected end of template, looking for endfor or else"),
     ] {
-        let chat = ChatFiles { template: template.to_owned(), tool_template: None, special_tokens: Vec::new() };
+        let chat =
+            ChatFiles { template: template.to_owned(), tool_template: None, special_tokens: Vec::new() };
         let error = ChatFormat::new(&chat, tokenizer(), &Limits::default(), 1 << 20).unwrap_err();
         assert!(error.contains(reason), "{template}: {error}");
     }

@@ -103,7 +103,7 @@ fn a_prefilled_answer_that_is_written_twice_is_left_open_at_the_last() {
 fn only_an_assistants_text_can_be_continued() {
     for messages in [vec![], vec![user()]] {
         let error = model_format().render(&conversation(messages), &[], Opening::ContinueLast).unwrap_err();
-            assert!(error.to_string().contains("it must be the assistant's"), "{error}");
+        assert!(error.to_string().contains("it must be the assistant's"), "{error}");
     }
     let deaf = format("{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}");
     let messages = vec![user(), Message::text(Role::Assistant, "Once")];

@@ -44,7 +44,7 @@ impl<'t> Run<'t> {
         while let Some(item) = self.next_item(state)? {
             self.charge(1)?;
             let flow = self.scoped(outer, |run| {
-                if let Some(symbol) = run.program.symbol("loop") {
+                if let Some(symbol) = run.loop_symbol {
                     run.assign(symbol, Value::Object(state));
                 }
                 run.assign_target(&node.target, item.clone())?;

@@ -81,6 +81,8 @@ pub(crate) struct Run<'t> {
     next_check: u64,
     calls: usize,
     auto_escape: bool,
+    /// Symbol of the name `loop`, if the template mentions it.
+    loop_symbol: Option<Symbol>,
 }
 
 /// Scope of the variables that the caller gives.
@@ -106,6 +108,7 @@ impl<'t> Run<'t> {
             next_check: CHECK_INTERVAL,
             calls: 0,
             auto_escape: false,
+            loop_symbol: program.symbol("loop"),
         }
     }
 
@@ -160,8 +163,16 @@ impl<'t> Run<'t> {
         Value::Object(self.objects.len() - 1)
     }
 
+    /// Counts the work of writing `text`, and checks that the output may take it.
+    fn check_output(&mut self, text: &Text) -> Result<()> {
+        if self.out.len() + text.as_str().len() > self.limits.text_bytes {
+            return Err(Error::too_large());
+        }
+        self.charge(text.as_str().len() / BYTES_PER_STEP)
+    }
+
     fn write(&mut self, text: &Text) -> Result<()> {
-        self.charge_text(self.out.len() + text.as_str().len())?;
+        self.check_output(text)?;
         if self.auto_escape && !text.is_markup {
             self.out.push_text(&crate::methods::escape(text));
         } else {
@@ -258,7 +269,10 @@ impl<'t> Run<'t> {
                 }
                 Object::Loop(_) => self.remaining(*index)?,
                 _ => {
-                    return Err(Error::runtime(format!("'{}' object is not iterable", self.type_name(value))));
+                    return Err(Error::runtime(format!(
+                        "'{}' object is not iterable",
+                        self.type_name(value)
+                    )));
                 }
             },
             other => return Err(Error::runtime(format!("'{}' object is not iterable", other.type_name()))),

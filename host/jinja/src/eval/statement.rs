@@ -22,7 +22,7 @@ impl<'t> Run<'t> {
         self.charge(1)?;
         match &statement.kind {
             StatementKind::Text(text) => {
-                self.charge_text(self.out.len() + text.as_str().len())?;
+                self.check_output(text)?;
                 self.out.push_text(text);
             }
             StatementKind::Print(value) => self.print(value)?,

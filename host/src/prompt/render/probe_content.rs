@@ -31,7 +31,8 @@ impl ChatFormat {
     pub(super) fn detect_contents(&mut self) -> Result<(), String> {
         // Every form is tried as it is.
         let as_sent = ContentForm::AsSent;
-        self.forms.contents = ContentForms { system: as_sent, user: as_sent, assistant: as_sent, tool: as_sent };
+        self.forms.contents =
+            ContentForms { system: as_sent, user: as_sent, assistant: as_sent, tool: as_sent };
         let [system, user, assistant, tool] =
             [Role::System, Role::User, Role::Assistant, Role::Tool].map(|role| self.outcomes(role));
         if form(&user).is_none() && user.iter().flatten().any(|outcome| *outcome == Outcome::Lost) {
