@@ -10,7 +10,7 @@ import sys
 import report
 import served
 from conversations import CONVERSATIONS
-from reference import Reference, changed, seen, texts_are_parts, variables, variants
+from reference import ContentForm, Reference, changed, needless_form, roles_of, seen, variables, variants
 
 BATCH = 40
 HERE = pathlib.Path(__file__).resolve().parent
@@ -73,40 +73,46 @@ class OtherTokens(str):
     """A prompt in which some of the template's control tokens came as text."""
 
 
-def text_as_part(reference, template, given, body, ours):
+def text_as_part(render, body, ours):
     """Returns the reference with lists of parts if the last message's text is in it and isn't in our text."""
     text = body["messages"][-1]["content"]
     if not isinstance(text, str) or text.strip() in ours:
         return None
-    listed = reference.render(template, changed(given, body, (texts_are_parts,)))
+    listed = render([ContentForm("parts", roles_of(body))])
     return listed if isinstance(listed, str) and text.strip() in listed else None
 
 
 def outcome(reference, template, given, body, sent, ours, fit):
     """Returns the outcome of one pair, and what it is about: the changes, the messages or the two texts."""
+    render = lambda changes: reference.render(template, changed(given, body, changes))
     if isinstance(ours, served.Refused):
         if ours.status >= 500:
             return "server error", ours.message
-        tried = (reference.render(template, changed(given, body, changes)) for changes in variants(template, body, fit))
-        if any(isinstance(text, str) for text in tried):
+        if any(isinstance(render(changes), str) for changes in variants(template, body, fit) if not any(map(is_one_part, changes))):
             return "we refuse", ours.message
         return "refused by both", f"{ours.message} | {sent}"
     if isinstance(ours, OtherTokens):
         return "other tokens", "control tokens of the template are text"
-    if listed := text_as_part(reference, template, given, body, ours):
+    if listed := text_as_part(render, body, ours):
         return "text lost", (listed, ours)
     if ours == sent:
         return "equal", ""
     best, closest = -1, sent
     for changes in variants(template, body, fit):
-        text = reference.render(template, changed(given, body, changes))
+        text = render(changes)
         if text == ours:
-            return "equal after changes", ", ".join(change.__name__ for change in changes)
+            role = needless_form(render, changes, body, ours)
+            names = ", ".join(change.__name__ for change in changes)
+            return ("needless change", f"{names}: {role}") if role else ("equal after changes", names)
         if isinstance(text, str) and (common := report.common(text, ours)) > best:
             best, closest = common, text
     if isinstance(closest, Exception):
         return "reference refuses", str(closest)
     return "different", (closest, ours)
+
+
+def is_one_part(change):
+    return isinstance(change, ContentForm) and change.name == "one part"
 
 
 def main(folder, work):

@@ -4,6 +4,7 @@ A change is a function of the template's variables, named in `CHANGES`; docs/mod
 templates need which.
 """
 import copy
+import itertools
 import json
 
 from tokenizers import Tokenizer, models
@@ -68,18 +69,43 @@ def shape(given, body):
             message.setdefault("name", names.get(message["tool_call_id"]))
 
 
-def parts_are_text(given, body):
-    """Text parts are one text."""
-    for message in given["messages"]:
-        if isinstance(message.get("content"), list):
-            message["content"] = "".join(part["text"] for part in message["content"])
+class ContentForm:
+    """Form of the content of messages, of those with some roles."""
+
+    def __init__(self, name, roles):
+        self.name, self.made, self.roles = name, FORMS[name], roles
+        self.__name__ = f"{name} of {'/'.join(roles)}"
+
+    def __call__(self, given, body):
+        for message in given["messages"]:
+            if message["role"] in self.roles and message.get("content") is not None:
+                message["content"] = self.made(message["content"])
 
 
-def texts_are_parts(given, body):
-    """A text is a list with one part."""
-    for message in given["messages"]:
-        if isinstance(message.get("content"), str):
-            message["content"] = [{"type": "text", "text": message["content"]}]
+def lines(content):
+    return "\n".join(part["text"] for part in content) if isinstance(content, list) else content
+
+
+def parts(content):
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+FORMS = {"lines": lines, "parts": parts, "one part": lambda content: parts(lines(content))}
+
+
+def roles_of(body):
+    roles = {message["role"] for message in body["messages"]}
+    # Instructions by the application may have become the system's.
+    return sorted(roles | ({"system"} if "developer" in roles else set()))
+
+
+def content_forms(body):
+    """Yields the sets of forms that a template may need, the smaller first: roles may differ where there are lists."""
+    roles = roles_of(body)
+    lists = any(isinstance(message.get("content"), list) for message in body["messages"])
+    uniform = [(ContentForm(name, roles),) for name in (FORMS if lists else ["parts"])]
+    apart = [[()] + [(ContentForm(name, [role]),) for name in FORMS] for role in roles] if lists else []
+    return [(), *uniform, *(sum(forms, ()) for forms in itertools.product(*apart) if sum(map(len, forms)))]
 
 
 def arguments_are_text(given, body):
@@ -153,10 +179,7 @@ FIT = {
 
 def variants(template, body, fit):
     """Yields sets of changes that the server may have made for a template, the smaller first. `fit` has the names in its log."""
-    optional = [[()], [()], [()]]
-    parts = any(isinstance(message.get("content"), list) for message in body["messages"])
-    optional[0] += [(parts_are_text,)] if parts else []
-    optional[0] += [(texts_are_parts,)]
+    optional = [content_forms(body), [()], [()]]
     if calls_of(body["messages"]):
         optional[1] += [(arguments_are_text,)]
     if "developer" not in template and any(message["role"] == "developer" for message in body["messages"]):
@@ -173,7 +196,28 @@ def variants(template, body, fit):
 def changed(given, body, changes):
     """Returns the variables with these changes."""
     given = copy.deepcopy(given)
-    # Texts become parts last, since the other changes are made to texts.
-    for change in sorted(changes, key=lambda change: change is texts_are_parts):
+    # Forms of content come last, since the other changes are made to texts.
+    for change in sorted(changes, key=lambda change: isinstance(change, ContentForm)):
         change(given, body)
     return given
+
+
+def needless_form(render, changes, body, ours):
+    """Returns the role whose content the template shows in full as it was sent, although `ours` has another form of it."""
+    for form in (change for change in changes if isinstance(change, ContentForm)):
+        for role in form.roles:
+            others = [other for other in form.roles if other != role]
+            text = render([ContentForm(form.name, others) if change is form else change for change in changes])
+            if isinstance(text, str) and text != ours and shows(text, body, role):
+                return role
+    return None
+
+
+def shows(text, body, role):
+    """Whether a prompt has all texts of the role's messages, and not their lists as Python or JSON spells them."""
+    texts = [(message["role"], part["text"]) for message in body["messages"] for part in parts(message.get("content") or [])]
+    everything = "\0".join(part for _, part in texts)
+    is_shown = lambda part: not part.strip() or text.count(part.strip()) >= everything.count(part.strip())
+    is_spelt = lambda part: any(f"{quote}text{quote}: {quote}{part}{quote}" in text for quote in "'\"")
+    own = [part for author, part in texts if author == role]
+    return bool(own) and all(is_shown(part) and not is_spelt(part) for part in own)
