@@ -253,30 +253,23 @@ fn the_log_says_why_a_file_of_the_folder_is_not_chosen() {
 #[test]
 fn a_template_that_the_parser_of_the_models_type_doesnt_fit_is_told_at_the_start() {
     let fixture = Fixture::new();
-    let start = |call: &str| {
-        let template = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}CALL<|im_end|>\n{% endfor %}{{ tools }}";
+    let path = fixture.path("t.jinja");
+    let arguments = ["--chat-template", path.to_str().expect("UTF-8")];
+    let write = |call: &str| {
+        let template = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}{% for c in m.tool_calls or [] %}CALL{% endfor %}\
+            <|im_end|>\n{% endfor %}{{ tools }}";
         fixture.write("t.jinja", template.replace("CALL", call).as_bytes());
-        ["--chat-template".to_owned(), fixture.path("t.jinja").display().to_string()]
     };
-    let call = |text: &str| format!("{{% for c in m.tool_calls or [] %}}{text}{{% endfor %}}");
-    let arguments = start(&call("<call>{{ c.function.name }} {{ c.function.arguments | tojson }}</call>"));
-    let warnings = |arguments: [String; 2]| {
-        let log = fixture.start(&arguments.each_ref().map(String::as_str)).ended();
-        log.lines().filter(|line| line.contains("WARN")).map(str::to_owned).collect::<Vec<_>>().join("\n")
+    let warns = |call: &str, text: &str| {
+        write(call);
+        let log = fixture.start(&arguments).ended();
+        assert!(log.lines().any(|line| line.contains("WARN") && line.contains(text)), "{text} in {log}");
     };
-    let log = warnings(arguments);
-    assert!(
-        log.contains("doesn't look like this model's") && log.contains(r#"<call>q_z {"q": "z w"}</call>"#),
-        "{log}"
-    );
-    let log = warnings(start(""));
-    assert!(log.contains("shows tools, but not the calls of earlier turns"), "{log}");
-    let xml = "<tool_call>\n<function={{ c.function.name }}>\n<parameter=q>\n{{ c.function.arguments.q }}\n</parameter>\n</function>\n</tool_call>";
-    let line = fixture.refusal(&start(&call(xml)).each_ref().map(String::as_str));
-    assert!(
-        line.contains("qwen3 claims") && line.contains("choose with --parser qwen3-coder or --parser qwen3"),
-        "{line}"
-    );
+    warns("<call>{{ c.function.name }}</call>{{ c.function.arguments }}", r"assistant\n<call>q_z</call>");
+    warns("", "shows tools, but not the calls of earlier turns");
+    write("<tool_call><function=q_z><parameter=q>z w</parameter></function></tool_call>");
+    let line = fixture.refusal(&arguments);
+    assert!(line.contains("choose with --parser qwen3-coder or --parser qwen3"), "{line}");
 }
 
 #[test]

@@ -138,7 +138,7 @@ impl Loader {
         }
         let read_by = self.readers(Some(chosen.index));
         let model = self.facts.evidence();
-        Ok(Some(select_instead(&model, &self.parser_candidates(), chosen, &read_by)?))
+        Ok(Some(select_instead(&model, &self.parser_candidates(), &chosen, &read_by)?))
     }
 
     /// Chooses for a model that nobody claims. The error is the reason why it is none.

@@ -48,7 +48,7 @@ pub(in crate::model::parsers) fn select_reader(
 pub(in crate::model::parsers) fn select_instead(
     model: &Evidence,
     candidates: &[ParserCandidate],
-    claimed: Selected,
+    claimed: &Selected,
     read_by: &[usize],
 ) -> Result<Selected, SelectError> {
     let read_call = "read a call as the chat template writes it";
@@ -59,7 +59,7 @@ pub(in crate::model::parsers) fn select_instead(
     }
     let Some(&other) = read_by.first() else {
         let why = format!("{}, though it doesn't {read_call}: {}", claimed.why, excerpt(model));
-        return Ok(Selected { why, doubtful: true, ..claimed });
+        return Ok(Selected { index: claimed.index, why, doubtful: true });
     };
     let other = candidates[other].name.to_owned();
     Err(SelectError::Contradiction {
