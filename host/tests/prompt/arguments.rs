@@ -1,7 +1,7 @@
 //! Arguments of earlier calls, whole and broken, in templates that take them in different ways.
 
 use crate::common::{conversation, format, text};
-use host::prompt::{ChatFormat, HistoryCall, Message, Opening, Role};
+use host::prompt::{ChatFormat, Conversation, HistoryCall, Message, Opening, Role, ToolDeclaration};
 
 /// A template that writes each message's content, and its calls' arguments by `write`.
 fn writing(write: &str) -> ChatFormat {
@@ -62,4 +62,20 @@ fn whether_a_template_shows_tools_is_known() {
         "{% for m in messages %}{{ m.content }}{% if m.role == 'system' %}{{ tools }}{% endif %}{% endfor %}";
     assert!(format(last).shows_tools(), "shown beside instructions");
     assert!(crate::common::model_format().shows_tools());
+}
+
+/// JSON as Python reads it: integers of any length, floats beyond `f64`, and zero with a sign.
+#[test]
+fn numbers_of_calls_and_tools_reach_the_template_as_pythons() {
+    let numbers = r#"{"a": 123456789012345678901234567890, "b": 1e999, "c": -0, "d": -0.0, "e": 1.0}"#;
+    let expected = r#"{"a": 123456789012345678901234567890, "b": Infinity, "c": 0, "d": -0.0, "e": 1.0}"#;
+    let written = writing("{{ a|tojson }}");
+    assert_eq!(prompt(&written, numbers), format!("user:x;assistant:{expected};"));
+    let declaration =
+        format!(r#"{{"type": "function", "function": {{"name": "f", "parameters": {numbers}}}}}"#);
+    let tools = vec![ToolDeclaration { name: "f".into(), declaration }];
+    let talk = Conversation { messages: vec![Message::text(Role::User, "x")], tools };
+    let shown = crate::common::format("{{ messages[0].content }}{{ tools[0].function.parameters|tojson }}");
+    let shown = text(&shown.render(&talk, &[], Opening::NewTurn).unwrap());
+    assert_eq!(shown, format!("x{expected}"));
 }

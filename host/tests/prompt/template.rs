@@ -159,7 +159,7 @@ fn what_a_conversation_leads_a_template_to_is_said_with_its_line() {
         ("{{ messages[0].content }}{{ nosuch() }}", "'nosuch' is undefined"),
         ("{{ messages[0].content }}{{ 'a'.nosuch() }}", "'str object' has no attribute 'nosuch'"),
         (
-            "{% if messages[1] is undefined %}{{ messages[0].content | nosuch }}{% endif %}",
+            "{{ messages[0].content }}{% if messages[1] is undefined %}{{ 1 | nosuch }}{% endif %}",
             "no filter named 'nosuch'",
         ),
     ] {

@@ -104,3 +104,36 @@ async fn tools_that_the_model_doesnt_see_or_whose_calls_nobody_reads_are_told_of
         server.stop().await;
     }
 }
+
+/// What a conversation leads a template to is the client's to change, whatever it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_template_refuses_is_a_400_in_its_own_words() {
+    for (fault, said) in [
+        ("raise_exception('Only two messages, please.')", "Only two messages, please."),
+        ("messages[0].nosuch.x", "'dict object' has no attribute 'nosuch' (line 2 of the template)"),
+        ("1 | nosuch", "no filter named 'nosuch' (line 2 of the template)"),
+        ("10 ** 100000", "writes more than"),
+    ] {
+        let template = format!(
+            "{{{{ messages[0].content }}}}\n{{% if messages | length > 2 %}}{{{{ {fault} }}}}{{% endif %}}"
+        );
+        let (server, _folder) = server(&template, "none").await;
+        let model = server.model.names()[0].clone();
+        let turns: Vec<Value> = ["user", "assistant", "user"]
+            .iter()
+            .map(|role| json!({ "role": role, "content": "x" }))
+            .collect();
+        for (path, input) in
+            [("/v1/chat/completions", "messages"), ("/v1/responses", "input"), ("/v1/messages", "messages")]
+        {
+            let answer =
+                post(server.address, path, &json!({ "model": model, "max_tokens": 5, input: turns })).await;
+            let error = String::from_utf8_lossy(&answer.body);
+            assert!(
+                answer.status == 400 && error.contains(said),
+                "{path} {fault}: {} {error}",
+                answer.status
+            );
+        }
+    }
+}
