@@ -25,7 +25,7 @@ use crate::prompt::CallingTurn;
 
 mod reader;
 mod weight;
-pub(super) use reader::{select_instead, select_reader, to_try};
+pub(super) use reader::{select_instead, select_reader, to_try, with_doubt};
 use weight::Weight;
 
 /// Facts from a model's files that decide the choice.
