@@ -133,10 +133,7 @@ impl Loader {
         if self.facts.turns.is_empty() || !has_markers {
             return Ok(Some(chosen));
         }
-        let read = match self.turns_read(chosen.index) {
-            None => return Ok(Some(chosen)),
-            Some(read) => read,
-        };
+        let Some(read) = self.turns_read(chosen.index) else { return Ok(Some(chosen)) };
         let model = self.facts.evidence();
         if read > 0 {
             return Ok(Some(with_doubt(&model, chosen, read)));
