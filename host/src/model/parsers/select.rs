@@ -10,10 +10,10 @@
 //!
 //! Where the template writes calls, the loader then tries the parsers on a turn with a call as the template writes it (`trial.rs`):
 //! a claimant has to read it, and of a model that no parser claims the parser is the one that does. Markers say only which parsers are
-//! likely, in which order: those that point to a parser are its markers of calls and reasoning, which neither end a turn nor stand in a
-//! conversation without tools.
+//! likely, in which order.
 //!
-//! Where the template writes no calls, its source has to do: for a model that no parser claims the same markers decide.
+//! Where the template writes no calls, its source has to do: for a model that no parser claims the same order decides among the parsers
+//! that it points to by markers of calls and reasoning, which neither end a turn nor stand in a conversation without tools.
 //!
 //! There is no guess beyond that. A tie between claimants is an error, and so is a template that fits another parser than those
 //! that claim the model. A model that no parser claims and whose template fits none, or several alike, gets none.
@@ -25,7 +25,7 @@ use crate::prompt::CallingTurn;
 
 mod reader;
 mod weight;
-pub(super) use reader::{select_instead, select_reader, to_try};
+pub(super) use reader::{select_instead, select_reader, to_try, with_doubt};
 use weight::Weight;
 
 /// Facts from a model's files that decide the choice.

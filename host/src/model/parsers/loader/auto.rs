@@ -10,7 +10,7 @@ use crate::model::load_error::ModelLoadError;
 use crate::model::parsers::report::CandidateReport;
 use crate::model::parsers::select::{
     ParserCandidate, Selected, claims, select, select_instead, select_reader, select_unclaimed, to_try,
-    why_not,
+    why_not, with_doubt,
 };
 use crate::model::parsers::trial::turns_read;
 use crate::model::shipped::SHIPPED;
@@ -133,10 +133,12 @@ impl Loader {
         if self.facts.turns.is_empty() || !has_markers {
             return Ok(Some(chosen));
         }
-        if self.turns_read(chosen.index) != Some(0) {
-            return Ok(Some(Selected { doubtful: false, ..chosen }));
+        let Some(read) = self.turns_read(chosen.index) else { return Ok(Some(chosen)) };
+        let model = self.facts.evidence();
+        if read > 0 {
+            return Ok(Some(with_doubt(&model, chosen, read)));
         }
-        let read_by = self.readers(Some(chosen.index));
+        let (read_by, _) = self.readers(Some(chosen.index));
         let model = self.facts.evidence();
         Ok(Some(select_instead(&model, &self.parser_candidates(), &chosen, &read_by)?))
     }
@@ -146,12 +148,14 @@ impl Loader {
         if self.facts.turns.is_empty() {
             return select_unclaimed(&self.facts.evidence(), &self.parser_candidates());
         }
-        let read_by = self.readers(None);
-        select_reader(&self.facts.evidence(), &self.parser_candidates(), &read_by)
+        let (read_by, read) = self.readers(None);
+        let model = self.facts.evidence();
+        Ok(with_doubt(&model, select_reader(&model, &self.parser_candidates(), &read_by)?, read))
     }
 
-    /// Candidates that read the template's turns best, of those that are alike by their markers. `but` isn't asked.
-    fn readers(&mut self, but: Option<usize>) -> Vec<usize> {
+    /// Candidates that read the template's turns best, of those that are alike by their markers, and how many turns they read. `but` isn't
+    /// asked.
+    fn readers(&mut self, but: Option<usize>) -> (Vec<usize>, usize) {
         let groups = to_try(&self.facts.evidence(), &self.parser_candidates(), but);
         let (mut most, mut best) = (0, Vec::new());
         for group in groups {
@@ -165,7 +169,7 @@ impl Loader {
                 break;
             }
         }
-        best
+        (best, most)
     }
 
     /// Number of the template's turns that a candidate reads; `None` if it can't be loaded, which is reported when it is chosen.

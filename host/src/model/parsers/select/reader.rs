@@ -2,6 +2,7 @@
 
 use super::{Evidence, ParserCandidate, SelectError, Selected, claims, describe, pointed};
 use crate::printable::{Escaped, shortened};
+use crate::prompt::CallingTurn;
 
 /// Most bytes of a template's text in a message.
 const EXCERPT_BYTES: usize = 160;
@@ -70,8 +71,21 @@ pub(in crate::model::parsers) fn select_instead(
     })
 }
 
+/// Adds to a choice that the parser reads `read` of the template's turns: a call, but perhaps not with reasoning before it.
+pub(in crate::model::parsers) fn with_doubt(model: &Evidence, chosen: Selected, read: usize) -> Selected {
+    let Some(turn) = model.turns.last().filter(|_| read < model.turns.len()) else {
+        return Selected { doubtful: false, ..chosen };
+    };
+    let why = format!("{}, though it doesn't read a turn with reasoning: {}", chosen.why, in_one_line(turn));
+    Selected { why, doubtful: true, ..chosen }
+}
+
 /// What the template writes for a call, in one line.
 fn excerpt(model: &Evidence) -> String {
-    let written = model.turns.first().map_or("", |turn| turn.written.trim()).replace('\n', "\\n");
+    model.turns.first().map(in_one_line).unwrap_or_default()
+}
+
+fn in_one_line(turn: &CallingTurn) -> String {
+    let written = turn.written.trim().replace('\n', "\\n");
     shortened(Escaped(written).to_string(), EXCERPT_BYTES)
 }

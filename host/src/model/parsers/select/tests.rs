@@ -152,6 +152,22 @@ fn a_template_that_points_to_two_alike_chooses_none_and_names_them() {
 }
 
 #[test]
+fn two_that_read_a_call_alike_choose_none_and_are_named() {
+    let types = ["mamba".to_owned()];
+    let turns = [CallingTurn { opening: String::new(), written: "<a>\nq_z".to_owned() }];
+    let model =
+        Evidence { types: &types, template: "", plain: "<a>", turns: &turns, tokens: &HashSet::new() };
+    let all = ["one", "two", "three"]
+        .map(|name| descriptor(name, &[], if name == "three" { &[] } else { &["<a>"] }));
+    let candidates = all.each_ref().map(|d| ParserCandidate { name: &d.name, descriptor: d });
+    assert_eq!(to_try(&model, &candidates, None), [[0, 1]], "alike, and the third has no marker in the turn");
+    assert_eq!(to_try(&model, &candidates, Some(0)), [[1]]);
+    let line = select_reader(&model, &candidates, &[0, 1]).unwrap_err();
+    let expected = "no parser claims model_type mamba, and one and two read a call as its chat template writes it alike: <a>\\nq_z";
+    assert_eq!(line, expected);
+}
+
+#[test]
 fn an_architecture_is_a_claim_too() {
     let mine = [descriptor("mine", &["MyForCausalLM"], &[])];
     assert_eq!(choose(&mine, &["odd", "MyForCausalLM"], "", &[]).unwrap().0, "mine");

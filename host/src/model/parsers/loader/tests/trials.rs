@@ -158,10 +158,18 @@ fn of_several_claimants_the_one_that_reads_the_call_is_taken() {
 }
 
 #[test]
-fn a_turn_whose_reasoning_is_foreign_still_shows_the_calls_format() {
-    let (opening, written, ..) = QWEN3;
-    let mut facts = model("unheard-of", opening, written);
-    let written = format!("[REASON]q z q[/REASON]{written}");
-    facts.turns.push(CallingTurn { opening: opening.to_owned(), written });
-    assert_eq!(chosen(facts).unwrap().0, "qwen3");
+fn reasoning_that_the_parser_doesnt_read_is_a_doubt_and_is_shown() {
+    let (opening, written, parser, claimed) = QWEN3;
+    let call = written.trim_start_matches("<think>\n\n</think>\n\n");
+    for model_type in ["unheard-of", claimed] {
+        for (reasoning, is_read) in [("<think>q z q</think>", true), ("[REASON]q z q[/REASON]", false)] {
+            let mut facts = model(model_type, opening, written);
+            let written = [reasoning, call].concat();
+            facts.turns.push(CallingTurn { opening: opening.to_owned(), written });
+            let (source, doubtful, why) = chosen(facts).unwrap();
+            assert_eq!((source.as_str(), doubtful), (parser, !is_read), "{why}");
+            let sign = "though it doesn't read a turn with reasoning: [REASON]q z q[/REASON]<tool_call>";
+            assert_eq!(why.contains(sign), !is_read, "{why}");
+        }
+    }
 }
