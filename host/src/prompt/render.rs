@@ -146,6 +146,7 @@ impl ChatFormat {
                 developer: if mentions("developer") { "developer" } else { "system" },
                 call_arguments: CallArguments::default(),
                 contents: ContentForms::default(),
+                empty_is_none: false,
             },
             shows_tools: true,
             changes: TemplateChanges::default(),

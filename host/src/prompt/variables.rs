@@ -56,14 +56,6 @@ pub(super) struct TemplateVariables {
     arguments: Vec<(String, Value)>,
 }
 
-/// Converter of a request's values.
-struct VariableConverter<'a> {
-    /// Name of the role `developer` in the template.
-    developer: &'a str,
-    call_arguments: CallArguments,
-    contents: ContentForms,
-}
-
 /// How a template takes what conversations hold.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TemplateForms {
@@ -71,6 +63,8 @@ pub(super) struct TemplateForms {
     pub(super) developer: &'static str,
     pub(super) call_arguments: CallArguments,
     pub(super) contents: ContentForms,
+    /// Whether a message that holds calls and no text has none as its content, and not an empty text.
+    pub(super) empty_is_none: bool,
 }
 
 impl TemplateVariables {
@@ -81,12 +75,9 @@ impl TemplateVariables {
         forms: TemplateForms,
         is_continued: bool,
     ) -> Result<Self, Error> {
-        let TemplateForms { developer, call_arguments, contents } = forms;
-        let converter = VariableConverter { developer, call_arguments, contents };
         let last = conversation.messages.len().checked_sub(usize::from(is_continued));
-        let message = |(index, message): (usize, &Message)| {
-            converter.message(message, is_continued && Some(index) == last)
-        };
+        let message =
+            |(index, message): (usize, &Message)| forms.message(message, is_continued && Some(index) == last);
         let messages = conversation.messages.iter().enumerate().map(message).collect::<Result<_, _>>()?;
         let tool = |tool: &ToolDeclaration| Value::from_json(&tool.declaration, Origin::Request);
         let tools = match conversation.tools.as_slice() {
@@ -119,11 +110,16 @@ impl TemplateVariables {
     }
 }
 
-impl VariableConverter<'_> {
+impl TemplateForms {
     fn message(&self, message: &Message, is_marked: bool) -> Result<Value, Error> {
+        let is_none = self.empty_is_none && message.content.is_empty() && !message.tool_calls.is_empty();
+        let content = match is_none {
+            true => Value::None,
+            false => content(&message.content, self.contents.of(message.role), is_marked)?,
+        };
         let mut entries = vec![
             ("role", Value::text(Origin::Template, role(message.role, self.developer))),
-            ("content", content(&message.content, self.contents.of(message.role), is_marked)?),
+            ("content", content),
         ];
         if let Some(reasoning) = &message.reasoning {
             // Harmony's templates read the second name.

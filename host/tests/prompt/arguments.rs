@@ -79,3 +79,22 @@ fn numbers_of_calls_and_tools_reach_the_template_as_pythons() {
     let shown = text(&shown.render(&talk, &[], Opening::NewTurn).unwrap());
     assert_eq!(shown, format!("x{expected}"));
 }
+
+/// As DeepSeek R1's templates write calls: only where the content is none, which is how clients send a call without text.
+#[test]
+fn a_call_without_text_is_shown_by_templates_that_write_it_only_beside_no_content() {
+    let call = HistoryCall { id: "1".into(), name: "f".into(), arguments: r#"{"a": 1}"#.into() };
+    let calling = Message { tool_calls: vec![call], ..Message::text(Role::Assistant, "") };
+    let talk = conversation(vec![Message::text(Role::User, "x"), calling]);
+    let rendered = |test: &str| {
+        let template = format!(
+            "{{% for m in messages %}}{{% if m.tool_calls and {test} %}}{{% for c in m.tool_calls %}}\
+             {{{{ c.function.name }}}}{{{{ c.function.arguments|tojson }}}}{{% endfor %}}{{% else %}}\
+             {{{{ m.content }}}}{{% endif %}};{{% endfor %}}"
+        );
+        text(&crate::common::format(&template).render(&talk, &[], Opening::NewTurn).unwrap())
+    };
+    for test in ["m.content is none", "m.content == ''", "m.content is string", "not m.content"] {
+        assert_eq!(rendered(test), "x;f{\"a\": 1};", "{test}");
+    }
+}

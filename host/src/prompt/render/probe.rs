@@ -3,6 +3,7 @@
 //! Invariant: a probe holds no control token's literal, so its text shows what the template does with a request's. Called by `render`.
 
 use super::{ChatFormat, Opening, Rendered, join};
+use crate::prompt::content::Content;
 use crate::prompt::conversation::{Conversation, Message, Role};
 use crate::prompt::segments::{Segment, text_of};
 use crate::prompt::template_changes::TemplateChanges;
@@ -35,6 +36,10 @@ impl ChatFormat {
         }
         self.detect_contents()?;
         self.changes = self.detect_changes();
+        if !self.shows_call_without_text() {
+            self.forms.empty_is_none = true;
+            self.forms.empty_is_none = self.shows_call_without_text();
+        }
         if !self.shows_broken_arguments() {
             self.forms.call_arguments.only_objects = true;
             self.forms.call_arguments.only_objects = self.shows_broken_arguments();
@@ -60,6 +65,15 @@ impl ChatFormat {
             );
         }
         changes
+    }
+
+    /// Whether the template shows a call that has no text beside it.
+    fn shows_call_without_text(&self) -> bool {
+        let mut conversation = variables::calling(r#"{"zq1": "zq2"}"#);
+        let calling = &mut conversation.messages[1];
+        (calling.content, calling.reasoning) = (Content::default(), None);
+        let shown = self.run_probe(&(conversation, Vec::new()));
+        shown.is_some_and(|segments| text_of(&segments).contains("zq2"))
     }
 
     /// Whether the template shows arguments that are no JSON object.

@@ -100,12 +100,13 @@ fn form(outcomes: &[Outcomes]) -> Option<ContentForm> {
     forms.into_iter().max_by_key(count).filter(|form| count(form) > 0)
 }
 
-/// Whether `text` has both words, and between them nothing of a part's spelling.
+/// Whether `text` has both words, and nothing of a part's spelling as Python or JSON before or between them.
 fn shows_words(text: &str) -> bool {
     let text = text.to_lowercase();
     let [first, second] = WORDS;
-    let after = text.split_once(first).and_then(|(_, rest)| rest.split_once(second));
-    after.is_some_and(|(between, _)| !between.contains("text"))
+    let Some((before, rest)) = text.split_once(first) else { return false };
+    let is_spelt = ["'text': '", "\"text\": \""].iter().any(|spelling| before.ends_with(spelling));
+    !is_spelt && rest.split_once(second).is_some_and(|(between, _)| !between.contains("text"))
 }
 
 /// Conversations with a message of `role`, and the place of the message: alone and among others, with tools and without, first and last,
