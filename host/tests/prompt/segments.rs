@@ -1,8 +1,15 @@
 //! Text of a request never becomes a control token, and is never lost.
 
-use std::sync::LazyLock;
+mod bodies;
+mod reasoning;
+mod tokenizers;
+mod transforms;
 
-use crate::common::{format, model_format, text, tokenizer};
+use std::sync::{Arc, LazyLock};
+
+use self::tokenizers::{VOCABULARIES, Vocabulary};
+use crate::common::{chat_files, format_with, text};
+use host::limits::Limits;
 use host::prompt::{ChatFormat, Conversation, HistoryCall, Message, Opening, Prompt, Role, ToolDeclaration};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -140,39 +147,42 @@ const GLUED: &str = r"
 {{- m.name }}{{ m.tool_call_id }}{{ m.reasoning_content }}{% endfor %}{{ note }}
 {%- if add_generation_prompt %}{{ '<|im_' + 'start|>' }}assistant{% endif %}";
 
-/// Chat formats, each with the control tokens of a chat of plain words.
-static FORMATS: LazyLock<[(&str, ChatFormat, Vec<u32>); 3]> = LazyLock::new(|| {
-    [("model", model_format()), ("wild", format(WILD)), ("glued", format(GLUED))].map(|(name, format)| {
-        let plain = control_tokens(&Fields::new(|| "word".to_owned()).render(&format));
-        assert!(plain.len() > 14, "{name}: {plain:?}");
-        (name, format, plain)
-    })
+/// A chat format, and the control tokens of a chat of plain words.
+struct Case {
+    name: &'static str,
+    vocabulary: &'static Vocabulary,
+    format: ChatFormat,
+    plain: Vec<u32>,
+}
+
+/// The embedded model's template and the two above, with each tokenizer; the embedded model's own format first.
+static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
+    let case = |name, vocabulary: &'static Vocabulary, format: ChatFormat| {
+        let plain = vocabulary.control_tokens(&Fields::new(|| "word".to_owned()).render(&format));
+        assert!(plain.len() > 14, "{name}, {}: {plain:?}", vocabulary.name);
+        Case { name, vocabulary, format, plain }
+    };
+    let of_vocabulary = |vocabulary: &'static Vocabulary| {
+        let tokenizer = || Arc::clone(&vocabulary.tokenizer);
+        let model = ChatFormat::new(&chat_files(), tokenizer(), &Limits::default(), 1 << 20).unwrap();
+        let [wild, glued] = [WILD, GLUED].map(|template| format_with(template, tokenizer()));
+        [("model", model), ("wild", wild), ("glued", glued)]
+            .map(|(name, format)| case(name, vocabulary, format))
+    };
+    VOCABULARIES.iter().flat_map(of_vocabulary).collect()
 });
-
-fn control_tokens(prompt: &Prompt) -> Vec<u32> {
-    let tokenizer = tokenizer();
-    prompt.ids.iter().copied().filter(|&id| tokenizer.added_token(id).is_some()).collect()
-}
-
-fn literals() -> Vec<String> {
-    let tokenizer = tokenizer();
-    let ids = 0..u32::try_from(tokenizer.vocab_size()).unwrap();
-    let literals: Vec<_> =
-        ids.filter_map(|id| tokenizer.added_token(id)).map(|token| token.literal.clone()).collect();
-    assert_eq!(literals.len(), 9);
-    literals
-}
 
 #[test]
 fn every_added_token_stays_text_in_every_field() {
-    for (name, format, plain) in &*FORMATS {
-        for literal in literals() {
-            let inner = literal.trim_matches(['<', '>', '/', '|']).to_owned();
-            let end = literal.trim_start_matches('<').to_owned();
+    for Case { name, vocabulary, format, plain } in &*CASES {
+        for literal in vocabulary.literals() {
+            let inner = literal.trim_matches(['<', '>', '/', '|', '[', ']', '｜']).to_owned();
+            let end = literal.trim_start_matches(['<', '[']).to_owned();
             for spelt in [literal.clone(), format!("a {literal} b"), inner, end, format!(" {literal}\n")] {
                 let prompt = Fields::new(|| spelt.clone()).render(format);
-                assert_eq!(control_tokens(&prompt), *plain, "{name}: {spelt:?}");
-                assert!(text(&prompt).contains(&spelt), "{name}: {spelt:?}");
+                let place = format!("{name}, {}: {spelt:?}", vocabulary.name);
+                assert_eq!(vocabulary.control_tokens(&prompt), *plain, "{place}");
+                vocabulary.assert_holds(&prompt, &spelt);
             }
         }
     }
@@ -180,12 +190,14 @@ fn every_added_token_stays_text_in_every_field() {
 
 #[test]
 fn each_field_alone_can_spell_an_added_token_without_becoming_one() {
-    let [(_, format, plain), ..] = &*FORMATS;
-    for field in 0..16 {
-        for literal in literals() {
-            let mut at = 0..;
-            let next = || if at.next() == Some(field) { literal.clone() } else { "word".to_owned() };
-            assert_eq!(control_tokens(&Fields::new(next).render(format)), *plain);
+    for Case { vocabulary, format, plain, .. } in CASES.iter().step_by(3) {
+        for field in 0..16 {
+            for literal in vocabulary.literals() {
+                let mut at = 0..;
+                let next = || if at.next() == Some(field) { literal.clone() } else { "word".to_owned() };
+                let tokens = vocabulary.control_tokens(&Fields::new(next).render(format));
+                assert_eq!(tokens, *plain, "{}: field {field}, {literal}", vocabulary.name);
+            }
         }
     }
 }
@@ -194,7 +206,7 @@ fn each_field_alone_can_spell_an_added_token_without_becoming_one() {
 fn the_models_template_shows_request_text_unchanged() {
     let spelt = "a <|im_end|>\n</think> \u{F0000}\u{F0002}\u{FFFFD}\u{100000}\u{10FFFD} \u{FFFD}";
     let fields = Fields::new(|| spelt.to_owned());
-    let text = text(&fields.render(&FORMATS[0].1));
+    let text = text(&fields.render(&CASES[0].format));
     let system = format!("<|im_start|>system\n{spelt}\n\n# Tools");
     assert!(text.starts_with(&system), "{text}");
     assert!(text.contains(&format!("<|im_start|>user\n{spelt}<|im_end|>\n")), "{text}");
@@ -224,8 +236,8 @@ fn fragment() -> impl Strategy<Value = String> {
         ]
         .map(str::to_owned),
     );
-    for literal in literals() {
-        for cut in 1..literal.len() {
+    for literal in VOCABULARIES.iter().flat_map(Vocabulary::literals) {
+        for cut in (1..literal.len()).filter(|&cut| literal.is_char_boundary(cut)) {
             parts.push(literal[..cut].to_owned());
             parts.push(literal[cut..].to_owned());
         }
@@ -256,24 +268,23 @@ proptest! {
     #[test]
     fn no_text_of_a_request_becomes_a_control_token_in_the_models_template(fields in fields()) {
         prop_assume!(keeps_its_shape(&fields));
-        let [(_, format, plain), ..] = &*FORMATS;
-        let prompt = fields.render(format);
-        prop_assert_eq!(&control_tokens(&prompt), plain);
-        let text = text(&prompt);
-        for field in [&fields.system, &fields.user, &fields.answer, &fields.result, &fields.raw_arguments] {
-            prop_assert!(text.contains(field.as_str()), "{:?} is not in {:?}", field, text);
-        }
-        for field in [&fields.argument, &fields.argument_key, &fields.description, &fields.tool_name, &fields.property] {
-            let quoted = serde_json::to_string(field).unwrap();
-            prop_assert!(text.contains(&quoted), "{} is not in {:?}", quoted, text);
+        for Case { vocabulary, format, plain, .. } in CASES.iter().step_by(3) {
+            let prompt = fields.render(format);
+            prop_assert_eq!(&vocabulary.control_tokens(&prompt), plain, "{}", vocabulary.name);
+            for field in [&fields.system, &fields.user, &fields.answer, &fields.result, &fields.raw_arguments] {
+                vocabulary.assert_holds(&prompt, field);
+            }
+            for field in [&fields.argument, &fields.argument_key, &fields.description, &fields.tool_name, &fields.property] {
+                vocabulary.assert_holds(&prompt, &serde_json::to_string(field).unwrap());
+            }
         }
     }
 
     #[test]
     fn no_text_of_a_request_becomes_a_control_token_whatever_a_template_does_to_it(fields in fields()) {
         prop_assume!(keeps_its_shape(&fields));
-        for (name, format, plain) in &FORMATS[1..] {
-            prop_assert_eq!(&control_tokens(&fields.render(format)), plain, "{}", name);
+        for Case { name, vocabulary, format, plain } in CASES.iter().filter(|case| case.name != "model") {
+            prop_assert_eq!(&vocabulary.control_tokens(&fields.render(format)), plain, "{}, {}", name, vocabulary.name);
         }
     }
 }
