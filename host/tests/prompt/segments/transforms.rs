@@ -50,11 +50,10 @@ impl<'a> Subject<'a> {
              {{% set O = '{o}' %}}{{% set C = '{c}' %}}"
         );
         let places = [("", ""), (*o, *c), ("<", ">"), (*a, ""), ("", *b), (*a, *b)];
-        let mut text = format!("{first}{{% for m in messages %}}{{{{ m.content }}}}{{% endfor %}}.\n");
-        for (before, after) in places {
-            text += &format!("{before}{body}{after}.\n");
-        }
-        text += &format!("{{% set out %}}{body}{{% endset %}}{{{{ A ~ out ~ B }}}}.\n{last}");
+        let shown = "{% for m in messages %}{{ m.content }}{% endfor %}";
+        let at_places = places.map(|(before, after)| format!("{before}{body}{after}.\n")).concat();
+        let joined = format!("{{% set out %}}{body}{{% endset %}}{{{{ A ~ out ~ B }}}}");
+        let text = format!("{first}{shown}.\n{at_places}{joined}.\n{last}");
         let source = names.clone() + &text;
         Self {
             vocabulary,
@@ -108,7 +107,8 @@ fn texts(vocabulary: &Vocabulary) -> Vec<String> {
     let [a, b] = vocabulary.halves;
     let [o, c] = vocabulary.brackets;
     let mark = vocabulary.halves.concat();
-    let between = |filler: &str| mark.chars().map(|c| format!("{c}{filler}")).collect::<String>();
+    let between =
+        |filler: &str| mark.chars().flat_map(|c| [c.to_string(), filler.to_owned()]).collect::<String>();
     let escaped = mark.replace('<', "&lt;").replace('>', "&gt;");
     let swapped: String = mark
         .chars()
@@ -156,7 +156,9 @@ fn counts(vocabulary: &Vocabulary) -> Counts {
     let texts = texts(vocabulary);
     for body in TRANSFORMING {
         let subject = Subject::new(vocabulary, body);
-        texts.iter().for_each(|text| subject.check(text, 0, &mut counts));
+        for text in &texts {
+            subject.check(text, 0, &mut counts);
+        }
     }
     counts
 }
