@@ -141,8 +141,11 @@ pub(crate) const TRANSFORMING: &[&str] = &[
     "{% set j = joiner(t) %}{{ j() }}{{ j() }}{{ j() }}",
 ];
 
-/// Pieces that write `M`, and how often for a text.
-pub(crate) const WRITING: &[(&str, fn(&str) -> usize)] = &[
+/// A piece, and how often it writes `M` for a text.
+type Writing = (&'static str, fn(&str) -> usize);
+
+/// Pieces that write `M` from constants alone.
+pub(crate) const WRITING: &[Writing] = &[
     ("{{ M ~ t }}", |_| 1),
     ("{{ A ~ B ~ t }}", |_| 1),
     ("{{ A }}{{ B }}{{ t }}", |_| 1),

@@ -1,4 +1,4 @@
-//! Tokenizers of three kinds with control tokens of every spelling: the embedded one, one as SentencePiece makes them, and one of
+//! Tokenizers of three kinds with control tokens of every spelling: the embedded one, one as `SentencePiece` makes them, and one of
 //! tiktoken's ranks.
 
 use std::sync::{Arc, LazyLock};
@@ -19,7 +19,7 @@ pub(crate) struct Vocabulary {
     pub(crate) brackets: [&'static str; 2],
     /// Control tokens around a template's text.
     pub(crate) frame: [&'static str; 2],
-    /// Whether ids give the text back; SentencePiece adds and takes white space.
+    /// Whether ids give the text back; `SentencePiece` adds and takes white space.
     pub(crate) is_exact: bool,
 }
 

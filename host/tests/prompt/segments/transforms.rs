@@ -18,6 +18,8 @@ struct Counts {
     checked: usize,
     /// Prompts in which a tokenizer of the whole text would find other control tokens.
     forged: usize,
+    /// Pieces without such a prompt.
+    blind: Vec<&'static str>,
     /// Pairs whose prompt has other control tokens, or another text.
     wrong: Vec<String>,
     /// Pairs that Python's rules refuse, such as a format without its argument.
@@ -50,11 +52,10 @@ impl<'a> Subject<'a> {
              {{% set O = '{o}' %}}{{% set C = '{c}' %}}"
         );
         let places = [("", ""), (*o, *c), ("<", ">"), (*a, ""), ("", *b), (*a, *b)];
-        let mut text = format!("{first}{{% for m in messages %}}{{{{ m.content }}}}{{% endfor %}}.\n");
-        for (before, after) in places {
-            text += &format!("{before}{body}{after}.\n");
-        }
-        text += &format!("{{% set out %}}{body}{{% endset %}}{{{{ A ~ out ~ B }}}}.\n{last}");
+        let shown = "{% for m in messages %}{{ m.content }}{% endfor %}";
+        let at_places = places.map(|(before, after)| format!("{before}{body}{after}.\n")).concat();
+        let joined = format!("{{% set out %}}{body}{{% endset %}}{{{{ A ~ out ~ B }}}}");
+        let text = format!("{first}{shown}.\n{at_places}{joined}.\n{last}");
         let source = names.clone() + &text;
         Self {
             vocabulary,
@@ -108,7 +109,8 @@ fn texts(vocabulary: &Vocabulary) -> Vec<String> {
     let [a, b] = vocabulary.halves;
     let [o, c] = vocabulary.brackets;
     let mark = vocabulary.halves.concat();
-    let between = |filler: &str| mark.chars().map(|c| format!("{c}{filler}")).collect::<String>();
+    let between =
+        |filler: &str| mark.chars().flat_map(|c| [c.to_string(), filler.to_owned()]).collect::<String>();
     let escaped = mark.replace('<', "&lt;").replace('>', "&gt;");
     let swapped: String = mark
         .chars()
@@ -156,7 +158,13 @@ fn counts(vocabulary: &Vocabulary) -> Counts {
     let texts = texts(vocabulary);
     for body in TRANSFORMING {
         let subject = Subject::new(vocabulary, body);
-        texts.iter().for_each(|text| subject.check(text, 0, &mut counts));
+        let before = counts.forged;
+        for text in &texts {
+            subject.check(text, 0, &mut counts);
+        }
+        if counts.forged == before {
+            counts.blind.push(body);
+        }
     }
     counts
 }
@@ -164,8 +172,9 @@ fn counts(vocabulary: &Vocabulary) -> Counts {
 /// Checks all pairs of a vocabulary. Most of the prompts spell control tokens that aren't the template's.
 fn assert_no_forgery(vocabulary: &Vocabulary) {
     let counts = counts(vocabulary);
-    let Counts { checked, forged, refused, .. } = counts;
     counts.assert_right();
+    let Counts { checked, forged, refused, .. } = counts;
+    assert!(counts.blind.len() < 10, "no text would be forged by {:#?}", counts.blind);
     assert!(
         TRANSFORMING.len() >= 70 && checked >= 2730 && forged >= 1500 && refused < checked / 10,
         "{counts:?}"
