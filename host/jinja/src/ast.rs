@@ -70,13 +70,16 @@ pub(crate) struct For {
 #[derive(Debug)]
 pub(crate) struct Macro {
     pub(crate) name: Arc<str>,
-    pub(crate) parameters: Vec<(Symbol, Arc<str>, Option<Expression>)>,
+    pub(crate) parameters: Vec<Parameter>,
     pub(crate) body: Vec<Statement>,
     /// Names that the body reads and that change what a call may pass.
     pub(crate) takes_varargs: bool,
     pub(crate) takes_kwargs: bool,
     pub(crate) takes_caller: bool,
 }
+
+/// Parameter of a macro, with its default.
+pub(crate) type Parameter = (Symbol, Arc<str>, Option<Expression>);
 
 /// What an assignment assigns to.
 #[derive(Debug)]

@@ -145,7 +145,7 @@ impl Run<'_> {
             "odd" => self.remainder(value, &Value::Int(2))?.equals(&Value::Int(1)),
             "even" => self.remainder(value, &Value::Int(2))?.equals(&Value::Int(0)),
             "filter" => value.as_str().is_some_and(|name| Filter::named(name).is_some()),
-            "test" => value.as_str().is_some_and(|name| Self::is_test(name)),
+            "test" => value.as_str().is_some_and(Self::is_test),
             other => return Err(Error::runtime(format!("no test named '{other}'"))),
         })
     }

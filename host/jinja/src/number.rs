@@ -95,10 +95,7 @@ pub(crate) fn arithmetic(op: BinaryOp, a: &Value, b: &Value) -> Result<Option<Va
 }
 
 fn integers(op: BinaryOp, a: &BigInt, b: &BigInt) -> Result<Number> {
-    let divisor = |name: &str| match b.is_zero() {
-        true => Err(Error::runtime(name)),
-        false => Ok(b),
-    };
+    let divisor = |name: &str| if b.is_zero() { Err(Error::runtime(name)) } else { Ok(b) };
     Ok(Number::Int(match op {
         BinaryOp::Add => a + b,
         BinaryOp::Sub => a - b,

@@ -79,7 +79,9 @@ impl Text {
     /// Joins strings.
     pub fn concat(parts: &[Self]) -> Self {
         let mut builder = TextBuilder::default();
-        parts.iter().for_each(|part| builder.push_text(part));
+        for part in parts {
+            builder.push_text(part);
+        }
         builder.finish()
     }
 
@@ -100,6 +102,15 @@ impl Text {
         for (origin, part) in self.runs() {
             builder.write(origin, |out| map(part, out));
         }
+        builder.finish()
+    }
+
+    /// The string between fillings of so many characters.
+    pub(crate) fn padded(&self, left: usize, right: usize, fill: char) -> Self {
+        let mut builder = TextBuilder::new(self.is_markup);
+        builder.write(Origin::Request, |out| out.extend(std::iter::repeat_n(fill, left)));
+        builder.push_text(self);
+        builder.write(Origin::Request, |out| out.extend(std::iter::repeat_n(fill, right)));
         builder.finish()
     }
 

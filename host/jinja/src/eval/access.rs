@@ -9,7 +9,7 @@ use crate::strings::byte_of;
 use crate::text::{Text, TextBuilder};
 use crate::value::{Dict, Function, Value};
 
-impl<'t> Run<'t> {
+impl Run<'_> {
     /// `owner.name`.
     pub(crate) fn attribute(&mut self, owner: &Value, name: &Arc<str>) -> Result<Value> {
         if let Value::Undefined(missing) = owner {

@@ -72,17 +72,16 @@ impl<'t> Run<'t> {
         match owner {
             Value::Object(index) => match &mut self.objects[*index] {
                 Object::Loop(_) => self.loop_method(owner, name, arguments),
-                Object::Cycler { items, at } => match name {
-                    "next" => {
+                Object::Cycler { items, at } => {
+                    if name == "next" {
                         let item = items[*at].clone();
                         *at = (*at + 1) % items.len();
                         Ok(item)
-                    }
-                    _ => {
+                    } else {
                         *at = 0;
                         Ok(Value::None)
                     }
-                },
+                }
                 _ => Err(Error::runtime(format!("no method '{name}'"))),
             },
             _ => methods::call(self, owner, name, arguments),

@@ -258,7 +258,10 @@ impl<'t> Run<'t> {
                 }
                 Object::Loop(_) => self.remaining(*index)?,
                 _ => {
-                    return Err(Error::runtime(format!("'{}' object is not iterable", self.type_name(value))));
+                    return Err(Error::runtime(format!(
+                        "'{}' object is not iterable",
+                        self.type_name(value)
+                    )));
                 }
             },
             other => return Err(Error::runtime(format!("'{}' object is not iterable", other.type_name()))),

@@ -114,14 +114,13 @@ impl Run<'_> {
             }
             true => Some(rest.positional.remove(0)),
         };
-        let test = match rest.positional.is_empty() {
-            true => None,
-            false => {
-                let name = rest.positional.remove(0);
-                let test = name.as_str().and_then(Test::named);
-                let unknown = || format!("no test named {}", crate::print::repr(&name).as_str());
-                Some(test.ok_or_else(|| Error::runtime(unknown()))?)
-            }
+        let test = if rest.positional.is_empty() {
+            None
+        } else {
+            let name = rest.positional.remove(0);
+            let test = name.as_str().and_then(Test::named);
+            let unknown = || format!("no test named {}", crate::print::repr(&name).as_str());
+            Some(test.ok_or_else(|| Error::runtime(unknown()))?)
         };
         let mut kept = Vec::new();
         for item in self.iterate(value)? {

@@ -1,5 +1,7 @@
 //! Filters of strings.
 
+use std::fmt::Write;
+
 use crate::arguments::Arguments;
 use crate::error::{Error, Result};
 use crate::eval::Run;
@@ -223,9 +225,9 @@ fn title(text: &Text) -> Text {
         for c in part.chars() {
             let separates = is_space(c) || matches!(c, '-' | '(' | '{' | '[' | '<');
             if at_start {
-                out.extend(c.to_uppercase())
+                out.extend(c.to_uppercase());
             } else {
-                out.extend(c.to_lowercase())
+                out.extend(c.to_lowercase());
             }
             at_start = separates;
         }
@@ -237,11 +239,11 @@ fn url_quote(text: &Text, for_query: bool) -> Text {
         for byte in part.bytes() {
             match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => {
-                    out.push(char::from(byte))
+                    out.push(char::from(byte));
                 }
                 b'/' if !for_query => out.push('/'),
                 b' ' if for_query => out.push('+'),
-                _ => out.push_str(&format!("%{byte:02X}")),
+                _ => write!(out, "%{byte:02X}").expect("a String takes all text"),
             }
         }
     })

@@ -3,6 +3,7 @@
 use num_bigint::BigInt;
 
 use super::code::digits_len;
+use crate::strings::push_hex_escape;
 
 /// Length and value of the integer that `text` begins with.
 pub(super) fn integer(text: &str) -> (usize, BigInt) {
@@ -61,13 +62,11 @@ fn escape<'a>(text: &'a str, out: &mut String) -> Result<&'a str, String> {
             return Ok(&text[len..]);
         }
         _ => {
-            out.push('\\');
             // jinja2 spells other characters as escapes before it reads escapes, so a backslash before one keeps the spelling.
-            match u32::from(c) {
-                0..0x80 => out.push(c),
-                code @ 0x80..0x100 => out.push_str(&format!("x{code:02x}")),
-                code @ 0x100..0x1_0000 => out.push_str(&format!("u{code:04x}")),
-                code => out.push_str(&format!("U{code:08x}")),
+            if c.is_ascii() {
+                out.extend(['\\', c]);
+            } else {
+                push_hex_escape(c, out);
             }
             return Ok(rest);
         }

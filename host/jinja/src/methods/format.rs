@@ -122,8 +122,8 @@ fn field(run: &mut Run, field: &Text, fields: &mut Fields, depth: usize) -> Resu
     value = match conversion {
         None => value,
         Some("s") => Value::Text(run.str(&value)),
-        Some("r") => Value::Text(print::repr(&value)),
-        Some("a") => Value::Text(print::ascii(&value)),
+        Some("r") => Value::Text(run.repr(&value)),
+        Some("a") => Value::Text(print::ascii(&run.repr(&value))),
         Some("") => return Err(Error::runtime("end of string while looking for conversion specifier")),
         Some(other) => return Err(Error::runtime(format!("Unknown conversion specifier {other}"))),
     };

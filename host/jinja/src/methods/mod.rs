@@ -135,13 +135,12 @@ pub(crate) fn number_attribute(owner: &Value, name: &str) -> Option<Value> {
 pub(crate) fn call(run: &mut Run, owner: &Value, name: &str, arguments: &Arguments) -> Result<Value> {
     match owner {
         Value::Text(text) => text_method(run, text, name, arguments),
-        Value::Dict(dict) => match name {
-            "get" => {
+        Value::Dict(dict) => {
+            if name == "get" {
                 let [key, default] = arguments.bind("get", ["", ""], 1)?;
                 let key = crate::value::Key::new(key.unwrap_or(Value::None))?;
                 Ok(dict.entries.get(&key).cloned().or(default).unwrap_or(Value::None))
-            }
-            _ => {
+            } else {
                 let [] = arguments.exactly(name)?;
                 Ok(match name {
                     "items" => Value::View(View::Items, Arc::clone(dict)),
@@ -150,7 +149,7 @@ pub(crate) fn call(run: &mut Run, owner: &Value, name: &str, arguments: &Argumen
                     _ => Value::Dict(Arc::new(Dict::new(dict.entries.clone())?)),
                 })
             }
-        },
+        }
         Value::List(_) | Value::Tuple(_) | Value::Range(_) => sequence_method(run, owner, name, arguments),
         _ => number_method(owner, name, arguments),
     }
@@ -181,13 +180,14 @@ fn number_method(owner: &Value, name: &str, arguments: &Arguments) -> Result<Val
         (Value::Float(number), "is_integer") => Ok(Value::Bool(number.fract() == 0.0)),
         (_, "conjugate") => Ok(number::signed(owner, false).unwrap_or(Value::None)),
         _ => match number::Number::of(owner) {
-            Some(number::Number::Int(number)) => match name {
-                "bit_length" => Ok(Value::count(usize::try_from(number.bits()).unwrap_or(usize::MAX))),
-                _ => {
+            Some(number::Number::Int(number)) => {
+                if name == "bit_length" {
+                    Ok(Value::count(usize::try_from(number.bits()).unwrap_or(usize::MAX)))
+                } else {
                     let ones: u32 = number.iter_u64_digits().map(u64::count_ones).sum();
                     Ok(Value::Int(i64::from(ones)))
                 }
-            },
+            }
             _ => Err(Error::runtime(format!("'{name}' is not supported"))),
         },
     }

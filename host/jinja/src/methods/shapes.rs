@@ -120,19 +120,14 @@ pub(super) fn pad(run: &mut Run, text: &Text, name: &str, arguments: &Arguments)
         return Ok(Value::Text(center(text, width, fill)));
     }
     let align = if name == "ljust" { '<' } else { '>' };
-    Spec { fill: Some(fill), width, ..Spec::default() }.pad(text, align).map(Value::Text)
+    Ok(Value::Text(Spec { fill: Some(fill), width, ..Spec::default() }.pad(text, align)))
 }
 
 /// `str.center`: if the filling is odd, the extra character is on the left for odd widths.
 pub(crate) fn center(text: &Text, width: usize, fill: char) -> Text {
     let missing = width.saturating_sub(text.char_count());
     let left = missing / 2 + (missing & width & 1);
-    let filling = |count| std::iter::repeat_n(fill, count).collect::<String>();
-    let mut out = TextBuilder::new(text.is_markup);
-    out.push(Origin::Request, &filling(left));
-    out.push_text(text);
-    out.push(Origin::Request, &filling(missing - left));
-    out.finish()
+    text.padded(left, missing - left, fill)
 }
 
 fn zero_fill(text: &Text, width: usize) -> Text {
@@ -149,16 +144,13 @@ fn expand_tabs(run: &mut Run, text: &Text, size: usize) -> Result<Value> {
     let mut column = 0;
     let expanded = text.map(|part, out| {
         for c in part.chars() {
-            match c {
-                '\t' => {
-                    let count = if size == 0 { 0 } else { size - column % size };
-                    out.extend(std::iter::repeat_n(' ', count));
-                    column += count;
-                }
-                _ => {
-                    out.push(c);
-                    column = if matches!(c, '\n' | '\r') { 0 } else { column + 1 };
-                }
+            if c == '\t' {
+                let count = if size == 0 { 0 } else { size - column % size };
+                out.extend(std::iter::repeat_n(' ', count));
+                column += count;
+            } else {
+                out.push(c);
+                column = if matches!(c, '\n' | '\r') { 0 } else { column + 1 };
             }
         }
     });

@@ -57,9 +57,12 @@ impl Parser {
     }
 
     fn argument(&mut self, arguments: &mut CallArguments, line: u32) -> Result<()> {
-        let invalid = |is_invalid: bool| match is_invalid {
-            true => Err(crate::Error::syntax("invalid syntax for function call expression", line)),
-            false => Ok(()),
+        let invalid = |is_invalid: bool| {
+            if is_invalid {
+                Err(crate::Error::syntax("invalid syntax for function call expression", line))
+            } else {
+                Ok(())
+            }
         };
         let has_more = arguments.more_positional.is_some() || arguments.more_keyword.is_some();
         if self.skip_operator("*") {
@@ -100,16 +103,16 @@ impl Parser {
             let name = self.dotted_name()?;
             let arguments =
                 if self.is_operator("(") { self.call_arguments()? } else { CallArguments::default() };
-            let kind = match Filter::named(&name) {
-                Some(filter) => ExpressionKind::Filter(value.map(Box::new), filter, arguments),
-                None => {
-                    let message = match filters::UNSUPPORTED.contains(&&*name) {
-                        true => format!("the filter '{name}' is not supported"),
-                        false => format!("no filter named '{name}'"),
-                    };
-                    self.report_unknown(message.clone(), line);
-                    ExpressionKind::Unknown(message)
-                }
+            let kind = if let Some(filter) = Filter::named(&name) {
+                ExpressionKind::Filter(value.map(Box::new), filter, arguments)
+            } else {
+                let message = if filters::UNSUPPORTED.contains(&&*name) {
+                    format!("the filter '{name}' is not supported")
+                } else {
+                    format!("no filter named '{name}'")
+                };
+                self.report_unknown(message.clone(), line);
+                ExpressionKind::Unknown(message)
             };
             let filter = Expression { line, kind };
             if !self.skip_operator("|") {

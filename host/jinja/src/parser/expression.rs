@@ -307,12 +307,11 @@ impl Parser {
         let line = self.line();
         let name = self.dotted_name()?;
         let arguments = self.test_arguments()?;
-        let kind = match Test::named(&name) {
-            Some(test) => ExpressionKind::Test(Box::new(node), test, arguments),
-            None => {
-                self.report_unknown(format!("no test named '{name}'"), line);
-                ExpressionKind::Unknown(format!("no test named '{name}'"))
-            }
+        let kind = if let Some(test) = Test::named(&name) {
+            ExpressionKind::Test(Box::new(node), test, arguments)
+        } else {
+            self.report_unknown(format!("no test named '{name}'"), line);
+            ExpressionKind::Unknown(format!("no test named '{name}'"))
         };
         let test = Expression { line, kind };
         if negated { Ok(Expression { line, kind: ExpressionKind::Not(Box::new(test)) }) } else { Ok(test) }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Parser, SPECIAL_NAMES, describe};
-use crate::ast::{Expression, ExpressionKind, For, Macro, Statement, StatementKind, Symbol, Target};
+use crate::ast::{ExpressionKind, For, Macro, Parameter, Statement, StatementKind, Symbol, Target};
 use crate::error::Result;
 use crate::lexer::TokenKind;
 use crate::text::{Origin, Text};
@@ -224,12 +224,7 @@ impl Parser {
         Ok(StatementKind::CallBlock(index, call))
     }
 
-    fn macro_body(
-        &mut self,
-        name: Arc<str>,
-        parameters: Vec<(Symbol, Arc<str>, Option<Expression>)>,
-        end: &str,
-    ) -> Result<usize> {
+    fn macro_body(&mut self, name: Arc<str>, parameters: Vec<Parameter>, end: &str) -> Result<usize> {
         let before = self.special_reads;
         let body = self.separate(false, |parser| parser.body(end))?;
         let is_parameter =
@@ -245,9 +240,9 @@ impl Parser {
         Ok(self.macros.len() - 1)
     }
 
-    fn signature(&mut self) -> Result<Vec<(Symbol, Arc<str>, Option<Expression>)>> {
+    fn signature(&mut self) -> Result<Vec<Parameter>> {
         self.expect_operator("(")?;
-        let mut parameters: Vec<(Symbol, Arc<str>, Option<Expression>)> = Vec::new();
+        let mut parameters: Vec<Parameter> = Vec::new();
         while !self.is_operator(")") || !parameters.is_empty() {
             let name = self.expect_name()?;
             let default = if self.skip_operator("=") { Some(self.expression()?) } else { None };

@@ -1,5 +1,7 @@
 //! `json.dumps` with the arguments that transformers' `tojson` takes.
 
+use std::fmt::Write;
+
 use crate::arguments::Arguments;
 use crate::error::{Error, Result};
 use crate::print::float;
@@ -168,7 +170,7 @@ fn push_escaped(c: char, ensure_ascii: bool, out: &mut String) {
         '\u{c}' => out.push_str("\\f"),
         _ if u32::from(c) < 0x20 || (ensure_ascii && u32::from(c) > 0x7E) => {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{unit:04x}"));
+                write!(out, "\\u{unit:04x}").expect("a String takes all text");
             }
         }
         _ => out.push(c),

@@ -5,7 +5,7 @@ pub(crate) mod spec;
 
 use num_bigint::BigInt;
 
-use crate::strings::is_printable;
+use crate::strings::{is_printable, push_hex_escape};
 use crate::text::{Origin, Text, TextBuilder};
 use crate::value::{Function, Value, View};
 
@@ -133,24 +133,15 @@ fn push_escaped(c: char, quote: char, out: &mut String) {
         '\\' => out.push_str("\\\\"),
         _ if c == quote => out.extend(['\\', c]),
         _ if is_printable(c) => out.push(c),
-        _ => match u32::from(c) {
-            code @ 0..0x100 => out.push_str(&format!("\\x{code:02x}")),
-            code @ 0x100..0x1_0000 => out.push_str(&format!("\\u{code:04x}")),
-            code => out.push_str(&format!("\\U{code:08x}")),
-        },
+        _ => push_hex_escape(c, out),
     }
 }
 
-/// `repr` with `\u` escapes for all that isn't ASCII (`ascii()`).
-pub(crate) fn ascii(value: &Value) -> Text {
-    repr(value).map(|part, out| {
+/// `ascii(value)`, of which `text` is the `repr`: escapes for all that isn't ASCII.
+pub(crate) fn ascii(text: &Text) -> Text {
+    text.map(|part, out| {
         for c in part.chars() {
-            match u32::from(c) {
-                0..0x80 => out.push(c),
-                code @ 0x80..0x100 => out.push_str(&format!("\\x{code:02x}")),
-                code @ 0x100..0x1_0000 => out.push_str(&format!("\\u{code:04x}")),
-                code => out.push_str(&format!("\\U{code:08x}")),
-            }
+            if c.is_ascii() { out.push(c) } else { push_hex_escape(c, out) }
         }
     })
 }
