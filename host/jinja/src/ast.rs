@@ -93,6 +93,8 @@ pub(crate) enum Target {
 #[derive(Debug)]
 pub(crate) struct Expression {
     pub(crate) line: u32,
+    /// Levels of the tree.
+    pub(crate) height: u16,
     pub(crate) kind: ExpressionKind,
 }
 
@@ -127,6 +129,49 @@ pub(crate) enum ExpressionKind {
     Test(Box<Expression>, Test, CallArguments),
     /// A filter or test of this name that doesn't exist, in a branch that may never be reached.
     Unknown(String),
+}
+
+impl ExpressionKind {
+    /// Calls `visit` with each expression that this one is directly made of.
+    pub(crate) fn each_child(&self, visit: &mut dyn FnMut(&Expression)) {
+        let (one, many, arguments): (Option<&Expression>, &[Expression], _) = match self {
+            Self::Constant(_) | Self::Name(_) | Self::Unknown(_) => (None, &[], None),
+            Self::List(items) | Self::Tuple(items) | Self::Concat(items) => (None, items, None),
+            Self::Dict(entries) => {
+                entries.iter().for_each(|(key, value)| [key, value].into_iter().for_each(&mut *visit));
+                (None, &[], None)
+            }
+            Self::Negative(inner) | Self::Positive(inner) | Self::Not(inner) => (Some(inner), &[], None),
+            Self::Attribute(owner, _) => (Some(owner), &[], None),
+            Self::And(sides) | Self::Or(sides) | Self::Binary(_, sides) | Self::Item(sides) => {
+                (None, &sides[..], None)
+            }
+            Self::Compare(first, rest) => {
+                rest.iter().for_each(|(_, side)| visit(side));
+                (Some(first), &[], None)
+            }
+            Self::Conditional { test, then, otherwise } => {
+                otherwise.iter().for_each(|otherwise| visit(otherwise));
+                visit(test);
+                (Some(then), &[], None)
+            }
+            Self::Slice(value, bounds) => {
+                bounds.iter().flatten().for_each(&mut *visit);
+                (Some(value), &[], None)
+            }
+            Self::Call(value, arguments) | Self::Test(value, _, arguments) => {
+                (Some(value), &[], Some(arguments))
+            }
+            Self::Filter(value, _, arguments) => (value.as_deref(), &[], Some(arguments)),
+        };
+        one.into_iter().chain(many).for_each(&mut *visit);
+        let Some(CallArguments { positional, keyword, more_positional, more_keyword }) = arguments else {
+            return;
+        };
+        let more = [more_positional, more_keyword].into_iter().filter_map(|more| more.as_deref());
+        let keyword = keyword.iter().map(|(_, value)| value);
+        positional.iter().chain(keyword).chain(more).for_each(visit);
+    }
 }
 
 /// Arguments of a call as they are written.

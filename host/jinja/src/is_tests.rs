@@ -93,6 +93,7 @@ impl Run<'_> {
         }
         if matches!(test.0, "divisibleby" | "sameas") {
             let [other] = arguments.exactly(test.0)?;
+            self.charge(value.weight().min(other.weight()))?;
             if test.0 == "sameas" {
                 return Ok(is_same(value, &other));
             }
@@ -137,7 +138,7 @@ impl Run<'_> {
             },
             "escaped" => value.as_text().is_some_and(|text| text.is_markup),
             "lower" | "upper" => {
-                let text = self.str(value);
+                let text = self.str(value)?;
                 let has = |is: fn(char) -> bool| text.as_str().chars().any(is);
                 let (lower, upper) = (has(char::is_lowercase), has(char::is_uppercase));
                 if test.0 == "lower" { lower && !upper } else { upper && !lower }

@@ -13,6 +13,14 @@ use crate::value::Value;
 /// Maximum size of an integer that a power or a product makes, in bits.
 const MAX_BITS: u64 = 1 << 16;
 
+/// Python refuses longer integers, since reading them takes time that grows with the square.
+pub(crate) const MAX_DIGITS: usize = 4300;
+
+/// Reads an integer; `None` if it is too long or none.
+pub(crate) fn parse_digits(digits: &str, radix: u32) -> Option<BigInt> {
+    if digits.len() > MAX_DIGITS { None } else { BigInt::parse_bytes(digits.as_bytes(), radix) }
+}
+
 /// A number of a template.
 #[derive(Debug, Clone)]
 pub(crate) enum Number {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Object, Run};
+use super::{BYTES_PER_STEP, Object, Run};
 use crate::error::{Error, Result};
 use crate::methods;
 use crate::strings::byte_of;
 use crate::text::{Text, TextBuilder};
-use crate::value::{Dict, Function, Value};
+use crate::value::{Dict, Function, Name, Value};
 
 impl Run<'_> {
     /// `owner.name`.
@@ -60,10 +60,7 @@ impl Run<'_> {
                 Some(Value::Method(Arc::new((owner.clone(), Arc::clone(name)))))
             }
             Value::Object(index) => match &self.objects[*index] {
-                Object::Namespace(entries) => entries
-                    .iter()
-                    .find(|(key, _)| key.0.as_str() == Some(name))
-                    .map(|(_, value)| value.clone()),
+                Object::Namespace(entries) => entries.get(&Name(name)).cloned(),
                 Object::Loop(_) => return self.loop_value(owner, name),
                 Object::Cycler { items, at } => match &**name {
                     "current" => Some(items[*at].clone()),
@@ -96,6 +93,7 @@ impl Run<'_> {
 
     /// `owner[key]`.
     pub(crate) fn item(&mut self, owner: &Value, key: &Value) -> Result<Value> {
+        self.charge(key.weight() + owner.as_str().map_or(0, |text| text.len() / BYTES_PER_STEP))?;
         let found = match owner {
             Value::Undefined(missing) => return Err(missing.error()),
             Value::Dict(dict) => dict.get_value(key).cloned(),
@@ -115,10 +113,7 @@ impl Run<'_> {
                     .map(|index| Value::Int(start + index * step))
             }
             Value::Object(index) => match (&self.objects[*index], key.as_str()) {
-                (Object::Namespace(entries), Some(name)) => entries
-                    .iter()
-                    .find(|(key, _)| key.0.as_str() == Some(name))
-                    .map(|(_, value)| value.clone()),
+                (Object::Namespace(entries), Some(name)) => entries.get(&Name(name)).cloned(),
                 _ => None,
             },
             _ => None,
@@ -127,9 +122,8 @@ impl Run<'_> {
             (Some(value), _) => Ok(value),
             (None, Value::Text(name)) => self.attribute(owner, &Arc::from(name.as_str())),
             (None, _) => {
-                let what = self.type_name(owner);
-                let message = format!("{what} object has no element {}", crate::print::repr(key).as_str());
-                Ok(Value::undefined("", message))
+                let (what, key) = (self.type_name(owner), self.type_name(key));
+                Ok(Value::undefined("", format!("{what} object has no element for this {key}")))
             }
         }
     }

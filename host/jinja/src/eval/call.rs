@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{MAX_CALLS, Object, Run};
+use super::{Object, Run};
 use crate::arguments::Arguments;
 use crate::ast::{CallArguments, Expression, ExpressionKind, Macro};
 use crate::error::{Error, Result};
@@ -88,25 +88,12 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// Runs `call` one call deeper.
-    pub(super) fn deeper<T>(&mut self, call: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.calls == MAX_CALLS {
-            return Err(Error::runtime(format!("macros call each other more than {MAX_CALLS} deep")));
-        }
-        self.calls += 1;
-        let result = call(self);
-        self.calls -= 1;
-        result
-    }
-
     fn call_macro(&mut self, called: MacroValue, arguments: &Arguments) -> Result<Value> {
         let node = &self.program.macros[called.index];
         let bound = bind(node, arguments)?;
-        self.deeper(|run| {
-            run.scoped(called.scope, |run| {
-                run.assign_parameters(node, bound)?;
-                Ok(run.captured(|run| run.statements(&node.body))?.0)
-            })
+        self.scoped(called.scope, |run| {
+            run.assign_parameters(node, bound)?;
+            Ok(run.captured(|run| run.statements(&node.body))?.0)
         })
     }
 

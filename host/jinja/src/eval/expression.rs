@@ -19,6 +19,7 @@ impl<'t> Run<'t> {
     }
 
     fn evaluate(&mut self, expression: &'t Expression) -> Result<Value> {
+        self.check_stack()?;
         self.charge(1)?;
         match &expression.kind {
             ExpressionKind::Constant(value) => Ok(value.clone()),
@@ -42,9 +43,13 @@ impl<'t> Run<'t> {
             }
             ExpressionKind::Binary(op, sides) => {
                 let (left, right) = (self.value(&sides[0])?, self.value(&sides[1])?);
-                self.binary_value(*op, &left, &right)
+                let value = self.binary_value(*op, &left, &right)?;
+                self.made(value)
             }
-            ExpressionKind::Concat(parts) => self.concatenate(parts),
+            ExpressionKind::Concat(parts) => {
+                let value = self.concatenate(parts)?;
+                self.made(value)
+            }
             ExpressionKind::Compare(first, rest) => self.comparison(first, rest),
             ExpressionKind::Conditional { test, then, otherwise } => {
                 if is_true(&self.value(test)?) {
@@ -72,16 +77,21 @@ impl<'t> Run<'t> {
                 for (value, bound) in values.iter_mut().zip(bounds.iter()) {
                     *value = bound.as_ref().map(|bound| self.value(bound)).transpose()?;
                 }
-                self.slice(&owner, &values)
+                let value = self.slice(&owner, &values)?;
+                self.made(value)
             }
-            ExpressionKind::Call(callee, arguments) => self.call_expression(callee, arguments, None),
+            ExpressionKind::Call(callee, arguments) => {
+                let value = self.call_expression(callee, arguments, None)?;
+                self.made(value)
+            }
             ExpressionKind::Filter(value, filter, arguments) => {
                 let value = match value {
                     Some(value) => self.value(value)?,
                     None => return Err(Error::runtime("a filter without a value")),
                 };
                 let arguments = self.arguments(arguments)?;
-                self.filter(*filter, &value, &arguments)
+                let value = self.filter(*filter, &value, &arguments)?;
+                self.made(value)
             }
             ExpressionKind::Test(value, test, arguments) => {
                 let value = self.value(value)?;
@@ -121,7 +131,8 @@ impl<'t> Run<'t> {
         let mut out = TextBuilder::new(self.auto_escape);
         for part in parts {
             let value = self.value(part)?;
-            let text = self.str(&value);
+            let text = self.str(&value)?;
+            self.check_size(out.len() + text.as_str().len())?;
             if self.auto_escape && !text.is_markup {
                 out.push_text(&crate::methods::escape(&text));
             } else {
@@ -159,7 +170,7 @@ impl<'t> Run<'t> {
             };
             for (key, value) in &more.entries {
                 let name = key.0.as_str().ok_or_else(|| Error::runtime("keywords must be strings"))?;
-                if values.keyword.iter().any(|(other, _)| **other == *name) {
+                if arguments.keyword.iter().any(|(other, _)| **other == *name) {
                     return Err(Error::runtime(format!("got multiple values for keyword argument '{name}'")));
                 }
                 values.keyword.push((name.into(), value.clone()));

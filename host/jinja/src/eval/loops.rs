@@ -153,6 +153,7 @@ impl<'t> Run<'t> {
     /// Calls a method of a loop.
     pub(super) fn loop_method(&mut self, value: &Value, name: &str, arguments: &Arguments) -> Result<Value> {
         let Value::Object(state) = *value else { return Ok(Value::None) };
+        self.charge_values(&arguments.positional)?;
         let Some(running) = self.loop_run(state) else { return Ok(Value::None) };
         match name {
             "cycle" if arguments.positional.is_empty() => Err(Error::runtime("no items for cycling given")),
@@ -179,6 +180,6 @@ impl<'t> Run<'t> {
             let message = "The loop must have the 'recursive' marker to be called recursively.";
             return Err(Error::runtime(message));
         };
-        self.deeper(|run| Ok(run.captured(|run| run.for_loop(node, &items, depth + 1, outer))?.0))
+        Ok(self.captured(|run| run.for_loop(node, &items, depth + 1, outer))?.0)
     }
 }

@@ -16,8 +16,8 @@ use indexmap::IndexMap;
 
 use crate::ast::{Program, Symbol};
 use crate::error::{Error, ErrorKind, Result};
-use crate::text::{Text, TextBuilder};
-use crate::value::{Key, Missing, Value};
+use crate::text::{Origin, Text, TextBuilder};
+use crate::value::{Dict, Key, Missing, Value};
 
 pub(crate) use globals::range_len;
 pub(crate) use loops::LoopRun;
@@ -30,8 +30,12 @@ pub struct Limits<'a> {
     pub is_exhausted: &'a dyn Fn() -> bool,
 }
 
-/// Maximum nesting of calls of macros. Each level takes up to eight kilobytes of the stack.
-const MAX_CALLS: usize = 100;
+/// Maximum size of the stack that a run's statements and expressions take. What walks a value needs less than half as much again.
+const MAX_STACK: usize = 1 << 20;
+/// Number of texts of the maximum size that a run may make, added up.
+const MAX_TEXTS: usize = 16;
+/// Bytes that a value in a list takes, or a scope.
+const VALUE_BYTES: usize = 128;
 /// Steps between two questions whether the time is used up.
 const CHECK_INTERVAL: u64 = 4096;
 /// Bytes of text that count as one step.
@@ -79,7 +83,10 @@ pub(crate) struct Run<'t> {
     out: TextBuilder,
     pub(crate) steps: u64,
     next_check: u64,
-    calls: usize,
+    /// Address of the stack where the run began.
+    stack: usize,
+    /// Bytes of all values that the run made.
+    made: usize,
     auto_escape: bool,
 }
 
@@ -104,7 +111,8 @@ impl<'t> Run<'t> {
             out: TextBuilder::default(),
             steps: 0,
             next_check: CHECK_INTERVAL,
-            calls: 0,
+            stack: stack_address(),
+            made: 0,
             auto_escape: false,
         }
     }
@@ -115,11 +123,61 @@ impl<'t> Run<'t> {
         Ok(std::mem::take(&mut self.out).finish())
     }
 
+    /// Refuses to go deeper when the stack is used up.
+    fn check_stack(&self) -> Result<()> {
+        if self.stack.abs_diff(stack_address()) > MAX_STACK {
+            return Err(Error::runtime("the template calls itself too deeply"));
+        }
+        Ok(())
+    }
+
+    /// Counts memory.
+    pub(crate) fn allocate(&mut self, bytes: usize) -> Result<()> {
+        self.made = self.made.saturating_add(bytes);
+        if self.made > self.limits.text_bytes.saturating_mul(MAX_TEXTS) {
+            return Err(Error::too_large());
+        }
+        self.charge(bytes / BYTES_PER_STEP)
+    }
+
+    /// Counts the memory of a list of `count` values, before it is made.
+    pub(crate) fn allocate_items(&mut self, count: usize) -> Result<()> {
+        self.allocate(count.saturating_mul(VALUE_BYTES))
+    }
+
+    /// Counts the memory of a new text or list; nothing for other values.
+    pub(crate) fn made(&mut self, value: Value) -> Result<Value> {
+        self.allocate(match &value {
+            Value::Text(text) => text.as_str().len(),
+            Value::List(items) | Value::Tuple(items) => {
+                items.items.iter().map(|item| VALUE_BYTES + item.as_str().map_or(0, str::len)).sum()
+            }
+            Value::Dict(dict) => dict.entries.len() * VALUE_BYTES * 2,
+            _ => 0,
+        })?;
+        Ok(value)
+    }
+
+    /// Counts the work of a walk through values.
+    pub(crate) fn charge_values(&mut self, values: &[Value]) -> Result<()> {
+        self.charge(values.iter().map(Value::weight).sum())
+    }
+
+    /// Maximum size of a text in bytes.
+    pub(crate) fn max_text(&self) -> usize {
+        self.limits.text_bytes
+    }
+
+    /// Refuses a text of `len` bytes that is too large.
+    pub(crate) fn check_size(&self, len: usize) -> Result<()> {
+        if len > self.limits.text_bytes { Err(Error::too_large()) } else { Ok(()) }
+    }
+
     /// Counts work.
     pub(crate) fn charge(&mut self, steps: usize) -> Result<()> {
-        self.steps += steps as u64;
+        self.steps = self.steps.saturating_add(steps as u64);
         if self.steps >= self.next_check {
-            self.next_check = self.steps + CHECK_INTERVAL;
+            self.next_check = self.steps.saturating_add(CHECK_INTERVAL);
             if (self.limits.is_exhausted)() {
                 let message = "the template takes too long".to_owned();
                 return Err(Error { kind: ErrorKind::Exhausted, message, line: None });
@@ -130,9 +188,7 @@ impl<'t> Run<'t> {
 
     /// Counts the work of a text of `len` bytes, before or after it is made.
     pub(crate) fn charge_text(&mut self, len: usize) -> Result<()> {
-        if len > self.limits.text_bytes {
-            return Err(Error::too_large());
-        }
+        self.check_size(len)?;
         self.charge(len / BYTES_PER_STEP)
     }
 
@@ -150,18 +206,20 @@ impl<'t> Run<'t> {
 
     /// Items that are taken once, as jinja2's lazy filters give them.
     pub(crate) fn generator(&mut self, mut items: Vec<Value>) -> Result<Value> {
-        self.charge(items.len())?;
+        self.allocate_items(items.len())?;
         items.reverse();
         Ok(self.object(Object::Generator(items)))
     }
 
     fn object(&mut self, object: Object<'t>) -> Value {
+        self.made = self.made.saturating_add(VALUE_BYTES);
         self.objects.push(object);
         Value::Object(self.objects.len() - 1)
     }
 
     fn write(&mut self, text: &Text) -> Result<()> {
-        self.charge_text(self.out.len() + text.as_str().len())?;
+        self.check_size(self.out.len() + text.as_str().len())?;
+        self.allocate(text.as_str().len())?;
         if self.auto_escape && !text.is_markup {
             self.out.push_text(&crate::methods::escape(text));
         } else {
@@ -202,6 +260,7 @@ impl<'t> Run<'t> {
         let mut scope = Some(self.scope);
         while let Some(index) = scope.filter(|index| !self.scopes[*index].is_captured) {
             self.scopes[index].is_captured = true;
+            self.made = self.made.saturating_add(VALUE_BYTES);
             scope = self.scopes[index].parent;
         }
         self.scope
@@ -245,11 +304,12 @@ impl<'t> Run<'t> {
             Value::View(view, dict) => dict.viewed(*view)?,
             Value::Range(range) => globals::range_items(range),
             Value::Undefined(_) => Vec::new(),
-            Value::Text(text) => text
-                .as_str()
-                .char_indices()
-                .map(|(at, c)| Value::Text(text.slice(at..at + c.len_utf8()).with_markup(false)))
-                .collect(),
+            Value::Text(text) => {
+                self.allocate_items(text.char_count())?;
+                let characters = text.as_str().char_indices();
+                let character = |(at, c): (usize, char)| text.slice(at..at + c.len_utf8());
+                characters.map(|at| Value::Text(character(at).with_markup(false))).collect()
+            }
             Value::Object(index) => match &mut self.objects[*index] {
                 Object::Generator(items) => {
                     let mut items = std::mem::take(items);
@@ -282,37 +342,47 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// Spelling of an object or a macro; `None` for other values.
-    fn spelt(&self, value: &Value) -> Option<String> {
-        match value {
+    /// Spelling of an object or a macro; `None` for other values. A namespace in a namespace is left out: they may hold each other.
+    fn spelt(&self, value: &Value, in_namespace: bool) -> Result<Option<String>> {
+        Ok(Some(match value {
             Value::Macro(called) => match &*self.program.macros[called.index].name {
-                "" => Some("<Macro anonymous>".to_owned()),
-                name => Some(format!("<Macro '{name}'>")),
+                "" => "<Macro anonymous>".to_owned(),
+                name => format!("<Macro '{name}'>"),
             },
-            Value::Object(index) => Some(match &self.objects[*index] {
+            Value::Object(index) => match &self.objects[*index] {
+                Object::Namespace(_) if in_namespace => "<Namespace {...}>".to_owned(),
                 Object::Namespace(entries) => {
-                    let dict =
-                        crate::value::Dict::new(entries.clone()).map(|dict| Value::Dict(Arc::new(dict)));
-                    let shown = dict
-                        .map_or_else(|_| Text::new(crate::Origin::Request, "{…}"), |dict| self.repr(&dict));
-                    format!("<Namespace {}>", shown.as_str())
+                    let dict = Value::Dict(Arc::new(Dict::new(entries.clone())?));
+                    format!("<Namespace {}>", self.repr_of(&dict, true)?.as_str())
                 }
                 _ => format!("<{}>", self.type_name(value)),
-            }),
-            _ => None,
-        }
+            },
+            _ => return Ok(None),
+        }))
+    }
+
+    fn repr_of(&self, value: &Value, in_namespace: bool) -> Result<Text> {
+        let spelt = |value: &Value| self.spelt(value, in_namespace);
+        crate::print::repr(value, &spelt, self.limits.text_bytes)
     }
 
     /// `repr(value)`.
-    pub(crate) fn repr(&self, value: &Value) -> Text {
-        crate::print::repr_with(value, &|value| self.spelt(value))
+    pub(crate) fn repr(&self, value: &Value) -> Result<Text> {
+        self.repr_of(value, false)
     }
 
     /// `str(value)`.
-    pub(crate) fn str(&self, value: &Value) -> Text {
+    pub(crate) fn str(&self, value: &Value) -> Result<Text> {
         match value {
-            Value::Text(_) | Value::Undefined(_) => crate::print::str(value),
+            Value::Text(text) => Ok(text.clone()),
+            Value::Undefined(_) => Ok(Text::new(Origin::Template, "")),
             _ => self.repr(value),
         }
     }
+}
+
+/// Address of the current place of the stack.
+fn stack_address() -> usize {
+    let here = 0_u8;
+    std::ptr::from_ref(std::hint::black_box(&here)).addr()
 }

@@ -9,6 +9,7 @@ use crate::{Origin, Text};
 
 impl<'t> Run<'t> {
     pub(super) fn statements(&mut self, statements: &'t [Statement]) -> Result<Flow> {
+        self.check_stack()?;
         for statement in statements {
             let flow = self.statement(statement).map_err(|error| error.at(statement.line))?;
             if flow != Flow::Next {
@@ -22,7 +23,8 @@ impl<'t> Run<'t> {
         self.charge(1)?;
         match &statement.kind {
             StatementKind::Text(text) => {
-                self.charge_text(self.out.len() + text.as_str().len())?;
+                self.check_size(self.out.len() + text.as_str().len())?;
+                self.allocate(text.as_str().len())?;
                 self.out.push_text(text);
             }
             StatementKind::Print(value) => self.print(value)?,
@@ -53,7 +55,7 @@ impl<'t> Run<'t> {
             StatementKind::CallBlock(index, call) => {
                 let caller = MacroValue { index: *index, scope: self.capture_scope() };
                 let result = self.call_with_caller(call, caller)?;
-                let text = self.str(&result);
+                let text = self.str(&result)?;
                 self.write(&text)?;
             }
             StatementKind::FilterBlock(filter, body) => return self.filter_block(filter, body),
@@ -84,7 +86,7 @@ impl<'t> Run<'t> {
             Value::Text(text) => self.write(text),
             Value::Undefined(_) => Ok(()),
             other => {
-                let text = self.str(other);
+                let text = self.str(other)?;
                 self.write(&text)
             }
         }
@@ -111,7 +113,7 @@ impl<'t> Run<'t> {
         let (text, flow) = self.captured(|run| run.scoped(run.scope, |run| run.statements(body)))?;
         if flow == Flow::Next {
             let value = self.filter_text(filter, text)?;
-            let text = self.str(&value);
+            let text = self.str(&value)?;
             self.write(&text)?;
         }
         Ok(flow)

@@ -113,18 +113,14 @@ impl Run<'_> {
                     _ => Err(Error::runtime("Can only get item pairs from a mapping.")),
                 }
             }
-            "tojson" => {
-                let json = crate::print::json::tojson(value, arguments)?;
-                self.charge_text(json.as_str().map_or(0, str::len))?;
-                Ok(json)
-            }
+            "tojson" => crate::print::json::tojson(value, arguments, self.max_text()),
             "string" => {
                 let [] = arguments.exactly(name)?;
-                Ok(Value::Text(self.str(value)))
+                Ok(Value::Text(self.str(value)?))
             }
             "safe" | "escape" | "e" | "forceescape" => {
                 let [] = arguments.exactly(name)?;
-                let text = self.str(value);
+                let text = self.str(value)?;
                 Ok(Value::Text(match name {
                     "safe" => text.with_markup(true),
                     "forceescape" => escape_again(&text),

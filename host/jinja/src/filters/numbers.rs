@@ -91,7 +91,7 @@ fn parse_integer(text: &str, base: isize) -> Option<Value> {
     };
     let radix = u32::try_from(radix).ok().filter(|radix| (2..=36).contains(radix))?;
     let digits = without_underscores(digits)?;
-    let number = BigInt::parse_bytes(digits.as_bytes(), radix).filter(|_| !digits.starts_with(['-', '+']))?;
+    let number = number::parse_digits(&digits, radix).filter(|_| !digits.starts_with(['-', '+']))?;
     Some(Value::integer(if negative { -number } else { number }))
 }
 

@@ -7,13 +7,13 @@ use crate::error::{Error, Result};
 use crate::eval::Run;
 use crate::methods;
 use crate::print::is_true;
-use crate::strings::{byte_of, is_space, is_word};
+use crate::strings::{byte_of, is_line_end, is_space, is_word};
 use crate::text::{Origin, Text, TextBuilder};
 use crate::value::Value;
 
 impl Run<'_> {
     pub(super) fn text_filter(&mut self, name: &str, value: &Value, arguments: &Arguments) -> Result<Value> {
-        let text = self.str(value);
+        let text = self.str(value)?;
         self.charge_text(text.as_str().len())?;
         match name {
             "upper" | "lower" | "capitalize" => {
@@ -46,10 +46,12 @@ impl Run<'_> {
             }
             "replace" => {
                 let [old, new, count] = arguments.bind(name, ["old", "new", "count"], 2)?;
-                let texts =
-                    [old, new].map(|value| self.str(&value.unwrap_or(Value::None)).with_markup(false));
-                let count = count.filter(|count| !count.is_none());
-                let positional = texts.into_iter().map(Value::Text).chain(count).collect();
+                let mut positional = Vec::new();
+                for operand in [old, new] {
+                    let operand = self.str(&operand.unwrap_or(Value::None))?;
+                    positional.push(Value::Text(operand.with_markup(false)));
+                }
+                positional.extend(count.filter(|count| !count.is_none()));
                 let text = if self.escapes() { text } else { text.with_markup(false) };
                 methods::call(
                     self,
@@ -118,6 +120,7 @@ impl Run<'_> {
         let mut with_end = TextBuilder::default();
         with_end.push_text(&text);
         with_end.push(Origin::Template, "\n");
+        self.allocate_items(text.as_str().matches(is_line_end).count())?;
         let lines = methods::lines(&with_end.finish(), false);
         self.charge_text(lines.len().saturating_mul(width.as_str().len()))?;
         let mut out = TextBuilder::new(text.is_markup);
@@ -143,7 +146,7 @@ impl Run<'_> {
                 .map_or(Some(default), |value| value.as_index())
                 .and_then(|number| usize::try_from(number).ok())
         };
-        let end = end.map_or_else(|| Text::new(Origin::Template, "..."), |end| self.str(&end));
+        let end = self.str(&end.unwrap_or_else(|| Value::text(Origin::Template, "...")))?;
         let (Some(length), Some(leeway)) = (number(length, 255), number(leeway, 5)) else {
             return Err(Error::runtime("truncate needs numbers that aren't negative"));
         };
@@ -182,16 +185,17 @@ impl Run<'_> {
             Value::List(_) | Value::Tuple(_) | Value::View(..) | Value::Range(_) | Value::Object(_) => {
                 self.iterate(value)?
             }
-            other => return Ok(Value::Text(url_quote(&self.str(other), false))),
+            other => return Ok(Value::Text(url_quote(&self.str(other)?, false))),
         };
         let mut out = TextBuilder::default();
         for (index, pair) in pairs.iter().enumerate() {
             let [name, value] = <[Value; 2]>::try_from(self.iterate(pair)?)
                 .map_err(|_| Error::runtime("urlencode needs pairs of name and value"))?;
             out.push(Origin::Template, if index > 0 { "&" } else { "" });
-            out.push_text(&url_quote(&self.str(&name), true));
+            out.push_text(&url_quote(&self.str(&name)?, true));
             out.push(Origin::Template, "=");
-            out.push_text(&url_quote(&self.str(&value), true));
+            out.push_text(&url_quote(&self.str(&value)?, true));
+            self.check_size(out.len())?;
         }
         self.finish(out)
     }
@@ -202,7 +206,7 @@ impl Run<'_> {
         let Value::Dict(dict) = value else { return Err(Error::runtime("xmlattr needs a mapping")) };
         let mut out = TextBuilder::new(self.escapes());
         for (key, value) in dict.pairs().filter(|(_, value)| !value.is_none() && !value.is_undefined()) {
-            let key = self.str(key);
+            let key = self.str(key)?;
             if key.as_str().contains([' ', '\t', '\n', '\r', '\u{b}', '\u{c}', '/', '>', '=']) {
                 return Err(Error::runtime("Invalid character in attribute name"));
             }
@@ -211,8 +215,9 @@ impl Run<'_> {
             }
             out.push_text(&methods::escape(&key));
             out.push(Origin::Template, "=\"");
-            out.push_text(&methods::escape(&self.str(value)));
+            out.push_text(&methods::escape(&self.str(value)?));
             out.push(Origin::Template, "\"");
+            self.check_size(out.len())?;
         }
         self.finish(out)
     }

@@ -73,7 +73,7 @@ fn push_expanded(
         })?;
         let inside = brace + 1..brace + 1 + end;
         let value = field(run, &text.slice(inside.clone()), fields, depth)?;
-        run.charge_text(value.as_str().len())?;
+        run.check_size(out.len() + value.as_str().len())?;
         let needs_escape = text.is_markup && !value.is_markup;
         out.push_text(&if needs_escape { super::escape(&value) } else { value });
         at = inside.end + 1;
@@ -121,9 +121,9 @@ fn field(run: &mut Run, field: &Text, fields: &mut Fields, depth: usize) -> Resu
     };
     value = match conversion {
         None => value,
-        Some("s") => Value::Text(run.str(&value)),
-        Some("r") => Value::Text(run.repr(&value)),
-        Some("a") => Value::Text(print::ascii(&run.repr(&value))),
+        Some("s") => Value::Text(run.str(&value)?),
+        Some("r") => Value::Text(run.repr(&value)?),
+        Some("a") => Value::Text(print::ascii(&run.repr(&value)?)),
         Some("") => return Err(Error::runtime("end of string while looking for conversion specifier")),
         Some(other) => return Err(Error::runtime(format!("Unknown conversion specifier {other}"))),
     };
@@ -136,7 +136,7 @@ fn field(run: &mut Run, field: &Text, fields: &mut Fields, depth: usize) -> Resu
     }
     let spec = expanded.finish();
     if spec.as_str().is_empty() {
-        return Ok(run.str(&value));
+        return Ok(run.str(&value)?);
     }
     Spec::parse(spec.as_str())?.format(&value)
 }

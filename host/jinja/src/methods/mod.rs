@@ -138,7 +138,9 @@ pub(crate) fn call(run: &mut Run, owner: &Value, name: &str, arguments: &Argumen
         Value::Dict(dict) => {
             if name == "get" {
                 let [key, default] = arguments.bind("get", ["", ""], 1)?;
-                let key = crate::value::Key::new(key.unwrap_or(Value::None))?;
+                let key = key.unwrap_or(Value::None);
+                run.charge(key.weight())?;
+                let key = crate::value::Key::new(key)?;
                 Ok(dict.entries.get(&key).cloned().or(default).unwrap_or(Value::None))
             } else {
                 let [] = arguments.exactly(name)?;
@@ -164,6 +166,7 @@ fn sequence_method(run: &mut Run, owner: &Value, name: &str, arguments: &Argumen
     let [item, start, stop] = arguments.bind(name, ["", "", ""], 1)?;
     let item = item.unwrap_or(Value::None);
     let items = run.iterate(owner)?;
+    run.charge_values(&items)?;
     if name == "count" {
         return Ok(Value::count(items.iter().filter(|other| other.equals(&item)).count()));
     }
@@ -171,7 +174,7 @@ fn sequence_method(run: &mut Run, owner: &Value, name: &str, arguments: &Argumen
     let (start, stop) = (search::bound(start.as_ref(), len, 0)?, search::bound(stop.as_ref(), len, len)?);
     let found = items.iter().take(stop).skip(start).position(|other| other.equals(&item));
     let found = found.map(|at| Value::count(start + at));
-    found.ok_or_else(|| Error::runtime(format!("{} is not in list", crate::print::repr(&item).as_str())))
+    found.ok_or_else(|| Error::runtime(format!("no such {} in the list", item.type_name())))
 }
 
 fn number_method(owner: &Value, name: &str, arguments: &Arguments) -> Result<Value> {

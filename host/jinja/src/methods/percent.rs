@@ -47,7 +47,7 @@ pub(crate) fn format(run: &mut Run, format: &Text, value: &Value) -> Result<Valu
             None => values.take()?,
         };
         let text = conversion.apply(run, &value)?;
-        run.charge_text(text.as_str().len())?;
+        run.check_size(out.len() + text.as_str().len())?;
         let needs_escape = format.is_markup && !text.is_markup;
         out.push_text(&if needs_escape { super::escape(&text) } else { text });
     }
@@ -129,9 +129,9 @@ impl Conversion {
             Spec { align, kind, ..text_spec }.format(&Value::Text(text))
         };
         match self.kind {
-            's' => text(run.str(value)),
-            'r' => text(run.repr(value)),
-            'a' => text(print::ascii(&run.repr(value))),
+            's' => text(run.str(value)?),
+            'r' => text(run.repr(value)?),
+            'a' => text(print::ascii(&run.repr(value)?)),
             'c' => match value {
                 Value::Text(single) if single.char_count() == 1 => text(single.clone()),
                 Value::Text(_) => Err(Error::runtime("%c requires int or char")),

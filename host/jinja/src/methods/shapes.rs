@@ -1,5 +1,7 @@
 //! Methods that trim, replace, join and pad.
 
+use std::collections::HashSet;
+
 use super::escape;
 use super::search::string;
 use crate::arguments::Arguments;
@@ -51,7 +53,8 @@ pub(super) fn call(run: &mut Run, text: &Text, name: &str, arguments: &Arguments
 
 /// Drops characters at the ends: white space, or those of `characters`.
 pub(crate) fn strip(text: &Text, name: &str, characters: Option<&str>) -> Text {
-    let is_dropped = |c: char| characters.map_or(is_space(c), |characters| characters.contains(c));
+    let characters: Option<HashSet<char>> = characters.map(|characters| characters.chars().collect());
+    let is_dropped = |c: char| characters.as_ref().map_or(is_space(c), |characters| characters.contains(&c));
     let whole = text.as_str();
     let start = if name == "rstrip" { 0 } else { whole.len() - whole.trim_start_matches(is_dropped).len() };
     let end = if name == "lstrip" { whole.len() } else { whole.trim_end_matches(is_dropped).len() };
@@ -67,9 +70,7 @@ pub(crate) fn replace(run: &mut Run, text: &Text, old: &str, new: &Text, count: 
         out.push_slice(text, start..at);
         out.push_text(new);
         start = at + old.len();
-        if out.len() > whole.len() {
-            run.charge_text(out.len() - whole.len())?;
-        }
+        run.check_size(out.len())?;
     }
     out.push_slice(text, start..whole.len());
     run.finish(out)
@@ -83,7 +84,7 @@ fn join(run: &mut Run, separator: &Text, items: &Value) -> Result<Value> {
         }
         let text = match item {
             Value::Text(text) => text.clone(),
-            other if separator.is_markup => run.str(other),
+            other if separator.is_markup => run.str(other)?,
             other => {
                 let found = run.type_name(other);
                 return Err(Error::runtime(format!(
@@ -92,7 +93,7 @@ fn join(run: &mut Run, separator: &Text, items: &Value) -> Result<Value> {
             }
         };
         out.push_text(&if separator.is_markup { escape(&text) } else { text });
-        run.charge_text(out.len().min(64))?;
+        run.check_size(out.len())?;
     }
     run.finish(out)
 }

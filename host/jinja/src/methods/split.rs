@@ -14,6 +14,7 @@ pub(super) fn call(run: &mut Run, text: &Text, name: &str, arguments: &Arguments
         "splitlines" => {
             let [keep_ends] = arguments.bind(name, ["keepends"], 0)?;
             let keep_ends = keep_ends.is_some_and(|keep| is_true(&keep));
+            run.allocate_items(text.as_str().matches(is_line_end).count())?;
             run.list(lines(text, keep_ends).into_iter().map(Value::Text).collect())
         }
         "partition" | "rpartition" => {
@@ -27,6 +28,12 @@ pub(super) fn call(run: &mut Run, text: &Text, name: &str, arguments: &Arguments
             })?;
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             let separator = separator.filter(|separator| !separator.is_none());
+            let separates = separator.as_ref().map(string).transpose()?.filter(|text| !text.is_empty());
+            let cuts = match separates {
+                Some(separator) => text.as_str().matches(separator).count(),
+                None => text.as_str().matches(is_space).count(),
+            };
+            run.allocate_items(cuts.min(limit))?;
             let parts = match &separator {
                 None if name == "split" => words(text, limit),
                 None => last_words(text, limit),

@@ -1,6 +1,6 @@
 //! What stands behind an expression: arguments of calls, filters and tests, and subscripts.
 
-use super::{Parser, Warning};
+use super::{Parser, Warning, node};
 use crate::ast::{CallArguments, Expression, ExpressionKind};
 use crate::error::Result;
 use crate::filters::{self, Filter};
@@ -11,7 +11,7 @@ impl Parser {
     pub(super) fn subscript(&mut self, value: Expression) -> Result<ExpressionKind> {
         let line = self.line();
         if self.skip_operator("]") {
-            let index = Expression { line, kind: ExpressionKind::Tuple(Vec::new()) };
+            let index = node(line, ExpressionKind::Tuple(Vec::new()))?;
             return Ok(ExpressionKind::Item(Box::new([value, index])));
         }
         let start = if self.is_operator(":") { None } else { Some(self.expression()?) };
@@ -31,7 +31,7 @@ impl Parser {
             Some(only) if !is_tuple => only,
             last => {
                 indices.extend(last);
-                Expression { line, kind: ExpressionKind::Tuple(indices) }
+                node(line, ExpressionKind::Tuple(indices))?
             }
         };
         Ok(ExpressionKind::Item(Box::new([value, index])))
@@ -114,7 +114,7 @@ impl Parser {
                 self.report_unknown(message.clone(), line);
                 ExpressionKind::Unknown(message)
             };
-            let filter = Expression { line, kind };
+            let filter = node(line, kind)?;
             if !self.skip_operator("|") {
                 return Ok(filter);
             }

@@ -18,11 +18,13 @@ struct Dumps {
     key_separator: Text,
     ensure_ascii: bool,
     sort_keys: bool,
+    /// Maximum size of the text: lists may hold the same list many times.
+    limit: usize,
     out: TextBuilder,
 }
 
 /// The filter `tojson`.
-pub(crate) fn tojson(value: &Value, arguments: &Arguments) -> Result<Value> {
+pub(crate) fn tojson(value: &Value, arguments: &Arguments, limit: usize) -> Result<Value> {
     let names = ["ensure_ascii", "indent", "separators", "sort_keys"];
     let [ensure_ascii, indent, separators, sort_keys] = arguments.bind("tojson", names, 0)?;
     let flag = |value: Option<Value>| value.is_some_and(|value| super::is_true(&value));
@@ -43,6 +45,7 @@ pub(crate) fn tojson(value: &Value, arguments: &Arguments) -> Result<Value> {
         key_separator: text(": "),
         ensure_ascii: flag(ensure_ascii),
         sort_keys: flag(sort_keys),
+        limit,
         out: TextBuilder::default(),
     };
     if let Some(separators) = separators.filter(|separators| !separators.is_none()) {
@@ -60,6 +63,10 @@ pub(crate) fn tojson(value: &Value, arguments: &Arguments) -> Result<Value> {
 
 impl Dumps {
     fn push(&mut self, value: &Value, depth: usize) -> Result<()> {
+        let indent = self.indent.as_ref().map_or(0, |indent| indent.as_str().len());
+        if self.out.len() + indent * depth > self.limit {
+            return Err(Error::too_large());
+        }
         match value {
             Value::Text(text) => self.push_string(text),
             Value::List(items) | Value::Tuple(items) => {

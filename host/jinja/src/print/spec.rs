@@ -9,7 +9,7 @@ use crate::text::{Origin, Text};
 use crate::value::Value;
 
 /// Maximum width and precision.
-pub(crate) const MAX_WIDTH: usize = 1 << 16;
+pub(crate) const MAX_WIDTH: usize = 1 << 15;
 
 /// Parsed format specification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -89,10 +89,9 @@ impl Spec {
                 Ok(self.pad(cut.as_ref().unwrap_or(text), '<'))
             }
             (Value::Bool(_), None | Some('s')) if self.kind.is_some() || *self == Self::default() => {
-                Ok(self.pad(&super::str(value), '<'))
+                Ok(self.pad(&Text::new(Origin::Request, super::scalar(value)), '<'))
             }
             _ if value.is_number() => self.format_number(value),
-            _ if *self == Self::default() => Ok(super::str(value)),
             (Value::Text(_), Some(kind)) => unknown(kind),
             _ => Err(Error::runtime(format!(
                 "unsupported format string passed to {}.__format__",
@@ -197,6 +196,8 @@ impl Spec {
         let (whole, rest) = digits.split_at(whole);
         let separators = |c: char| Some(c) != self.grouping;
         let mut plain: String = whole.chars().filter(|c| separators(*c)).collect();
+        let at_least = self.width.saturating_sub(sign.len() + rest.len()) * 3 / 4;
+        plain.insert_str(0, &"0".repeat(at_least.saturating_sub(plain.len())));
         loop {
             let grouped = self.grouped(&plain, 3);
             if sign.len() + grouped.len() + rest.len() >= self.width {
