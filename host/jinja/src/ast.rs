@@ -132,13 +132,24 @@ pub(crate) enum ExpressionKind {
 }
 
 impl ExpressionKind {
+    /// Whether the value is a new one, whose memory counts.
+    pub(crate) fn makes_value(&self) -> bool {
+        matches!(
+            self,
+            Self::Binary(..) | Self::Concat(_) | Self::Slice(..) | Self::Call(..) | Self::Filter(..)
+        )
+    }
+
     /// Calls `visit` with each expression that this one is directly made of.
     pub(crate) fn each_child(&self, visit: &mut dyn FnMut(&Expression)) {
         let (one, many, arguments): (Option<&Expression>, &[Expression], _) = match self {
             Self::Constant(_) | Self::Name(_) | Self::Unknown(_) => (None, &[], None),
             Self::List(items) | Self::Tuple(items) | Self::Concat(items) => (None, items, None),
             Self::Dict(entries) => {
-                entries.iter().for_each(|(key, value)| [key, value].into_iter().for_each(&mut *visit));
+                for (key, value) in entries {
+                    visit(key);
+                    visit(value);
+                }
                 (None, &[], None)
             }
             Self::Negative(inner) | Self::Positive(inner) | Self::Not(inner) => (Some(inner), &[], None),
@@ -147,12 +158,13 @@ impl ExpressionKind {
                 (None, &sides[..], None)
             }
             Self::Compare(first, rest) => {
-                rest.iter().for_each(|(_, side)| visit(side));
+                for (_, side) in rest {
+                    visit(side);
+                }
                 (Some(first), &[], None)
             }
             Self::Conditional { test, then, otherwise } => {
-                otherwise.iter().for_each(|otherwise| visit(otherwise));
-                visit(test);
+                otherwise.as_deref().into_iter().chain([&**test]).for_each(&mut *visit);
                 (Some(then), &[], None)
             }
             Self::Slice(value, bounds) => {

@@ -15,7 +15,10 @@ use crate::value::{Dict, Key, Value};
 
 impl<'t> Run<'t> {
     pub(super) fn value(&mut self, expression: &'t Expression) -> Result<Value> {
-        self.evaluate(expression).map_err(|error| error.at(expression.line))
+        let value = self
+            .evaluate(expression)
+            .and_then(|value| if expression.kind.makes_value() { self.made(value) } else { Ok(value) });
+        value.map_err(|error| error.at(expression.line))
     }
 
     fn evaluate(&mut self, expression: &'t Expression) -> Result<Value> {
@@ -43,13 +46,9 @@ impl<'t> Run<'t> {
             }
             ExpressionKind::Binary(op, sides) => {
                 let (left, right) = (self.value(&sides[0])?, self.value(&sides[1])?);
-                let value = self.binary_value(*op, &left, &right)?;
-                self.made(value)
+                self.binary_value(*op, &left, &right)
             }
-            ExpressionKind::Concat(parts) => {
-                let value = self.concatenate(parts)?;
-                self.made(value)
-            }
+            ExpressionKind::Concat(parts) => self.concatenate(parts),
             ExpressionKind::Compare(first, rest) => self.comparison(first, rest),
             ExpressionKind::Conditional { test, then, otherwise } => {
                 if is_true(&self.value(test)?) {
@@ -63,6 +62,14 @@ impl<'t> Run<'t> {
                     )),
                 }
             }
+            ExpressionKind::Unknown(message) => Err(Error::runtime(message.clone())),
+            _ => self.access(expression),
+        }
+    }
+
+    /// What stands behind a value: attributes, items, slices, calls, filters and tests.
+    fn access(&mut self, expression: &'t Expression) -> Result<Value> {
+        match &expression.kind {
             ExpressionKind::Attribute(owner, name) => {
                 let owner = self.value(owner)?;
                 self.attribute(&owner, name)
@@ -77,28 +84,23 @@ impl<'t> Run<'t> {
                 for (value, bound) in values.iter_mut().zip(bounds.iter()) {
                     *value = bound.as_ref().map(|bound| self.value(bound)).transpose()?;
                 }
-                let value = self.slice(&owner, &values)?;
-                self.made(value)
+                self.slice(&owner, &values)
             }
-            ExpressionKind::Call(callee, arguments) => {
-                let value = self.call_expression(callee, arguments, None)?;
-                self.made(value)
-            }
+            ExpressionKind::Call(callee, arguments) => self.call_expression(callee, arguments, None),
             ExpressionKind::Filter(value, filter, arguments) => {
                 let value = match value {
                     Some(value) => self.value(value)?,
                     None => return Err(Error::runtime("a filter without a value")),
                 };
                 let arguments = self.arguments(arguments)?;
-                let value = self.filter(*filter, &value, &arguments)?;
-                self.made(value)
+                self.filter(*filter, &value, &arguments)
             }
             ExpressionKind::Test(value, test, arguments) => {
                 let value = self.value(value)?;
                 let arguments = self.arguments(arguments)?;
                 Ok(Value::Bool(self.test(*test, &value, &arguments)?))
             }
-            ExpressionKind::Unknown(message) => Err(Error::runtime(message.clone())),
+            _ => Ok(Value::None),
         }
     }
 

@@ -136,7 +136,7 @@ fn field(run: &mut Run, field: &Text, fields: &mut Fields, depth: usize) -> Resu
     }
     let spec = expanded.finish();
     if spec.as_str().is_empty() {
-        return Ok(run.str(&value)?);
+        return run.str(&value);
     }
     Spec::parse(spec.as_str())?.format(&value)
 }
