@@ -13,6 +13,10 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    pub(crate) fn of(positional: Vec<Value>) -> Self {
+        Self { positional, keyword: Vec::new() }
+    }
+
     /// Assigns the arguments to parameters; the first `required` must be given. A parameter without a name is positional only.
     ///
     /// # Errors

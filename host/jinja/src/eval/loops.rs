@@ -25,6 +25,14 @@ pub(crate) struct LoopRun<'t> {
     last: Option<Vec<Value>>,
 }
 
+impl LoopRun<'_> {
+    /// What `{{ loop }}` prints. The items that a filter hasn't seen yet count, too.
+    pub(super) fn spelt(&self) -> String {
+        let at = self.index + 1;
+        format!("<LoopContext {at}/{}>", at + self.ahead.len() + self.items.len())
+    }
+}
+
 impl<'t> Run<'t> {
     /// Runs a loop over the items of a value; `outer` is the scope around the statement.
     pub(super) fn for_loop(

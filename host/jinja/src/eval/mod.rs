@@ -355,6 +355,7 @@ impl<'t> Run<'t> {
                     let dict = Value::Dict(Arc::new(Dict::new(entries.clone())?));
                     format!("<Namespace {}>", self.repr_of(&dict, true)?.as_str())
                 }
+                Object::Loop(running) => running.spelt(),
                 _ => format!("<{}>", self.type_name(value)),
             },
             _ => return Ok(None),

@@ -14,7 +14,7 @@ use crate::methods::{escape, escape_again};
 use crate::print::is_true;
 use crate::value::{Value, View};
 
-pub(crate) use texts::striptags;
+pub(crate) use texts::{striptags, unescape};
 
 /// A filter by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +135,7 @@ impl Run<'_> {
                     .as_str()
                     .into();
                 match value {
+                    Value::Undefined(_) if attribute.starts_with("__") => Ok(value.clone()),
                     Value::Dict(_) if !crate::methods::has_method(value, &attribute) => {
                         Ok(Value::undefined("dict", attribute))
                     }

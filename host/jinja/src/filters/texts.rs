@@ -27,22 +27,12 @@ impl Run<'_> {
             "trim" => {
                 let [characters] = arguments.bind(name, ["chars"], 0)?;
                 let positional = characters.into_iter().collect();
-                methods::call(
-                    self,
-                    &Value::Text(text),
-                    "strip",
-                    &Arguments { positional, keyword: Vec::new() },
-                )
+                methods::call(self, &Value::Text(text), "strip", &Arguments::of(positional))
             }
             "center" => {
                 let [width] = arguments.bind(name, ["width"], 0)?;
                 let positional = vec![width.unwrap_or(Value::Int(80))];
-                methods::call(
-                    self,
-                    &Value::Text(text),
-                    "center",
-                    &Arguments { positional, keyword: Vec::new() },
-                )
+                methods::call(self, &Value::Text(text), "center", &Arguments::of(positional))
             }
             "replace" => {
                 let [old, new, count] = arguments.bind(name, ["old", "new", "count"], 2)?;
@@ -53,19 +43,14 @@ impl Run<'_> {
                 }
                 positional.extend(count.filter(|count| !count.is_none()));
                 let text = if self.escapes() { text } else { text.with_markup(false) };
-                methods::call(
-                    self,
-                    &Value::Text(text),
-                    "replace",
-                    &Arguments { positional, keyword: Vec::new() },
-                )
+                methods::call(self, &Value::Text(text), "replace", &Arguments::of(positional))
             }
             "format" => self.format_filter(&text, arguments),
             "indent" => self.indent(value, arguments),
             "truncate" => self.truncate(value, arguments),
             "striptags" => {
                 let [] = arguments.exactly(name)?;
-                Ok(Value::Text(striptags(&text, name)))
+                Ok(Value::Text(striptags(&text)))
             }
             "wordcount" => {
                 let [] = arguments.exactly(name)?;
@@ -255,38 +240,40 @@ fn url_quote(text: &Text, for_query: bool) -> Text {
 }
 
 /// Text without tags and comments, with white space collapsed and entities resolved.
-pub(crate) fn striptags(text: &Text, name: &str) -> Text {
-    let plain = text.clone().with_markup(false);
-    if name != "striptags" {
-        return if name == "escape" { methods::escape(&plain) } else { unescape(&plain) };
-    }
+pub(crate) fn striptags(text: &Text) -> Text {
     let mut out = TextBuilder::default();
-    let string = plain.as_str();
-    let mut at = 0;
-    while let Some(open) = string[at..].find('<').map(|open| at + open) {
-        let (end, len) = if string[open..].starts_with("<!--") { ("-->", 3) } else { (">", 1) };
-        let Some(close) = string[open..].find(end) else { break };
-        out.push_slice(&plain, at..open);
-        at = open + close + len;
-    }
-    out.push_slice(&plain, at..string.len());
-    let stripped = out.finish();
-    let mut out = TextBuilder::default();
-    let mut start = 0;
-    for word in stripped.as_str().split(is_space).filter(|word| !word.is_empty()) {
-        let found = stripped.as_str()[start..].find(word).map_or(start, |found| start + found);
-        out.push(Origin::Template, if out.len() > 0 { " " } else { "" });
-        out.push_slice(&stripped, found..found + word.len());
-        start = found + word.len();
+    let mut word_start = 0;
+    let stripped = without_tags(text);
+    for (word_end, _) in stripped.as_str().match_indices(is_space).chain([(stripped.as_str().len(), "")]) {
+        if word_end > word_start {
+            out.push(Origin::Template, if out.len() > 0 { " " } else { "" });
+            out.push_slice(&stripped, word_start..word_end);
+        }
+        word_start =
+            stripped.as_str()[word_end..].chars().next().map_or(word_end, |c| word_end + c.len_utf8());
     }
     unescape(&out.finish())
 }
 
-/// Resolves the entities that `escape` makes.
-fn unescape(text: &Text) -> Text {
+fn without_tags(text: &Text) -> Text {
+    let mut out = TextBuilder::default();
+    let string = text.as_str();
+    let mut at = 0;
+    while let Some(open) = string[at..].find('<').map(|open| at + open) {
+        let (end, len) = if string[open..].starts_with("<!--") { ("-->", 3) } else { (">", 1) };
+        let Some(close) = string[open..].find(end) else { break };
+        out.push_slice(text, at..open);
+        at = open + close + len;
+    }
+    out.push_slice(text, at..string.len());
+    out.finish()
+}
+
+/// Resolves the entities that `escape` makes. The result is plain text.
+pub(crate) fn unescape(text: &Text) -> Text {
     let entities =
         [("&lt;", '<'), ("&gt;", '>'), ("&#39;", '\''), ("&#34;", '"'), ("&quot;", '"'), ("&amp;", '&')];
-    text.map(|part, out| {
+    let plain = text.map(|part, out| {
         let mut rest = part;
         while let Some(at) = rest.find('&') {
             out.push_str(&rest[..at]);
@@ -299,5 +286,6 @@ fn unescape(text: &Text) -> Text {
             rest = &rest[len..];
         }
         out.push_str(rest);
-    })
+    });
+    plain.with_markup(false)
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use crate::arguments::Arguments;
 use crate::error::{Error, Result};
 use crate::eval::Run;
+use crate::filters;
 use crate::number;
 use crate::text::Text;
 use crate::value::{Dict, Value, View};
@@ -245,7 +246,9 @@ fn text_method(run: &mut Run, text: &Text, name: &str, arguments: &Arguments) ->
             let [] = arguments.exactly(name)?;
             Ok(Value::Bool(classes::holds(text.as_str(), name)))
         }
-        "striptags" | "unescape" | "escape" => Ok(Value::Text(crate::filters::striptags(text, name))),
+        "striptags" => Ok(Value::Text(filters::striptags(text))),
+        "unescape" => Ok(Value::Text(filters::unescape(text))),
+        "escape" => Ok(Value::Text(escape_again(text))),
         _ => {
             let [] = arguments.exactly(name)?;
             Ok(Value::Text(cases::call(text, name)))

@@ -135,9 +135,12 @@ impl Parser {
         }
         self.blocks.push(name.clone());
         let is_scoped = self.skip_name("scoped");
-        self.skip_name("required");
+        let is_required = self.skip_name("required");
         let body = self.separate(false, |parser| parser.body("endblock"))?;
         self.skip_name(&name);
+        if is_required {
+            return Ok(StatementKind::NeedsLoader("required"));
+        }
         Ok(StatementKind::Block(is_scoped, body))
     }
 
