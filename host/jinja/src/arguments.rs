@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::print::is_true;
 use crate::value::Value;
 
 /// Values that a call passes.
@@ -59,4 +60,9 @@ impl Arguments {
         let bound = self.bind(function, [""; N], N)?;
         Ok(bound.map(|value| value.unwrap_or(Value::None)))
     }
+}
+
+/// Whether an argument is given and true.
+pub(crate) fn flag(value: Option<Value>) -> bool {
+    value.is_some_and(|value| is_true(&value))
 }

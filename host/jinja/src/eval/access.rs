@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{BYTES_PER_STEP, Object, Run};
+use super::bounds::BYTES_PER_STEP;
+use super::{Object, Run};
 use crate::error::{Error, Result};
 use crate::methods;
 use crate::strings::byte_of;
-use crate::text::{Text, TextBuilder};
-use crate::value::{Dict, Function, Name, Value};
+use crate::text::{Origin, Text, TextBuilder};
+use crate::value::{Dict, Function, MacroValue, Name, Value};
 
 impl Run<'_> {
     /// `owner.name`.
@@ -42,20 +43,7 @@ impl Run<'_> {
             return Ok(Some(Value::undefined("", message)));
         }
         Ok(match owner {
-            Value::Macro(called) => {
-                let node = &self.program.macros[called.index];
-                let names =
-                    node.parameters.iter().map(|(_, name, _)| Value::text(crate::Origin::Template, &**name));
-                Some(match &**name {
-                    "name" if node.name.is_empty() => Value::None,
-                    "name" => Value::text(crate::Origin::Template, &*node.name),
-                    "arguments" => Value::tuple(names.collect())?,
-                    "catch_kwargs" => Value::Bool(node.takes_kwargs),
-                    "catch_varargs" => Value::Bool(node.takes_varargs),
-                    "caller" => Value::Bool(node.takes_caller),
-                    _ => return Ok(None),
-                })
-            }
+            Value::Macro(called) => self.macro_attribute(*called, name)?,
             Value::Function(Function::Dict) if &**name == "fromkeys" => {
                 Some(Value::Method(Arc::new((owner.clone(), Arc::clone(name)))))
             }
@@ -82,6 +70,20 @@ impl Run<'_> {
             }
             _ => methods::number_attribute(owner, name),
         })
+    }
+
+    fn macro_attribute(&self, called: MacroValue, name: &str) -> Result<Option<Value>> {
+        let node = &self.program.macros[called.index];
+        let text = |name: &str| Value::text(Origin::Template, name);
+        Ok(Some(match name {
+            "name" if node.name.is_empty() => Value::None,
+            "name" => text(&node.name),
+            "arguments" => Value::tuple(node.parameters.iter().map(|(_, name, _)| text(name)).collect())?,
+            "catch_kwargs" => Value::Bool(node.takes_kwargs),
+            "catch_varargs" => Value::Bool(node.takes_varargs),
+            "caller" => Value::Bool(node.takes_caller),
+            _ => return Ok(None),
+        }))
     }
 
     fn loop_value(&mut self, owner: &Value, name: &Arc<str>) -> Result<Option<Value>> {

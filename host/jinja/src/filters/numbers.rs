@@ -4,13 +4,13 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::Pow;
 
-use crate::arguments::Arguments;
+use crate::Origin;
+use crate::arguments::{Arguments, flag};
 use crate::error::{Error, Result};
 use crate::eval::Run;
 use crate::number::{self, Number};
 use crate::strings::is_space;
 use crate::value::Value;
-use crate::{Origin, print::is_true};
 
 impl Run<'_> {
     pub(super) fn number_filter(
@@ -55,7 +55,7 @@ impl Run<'_> {
             _ => {
                 let [binary] = arguments.bind(name, ["binary"], 0)?;
                 let bytes = float_of(value).ok_or_else(|| Error::runtime("a size must be a number"))?;
-                let text = file_size(bytes, binary.is_some_and(|binary| is_true(&binary)));
+                let text = file_size(bytes, flag(binary));
                 Ok(Value::text(Origin::Request, text))
             }
         }

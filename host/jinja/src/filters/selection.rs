@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use indexmap::IndexMap;
 
 use super::Filter;
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, flag};
 use crate::ast::BinaryOp;
 use crate::error::{Error, Result};
 use crate::eval::Run;
@@ -252,10 +252,6 @@ impl Run<'_> {
         let groups = groups.into_iter().map(group).collect::<Result<_>>()?;
         self.list(groups)
     }
-}
-
-fn flag(value: Option<Value>) -> bool {
-    value.is_some_and(|value| is_true(&value))
 }
 
 /// Filter that the first argument names, and the arguments for it.

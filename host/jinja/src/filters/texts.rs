@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, flag};
 use crate::error::{Error, Result};
 use crate::eval::Run;
 use crate::methods;
@@ -79,7 +79,6 @@ impl Run<'_> {
 
     fn indent(&mut self, value: &Value, arguments: &Arguments) -> Result<Value> {
         let [width, first, blank] = arguments.bind("indent", ["width", "first", "blank"], 0)?;
-        let flag = |value: Option<Value>| value.is_some_and(|value| is_true(&value));
         let (first, blank) = (flag(first), flag(blank));
         let text = match value {
             Value::Text(text) => text.clone(),
@@ -154,7 +153,7 @@ impl Run<'_> {
             return Ok(Value::Text(text));
         }
         let mut cut = text.slice(0..byte_of(text.as_str(), kept));
-        if !kill_words.is_some_and(|kill| is_true(&kill)) {
+        if !flag(kill_words) {
             let word_end = cut.as_str().rfind(' ').unwrap_or(cut.as_str().len());
             cut = cut.slice(0..word_end);
         }

@@ -1,10 +1,9 @@
 //! Methods that cut a string.
 
 use super::search::string;
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, flag};
 use crate::error::{Error, Result};
 use crate::eval::Run;
-use crate::print::is_true;
 use crate::strings::{is_line_end, is_space};
 use crate::text::Text;
 use crate::value::Value;
@@ -13,9 +12,8 @@ pub(super) fn call(run: &mut Run, text: &Text, name: &str, arguments: &Arguments
     match name {
         "splitlines" => {
             let [keep_ends] = arguments.bind(name, ["keepends"], 0)?;
-            let keep_ends = keep_ends.is_some_and(|keep| is_true(&keep));
             run.allocate_items(text.as_str().matches(is_line_end).count())?;
-            run.list(lines(text, keep_ends).into_iter().map(Value::Text).collect())
+            run.list(lines(text, flag(keep_ends)).into_iter().map(Value::Text).collect())
         }
         "partition" | "rpartition" => {
             let [separator] = arguments.exactly(name)?;

@@ -3,10 +3,7 @@
 use super::{Parser, SPECIAL_NAMES, describe, node};
 use crate::ast::{BinaryOp, CompareOp, Expression, ExpressionKind};
 use crate::error::Result;
-use crate::is_tests::Test;
 use crate::lexer::TokenKind;
-use crate::methods;
-use crate::parser::Warning;
 use crate::text::Origin;
 use crate::value::Value;
 
@@ -246,74 +243,5 @@ impl Parser {
 
     pub(super) fn is_tuple_end(&self) -> bool {
         matches!(self.peek(), TokenKind::VariableEnd | TokenKind::BlockEnd) || self.is_operator(")")
-    }
-
-    pub(super) fn postfix(&mut self, mut value: Expression) -> Result<Expression> {
-        loop {
-            let line = self.line();
-            let kind = if self.skip_operator(".") {
-                match self.next() {
-                    TokenKind::Name(name) => {
-                        if self.is_operator("(") {
-                            self.check_method(&name, line);
-                        }
-                        ExpressionKind::Attribute(Box::new(value), name.into())
-                    }
-                    TokenKind::Integer(index) => {
-                        let index = ExpressionKind::Constant(Value::integer(index));
-                        ExpressionKind::Item(Box::new([value, node(line, index)?]))
-                    }
-                    _ => return self.fail("expected name or number"),
-                }
-            } else if self.skip_operator("[") {
-                self.subscript(value)?
-            } else if self.is_operator("(") {
-                ExpressionKind::Call(Box::new(value), self.call_arguments()?)
-            } else {
-                return Ok(value);
-            };
-            value = node(line, kind)?;
-        }
-    }
-
-    fn check_method(&mut self, name: &str, line: u32) {
-        if methods::UNSUPPORTED.contains(&name) {
-            self.report_unknown(format!("the method '{name}' is not supported"), line);
-        } else if !methods::is_known(name) {
-            let message = format!("no value has a method '{name}'");
-            self.warnings.push(Warning { message, line });
-        }
-    }
-
-    fn filters_and_tests(&mut self, mut value: Expression) -> Result<Expression> {
-        loop {
-            let line = self.line();
-            if self.skip_operator("|") {
-                value = self.filter(Some(value))?;
-            } else if self.is_name("is") {
-                value = self.test(value)?;
-            } else if self.is_operator("(") {
-                let kind = ExpressionKind::Call(Box::new(value), self.call_arguments()?);
-                value = node(line, kind)?;
-            } else {
-                return Ok(value);
-            }
-        }
-    }
-
-    fn test(&mut self, value: Expression) -> Result<Expression> {
-        self.next();
-        let negated = self.skip_name("not");
-        let line = self.line();
-        let name = self.dotted_name()?;
-        let arguments = self.test_arguments()?;
-        let kind = if let Some(test) = Test::named(&name) {
-            ExpressionKind::Test(Box::new(value), test, arguments)
-        } else {
-            self.report_unknown(format!("no test named '{name}'"), line);
-            ExpressionKind::Unknown(format!("no test named '{name}'"))
-        };
-        let test = node(line, kind)?;
-        if negated { node(line, ExpressionKind::Not(Box::new(test))) } else { Ok(test) }
     }
 }

@@ -3,9 +3,10 @@
 //! Unknown filters and tests are errors, except in branches of a condition, where jinja2 fails only if they are reached; these become
 //! warnings. Called by `Template::parse`.
 
-mod arguments;
 mod expression;
+mod postfix;
 mod statement;
+mod target;
 
 use std::collections::HashMap;
 use std::sync::Arc;

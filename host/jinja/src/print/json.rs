@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, flag};
 use crate::error::{Error, Result};
 use crate::print::float;
 use crate::text::{Origin, Text, TextBuilder};
@@ -27,7 +27,6 @@ struct Dumps {
 pub(crate) fn tojson(value: &Value, arguments: &Arguments, limit: usize) -> Result<Value> {
     let names = ["ensure_ascii", "indent", "separators", "sort_keys"];
     let [ensure_ascii, indent, separators, sort_keys] = arguments.bind("tojson", names, 0)?;
-    let flag = |value: Option<Value>| value.is_some_and(|value| super::is_true(&value));
     let text = |string: &str| Text::new(Origin::Request, string);
     let indent = indent.filter(|indent| !indent.is_none());
     let indent = match indent {
