@@ -47,23 +47,7 @@ impl Run<'_> {
             Value::Function(Function::Dict) if &**name == "fromkeys" => {
                 Some(Value::Method(Arc::new((owner.clone(), Arc::clone(name)))))
             }
-            Value::Object(index) => match &self.objects[*index] {
-                Object::Namespace(entries) => entries.get(&Name(name)).cloned(),
-                Object::Loop(_) => return self.loop_value(owner, name),
-                Object::Cycler { items, at } => match &**name {
-                    "current" => Some(items[*at].clone()),
-                    "pos" => Some(Value::count(*at)),
-                    "items" => Value::tuple(items.clone()).ok(),
-                    "next" | "reset" => Some(Value::Method(Arc::new((owner.clone(), Arc::clone(name))))),
-                    _ => None,
-                },
-                Object::Joiner { separator, is_used } => match &**name {
-                    "sep" => Some(Value::Text(separator.clone())),
-                    "used" => Some(Value::Bool(*is_used)),
-                    _ => None,
-                },
-                Object::Generator(_) => None,
-            },
+            Value::Object(index) => return self.object_attribute(owner, *index, name),
             // Groups of `groupby` have names for their two items.
             Value::Tuple(pair) if pair.items.len() == 2 && matches!(&**name, "grouper" | "list") => {
                 Some(pair.items[usize::from(&**name == "list")].clone())
@@ -86,11 +70,19 @@ impl Run<'_> {
         }))
     }
 
-    fn loop_value(&mut self, owner: &Value, name: &Arc<str>) -> Result<Option<Value>> {
-        match &**name {
-            "cycle" | "changed" => Ok(Some(Value::Method(Arc::new((owner.clone(), Arc::clone(name)))))),
-            _ => self.loop_attribute(owner, name),
-        }
+    fn object_attribute(&mut self, owner: &Value, index: usize, name: &Arc<str>) -> Result<Option<Value>> {
+        let method = || Some(Value::Method(Arc::new((owner.clone(), Arc::clone(name)))));
+        Ok(match (&self.objects[index], &**name) {
+            (Object::Namespace(entries), _) => entries.get(&Name(name)).cloned(),
+            (Object::Loop(_), "cycle" | "changed") | (Object::Cycler { .. }, "next" | "reset") => method(),
+            (Object::Loop(_), _) => return self.loop_attribute(owner, name),
+            (Object::Cycler { items, at }, "current") => Some(items[*at].clone()),
+            (Object::Cycler { at, .. }, "pos") => Some(Value::count(*at)),
+            (Object::Cycler { items, .. }, "items") => Some(Value::tuple(items.clone())?),
+            (Object::Joiner { separator, .. }, "sep") => Some(Value::Text(separator.clone())),
+            (Object::Joiner { is_used, .. }, "used") => Some(Value::Bool(*is_used)),
+            _ => None,
+        })
     }
 
     /// `owner[key]`.

@@ -135,11 +135,7 @@ impl<'t> Run<'t> {
             let value = self.value(part)?;
             let text = self.str(&value)?;
             self.check_size(out.len() + text.as_str().len())?;
-            if self.auto_escape && !text.is_markup {
-                out.push_text(&crate::methods::escape(&text));
-            } else {
-                out.push_text(&text);
-            }
+            out.push_text(&self.shown(text));
         }
         self.finish(out)
     }

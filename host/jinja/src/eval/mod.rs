@@ -135,12 +135,14 @@ impl<'t> Run<'t> {
     fn write(&mut self, text: &Text) -> Result<()> {
         self.check_size(self.out.len() + text.as_str().len())?;
         self.allocate(text.as_str().len())?;
-        if self.auto_escape && !text.is_markup {
-            self.out.push_text(&crate::methods::escape(text));
-        } else {
-            self.out.push_text(text);
-        }
+        let shown = self.shown(text.clone());
+        self.out.push_text(&shown);
         Ok(())
+    }
+
+    /// The text as the current place shows it.
+    fn shown(&self, text: Text) -> Text {
+        if self.auto_escape { crate::methods::escape(&text) } else { text }
     }
 
     /// Whether text is escaped at the current place.

@@ -52,11 +52,7 @@ impl Run<'_> {
         self.charge_text(left.as_str().len() + right.as_str().len())?;
         let mut out = TextBuilder::new(is_markup);
         for side in [left, right] {
-            if is_markup && !side.is_markup {
-                out.push_text(&methods::escape(side));
-            } else {
-                out.push_text(side);
-            }
+            out.push_text(&if is_markup { methods::escape(side) } else { side.clone() });
         }
         Ok(Value::Text(out.finish()))
     }

@@ -59,13 +59,7 @@ impl<'t> Run<'t> {
                 self.write(&text)?;
             }
             StatementKind::FilterBlock(filter, body) => return self.filter_block(filter, body),
-            StatementKind::AutoEscape(flag, body) => {
-                let flag = is_true(&self.value(flag)?);
-                let before = std::mem::replace(&mut self.auto_escape, flag);
-                let flow = self.scoped(self.scope, |run| run.statements(body));
-                self.auto_escape = before;
-                return flow;
-            }
+            StatementKind::AutoEscape(flag, body) => return self.auto_escaped(flag, body),
             StatementKind::Block(is_scoped, body) => {
                 let outer = if *is_scoped { self.scope } else { ROOT };
                 return self.scoped(outer, |run| run.statements(body));
@@ -90,6 +84,14 @@ impl<'t> Run<'t> {
                 self.write(&text)
             }
         }
+    }
+
+    fn auto_escaped(&mut self, flag: &'t Expression, body: &'t [Statement]) -> Result<Flow> {
+        let flag = is_true(&self.value(flag)?);
+        let before = std::mem::replace(&mut self.auto_escape, flag);
+        let flow = self.scoped(self.scope, |run| run.statements(body));
+        self.auto_escape = before;
+        flow
     }
 
     fn set_block(

@@ -74,8 +74,7 @@ fn push_expanded(
         let inside = brace + 1..brace + 1 + end;
         let value = field(run, &text.slice(inside.clone()), fields, depth)?;
         run.check_size(out.len() + value.as_str().len())?;
-        let needs_escape = text.is_markup && !value.is_markup;
-        out.push_text(&if needs_escape { super::escape(&value) } else { value });
+        out.push_text(&if text.is_markup { super::escape(&value) } else { value });
         at = inside.end + 1;
     }
     out.push_slice(text, at..string.len());

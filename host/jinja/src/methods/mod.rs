@@ -19,6 +19,7 @@ use crate::number;
 use crate::text::Text;
 use crate::value::{Dict, Value, View};
 
+pub(crate) use classes::holds_case;
 pub(crate) use split::lines;
 
 /// Methods of Python that are refused when a template is parsed: templates have no bytes.

@@ -48,8 +48,7 @@ pub(crate) fn format(run: &mut Run, format: &Text, value: &Value) -> Result<Valu
         };
         let text = conversion.apply(run, &value)?;
         run.check_size(out.len() + text.as_str().len())?;
-        let needs_escape = format.is_markup && !text.is_markup;
-        out.push_text(&if needs_escape { super::escape(&text) } else { text });
+        out.push_text(&if format.is_markup { super::escape(&text) } else { text });
     }
     out.push_slice(format, start..string.len());
     let is_loose = values.mapping.is_some() || matches!(value, Value::List(_) | Value::Undefined(_));
