@@ -109,6 +109,16 @@ fn every_run_ends_within_its_bounds() {
 }
 
 #[test]
+fn thousands_of_messages_are_collected_one_by_one() {
+    let source = "{% set ns = namespace(all=[], text='') %}{% for i in range(4000) %}{% set ns.all = ns.all + [text] %}\
+        {% set ns.text = ns.text ~ 'message' %}{% endfor %}{{ ns.all|length }} {{ ns.text|length }}";
+    let limits = Limits { text_bytes: 64 << 20, is_exhausted: &|| false };
+    let text = Value::text(Origin::Request, "a".repeat(1 << 16));
+    let output = Template::parse(source).and_then(|template| template.render(vec![("text", text)], &limits));
+    assert_eq!(output.map(|output| output.text.as_str().to_owned()), Ok("4000 28000".to_owned()));
+}
+
+#[test]
 fn deep_expressions_and_statements_are_refused_when_parsed() {
     for (begin, middle, end) in [
         ("{{ ", "(", ""),

@@ -17,8 +17,8 @@ pub struct Limits<'a> {
 /// Maximum size of the stack that a run's statements and expressions take. What walks a value needs less than half as much again.
 const MAX_STACK: usize = 1 << 20;
 /// Number of texts of the maximum size that a run may make, added up.
-const MAX_TEXTS: usize = 16;
-/// Bytes that a value in a list takes, or a scope.
+const MAX_TEXTS: usize = 32;
+/// Bytes that a short string takes, or a scope.
 pub(super) const VALUE_BYTES: usize = 128;
 /// Steps between two questions whether the time is used up.
 pub(super) const CHECK_INTERVAL: u64 = 4096;
@@ -43,19 +43,21 @@ impl Run<'_> {
         self.charge(bytes / BYTES_PER_STEP)
     }
 
-    /// Counts the memory of a list of `count` values, before it is made.
-    pub(crate) fn allocate_items(&mut self, count: usize) -> Result<()> {
+    /// Counts the memory of `count` new values, before they are made.
+    pub(crate) fn allocate_values(&mut self, count: usize) -> Result<()> {
         self.allocate(count.saturating_mul(VALUE_BYTES))
     }
 
-    /// Counts the memory of a new text or list; nothing for other values.
+    /// Counts the memory of a list that shares its `count` values, before it is made.
+    pub(crate) fn allocate_list(&mut self, count: usize) -> Result<()> {
+        self.allocate(count.saturating_mul(size_of::<Value>()))
+    }
+
+    /// Counts the memory of a new text or mapping. Lists are counted before they are made.
     pub(crate) fn made(&mut self, value: Value) -> Result<Value> {
         self.allocate(match &value {
             Value::Text(text) => text.as_str().len(),
-            Value::List(items) | Value::Tuple(items) => {
-                items.items.iter().map(|item| VALUE_BYTES + item.as_str().map_or(0, str::len)).sum()
-            }
-            Value::Dict(dict) => dict.entries.len() * VALUE_BYTES * 2,
+            Value::Dict(dict) => dict.entries.len() * VALUE_BYTES,
             _ => 0,
         })?;
         Ok(value)

@@ -115,13 +115,13 @@ impl<'t> Run<'t> {
 
     /// A new list as a value.
     pub(crate) fn list(&mut self, items: Vec<Value>) -> Result<Value> {
-        self.charge(items.len())?;
+        self.allocate_list(items.len())?;
         Value::list(items)
     }
 
     /// Items that are taken once, as jinja2's lazy filters give them.
     pub(crate) fn generator(&mut self, mut items: Vec<Value>) -> Result<Value> {
-        self.allocate_items(items.len())?;
+        self.allocate_list(items.len())?;
         items.reverse();
         Ok(self.object(Object::Generator(items)))
     }
@@ -222,7 +222,7 @@ impl<'t> Run<'t> {
             Value::Range(range) => globals::range_items(range),
             Value::Undefined(_) => Vec::new(),
             Value::Text(text) => {
-                self.allocate_items(text.char_count())?;
+                self.allocate_values(text.char_count())?;
                 let characters = text.as_str().char_indices();
                 let character = |(at, c): (usize, char)| text.slice(at..at + c.len_utf8());
                 characters.map(|at| Value::Text(character(at).with_markup(false))).collect()

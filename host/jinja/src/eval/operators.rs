@@ -20,11 +20,11 @@ impl Run<'_> {
             (_, Value::Undefined(missing), _) | (_, _, Value::Undefined(missing)) => Err(missing.error()),
             (BinaryOp::Add, Value::Text(left), Value::Text(right)) => self.joined(left, right),
             (BinaryOp::Add, Value::List(left), Value::List(right)) => {
-                self.allocate_items(left.items.len() + right.items.len())?;
-                self.list([&left.items[..], &right.items[..]].concat())
+                self.allocate_list(left.items.len() + right.items.len())?;
+                Value::list([&left.items[..], &right.items[..]].concat())
             }
             (BinaryOp::Add, Value::Tuple(left), Value::Tuple(right)) => {
-                self.allocate_items(left.items.len() + right.items.len())?;
+                self.allocate_list(left.items.len() + right.items.len())?;
                 Value::tuple([&left.items[..], &right.items[..]].concat())
             }
             (BinaryOp::Mul, value, count) | (BinaryOp::Mul, count, value)
@@ -67,10 +67,10 @@ impl Run<'_> {
                 Ok(Value::Text(out.finish()))
             }
             Value::List(items) | Value::Tuple(items) => {
-                self.allocate_items(items.items.len().saturating_mul(count))?;
+                self.allocate_list(items.items.len().saturating_mul(count))?;
                 let count = if items.items.is_empty() { 0 } else { count };
                 let items = std::iter::repeat_n(&items.items, count).flatten().cloned().collect();
-                if matches!(value, Value::List(_)) { self.list(items) } else { Value::tuple(items) }
+                if matches!(value, Value::List(_)) { Value::list(items) } else { Value::tuple(items) }
             }
             _ => Ok(Value::None),
         }

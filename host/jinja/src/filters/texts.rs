@@ -104,7 +104,7 @@ impl Run<'_> {
         let mut with_end = TextBuilder::default();
         with_end.push_text(&text);
         with_end.push(Origin::Template, "\n");
-        self.allocate_items(text.as_str().matches(is_line_end).count())?;
+        self.allocate_values(text.as_str().matches(is_line_end).count())?;
         let lines = methods::lines(&with_end.finish(), false);
         self.charge_text(lines.len().saturating_mul(width.as_str().len()))?;
         let mut out = TextBuilder::new(text.is_markup);

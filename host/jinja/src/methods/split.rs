@@ -12,11 +12,13 @@ pub(super) fn call(run: &mut Run, text: &Text, name: &str, arguments: &Arguments
     match name {
         "splitlines" => {
             let [keep_ends] = arguments.bind(name, ["keepends"], 0)?;
-            run.allocate_items(text.as_str().matches(is_line_end).count())?;
+            run.allocate(text.as_str().len())?;
+            run.allocate_values(text.as_str().matches(is_line_end).count())?;
             run.list(lines(text, flag(keep_ends)).into_iter().map(Value::Text).collect())
         }
         "partition" | "rpartition" => {
             let [separator] = arguments.exactly(name)?;
+            run.allocate(text.as_str().len())?;
             partition(text, string(&separator)?, name == "rpartition")
         }
         _ => {
@@ -31,7 +33,8 @@ pub(super) fn call(run: &mut Run, text: &Text, name: &str, arguments: &Arguments
                 Some(separator) => text.as_str().matches(separator).count(),
                 None => text.as_str().matches(is_space).count(),
             };
-            run.allocate_items(cuts.min(limit))?;
+            run.allocate(text.as_str().len())?;
+            run.allocate_values(cuts.min(limit))?;
             let parts = match &separator {
                 None if name == "split" => words(text, limit),
                 None => last_words(text, limit),
