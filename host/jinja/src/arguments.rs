@@ -1,18 +1,23 @@
 //! Arguments of a call, and how functions take them.
 
-use std::sync::Arc;
-
 use crate::error::{Error, Result};
+use crate::print::is_true;
+use crate::text::Text;
 use crate::value::Value;
 
 /// Values that a call passes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Arguments {
     pub(crate) positional: Vec<Value>,
-    pub(crate) keyword: Vec<(Arc<str>, Value)>,
+    /// Names are strings with origins, since a mapping of the request may be passed as `**arguments`.
+    pub(crate) keyword: Vec<(Text, Value)>,
 }
 
 impl Arguments {
+    pub(crate) fn of(positional: Vec<Value>) -> Self {
+        Self { positional, keyword: Vec::new() }
+    }
+
     /// Assigns the arguments to parameters; the first `required` must be given. A parameter without a name is positional only.
     ///
     /// # Errors
@@ -32,12 +37,12 @@ impl Arguments {
             *slot = Some(value.clone());
         }
         for (name, value) in &self.keyword {
-            let Some(index) = names.iter().position(|parameter| **parameter == **name) else {
-                let message = format!("{function}() got an unexpected keyword argument '{name}'");
+            let Some(index) = names.iter().position(|parameter| **parameter == *name.as_str()) else {
+                let message = format!("{function}() got an unexpected keyword argument '{}'", name.as_str());
                 return Err(Error::runtime(message));
             };
             if bound[index].replace(value.clone()).is_some() {
-                let message = format!("{function}() got multiple values for argument '{name}'");
+                let message = format!("{function}() got multiple values for argument '{}'", name.as_str());
                 return Err(Error::runtime(message));
             }
         }
@@ -55,4 +60,9 @@ impl Arguments {
         let bound = self.bind(function, [""; N], N)?;
         Ok(bound.map(|value| value.unwrap_or(Value::None)))
     }
+}
+
+/// Whether an argument is given and true.
+pub(crate) fn flag(value: Option<Value>) -> bool {
+    value.is_some_and(|value| is_true(&value))
 }

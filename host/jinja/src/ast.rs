@@ -70,13 +70,16 @@ pub(crate) struct For {
 #[derive(Debug)]
 pub(crate) struct Macro {
     pub(crate) name: Arc<str>,
-    pub(crate) parameters: Vec<(Symbol, Arc<str>, Option<Expression>)>,
+    pub(crate) parameters: Vec<Parameter>,
     pub(crate) body: Vec<Statement>,
     /// Names that the body reads and that change what a call may pass.
     pub(crate) takes_varargs: bool,
     pub(crate) takes_kwargs: bool,
     pub(crate) takes_caller: bool,
 }
+
+/// Parameter of a macro, with its default.
+pub(crate) type Parameter = (Symbol, Arc<str>, Option<Expression>);
 
 /// What an assignment assigns to.
 #[derive(Debug)]
@@ -90,6 +93,8 @@ pub(crate) enum Target {
 #[derive(Debug)]
 pub(crate) struct Expression {
     pub(crate) line: u32,
+    /// Levels of the tree.
+    pub(crate) height: u16,
     pub(crate) kind: ExpressionKind,
 }
 
@@ -126,11 +131,66 @@ pub(crate) enum ExpressionKind {
     Unknown(String),
 }
 
+impl ExpressionKind {
+    /// Whether the value is a new one, whose memory counts.
+    pub(crate) fn makes_value(&self) -> bool {
+        matches!(
+            self,
+            Self::Binary(..) | Self::Concat(_) | Self::Slice(..) | Self::Call(..) | Self::Filter(..)
+        )
+    }
+
+    /// Calls `visit` with each expression that this one is directly made of.
+    pub(crate) fn each_child(&self, visit: &mut dyn FnMut(&Expression)) {
+        let (one, many, arguments): (Option<&Expression>, &[Expression], _) = match self {
+            Self::Constant(_) | Self::Name(_) | Self::Unknown(_) => (None, &[], None),
+            Self::List(items) | Self::Tuple(items) | Self::Concat(items) => (None, items, None),
+            Self::Dict(entries) => {
+                for (key, value) in entries {
+                    visit(key);
+                    visit(value);
+                }
+                (None, &[], None)
+            }
+            Self::Negative(inner) | Self::Positive(inner) | Self::Not(inner) => (Some(inner), &[], None),
+            Self::Attribute(owner, _) => (Some(owner), &[], None),
+            Self::And(sides) | Self::Or(sides) | Self::Binary(_, sides) | Self::Item(sides) => {
+                (None, &sides[..], None)
+            }
+            Self::Compare(first, rest) => {
+                for (_, side) in rest {
+                    visit(side);
+                }
+                (Some(first), &[], None)
+            }
+            Self::Conditional { test, then, otherwise } => {
+                otherwise.as_deref().into_iter().chain([&**test]).for_each(&mut *visit);
+                (Some(then), &[], None)
+            }
+            Self::Slice(value, bounds) => {
+                bounds.iter().flatten().for_each(&mut *visit);
+                (Some(value), &[], None)
+            }
+            Self::Call(value, arguments) | Self::Test(value, _, arguments) => {
+                (Some(value), &[], Some(arguments))
+            }
+            Self::Filter(value, _, arguments) => (value.as_deref(), &[], Some(arguments)),
+        };
+        one.into_iter().chain(many).for_each(&mut *visit);
+        let Some(CallArguments { positional, keyword, more_positional, more_keyword }) = arguments else {
+            return;
+        };
+        let more = [more_positional, more_keyword].into_iter().filter_map(|more| more.as_deref());
+        let keyword = keyword.iter().map(|(_, value)| value);
+        positional.iter().chain(keyword).chain(more).for_each(visit);
+    }
+}
+
 /// Arguments of a call as they are written.
 #[derive(Debug, Default)]
 pub(crate) struct CallArguments {
     pub(crate) positional: Vec<Expression>,
-    pub(crate) keyword: Vec<(Arc<str>, Expression)>,
+    pub(crate) keyword: Vec<(Text, Expression)>,
     /// `*arguments` and `**arguments`.
     pub(crate) more_positional: Option<Box<Expression>>,
     pub(crate) more_keyword: Option<Box<Expression>>,

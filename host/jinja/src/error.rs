@@ -13,7 +13,7 @@ pub enum ErrorKind {
     Runtime,
     /// The caller's bound on the template's work was reached.
     Exhausted,
-    /// The template made a text that is larger than the bound.
+    /// The template made a text or a list that is too large, or too much in all.
     TooLarge,
 }
 
@@ -49,7 +49,11 @@ impl Error {
     }
 
     pub(crate) fn too_large() -> Self {
-        Self { kind: ErrorKind::TooLarge, message: "a text is too large".to_owned(), line: None }
+        Self {
+            kind: ErrorKind::TooLarge,
+            message: "the template makes too large a text or list, or too much in all".to_owned(),
+            line: None,
+        }
     }
 
     /// Adds the line where the error has none yet.

@@ -7,6 +7,7 @@ use crate::ast::{BinaryOp, CompareOp};
 use crate::error::{Error, Result};
 use crate::eval::{Object, Run};
 use crate::filters::Filter;
+use crate::methods;
 use crate::number;
 use crate::value::Value;
 
@@ -93,6 +94,7 @@ impl Run<'_> {
         }
         if matches!(test.0, "divisibleby" | "sameas") {
             let [other] = arguments.exactly(test.0)?;
+            self.charge(value.weight().min(other.weight()))?;
             if test.0 == "sameas" {
                 return Ok(is_same(value, &other));
             }
@@ -121,37 +123,34 @@ impl Run<'_> {
                     | Value::Range(_)
                     | Value::Undefined(_)
             ),
-            "iterable" => match value {
-                Value::Object(index) => {
-                    matches!(self.objects[*index], Object::Generator(_) | Object::Loop(_))
-                }
-                Value::None | Value::Method(_) | Value::Function(_) | Value::Macro(_) => false,
-                other => !other.is_number(),
-            },
-            "callable" => match value {
-                Value::Object(index) => {
-                    matches!(self.objects[*index], Object::Loop(_) | Object::Joiner { .. })
-                }
-                Value::Undefined(_) | Value::Method(_) | Value::Function(_) | Value::Macro(_) => true,
-                _ => false,
-            },
+            "iterable" => self.is_iterable(value),
+            "callable" => self.is_callable(value),
             "escaped" => value.as_text().is_some_and(|text| text.is_markup),
-            "lower" | "upper" => {
-                let text = self.str(value);
-                let has = |is: fn(char) -> bool| text.as_str().chars().any(is);
-                let (lower, upper) = (has(char::is_lowercase), has(char::is_uppercase));
-                if test.0 == "lower" { lower && !upper } else { upper && !lower }
-            }
+            "lower" | "upper" => methods::holds_case(self.str(value)?.as_str(), test.0 == "lower"),
             "odd" => self.remainder(value, &Value::Int(2))?.equals(&Value::Int(1)),
             "even" => self.remainder(value, &Value::Int(2))?.equals(&Value::Int(0)),
             "filter" => value.as_str().is_some_and(|name| Filter::named(name).is_some()),
-            "test" => value.as_str().is_some_and(|name| Self::is_test(name)),
+            "test" => value.as_str().is_some_and(|name| Test::named(name).is_some()),
             other => return Err(Error::runtime(format!("no test named '{other}'"))),
         })
     }
 
-    fn is_test(name: &str) -> bool {
-        Test::named(name).is_some()
+    fn is_iterable(&self, value: &Value) -> bool {
+        match value {
+            Value::Object(index) => matches!(self.objects[*index], Object::Generator(_) | Object::Loop(_)),
+            Value::None | Value::Method(_) | Value::Function(_) | Value::Macro(_) => false,
+            other => !other.is_number(),
+        }
+    }
+
+    fn is_callable(&self, value: &Value) -> bool {
+        match value {
+            Value::Object(index) => {
+                matches!(self.objects[*index], Object::Loop(_) | Object::Joiner { .. })
+            }
+            Value::Undefined(_) | Value::Method(_) | Value::Function(_) | Value::Macro(_) => true,
+            _ => false,
+        }
     }
 
     fn remainder(&mut self, value: &Value, divisor: &Value) -> Result<Value> {
@@ -159,7 +158,7 @@ impl Run<'_> {
             return Err(missing.error());
         }
         if let Value::Text(text) = value {
-            return crate::methods::percent::format(self, text, divisor);
+            return methods::percent::format(self, text, divisor);
         }
         number::arithmetic(BinaryOp::Mod, value, divisor)?.ok_or_else(|| {
             let (left, right) = (self.type_name(value), self.type_name(divisor));

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use actson::feeder::SliceJsonFeeder;
 use actson::{JsonEvent, JsonParser};
 use indexmap::IndexMap;
-use num_bigint::BigInt;
 use serde::de::IgnoredAny;
 
 use crate::error::{Error, Result};
+use crate::number::parse_digits;
 use crate::text::Origin;
 use crate::value::{Dict, Key, MAX_DEPTH, Value};
 
@@ -80,14 +80,11 @@ fn close(open: Open) -> Result<Value> {
     }
 }
 
-/// Python refuses integers of more digits, since reading them takes time that grows with the square.
-const MAX_DIGITS: usize = 4300;
-
 fn integer(text: &str) -> Value {
     match text.parse::<i64>() {
         Ok(number) => Value::Int(number),
-        Err(_) if text.len() > MAX_DIGITS => Value::Float(text.parse().unwrap_or(f64::INFINITY)),
-        Err(_) => BigInt::parse_bytes(text.as_bytes(), 10).map_or(Value::None, Value::integer),
+        Err(_) => parse_digits(text, 10)
+            .map_or_else(|| Value::Float(text.parse().unwrap_or(f64::INFINITY)), Value::integer),
     }
 }
 
@@ -99,7 +96,7 @@ mod tests {
     fn numbers_are_pythons() {
         let json = "[-0, 123456789012345678901234567890, 1e999, -0.0, 1.5]";
         let value = Value::from_json(json, Origin::Request).unwrap();
-        let shown = crate::print::repr(&value);
+        let shown = crate::print::repr(&value, &|_| Ok(None), 1000).unwrap();
         assert_eq!(shown.as_str(), "[0, 123456789012345678901234567890, inf, -0.0, 1.5]");
     }
 

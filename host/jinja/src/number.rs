@@ -13,6 +13,14 @@ use crate::value::Value;
 /// Maximum size of an integer that a power or a product makes, in bits.
 const MAX_BITS: u64 = 1 << 16;
 
+/// Python refuses longer integers, since reading them takes time that grows with the square.
+pub(crate) const MAX_DIGITS: usize = 4300;
+
+/// Reads an integer; `None` if it is too long or none.
+pub(crate) fn parse_digits(digits: &str, radix: u32) -> Option<BigInt> {
+    if digits.len() > MAX_DIGITS { None } else { BigInt::parse_bytes(digits.as_bytes(), radix) }
+}
+
 /// A number of a template.
 #[derive(Debug, Clone)]
 pub(crate) enum Number {
@@ -95,10 +103,7 @@ pub(crate) fn arithmetic(op: BinaryOp, a: &Value, b: &Value) -> Result<Option<Va
 }
 
 fn integers(op: BinaryOp, a: &BigInt, b: &BigInt) -> Result<Number> {
-    let divisor = |name: &str| match b.is_zero() {
-        true => Err(Error::runtime(name)),
-        false => Ok(b),
-    };
+    let divisor = |name: &str| if b.is_zero() { Err(Error::runtime(name)) } else { Ok(b) };
     Ok(Number::Int(match op {
         BinaryOp::Add => a + b,
         BinaryOp::Sub => a - b,

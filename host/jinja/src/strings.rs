@@ -1,5 +1,7 @@
 //! Classes of characters as Python's `str` sees them.
 
+use std::fmt::Write;
+
 use unicode_general_category::{GeneralCategory, get_general_category};
 
 /// Whether Python's `str.isspace` holds: Unicode's white space and the four separators of ASCII.
@@ -32,6 +34,17 @@ pub(crate) fn is_printable(c: char) -> bool {
 /// Whether a line ends at the character for `str.splitlines`.
 pub(crate) fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Writes Python's escape of a character: `\x`, `\u` or `\U`, by the size of its code.
+pub(crate) fn push_hex_escape(c: char, out: &mut String) {
+    let code = u32::from(c);
+    let (letter, width) = match code {
+        0..0x100 => ('x', 2),
+        0x100..0x1_0000 => ('u', 4),
+        _ => ('U', 8),
+    };
+    write!(out, "\\{letter}{code:0width$x}").expect("a String takes all text");
 }
 
 /// Position in bytes of character `index`, or the end of the string.

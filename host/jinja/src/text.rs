@@ -79,7 +79,9 @@ impl Text {
     /// Joins strings.
     pub fn concat(parts: &[Self]) -> Self {
         let mut builder = TextBuilder::default();
-        parts.iter().for_each(|part| builder.push_text(part));
+        for part in parts {
+            builder.push_text(part);
+        }
         builder.finish()
     }
 
@@ -100,6 +102,15 @@ impl Text {
         for (origin, part) in self.runs() {
             builder.write(origin, |out| map(part, out));
         }
+        builder.finish()
+    }
+
+    /// The string between fillings of so many characters.
+    pub(crate) fn padded(&self, left: usize, right: usize, fill: char) -> Self {
+        let mut builder = TextBuilder::new(self.is_markup);
+        builder.write(Origin::Request, |out| out.extend(std::iter::repeat_n(fill, left)));
+        builder.push_text(self);
+        builder.write(Origin::Request, |out| out.extend(std::iter::repeat_n(fill, right)));
         builder.finish()
     }
 
@@ -152,8 +163,11 @@ impl TextBuilder {
     }
 
     pub(crate) fn push_slice(&mut self, text: &Text, range: Range<usize>) {
+        let mut end = self.string.len();
+        self.string.push_str(&text.as_str()[range.clone()]);
         for (origin, part) in text.runs_of(range) {
-            self.push(origin, part);
+            end += part.len();
+            self.mark(origin, end);
         }
     }
 
@@ -161,9 +175,14 @@ impl TextBuilder {
     pub(crate) fn write(&mut self, origin: Origin, write: impl FnOnce(&mut String)) {
         let start = self.string.len();
         write(&mut self.string);
-        let end = self.string.len();
+        if self.string.len() > start {
+            self.mark(origin, self.string.len());
+        }
+    }
+
+    /// Gives the characters up to `end` their origin.
+    fn mark(&mut self, origin: Origin, end: usize) {
         match self.runs.last_mut() {
-            _ if start == end => {}
             Some(run) if run.origin == origin => run.end = end,
             _ => self.runs.push(Run { end, origin }),
         }

@@ -16,6 +16,9 @@ use crate::text::{Origin, Text};
 /// Maximum nesting of lists and objects. Deeper ones could overflow the stack of what walks them.
 pub(crate) const MAX_DEPTH: u16 = 200;
 
+/// Maximum number of steps that a walk through a value takes. A list may hold the same list many times, so it can grow exponentially.
+const MAX_WEIGHT: usize = 1 << 24;
+
 /// Value in a template.
 #[derive(Debug, Clone)]
 pub enum Value {
@@ -102,14 +105,23 @@ pub struct MacroValue {
 #[derive(Debug, Default)]
 pub struct Sequence {
     pub(crate) items: Vec<Value>,
-    depth: u16,
+    extent: Extent,
 }
 
 /// Entries of a mapping.
 #[derive(Debug, Default)]
 pub struct Dict {
     pub(crate) entries: IndexMap<Key, Value>,
+    extent: Extent,
+}
+
+/// Size of a list or a mapping as those see it who walk through all of it. What it holds twice counts twice.
+#[derive(Debug, Clone, Copy, Default)]
+struct Extent {
+    /// Nesting of lists and mappings.
     depth: u16,
+    /// Number of steps.
+    weight: usize,
 }
 
 /// Key of a mapping: a hashable value.
@@ -221,14 +233,19 @@ impl Value {
         }
     }
 
-    /// Nesting of lists and objects in the value.
-    fn depth(&self) -> u16 {
+    fn extent(&self) -> Extent {
         match self {
-            Self::List(items) | Self::Tuple(items) => items.depth,
-            Self::Dict(dict) | Self::View(_, dict) => dict.depth,
-            Self::Method(bound) => bound.0.depth(),
-            _ => 0,
+            Self::List(items) | Self::Tuple(items) => items.extent,
+            Self::Dict(dict) | Self::View(_, dict) => dict.extent,
+            Self::Method(bound) => bound.0.extent(),
+            Self::Text(text) => Extent { depth: 0, weight: 1 + text.as_str().len() / 64 },
+            _ => Extent { depth: 0, weight: 1 },
         }
+    }
+
+    /// Number of steps that a walk through the value takes.
+    pub(crate) fn weight(&self) -> usize {
+        self.extent().weight
     }
 
     /// Whether two values are equal in Python: numbers by value, everything else only within its type.
@@ -298,15 +315,15 @@ impl Missing {
 
 impl Sequence {
     pub(crate) fn new(items: Vec<Value>) -> Result<Self> {
-        let depth = depth_above(items.iter())?;
-        Ok(Self { items, depth })
+        let extent = Extent::above(items.iter())?;
+        Ok(Self { items, extent })
     }
 }
 
 impl Dict {
     pub(crate) fn new(entries: IndexMap<Key, Value>) -> Result<Self> {
-        let depth = depth_above(entries.values())?;
-        Ok(Self { entries, depth })
+        let extent = Extent::above(entries.iter().flat_map(|(key, value)| [&key.0, value]))?;
+        Ok(Self { entries, extent })
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
@@ -333,12 +350,22 @@ impl Dict {
     }
 }
 
-fn depth_above<'a>(items: impl Iterator<Item = &'a Value>) -> Result<u16> {
-    let depth = items.map(Value::depth).max().unwrap_or(0) + 1;
-    if depth > MAX_DEPTH {
-        return Err(Error::runtime(format!("a value is nested more than {MAX_DEPTH} deep")));
+impl Extent {
+    fn above<'a>(items: impl Iterator<Item = &'a Value>) -> Result<Self> {
+        let mut above = Self { depth: 1, weight: 1 };
+        for item in items {
+            let Self { depth, weight } = item.extent();
+            above.depth = above.depth.max(depth + 1);
+            above.weight = above.weight.saturating_add(weight);
+        }
+        if above.depth > MAX_DEPTH {
+            return Err(Error::runtime(format!("a value is nested more than {MAX_DEPTH} deep")));
+        }
+        if above.weight > MAX_WEIGHT {
+            return Err(Error::too_large());
+        }
+        Ok(above)
     }
-    Ok(depth)
 }
 
 impl Key {
@@ -386,12 +413,13 @@ fn hash<H: Hasher>(value: &Value, hasher: &mut H) {
             let float = number.to_f64().unwrap_or(f64::INFINITY) as i64;
             float.hash(hasher);
         }
+        Value::Object(index) => index.hash(hasher),
         _ => {}
     }
 }
 
 /// Name by which an entry is looked up without making a key.
-struct Name<'a>(&'a str);
+pub(crate) struct Name<'a>(pub(crate) &'a str);
 
 impl Hash for Name<'_> {
     fn hash<H: Hasher>(&self, hasher: &mut H) {

@@ -26,7 +26,7 @@ struct Feature {
 fn outcome(template: &str, variables: &Variables) -> Result<String, String> {
     let template = Template::parse(template).map_err(|error| format!("syntax {error}"))?;
     let limits = Limits { text_bytes: 1 << 20, is_exhausted: &|| false };
-    let value = |json: &RawValue| Value::from_json(json.get(), Origin::Request).unwrap();
+    let value = |json: &RawValue| Value::from_json(json.get(), Origin::Request).expect("JSON");
     let variables = variables.iter().map(|(name, json)| (name.as_str(), value(json))).collect();
     match template.render(variables, &limits) {
         Ok(output) => Ok(output.text.as_str().to_owned()),

@@ -76,7 +76,7 @@ impl Template {
                 time.saturating_mul(factor).as_millis()
             )),
             ErrorKind::TooLarge => TemplateError::Conversation(format!(
-                "the template writes more than {text_bytes} bytes (--template-output)"
+                "the template makes texts of more than {text_bytes} bytes (--template-output)"
             )),
             ErrorKind::Syntax | ErrorKind::Runtime => TemplateError::Conversation(one_line(&error)),
         })

@@ -201,7 +201,7 @@ fn a_template_is_bounded_in_time_and_output() {
     let error = render(endless, "x".to_owned()).unwrap_err().to_string();
     assert!(error.contains("more than 20 ms of CPU time (--template-time)"), "{error}");
     let error = render("{{ 'x' * 5000 }}", "x".to_owned()).unwrap_err().to_string();
-    assert!(error.contains("writes more than 1017 bytes (--template-output)"), "{error}");
+    assert!(error.contains("makes texts of more than 1017 bytes (--template-output)"), "{error}");
     assert!(render("", "x".repeat(5000)).is_ok());
 }
 

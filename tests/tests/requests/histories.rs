@@ -112,7 +112,7 @@ async fn what_a_template_refuses_is_a_400_in_its_own_words() {
         ("raise_exception('Only two messages, please.')", "Only two messages, please."),
         ("messages[0].nosuch.x", "'dict object' has no attribute 'nosuch' (line 2 of the template)"),
         ("1 | nosuch", "no filter named 'nosuch' (line 2 of the template)"),
-        ("10 ** 100000", "writes more than"),
+        ("10 ** 100000", "makes texts of more than"),
     ] {
         let template = format!(
             "{{{{ messages[0].content }}}}\n{{% if messages | length > 2 %}}{{{{ {fault} }}}}{{% endif %}}"

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use super::bounds::BYTES_PER_STEP;
 use super::{Object, Run};
 use crate::error::{Error, Result};
 use crate::methods;
 use crate::strings::byte_of;
-use crate::text::{Text, TextBuilder};
-use crate::value::{Dict, Function, Value};
+use crate::text::{Origin, Text, TextBuilder};
+use crate::value::{Dict, Function, MacroValue, Name, Value};
 
-impl<'t> Run<'t> {
+impl Run<'_> {
     /// `owner.name`.
     pub(crate) fn attribute(&mut self, owner: &Value, name: &Arc<str>) -> Result<Value> {
         if let Value::Undefined(missing) = owner {
@@ -42,43 +43,11 @@ impl<'t> Run<'t> {
             return Ok(Some(Value::undefined("", message)));
         }
         Ok(match owner {
-            Value::Macro(called) => {
-                let node = &self.program.macros[called.index];
-                let names =
-                    node.parameters.iter().map(|(_, name, _)| Value::text(crate::Origin::Template, &**name));
-                Some(match &**name {
-                    "name" if node.name.is_empty() => Value::None,
-                    "name" => Value::text(crate::Origin::Template, &*node.name),
-                    "arguments" => Value::tuple(names.collect())?,
-                    "catch_kwargs" => Value::Bool(node.takes_kwargs),
-                    "catch_varargs" => Value::Bool(node.takes_varargs),
-                    "caller" => Value::Bool(node.takes_caller),
-                    _ => return Ok(None),
-                })
-            }
+            Value::Macro(called) => self.macro_attribute(*called, name)?,
             Value::Function(Function::Dict) if &**name == "fromkeys" => {
                 Some(Value::Method(Arc::new((owner.clone(), Arc::clone(name)))))
             }
-            Value::Object(index) => match &self.objects[*index] {
-                Object::Namespace(entries) => entries
-                    .iter()
-                    .find(|(key, _)| key.0.as_str() == Some(name))
-                    .map(|(_, value)| value.clone()),
-                Object::Loop(_) => return self.loop_value(owner, name),
-                Object::Cycler { items, at } => match &**name {
-                    "current" => Some(items[*at].clone()),
-                    "pos" => Some(Value::count(*at)),
-                    "items" => Value::tuple(items.clone()).ok(),
-                    "next" | "reset" => Some(Value::Method(Arc::new((owner.clone(), Arc::clone(name))))),
-                    _ => None,
-                },
-                Object::Joiner { separator, is_used } => match &**name {
-                    "sep" => Some(Value::Text(separator.clone())),
-                    "used" => Some(Value::Bool(*is_used)),
-                    _ => None,
-                },
-                Object::Generator(_) => None,
-            },
+            Value::Object(index) => return self.object_attribute(owner, *index, name),
             // Groups of `groupby` have names for their two items.
             Value::Tuple(pair) if pair.items.len() == 2 && matches!(&**name, "grouper" | "list") => {
                 Some(pair.items[usize::from(&**name == "list")].clone())
@@ -87,15 +56,38 @@ impl<'t> Run<'t> {
         })
     }
 
-    fn loop_value(&mut self, owner: &Value, name: &Arc<str>) -> Result<Option<Value>> {
-        match &**name {
-            "cycle" | "changed" => Ok(Some(Value::Method(Arc::new((owner.clone(), Arc::clone(name)))))),
-            _ => self.loop_attribute(owner, name),
-        }
+    fn macro_attribute(&self, called: MacroValue, name: &str) -> Result<Option<Value>> {
+        let node = &self.program.macros[called.index];
+        let text = |name: &str| Value::text(Origin::Template, name);
+        Ok(Some(match name {
+            "name" if node.name.is_empty() => Value::None,
+            "name" => text(&node.name),
+            "arguments" => Value::tuple(node.parameters.iter().map(|(_, name, _)| text(name)).collect())?,
+            "catch_kwargs" => Value::Bool(node.takes_kwargs),
+            "catch_varargs" => Value::Bool(node.takes_varargs),
+            "caller" => Value::Bool(node.takes_caller),
+            _ => return Ok(None),
+        }))
+    }
+
+    fn object_attribute(&mut self, owner: &Value, index: usize, name: &Arc<str>) -> Result<Option<Value>> {
+        let method = || Some(Value::Method(Arc::new((owner.clone(), Arc::clone(name)))));
+        Ok(match (&self.objects[index], &**name) {
+            (Object::Namespace(entries), _) => entries.get(&Name(name)).cloned(),
+            (Object::Loop(_), "cycle" | "changed") | (Object::Cycler { .. }, "next" | "reset") => method(),
+            (Object::Loop(_), _) => return self.loop_attribute(owner, name),
+            (Object::Cycler { items, at }, "current") => Some(items[*at].clone()),
+            (Object::Cycler { at, .. }, "pos") => Some(Value::count(*at)),
+            (Object::Cycler { items, .. }, "items") => Some(Value::tuple(items.clone())?),
+            (Object::Joiner { separator, .. }, "sep") => Some(Value::Text(separator.clone())),
+            (Object::Joiner { is_used, .. }, "used") => Some(Value::Bool(*is_used)),
+            _ => None,
+        })
     }
 
     /// `owner[key]`.
     pub(crate) fn item(&mut self, owner: &Value, key: &Value) -> Result<Value> {
+        self.charge(key.weight() + owner.as_str().map_or(0, |text| text.len() / BYTES_PER_STEP))?;
         let found = match owner {
             Value::Undefined(missing) => return Err(missing.error()),
             Value::Dict(dict) => dict.get_value(key).cloned(),
@@ -115,10 +107,7 @@ impl<'t> Run<'t> {
                     .map(|index| Value::Int(start + index * step))
             }
             Value::Object(index) => match (&self.objects[*index], key.as_str()) {
-                (Object::Namespace(entries), Some(name)) => entries
-                    .iter()
-                    .find(|(key, _)| key.0.as_str() == Some(name))
-                    .map(|(_, value)| value.clone()),
+                (Object::Namespace(entries), Some(name)) => entries.get(&Name(name)).cloned(),
                 _ => None,
             },
             _ => None,
@@ -127,9 +116,8 @@ impl<'t> Run<'t> {
             (Some(value), _) => Ok(value),
             (None, Value::Text(name)) => self.attribute(owner, &Arc::from(name.as_str())),
             (None, _) => {
-                let what = self.type_name(owner);
-                let message = format!("{what} object has no element {}", crate::print::repr(key).as_str());
-                Ok(Value::undefined("", message))
+                let (what, key) = (self.type_name(owner), self.type_name(key));
+                Ok(Value::undefined("", format!("{what} object has no element for this {key}")))
             }
         }
     }

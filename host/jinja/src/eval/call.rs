@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{MAX_CALLS, Object, Run};
+use super::{Object, Run};
 use crate::arguments::Arguments;
 use crate::ast::{CallArguments, Expression, ExpressionKind, Macro};
 use crate::error::{Error, Result};
 use crate::methods;
-use crate::value::{Dict, Key, MacroValue, Value};
+use crate::value::{Dict, Key, MacroValue, Name, Value};
 use crate::{Origin, Text};
 
 impl<'t> Run<'t> {
@@ -20,7 +20,8 @@ impl<'t> Run<'t> {
         caller: Option<MacroValue>,
     ) -> Result<Value> {
         let with_caller = |mut arguments: Arguments| {
-            arguments.keyword.extend(caller.map(|caller| ("caller".into(), Value::Macro(caller))));
+            let name = Text::new(Origin::Template, "caller");
+            arguments.keyword.extend(caller.map(|caller| (name, Value::Macro(caller))));
             arguments
         };
         if let ExpressionKind::Attribute(owner, name) = &callee.kind {
@@ -72,42 +73,28 @@ impl<'t> Run<'t> {
         match owner {
             Value::Object(index) => match &mut self.objects[*index] {
                 Object::Loop(_) => self.loop_method(owner, name, arguments),
-                Object::Cycler { items, at } => match name {
-                    "next" => {
+                Object::Cycler { items, at } => {
+                    if name == "next" {
                         let item = items[*at].clone();
                         *at = (*at + 1) % items.len();
                         Ok(item)
-                    }
-                    _ => {
+                    } else {
                         *at = 0;
                         Ok(Value::None)
                     }
-                },
+                }
                 _ => Err(Error::runtime(format!("no method '{name}'"))),
             },
             _ => methods::call(self, owner, name, arguments),
         }
     }
 
-    /// Runs `call` one call deeper.
-    pub(super) fn deeper<T>(&mut self, call: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.calls == MAX_CALLS {
-            return Err(Error::runtime(format!("macros call each other more than {MAX_CALLS} deep")));
-        }
-        self.calls += 1;
-        let result = call(self);
-        self.calls -= 1;
-        result
-    }
-
     fn call_macro(&mut self, called: MacroValue, arguments: &Arguments) -> Result<Value> {
         let node = &self.program.macros[called.index];
         let bound = bind(node, arguments)?;
-        self.deeper(|run| {
-            run.scoped(called.scope, |run| {
-                run.assign_parameters(node, bound)?;
-                Ok(run.captured(|run| run.statements(&node.body))?.0)
-            })
+        self.scoped(called.scope, |run| {
+            run.assign_parameters(node, bound)?;
+            Ok(run.captured(|run| run.statements(&node.body))?.0)
         })
     }
 
@@ -142,24 +129,24 @@ struct Bound {
 
 fn bind(node: &Macro, arguments: &Arguments) -> Result<Bound> {
     let count = node.parameters.len();
-    let mut keyword: IndexMap<Arc<str>, Value> = arguments.keyword.iter().cloned().collect();
+    let key = |(name, value): &(Text, Value)| (Key(Value::Text(name.clone())), value.clone());
+    let mut keyword: IndexMap<Key, Value> = arguments.keyword.iter().map(key).collect();
     let mut values: Vec<Option<Value>> = arguments.positional.iter().take(count).cloned().map(Some).collect();
     for (_, name, _) in &node.parameters[values.len()..] {
-        values.push(keyword.shift_remove(name));
+        values.push(keyword.shift_remove(&Name(name)));
     }
     let has_parameter = |name: &str| node.parameters.iter().any(|(_, parameter, _)| &**parameter == name);
     let caller = (node.takes_caller && !has_parameter("caller")).then(|| {
-        let caller = keyword.shift_remove("caller");
+        let caller = keyword.shift_remove(&Name("caller"));
         caller.unwrap_or_else(|| Value::undefined("", "No caller defined"))
     });
     let kwargs = if node.takes_kwargs {
-        let key = |name: &str| Key(Value::Text(Text::new(Origin::Template, name)));
-        let entries = keyword.drain(..).map(|(name, value)| (key(&name), value)).collect();
-        Some(Value::Dict(Arc::new(Dict::new(entries)?)))
+        Some(Value::Dict(Arc::new(Dict::new(std::mem::take(&mut keyword))?)))
     } else {
         None
     };
     if let Some(name) = keyword.keys().next() {
+        let name = name.0.as_str().unwrap_or_default();
         return Err(Error::runtime(format!("macro '{}' takes no keyword argument '{name}'", node.name)));
     }
     let surplus: Vec<Value> = arguments.positional.iter().skip(count).cloned().collect();

@@ -15,10 +15,14 @@ use crate::value::{Dict, Key, Value};
 
 impl<'t> Run<'t> {
     pub(super) fn value(&mut self, expression: &'t Expression) -> Result<Value> {
-        self.evaluate(expression).map_err(|error| error.at(expression.line))
+        let value = self
+            .evaluate(expression)
+            .and_then(|value| if expression.kind.makes_value() { self.made(value) } else { Ok(value) });
+        value.map_err(|error| error.at(expression.line))
     }
 
     fn evaluate(&mut self, expression: &'t Expression) -> Result<Value> {
+        self.check_stack()?;
         self.charge(1)?;
         match &expression.kind {
             ExpressionKind::Constant(value) => Ok(value.clone()),
@@ -58,6 +62,14 @@ impl<'t> Run<'t> {
                     )),
                 }
             }
+            ExpressionKind::Unknown(message) => Err(Error::runtime(message.clone())),
+            _ => self.access(expression),
+        }
+    }
+
+    /// What stands behind a value: attributes, items, slices, calls, filters and tests.
+    fn access(&mut self, expression: &'t Expression) -> Result<Value> {
+        match &expression.kind {
             ExpressionKind::Attribute(owner, name) => {
                 let owner = self.value(owner)?;
                 self.attribute(&owner, name)
@@ -88,7 +100,7 @@ impl<'t> Run<'t> {
                 let arguments = self.arguments(arguments)?;
                 Ok(Value::Bool(self.test(*test, &value, &arguments)?))
             }
-            ExpressionKind::Unknown(message) => Err(Error::runtime(message.clone())),
+            _ => Ok(Value::None),
         }
     }
 
@@ -121,12 +133,9 @@ impl<'t> Run<'t> {
         let mut out = TextBuilder::new(self.auto_escape);
         for part in parts {
             let value = self.value(part)?;
-            let text = self.str(&value);
-            if self.auto_escape && !text.is_markup {
-                out.push_text(&crate::methods::escape(&text));
-            } else {
-                out.push_text(&text);
-            }
+            let text = self.str(&value)?;
+            self.check_size(out.len() + text.as_str().len())?;
+            out.push_text(&self.shown(text));
         }
         self.finish(out)
     }
@@ -147,7 +156,7 @@ impl<'t> Run<'t> {
     pub(super) fn arguments(&mut self, arguments: &'t CallArguments) -> Result<Arguments> {
         let mut values = Arguments { positional: self.values(&arguments.positional)?, keyword: Vec::new() };
         for (name, value) in &arguments.keyword {
-            values.keyword.push((Arc::clone(name), self.value(value)?));
+            values.keyword.push((name.clone(), self.value(value)?));
         }
         if let Some(more) = &arguments.more_positional {
             let more = self.value(more)?;
@@ -158,11 +167,12 @@ impl<'t> Run<'t> {
                 return Err(Error::runtime("argument after ** must be a mapping"));
             };
             for (key, value) in &more.entries {
-                let name = key.0.as_str().ok_or_else(|| Error::runtime("keywords must be strings"))?;
-                if values.keyword.iter().any(|(other, _)| **other == *name) {
+                let name = key.0.as_text().ok_or_else(|| Error::runtime("keywords must be strings"))?;
+                if arguments.keyword.iter().any(|(other, _)| other == name) {
+                    let name = name.as_str();
                     return Err(Error::runtime(format!("got multiple values for keyword argument '{name}'")));
                 }
-                values.keyword.push((name.into(), value.clone()));
+                values.keyword.push((name.clone(), value.clone()));
             }
         }
         Ok(values)

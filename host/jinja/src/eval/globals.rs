@@ -6,11 +6,11 @@ use indexmap::IndexMap;
 
 use super::statement::check_attribute;
 use super::{Object, Run};
+use crate::Origin;
 use crate::arguments::Arguments;
 use crate::clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::value::{Dict, Function, Key, Value};
-use crate::{Origin, Text};
 
 /// Maximum length of a range, as in jinja2's sandbox.
 const MAX_RANGE: usize = 100_000;
@@ -65,18 +65,19 @@ impl Run<'_> {
             Function::Joiner => {
                 let [separator] = arguments.bind("joiner", ["sep"], 0)?;
                 let separator = separator.unwrap_or_else(|| Value::text(Origin::Template, ", "));
-                let separator = self.str(&separator);
+                let separator = self.str(&separator)?;
                 Ok(self.object(Object::Joiner { separator, is_used: false }))
             }
             Function::RaiseException => {
                 let [message] = arguments.bind("raise_exception", ["message"], 1)?;
-                let message = self.str(&message.unwrap_or(Value::None)).as_str().to_owned();
+                let message = self.str(&message.unwrap_or(Value::None))?.as_str().to_owned();
                 Err(Error { kind: ErrorKind::Raised, message, line: None })
             }
             Function::StrftimeNow => {
                 let [format] = arguments.bind("strftime_now", ["format"], 1)?;
                 let format = format.and_then(|format| format.as_text().cloned());
                 let format = format.ok_or_else(|| Error::runtime("strftime_now() needs a string"))?;
+                self.charge_text(format.as_str().len().saturating_mul(9))?;
                 Ok(Value::text(Origin::Template, clock::strftime_now(format.as_str())))
             }
         }
@@ -92,7 +93,7 @@ impl Run<'_> {
             _ => return Err(Error::runtime(format!("{function}() takes at most one positional argument"))),
         };
         for (name, value) in &arguments.keyword {
-            entries.insert(Key(Value::Text(Text::new(Origin::Template, &**name))), value.clone());
+            entries.insert(Key(Value::Text(name.clone())), value.clone());
         }
         Ok(entries)
     }

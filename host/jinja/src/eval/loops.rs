@@ -25,6 +25,14 @@ pub(crate) struct LoopRun<'t> {
     last: Option<Vec<Value>>,
 }
 
+impl LoopRun<'_> {
+    /// What `{{ loop }}` prints. The items that a filter hasn't seen yet count, too.
+    pub(super) fn spelt(&self) -> String {
+        let at = self.index + 1;
+        format!("<LoopContext {at}/{}>", at + self.ahead.len() + self.items.len())
+    }
+}
+
 impl<'t> Run<'t> {
     /// Runs a loop over the items of a value; `outer` is the scope around the statement.
     pub(super) fn for_loop(
@@ -153,6 +161,7 @@ impl<'t> Run<'t> {
     /// Calls a method of a loop.
     pub(super) fn loop_method(&mut self, value: &Value, name: &str, arguments: &Arguments) -> Result<Value> {
         let Value::Object(state) = *value else { return Ok(Value::None) };
+        self.charge_values(&arguments.positional)?;
         let Some(running) = self.loop_run(state) else { return Ok(Value::None) };
         match name {
             "cycle" if arguments.positional.is_empty() => Err(Error::runtime("no items for cycling given")),
@@ -179,6 +188,6 @@ impl<'t> Run<'t> {
             let message = "The loop must have the 'recursive' marker to be called recursively.";
             return Err(Error::runtime(message));
         };
-        self.deeper(|run| Ok(run.captured(|run| run.for_loop(node, &items, depth + 1, outer))?.0))
+        Ok(self.captured(|run| run.for_loop(node, &items, depth + 1, outer))?.0)
     }
 }

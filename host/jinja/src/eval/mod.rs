@@ -1,8 +1,9 @@
-//! Run of a template: walks the program, keeps scopes and changing objects, and bounds work and text.
+//! Run of a template: walks the program, and keeps scopes and changing objects. Called by `Template::render`.
 //!
 //! Invariants: nothing outlives the run; values never hold references to the run, only numbers of its objects, so no cycles can leak.
 
 mod access;
+mod bounds;
 mod call;
 mod expression;
 mod globals;
@@ -15,27 +16,14 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::ast::{Program, Symbol};
-use crate::error::{Error, ErrorKind, Result};
-use crate::text::{Text, TextBuilder};
-use crate::value::{Key, Missing, Value};
+use crate::error::{Error, Result};
+use crate::text::{Origin, Text, TextBuilder};
+use crate::value::{Dict, Key, Missing, Value};
+use bounds::{CHECK_INTERVAL, VALUE_BYTES, stack_address};
 
+pub use bounds::Limits;
 pub(crate) use globals::range_len;
 pub(crate) use loops::LoopRun;
-
-/// Bounds of a run.
-pub struct Limits<'a> {
-    /// Maximum size of a text in bytes: of the output, and of every string that the template makes.
-    pub text_bytes: usize,
-    /// Whether the run has used all the time that it may. It is asked every few thousand steps.
-    pub is_exhausted: &'a dyn Fn() -> bool,
-}
-
-/// Maximum nesting of calls of macros. Each level takes up to eight kilobytes of the stack.
-const MAX_CALLS: usize = 100;
-/// Steps between two questions whether the time is used up.
-const CHECK_INTERVAL: u64 = 4096;
-/// Bytes of text that count as one step.
-const BYTES_PER_STEP: usize = 64;
 
 /// What a statement did to the loop around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +67,10 @@ pub(crate) struct Run<'t> {
     out: TextBuilder,
     pub(crate) steps: u64,
     next_check: u64,
-    calls: usize,
+    /// Address of the stack where the run began.
+    stack: usize,
+    /// Bytes of all values that the run made.
+    made: usize,
     auto_escape: bool,
     /// Symbol of the name `loop`, if the template mentions it.
     loop_symbol: Option<Symbol>,
@@ -106,7 +97,8 @@ impl<'t> Run<'t> {
             out: TextBuilder::default(),
             steps: 0,
             next_check: CHECK_INTERVAL,
-            calls: 0,
+            stack: stack_address(),
+            made: 0,
             auto_escape: false,
             loop_symbol: program.symbol("loop"),
         }
@@ -118,27 +110,6 @@ impl<'t> Run<'t> {
         Ok(std::mem::take(&mut self.out).finish())
     }
 
-    /// Counts work.
-    pub(crate) fn charge(&mut self, steps: usize) -> Result<()> {
-        self.steps += steps as u64;
-        if self.steps >= self.next_check {
-            self.next_check = self.steps + CHECK_INTERVAL;
-            if (self.limits.is_exhausted)() {
-                let message = "the template takes too long".to_owned();
-                return Err(Error { kind: ErrorKind::Exhausted, message, line: None });
-            }
-        }
-        Ok(())
-    }
-
-    /// Counts the work of a text of `len` bytes, before or after it is made.
-    pub(crate) fn charge_text(&mut self, len: usize) -> Result<()> {
-        if len > self.limits.text_bytes {
-            return Err(Error::too_large());
-        }
-        self.charge(len / BYTES_PER_STEP)
-    }
-
     /// A new string as a value.
     pub(crate) fn finish(&mut self, text: TextBuilder) -> Result<Value> {
         self.charge_text(text.len())?;
@@ -147,38 +118,34 @@ impl<'t> Run<'t> {
 
     /// A new list as a value.
     pub(crate) fn list(&mut self, items: Vec<Value>) -> Result<Value> {
-        self.charge(items.len())?;
+        self.allocate_list(items.len())?;
         Value::list(items)
     }
 
     /// Items that are taken once, as jinja2's lazy filters give them.
     pub(crate) fn generator(&mut self, mut items: Vec<Value>) -> Result<Value> {
-        self.charge(items.len())?;
+        self.allocate_list(items.len())?;
         items.reverse();
         Ok(self.object(Object::Generator(items)))
     }
 
     fn object(&mut self, object: Object<'t>) -> Value {
+        self.made = self.made.saturating_add(VALUE_BYTES);
         self.objects.push(object);
         Value::Object(self.objects.len() - 1)
     }
 
-    /// Counts the work of writing `text`, and checks that the output may take it.
-    fn check_output(&mut self, text: &Text) -> Result<()> {
-        if self.out.len() + text.as_str().len() > self.limits.text_bytes {
-            return Err(Error::too_large());
-        }
-        self.charge(text.as_str().len() / BYTES_PER_STEP)
+    fn write(&mut self, text: &Text) -> Result<()> {
+        self.check_size(self.out.len() + text.as_str().len())?;
+        self.allocate(text.as_str().len())?;
+        let shown = self.shown(text.clone());
+        self.out.push_text(&shown);
+        Ok(())
     }
 
-    fn write(&mut self, text: &Text) -> Result<()> {
-        self.check_output(text)?;
-        if self.auto_escape && !text.is_markup {
-            self.out.push_text(&crate::methods::escape(text));
-        } else {
-            self.out.push_text(text);
-        }
-        Ok(())
+    /// The text as the current place shows it.
+    fn shown(&self, text: Text) -> Text {
+        if self.auto_escape { crate::methods::escape(&text) } else { text }
     }
 
     /// Whether text is escaped at the current place.
@@ -213,6 +180,7 @@ impl<'t> Run<'t> {
         let mut scope = Some(self.scope);
         while let Some(index) = scope.filter(|index| !self.scopes[*index].is_captured) {
             self.scopes[index].is_captured = true;
+            self.made = self.made.saturating_add(VALUE_BYTES);
             scope = self.scopes[index].parent;
         }
         self.scope
@@ -256,11 +224,12 @@ impl<'t> Run<'t> {
             Value::View(view, dict) => dict.viewed(*view)?,
             Value::Range(range) => globals::range_items(range),
             Value::Undefined(_) => Vec::new(),
-            Value::Text(text) => text
-                .as_str()
-                .char_indices()
-                .map(|(at, c)| Value::Text(text.slice(at..at + c.len_utf8()).with_markup(false)))
-                .collect(),
+            Value::Text(text) => {
+                self.allocate_values(text.char_count())?;
+                let characters = text.as_str().char_indices();
+                let character = |(at, c): (usize, char)| text.slice(at..at + c.len_utf8());
+                characters.map(|at| Value::Text(character(at).with_markup(false))).collect()
+            }
             Value::Object(index) => match &mut self.objects[*index] {
                 Object::Generator(items) => {
                     let mut items = std::mem::take(items);
@@ -293,36 +262,41 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// Spelling of an object or a macro; `None` for other values.
-    fn spelt(&self, value: &Value) -> Option<String> {
-        match value {
+    /// Spelling of an object or a macro; `None` for other values. A namespace in a namespace is left out: they may hold each other.
+    fn spelt(&self, value: &Value, in_namespace: bool) -> Result<Option<String>> {
+        Ok(Some(match value {
             Value::Macro(called) => match &*self.program.macros[called.index].name {
-                "" => Some("<Macro anonymous>".to_owned()),
-                name => Some(format!("<Macro '{name}'>")),
+                "" => "<Macro anonymous>".to_owned(),
+                name => format!("<Macro '{name}'>"),
             },
-            Value::Object(index) => Some(match &self.objects[*index] {
+            Value::Object(index) => match &self.objects[*index] {
+                Object::Namespace(_) if in_namespace => "<Namespace {...}>".to_owned(),
                 Object::Namespace(entries) => {
-                    let dict =
-                        crate::value::Dict::new(entries.clone()).map(|dict| Value::Dict(Arc::new(dict)));
-                    let shown = dict
-                        .map_or_else(|_| Text::new(crate::Origin::Request, "{…}"), |dict| self.repr(&dict));
-                    format!("<Namespace {}>", shown.as_str())
+                    let dict = Value::Dict(Arc::new(Dict::new(entries.clone())?));
+                    format!("<Namespace {}>", self.repr_of(&dict, true)?.as_str())
                 }
+                Object::Loop(running) => running.spelt(),
                 _ => format!("<{}>", self.type_name(value)),
-            }),
-            _ => None,
-        }
+            },
+            _ => return Ok(None),
+        }))
+    }
+
+    fn repr_of(&self, value: &Value, in_namespace: bool) -> Result<Text> {
+        let spelt = |value: &Value| self.spelt(value, in_namespace);
+        crate::print::repr(value, &spelt, self.limits.text_bytes)
     }
 
     /// `repr(value)`.
-    pub(crate) fn repr(&self, value: &Value) -> Text {
-        crate::print::repr_with(value, &|value| self.spelt(value))
+    pub(crate) fn repr(&self, value: &Value) -> Result<Text> {
+        self.repr_of(value, false)
     }
 
     /// `str(value)`.
-    pub(crate) fn str(&self, value: &Value) -> Text {
+    pub(crate) fn str(&self, value: &Value) -> Result<Text> {
         match value {
-            Value::Text(_) | Value::Undefined(_) => crate::print::str(value),
+            Value::Text(text) => Ok(text.clone()),
+            Value::Undefined(_) => Ok(Text::new(Origin::Template, "")),
             _ => self.repr(value),
         }
     }

@@ -20,10 +20,11 @@ impl Run<'_> {
             (_, Value::Undefined(missing), _) | (_, _, Value::Undefined(missing)) => Err(missing.error()),
             (BinaryOp::Add, Value::Text(left), Value::Text(right)) => self.joined(left, right),
             (BinaryOp::Add, Value::List(left), Value::List(right)) => {
-                self.list([&left.items[..], &right.items[..]].concat())
+                self.allocate_list(left.items.len() + right.items.len())?;
+                Value::list([&left.items[..], &right.items[..]].concat())
             }
             (BinaryOp::Add, Value::Tuple(left), Value::Tuple(right)) => {
-                self.charge(left.items.len() + right.items.len())?;
+                self.allocate_list(left.items.len() + right.items.len())?;
                 Value::tuple([&left.items[..], &right.items[..]].concat())
             }
             (BinaryOp::Mul, value, count) | (BinaryOp::Mul, count, value)
@@ -51,11 +52,7 @@ impl Run<'_> {
         self.charge_text(left.as_str().len() + right.as_str().len())?;
         let mut out = TextBuilder::new(is_markup);
         for side in [left, right] {
-            if is_markup && !side.is_markup {
-                out.push_text(&methods::escape(side));
-            } else {
-                out.push_text(side);
-            }
+            out.push_text(&if is_markup { methods::escape(side) } else { side.clone() });
         }
         Ok(Value::Text(out.finish()))
     }
@@ -70,16 +67,17 @@ impl Run<'_> {
                 Ok(Value::Text(out.finish()))
             }
             Value::List(items) | Value::Tuple(items) => {
-                self.charge_text(items.items.len().saturating_mul(count).saturating_mul(size_of::<Value>()))?;
+                self.allocate_list(items.items.len().saturating_mul(count))?;
                 let count = if items.items.is_empty() { 0 } else { count };
                 let items = std::iter::repeat_n(&items.items, count).flatten().cloned().collect();
-                if matches!(value, Value::List(_)) { self.list(items) } else { Value::tuple(items) }
+                if matches!(value, Value::List(_)) { Value::list(items) } else { Value::tuple(items) }
             }
             _ => Ok(Value::None),
         }
     }
 
     pub(crate) fn compares(&mut self, op: CompareOp, left: &Value, right: &Value) -> Result<bool> {
+        self.charge(left.weight().min(right.weight()))?;
         let ordered = |is: fn(Ordering) -> bool| Ok(left.compare(right, op.symbol())?.is_some_and(is));
         match op {
             CompareOp::Equal => Ok(left.equals(right)),
@@ -105,17 +103,19 @@ impl Run<'_> {
                 Ok(text.as_str().contains(needle))
             }
             Value::Dict(dict) | Value::View(crate::value::View::Keys, dict) => {
+                self.charge(item.weight())?;
                 let key = crate::value::Key::new(item.clone())?;
                 Ok(dict.entries.contains_key(&key))
             }
             Value::List(items) | Value::Tuple(items) => {
-                self.charge(items.items.len())?;
+                self.charge(container.weight())?;
                 Ok(items.items.iter().any(|other| other.equals(item)))
             }
             Value::View(..) | Value::Range(_) | Value::Undefined(_) | Value::Object(_)
                 if !matches!(self.type_name(container), "Namespace" | "Cycler" | "Joiner") =>
             {
                 let items = self.iterate(container)?;
+                self.charge_values(&items)?;
                 Ok(items.iter().any(|other| other.equals(item)))
             }
             other => {

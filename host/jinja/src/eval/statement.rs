@@ -9,6 +9,7 @@ use crate::{Origin, Text};
 
 impl<'t> Run<'t> {
     pub(super) fn statements(&mut self, statements: &'t [Statement]) -> Result<Flow> {
+        self.check_stack()?;
         for statement in statements {
             let flow = self.statement(statement).map_err(|error| error.at(statement.line))?;
             if flow != Flow::Next {
@@ -22,7 +23,8 @@ impl<'t> Run<'t> {
         self.charge(1)?;
         match &statement.kind {
             StatementKind::Text(text) => {
-                self.check_output(text)?;
+                self.check_size(self.out.len() + text.as_str().len())?;
+                self.allocate(text.as_str().len())?;
                 self.out.push_text(text);
             }
             StatementKind::Print(value) => self.print(value)?,
@@ -53,17 +55,11 @@ impl<'t> Run<'t> {
             StatementKind::CallBlock(index, call) => {
                 let caller = MacroValue { index: *index, scope: self.capture_scope() };
                 let result = self.call_with_caller(call, caller)?;
-                let text = self.str(&result);
+                let text = self.str(&result)?;
                 self.write(&text)?;
             }
             StatementKind::FilterBlock(filter, body) => return self.filter_block(filter, body),
-            StatementKind::AutoEscape(flag, body) => {
-                let flag = is_true(&self.value(flag)?);
-                let before = std::mem::replace(&mut self.auto_escape, flag);
-                let flow = self.scoped(self.scope, |run| run.statements(body));
-                self.auto_escape = before;
-                return flow;
-            }
+            StatementKind::AutoEscape(flag, body) => return self.auto_escaped(flag, body),
             StatementKind::Block(is_scoped, body) => {
                 let outer = if *is_scoped { self.scope } else { ROOT };
                 return self.scoped(outer, |run| run.statements(body));
@@ -84,10 +80,18 @@ impl<'t> Run<'t> {
             Value::Text(text) => self.write(text),
             Value::Undefined(_) => Ok(()),
             other => {
-                let text = self.str(other);
+                let text = self.str(other)?;
                 self.write(&text)
             }
         }
+    }
+
+    fn auto_escaped(&mut self, flag: &'t Expression, body: &'t [Statement]) -> Result<Flow> {
+        let flag = is_true(&self.value(flag)?);
+        let before = std::mem::replace(&mut self.auto_escape, flag);
+        let flow = self.scoped(self.scope, |run| run.statements(body));
+        self.auto_escape = before;
+        flow
     }
 
     fn set_block(
@@ -111,7 +115,7 @@ impl<'t> Run<'t> {
         let (text, flow) = self.captured(|run| run.scoped(run.scope, |run| run.statements(body)))?;
         if flow == Flow::Next {
             let value = self.filter_text(filter, text)?;
-            let text = self.str(&value);
+            let text = self.str(&value)?;
             self.write(&text)?;
         }
         Ok(flow)

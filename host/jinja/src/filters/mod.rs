@@ -7,14 +7,14 @@ mod texts;
 
 use std::sync::Arc;
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, flag};
 use crate::error::{Error, Result};
 use crate::eval::Run;
 use crate::methods::{escape, escape_again};
 use crate::print::is_true;
 use crate::value::{Value, View};
 
-pub(crate) use texts::striptags;
+pub(crate) use texts::{striptags, unescape};
 
 /// A filter by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Run<'_> {
         match name {
             "default" | "d" => {
                 let [default, boolean] = arguments.bind(name, ["default_value", "boolean"], 0)?;
-                let boolean = boolean.is_some_and(|flag| is_true(&flag));
+                let boolean = flag(boolean);
                 let replaces = value.is_undefined() || (boolean && !is_true(value));
                 let default = || default.unwrap_or_else(|| Value::text(crate::Origin::Template, ""));
                 Ok(if replaces { default() } else { value.clone() })
@@ -113,38 +113,21 @@ impl Run<'_> {
                     _ => Err(Error::runtime("Can only get item pairs from a mapping.")),
                 }
             }
-            "tojson" => {
-                let json = crate::print::json::tojson(value, arguments)?;
-                self.charge_text(json.as_str().map_or(0, str::len))?;
-                Ok(json)
-            }
+            "tojson" => crate::print::json::tojson(value, arguments, self.max_text()),
             "string" => {
                 let [] = arguments.exactly(name)?;
-                Ok(Value::Text(self.str(value)))
+                Ok(Value::Text(self.str(value)?))
             }
             "safe" | "escape" | "e" | "forceescape" => {
                 let [] = arguments.exactly(name)?;
-                let text = self.str(value);
+                let text = self.str(value)?;
                 Ok(Value::Text(match name {
                     "safe" => text.with_markup(true),
                     "forceescape" => escape_again(&text),
                     _ => escape(&text),
                 }))
             }
-            "attr" => {
-                let [attribute] = arguments.bind(name, ["name"], 1)?;
-                let attribute = attribute.and_then(|name| name.as_text().cloned());
-                let attribute: Arc<str> = attribute
-                    .ok_or_else(|| Error::runtime("an attribute's name is a string"))?
-                    .as_str()
-                    .into();
-                match value {
-                    Value::Dict(_) if !crate::methods::has_method(value, &attribute) => {
-                        Ok(Value::undefined("dict", attribute))
-                    }
-                    _ => self.attribute(value, &attribute),
-                }
-            }
+            "attr" => self.attr(value, arguments),
             "abs" | "int" | "float" | "round" | "filesizeformat" => {
                 self.number_filter(name, value, arguments)
             }
@@ -154,6 +137,20 @@ impl Run<'_> {
                 self.sequence_filter(name, value, arguments)
             }
             _ => self.text_filter(name, value, arguments),
+        }
+    }
+
+    fn attr(&mut self, value: &Value, arguments: &Arguments) -> Result<Value> {
+        let [attribute] = arguments.bind("attr", ["name"], 1)?;
+        let attribute = attribute.and_then(|name| name.as_text().cloned());
+        let attribute: Arc<str> =
+            attribute.ok_or_else(|| Error::runtime("an attribute's name is a string"))?.as_str().into();
+        match value {
+            Value::Undefined(_) if attribute.starts_with("__") => Ok(value.clone()),
+            Value::Dict(_) if !crate::methods::has_method(value, &attribute) => {
+                Ok(Value::undefined("dict", attribute))
+            }
+            _ => self.attribute(value, &attribute),
         }
     }
 

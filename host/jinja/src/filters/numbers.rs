@@ -4,13 +4,13 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::Pow;
 
-use crate::arguments::Arguments;
+use crate::Origin;
+use crate::arguments::{Arguments, flag};
 use crate::error::{Error, Result};
 use crate::eval::Run;
 use crate::number::{self, Number};
 use crate::strings::is_space;
 use crate::value::Value;
-use crate::{Origin, print::is_true};
 
 impl Run<'_> {
     pub(super) fn number_filter(
@@ -55,7 +55,7 @@ impl Run<'_> {
             _ => {
                 let [binary] = arguments.bind(name, ["binary"], 0)?;
                 let bytes = float_of(value).ok_or_else(|| Error::runtime("a size must be a number"))?;
-                let text = file_size(bytes, binary.is_some_and(|binary| is_true(&binary)));
+                let text = file_size(bytes, flag(binary));
                 Ok(Value::text(Origin::Request, text))
             }
         }
@@ -91,7 +91,7 @@ fn parse_integer(text: &str, base: isize) -> Option<Value> {
     };
     let radix = u32::try_from(radix).ok().filter(|radix| (2..=36).contains(radix))?;
     let digits = without_underscores(digits)?;
-    let number = BigInt::parse_bytes(digits.as_bytes(), radix).filter(|_| !digits.starts_with(['-', '+']))?;
+    let number = number::parse_digits(&digits, radix).filter(|_| !digits.starts_with(['-', '+']))?;
     Some(Value::integer(if negative { -number } else { number }))
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use indexmap::IndexMap;
 
 use super::Filter;
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, flag};
 use crate::ast::BinaryOp;
 use crate::error::{Error, Result};
 use crate::eval::Run;
@@ -39,6 +39,7 @@ impl Run<'_> {
                 let (case, mut seen) = (flag(case), IndexMap::new());
                 for item in self.iterate(value)? {
                     let key = self.sort_key(&item, attribute.as_ref(), case)?;
+                    self.charge(key.weight())?;
                     seen.entry(Key::new(key)?).or_insert(item);
                 }
                 self.generator(seen.into_values().collect())
@@ -59,7 +60,8 @@ impl Run<'_> {
                         Some(attribute) => self.path(&item, attribute)?,
                         None => item,
                     };
-                    sum = self.binary_value(BinaryOp::Add, &sum, &item)?;
+                    let more = self.binary_value(BinaryOp::Add, &sum, &item)?;
+                    sum = self.made(more)?;
                 }
                 Ok(sum)
             }
@@ -81,15 +83,15 @@ impl Run<'_> {
     }
 
     fn map(&mut self, value: &Value, arguments: &Arguments) -> Result<Value> {
-        let keyword = |name: &str| arguments.keyword.iter().find(|(key, _)| **key == *name);
+        let keyword = |name: &str| arguments.keyword.iter().find(|(key, _)| key.as_str() == name);
         let items = self.iterate(value)?;
         let mut mapped = Vec::with_capacity(items.len());
         if let (Some((_, attribute)), true) = (keyword("attribute"), arguments.positional.is_empty()) {
             let default = keyword("default").map(|(_, default)| default.clone());
             if let Some((name, _)) =
-                arguments.keyword.iter().find(|(key, _)| !matches!(&**key, "attribute" | "default"))
+                arguments.keyword.iter().find(|(key, _)| !matches!(key.as_str(), "attribute" | "default"))
             {
-                return Err(Error::runtime(format!("Unexpected keyword argument '{name}'")));
+                return Err(Error::runtime(format!("Unexpected keyword argument '{}'", name.as_str())));
             }
             for item in &items {
                 let found = self.path(item, attribute)?;
@@ -98,7 +100,8 @@ impl Run<'_> {
         } else {
             let (filter, rest) = filter_of(arguments)?;
             for item in &items {
-                mapped.push(self.filter(filter, item, &rest)?);
+                let value = self.filter(filter, item, &rest)?;
+                mapped.push(self.made(value)?);
             }
         }
         self.generator(mapped)
@@ -114,14 +117,13 @@ impl Run<'_> {
             }
             true => Some(rest.positional.remove(0)),
         };
-        let test = match rest.positional.is_empty() {
-            true => None,
-            false => {
-                let name = rest.positional.remove(0);
-                let test = name.as_str().and_then(Test::named);
-                let unknown = || format!("no test named {}", crate::print::repr(&name).as_str());
-                Some(test.ok_or_else(|| Error::runtime(unknown()))?)
-            }
+        let test = if rest.positional.is_empty() {
+            None
+        } else {
+            let name = rest.positional.remove(0);
+            let test = name.as_str().and_then(Test::named);
+            let unknown = || format!("no test named '{}'", name.as_str().unwrap_or_default());
+            Some(test.ok_or_else(|| Error::runtime(unknown()))?)
         };
         let mut kept = Vec::new();
         for item in self.iterate(value)? {
@@ -154,6 +156,13 @@ impl Run<'_> {
         }
     }
 
+    /// Counts the work of sorting, which compares each key with some others.
+    fn charge_sort(&mut self, keyed: &[(Value, Value)]) -> Result<()> {
+        let weight: usize = keyed.iter().map(|(key, _)| key.weight()).sum();
+        let rounds = keyed.len().checked_ilog2().unwrap_or(0) as usize + 1;
+        self.charge(weight.saturating_mul(rounds))
+    }
+
     fn sorted(
         &mut self,
         items: Vec<Value>,
@@ -176,7 +185,7 @@ impl Run<'_> {
                 .collect();
             keyed.push((Value::list(keys?)?, item));
         }
-        self.charge(keyed.len())?;
+        self.charge_sort(&keyed)?;
         sort_by_key(&mut keyed, reverse)?;
         Ok(keyed.into_iter().map(|(_, item)| item).collect())
     }
@@ -204,6 +213,7 @@ impl Run<'_> {
         let mut best: Option<(Value, Value)> = None;
         for item in self.iterate(value)? {
             let key = self.sort_key(&item, attribute, case)?;
+            self.charge(key.weight())?;
             let is_better = match &best {
                 None => true,
                 Some((best, _)) if max => key.compare(best, ">")? == Some(Ordering::Greater),
@@ -228,6 +238,7 @@ impl Run<'_> {
             let key = self.sort_key(&found, None, case)?;
             keyed.push((key, Value::tuple(vec![found, item])?));
         }
+        self.charge_sort(&keyed)?;
         sort_by_key(&mut keyed, false)?;
         let mut groups: Vec<(Value, Value, Vec<Value>)> = Vec::new();
         for (key, pair) in keyed {
@@ -243,10 +254,6 @@ impl Run<'_> {
     }
 }
 
-fn flag(value: Option<Value>) -> bool {
-    value.is_some_and(|value| is_true(&value))
-}
-
 /// Filter that the first argument names, and the arguments for it.
 fn filter_of(arguments: &Arguments) -> Result<(Filter, Arguments)> {
     let mut rest = arguments.clone();
@@ -255,7 +262,7 @@ fn filter_of(arguments: &Arguments) -> Result<(Filter, Arguments)> {
     }
     let name = rest.positional.remove(0);
     let filter = name.as_str().and_then(Filter::named);
-    let unknown = || format!("no filter named {}", crate::print::repr(&name).as_str());
+    let unknown = || format!("no filter named '{}'", name.as_str().unwrap_or_default());
     Ok((filter.ok_or_else(|| Error::runtime(unknown()))?, rest))
 }
 

@@ -92,12 +92,18 @@ impl Run<'_> {
 
     fn join(&mut self, value: &Value, arguments: &Arguments) -> Result<Value> {
         let [separator, attribute] = arguments.bind("join", ["d", "attribute"], 0)?;
-        let separator = separator.map_or_else(|| Text::new(crate::Origin::Template, ""), |d| self.str(&d));
+        let separator = self.str(&separator.unwrap_or_else(|| Value::text(crate::Origin::Template, "")))?;
         let mut items = self.iterate(value)?;
         if let Some(attribute) = attribute.filter(|attribute| !attribute.is_none()) {
             items = items.iter().map(|item| self.path(item, &attribute)).collect::<Result<_>>()?;
         }
-        let texts: Vec<Text> = items.iter().map(|item| self.str(item)).collect();
+        let mut texts = Vec::with_capacity(items.len());
+        let mut len = 0;
+        for item in &items {
+            texts.push(self.str(item)?);
+            len += texts[texts.len() - 1].as_str().len() + separator.as_str().len();
+            self.check_size(len)?;
+        }
         let escapes = self.escapes() && (separator.is_markup || texts.iter().any(|text| text.is_markup));
         let mut out = TextBuilder::new(escapes);
         let plain = |text: &Text| if escapes { escape(text) } else { text.clone() };
@@ -106,7 +112,7 @@ impl Run<'_> {
                 out.push_text(&plain(&separator));
             }
             out.push_text(&plain(text));
-            self.charge_text(out.len().min(64))?;
+            self.check_size(out.len())?;
         }
         self.finish(out)
     }

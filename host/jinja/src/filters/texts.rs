@@ -1,17 +1,19 @@
 //! Filters of strings.
 
-use crate::arguments::Arguments;
+use std::fmt::Write;
+
+use crate::arguments::{Arguments, flag};
 use crate::error::{Error, Result};
 use crate::eval::Run;
 use crate::methods;
 use crate::print::is_true;
-use crate::strings::{byte_of, is_space, is_word};
+use crate::strings::{byte_of, is_line_end, is_space, is_word};
 use crate::text::{Origin, Text, TextBuilder};
 use crate::value::Value;
 
 impl Run<'_> {
     pub(super) fn text_filter(&mut self, name: &str, value: &Value, arguments: &Arguments) -> Result<Value> {
-        let text = self.str(value);
+        let text = self.str(value)?;
         self.charge_text(text.as_str().len())?;
         match name {
             "upper" | "lower" | "capitalize" => {
@@ -25,43 +27,30 @@ impl Run<'_> {
             "trim" => {
                 let [characters] = arguments.bind(name, ["chars"], 0)?;
                 let positional = characters.into_iter().collect();
-                methods::call(
-                    self,
-                    &Value::Text(text),
-                    "strip",
-                    &Arguments { positional, keyword: Vec::new() },
-                )
+                methods::call(self, &Value::Text(text), "strip", &Arguments::of(positional))
             }
             "center" => {
                 let [width] = arguments.bind(name, ["width"], 0)?;
                 let positional = vec![width.unwrap_or(Value::Int(80))];
-                methods::call(
-                    self,
-                    &Value::Text(text),
-                    "center",
-                    &Arguments { positional, keyword: Vec::new() },
-                )
+                methods::call(self, &Value::Text(text), "center", &Arguments::of(positional))
             }
             "replace" => {
                 let [old, new, count] = arguments.bind(name, ["old", "new", "count"], 2)?;
-                let texts =
-                    [old, new].map(|value| self.str(&value.unwrap_or(Value::None)).with_markup(false));
-                let count = count.filter(|count| !count.is_none());
-                let positional = texts.into_iter().map(Value::Text).chain(count).collect();
+                let mut positional = Vec::new();
+                for operand in [old, new] {
+                    let operand = self.str(&operand.unwrap_or(Value::None))?;
+                    positional.push(Value::Text(operand.with_markup(false)));
+                }
+                positional.extend(count.filter(|count| !count.is_none()));
                 let text = if self.escapes() { text } else { text.with_markup(false) };
-                methods::call(
-                    self,
-                    &Value::Text(text),
-                    "replace",
-                    &Arguments { positional, keyword: Vec::new() },
-                )
+                methods::call(self, &Value::Text(text), "replace", &Arguments::of(positional))
             }
             "format" => self.format_filter(&text, arguments),
             "indent" => self.indent(value, arguments),
             "truncate" => self.truncate(value, arguments),
             "striptags" => {
                 let [] = arguments.exactly(name)?;
-                Ok(Value::Text(striptags(&text, name)))
+                Ok(Value::Text(striptags(&text)))
             }
             "wordcount" => {
                 let [] = arguments.exactly(name)?;
@@ -83,14 +72,13 @@ impl Run<'_> {
         let value = if arguments.keyword.is_empty() {
             Value::tuple(arguments.positional.clone())?
         } else {
-            Value::dict(arguments.keyword.iter().map(|(name, value)| (&**name, value.clone())))?
+            Value::dict(arguments.keyword.iter().map(|(name, value)| (name.as_str(), value.clone())))?
         };
         methods::percent::format(self, text, &value)
     }
 
     fn indent(&mut self, value: &Value, arguments: &Arguments) -> Result<Value> {
         let [width, first, blank] = arguments.bind("indent", ["width", "first", "blank"], 0)?;
-        let flag = |value: Option<Value>| value.is_some_and(|value| is_true(&value));
         let (first, blank) = (flag(first), flag(blank));
         let text = match value {
             Value::Text(text) => text.clone(),
@@ -116,6 +104,7 @@ impl Run<'_> {
         let mut with_end = TextBuilder::default();
         with_end.push_text(&text);
         with_end.push(Origin::Template, "\n");
+        self.allocate_values(text.as_str().matches(is_line_end).count())?;
         let lines = methods::lines(&with_end.finish(), false);
         self.charge_text(lines.len().saturating_mul(width.as_str().len()))?;
         let mut out = TextBuilder::new(text.is_markup);
@@ -141,7 +130,7 @@ impl Run<'_> {
                 .map_or(Some(default), |value| value.as_index())
                 .and_then(|number| usize::try_from(number).ok())
         };
-        let end = end.map_or_else(|| Text::new(Origin::Template, "..."), |end| self.str(&end));
+        let end = self.str(&end.unwrap_or_else(|| Value::text(Origin::Template, "...")))?;
         let (Some(length), Some(leeway)) = (number(length, 255), number(leeway, 5)) else {
             return Err(Error::runtime("truncate needs numbers that aren't negative"));
         };
@@ -164,7 +153,7 @@ impl Run<'_> {
             return Ok(Value::Text(text));
         }
         let mut cut = text.slice(0..byte_of(text.as_str(), kept));
-        if !kill_words.is_some_and(|kill| is_true(&kill)) {
+        if !flag(kill_words) {
             let word_end = cut.as_str().rfind(' ').unwrap_or(cut.as_str().len());
             cut = cut.slice(0..word_end);
         }
@@ -180,16 +169,17 @@ impl Run<'_> {
             Value::List(_) | Value::Tuple(_) | Value::View(..) | Value::Range(_) | Value::Object(_) => {
                 self.iterate(value)?
             }
-            other => return Ok(Value::Text(url_quote(&self.str(other), false))),
+            other => return Ok(Value::Text(url_quote(&self.str(other)?, false))),
         };
         let mut out = TextBuilder::default();
         for (index, pair) in pairs.iter().enumerate() {
             let [name, value] = <[Value; 2]>::try_from(self.iterate(pair)?)
                 .map_err(|_| Error::runtime("urlencode needs pairs of name and value"))?;
             out.push(Origin::Template, if index > 0 { "&" } else { "" });
-            out.push_text(&url_quote(&self.str(&name), true));
+            out.push_text(&url_quote(&self.str(&name)?, true));
             out.push(Origin::Template, "=");
-            out.push_text(&url_quote(&self.str(&value), true));
+            out.push_text(&url_quote(&self.str(&value)?, true));
+            self.check_size(out.len())?;
         }
         self.finish(out)
     }
@@ -200,7 +190,7 @@ impl Run<'_> {
         let Value::Dict(dict) = value else { return Err(Error::runtime("xmlattr needs a mapping")) };
         let mut out = TextBuilder::new(self.escapes());
         for (key, value) in dict.pairs().filter(|(_, value)| !value.is_none() && !value.is_undefined()) {
-            let key = self.str(key);
+            let key = self.str(key)?;
             if key.as_str().contains([' ', '\t', '\n', '\r', '\u{b}', '\u{c}', '/', '>', '=']) {
                 return Err(Error::runtime("Invalid character in attribute name"));
             }
@@ -209,8 +199,9 @@ impl Run<'_> {
             }
             out.push_text(&methods::escape(&key));
             out.push(Origin::Template, "=\"");
-            out.push_text(&methods::escape(&self.str(value)));
+            out.push_text(&methods::escape(&self.str(value)?));
             out.push(Origin::Template, "\"");
+            self.check_size(out.len())?;
         }
         self.finish(out)
     }
@@ -223,9 +214,9 @@ fn title(text: &Text) -> Text {
         for c in part.chars() {
             let separates = is_space(c) || matches!(c, '-' | '(' | '{' | '[' | '<');
             if at_start {
-                out.extend(c.to_uppercase())
+                out.extend(c.to_uppercase());
             } else {
-                out.extend(c.to_lowercase())
+                out.extend(c.to_lowercase());
             }
             at_start = separates;
         }
@@ -237,49 +228,51 @@ fn url_quote(text: &Text, for_query: bool) -> Text {
         for byte in part.bytes() {
             match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => {
-                    out.push(char::from(byte))
+                    out.push(char::from(byte));
                 }
                 b'/' if !for_query => out.push('/'),
                 b' ' if for_query => out.push('+'),
-                _ => out.push_str(&format!("%{byte:02X}")),
+                _ => write!(out, "%{byte:02X}").expect("a String takes all text"),
             }
         }
     })
 }
 
 /// Text without tags and comments, with white space collapsed and entities resolved.
-pub(crate) fn striptags(text: &Text, name: &str) -> Text {
-    let plain = text.clone().with_markup(false);
-    if name != "striptags" {
-        return if name == "escape" { methods::escape(&plain) } else { unescape(&plain) };
-    }
+pub(crate) fn striptags(text: &Text) -> Text {
     let mut out = TextBuilder::default();
-    let string = plain.as_str();
-    let mut at = 0;
-    while let Some(open) = string[at..].find('<').map(|open| at + open) {
-        let (end, len) = if string[open..].starts_with("<!--") { ("-->", 3) } else { (">", 1) };
-        let Some(close) = string[open..].find(end) else { break };
-        out.push_slice(&plain, at..open);
-        at = open + close + len;
-    }
-    out.push_slice(&plain, at..string.len());
-    let stripped = out.finish();
-    let mut out = TextBuilder::default();
-    let mut start = 0;
-    for word in stripped.as_str().split(is_space).filter(|word| !word.is_empty()) {
-        let found = stripped.as_str()[start..].find(word).map_or(start, |found| start + found);
-        out.push(Origin::Template, if out.len() > 0 { " " } else { "" });
-        out.push_slice(&stripped, found..found + word.len());
-        start = found + word.len();
+    let mut word_start = 0;
+    let stripped = without_tags(text);
+    for (word_end, _) in stripped.as_str().match_indices(is_space).chain([(stripped.as_str().len(), "")]) {
+        if word_end > word_start {
+            out.push(Origin::Template, if out.len() > 0 { " " } else { "" });
+            out.push_slice(&stripped, word_start..word_end);
+        }
+        word_start =
+            stripped.as_str()[word_end..].chars().next().map_or(word_end, |c| word_end + c.len_utf8());
     }
     unescape(&out.finish())
 }
 
-/// Resolves the entities that `escape` makes.
-fn unescape(text: &Text) -> Text {
+fn without_tags(text: &Text) -> Text {
+    let mut out = TextBuilder::default();
+    let string = text.as_str();
+    let mut at = 0;
+    while let Some(open) = string[at..].find('<').map(|open| at + open) {
+        let (end, len) = if string[open..].starts_with("<!--") { ("-->", 3) } else { (">", 1) };
+        let Some(close) = string[open..].find(end) else { break };
+        out.push_slice(text, at..open);
+        at = open + close + len;
+    }
+    out.push_slice(text, at..string.len());
+    out.finish()
+}
+
+/// Resolves the entities that `escape` makes. The result is plain text.
+pub(crate) fn unescape(text: &Text) -> Text {
     let entities =
         [("&lt;", '<'), ("&gt;", '>'), ("&#39;", '\''), ("&#34;", '"'), ("&quot;", '"'), ("&amp;", '&')];
-    text.map(|part, out| {
+    let plain = text.map(|part, out| {
         let mut rest = part;
         while let Some(at) = rest.find('&') {
             out.push_str(&rest[..at]);
@@ -292,5 +285,6 @@ fn unescape(text: &Text) -> Text {
             rest = &rest[len..];
         }
         out.push_str(rest);
-    })
+    });
+    plain.with_markup(false)
 }

@@ -99,7 +99,7 @@ impl Lexer<'_> {
             self.advance(len);
             return Ok(());
         }
-        let (len, number) = integer(rest);
+        let Some((len, number)) = integer(rest) else { return self.fail("an integer has too many digits") };
         self.push(TokenKind::Integer(number));
         self.advance(len);
         Ok(())

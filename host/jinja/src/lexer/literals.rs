@@ -3,9 +3,11 @@
 use num_bigint::BigInt;
 
 use super::code::digits_len;
+use crate::number::parse_digits;
+use crate::strings::push_hex_escape;
 
-/// Length and value of the integer that `text` begins with.
-pub(super) fn integer(text: &str) -> (usize, BigInt) {
+/// Length and value of the integer that `text` begins with; `None` if it is too long.
+pub(super) fn integer(text: &str) -> Option<(usize, BigInt)> {
     let prefixed = [("0b", 2), ("0o", 8), ("0x", 16)].into_iter().find_map(|(prefix, radix)| {
         let head = text.get(..2)?.to_ascii_lowercase();
         let digits = text.get(2..)?.strip_prefix('_').unwrap_or(&text[2..]);
@@ -20,8 +22,8 @@ pub(super) fn integer(text: &str) -> (usize, BigInt) {
         (len, &text[..len], 10)
     };
     let (len, digits, radix) = prefixed.unwrap_or_else(decimal);
-    let number = BigInt::parse_bytes(digits.replace('_', "").as_bytes(), radix);
-    (len, number.unwrap_or_default())
+    let number = parse_digits(&digits.replace('_', ""), radix)?;
+    Some((len, number))
 }
 
 /// Replaces a string's escapes as Python's `unicode-escape` does. The error is a reason.
@@ -61,13 +63,11 @@ fn escape<'a>(text: &'a str, out: &mut String) -> Result<&'a str, String> {
             return Ok(&text[len..]);
         }
         _ => {
-            out.push('\\');
             // jinja2 spells other characters as escapes before it reads escapes, so a backslash before one keeps the spelling.
-            match u32::from(c) {
-                0..0x80 => out.push(c),
-                code @ 0x80..0x100 => out.push_str(&format!("x{code:02x}")),
-                code @ 0x100..0x1_0000 => out.push_str(&format!("u{code:04x}")),
-                code => out.push_str(&format!("U{code:08x}")),
+            if c.is_ascii() {
+                out.extend(['\\', c]);
+            } else {
+                push_hex_escape(c, out);
             }
             return Ok(rest);
         }

@@ -31,9 +31,9 @@ pub(super) fn call(text: &Text, name: &str) -> Text {
             text.map(|part, out| {
                 for c in part.chars() {
                     if after_letter {
-                        out.extend(c.to_lowercase())
+                        out.extend(c.to_lowercase());
                     } else {
-                        push_title(c, out)
+                        push_title(c, out);
                     }
                     after_letter = is_cased(c);
                 }

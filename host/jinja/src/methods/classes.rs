@@ -23,11 +23,16 @@ pub(super) fn holds(string: &str, name: &str) -> bool {
         }
         "isprintable" => string.chars().all(is_printable),
         "isspace" => all(is_space),
-        "islower" => string.chars().any(char::is_lowercase) && !string.chars().any(char::is_uppercase),
-        "isupper" => string.chars().any(char::is_uppercase) && !string.chars().any(char::is_lowercase),
+        "islower" | "isupper" => holds_case(string, name == "islower"),
         "istitle" => is_title(string),
         _ => false,
     }
+}
+
+/// Whether the string has letters of one case and none of the other.
+pub(crate) fn holds_case(string: &str, is_lower: bool) -> bool {
+    let has = |is: fn(char) -> bool| string.chars().any(is);
+    has(char::is_lowercase) == is_lower && has(char::is_uppercase) != is_lower
 }
 
 fn is_letter(c: char) -> bool {

@@ -20,8 +20,9 @@ struct Fields<'a> {
 }
 
 pub(super) fn format(run: &mut Run, text: &Text, arguments: &Arguments) -> Result<Value> {
-    let keyword =
-        |name: &str| arguments.keyword.iter().find(|(key, _)| **key == *name).map(|(_, value)| value.clone());
+    let keyword = |name: &str| {
+        arguments.keyword.iter().find(|(key, _)| key.as_str() == name).map(|(_, value)| value.clone())
+    };
     let fields = Fields {
         positional: &arguments.positional,
         keyword: &keyword,
@@ -73,9 +74,8 @@ fn push_expanded(
         })?;
         let inside = brace + 1..brace + 1 + end;
         let value = field(run, &text.slice(inside.clone()), fields, depth)?;
-        run.charge_text(value.as_str().len())?;
-        let needs_escape = text.is_markup && !value.is_markup;
-        out.push_text(&if needs_escape { super::escape(&value) } else { value });
+        run.check_size(out.len() + value.as_str().len())?;
+        out.push_text(&if text.is_markup { super::escape(&value) } else { value });
         at = inside.end + 1;
     }
     out.push_slice(text, at..string.len());
@@ -121,9 +121,9 @@ fn field(run: &mut Run, field: &Text, fields: &mut Fields, depth: usize) -> Resu
     };
     value = match conversion {
         None => value,
-        Some("s") => Value::Text(run.str(&value)),
-        Some("r") => Value::Text(print::repr(&value)),
-        Some("a") => Value::Text(print::ascii(&value)),
+        Some("s") => Value::Text(run.str(&value)?),
+        Some("r") => Value::Text(run.repr(&value)?),
+        Some("a") => Value::Text(print::ascii(&run.repr(&value)?)),
         Some("") => return Err(Error::runtime("end of string while looking for conversion specifier")),
         Some(other) => return Err(Error::runtime(format!("Unknown conversion specifier {other}"))),
     };
@@ -136,7 +136,7 @@ fn field(run: &mut Run, field: &Text, fields: &mut Fields, depth: usize) -> Resu
     }
     let spec = expanded.finish();
     if spec.as_str().is_empty() {
-        return Ok(run.str(&value));
+        return run.str(&value);
     }
     Spec::parse(spec.as_str())?.format(&value)
 }

@@ -14,10 +14,12 @@ use std::sync::Arc;
 use crate::arguments::Arguments;
 use crate::error::{Error, Result};
 use crate::eval::Run;
+use crate::filters;
 use crate::number;
 use crate::text::Text;
 use crate::value::{Dict, Value, View};
 
+pub(crate) use classes::holds_case;
 pub(crate) use split::lines;
 
 /// Methods of Python that are refused when a template is parsed: templates have no bytes.
@@ -135,13 +137,14 @@ pub(crate) fn number_attribute(owner: &Value, name: &str) -> Option<Value> {
 pub(crate) fn call(run: &mut Run, owner: &Value, name: &str, arguments: &Arguments) -> Result<Value> {
     match owner {
         Value::Text(text) => text_method(run, text, name, arguments),
-        Value::Dict(dict) => match name {
-            "get" => {
+        Value::Dict(dict) => {
+            if name == "get" {
                 let [key, default] = arguments.bind("get", ["", ""], 1)?;
-                let key = crate::value::Key::new(key.unwrap_or(Value::None))?;
+                let key = key.unwrap_or(Value::None);
+                run.charge(key.weight())?;
+                let key = crate::value::Key::new(key)?;
                 Ok(dict.entries.get(&key).cloned().or(default).unwrap_or(Value::None))
-            }
-            _ => {
+            } else {
                 let [] = arguments.exactly(name)?;
                 Ok(match name {
                     "items" => Value::View(View::Items, Arc::clone(dict)),
@@ -150,7 +153,7 @@ pub(crate) fn call(run: &mut Run, owner: &Value, name: &str, arguments: &Argumen
                     _ => Value::Dict(Arc::new(Dict::new(dict.entries.clone())?)),
                 })
             }
-        },
+        }
         Value::List(_) | Value::Tuple(_) | Value::Range(_) => sequence_method(run, owner, name, arguments),
         _ => number_method(owner, name, arguments),
     }
@@ -165,6 +168,7 @@ fn sequence_method(run: &mut Run, owner: &Value, name: &str, arguments: &Argumen
     let [item, start, stop] = arguments.bind(name, ["", "", ""], 1)?;
     let item = item.unwrap_or(Value::None);
     let items = run.iterate(owner)?;
+    run.charge_values(&items)?;
     if name == "count" {
         return Ok(Value::count(items.iter().filter(|other| other.equals(&item)).count()));
     }
@@ -172,7 +176,7 @@ fn sequence_method(run: &mut Run, owner: &Value, name: &str, arguments: &Argumen
     let (start, stop) = (search::bound(start.as_ref(), len, 0)?, search::bound(stop.as_ref(), len, len)?);
     let found = items.iter().take(stop).skip(start).position(|other| other.equals(&item));
     let found = found.map(|at| Value::count(start + at));
-    found.ok_or_else(|| Error::runtime(format!("{} is not in list", crate::print::repr(&item).as_str())))
+    found.ok_or_else(|| Error::runtime(format!("no such {} in the list", item.type_name())))
 }
 
 fn number_method(owner: &Value, name: &str, arguments: &Arguments) -> Result<Value> {
@@ -181,13 +185,14 @@ fn number_method(owner: &Value, name: &str, arguments: &Arguments) -> Result<Val
         (Value::Float(number), "is_integer") => Ok(Value::Bool(number.fract() == 0.0)),
         (_, "conjugate") => Ok(number::signed(owner, false).unwrap_or(Value::None)),
         _ => match number::Number::of(owner) {
-            Some(number::Number::Int(number)) => match name {
-                "bit_length" => Ok(Value::count(usize::try_from(number.bits()).unwrap_or(usize::MAX))),
-                _ => {
+            Some(number::Number::Int(number)) => {
+                if name == "bit_length" {
+                    Ok(Value::count(usize::try_from(number.bits()).unwrap_or(usize::MAX)))
+                } else {
                     let ones: u32 = number.iter_u64_digits().map(u64::count_ones).sum();
                     Ok(Value::Int(i64::from(ones)))
                 }
-            },
+            }
             _ => Err(Error::runtime(format!("'{name}' is not supported"))),
         },
     }
@@ -242,7 +247,9 @@ fn text_method(run: &mut Run, text: &Text, name: &str, arguments: &Arguments) ->
             let [] = arguments.exactly(name)?;
             Ok(Value::Bool(classes::holds(text.as_str(), name)))
         }
-        "striptags" | "unescape" | "escape" => Ok(Value::Text(crate::filters::striptags(text, name))),
+        "striptags" => Ok(Value::Text(filters::striptags(text))),
+        "unescape" => Ok(Value::Text(filters::unescape(text))),
+        "escape" => Ok(Value::Text(escape_again(text))),
         _ => {
             let [] = arguments.exactly(name)?;
             Ok(Value::Text(cases::call(text, name)))

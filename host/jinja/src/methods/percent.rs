@@ -47,9 +47,8 @@ pub(crate) fn format(run: &mut Run, format: &Text, value: &Value) -> Result<Valu
             None => values.take()?,
         };
         let text = conversion.apply(run, &value)?;
-        run.charge_text(text.as_str().len())?;
-        let needs_escape = format.is_markup && !text.is_markup;
-        out.push_text(&if needs_escape { super::escape(&text) } else { text });
+        run.check_size(out.len() + text.as_str().len())?;
+        out.push_text(&if format.is_markup { super::escape(&text) } else { text });
     }
     out.push_slice(format, start..string.len());
     let is_loose = values.mapping.is_some() || matches!(value, Value::List(_) | Value::Undefined(_));
@@ -126,12 +125,12 @@ impl Conversion {
             let text_spec = Spec { zero: false, sign: None, alternate: false, ..spec.clone() };
             let kind = Some('s');
             let align = text_spec.align.or(Some('>'));
-            Spec { kind, align, ..text_spec }.format(&Value::Text(text))
+            Spec { align, kind, ..text_spec }.format(&Value::Text(text))
         };
         match self.kind {
-            's' => text(run.str(value)),
-            'r' => text(print::repr(value)),
-            'a' => text(print::ascii(value)),
+            's' => text(run.str(value)?),
+            'r' => text(run.repr(value)?),
+            'a' => text(print::ascii(&run.repr(value)?)),
             'c' => match value {
                 Value::Text(single) if single.char_count() == 1 => text(single.clone()),
                 Value::Text(_) => Err(Error::runtime("%c requires int or char")),
@@ -176,13 +175,11 @@ impl Conversion {
         let sign = &string[..string.len() - body.len()];
         let prefix = if self.spec.alternate && kind != 'd' { 2 } else { 0 };
         let zeros = missing.saturating_sub(body.len() - prefix);
-        let zeros = match self.spec.zero {
-            true => zeros.max(self.spec.width.saturating_sub(string.len())),
-            false => zeros,
-        };
+        let zeros =
+            if self.spec.zero { zeros.max(self.spec.width.saturating_sub(string.len())) } else { zeros };
         let padded = format!("{sign}{}{}{}", &body[..prefix], "0".repeat(zeros), &body[prefix..]);
         let spec = Spec { width: self.spec.width, align: self.spec.align, ..Spec::default() };
-        spec.pad(&Text::new(Origin::Request, padded), '>')
+        Ok(spec.pad(&Text::new(Origin::Request, padded), '>'))
     }
 }
 

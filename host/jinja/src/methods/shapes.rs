@@ -1,5 +1,7 @@
 //! Methods that trim, replace, join and pad.
 
+use std::collections::HashSet;
+
 use super::escape;
 use super::search::string;
 use crate::arguments::Arguments;
@@ -51,7 +53,8 @@ pub(super) fn call(run: &mut Run, text: &Text, name: &str, arguments: &Arguments
 
 /// Drops characters at the ends: white space, or those of `characters`.
 pub(crate) fn strip(text: &Text, name: &str, characters: Option<&str>) -> Text {
-    let is_dropped = |c: char| characters.map_or(is_space(c), |characters| characters.contains(c));
+    let characters: Option<HashSet<char>> = characters.map(|characters| characters.chars().collect());
+    let is_dropped = |c: char| characters.as_ref().map_or(is_space(c), |characters| characters.contains(&c));
     let whole = text.as_str();
     let start = if name == "rstrip" { 0 } else { whole.len() - whole.trim_start_matches(is_dropped).len() };
     let end = if name == "lstrip" { whole.len() } else { whole.trim_end_matches(is_dropped).len() };
@@ -67,9 +70,7 @@ pub(crate) fn replace(run: &mut Run, text: &Text, old: &str, new: &Text, count: 
         out.push_slice(text, start..at);
         out.push_text(new);
         start = at + old.len();
-        if out.len() > whole.len() {
-            run.charge_text(out.len() - whole.len())?;
-        }
+        run.check_size(out.len())?;
     }
     out.push_slice(text, start..whole.len());
     run.finish(out)
@@ -83,7 +84,7 @@ fn join(run: &mut Run, separator: &Text, items: &Value) -> Result<Value> {
         }
         let text = match item {
             Value::Text(text) => text.clone(),
-            other if separator.is_markup => run.str(other),
+            other if separator.is_markup => run.str(other)?,
             other => {
                 let found = run.type_name(other);
                 return Err(Error::runtime(format!(
@@ -92,7 +93,7 @@ fn join(run: &mut Run, separator: &Text, items: &Value) -> Result<Value> {
             }
         };
         out.push_text(&if separator.is_markup { escape(&text) } else { text });
-        run.charge_text(out.len().min(64))?;
+        run.check_size(out.len())?;
     }
     run.finish(out)
 }
@@ -120,19 +121,14 @@ pub(super) fn pad(run: &mut Run, text: &Text, name: &str, arguments: &Arguments)
         return Ok(Value::Text(center(text, width, fill)));
     }
     let align = if name == "ljust" { '<' } else { '>' };
-    Spec { fill: Some(fill), width, ..Spec::default() }.pad(text, align).map(Value::Text)
+    Ok(Value::Text(Spec { fill: Some(fill), width, ..Spec::default() }.pad(text, align)))
 }
 
 /// `str.center`: if the filling is odd, the extra character is on the left for odd widths.
 pub(crate) fn center(text: &Text, width: usize, fill: char) -> Text {
     let missing = width.saturating_sub(text.char_count());
     let left = missing / 2 + (missing & width & 1);
-    let filling = |count| std::iter::repeat_n(fill, count).collect::<String>();
-    let mut out = TextBuilder::new(text.is_markup);
-    out.push(Origin::Request, &filling(left));
-    out.push_text(text);
-    out.push(Origin::Request, &filling(missing - left));
-    out.finish()
+    text.padded(left, missing - left, fill)
 }
 
 fn zero_fill(text: &Text, width: usize) -> Text {
@@ -149,16 +145,13 @@ fn expand_tabs(run: &mut Run, text: &Text, size: usize) -> Result<Value> {
     let mut column = 0;
     let expanded = text.map(|part, out| {
         for c in part.chars() {
-            match c {
-                '\t' => {
-                    let count = if size == 0 { 0 } else { size - column % size };
-                    out.extend(std::iter::repeat_n(' ', count));
-                    column += count;
-                }
-                _ => {
-                    out.push(c);
-                    column = if matches!(c, '\n' | '\r') { 0 } else { column + 1 };
-                }
+            if c == '\t' {
+                let count = if size == 0 { 0 } else { size - column % size };
+                out.extend(std::iter::repeat_n(' ', count));
+                column += count;
+            } else {
+                out.push(c);
+                column = if matches!(c, '\n' | '\r') { 0 } else { column + 1 };
             }
         }
     });

@@ -1,10 +1,9 @@
 //! Methods that cut a string.
 
 use super::search::string;
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, flag};
 use crate::error::{Error, Result};
 use crate::eval::Run;
-use crate::print::is_true;
 use crate::strings::{is_line_end, is_space};
 use crate::text::Text;
 use crate::value::Value;
@@ -13,11 +12,13 @@ pub(super) fn call(run: &mut Run, text: &Text, name: &str, arguments: &Arguments
     match name {
         "splitlines" => {
             let [keep_ends] = arguments.bind(name, ["keepends"], 0)?;
-            let keep_ends = keep_ends.is_some_and(|keep| is_true(&keep));
-            run.list(lines(text, keep_ends).into_iter().map(Value::Text).collect())
+            run.allocate(text.as_str().len())?;
+            run.allocate_values(text.as_str().matches(is_line_end).count())?;
+            run.list(lines(text, flag(keep_ends)).into_iter().map(Value::Text).collect())
         }
         "partition" | "rpartition" => {
             let [separator] = arguments.exactly(name)?;
+            run.allocate(text.as_str().len())?;
             partition(text, string(&separator)?, name == "rpartition")
         }
         _ => {
@@ -27,6 +28,13 @@ pub(super) fn call(run: &mut Run, text: &Text, name: &str, arguments: &Arguments
             })?;
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             let separator = separator.filter(|separator| !separator.is_none());
+            let separates = separator.as_ref().map(string).transpose()?.filter(|text| !text.is_empty());
+            let cuts = match separates {
+                Some(separator) => text.as_str().matches(separator).count(),
+                None => text.as_str().matches(is_space).count(),
+            };
+            run.allocate(text.as_str().len())?;
+            run.allocate_values(cuts.min(limit))?;
             let parts = match &separator {
                 None if name == "split" => words(text, limit),
                 None => last_words(text, limit),

@@ -1,12 +1,9 @@
 //! Expressions, by precedence from conditionals down to literals.
 
-use super::{Parser, SPECIAL_NAMES, describe};
+use super::{Parser, SPECIAL_NAMES, describe, node};
 use crate::ast::{BinaryOp, CompareOp, Expression, ExpressionKind};
 use crate::error::Result;
-use crate::is_tests::Test;
 use crate::lexer::TokenKind;
-use crate::methods;
-use crate::parser::Warning;
 use crate::text::Origin;
 use crate::value::Value;
 
@@ -25,7 +22,7 @@ impl Parser {
             let otherwise = if self.skip_name("else") { Some(Box::new(self.expression()?)) } else { None };
             self.unknown[unknown_before..].iter_mut().for_each(|unknown| unknown.in_branch = true);
             let kind = ExpressionKind::Conditional { test: Box::new(test), then: Box::new(then), otherwise };
-            then = Expression { line, kind };
+            then = node(line, kind)?;
         }
         Ok(then)
     }
@@ -35,7 +32,7 @@ impl Parser {
         while self.is_name("or") {
             let line = self.line();
             self.next();
-            left = Expression { line, kind: ExpressionKind::Or(Box::new([left, self.and()?])) };
+            left = node(line, ExpressionKind::Or(Box::new([left, self.and()?])))?;
         }
         Ok(left)
     }
@@ -45,7 +42,7 @@ impl Parser {
         while self.is_name("and") {
             let line = self.line();
             self.next();
-            left = Expression { line, kind: ExpressionKind::And(Box::new([left, self.not()?])) };
+            left = node(line, ExpressionKind::And(Box::new([left, self.not()?])))?;
         }
         Ok(left)
     }
@@ -54,7 +51,7 @@ impl Parser {
         let line = self.line();
         if self.skip_name("not") {
             let inner = self.nested(Self::not)?;
-            return Ok(Expression { line, kind: ExpressionKind::Not(Box::new(inner)) });
+            return node(line, ExpressionKind::Not(Box::new(inner)));
         }
         self.comparison()
     }
@@ -69,7 +66,7 @@ impl Parser {
         if rest.is_empty() {
             return Ok(first);
         }
-        Ok(Expression { line, kind: ExpressionKind::Compare(Box::new(first), rest) })
+        node(line, ExpressionKind::Compare(Box::new(first), rest))
     }
 
     fn compare_op(&mut self) -> Option<CompareOp> {
@@ -106,7 +103,7 @@ impl Parser {
             let line = self.line();
             self.expect_operator(operator)?;
             let right = operand(self)?;
-            left = Expression { line, kind: ExpressionKind::Binary(op, Box::new([left, right])) };
+            left = node(line, ExpressionKind::Binary(op, Box::new([left, right])))?;
         }
         Ok(left)
     }
@@ -125,7 +122,7 @@ impl Parser {
         while self.skip_operator("~") {
             parts.push(self.product()?);
         }
-        Ok(Expression { line, kind: ExpressionKind::Concat(parts) })
+        node(line, ExpressionKind::Concat(parts))
     }
 
     fn product(&mut self) -> Result<Expression> {
@@ -141,23 +138,23 @@ impl Parser {
     fn unary(&mut self, with_filters: bool) -> Result<Expression> {
         let line = self.line();
         let signed = |parser: &mut Self| parser.nested(|parser| parser.unary(false)).map(Box::new);
-        let mut node = if self.skip_operator("-") {
-            Expression { line, kind: ExpressionKind::Negative(signed(self)?) }
+        let mut value = if self.skip_operator("-") {
+            node(line, ExpressionKind::Negative(signed(self)?))?
         } else if self.skip_operator("+") {
-            Expression { line, kind: ExpressionKind::Positive(signed(self)?) }
+            node(line, ExpressionKind::Positive(signed(self)?))?
         } else {
             self.primary()?
         };
-        node = self.postfix(node)?;
+        value = self.postfix(value)?;
         if with_filters {
-            node = self.filters_and_tests(node)?;
+            value = self.filters_and_tests(value)?;
         }
-        Ok(node)
+        Ok(value)
     }
 
     pub(super) fn primary(&mut self) -> Result<Expression> {
         let line = self.line();
-        let constant = |value| Ok(Expression { line, kind: ExpressionKind::Constant(value) });
+        let constant = |value| node(line, ExpressionKind::Constant(value));
         match self.next() {
             TokenKind::Name(name) => match name.as_str() {
                 "true" | "True" => constant(Value::Bool(true)),
@@ -170,7 +167,7 @@ impl Parser {
                     if let Some(index) = SPECIAL_NAMES.iter().position(|special| *special == name) {
                         self.special_reads[index] += 1;
                     }
-                    Ok(Expression { line, kind: ExpressionKind::Name(self.symbol(&name)) })
+                    node(line, ExpressionKind::Name(self.symbol(&name)))
                 }
             },
             TokenKind::String(mut string) => {
@@ -205,7 +202,7 @@ impl Parser {
             }
         }
         self.expect_operator("]")?;
-        Ok(Expression { line, kind: ExpressionKind::List(items) })
+        node(line, ExpressionKind::List(items))
     }
 
     fn dict(&mut self, line: u32) -> Result<Expression> {
@@ -219,7 +216,7 @@ impl Parser {
             }
         }
         self.expect_operator("}")?;
-        Ok(Expression { line, kind: ExpressionKind::Dict(entries) })
+        node(line, ExpressionKind::Dict(entries))
     }
 
     /// Parses an expression, or several with commas as a tuple.
@@ -241,80 +238,10 @@ impl Parser {
                 None => return self.fail(format!("expected an expression, got {}", describe(self.peek()))),
             }
         }
-        Ok(Expression { line, kind: ExpressionKind::Tuple(items) })
+        node(line, ExpressionKind::Tuple(items))
     }
 
     pub(super) fn is_tuple_end(&self) -> bool {
         matches!(self.peek(), TokenKind::VariableEnd | TokenKind::BlockEnd) || self.is_operator(")")
-    }
-
-    pub(super) fn postfix(&mut self, mut node: Expression) -> Result<Expression> {
-        loop {
-            let line = self.line();
-            let kind = if self.skip_operator(".") {
-                match self.next() {
-                    TokenKind::Name(name) => {
-                        if self.is_operator("(") {
-                            self.check_method(&name, line);
-                        }
-                        ExpressionKind::Attribute(Box::new(node), name.into())
-                    }
-                    TokenKind::Integer(index) => {
-                        let index = ExpressionKind::Constant(Value::integer(index));
-                        ExpressionKind::Item(Box::new([node, Expression { line, kind: index }]))
-                    }
-                    _ => return self.fail("expected name or number"),
-                }
-            } else if self.skip_operator("[") {
-                self.subscript(node)?
-            } else if self.is_operator("(") {
-                ExpressionKind::Call(Box::new(node), self.call_arguments()?)
-            } else {
-                return Ok(node);
-            };
-            node = Expression { line, kind };
-        }
-    }
-
-    fn check_method(&mut self, name: &str, line: u32) {
-        if methods::UNSUPPORTED.contains(&name) {
-            self.report_unknown(format!("the method '{name}' is not supported"), line);
-        } else if !methods::is_known(name) {
-            let message = format!("no value has a method '{name}'");
-            self.warnings.push(Warning { message, line });
-        }
-    }
-
-    fn filters_and_tests(&mut self, mut node: Expression) -> Result<Expression> {
-        loop {
-            let line = self.line();
-            if self.skip_operator("|") {
-                node = self.filter(Some(node))?;
-            } else if self.is_name("is") {
-                node = self.test(node)?;
-            } else if self.is_operator("(") {
-                let kind = ExpressionKind::Call(Box::new(node), self.call_arguments()?);
-                node = Expression { line, kind };
-            } else {
-                return Ok(node);
-            }
-        }
-    }
-
-    fn test(&mut self, node: Expression) -> Result<Expression> {
-        self.next();
-        let negated = self.skip_name("not");
-        let line = self.line();
-        let name = self.dotted_name()?;
-        let arguments = self.test_arguments()?;
-        let kind = match Test::named(&name) {
-            Some(test) => ExpressionKind::Test(Box::new(node), test, arguments),
-            None => {
-                self.report_unknown(format!("no test named '{name}'"), line);
-                ExpressionKind::Unknown(format!("no test named '{name}'"))
-            }
-        };
-        let test = Expression { line, kind };
-        if negated { Ok(Expression { line, kind: ExpressionKind::Not(Box::new(test)) }) } else { Ok(test) }
     }
 }

@@ -3,19 +3,22 @@
 //! Unknown filters and tests are errors, except in branches of a condition, where jinja2 fails only if they are reached; these become
 //! warnings. Called by `Template::parse`.
 
-mod arguments;
 mod expression;
+mod postfix;
 mod statement;
+mod target;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::ast::{Macro, Program, Symbol};
+use crate::ast::{Expression, ExpressionKind, Macro, Program, Symbol};
 use crate::error::{Error, Result};
 use crate::lexer::{Token, TokenKind, tokenize};
 
 /// Maximum nesting of expressions and statements.
 const MAX_DEPTH: usize = 100;
+/// Maximum height of an expression's tree.
+const MAX_HEIGHT: u16 = 200;
 
 /// Fault of a template that shows only if a run gets there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,6 +185,16 @@ impl Parser {
     fn report_unknown(&mut self, message: String, line: u32) {
         self.unknown.push(Unknown { message, line, in_branch: self.in_branch });
     }
+}
+
+/// Makes an expression; chains such as `a + b + c` nest to the left.
+fn node(line: u32, kind: ExpressionKind) -> Result<Expression> {
+    let mut height = 1;
+    kind.each_child(&mut |child| height = height.max(child.height + 1));
+    if height > MAX_HEIGHT {
+        return Err(Error::syntax(format!("an expression has more than {MAX_HEIGHT} levels"), line));
+    }
+    Ok(Expression { line, height, kind })
 }
 
 fn describe(kind: &TokenKind) -> String {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Parser, SPECIAL_NAMES, describe};
-use crate::ast::{Expression, ExpressionKind, For, Macro, Statement, StatementKind, Symbol, Target};
+use crate::ast::{ExpressionKind, For, Macro, Parameter, Statement, StatementKind};
 use crate::error::Result;
 use crate::lexer::TokenKind;
 use crate::text::{Origin, Text};
@@ -109,16 +109,6 @@ impl Parser {
         Ok(())
     }
 
-    fn check_loop_target(&mut self, target: &Target) -> Result<()> {
-        let is_loop = |symbol: &Symbol| &*self.names[*symbol as usize] == "loop";
-        match target {
-            Target::Name(symbol) if is_loop(symbol) => {
-                self.fail("Can't assign to special loop variable in for-loop target")
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn needs_loader(&mut self, name: &'static str) -> Result<StatementKind> {
         self.warn(format!("'{name}' needs other templates, and a chat template has none"));
         self.expression()?;
@@ -135,9 +125,12 @@ impl Parser {
         }
         self.blocks.push(name.clone());
         let is_scoped = self.skip_name("scoped");
-        self.skip_name("required");
+        let is_required = self.skip_name("required");
         let body = self.separate(false, |parser| parser.body("endblock"))?;
         self.skip_name(&name);
+        if is_required {
+            return Ok(StatementKind::NeedsLoader("required"));
+        }
         Ok(StatementKind::Block(is_scoped, body))
     }
 
@@ -224,12 +217,7 @@ impl Parser {
         Ok(StatementKind::CallBlock(index, call))
     }
 
-    fn macro_body(
-        &mut self,
-        name: Arc<str>,
-        parameters: Vec<(Symbol, Arc<str>, Option<Expression>)>,
-        end: &str,
-    ) -> Result<usize> {
+    fn macro_body(&mut self, name: Arc<str>, parameters: Vec<Parameter>, end: &str) -> Result<usize> {
         let before = self.special_reads;
         let body = self.separate(false, |parser| parser.body(end))?;
         let is_parameter =
@@ -245,9 +233,9 @@ impl Parser {
         Ok(self.macros.len() - 1)
     }
 
-    fn signature(&mut self) -> Result<Vec<(Symbol, Arc<str>, Option<Expression>)>> {
+    fn signature(&mut self) -> Result<Vec<Parameter>> {
         self.expect_operator("(")?;
-        let mut parameters: Vec<(Symbol, Arc<str>, Option<Expression>)> = Vec::new();
+        let mut parameters: Vec<Parameter> = Vec::new();
         while !self.is_operator(")") || !parameters.is_empty() {
             let name = self.expect_name()?;
             let default = if self.skip_operator("=") { Some(self.expression()?) } else { None };
@@ -264,46 +252,5 @@ impl Parser {
         }
         self.expect_operator(")")?;
         Ok(parameters)
-    }
-
-    /// Parses what is assigned to.
-    fn target(&mut self, with_attributes: bool) -> Result<Target> {
-        let mut targets = Vec::new();
-        let mut is_tuple = false;
-        while !self.is_tuple_end() {
-            targets.push(self.one_target(with_attributes)?);
-            if !self.skip_operator(",") {
-                break;
-            }
-            is_tuple = true;
-        }
-        match targets.pop() {
-            Some(only) if !is_tuple => Ok(only),
-            Some(last) => {
-                targets.push(last);
-                Ok(Target::Tuple(targets))
-            }
-            None => self.fail(format!("expected a name to assign to, got {}", describe(self.peek()))),
-        }
-    }
-
-    fn one_target(&mut self, with_attributes: bool) -> Result<Target> {
-        if self.skip_operator("(") {
-            let inner = self.nested(|parser| parser.target(with_attributes))?;
-            self.expect_operator(")")?;
-            return Ok(inner);
-        }
-        let name = self.expect_name()?;
-        if matches!(&*name, "true" | "false" | "none" | "True" | "False" | "None") {
-            return self.fail(format!("can't assign to '{name}'"));
-        }
-        if &*name == "loop" && self.loops > 0 {
-            return self.fail("Can't assign to special loop variable in for-loop");
-        }
-        let symbol = self.symbol(&name);
-        if with_attributes && self.skip_operator(".") {
-            return Ok(Target::Attribute(symbol, self.expect_name()?));
-        }
-        Ok(Target::Name(symbol))
     }
 }

@@ -1,6 +1,8 @@
 //! `json.dumps` with the arguments that transformers' `tojson` takes.
 
-use crate::arguments::Arguments;
+use std::fmt::Write;
+
+use crate::arguments::{Arguments, flag};
 use crate::error::{Error, Result};
 use crate::print::float;
 use crate::text::{Origin, Text, TextBuilder};
@@ -16,14 +18,15 @@ struct Dumps {
     key_separator: Text,
     ensure_ascii: bool,
     sort_keys: bool,
+    /// Maximum size of the text: lists may hold the same list many times.
+    limit: usize,
     out: TextBuilder,
 }
 
 /// The filter `tojson`.
-pub(crate) fn tojson(value: &Value, arguments: &Arguments) -> Result<Value> {
+pub(crate) fn tojson(value: &Value, arguments: &Arguments, limit: usize) -> Result<Value> {
     let names = ["ensure_ascii", "indent", "separators", "sort_keys"];
     let [ensure_ascii, indent, separators, sort_keys] = arguments.bind("tojson", names, 0)?;
-    let flag = |value: Option<Value>| value.is_some_and(|value| super::is_true(&value));
     let text = |string: &str| Text::new(Origin::Request, string);
     let indent = indent.filter(|indent| !indent.is_none());
     let indent = match indent {
@@ -41,6 +44,7 @@ pub(crate) fn tojson(value: &Value, arguments: &Arguments) -> Result<Value> {
         key_separator: text(": "),
         ensure_ascii: flag(ensure_ascii),
         sort_keys: flag(sort_keys),
+        limit,
         out: TextBuilder::default(),
     };
     if let Some(separators) = separators.filter(|separators| !separators.is_none()) {
@@ -58,6 +62,10 @@ pub(crate) fn tojson(value: &Value, arguments: &Arguments) -> Result<Value> {
 
 impl Dumps {
     fn push(&mut self, value: &Value, depth: usize) -> Result<()> {
+        let indent = self.indent.as_ref().map_or(0, |indent| indent.as_str().len());
+        if self.out.len() + indent * depth > self.limit {
+            return Err(Error::too_large());
+        }
         match value {
             Value::Text(text) => self.push_string(text),
             Value::List(items) | Value::Tuple(items) => {
@@ -168,7 +176,7 @@ fn push_escaped(c: char, ensure_ascii: bool, out: &mut String) {
         '\u{c}' => out.push_str("\\f"),
         _ if u32::from(c) < 0x20 || (ensure_ascii && u32::from(c) > 0x7E) => {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{unit:04x}"));
+                write!(out, "\\u{unit:04x}").expect("a String takes all text");
             }
         }
         _ => out.push(c),

@@ -5,32 +5,25 @@ pub(crate) mod spec;
 
 use num_bigint::BigInt;
 
-use crate::strings::is_printable;
+use crate::error::{Error, Result};
+use crate::strings::{is_printable, push_hex_escape};
 use crate::text::{Origin, Text, TextBuilder};
 use crate::value::{Function, Value, View};
 
-/// `str(value)`.
-pub(crate) fn str(value: &Value) -> Text {
-    match value {
-        Value::Text(text) => text.clone(),
-        Value::Undefined(_) => Text::new(Origin::Template, ""),
-        _ => repr(value),
-    }
-}
+/// How a run spells what only it knows; `None` for other values.
+type Spelt<'a> = &'a dyn Fn(&Value) -> Result<Option<String>>;
 
-/// `repr(value)`.
-pub(crate) fn repr(value: &Value) -> Text {
-    repr_with(value, &|_| None)
-}
-
-/// `repr(value)`, with the spelling of what only a run knows.
-pub(crate) fn repr_with(value: &Value, spelt: &dyn Fn(&Value) -> Option<String>) -> Text {
+/// `repr(value)`, refused if it takes more than `limit` bytes: lists may hold the same list many times.
+pub(crate) fn repr(value: &Value, spelt: Spelt, limit: usize) -> Result<Text> {
     let mut out = TextBuilder::default();
-    push_repr(value, spelt, &mut out);
-    out.finish()
+    push_repr(value, spelt, limit, &mut out)?;
+    Ok(out.finish())
 }
 
-fn push_repr(value: &Value, spelt: &dyn Fn(&Value) -> Option<String>, out: &mut TextBuilder) {
+fn push_repr(value: &Value, spelt: Spelt, limit: usize, out: &mut TextBuilder) -> Result<()> {
+    if out.len() > limit {
+        return Err(Error::too_large());
+    }
     match value {
         Value::Text(text) if text.is_markup => {
             push(out, "Markup(");
@@ -40,48 +33,50 @@ fn push_repr(value: &Value, spelt: &dyn Fn(&Value) -> Option<String>, out: &mut 
         Value::Text(text) => push_quoted(text, out),
         Value::List(items) => {
             push(out, "[");
-            push_items(&items.items, spelt, out);
+            push_items(&items.items, spelt, limit, out)?;
             push(out, "]");
         }
         Value::Tuple(items) => {
             push(out, "(");
-            push_items(&items.items, spelt, out);
+            push_items(&items.items, spelt, limit, out)?;
             push(out, if items.items.len() == 1 { ",)" } else { ")" });
         }
         Value::Dict(dict) => {
             push(out, "{");
             for (index, (key, value)) in dict.entries.iter().enumerate() {
                 push(out, if index > 0 { ", " } else { "" });
-                push_repr(&key.0, spelt, out);
+                push_repr(&key.0, spelt, limit, out)?;
                 push(out, ": ");
-                push_repr(value, spelt, out);
+                push_repr(value, spelt, limit, out)?;
             }
             push(out, "}");
         }
         Value::View(view, dict) => {
             push(out, value.type_name());
             push(out, "([");
-            let items = dict.viewed(*view).unwrap_or_default();
-            push_items(&items, spelt, out);
+            let items = dict.viewed(*view)?;
+            push_items(&items, spelt, limit, out)?;
             push(out, "])");
         }
-        _ => push(out, &spelt(value).unwrap_or_else(|| scalar(value))),
+        _ => push(out, &spelt(value)?.unwrap_or_else(|| scalar(value))),
     }
+    Ok(())
 }
 
 fn push(out: &mut TextBuilder, part: &str) {
     out.push(Origin::Request, part);
 }
 
-fn push_items(items: &[Value], spelt: &dyn Fn(&Value) -> Option<String>, out: &mut TextBuilder) {
+fn push_items(items: &[Value], spelt: Spelt, limit: usize, out: &mut TextBuilder) -> Result<()> {
     for (index, item) in items.iter().enumerate() {
         push(out, if index > 0 { ", " } else { "" });
-        push_repr(item, spelt, out);
+        push_repr(item, spelt, limit, out)?;
     }
+    Ok(())
 }
 
 /// Spelling of a value that holds no other values.
-fn scalar(value: &Value) -> String {
+pub(crate) fn scalar(value: &Value) -> String {
     match value {
         Value::Undefined(_) => "Undefined".to_owned(),
         Value::None => "None".to_owned(),
@@ -133,24 +128,15 @@ fn push_escaped(c: char, quote: char, out: &mut String) {
         '\\' => out.push_str("\\\\"),
         _ if c == quote => out.extend(['\\', c]),
         _ if is_printable(c) => out.push(c),
-        _ => match u32::from(c) {
-            code @ 0..0x100 => out.push_str(&format!("\\x{code:02x}")),
-            code @ 0x100..0x1_0000 => out.push_str(&format!("\\u{code:04x}")),
-            code => out.push_str(&format!("\\U{code:08x}")),
-        },
+        _ => push_hex_escape(c, out),
     }
 }
 
-/// `repr` with `\u` escapes for all that isn't ASCII (`ascii()`).
-pub(crate) fn ascii(value: &Value) -> Text {
-    repr(value).map(|part, out| {
+/// `ascii(value)`, of which `text` is the `repr`: escapes for all that isn't ASCII.
+pub(crate) fn ascii(text: &Text) -> Text {
+    text.map(|part, out| {
         for c in part.chars() {
-            match u32::from(c) {
-                0..0x80 => out.push(c),
-                code @ 0x80..0x100 => out.push_str(&format!("\\x{code:02x}")),
-                code @ 0x100..0x1_0000 => out.push_str(&format!("\\u{code:04x}")),
-                code => out.push_str(&format!("\\U{code:08x}")),
-            }
+            if c.is_ascii() { out.push(c) } else { push_hex_escape(c, out) }
         }
     })
 }

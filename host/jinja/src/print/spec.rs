@@ -5,14 +5,14 @@ use num_traits::{Signed, ToPrimitive};
 
 use crate::error::{Error, Result};
 use crate::number::Number;
-use crate::text::{Origin, Text, TextBuilder};
+use crate::text::{Origin, Text};
 use crate::value::Value;
 
 /// Maximum width and precision.
-pub(crate) const MAX_WIDTH: usize = 1 << 16;
+pub(crate) const MAX_WIDTH: usize = 1 << 15;
 
 /// Parsed format specification.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Spec {
     pub(crate) fill: Option<char>,
     pub(crate) align: Option<char>,
@@ -86,13 +86,12 @@ impl Spec {
                 }
                 let cut =
                     self.precision.map(|count| text.slice(0..crate::strings::byte_of(text.as_str(), count)));
-                self.pad(cut.as_ref().unwrap_or(text), '<')
+                Ok(self.pad(cut.as_ref().unwrap_or(text), '<'))
             }
             (Value::Bool(_), None | Some('s')) if self.kind.is_some() || *self == Self::default() => {
-                self.pad(&super::str(value), '<')
+                Ok(self.pad(&Text::new(Origin::Request, super::scalar(value)), '<'))
             }
             _ if value.is_number() => self.format_number(value),
-            _ if *self == Self::default() => Ok(super::str(value)),
             (Value::Text(_), Some(kind)) => unknown(kind),
             _ => Err(Error::runtime(format!(
                 "unsupported format string passed to {}.__format__",
@@ -197,6 +196,8 @@ impl Spec {
         let (whole, rest) = digits.split_at(whole);
         let separators = |c: char| Some(c) != self.grouping;
         let mut plain: String = whole.chars().filter(|c| separators(*c)).collect();
+        let at_least = self.width.saturating_sub(sign.len() + rest.len()) * 3 / 4;
+        plain.insert_str(0, &"0".repeat(at_least.saturating_sub(plain.len())));
         loop {
             let grouped = self.grouped(&plain, 3);
             if sign.len() + grouped.len() + rest.len() >= self.width {
@@ -223,46 +224,19 @@ impl Spec {
             let text = format!("{sign}{}{filling}{}", &digits[..prefix], &digits[prefix..]);
             return Text::new(Origin::Request, text);
         }
-        let text = Text::new(Origin::Request, format!("{sign}{digits}"));
-        self.pad(&text, '>').unwrap_or(text)
+        self.pad(&Text::new(Origin::Request, format!("{sign}{digits}")), '>')
     }
 
     /// Pads to the width.
-    pub(crate) fn pad(&self, text: &Text, default_align: char) -> Result<Text> {
+    pub(crate) fn pad(&self, text: &Text, default_align: char) -> Text {
         let missing = self.width.saturating_sub(text.char_count());
-        if missing == 0 {
-            return Ok(text.clone());
-        }
         let fill = self.fill.unwrap_or(if self.zero { '0' } else { ' ' });
         let left = match self.align.unwrap_or(default_align) {
             '<' => 0,
             '^' => missing / 2,
             _ => missing,
         };
-        let mut out = TextBuilder::new(text.is_markup);
-        let filling = |count| std::iter::repeat_n(fill, count).collect::<String>();
-        out.push(Origin::Request, &filling(left));
-        out.push_text(text);
-        out.push(Origin::Request, &filling(missing - left));
-        Ok(out.finish())
-    }
-}
-
-impl PartialEq for Spec {
-    fn eq(&self, other: &Self) -> bool {
-        let key = |spec: &Self| {
-            (
-                spec.fill,
-                spec.align,
-                spec.sign,
-                spec.alternate,
-                spec.zero,
-                spec.width,
-                spec.grouping,
-                spec.precision,
-            )
-        };
-        key(self) == key(other) && self.kind == other.kind
+        text.padded(left, missing - left, fill)
     }
 }
 
@@ -294,9 +268,12 @@ fn general(number: f64, precision: usize, alternate: bool, as_float: bool) -> St
     let exponent: i32 = spelt.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
     let limit = i32::try_from(precision).unwrap_or(i32::MAX) - i32::from(as_float);
     let is_fixed = (-4..limit.max(i32::from(!as_float))).contains(&exponent);
-    let trimmed = |digits: &str| match digits.contains('.') && !alternate {
-        true => digits.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => digits.to_owned(),
+    let trimmed = |digits: &str| {
+        if digits.contains('.') && !alternate {
+            digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            digits.to_owned()
+        }
     };
     if is_fixed {
         let decimals = i32::try_from(precision).unwrap_or(i32::MAX) - 1 - exponent;

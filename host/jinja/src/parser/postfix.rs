@@ -1,17 +1,90 @@
-//! What stands behind an expression: arguments of calls, filters and tests, and subscripts.
+//! What stands behind a value: attributes, subscripts, calls, filters and tests, with their arguments.
 
-use super::{Parser, Warning};
+use super::{Parser, Warning, node};
 use crate::ast::{CallArguments, Expression, ExpressionKind};
 use crate::error::Result;
 use crate::filters::{self, Filter};
+use crate::is_tests::Test;
 use crate::lexer::TokenKind;
+use crate::methods;
+use crate::text::{Origin, Text};
+use crate::value::Value;
 
 impl Parser {
+    pub(super) fn postfix(&mut self, mut value: Expression) -> Result<Expression> {
+        loop {
+            let line = self.line();
+            let kind = if self.skip_operator(".") {
+                match self.next() {
+                    TokenKind::Name(name) => {
+                        if self.is_operator("(") {
+                            self.check_method(&name, line);
+                        }
+                        ExpressionKind::Attribute(Box::new(value), name.into())
+                    }
+                    TokenKind::Integer(index) => {
+                        let index = ExpressionKind::Constant(Value::integer(index));
+                        ExpressionKind::Item(Box::new([value, node(line, index)?]))
+                    }
+                    _ => return self.fail("expected name or number"),
+                }
+            } else if self.skip_operator("[") {
+                self.subscript(value)?
+            } else if self.is_operator("(") {
+                ExpressionKind::Call(Box::new(value), self.call_arguments()?)
+            } else {
+                return Ok(value);
+            };
+            value = node(line, kind)?;
+        }
+    }
+
+    fn check_method(&mut self, name: &str, line: u32) {
+        if methods::UNSUPPORTED.contains(&name) {
+            self.report_unknown(format!("the method '{name}' is not supported"), line);
+        } else if !methods::is_known(name) {
+            let message = format!("no value has a method '{name}'");
+            self.warnings.push(Warning { message, line });
+        }
+    }
+
+    pub(super) fn filters_and_tests(&mut self, mut value: Expression) -> Result<Expression> {
+        loop {
+            let line = self.line();
+            if self.skip_operator("|") {
+                value = self.filter(Some(value))?;
+            } else if self.is_name("is") {
+                value = self.test(value)?;
+            } else if self.is_operator("(") {
+                let kind = ExpressionKind::Call(Box::new(value), self.call_arguments()?);
+                value = node(line, kind)?;
+            } else {
+                return Ok(value);
+            }
+        }
+    }
+
+    fn test(&mut self, value: Expression) -> Result<Expression> {
+        self.next();
+        let negated = self.skip_name("not");
+        let line = self.line();
+        let name = self.dotted_name()?;
+        let arguments = self.test_arguments()?;
+        let kind = if let Some(test) = Test::named(&name) {
+            ExpressionKind::Test(Box::new(value), test, arguments)
+        } else {
+            self.report_unknown(format!("no test named '{name}'"), line);
+            ExpressionKind::Unknown(format!("no test named '{name}'"))
+        };
+        let test = node(line, kind)?;
+        if negated { node(line, ExpressionKind::Not(Box::new(test))) } else { Ok(test) }
+    }
+
     /// Parses what follows `value[`.
     pub(super) fn subscript(&mut self, value: Expression) -> Result<ExpressionKind> {
         let line = self.line();
         if self.skip_operator("]") {
-            let index = Expression { line, kind: ExpressionKind::Tuple(Vec::new()) };
+            let index = node(line, ExpressionKind::Tuple(Vec::new()))?;
             return Ok(ExpressionKind::Item(Box::new([value, index])));
         }
         let start = if self.is_operator(":") { None } else { Some(self.expression()?) };
@@ -31,7 +104,7 @@ impl Parser {
             Some(only) if !is_tuple => only,
             last => {
                 indices.extend(last);
-                Expression { line, kind: ExpressionKind::Tuple(indices) }
+                node(line, ExpressionKind::Tuple(indices))?
             }
         };
         Ok(ExpressionKind::Item(Box::new([value, index])))
@@ -57,9 +130,12 @@ impl Parser {
     }
 
     fn argument(&mut self, arguments: &mut CallArguments, line: u32) -> Result<()> {
-        let invalid = |is_invalid: bool| match is_invalid {
-            true => Err(crate::Error::syntax("invalid syntax for function call expression", line)),
-            false => Ok(()),
+        let invalid = |is_invalid: bool| {
+            if is_invalid {
+                Err(crate::Error::syntax("invalid syntax for function call expression", line))
+            } else {
+                Ok(())
+            }
         };
         let has_more = arguments.more_positional.is_some() || arguments.more_keyword.is_some();
         if self.skip_operator("*") {
@@ -74,9 +150,10 @@ impl Parser {
             invalid(arguments.more_keyword.is_some())?;
             let name = self.expect_name()?;
             self.expect_operator("=")?;
-            if arguments.keyword.iter().any(|(other, _)| *other == name) {
+            if arguments.keyword.iter().any(|(other, _)| other.as_str() == &*name) {
                 return self.fail(format!("keyword argument repeated: {name}"));
             }
+            let name = Text::new(Origin::Template, &*name);
             arguments.keyword.push((name, self.expression()?));
         } else {
             invalid(has_more || !arguments.keyword.is_empty())?;
@@ -100,18 +177,18 @@ impl Parser {
             let name = self.dotted_name()?;
             let arguments =
                 if self.is_operator("(") { self.call_arguments()? } else { CallArguments::default() };
-            let kind = match Filter::named(&name) {
-                Some(filter) => ExpressionKind::Filter(value.map(Box::new), filter, arguments),
-                None => {
-                    let message = match filters::UNSUPPORTED.contains(&&*name) {
-                        true => format!("the filter '{name}' is not supported"),
-                        false => format!("no filter named '{name}'"),
-                    };
-                    self.report_unknown(message.clone(), line);
-                    ExpressionKind::Unknown(message)
-                }
+            let kind = if let Some(filter) = Filter::named(&name) {
+                ExpressionKind::Filter(value.map(Box::new), filter, arguments)
+            } else {
+                let message = if filters::UNSUPPORTED.contains(&&*name) {
+                    format!("the filter '{name}' is not supported")
+                } else {
+                    format!("no filter named '{name}'")
+                };
+                self.report_unknown(message.clone(), line);
+                ExpressionKind::Unknown(message)
             };
-            let filter = Expression { line, kind };
+            let filter = node(line, kind)?;
             if !self.skip_operator("|") {
                 return Ok(filter);
             }
