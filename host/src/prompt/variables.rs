@@ -113,9 +113,10 @@ impl TemplateVariables {
 impl TemplateForms {
     fn message(&self, message: &Message, is_marked: bool) -> Result<Value, Error> {
         let is_none = self.empty_is_none && message.content.is_empty() && !message.tool_calls.is_empty();
-        let content = match is_none {
-            true => Value::None,
-            false => content(&message.content, self.contents.of(message.role), is_marked)?,
+        let content = if is_none {
+            Value::None
+        } else {
+            content(&message.content, self.contents.of(message.role), is_marked)?
         };
         let mut entries = vec![
             ("role", Value::text(Origin::Template, role(message.role, self.developer))),

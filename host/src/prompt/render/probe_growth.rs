@@ -60,7 +60,8 @@ impl ChatFormat {
                 let output = self.output(&conversation, &variables, &variables.messages, false).ok()?;
                 Some(self.control_tokens.segments(&output.text))
             };
-            let (before, after) = (written(earlier.to_vec()), written([earlier, &[next.clone()]].concat()));
+            let (before, after) =
+                (written(earlier.to_vec()), written([earlier, std::slice::from_ref(next)].concat()));
             before.zip(after).is_none_or(|(before, after)| begins_with(&after, &before))
         };
         [
