@@ -116,8 +116,13 @@ impl Run<'_> {
             (Some(value), _) => Ok(value),
             (None, Value::Text(name)) => self.attribute(owner, &Arc::from(name.as_str())),
             (None, _) => {
-                let (what, key) = (self.type_name(owner), self.type_name(key));
-                Ok(Value::undefined("", format!("{what} object has no element for this {key}")))
+                let what = self.type_name(owner);
+                // Only numbers are spelt: other keys may be of any size.
+                let key = match key {
+                    Value::Int(number) => number.to_string(),
+                    _ => format!("for this {}", self.type_name(key)),
+                };
+                Ok(Value::undefined("", format!("{what} object has no element {key}")))
             }
         }
     }
