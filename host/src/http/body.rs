@@ -23,9 +23,9 @@ const COPIES: usize = 3;
 /// Largest body that is read on the task's own thread, in bytes: it takes less than a millisecond.
 const SMALL: usize = 64 << 10;
 
-/// Size of the largest body that can be read, in bytes, if there are `keys` keys.
-pub fn largest_body(limits: &Limits, keys: usize) -> usize {
-    largest_account(limits, keys) / COPIES
+/// Size of the largest body that can be read, in bytes, if `owners` share the memory.
+pub fn largest_body(limits: &Limits, owners: usize) -> usize {
+    largest_account(limits, owners) / COPIES
 }
 
 /// A body that has arrived, and the account that it is charged to.
@@ -85,7 +85,7 @@ async fn arrive(app: &App, request: Request) -> Result<Arrived, ApiError> {
     let limits = &app.limits;
     check_type(&request)?;
     let encoding = content_encoding::of_headers(request.headers())?;
-    let principal = request.extensions().get::<Principal>().copied().unwrap_or_default();
+    let principal = request.extensions().get::<Principal>().cloned().unwrap_or_default();
     let mut account = app.accounts.open(principal);
     let refused =
         account.check_cpu().map_err(refusal).and_then(|()| check_length(&request, limits.body_bytes));
