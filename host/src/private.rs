@@ -1,6 +1,6 @@
 //! Files and folders that only this user can have written: created with modes that ensure it, and checked before use.
 //!
-//! Used for compiled parsers (`parser::cache`) and keys (`api::seal`). Checks look at the open file, not at its path, so that
+//! Used for compiled parsers (`parser::cache`) and keys (`api::seal`, `http::keys_file`). Checks look at the open file, not at its path, so that
 //! nothing can be put in its place in between.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};

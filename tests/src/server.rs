@@ -24,7 +24,7 @@ pub struct Setup {
     pub shared: SharedOptions,
     /// Limits of the server.
     pub limits: Limits,
-    /// API keys; without any, clients need none.
+    /// API keys, as in `--api-key`; without any, clients need none.
     pub keys: Vec<String>,
     /// Host names allowed beside loopback names.
     pub hosts: Vec<HostName>,
@@ -129,11 +129,13 @@ impl TestServer {
     pub async fn start(setup: Setup) -> Self {
         install_metrics();
         let Setup { model, others, shared, limits, keys, hosts, cors_origins, mcp, watch } = setup;
-        let shared = SharedOptions { principals: keys.len(), ..shared };
+        let keys = keys.iter().map(|key| key.parse().expect("a key")).collect();
+        let keys = Keys::new(keys).expect("keys of one owner each");
+        let shared = SharedOptions { principals: keys.owners(), ..shared };
         let models =
             Models::load(&model, &others, &shared, &limits, &mut |_, _| {}).expect("the models load");
         let defaults = Defaults { limits: limits.clone(), mcp, ..Defaults::default() };
-        let access = Access { keys: Keys::new(&keys), hosts, cors_origins };
+        let access = Access { keys, hosts, cors_origins };
         let app = App::new(models.clone(), limits, access, &defaults, true);
         let mut server = Server::bind(([127, 0, 0, 1], 0).into(), app).await.expect("a free port");
         let admin = server.bind_admin(([127, 0, 0, 1], 0).into()).await.expect("a free port");

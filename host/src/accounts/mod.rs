@@ -24,19 +24,39 @@ use memory::Memory;
 
 use crate::limits::Limits;
 
-/// Sender of a request: the index of an API key, never the key itself. Without keys all requests have the same principal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Principal(pub usize);
+/// Owner of a request, and of what is kept of it: the name of its API key, never the key, nor the key's place in a list. So all keys of one
+/// name are one principal, and a new key in place of an old one changes nothing. Without keys every request's owner is [`Principal::LOCAL`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Principal(Arc<str>);
+
+impl Default for Principal {
+    fn default() -> Self {
+        Self::new(Self::LOCAL)
+    }
+}
 
 impl Principal {
+    /// Name of the owner of all requests where no key is required. No key can have it.
+    pub const LOCAL: &str = "local";
+
+    /// The principal of this name.
+    pub fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// Name of the principal.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+
     /// Salt that keeps the principal's blocks of the prefix cache apart from others': the time of an answer would reveal other principals'
     /// prompts.
-    pub fn cache_salt(self) -> u64 {
-        self.0 as u64
+    pub fn cache_salt(&self) -> u64 {
+        leading_bytes(Sha256::new_with_prefix(self.name()))
     }
 
     /// Salt that keeps blocks apart from those of the principal's other requests, too: of requests with another `text`, or with none.
-    pub fn cache_salt_with(self, text: &str) -> u64 {
+    pub fn cache_salt_with(&self, text: &str) -> u64 {
         let mut hash = Sha256::new();
         hash.update(self.cache_salt().to_be_bytes());
         hash.update(text);
@@ -105,7 +125,7 @@ impl Accounts {
     /// Opens an account for one request; it holds nothing yet.
     pub fn open(&self, principal: Principal) -> Account {
         let mut principals = self.principals.lock().unwrap_or_else(PoisonError::into_inner);
-        let usage = principals.entry(principal).or_insert_with(|| {
+        let usage = principals.entry(principal.clone()).or_insert_with(|| {
             let memory = Arc::new(Memory::new(self.principal_memory));
             let bucket = Arc::new(Mutex::new(self.cpu.bucket(Instant::now())));
             Arc::new(PrincipalUsage { memory, cpu: CpuMeter::new(bucket) })
@@ -155,8 +175,8 @@ impl Account {
     }
 
     /// Principal of the request.
-    pub fn principal(&self) -> Principal {
-        self.principal
+    pub fn principal(&self) -> &Principal {
+        &self.principal
     }
 
     /// Bytes that the account holds.

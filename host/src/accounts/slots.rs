@@ -31,9 +31,9 @@ impl TurnSlots {
     }
 
     /// Asks for a slot, which the receiver gets when it is its turn. Dropping the receiver gives up.
-    pub fn ask(&self, principal: Principal) -> oneshot::Receiver<TurnSlot> {
+    pub fn ask(&self, principal: &Principal) -> oneshot::Receiver<TurnSlot> {
         let (grant, granted) = oneshot::channel();
-        self.lock().waiting.push((principal, grant));
+        self.lock().waiting.push((principal.clone(), grant));
         self.grant();
         granted
     }
@@ -91,9 +91,9 @@ mod tests {
     #[test]
     fn principals_take_turns_however_many_wait() {
         let slots = TurnSlots::new(1);
-        let mut held = slots.ask(Principal(0)).try_recv().ok();
+        let mut held = slots.ask(&Principal::new("a")).try_recv().ok();
         let mut waiting: Vec<_> =
-            [0, 0, 0, 1, 2, 1].map(|principal| (principal, slots.ask(Principal(principal)))).into();
+            ["a", "a", "a", "b", "c", "b"].map(|name| (name, slots.ask(&Principal::new(name)))).into();
         let mut order = Vec::new();
         while !waiting.is_empty() {
             assert!(waiting.iter_mut().all(|(_, asked)| asked.try_recv().is_err()), "there is one slot");
@@ -105,15 +105,16 @@ mod tests {
             let at = waiting.iter_mut().position(granted).expect("one of them");
             order.push(waiting.remove(at).0);
         }
-        assert_eq!(order, [0, 1, 2, 0, 1, 0]);
+        assert_eq!(order, ["a", "b", "c", "a", "b", "a"]);
     }
 
     #[test]
     fn who_gives_up_takes_no_slot() {
         let slots = TurnSlots::new(1);
-        let held = slots.ask(Principal(0)).try_recv().ok();
-        let given_up: Vec<_> = (0..1000).map(|_| slots.ask(Principal(0))).collect();
-        let mut last = slots.ask(Principal(0));
+        let ask = || slots.ask(&Principal::default());
+        let held = ask().try_recv().ok();
+        let given_up: Vec<_> = (0..1000).map(|_| ask()).collect();
+        let mut last = ask();
         drop(given_up);
         drop(held);
         assert!(last.try_recv().is_ok());

@@ -13,31 +13,31 @@ fn accounts(memory: usize, principals: usize) -> Accounts {
 #[test]
 fn what_an_account_holds_goes_back_with_it() {
     let accounts = accounts(16 * MIB, 1);
-    let mut one = accounts.open(Principal(0));
+    let mut one = accounts.open(Principal::default());
     assert_eq!(one.hold(10 * MIB), Ok(()));
-    assert_eq!(accounts.open(Principal(0)).hold(5 * MIB), Err(Overdrawn::PrincipalMemory));
+    assert_eq!(accounts.open(Principal::default()).hold(5 * MIB), Err(Overdrawn::PrincipalMemory));
     assert_eq!((one.held(), accounts.memory_held()), (10 * MIB, 10 * MIB));
     drop(one);
     assert_eq!(accounts.memory_held(), 0);
-    assert_eq!(accounts.open(Principal(0)).hold(14 * MIB), Ok(()));
+    assert_eq!(accounts.open(Principal::default()).hold(14 * MIB), Ok(()));
 }
 
 #[test]
 fn large_requests_leave_room_for_small_ones() {
     let accounts = accounts(16 * MIB, 1);
-    let mut large = accounts.open(Principal(0));
+    let mut large = accounts.open(Principal::default());
     assert_eq!(large.hold(14 * MIB), Ok(()));
     assert!(large.hold(1).is_err());
-    let mut small: Vec<Account> = (0..8).map(|_| accounts.open(Principal(0))).collect();
+    let mut small: Vec<Account> = (0..8).map(|_| accounts.open(Principal::default())).collect();
     assert!(small.iter_mut().all(|account| account.hold(256 << 10).is_ok()));
     assert_eq!(accounts.memory_held(), 16 * MIB);
-    assert!(accounts.open(Principal(0)).hold(1).is_err());
+    assert!(accounts.open(Principal::default()).hold(1).is_err());
 }
 
 #[test]
 fn one_key_of_several_holds_half_at_the_most() {
     let accounts = accounts(32 * MIB, 2);
-    let (mut one, mut other) = (accounts.open(Principal(0)), accounts.open(Principal(1)));
+    let (mut one, mut other) = (accounts.open(Principal::default()), accounts.open(Principal::new("other")));
     assert_eq!(one.hold(14 * MIB), Ok(()));
     assert_eq!(one.hold(MIB), Err(Overdrawn::PrincipalMemory));
     assert_eq!(other.hold(14 * MIB), Ok(()));
@@ -50,8 +50,8 @@ fn the_largest_account_is_the_largest_that_is_given() {
         let limits = Limits { request_memory: memory, ..Limits::default() };
         let largest = largest_account(&limits, principals);
         let accounts = Accounts::new(&limits, principals);
-        assert_eq!(accounts.open(Principal(0)).hold(largest), Ok(()));
-        assert!(accounts.open(Principal(0)).hold(largest + 1).is_err());
+        assert_eq!(accounts.open(Principal::default()).hold(largest), Ok(()));
+        assert!(accounts.open(Principal::default()).hold(largest + 1).is_err());
     }
 }
 
@@ -75,7 +75,7 @@ fn cpu_time_runs_out_and_comes_back() {
 #[test]
 fn a_meter_books_what_its_work_takes_also_when_the_account_is_closed() {
     let accounts = Accounts::new(&Limits { request_cpu: 1, ..Limits::default() }, 2);
-    let account = accounts.open(Principal(0));
+    let account = accounts.open(Principal::default());
     let meter = account.meter();
     drop(account);
     // At one percent of the cores, 20 s of CPU time accumulate at most.
@@ -87,6 +87,6 @@ fn a_meter_books_what_its_work_takes_also_when_the_account_is_closed() {
         1
     });
     assert_eq!(sum, 1);
-    assert!(matches!(accounts.open(Principal(0)).check_cpu(), Err(Overdrawn::Cpu { .. })));
-    assert_eq!(accounts.open(Principal(1)).check_cpu(), Ok(()), "it is nobody else's");
+    assert!(matches!(accounts.open(Principal::default()).check_cpu(), Err(Overdrawn::Cpu { .. })));
+    assert_eq!(accounts.open(Principal::new("other")).check_cpu(), Ok(()), "it is nobody else's");
 }

@@ -33,10 +33,10 @@ pub mod tokenize;
 mod tools;
 mod warnings;
 
-pub(crate) use json::Object;
+pub(crate) use json::{Document, Object};
 pub use protocol::Protocol;
-pub(crate) use request::read_body;
 pub use request::{ApiRequest, Defaults, ReasoningEvents};
+pub(crate) use request::{References, read_body, references};
 pub use stream_check::StreamCheck;
 
 #[cfg(test)]

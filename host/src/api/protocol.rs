@@ -53,7 +53,7 @@ impl Protocol {
 
     /// Reads a request body, whichever model it asks for.
     pub fn read(self, body: &[u8], defaults: &Defaults) -> Result<ApiRequest, ApiError> {
-        read_body(body, &defaults.limits, |body, _| self.read_object(body, defaults))
+        read_body(body, &defaults.limits, |body| self.read_object(body, defaults))
     }
 
     /// Reads a request body with the defaults of the model that it asks for.

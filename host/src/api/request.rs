@@ -1,5 +1,7 @@
 //! The result of reading a request body in any protocol: an [`ApiRequest`], which is all that the transport needs.
 
+use bytes::Bytes;
+
 use super::error::ApiError;
 use super::ids::{Clock, Ids};
 use super::json::{Document, List, Object, Path};
@@ -43,21 +45,35 @@ pub(crate) type ReadRequest = fn(&Object<'_>, &Defaults, Ids, Clock) -> Result<A
 /// of two. Of other fields the last one counts, with a warning.
 const ONCE: [&str; 8] = ["model", "stream", "messages", "input", "prompt", "system", "instructions", "tools"];
 
-/// Calls `read` with a body, which must be one JSON object, and the name of the model that it asks for. The name is read before any other
-/// field, since their meaning may depend on the model.
+/// What a request refers to outside its body, in fields at its top. It is read before any other field: what they mean may depend on it, and
+/// whoever calls may have to wait for what it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct References {
+    /// The model asked for.
+    pub(crate) model: Option<String>,
+}
+
+/// The first step of reading a request: reads what it refers to. Nothing of this step stays in the document's memory.
 ///
 /// # Errors
-/// 400 where the body is no JSON, repeats a field of `ONCE`, or the model's name is no text; and whatever `read` refuses.
+/// 400 where the body repeats a field of `ONCE`, or the model's name is no text.
+pub(crate) fn references(document: &mut Document) -> Result<References, ApiError> {
+    let body = document.body();
+    ONCE.iter().try_for_each(|name| body.check_once(name))?;
+    let references = References { model: body.string("model")?.map(str::to_owned) };
+    document.reset();
+    Ok(references)
+}
+
+/// Both steps at once, for a request that waits for nothing in between.
 pub(crate) fn read_body<T>(
     body: &[u8],
     limits: &Limits,
-    read: impl FnOnce(&Object<'_>, Option<&str>) -> Result<T, ApiError>,
+    read: impl FnOnce(&Object<'_>) -> Result<T, ApiError>,
 ) -> Result<T, ApiError> {
-    let document = Document::new(limits);
-    let body = document.read(body)?;
-    ONCE.iter().try_for_each(|name| body.check_once(name))?;
-    let model = body.string("model")?;
-    read(&body, model)
+    let mut document = Document::read(Bytes::copy_from_slice(body), limits)?;
+    references(&mut document)?;
+    read(&document.body())
 }
 
 /// Values that requests get from the operator's settings and from the model.

@@ -1,14 +1,20 @@
 //! Switches of `host serve` for access to the server, and the warning if anyone can access it.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
-use host::http::{Access, CorsOrigin, HostName, Keys};
+use anyhow::Context;
+use host::http::{Access, ApiKey, CorsOrigin, HostName, Keys, read_keys};
 
 #[derive(clap::Args)]
 pub(super) struct AccessArguments {
-    /// Key that clients must send as `Authorization: Bearer KEY` or `x-api-key: KEY` (repeatable).
-    #[arg(long, env = "SLUICE_API_KEY", hide_env_values = true, value_delimiter = ',', value_parser = key)]
+    /// Key that clients must send as `Authorization: Bearer KEY` or `x-api-key: KEY` (repeatable), and the name of its owner: keys of one
+    /// name share budgets and data. A key without a name has one that follows from the key.
+    #[arg(long, value_name = "[NAME=]KEY", env = "SLUICE_API_KEY", hide_env_values = true, value_delimiter = ',', value_parser = key)]
     api_key: Vec<String>,
+    /// File of further keys, a line `NAME=KEY` each, that only its user may read (chmod 600); SIGHUP reads it again.
+    #[arg(long, value_name = "FILE")]
+    api_keys_file: Option<PathBuf>,
     /// Host name that requests may be addressed to, besides loopback names and the listen address (repeatable). Requests to other names get
     /// 403 on a loopback address without a key, and on every address once this is given.
     #[arg(long, value_name = "HOST")]
@@ -19,12 +25,37 @@ pub(super) struct AccessArguments {
 }
 
 impl AccessArguments {
-    pub(super) fn access(&self) -> Access {
-        Access {
-            keys: Keys::new(&self.api_key),
+    pub(super) fn access(&self) -> anyhow::Result<Access> {
+        let keys = Keys::new(self.keys()?).context("--api-key")?;
+        Ok(Access {
+            keys: if self.api_keys_file.is_some() { keys.replaceable() } else { keys },
             hosts: self.allow_host.clone(),
             cors_origins: self.cors_origin.clone(),
+        })
+    }
+
+    /// Reads the file of keys again, and replaces `keys`. A file that is no longer good changes nothing.
+    pub(super) fn reload(&self, keys: &Keys) {
+        let Some(file) = &self.api_keys_file else { return };
+        match self.keys().and_then(|new| Ok(keys.replace(new)?)) {
+            Ok(()) => tracing::info!(file = %file.display(), "API keys reloaded"),
+            Err(error) => {
+                let error = format!("{error:#}");
+                tracing::error!(error, "API keys not reloaded: the old ones stay in use");
+            }
         }
+    }
+
+    /// Keys of the switch and of the file. Errors give a key's number among those of the switch, and never show one.
+    fn keys(&self) -> anyhow::Result<Vec<ApiKey>> {
+        let key = |(number, text): (usize, &String)| {
+            text.parse::<ApiKey>().with_context(|| format!("--api-key: key {number}"))
+        };
+        let mut keys = (1..).zip(&self.api_key).map(key).collect::<anyhow::Result<Vec<_>>>()?;
+        if let Some(file) = &self.api_keys_file {
+            keys.extend(read_keys(file).context("--api-keys-file")?);
+        }
+        Ok(keys)
     }
 }
 

@@ -45,7 +45,15 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Tools that the server runs", &["mcp_request_urls"]),
     (
         "Access and logs",
-        &["admin_listen", "allow_host", "cors_origin", "check_streams", "log_json", "log_level"],
+        &[
+            "admin_listen",
+            "api_keys_file",
+            "allow_host",
+            "cors_origin",
+            "check_streams",
+            "log_json",
+            "log_level",
+        ],
     ),
 ];
 

@@ -84,7 +84,7 @@ const MAX_SEQUENCES: u64 = 512;
 const MAX_QUEUE_SECONDS: u64 = 86_400;
 
 impl ModelArguments {
-    /// Options that all models share. `principals` is the number of API keys.
+    /// Options that all models share. `principals` is the number of owners of API keys.
     pub(super) fn shared(&self, principals: usize) -> SharedOptions {
         SharedOptions {
             parser_cache: cache::folder(self.parser_cache.as_deref(), "parsers"),

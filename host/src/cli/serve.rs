@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::builder::NonEmptyStringValueParser;
 use host::api::{Defaults, ReasoningEvents};
-use host::http::{App, Server, install_metrics, largest_body};
+use host::http::{App, Keys, Server, install_metrics, largest_body};
 use host::limits::{Limits, PROMPT_THREADS, ParserLimits};
 use host::model::Models;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -63,17 +63,17 @@ pub(super) struct ServeArguments {
 }
 
 impl ServeArguments {
-    fn limits(&self) -> anyhow::Result<Limits> {
+    /// The limits, with what `owners` of keys share.
+    fn limits(&self, owners: usize) -> anyhow::Result<Limits> {
         let limits = self.limits.0.clone();
         let Limits { sequences, waiting_requests: waiting, body_bytes: body, request_memory: memory, .. } =
             limits;
-        let keys = self.access.access().keys.count();
-        let (places, whose) = if keys > 1 { (waiting / 2, "half of ") } else { (waiting, "") };
+        let (places, whose) = if owners > 1 { (waiting / 2, "half of ") } else { (waiting, "") };
         anyhow::ensure!(
             sequences <= places,
             "--max-sequences {sequences} is more than {whose}--max-waiting {waiting}: no such request could be sure of its place"
         );
-        let largest = largest_body(&limits, keys);
+        let largest = largest_body(&limits, owners);
         anyhow::ensure!(
             body <= largest,
             "--max-body {} is more than --request-memory {} has room for: set --max-body {} or less, or a larger --request-memory",
@@ -108,12 +108,12 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     // This comes first: until a handler is installed, the signal ends the process.
     let hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
     install_metrics();
-    let limits = arguments.limits()?;
+    let access = arguments.access.access()?;
+    let limits = arguments.limits(access.keys.owners())?;
     let mcp = arguments.mcp.servers(&limits.mcp)?;
     let seal = super::seal::load(arguments.seal_key.as_deref())?;
     let (first, others) = arguments.models.models()?;
-    let access = arguments.access.access();
-    let shared = arguments.models.shared(access.keys.count());
+    let shared = arguments.models.shared(access.keys.owners());
     // The address is bound before weights are read, so that an operator who forgot a running server sees the error at once.
     let socket = arguments.listen.bind("--listen").await?;
     let admin_socket = match &arguments.admin_listen {
@@ -130,7 +130,8 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
         seal,
         ..Defaults::default()
     };
-    let keyed = !access.keys.is_empty();
+    let keys = access.keys.clone();
+    let keyed = !keys.is_empty();
     let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams);
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
     let mut addresses = vec![("address", server.address()?)];
@@ -143,13 +144,14 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     tokio::select! {
         ended = run_until_stopped(|stop| server.run(stop), models.lost(), stop_signal) => ended.map_err(anyhow::Error::msg),
         () = follow_plugin_files => Ok(()),
-        () = reload_on_hangup(&models, hangup) => Ok(()),
+        () = reload_on_hangup(&models, &arguments.access, &keys, hangup) => Ok(()),
     }
 }
 
-/// Reloads the parsers at each SIGHUP; never ready.
-async fn reload_on_hangup(models: &Models, mut hangup: Signal) {
+/// Reloads the API keys and the parsers at each SIGHUP; never ready.
+async fn reload_on_hangup(models: &Models, access: &AccessArguments, keys: &Keys, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
+        tokio::task::block_in_place(|| access.reload(keys));
         models.reload_parsers("signal").await;
     }
 }

@@ -97,7 +97,7 @@ const TIPS: [(&[&str], &str); 21] = [
         "nothing: put a proxy with TLS in front",
     ),
     (&["--allowed-origins"], "--cors-origin ORIGIN"),
-    (&["--api-key-file", "--api-keys"], "--api-key KEY|env:VARIABLE|file:PATH"),
+    (&["--api-key-file", "--api-keys"], "--api-keys-file FILE (lines NAME=KEY)"),
     (
         &["-v", "--verbose", "--verbosity", "-lv", "--log-verbosity", "--uvicorn-log-level"],
         "--log-level debug",

@@ -246,7 +246,10 @@ mod tests {
 
     #[test]
     fn a_key_or_a_public_address_turns_the_check_off_and_allowed_hosts_turn_it_on() {
-        let keyed = Access { keys: Keys::new(&["secret"]), ..Access::default() };
+        let keyed = Access {
+            keys: Keys::new(vec!["secret".parse().expect("a key")]).expect("keys"),
+            ..Access::default()
+        };
         assert_eq!(check(&keyed, "127.0.0.1", "evil.example", Some("https://evil.example")), None);
         assert_eq!(check(&Access::default(), "0.0.0.0", "evil.example", None), None);
         let named = access(&["Api.Example"], &[]);

@@ -61,7 +61,7 @@ impl App {
         defaults: &Defaults,
         check_streams: bool,
     ) -> Self {
-        let accounts = Accounts::new(&limits, access.keys.count());
+        let accounts = Accounts::new(&limits, access.keys.owners());
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self(Arc::new(AppState {
             accounts,

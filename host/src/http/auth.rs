@@ -11,7 +11,7 @@ use crate::api::error::ApiError;
 /// Middleware: `Authorization: Bearer KEY` (or `x-api-key: KEY`), else 401. A request that passes carries its principal.
 pub(super) async fn require_key(State(app): State<App>, mut request: Request, next: Next) -> Response {
     if !app.access.keys.is_empty() {
-        let Some(principal) = presented(&request).find_map(|key| app.access.keys.principal(key)) else {
+        let Some(principal) = presented(&request).find_map(|key| app.access.keys.owner(key)) else {
             return refuse(&ApiError::unauthorised());
         };
         request.extensions_mut().insert(principal);

@@ -14,7 +14,7 @@ use super::app::App;
 use super::content_encoding::{self, ContentEncoding};
 use crate::accounts::{Account, Overdrawn, Principal, largest_account};
 use crate::api::error::ApiError;
-use crate::api::{Defaults, Object, read_body};
+use crate::api::{Defaults, Document, Object, References, references};
 use crate::limits::Limits;
 use crate::model::Model;
 
@@ -23,9 +23,9 @@ const COPIES: usize = 3;
 /// Largest body that is read on the task's own thread, in bytes: it takes less than a millisecond.
 const SMALL: usize = 64 << 10;
 
-/// Size of the largest body that can be read, in bytes, if there are `keys` keys.
-pub fn largest_body(limits: &Limits, keys: usize) -> usize {
-    largest_account(limits, keys) / COPIES
+/// Size of the largest body that can be read, in bytes, if `owners` share the memory.
+pub fn largest_body(limits: &Limits, owners: usize) -> usize {
+    largest_account(limits, owners) / COPIES
 }
 
 /// A body that has arrived, and the account that it is charged to.
@@ -35,48 +35,74 @@ struct Arrived {
     account: Account,
 }
 
-/// Reads the body of a JSON request: returns the result of `read` with the requested model and its defaults, the model, and the account that is
-/// charged for it. A large or compressed body is read on a blocking thread; permits limit how many are read at a time.
-pub(super) async fn read_json<T: Send + 'static>(
-    app: &App,
-    request: Request,
-    read: impl FnOnce(&Object<'_>, &Defaults, &Model) -> Result<T, ApiError> + Send + 'static,
-) -> Result<(T, Model, Account), ApiError> {
+/// A request's body after the first step of its reading: checked whole, with what it refers to, and the account that it is charged to. It
+/// borrows nothing, so a handler may wait for what the request refers to before it reads the rest.
+pub(super) struct CheckedBody {
+    document: Document,
+    references: References,
+    account: Account,
+}
+
+/// Waits for the body of a JSON request, and checks it.
+pub(super) async fn check_json(app: &App, request: Request) -> Result<CheckedBody, ApiError> {
     let arrived = arrive(app, request).await?;
-    if arrived.bytes.len() <= SMALL && arrived.encoding == ContentEncoding::None {
-        return arrived.read(app, read);
+    let size = if arrived.encoding == ContentEncoding::None { arrived.bytes.len() } else { usize::MAX };
+    let server = app.clone();
+    work(app, size, move || arrived.check(&server.limits)).await
+}
+
+/// Works on a body of `size` bytes. That on a large one is done on a blocking thread; permits limit how much of it is done at a time.
+async fn work<T: Send + 'static>(
+    app: &App,
+    size: usize,
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    if size <= SMALL {
+        return work();
     }
     let _permit =
         app.readers.acquire().await.map_err(|_| ApiError::unavailable("The server is stopping."))?;
-    let reading = tokio::task::spawn_blocking({
-        let app = app.clone();
-        move || arrived.read(&app, read)
-    });
-    reading.await.unwrap_or_else(|error| {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
         tracing::error!(panicked = error.is_panic(), "reading a body failed");
         Err(ApiError::internal("The server failed to read this request."))
     })
 }
 
 impl Arrived {
-    fn read<T>(
-        self,
-        app: &App,
-        read: impl FnOnce(&Object<'_>, &Defaults, &Model) -> Result<T, ApiError>,
-    ) -> Result<(T, Model, Account), ApiError> {
+    fn check(self, limits: &Limits) -> Result<CheckedBody, ApiError> {
         let Self { bytes, encoding, mut account } = self;
-        let meter = account.meter();
-        let (done, model) = meter.run(|| {
-            let bytes = content_encoding::unpack(bytes, encoding, app.limits.body_bytes, |bytes| {
+        let (document, references) = account.meter().run(|| {
+            let bytes = content_encoding::unpack(bytes, encoding, limits.body_bytes, |bytes| {
                 hold(&mut account, bytes)
             })?;
-            read_body(&bytes, &app.limits, |body, name| {
-                let (model, defaults) = app.pick(name)?;
-                Ok((read(body, defaults, model)?, model.on_account(&account)))
-            })
+            let mut document = Document::read(bytes, limits)?;
+            let references = references(&mut document)?;
+            Ok((document, references))
         })?;
         account.check_cpu().map_err(refusal)?;
-        Ok((done, model, account))
+        Ok(CheckedBody { document, references, account })
+    }
+}
+
+impl CheckedBody {
+    /// The second step: reads the body with the defaults of its model. Returns the result of `read`, the model, and the account that is charged
+    /// for it.
+    pub(super) async fn read<T: Send + 'static>(
+        self,
+        app: &App,
+        read: impl FnOnce(&Object<'_>, &Defaults, &Model) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<(T, Model, Account), ApiError> {
+        let Self { document, references, account } = self;
+        let server = app.clone();
+        work(app, document.size(), move || {
+            let (done, model) = account.meter().run(|| {
+                let (model, defaults) = server.pick(references.model.as_deref())?;
+                Ok((read(&document.body(), defaults, model)?, model.on_account(&account)))
+            })?;
+            account.check_cpu().map_err(refusal)?;
+            Ok((done, model, account))
+        })
+        .await
     }
 }
 
@@ -85,7 +111,7 @@ async fn arrive(app: &App, request: Request) -> Result<Arrived, ApiError> {
     let limits = &app.limits;
     check_type(&request)?;
     let encoding = content_encoding::of_headers(request.headers())?;
-    let principal = request.extensions().get::<Principal>().copied().unwrap_or_default();
+    let principal = request.extensions().get::<Principal>().cloned().unwrap_or_default();
     let mut account = app.accounts.open(principal);
     let refused =
         account.check_cpu().map_err(refusal).and_then(|()| check_length(&request, limits.body_bytes));

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::answer::{json, refuse, to_json, warn};
 use super::app::App;
-use super::body::read_json;
+use super::body::check_json;
 use crate::api::error::ApiError;
 use crate::api::request::CountRequest;
 use crate::api::{Defaults, Object, Protocol, messages, responses};
@@ -53,7 +53,8 @@ async fn count(
         asked.warnings.extend(model.warnings(&asked.job));
         Ok(asked)
     };
-    let (CountRequest { job, warnings, .. }, model, _account) = read_json(app, request, read).await?;
+    let body = check_json(app, request).await?;
+    let (CountRequest { job, warnings, .. }, model, _account) = body.read(app, read).await?;
     let tokens = model.count_prompt(job).await.map_err(|error| protocol.refusal(&error))?;
     Ok((tokens, warnings))
 }

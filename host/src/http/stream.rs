@@ -18,7 +18,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{RequestId, json, refuse, typed, warn};
 use super::app::App;
-use super::body::read_json;
+use super::body::check_json;
 use super::connection::Disconnect;
 use super::event_log::{LogWriter, Signal, event_log};
 use super::event_stream::EventStream;
@@ -48,7 +48,7 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
         read.warnings.extend(model.warnings(&read.job));
         Ok(read)
     };
-    let (api_request, model, account) = read_json(app, request, read).await?;
+    let (api_request, model, account) = check_json(app, request).await?.read(app, read).await?;
     let ApiRequest { stream, job, hosted, machine, warnings } = api_request;
     if !warnings.is_empty() {
         // Only the client is told which: they are names of the request.

@@ -6,7 +6,7 @@ use axum::response::Response;
 
 use super::answer::{json, refuse, to_json};
 use super::app::App;
-use super::body::read_json;
+use super::body::check_json;
 use crate::api::error::ApiError;
 use crate::api::{Protocol, tokenize};
 
@@ -21,15 +21,19 @@ pub(super) async fn detokenize(State(app): State<App>, request: Request) -> Resp
 }
 
 async fn tokenized(app: &App, request: Request) -> Result<String, ApiError> {
-    let (asked, model, _account) =
-        read_json(app, request, |body, defaults, _| tokenize::tokenize(body, defaults)).await?;
+    let (asked, model, _account) = check_json(app, request)
+        .await?
+        .read(app, |body, defaults, _| tokenize::tokenize(body, defaults))
+        .await?;
     let tokens = model.tokenize(asked.job, asked.texts).await;
     Ok(to_json(&tokenize::tokens(&tokens.map_err(|error| Protocol::Completions.refusal(&error))?)))
 }
 
 async fn detokenized(app: &App, request: Request) -> Result<String, ApiError> {
-    let (asked, model, _account) =
-        read_json(app, request, |body, defaults, _| tokenize::detokenize(body, defaults)).await?;
+    let (asked, model, _account) = check_json(app, request)
+        .await?
+        .read(app, |body, defaults, _| tokenize::detokenize(body, defaults))
+        .await?;
     let text = model.detokenize(asked.tokens).await;
     Ok(to_json(&tokenize::text(&text.map_err(|error| Protocol::Completions.refusal(&error))?)))
 }

@@ -80,14 +80,14 @@ impl Grammars {
         caller: &Caller,
     ) -> Result<CompiledGrammar, GrammarError> {
         let trial = self.share.trial()?;
-        let slot = self.share.take_slot(caller.principal);
+        let slot = self.share.take_slot(&caller.principal);
         still_waits(caller)?;
         let end = vocabulary::end(&self.tokenizer);
         let needed = trial.run(grammar, end + 1)?;
         // Others compile while this one waits for memory.
         drop(slot);
-        let held = self.share.hold(caller.principal, needed)?;
-        let _slot = self.share.take_slot(caller.principal);
+        let held = self.share.hold(&caller.principal, needed)?;
+        let _slot = self.share.take_slot(&caller.principal);
         still_waits(caller)?;
         let (parser, matcher) = grammar_trial::compile(&compiler.factory, grammar)
             .map_err(|error| GrammarError::of_llguidance(&error))?;

@@ -64,7 +64,7 @@ impl GrammarMemory {
     /// Adds a grammar of `principal` that holds `bytes`. If there is no room, waits until other grammars leave, for at most `time`.
     pub(super) fn hold(
         self: &Arc<Self>,
-        principal: Principal,
+        principal: &Principal,
         bytes: usize,
         time: Duration,
     ) -> Option<HeldMemory> {
@@ -80,7 +80,7 @@ impl GrammarMemory {
         state.count += 1;
         let number = state.count;
         state.bytes += bytes;
-        state.grammars.insert(number, (principal, bytes));
+        state.grammars.insert(number, (principal.clone(), bytes));
         Some(HeldMemory { all: Arc::clone(self), number })
     }
 }
@@ -89,7 +89,7 @@ impl State {
     /// Whether this grammar gives way: if all hold too much, the largest one of the principal that holds the most. If they hold far too much,
     /// since that one computes no mask, all of its principal.
     fn gives_way(&self, number: u64) -> bool {
-        let principal = |number| self.grammars.get(&number).map(|(principal, _)| *principal);
+        let principal = |number| self.grammars.get(&number).map(|(principal, _)| principal);
         let largest = || self.largest().unwrap_or(number);
         match self.bytes {
             bytes if bytes <= ALL_GRAMMARS_BYTES => false,
@@ -100,9 +100,9 @@ impl State {
 
     /// The largest grammar of the principal that holds the most.
     fn largest(&self) -> Option<u64> {
-        let mut sums = HashMap::<Principal, usize>::new();
+        let mut sums = HashMap::<&Principal, usize>::new();
         for (principal, bytes) in self.grammars.values() {
-            *sums.entry(*principal).or_default() += bytes;
+            *sums.entry(principal).or_default() += bytes;
         }
         let largest = |(_, (principal, bytes)): &(&u64, &(Principal, usize))| (sums[principal], *bytes);
         self.grammars.iter().max_by_key(largest).map(|(number, _)| *number)
@@ -150,10 +150,12 @@ impl Drop for HeldMemory {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
 
-    const A: Principal = Principal(1);
-    const B: Principal = Principal(2);
+    static A: LazyLock<Principal> = LazyLock::new(|| Principal::new("a"));
+    static B: LazyLock<Principal> = LazyLock::new(|| Principal::new("b"));
     const AT_ONCE: Duration = Duration::ZERO;
 
     fn memory() -> Arc<GrammarMemory> {
@@ -163,7 +165,7 @@ mod tests {
     #[test]
     fn what_is_held_is_summed_and_given_back() {
         let all = memory();
-        let (one, other) = (all.hold(A, 1000, AT_ONCE).unwrap(), all.hold(A, 500, AT_ONCE).unwrap());
+        let (one, other) = (all.hold(&A, 1000, AT_ONCE).unwrap(), all.hold(&A, 500, AT_ONCE).unwrap());
         assert_eq!(one.set(4000), Ok(()));
         assert_eq!((one.bytes(), all.bytes()), (4000, 4500));
         assert_eq!(one.set(100), Ok(()));
@@ -172,7 +174,7 @@ mod tests {
         assert_eq!(all.bytes(), 500);
         drop(other);
         assert_eq!(all.bytes(), 0);
-        let large = all.hold(A, 1, AT_ONCE).unwrap();
+        let large = all.hold(&A, 1, AT_ONCE).unwrap();
         assert_eq!(large.set(GRAMMAR_MEMORY + 1), Err(Excess::Grammar(GRAMMAR_MEMORY)));
     }
 
@@ -181,12 +183,12 @@ mod tests {
         let cached: Arc<Mutex<Option<HeldMemory>>> = Arc::default();
         let drops = Arc::clone(&cached);
         let all = Arc::new(GrammarMemory::new(move || drop(drops.lock().unwrap().take())));
-        *cached.lock().unwrap() = all.hold(A, NEW_GRAMMARS_BYTES, AT_ONCE);
-        let used = all.hold(A, NEW_GRAMMARS_BYTES, AT_ONCE).unwrap();
+        *cached.lock().unwrap() = all.hold(&A, NEW_GRAMMARS_BYTES, AT_ONCE);
+        let used = all.hold(&A, NEW_GRAMMARS_BYTES, AT_ONCE).unwrap();
         assert!(cached.lock().unwrap().is_none());
-        assert!(all.hold(B, 1, AT_ONCE).is_none());
+        assert!(all.hold(&B, 1, AT_ONCE).is_none());
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| all.hold(B, 1, Duration::from_mins(1)).is_some());
+            let waits = scope.spawn(|| all.hold(&B, 1, Duration::from_mins(1)).is_some());
             drop(used);
             assert!(waits.join().unwrap());
         });
@@ -195,9 +197,9 @@ mod tests {
     #[test]
     fn the_largest_grammar_of_whoever_holds_the_most_gives_way_and_no_other() {
         let all = memory();
-        let of = |principal, bytes| all.hold(principal, bytes, AT_ONCE).unwrap();
-        let many: Vec<_> = (0..5).map(|_| of(A, 1)).collect();
-        let one = of(B, 1);
+        let of = |principal: &Principal, bytes| all.hold(principal, bytes, AT_ONCE).unwrap();
+        let many: Vec<_> = (0..5).map(|_| of(&A, 1)).collect();
+        let one = of(&B, 1);
         assert_eq!(one.set(GRAMMAR_MEMORY), Ok(()));
         let part = (ALL_GRAMMARS_BYTES - GRAMMAR_MEMORY) / 5;
         assert!(many.iter().all(|held| held.set(part) == Ok(())));

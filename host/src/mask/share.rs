@@ -107,7 +107,7 @@ impl GrammarShare {
     }
 
     /// Waits for a slot to compile a grammar in: few are compiled at a time, since each may take a core and much memory. Blocks.
-    pub(super) fn take_slot(&self, principal: Principal) -> Option<TurnSlot> {
+    pub(super) fn take_slot(&self, principal: &Principal) -> Option<TurnSlot> {
         self.slots.ask(principal).blocking_recv().ok()
     }
 
@@ -128,7 +128,7 @@ impl GrammarShare {
     }
 
     /// Adds a grammar of `principal` that needs this much memory; waits for it for a while.
-    pub(super) fn hold(&self, principal: Principal, needed: usize) -> Result<HeldMemory, GrammarError> {
+    pub(super) fn hold(&self, principal: &Principal, needed: usize) -> Result<HeldMemory, GrammarError> {
         self.memory.hold(principal, needed.max(LEAST_BYTES), MEMORY_WAIT).ok_or(GrammarError::Busy)
     }
 }

@@ -26,7 +26,7 @@ pub(super) enum AffinityInput<'a> {
 impl AffinityInput<'_> {
     /// Returns the first 8 bytes of a SHA-256, big endian, over the principal's cache salt, a letter for the kind, and the hashed parts, each
     /// text behind its length. Because of the salt, one principal's numbers say nothing about another's requests.
-    pub(super) fn affinity(&self, principal: Principal) -> u64 {
+    pub(super) fn affinity(&self, principal: &Principal) -> u64 {
         let mut hash = Sha256::new();
         hash.update(principal.cache_salt().to_be_bytes());
         match self {
@@ -66,7 +66,9 @@ mod tests {
     use super::*;
     use crate::prompt::Message;
 
-    const ONE: Principal = Principal(1);
+    fn one() -> Principal {
+        Principal::new("one")
+    }
 
     fn conversation(messages: &[(Role, &str)]) -> Conversation {
         let messages = messages.iter().map(|(role, text)| Message::text(*role, *text)).collect();
@@ -74,7 +76,7 @@ mod tests {
     }
 
     fn of_key(key: Option<&str>, messages: &[(Role, &str)]) -> u64 {
-        AffinityInput::Conversation { key, conversation: &conversation(messages) }.affinity(ONE)
+        AffinityInput::Conversation { key, conversation: &conversation(messages) }.affinity(&one())
     }
 
     fn of(messages: &[(Role, &str)]) -> u64 {
@@ -83,9 +85,9 @@ mod tests {
 
     #[test]
     fn numbers_are_the_same_for_ever() {
-        assert_eq!(of_key(Some("support"), &[(Role::User, "Hi")]), 0x8aa9_2245_7567_48de);
-        assert_eq!(of(&[(Role::System, "Be kind."), (Role::User, "Hi")]), 0xc73b_0b23_c259_025c);
-        assert_eq!(AffinityInput::Ids(&[1, 2, 3]).affinity(ONE), 0x20bf_4506_d451_256e);
+        assert_eq!(of_key(Some("support"), &[(Role::User, "Hi")]), 0x63f6_2fe5_7480_5c0a);
+        assert_eq!(of(&[(Role::System, "Be kind."), (Role::User, "Hi")]), 0x08c9_ae39_b4cb_dc9a);
+        assert_eq!(AffinityInput::Ids(&[1, 2, 3]).affinity(&one()), 0xdc74_ecfe_bdc7_e861);
     }
 
     #[test]
@@ -106,14 +108,17 @@ mod tests {
 
     #[test]
     fn a_principal_has_its_own_numbers() {
-        assert_ne!(AffinityInput::Ids(&[1]).affinity(Principal(0)), AffinityInput::Ids(&[1]).affinity(ONE));
-        assert_ne!(of(&[]), AffinityInput::Ids(&[]).affinity(ONE));
+        assert_ne!(
+            AffinityInput::Ids(&[1]).affinity(&Principal::default()),
+            AffinityInput::Ids(&[1]).affinity(&one())
+        );
+        assert_ne!(of(&[]), AffinityInput::Ids(&[]).affinity(&one()));
     }
 
     #[test]
     fn of_a_raw_prompt_the_beginning_counts() {
         let ids: Vec<u32> = (0..1000).collect();
-        let of = |ids: &[u32]| AffinityInput::Ids(ids).affinity(ONE);
+        let of = |ids: &[u32]| AffinityInput::Ids(ids).affinity(&one());
         assert_eq!(of(&ids), of(&ids[..IDS]));
         assert_ne!(of(&ids), of(&ids[..IDS - 1]));
     }

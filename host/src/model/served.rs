@@ -82,7 +82,11 @@ impl Model {
     /// with requests of the same principal.
     #[must_use]
     pub fn on_account(&self, account: &Account) -> Self {
-        Self { served: Arc::clone(&self.served), meter: account.meter(), principal: account.principal() }
+        Self {
+            served: Arc::clone(&self.served),
+            meter: account.meter(),
+            principal: account.principal().clone(),
+        }
     }
 
     /// This model with another engine.
@@ -289,12 +293,12 @@ impl Model {
         work: impl FnOnce(&Served, &Caller) -> Result<T, StartError> + Send + 'static,
     ) -> Result<(T, Option<Place>), StartError> {
         let served = Arc::clone(&self.served);
-        let caller = Caller::new(self.principal, self.meter.clone());
+        let caller = Caller::new(self.principal.clone(), self.meter.clone());
         let _waits = caller.waits();
         let place = served.waiting_room.enter(self.principal.cache_salt())?;
         let slot = match lane {
             Lane::Free => None,
-            Lane::Constrained => served.constrained.ask(self.principal).await.ok(),
+            Lane::Constrained => served.constrained.ask(&self.principal).await.ok(),
         };
         // The thread has the place, so that the job counts until its work is done, even if the client leaves.
         let preparing = tokio::task::spawn_blocking(move || {

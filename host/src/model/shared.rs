@@ -21,7 +21,7 @@ pub struct SharedOptions {
     pub kernel_cache: Option<PathBuf>,
     /// Whether GPUs use only kernels whose sums don't depend on the rest of the batch.
     pub deterministic: bool,
-    /// Number of principals (API keys) that may send requests; 0 where no key is required, so that all are one principal's.
+    /// Number of principals (owners of API keys) that may send requests; 0 where no key is required, so that all are one principal's.
     pub principals: usize,
 }
 

@@ -49,14 +49,14 @@ struct ChoiceStart<'a> {
     job: &'a Job,
     parser: &'a ParserBinding,
     stop: StopPatterns,
-    principal: Principal,
+    principal: &'a Principal,
     constraint: AnswerConstraint,
 }
 
 impl Served {
     /// Starts the first choice of the job's first prompt.
     pub(super) fn turn(&self, job: Job, caller: &Caller) -> Result<TurnStream, StartError> {
-        let PreparedJob { job, parser, prompts } = self.read(job, caller.principal)?;
+        let PreparedJob { job, parser, prompts } = self.read(job, &caller.principal)?;
         let start = self.choice_start(&job, &parser, &prompts, caller)?;
         let prompt = prompts.into_iter().next().ok_or(StartError::Internal)?;
         self.begin(&start, 0, prompt)
@@ -64,7 +64,7 @@ impl Served {
 
     /// Starts all choices of the job.
     pub(super) fn choices(&self, job: Job, caller: &Caller) -> Result<Choices, StartError> {
-        let PreparedJob { job, parser, prompts } = self.read(job, caller.principal)?;
+        let PreparedJob { job, parser, prompts } = self.read(job, &caller.principal)?;
         let per_prompt = job.sampling.n.unwrap_or(1).max(1);
         let start = self.choice_start(&job, &parser, &prompts, caller)?;
         let mut turns = Vec::new();
@@ -78,12 +78,12 @@ impl Served {
 
     /// Makes the token ids of the job's first prompt.
     pub(super) fn ids(&self, job: Job) -> Result<Vec<u32>, StartError> {
-        let PreparedJob { prompts, .. } = self.read(job, Principal::default())?;
+        let PreparedJob { prompts, .. } = self.read(job, &Principal::default())?;
         Ok(prompts.into_iter().next().ok_or(StartError::Internal)?.prompt.ids)
     }
 
     /// Takes the job's parser and makes its prompts.
-    fn read(&self, mut job: Job, principal: Principal) -> Result<PreparedJob, StartError> {
+    fn read(&self, mut job: Job, principal: &Principal) -> Result<PreparedJob, StartError> {
         if let Beginning::Raw(prompts) = &job.beginning {
             let prompts =
                 prompts.iter().map(|prompt| self.raw(prompt, principal)).collect::<Result<_, _>>()?;
@@ -109,7 +109,7 @@ impl Served {
         job: &'a Job,
         parser: &'a ParserBinding,
         prompts: &[PreparedPrompt],
-        caller: &Caller,
+        caller: &'a Caller,
     ) -> Result<ChoiceStart<'a>, StartError> {
         // Prompts that don't fit are refused before work is done for a constraint.
         let most = most_tokens(job);
@@ -118,7 +118,7 @@ impl Served {
         let opening = prompts.first().map_or(&[][..], |first| &first.prompt.generation_prompt);
         let constraint = self.constraint(job, parser, opening, caller)?;
         let stop = StopPatterns::new(&job.stop);
-        Ok(ChoiceStart { job, parser, stop, principal: caller.principal, constraint })
+        Ok(ChoiceStart { job, parser, stop, principal: &caller.principal, constraint })
     }
 
     /// Makes the prompt of the job's conversation. Call ids in the history are rewritten to the pattern that the model knows.
@@ -167,7 +167,7 @@ impl Served {
     }
 
     /// Makes a raw prompt. A script sees its text as the message of a user.
-    fn raw(&self, prompt: &RawPrompt, principal: Principal) -> Result<PreparedPrompt, StartError> {
+    fn raw(&self, prompt: &RawPrompt, principal: &Principal) -> Result<PreparedPrompt, StartError> {
         let (ids, text) = match prompt {
             RawPrompt::Text { text, special } => (self.encode(text, *special)?, text.clone()),
             RawPrompt::Tokens(ids) => {

@@ -4,6 +4,7 @@
 #[allow(dead_code, unreachable_pub, reason = "shared with the package `tests`")]
 mod guests;
 
+mod api_keys;
 mod bench_model;
 mod bench_serve;
 mod commands;

@@ -1,4 +1,4 @@
-//! Switches of `host serve`, as an operator uses them: limits, the key of sealed reasoning, API keys, hosts and origins.
+//! Switches of `host serve`, as an operator uses them: limits, the key of sealed reasoning, hosts and origins.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -22,7 +22,7 @@ pub(super) fn serve(arguments: &[&str]) -> Command {
 }
 
 /// Runs a server that must fail; returns its only line and its exit status.
-fn refused(command: Command) -> (String, i32) {
+pub(super) fn refused(command: Command) -> (String, i32) {
     let mut running = Running::start(command);
     assert_eq!(running.startup_lines(), [""; 0], "it serves");
     let error = running.log();
@@ -84,23 +84,45 @@ impl Serving {
 
     /// Posts a body and returns the whole response as text.
     pub(super) fn post(&self, path: &str, body: &str) -> String {
-        self.send("POST", path, body)
+        self.send("POST", path, "", body)
     }
 
     pub(super) fn get(&self, path: &str) -> String {
-        self.send("GET", path, "")
+        self.get_with_key(path, "")
     }
 
-    fn send(&self, method: &str, path: &str, body: &str) -> String {
+    pub(super) fn get_with_key(&self, path: &str, key: &str) -> String {
+        self.send("GET", path, &format!("x-api-key: {key}\r\n"), "")
+    }
+
+    fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         let length = body.len();
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
         );
         stream.write_all((head + body).as_bytes()).expect("written");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
         answer
+    }
+
+    /// Sends SIGHUP, and returns the line of the log that has `part`, which must come.
+    pub(super) fn hang_up(&mut self, part: &str) -> String {
+        let id = self.running.0.id().to_string();
+        assert!(Command::new("kill").args(["-HUP", &id]).status().expect("kill runs").success());
+        let log = self.running.0.stderr.as_mut().expect("piped");
+        let mut line = Vec::new();
+        while !String::from_utf8_lossy(&line).contains(part) {
+            line.clear();
+            // Read by bytes, so that what follows stays in the pipe.
+            while line.last() != Some(&b'\n') {
+                let mut byte = [0];
+                log.read_exact(&mut byte).expect("the log goes on");
+                line.extend(byte);
+            }
+        }
+        String::from_utf8(line).expect("UTF-8")
     }
 
     /// Tells the server to stop, waits for it, and returns its log.
@@ -122,12 +144,12 @@ fn log_of_start(command: Command) -> String {
     Serving::start(command).log()
 }
 
-fn text(path: &Path) -> &str {
+pub(super) fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
 /// Writes a file with this text and mode.
-fn write(file: &Path, content: &str, mode: u32) {
+pub(super) fn write(file: &Path, content: &str, mode: u32) {
     fs::write(file, content).expect("written");
     fs::set_permissions(file, Permissions::from_mode(mode)).expect("it is ours");
 }
@@ -283,23 +305,6 @@ fn a_key_in_the_data_folder_that_is_wrong_is_not_passed_over() {
     let mut command = serve(&[]);
     command.env("XDG_DATA_HOME", folder.path());
     assert!(refused(command).0.contains("UTF-8"));
-}
-
-#[test]
-fn a_key_set_to_nothing_stops_the_server_and_an_unset_one_is_no_key() {
-    let with = |value: &str| {
-        let mut command = serve(&[]);
-        command.env("SLUICE_API_KEY", value);
-        command
-    };
-    for command in
-        [serve(&["--api-key", ""]), serve(&["--api-key", "a,,b"]), with(""), with("a, ,b"), with("a,")]
-    {
-        let (error, status) = refused(command);
-        assert!(error.contains("--api-key") && error.contains("a key is empty"), "{error}");
-        assert_eq!(status, 2, "{error}");
-    }
-    Serving::start(serve(&[]));
 }
 
 #[test]

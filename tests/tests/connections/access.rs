@@ -78,8 +78,7 @@ async fn an_allowed_host_is_answered_and_a_key_makes_the_check_needless() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_empty_key_is_no_key() {
-    let server =
-        TestServer::start(Setup { keys: vec![String::new(), "secret".to_owned()], ..Setup::default() }).await;
+    let server = TestServer::start(Setup { keys: vec!["secret".to_owned()], ..Setup::default() }).await;
     assert_eq!(asked(&server, "/v1/models", &[("x-api-key", "")]).await.status, 401);
     assert_eq!(asked(&server, "/v1/models", &[("x-api-key", "secret")]).await.status, 200);
     server.stop().await;
@@ -206,12 +205,16 @@ async fn cached(server: &TestServer, key: &'static str) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_prefix_cache_is_shared_by_requests_of_one_key_and_by_no_others() {
-    let keys = vec!["one".to_owned(), "two".to_owned()];
+async fn the_prefix_cache_is_shared_by_keys_of_one_name_and_by_no_others() {
+    let keys = ["a=one", "two", "three", "a=four"].map(str::to_owned).into();
     let server = TestServer::start(Setup { keys, ..Setup::default() }).await;
-    for key in ["Bearer one", "Bearer two"] {
-        assert_eq!(cached(&server, key).await, 0, "{key} finds what the other has asked");
+    for key in ["Bearer one", "Bearer two", "Bearer three"] {
+        assert_eq!(cached(&server, key).await, 0, "{key} finds what another name has asked");
         assert!(cached(&server, key).await > 0, "{key} doesn't find what it has asked");
     }
+    assert!(
+        cached(&server, "Bearer four").await > 0,
+        "a second key of a name doesn't find what the first has asked"
+    );
     server.stop().await;
 }

@@ -1,13 +1,20 @@
-//! Memory of a body's reading: the arena of opened objects and resolved strings, the bound on their number of fields, and the names that
-//! objects repeat.
+//! A body and the memory of its reading: its checked text, the places of its fields, the arena of opened objects and resolved strings, the
+//! bound on their number of fields, and the names that objects repeat.
+//!
+//! Invariant: a document owns all that it holds. So it goes from thread to thread and may wait in between, which objects and values, that
+//! borrow from it, can't.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::cell::Cell;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bumpalo::Bump;
+use bytes::Bytes;
+use serde_json::value::RawValue;
 
 use super::super::error::ApiError;
-use super::{Path, Value};
+use super::scan::{self, Values};
+use super::{Object, Path, Value};
 use crate::limits::Limits;
 
 /// Most repeated names that are kept of one body.
@@ -16,10 +23,26 @@ const MAX_REPEATED: usize = 16;
 const FEW_FIELDS: usize = 16;
 
 /// Paths of fields that opened objects repeat.
-pub(crate) type Repeated = Rc<RefCell<Vec<String>>>;
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Repeated(Arc<Mutex<Vec<String>>>);
 
-/// Owner of the memory that the reading of one body takes.
+impl Repeated {
+    /// Takes the paths so far.
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Owner of a body's text, and of the memory that its reading takes.
 pub(crate) struct Document {
+    /// A JSON object that was checked whole.
+    text: Bytes,
+    /// Places in the text of the object's names and values, so that it isn't cut into them again by each reader.
+    fields: Vec<[Range<usize>; 2]>,
     pub(super) arena: Bump,
     /// Number of fields that may still be laid out.
     fields_left: Cell<usize>,
@@ -29,9 +52,75 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// An empty document, for one body.
-    pub(crate) fn new(limits: &Limits) -> Self {
+    /// Reads a body, which must be one JSON object.
+    ///
+    /// # Errors
+    /// 400 where the body is no JSON, nests deeper than allowed, has too many fields, or is no object.
+    pub(crate) fn read(body: Bytes, limits: &Limits) -> Result<Self, ApiError> {
+        let document = Self { text: body, ..Self::new(limits) };
+        let text = document.check()?;
+        match Value::new(text, &document) {
+            Value::Object(_) => {}
+            other => return Err(Path::Body.expected("a JSON object", other)),
+        }
+        let place = |part: &str| {
+            let at = part.as_ptr().addr() - document.text.as_ptr().addr();
+            at..at + part.len()
+        };
+        let mut values = Values::inside(text);
+        let mut fields = Vec::new();
+        while let (Some(name), Some(value)) = (values.next(), values.next()) {
+            document.count_fields(1, Path::Body)?;
+            fields.push([place(name), place(value)]);
+        }
+        Ok(Self { fields, ..document })
+    }
+
+    /// The text of the body's value, once its syntax was checked.
+    fn check(&self) -> Result<&str, ApiError> {
+        let not_json = |error: &dyn std::fmt::Display| {
+            ApiError::invalid(None, format!("body: not valid JSON: {error}")).with_code("invalid_json")
+        };
+        if scan::nests_deeper(&self.text, self.max_depth) {
+            let message = format!("body: JSON is nested deeper than {} levels", self.max_depth);
+            return Err(ApiError::invalid(None, message).with_code("invalid_json"));
+        }
+        let text = serde_json::from_slice::<&RawValue>(&self.text).map_err(|error| not_json(&error))?.get();
+        match scan::lone_surrogate(text) {
+            Some(at) => Err(not_json(&format_args!("half of a surrogate pair at byte {at}"))),
+            None => Ok(text),
+        }
+    }
+
+    /// The body's object.
+    pub(crate) fn body(&self) -> Object<'_> {
+        let part = |place: &Range<usize>| {
+            let part = std::str::from_utf8(&self.text[place.clone()]);
+            Value::new(part.expect("the whole body has been checked"), self)
+        };
+        let field = |[name, value]: &[Range<usize>; 2]| {
+            (part(name).as_str().expect("names are strings"), part(value))
+        };
+        let fields = self.arena.alloc_slice_fill_iter(self.fields.iter().map(field));
+        self.note_repeated(fields, Path::Body);
+        Object::of_body(fields, self)
+    }
+
+    /// Gives back what readers have laid out so far.
+    pub(crate) fn reset(&mut self) {
+        self.arena.reset();
+    }
+
+    /// Size of the body, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.text.len()
+    }
+
+    /// An empty document.
+    pub(super) fn new(limits: &Limits) -> Self {
         Self {
+            text: Bytes::new(),
+            fields: Vec::new(),
             arena: Bump::new(),
             fields_left: Cell::new(limits.json_fields),
             max_fields: limits.json_fields,
@@ -42,7 +131,7 @@ impl Document {
 
     /// Paths of repeated fields so far.
     pub(super) fn repeated(&self) -> Repeated {
-        Rc::clone(&self.repeated)
+        self.repeated.clone()
     }
 
     /// Notes names that stand more than once among the fields of the object at `path`.
@@ -62,10 +151,11 @@ impl Document {
         }
     }
 
+    /// Notes a path once, however often its object is laid out.
     fn note(&self, path: Path<'_>) {
-        let mut repeated = self.repeated.borrow_mut();
-        if repeated.len() < MAX_REPEATED {
-            repeated.push(path.to_string());
+        let (mut repeated, path) = (self.repeated.lock(), path.to_string());
+        if repeated.len() < MAX_REPEATED && !repeated.contains(&path) {
+            repeated.push(path);
         }
     }
 

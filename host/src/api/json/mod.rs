@@ -11,40 +11,13 @@ mod path;
 mod scan;
 mod value;
 
-use serde_json::value::RawValue;
-
 pub(crate) use document::{Document, Repeated};
 pub(crate) use object::Object;
 pub(crate) use path::Path;
 pub(crate) use value::{List, Text, Value};
 
-use super::error::ApiError;
 #[cfg(test)]
 use crate::limits::Limits;
-
-impl Document {
-    /// Reads a body, which must be one JSON object.
-    ///
-    /// # Errors
-    /// 400 where the body is no JSON, nests deeper than allowed, or is no object.
-    pub(crate) fn read<'a>(&'a self, body: &'a [u8]) -> Result<Object<'a>, ApiError> {
-        let not_json = |error: &dyn std::fmt::Display| {
-            ApiError::invalid(None, format!("body: not valid JSON: {error}")).with_code("invalid_json")
-        };
-        if scan::nests_deeper(body, self.max_depth) {
-            let message = format!("body: JSON is nested deeper than {} levels", self.max_depth);
-            return Err(ApiError::invalid(None, message).with_code("invalid_json"));
-        }
-        let text = serde_json::from_slice::<&RawValue>(body).map_err(|error| not_json(&error))?.get();
-        if let Some(at) = scan::lone_surrogate(text) {
-            return Err(not_json(&format_args!("half of a surrogate pair at byte {at}")));
-        }
-        match Value::new(text, self) {
-            value @ Value::Object(_) => Object::new(value, Path::Body),
-            other => Err(Path::Body.expected("a JSON object", other)),
-        }
-    }
-}
 
 /// Calls `read` with `value` as a reader of requests sees it.
 #[cfg(test)]

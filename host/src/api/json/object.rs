@@ -22,6 +22,11 @@ impl<'a> Object<'a> {
         Ok(Self { fields: closed.lay_out(path)?, document: closed.document(), path })
     }
 
+    /// The object that the body is; `fields` are laid out in the document's arena.
+    pub(super) fn of_body(fields: &'a [(&'a str, Value<'a>)], document: &'a Document) -> Self {
+        Self { fields, document, path: Path::Body }
+    }
+
     /// The object's fields, in the order of the text.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> + use<'a> {
         self.fields.iter().copied()

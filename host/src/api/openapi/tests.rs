@@ -28,7 +28,7 @@ fn read<T>(
     read: impl FnOnce(&Object<'_>, &Defaults) -> Result<T, ApiError>,
 ) -> Result<T, ApiError> {
     let defaults = Defaults::default();
-    read_body(body, &defaults.limits, |body, _| read(body, &defaults))
+    read_body(body, &defaults.limits, |body| read(body, &defaults))
 }
 
 macro_rules! reader {

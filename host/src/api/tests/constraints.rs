@@ -4,8 +4,7 @@ use engine::SubmitError;
 use serde_json::{Value, json};
 
 use super::{Defaults, ReadRequest, job, machine, refusal};
-use crate::api::{chat, completions, messages, responses};
-use crate::api::{json::Document, protocol::Protocol};
+use crate::api::{Protocol, chat, completions, messages, responses};
 use crate::model::{ConstraintField, Job, StartError};
 use crate::parser::contract::ToolChoice;
 
@@ -84,9 +83,7 @@ fn formats_that_say_too_little_or_too_much_are_refused_where_it_stands() {
     let body = responses(&format(json!("n"), deep)).to_string();
     let mut defaults = Defaults::default();
     defaults.limits.schema_depth = 50;
-    let document = Document::new(&defaults.limits);
-    let error =
-        Protocol::Responses.read_object(&document.read(body.as_bytes()).unwrap(), &defaults).err().unwrap();
+    let error = Protocol::Responses.read(body.as_bytes(), &defaults).err().unwrap();
     assert_eq!(error.param.as_deref(), Some("text.format.schema"), "{error}");
 }
 

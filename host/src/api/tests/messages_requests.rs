@@ -177,7 +177,7 @@ fn counting_asks_for_the_prompt_only() {
     let body = json!({ "model": "m", "system": "s", "messages": [{ "role": "user", "content": "x" }], "thinking": { "type": "adaptive" } });
     let defaults = super::Defaults::default();
     let counted =
-        read_body(body.to_string().as_bytes(), &defaults.limits, |body, _| messages::count(body, &defaults))
+        read_body(body.to_string().as_bytes(), &defaults.limits, |body| messages::count(body, &defaults))
             .unwrap();
     assert_eq!(counted.model, "m");
     assert_eq!(counted.job.conversation.messages.len(), 2);

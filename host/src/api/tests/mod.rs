@@ -117,7 +117,7 @@ fn sign(thinking: &str) -> String {
 
 /// Reads a body with `call`.
 fn read(call: ReadRequest, body: &[u8], defaults: &Defaults, now: Clock) -> Result<ApiRequest, ApiError> {
-    read_body(body, &defaults.limits, |body, _| call(body, defaults, Ids::counted(), now))
+    read_body(body, &defaults.limits, |body| call(body, defaults, Ids::counted(), now))
 }
 
 /// The machine that answers a request.

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::super::request::{Defaults, ReasoningEvents};
 use super::super::responses;
 use super::{Turn, job, machine, read, reasoning, refusal};
-use crate::api::Protocol;
 use crate::api::frames::Frames;
+use crate::api::{Document, Protocol, References, references};
 use crate::parser::contract::ToolChoice;
 use crate::turn::TurnEnd;
 
@@ -206,6 +206,23 @@ fn the_servers_default_dialect_applies_unless_the_request_asks() {
     assert!(!summary(&events(ReasoningEvents::Text, json!({}))));
     assert!(summary(&events(ReasoningEvents::Summary, json!({}))));
     assert!(summary(&events(ReasoningEvents::Text, json!({ "reasoning": { "summary": "detailed" } }))));
+}
+
+#[test]
+fn a_body_waits_between_its_two_steps_and_is_read_on_another_thread() {
+    let body = br#"{ "model": "m", "input": "x", "a\u0062": 1, "ab": 2 }"#;
+    let mut document = Document::read(body[..].into(), &Defaults::default().limits).unwrap();
+    assert_eq!(references(&mut document).unwrap(), References { model: Some("m".to_owned()) });
+    let read =
+        move || Protocol::Responses.read_object(&document.body(), &Defaults::default()).unwrap().warnings;
+    let warnings = std::thread::spawn(read).join().unwrap();
+    assert_eq!(warnings, ["unknown field ab ignored", "ab is given more than once: the last one counts"]);
+    for (twice, name) in
+        [(r#"{"model": "m", "model": 1}"#, "model"), (r#"{"input": 1, "input": 2}"#, "input")]
+    {
+        let mut document = Document::read(twice.into(), &Defaults::default().limits).unwrap();
+        assert_eq!(references(&mut document).unwrap_err().param.as_deref(), Some(name));
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::prompt::Role;
 
 fn read(body: &Value) -> Result<TokenizeRequest, String> {
     let defaults = Defaults::default();
-    let read = read_body(body.to_string().as_bytes(), &defaults.limits, |body, _| tokenize(body, &defaults));
+    let read = read_body(body.to_string().as_bytes(), &defaults.limits, |body| tokenize(body, &defaults));
     read.map_err(|error| error.message)
 }
 
@@ -47,8 +47,7 @@ fn what_is_neither_is_refused() {
 #[test]
 fn token_ids_are_read_and_text_is_answered() {
     let defaults = Defaults::default();
-    let read =
-        |body: &str| read_body(body.as_bytes(), &defaults.limits, |body, _| detokenize(body, &defaults));
+    let read = |body: &str| read_body(body.as_bytes(), &defaults.limits, |body| detokenize(body, &defaults));
     let asked = read(r#"{"model":"m","tokens":[3,1]}"#).unwrap();
     assert_eq!(asked, DetokenizeRequest { tokens: vec![3, 1] });
     assert!(read(r#"{"tokens":["3"]}"#).unwrap_err().message.starts_with("tokens[0]: expected a token id"));

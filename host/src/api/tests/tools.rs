@@ -23,9 +23,8 @@ fn custom(declared: &Value) -> Result<(Tool, Value), String> {
 
 fn chosen(choice_of: &Value) -> Result<ToolChoiceField, String> {
     let body = json!({ "tool_choice": choice_of });
-    let document = Document::new(&Limits::default());
-    let body = body.to_string();
-    choice(&document.read(body.as_bytes()).unwrap()).map_err(|error| error.message)
+    let document = Document::read(body.to_string().into(), &Limits::default()).unwrap();
+    choice(&document.body()).map_err(|error| error.message)
 }
 
 #[test]

@@ -1,0 +1,103 @@
+//! API keys and their names, as an operator gives them: switch, environment, file, and the file read again at SIGHUP.
+
+use super::serve_switches::{Serving, refused, serve, text, write};
+
+/// Whether the server admits this key.
+fn admits(server: &Serving, key: &str) -> bool {
+    let answer = server.get_with_key("/v1/models", key);
+    assert!(answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 401"), "{answer}");
+    answer.starts_with("HTTP/1.1 200")
+}
+
+#[test]
+fn a_key_set_to_nothing_stops_the_server_and_an_unset_one_is_no_key() {
+    let with = |value: &str| {
+        let mut command = serve(&[]);
+        command.env("SLUICE_API_KEY", value);
+        command
+    };
+    for command in
+        [serve(&["--api-key", ""]), serve(&["--api-key", "a,,b"]), with(""), with("a, ,b"), with("a,")]
+    {
+        let (error, status) = refused(command);
+        assert!(error.contains("--api-key") && error.contains("a key is empty"), "{error}");
+        assert_eq!(status, 2, "{error}");
+    }
+    Serving::start(serve(&[]));
+}
+
+#[test]
+fn switch_environment_and_file_name_keys_and_keys_in_base64_stay_whole() {
+    let base64 = "pvQ7jI0VZ0cS6oRk2hqmY3b7sYt0pLxw5m1fQe8uN9c=";
+    let given = format!("alice=in-the-switch,{base64}");
+    let server = Serving::start(serve(&["--api-key", &given, "--api-key", "plain"]));
+    for (key, is_known) in [
+        ("in-the-switch", true),
+        (base64, true),
+        ("plain", true),
+        ("alice", false),
+        ("alice=in-the-switch", false),
+    ] {
+        assert_eq!(admits(&server, key), is_known, "{key}");
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("keys");
+    write(&file, "# both are alice's\nalice=old\nalice=new\n\nbob=a=b\n", 0o600);
+    let mut command = serve(&["--api-keys-file", text(&file)]);
+    command.env("SLUICE_API_KEY", "carol=in-the-environment");
+    let server = Serving::start(command);
+    for key in ["old", "new", "a=b", "in-the-environment"] {
+        assert!(admits(&server, key), "{key}");
+    }
+    assert!(!admits(&server, "alice=old") && !admits(&server, ""));
+}
+
+#[test]
+fn keys_that_cannot_be_used_are_one_line_that_does_not_show_them() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("keys");
+    for (content, mode, part) in [
+        ("a=hidden\n", 0o640, "its mode is 640: others have access; chmod 600 it"),
+        ("# none\n\n", 0o600, "expected 1 to 4096 keys"),
+        ("# one\nhidden\n", 0o600, "line 2: expected NAME=KEY"),
+        ("a b=hidden\n", 0o600, "line 1: expected NAME=KEY"),
+        ("a=hidden\nb=\n", 0o600, "line 2: a key is empty"),
+        ("local=hidden\n", 0o600, "line 1: no key can be called local"),
+        ("a=hidden\nb=hidden\n", 0o600, "a and b have the same key"),
+    ] {
+        write(&file, content, mode);
+        let (error, status) = refused(serve(&["--api-keys-file", text(&file)]));
+        assert!(error.contains(part) && !error.contains("hidden"), "{error}");
+        assert_eq!(status, 1, "{error}");
+    }
+    let (error, _) = refused(serve(&["--api-keys-file", text(&folder.path().join("none"))]));
+    assert!(error.contains("--api-keys-file") && error.contains("none: entity not found"), "{error}");
+    for (keys, part) in [
+        ("a=1,alice=", "--api-key: key 2: a key is empty"),
+        ("local=hidden", "--api-key: key 1: no key can be called local"),
+        ("a=hidden,b=hidden", "--api-key: a and b have the same key"),
+    ] {
+        let (error, status) = refused(serve(&["--api-key", keys]));
+        assert!(error.contains(part) && !error.contains("hidden"), "{error}");
+        assert_eq!(status, 1, "{error}");
+    }
+}
+
+#[test]
+fn a_hangup_reads_the_file_again_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("keys");
+    write(&file, "alice=old\n", 0o600);
+    let mut command = serve(&["--api-keys-file", text(&file), "--api-key", "switch"]);
+    command.env("RUST_LOG", "info");
+    let mut server = Serving::start(command);
+    assert!(admits(&server, "old") && admits(&server, "switch"));
+    write(&file, "alice=old\nbob=new\nhidden\n", 0o600);
+    let line = server.hang_up("API keys not reloaded");
+    assert!(line.contains("line 3") && !line.contains("hidden"), "{line}");
+    assert!(admits(&server, "old") && !admits(&server, "new"));
+    write(&file, "alice=newer\nbob=new\n", 0o600);
+    server.hang_up("API keys reloaded");
+    assert!(admits(&server, "newer") && admits(&server, "new") && admits(&server, "switch"));
+    assert!(!admits(&server, "old"));
+}
