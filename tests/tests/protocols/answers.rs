@@ -1,0 +1,93 @@
+//! Answers without sockets, by the room's own interface: what happens when a reader leaves, and that an ended answer can still be read.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use host::agent::AnswerStream;
+use host::answer::{Answer, EventLog, EventReader, Policy, ReadError, event_log};
+use host::api::{ApiRequest, Defaults, Protocol};
+use host::model::Model;
+use serde_json::{Value, json};
+use tests::path::replay_model;
+use tokio::task::JoinHandle;
+
+const BODY: &[u8] = br#"{"model":"m","input":"x"}"#;
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn text() -> String {
+    "Some words that take a while. ".repeat(40)
+}
+
+async fn answer(model: &Model) -> Answer {
+    let ApiRequest { job, machine, .. } = Protocol::Responses.read(BODY, &Defaults::default()).unwrap();
+    let stream = AnswerStream::one(model.start_choices(job).await.unwrap());
+    let check = Some(Protocol::Responses.check());
+    Answer::new(Arc::from("m"), "req_1".into(), Instant::now(), stream, machine, check, &Default::default())
+}
+
+/// Starts an answer. Returns its log, a reader of it, and its task.
+async fn start(model: &Model, policy: Policy) -> (EventLog, EventReader, JoinHandle<()>) {
+    let (log, reader) = event_log(policy);
+    let (handle, reader) = (log.log(), EventReader::new(reader));
+    (handle, reader, tokio::spawn(answer(model).await.run(log, PATIENCE, None)))
+}
+
+/// Reads to the end of the answer.
+async fn rest(mut reader: EventReader) -> Result<Vec<Value>, ReadError> {
+    let mut all = Vec::new();
+    while let Some(event) = reader.next().await? {
+        all.push(serde_json::from_slice(&event.json).unwrap());
+    }
+    Ok(all)
+}
+
+#[tokio::test]
+async fn an_answer_that_goes_on_is_whole_without_its_reader() {
+    let (model, _folder) = replay_model(&text());
+    let (log, mut reader, task) = start(&model, Policy::Continue { kept_bytes: usize::MAX }).await;
+    let first = reader.next().await.unwrap().unwrap();
+    assert_eq!((first.number, first.name), (0, Some("response.created")));
+    drop(reader);
+    task.await.unwrap();
+    let events = rest(EventReader::new(log.reader_from(0).unwrap())).await.unwrap();
+    let numbers: Vec<u64> = events.iter().map(|event| event["sequence_number"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (0..events.len() as u64).collect::<Vec<_>>());
+    let response = &events.last().unwrap()["response"];
+    assert_eq!(response["output"][0]["content"][0]["text"], text().trim_end());
+    assert_eq!(rest(EventReader::new(log.reader_from(7).unwrap())).await.unwrap(), &events[7..]);
+
+    let (status, body) = answer(&model).await.whole().await;
+    let mut body: Value = serde_json::from_str(&body).unwrap();
+    for own in ["id", "created_at", "completed_at"] {
+        body[own] = response[own].clone();
+    }
+    body["output"][0]["id"] = response["output"][0]["id"].clone();
+    assert_eq!((status, &body), (200, response), "streamed and whole are equal");
+}
+
+#[tokio::test]
+async fn an_answer_of_its_reader_ends_when_the_last_one_leaves() {
+    let (model, _folder) = replay_model(&text());
+    let (log, mut reader, task) = start(&model, Policy::Cancel { queue: 2 }).await;
+    let other = EventReader::new(log.reader_from(0).unwrap());
+    reader.next().await.unwrap().unwrap();
+    drop(reader);
+    let mut other = other;
+    other.next().await.unwrap().unwrap();
+    drop(other);
+    task.await.unwrap();
+    let late = log.reader_from(1000).unwrap();
+    assert_eq!(rest(EventReader::new(late)).await, Err(ReadError::BrokenOff), "it was cancelled");
+}
+
+#[tokio::test]
+async fn a_response_that_was_read_late_folds_into_the_same_text() {
+    let (model, _folder) = replay_model(&text());
+    let (log, reader, task) = start(&model, Policy::Continue { kept_bytes: usize::MAX }).await;
+    let follower = tokio::spawn(rest(EventReader::new(log.reader_from(5).unwrap())));
+    let (all, tail) = (rest(reader).await.unwrap(), follower.await.unwrap().unwrap());
+    task.await.unwrap();
+    assert_eq!(tail, &all[5..]);
+    let deltas: String = all.iter().filter_map(|event| event["delta"].as_str()).collect();
+    assert_eq!(json!(deltas), all.last().unwrap()["response"]["output"][0]["content"][0]["text"]);
+}
