@@ -31,7 +31,7 @@ pub struct Answer {
     stream: AnswerStream,
     machine: Box<dyn Machine>,
     check: Option<FramedCheck>,
-    spoken: bool,
+    first_event_sent: bool,
     /// Ready when open answers must end. It is polled only when it is woken, since polling takes a lock that all answers share.
     aborting: FuturesUnordered<WaitForCancellationFutureOwned>,
     /// Dropped when the answer ends.
@@ -91,7 +91,7 @@ impl Answer {
             stream,
             machine,
             check: check.map(|check| FramedCheck { check, frames, buffer: BytesMut::new() }),
-            spoken: false,
+            first_event_sent: false,
             aborting: FuturesUnordered::from_iter([aborting.clone().cancelled_owned()]),
             _counted: StreamGauge::enter(&model),
             model,
@@ -116,7 +116,7 @@ impl Answer {
     pub async fn run(mut self, log: LogWriter, patience: Duration, too_slow: Option<CancellationToken>) {
         let slow = SlowReader { patience, too_slow };
         if self.drive(&log, &slow).await.is_err() {
-            let ms = self.began.elapsed().as_millis();
+            let ms = self.age_ms();
             tracing::info!(id = %self.id, ms, "the client left; generation cancelled");
         }
     }
@@ -204,8 +204,8 @@ impl Answer {
 
     fn emit(&mut self, buffer: &mut EventBuffer) {
         for event in self.stream.events() {
-            if !self.spoken {
-                self.spoken = true;
+            if !self.first_event_sent {
+                self.first_event_sent = true;
                 let model = Arc::clone(&self.model);
                 metrics::histogram!("sluice_first_token_seconds", "model" => model)
                     .record(self.began.elapsed());
@@ -250,8 +250,12 @@ impl Answer {
             TurnEnd::Cancelled => "cancelled",
             TurnEnd::Failed(failure) => failure.code,
         };
-        let ms = self.began.elapsed().as_millis();
+        let ms = self.age_ms();
         tracing::info!(id = %self.id, model = %self.model, end, input, output, ms, "turn ended");
+    }
+
+    fn age_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 }
 

@@ -121,7 +121,7 @@ impl Unframed {
 
 proptest! {
     #[test]
-    fn followers_and_unframed_readers_get_the_events_of_the_first_reader(
+    fn every_reader_gets_the_first_readers_events(
         protocol in 0..REQUESTS.len(), cuts in vec((1..5_usize, any::<[bool; 3]>()), 20), from in 0..30_u64, joins in 0..20_usize,
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
@@ -178,7 +178,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn each_reader_draws_its_own_padding_of_the_same_length() {
+async fn each_reader_draws_its_own_padding() {
     for (protocol, request) in &REQUESTS[..2] {
         let mut machine = machine(*protocol, request);
         let (log, reader) = event_log(Policy::Continue { kept_bytes: usize::MAX });

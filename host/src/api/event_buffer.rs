@@ -102,7 +102,7 @@ mod tests {
     use super::{EventBuffer, KEPT_CAPACITY, Label};
 
     #[test]
-    fn what_was_pushed_is_there_until_it_is_cleared_whatever_its_size() {
+    fn pushed_events_stay_until_they_are_cleared() {
         let mut buffer = EventBuffer::new();
         for size in [1, KEPT_CAPACITY * 2, 3] {
             let text = "x".repeat(size);

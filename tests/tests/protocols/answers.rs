@@ -66,13 +66,12 @@ async fn an_answer_that_goes_on_is_whole_without_its_reader() {
 }
 
 #[tokio::test]
-async fn an_answer_of_its_reader_ends_when_the_last_one_leaves() {
+async fn a_cancelling_answer_ends_with_its_last_reader() {
     let (model, _folder) = replay_model(&text());
     let (log, mut reader, task) = start(&model, Policy::Cancel { queue: 2 }).await;
-    let other = EventReader::new(log.reader_from(0).unwrap());
+    let mut other = EventReader::new(log.reader_from(0).unwrap());
     reader.next().await.unwrap().unwrap();
     drop(reader);
-    let mut other = other;
     other.next().await.unwrap().unwrap();
     drop(other);
     task.await.unwrap();
@@ -81,7 +80,7 @@ async fn an_answer_of_its_reader_ends_when_the_last_one_leaves() {
 }
 
 #[tokio::test]
-async fn a_response_that_was_read_late_folds_into_the_same_text() {
+async fn a_late_reader_gets_the_rest() {
     let (model, _folder) = replay_model(&text());
     let (log, reader, task) = start(&model, Policy::Continue { kept_bytes: usize::MAX }).await;
     let follower = tokio::spawn(rest(EventReader::new(log.reader_from(5).unwrap())));

@@ -125,7 +125,7 @@ fn a_reader_may_begin_at_any_event_that_is_kept() {
 }
 
 #[test]
-fn a_log_that_has_ended_can_be_read_as_long_as_anybody_holds_it() {
+fn an_ended_log_is_read_while_anybody_holds_it() {
     let (log, first) = event_log(KEEP_ALL);
     append(&log, 0..3);
     log.finish(&mut EventBuffer::new());
@@ -140,7 +140,7 @@ fn a_log_that_has_ended_can_be_read_as_long_as_anybody_holds_it() {
 }
 
 #[test]
-fn a_log_whose_writer_left_before_the_end_is_no_whole_answer() {
+fn a_log_without_its_end_says_it_broke_off() {
     for policy in [KEEP_ALL, waiting_for(9)] {
         let (log, mut reader) = event_log(policy);
         append(&log, 0..3);
@@ -198,7 +198,7 @@ fn the_writer_waits_for_a_reader_that_is_a_queue_behind_and_for_nobody_else() {
 }
 
 #[test]
-fn an_answer_that_goes_on_waits_for_nobody_and_needs_nobody() {
+fn a_continuing_log_waits_for_nobody() {
     let (log, reader) = event_log(KEEP_ALL);
     for number in 0..100 {
         append(&log, number..number + 1);

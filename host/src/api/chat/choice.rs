@@ -66,7 +66,7 @@ impl ChoiceMachine {
     }
 
     /// Writes the first chunk, which carries the role.
-    pub(super) fn begin(&self, stream: &mut Stream, buffer: &mut EventBuffer) {
+    pub(super) fn begin(&self, stream: &Stream, buffer: &mut EventBuffer) {
         let delta = Delta { role: Some("assistant"), content: Some(""), ..Delta::default() };
         stream.choice(self.delta(delta), buffer);
     }
@@ -79,14 +79,14 @@ impl ChoiceMachine {
     }
 
     /// Writes a chunk for the ids of a step that brought no other.
-    pub(super) fn tokens_over(&mut self, stream: &mut Stream, buffer: &mut EventBuffer) {
+    pub(super) fn tokens_over(&mut self, stream: &Stream, buffer: &mut EventBuffer) {
         if self.unsent.as_ref().is_some_and(|unsent| !unsent.is_empty()) {
             self.send(self.delta(Delta::default()), stream, buffer);
         }
     }
 
     /// Writes a chunk, with the ids that are due.
-    fn send(&mut self, choice: ChunkChoice<'_>, stream: &mut Stream, buffer: &mut EventBuffer) {
+    fn send(&mut self, choice: ChunkChoice<'_>, stream: &Stream, buffer: &mut EventBuffer) {
         match &mut self.unsent {
             Some(unsent) => unsent.send_all(|ids| stream.choice(ChunkChoice { ids, ..choice }, buffer)),
             None => stream.choice(choice, buffer),
@@ -94,7 +94,7 @@ impl ChoiceMachine {
     }
 
     /// Writes the chunks for one event of the choice's turn.
-    pub(super) fn turn(&mut self, event: &TurnEvent, stream: &mut Stream, buffer: &mut EventBuffer) {
+    pub(super) fn turn(&mut self, event: &TurnEvent, stream: &Stream, buffer: &mut EventBuffer) {
         match event {
             TurnEvent::Open(head) => self.open(head, stream, buffer),
             TurnEvent::Text(delta) => {
@@ -108,7 +108,7 @@ impl ChoiceMachine {
     }
 
     /// Ends the choice and writes its finish reason. `end` is not a failure.
-    pub(super) fn end(&mut self, end: &TurnEnd, stream: &mut Stream, buffer: &mut EventBuffer) {
+    pub(super) fn end(&mut self, end: &TurnEnd, stream: &Stream, buffer: &mut EventBuffer) {
         self.answer.reasoning_content.clone_from(&self.answer.reasoning);
         self.finish_reason = match end {
             TurnEnd::MaxOutputTokens => "length",
@@ -140,7 +140,7 @@ impl ChoiceMachine {
         }
     }
 
-    fn open(&mut self, head: &ItemHead, stream: &mut Stream, buffer: &mut EventBuffer) {
+    fn open(&mut self, head: &ItemHead, stream: &Stream, buffer: &mut EventBuffer) {
         self.target = match head {
             ItemHead::Reasoning => Target::Reasoning,
             ItemHead::Message { .. } => Target::Content,
@@ -161,7 +161,7 @@ impl ChoiceMachine {
         id: &str,
         name: &str,
         payload: Payload,
-        stream: &mut Stream,
+        stream: &Stream,
         buffer: &mut EventBuffer,
     ) {
         let (given, owned) = (Some(name), name.to_owned());
@@ -183,7 +183,7 @@ impl ChoiceMachine {
         self.answer.tool_calls.push(MessageToolCall { id: id.to_owned(), kind, part });
     }
 
-    fn text(&mut self, text: &turn::Delta, stream: &mut Stream, buffer: &mut EventBuffer) {
+    fn text(&mut self, text: &turn::Delta, stream: &Stream, buffer: &mut EventBuffer) {
         let mut chosen: Vec<ChosenToken> = Vec::new();
         let answer = &mut self.answer;
         let delta = match self.target {

@@ -70,7 +70,7 @@ impl ChatMachine {
 impl Machine for ChatMachine {
     fn begin(&mut self, buffer: &mut EventBuffer) {
         for choice in &self.choices {
-            choice.begin(&mut self.stream, buffer);
+            choice.begin(&self.stream, buffer);
         }
     }
 
@@ -84,11 +84,11 @@ impl Machine for ChatMachine {
     }
 
     fn tokens_over(&mut self, buffer: &mut EventBuffer) {
-        self.choices[self.current].tokens_over(&mut self.stream, buffer);
+        self.choices[self.current].tokens_over(&self.stream, buffer);
     }
 
     fn turn(&mut self, event: &TurnEvent, buffer: &mut EventBuffer) {
-        self.choices[self.current].turn(event, &mut self.stream, buffer);
+        self.choices[self.current].turn(event, &self.stream, buffer);
     }
 
     /// Writes nothing: the protocol has no heartbeat event, and the transport's comments keep the connection open.
@@ -104,7 +104,7 @@ impl Machine for ChatMachine {
             TurnEnd::Failed(failure) => return self.fail(failure.clone(), buffer),
             TurnEnd::Cancelled => return self.fail(cancelled(), buffer),
             TurnEnd::Completed | TurnEnd::MaxOutputTokens => {
-                self.choices[self.current].end(end, &mut self.stream, buffer);
+                self.choices[self.current].end(end, &self.stream, buffer);
             }
         }
         self.open -= 1;

@@ -125,7 +125,7 @@ fn events_of_a_response_add_up_to_it() {
 }
 
 #[test]
-fn a_response_without_one_of_its_deltas_or_items_does_not_add_up() {
+fn a_response_that_lacks_an_event_does_not_add_up() {
     let mut left_out = 0;
     for (name, events, body) in recorded() {
         for (number, event) in events.iter().enumerate() {
