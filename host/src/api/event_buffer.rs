@@ -30,7 +30,7 @@ pub struct Label {
     /// The event's name, in protocols whose events have names.
     pub name: Option<&'static str>,
     /// Number of characters of padding that a reader adds, if the request asks for padding; else 0.
-    pub padding: u8,
+    pub padding: usize,
 }
 
 impl EventBuffer {
@@ -109,10 +109,8 @@ mod tests {
             buffer.push(Some("e"), &text);
             buffer.push_padded(None, size, &text);
             let json = format!("\"{text}\"");
-            let labels = [
-                Label { name: Some("e"), padding: 0 },
-                Label { name: None, padding: 32 - (size % 32) as u8 },
-            ];
+            let labels =
+                [Label { name: Some("e"), padding: 0 }, Label { name: None, padding: 32 - size % 32 }];
             let expected: Vec<(Label, &[u8])> =
                 labels.into_iter().map(|label| (label, json.as_bytes())).collect();
             assert!(buffer.iter().collect::<Vec<_>>() == expected);

@@ -37,7 +37,6 @@ impl Frames {
         const PADDING: usize = r#","obfuscation":"""#.len();
         let Label { name, padding } = label;
         let name = name.unwrap_or_default();
-        let padding = usize::from(padding);
         out.reserve(AROUND + PADDING + name.len() + json.len() + rest.len() + padding);
         if !name.is_empty() {
             out.put_slice(b"event: ");

@@ -44,8 +44,8 @@ impl Obfuscation {
 }
 
 /// Number of characters of padding for an event that carries `bytes` bytes of text: 1 to 32.
-pub(crate) fn length_for(bytes: usize) -> u8 {
-    (BLOCK - bytes % BLOCK) as u8
+pub(crate) fn length_for(bytes: usize) -> usize {
+    BLOCK - bytes % BLOCK
 }
 
 /// Bytes that `text` takes inside a JSON string.
@@ -66,7 +66,7 @@ mod tests {
     fn padding_fills_up_to_a_block_and_is_never_empty() {
         let mut obfuscation = Obfuscation::new(7);
         for bytes in 0..200 {
-            let pad = obfuscation.pad(length_for(bytes).into());
+            let pad = obfuscation.pad(length_for(bytes));
             assert_eq!((bytes + pad.len()) % BLOCK, 0);
             assert!((1..=BLOCK).contains(&pad.len()));
             assert_eq!(encoded_len(pad), pad.len());

@@ -9,7 +9,8 @@ use host::api::{ApiRequest, Defaults, Protocol};
 use host::model::Model;
 use serde_json::{Value, json};
 use tests::path::replay_model;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 const BODY: &[u8] = br#"{"model":"m","input":"x"}"#;
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -19,24 +20,35 @@ fn text() -> String {
 }
 
 async fn answer(model: &Model) -> Answer {
-    let ApiRequest { job, machine, .. } = Protocol::Responses.read(BODY, &Defaults::default()).unwrap();
-    let stream = AnswerStream::one(model.start_choices(job).await.unwrap());
+    let ApiRequest { job, machine, .. } =
+        Protocol::Responses.read(BODY, &Defaults::default()).expect("a request");
+    let stream = AnswerStream::one(model.start_choices(job).await.expect("a turn"));
     let check = Some(Protocol::Responses.check());
-    Answer::new(Arc::from("m"), "req_1".into(), Instant::now(), stream, machine, check, &Default::default())
+    Answer::new(
+        Arc::from("m"),
+        "req_1".into(),
+        Instant::now(),
+        stream,
+        machine,
+        check,
+        &CancellationToken::new(),
+    )
 }
 
 /// Starts an answer. Returns its log, a reader of it, and its task.
-async fn start(model: &Model, policy: Policy) -> (EventLog, EventReader, JoinHandle<()>) {
+async fn start(model: &Model, policy: Policy) -> (EventLog, EventReader, JoinSet<()>) {
     let (log, reader) = event_log(policy);
     let (handle, reader) = (log.log(), EventReader::new(reader));
-    (handle, reader, tokio::spawn(answer(model).await.run(log, PATIENCE, None)))
+    let mut task = JoinSet::new();
+    task.spawn(answer(model).await.run(log, PATIENCE, None));
+    (handle, reader, task)
 }
 
 /// Reads to the end of the answer.
 async fn rest(mut reader: EventReader) -> Result<Vec<Value>, ReadError> {
     let mut all = Vec::new();
     while let Some(event) = reader.next().await? {
-        all.push(serde_json::from_slice(&event.json).unwrap());
+        all.push(serde_json::from_slice(&event.json).expect("JSON"));
     }
     Ok(all)
 }
@@ -48,7 +60,7 @@ async fn an_answer_that_goes_on_is_whole_without_its_reader() {
     let first = reader.next().await.unwrap().unwrap();
     assert_eq!((first.number, first.name), (0, Some("response.created")));
     drop(reader);
-    task.await.unwrap();
+    task.join_all().await;
     let events = rest(EventReader::new(log.reader_from(0).unwrap())).await.unwrap();
     let numbers: Vec<u64> = events.iter().map(|event| event["sequence_number"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (0..events.len() as u64).collect::<Vec<_>>());
@@ -74,7 +86,7 @@ async fn a_cancelling_answer_ends_with_its_last_reader() {
     drop(reader);
     other.next().await.unwrap().unwrap();
     drop(other);
-    task.await.unwrap();
+    task.join_all().await;
     let late = log.reader_from(1000).unwrap();
     assert_eq!(rest(EventReader::new(late)).await, Err(ReadError::BrokenOff), "it was cancelled");
 }
@@ -83,9 +95,10 @@ async fn a_cancelling_answer_ends_with_its_last_reader() {
 async fn a_late_reader_gets_the_rest() {
     let (model, _folder) = replay_model(&text());
     let (log, reader, task) = start(&model, Policy::Continue { kept_bytes: usize::MAX }).await;
-    let follower = tokio::spawn(rest(EventReader::new(log.reader_from(5).unwrap())));
-    let (all, tail) = (rest(reader).await.unwrap(), follower.await.unwrap().unwrap());
-    task.await.unwrap();
+    let follower = EventReader::new(log.reader_from(5).unwrap());
+    let (all, tail) = tokio::join!(rest(reader), rest(follower));
+    let (all, tail) = (all.unwrap(), tail.unwrap());
+    task.join_all().await;
     assert_eq!(tail, &all[5..]);
     let deltas: String = all.iter().filter_map(|event| event["delta"].as_str()).collect();
     assert_eq!(json!(deltas), all.last().unwrap()["response"]["output"][0]["content"][0]["text"]);

@@ -25,7 +25,7 @@ fn append(log: &LogWriter, numbers: std::ops::Range<u64>) {
 }
 
 fn text(numbers: std::ops::Range<u64>) -> String {
-    numbers.map(|number| format!("{number}: {number}\n")).collect()
+    numbers.map(|number| format!("{number}: {number}\n")).collect::<Vec<_>>().concat()
 }
 
 /// Events that can be read now; none at the end of the log.
@@ -38,7 +38,7 @@ fn read_with(reader: &mut LogReader, cx: &Context<'_>) -> Poll<Result<Option<Str
     let read = reader.poll_read(cx, |number, label, (json, rest)| {
         assert_eq!(label.name, Some("e"));
         let json = String::from_utf8([json, rest].concat()).unwrap();
-        got += &format!("{number}: {json}\n");
+        got.extend([&number.to_string(), ": ", &json, "\n"]);
     });
     read.map_ok(|read| (read == Read::Events || !got.is_empty()).then_some(got))
 }

@@ -242,10 +242,8 @@ impl Machine for CompletionMachine {
         self.send_choice(last, NONE, buffer);
         self.choices[self.current].append(logprobs);
         self.open -= 1;
-        if self.open == 0 {
-            if self.asked.include_usage {
-                self.send(&[], Some(self.usage), buffer);
-            }
+        if self.open == 0 && self.asked.include_usage {
+            self.send(&[], Some(self.usage), buffer);
         }
     }
 

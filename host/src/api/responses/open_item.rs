@@ -75,10 +75,10 @@ impl OpenItem {
                 sequence.send_delta(events::summary_text_delta(at, FIRST, delta), secret, buffer);
             }
             Item::FunctionCall { .. } => {
-                sequence.send_delta(events::arguments_delta(at, delta), secret, buffer)
+                sequence.send_delta(events::arguments_delta(at, delta), secret, buffer);
             }
             Item::CustomToolCall { .. } => {
-                sequence.send_delta(events::input_delta(at, delta), secret, buffer)
+                sequence.send_delta(events::input_delta(at, delta), secret, buffer);
             }
             // `hosted` sends these events.
             Item::Hosted(_) => {}

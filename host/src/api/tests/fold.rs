@@ -105,7 +105,7 @@ fn recorded() -> Vec<(String, Vec<Value>, Value)> {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if !name.starts_with("responses-") || !name.ends_with(".sse") {
+        if !name.starts_with("responses-") || path.extension().is_none_or(|extension| extension != "sse") {
             continue;
         }
         let stream = std::fs::read_to_string(&path).unwrap();
