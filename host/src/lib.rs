@@ -4,6 +4,7 @@
 
 pub mod accounts;
 pub mod agent;
+pub mod answer;
 pub mod api;
 pub mod bench;
 pub mod conformance;

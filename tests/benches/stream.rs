@@ -4,7 +4,7 @@
 //! `cargo bench --profile dist -p tests --bench stream [-- PROTOCOL…]`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
-use host::api::frames::Frames;
+use host::api::event_buffer::EventBuffer;
 use host::api::{ApiRequest, Defaults, Protocol};
 use host::turn::TurnEvents;
 use tests::measure::{median_cpu, resident_kib};
@@ -61,16 +61,16 @@ fn live_figures(runtime: &tokio::runtime::Runtime) {
             let ApiRequest { job, mut machine, .. } =
                 Protocol::Responses.read(&body, &Defaults::default()).expect("a request");
             let mut turn = model.start(job).await.expect("a turn");
-            let (mut frames, mut events) = (Frames::new(), TurnEvents::default());
+            let (mut buffer, mut events) = (EventBuffer::new(), TurnEvents::default());
             for _ in 0..20 {
                 assert!(turn.next(&mut events).await.is_none());
                 for event in events.iter() {
-                    machine.turn(event, &mut frames);
+                    machine.turn(event, &mut buffer);
                 }
                 events.clear();
-                frames.take();
+                buffer.clear();
             }
-            live.push((turn, machine, frames));
+            live.push((turn, machine, buffer));
         }
         resident_kib().saturating_sub(before)
     });

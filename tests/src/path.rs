@@ -1,6 +1,7 @@
 //! Whole path of one answer without sockets, from the engine's first step to the last SSE byte, for benchmarks.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use host::api::event_buffer::EventBuffer;
 use host::api::frames::Frames;
 use host::api::{ApiRequest, Defaults, Protocol};
 use host::limits::Limits;
@@ -96,19 +97,25 @@ pub fn replay_model(text: &str) -> (Model, tempfile::TempDir) {
 pub async fn answer(model: &Model, protocol: Protocol, body: &[u8], mut sink: impl FnMut(Bytes)) -> u32 {
     let ApiRequest { job, mut machine, .. } = protocol.read(body, &Defaults::default()).expect("a request");
     let mut turn = model.start(job).await.expect("a turn");
-    let (mut frames, mut events) = (Frames::new(), TurnEvents::default());
-    machine.begin(&mut frames);
+    let (mut buffer, mut events) = (EventBuffer::new(), TurnEvents::default());
+    let (mut frames, mut out) = (Frames::new(machine.has_done()), BytesMut::new());
+    machine.begin(&mut buffer);
     loop {
         let ended = turn.next(&mut events).await;
         for event in events.iter() {
-            machine.turn(event, &mut frames);
+            machine.turn(event, &mut buffer);
         }
         events.clear();
+        if let Some(ended) = &ended {
+            machine.end(&ended.end, ended.usage, &mut buffer);
+        }
+        frames.events(&buffer, &mut out);
+        buffer.clear();
         if let Some(ended) = ended {
-            machine.end(&ended.end, ended.usage, &mut frames);
-            sink(frames.take());
+            frames.end(&mut out);
+            sink(out.freeze());
             return ended.usage.output_tokens;
         }
-        sink(frames.take());
+        sink(out.split().freeze());
     }
 }

@@ -1,117 +1,73 @@
-//! Server-sent events as bytes: each frame is one whole event, so that no write ends inside one.
+//! Framing of events as server-sent events, for one reader of an answer: each event is one whole frame, so that no write ends inside
+//! one. Padding, comments and the end's mark belong to the reader, and are in no log.
 
-use bytes::Bytes;
-use serde::Serialize;
+use bytes::{BufMut, BytesMut};
 
-/// Largest capacity of a buffer that is kept for the next events. A response object at the end of a long answer may need more.
-const KEPT_CAPACITY: usize = 16 << 10;
+use super::event_buffer::{EventBuffer, Label};
+use super::obfuscation::Obfuscation;
+use crate::random;
 
 /// Comment that keeps an idle connection open; clients skip it.
 pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
-/// Encoded events waiting to be written, in one buffer.
-#[derive(Debug, Default)]
+/// Framer of one reader.
+#[derive(Debug, Clone)]
 pub struct Frames {
-    buffer: Vec<u8>,
-    /// Offset in `buffer` of each event's end.
-    ends: Vec<usize>,
-    /// Whether events are dropped without being encoded, as for non-streaming answers.
-    discard: bool,
+    /// Whether the protocol's streams end with `data: [DONE]`.
+    has_done: bool,
+    /// Made when the first event asks for padding.
+    padding: Option<Obfuscation>,
 }
 
 impl Frames {
-    /// An empty buffer that encodes events.
-    pub fn new() -> Self {
-        Self::default()
+    /// A framer of the events of a protocol whose streams end with `[DONE]`, or don't.
+    pub fn new(has_done: bool) -> Self {
+        Self { has_done, padding: None }
     }
 
-    /// A buffer that drops all events.
-    pub fn discarding() -> Self {
-        Self { discard: true, ..Self::default() }
+    /// A framer whose padding is the same in each run.
+    #[cfg(test)]
+    pub(crate) fn with_seed(has_done: bool, seed: u64) -> Self {
+        Self { padding: Some(Obfuscation::new(seed)), ..Self::new(has_done) }
     }
 
-    /// Appends `event: NAME` (where given) and `data: JSON`.
-    ///
-    /// # Panics
-    /// If `data` doesn't serialise, which would be a fault of this server: all protocol types serialise.
-    pub fn push(&mut self, event: Option<&str>, data: &impl Serialize) {
-        if self.discard {
-            return;
+    /// Appends an event to `out`. Its JSON is an object, in two parts of which either may be empty, as a ring buffer has it.
+    pub fn event(&mut self, label: Label, (json, rest): (&[u8], &[u8]), out: &mut BytesMut) {
+        const AROUND: usize = "event: ".len() + "\ndata: ".len() + "\n\n".len();
+        const PADDING: usize = r#","obfuscation":"""#.len();
+        let Label { name, padding } = label;
+        let name = name.unwrap_or_default();
+        out.reserve(AROUND + PADDING + name.len() + json.len() + rest.len() + padding);
+        if !name.is_empty() {
+            out.put_slice(b"event: ");
+            out.put_slice(name.as_bytes());
+            out.put_slice(b"\n");
         }
-        if let Some(name) = event {
-            self.buffer.extend_from_slice(b"event: ");
-            self.buffer.extend_from_slice(name.as_bytes());
-            self.buffer.extend_from_slice(b"\n");
+        out.put_slice(b"data: ");
+        out.put_slice(json);
+        out.put_slice(rest);
+        if padding > 0 {
+            let text = self.padding.get_or_insert_with(|| Obfuscation::new(random::seed())).pad(padding);
+            debug_assert!(out.ends_with(b"}"), "padded events are objects that aren't empty");
+            out.truncate(out.len() - 1);
+            out.put_slice(br#","obfuscation":""#);
+            out.put_slice(text.as_bytes());
+            out.put_slice(b"\"}");
         }
-        self.buffer.extend_from_slice(b"data: ");
-        serde_json::to_writer(&mut self.buffer, data).expect("protocol types serialise");
-        self.end_event();
+        out.put_slice(b"\n\n");
     }
 
-    /// Appends `data: [DONE]`.
-    pub fn push_done(&mut self) {
-        if !self.discard {
-            self.buffer.extend_from_slice(b"data: [DONE]");
-            self.end_event();
-        }
-    }
-
-    fn end_event(&mut self) {
-        self.buffer.extend_from_slice(b"\n\n");
-        self.ends.push(self.buffer.len());
-    }
-
-    /// Encoded bytes of all waiting events.
-    pub fn bytes(&self) -> &[u8] {
-        &self.buffer
-    }
-
-    /// Offset in [`Self::bytes`] of each event's end.
-    pub fn ends(&self) -> &[usize] {
-        &self.ends
-    }
-
-    /// Removes all events.
-    pub fn clear(&mut self) {
-        self.ends.clear();
-        self.buffer.clear();
-        self.buffer.shrink_to(KEPT_CAPACITY);
-    }
-
-    /// Takes the waiting events out, as one write; empty if there are none.
-    pub fn take(&mut self) -> Bytes {
-        self.ends.clear();
-        if self.buffer.capacity() > KEPT_CAPACITY {
-            return Bytes::from(std::mem::take(&mut self.buffer));
-        }
-        let bytes = Bytes::copy_from_slice(&self.buffer);
-        self.buffer.clear();
-        bytes
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Frames, KEPT_CAPACITY};
-
-    #[test]
-    fn what_was_pushed_is_taken_once_whatever_its_size() {
-        let mut frames = Frames::new();
-        for size in [1, KEPT_CAPACITY * 2, 3] {
-            let text = "x".repeat(size);
-            frames.push(Some("e"), &text);
-            frames.push(None, &text);
-            let expected = format!("event: e\ndata: \"{text}\"\n\ndata: \"{text}\"\n\n");
-            assert!(frames.take() == expected);
-            assert!(frames.take().is_empty());
+    /// Appends all events of `buffer` to `out`.
+    pub fn events(&mut self, buffer: &EventBuffer, out: &mut BytesMut) {
+        for (label, json) in buffer.iter() {
+            self.event(label, (json, &[]), out);
         }
     }
 
-    #[test]
-    fn frames_that_go_nowhere_hold_nothing() {
-        let mut frames = Frames::discarding();
-        frames.push(None, &"x");
-        frames.push_done();
-        assert!(frames.take().is_empty());
+    /// Appends what follows the last event of a whole answer.
+    pub fn end(&self, out: &mut BytesMut) {
+        if self.has_done {
+            out.put_slice(b"data: [DONE]\n\n");
+        }
     }
 }

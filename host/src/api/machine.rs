@@ -1,32 +1,32 @@
-//! What the transport needs of a protocol: a machine that makes frames of an answer's events, and one body at the end.
+//! What an answer needs of a protocol: a machine that makes the protocol's events of the answer's, and one body at the end.
 
-use super::frames::Frames;
+use super::event_buffer::EventBuffer;
 use crate::agent::ServerEvent;
 use crate::model::{Echo, RawStep, RawTurn};
 use crate::turn::{TokenLogprobs, TurnEnd, TurnEvent, Usage};
 
 /// The event machine of one answer. Calls come in this order: `begin`, any `tokens`, `echo`, `turn`, `tokens_over` and `heartbeat`, `raw`, `end`, `body`. Where a
 /// request asks for several choices, `choose` names the choice of the next `turn`, `raw` or `end`. Each choice has one `end`; after that of
-/// a failed choice nothing follows. A streaming answer sends the frames, and a non-streaming one sends `body`: so the two can't differ.
+/// a failed choice nothing follows. Readers of a streaming answer get the events, and a non-streaming one sends `body`: so the two can't differ.
 pub trait Machine: Send {
     /// Called before all else with the request's id and the number of the prompt's tokens, by transports that know them.
     fn accepted(&mut self, _request_id: &str, _prompt_tokens: u32) {}
     /// Writes the opening events.
-    fn begin(&mut self, frames: &mut Frames);
+    fn begin(&mut self, buffer: &mut EventBuffer);
     /// Names the choice, from 0, that the next calls belong to. Until it is called, that is choice 0.
     fn choose(&mut self, _choice: usize) {}
     /// Takes the token ids of an engine step, before the step's events, if the job asked for raw tokens.
     fn tokens(&mut self, _step: &RawStep<'_>) {}
     /// Writes a choice's prompt before the choice's first event, if the job asked for it.
-    fn echo(&mut self, _echo: &Echo, _frames: &mut Frames) {}
+    fn echo(&mut self, _echo: &Echo, _buffer: &mut EventBuffer) {}
     /// Called after the step's events: ids of tokens that brought no event are sent.
-    fn tokens_over(&mut self, _frames: &mut Frames) {}
+    fn tokens_over(&mut self, _buffer: &mut EventBuffer) {}
     /// Writes the events for one event of the turn.
-    fn turn(&mut self, event: &TurnEvent, frames: &mut Frames);
+    fn turn(&mut self, event: &TurnEvent, buffer: &mut EventBuffer);
     /// Writes the events for a tool that the server runs. Called only for protocols whose requests can ask for such tools.
-    fn server(&mut self, _event: &ServerEvent, _frames: &mut Frames) {}
+    fn server(&mut self, _event: &ServerEvent, _buffer: &mut EventBuffer) {}
     /// Writes a heartbeat event, sent while a stream is silent (Responses: a repeated `response.in_progress`).
-    fn heartbeat(&mut self, frames: &mut Frames);
+    fn heartbeat(&mut self, buffer: &mut EventBuffer);
     /// Takes a turn's tokens with their markup, if the job asked for them. Protocols that have no field for them ignore the call.
     fn raw(&mut self, _turn: RawTurn) {}
     /// Called just before `end` if a stop string of the request ended the turn.
@@ -34,7 +34,11 @@ pub trait Machine: Send {
     /// Called just before `end` if a token ended the turn whose log-probabilities the job asked for.
     fn stopped_at(&mut self, _token: &TokenLogprobs) {}
     /// Writes the closing events. All items are closed by now.
-    fn end(&mut self, end: &TurnEnd, usage: Usage, frames: &mut Frames);
+    fn end(&mut self, end: &TurnEnd, usage: Usage, buffer: &mut EventBuffer);
+    /// Whether server-sent events of this protocol end with `[DONE]`.
+    fn has_done(&self) -> bool {
+        true
+    }
     /// The whole answer, as a non-streaming client gets it: HTTP status and JSON text.
     fn body(&self) -> (u16, String);
 }

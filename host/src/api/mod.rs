@@ -1,4 +1,4 @@
-//! Protocols: requests to jobs, turns to events. Each protocol is a folder; they share errors, frames, the machine's shape,
+//! Protocols: requests to jobs, turns to events. Each protocol is a folder; they share errors, events, the machine's shape,
 //! and how request bodies are read. No HTTP in here: the transport hands in bytes and takes out bytes.
 
 mod absent;
@@ -7,6 +7,7 @@ pub mod chat;
 pub mod completions;
 mod content;
 pub mod error;
+pub mod event_buffer;
 mod fields;
 mod format;
 pub mod frames;

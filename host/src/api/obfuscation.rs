@@ -7,7 +7,7 @@ const BLOCK: usize = 32;
 /// The characters of padding: none that JSON escapes.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Padding for one stream. It is random so that compression doesn't remove it. It needn't be unguessable.
+/// Padding for one reader of a stream. It is random so that compression doesn't remove it. It needn't be unguessable.
 #[derive(Debug, Clone)]
 pub(crate) struct Obfuscation {
     state: u64,
@@ -20,9 +20,8 @@ impl Obfuscation {
         Self { state: seed | 1, text: String::with_capacity(BLOCK) }
     }
 
-    /// Padding for an event that carries `bytes` bytes of text: 1 to 32 characters.
-    pub(crate) fn pad(&mut self, bytes: usize) -> &str {
-        let wanted = BLOCK - bytes % BLOCK;
+    /// Padding of `wanted` characters.
+    pub(crate) fn pad(&mut self, wanted: usize) -> &str {
         self.text.clear();
         while self.text.len() < wanted {
             let mut bits = self.next();
@@ -44,6 +43,11 @@ impl Obfuscation {
     }
 }
 
+/// Number of characters of padding for an event that carries `bytes` bytes of text: 1 to 32.
+pub(crate) fn length_for(bytes: usize) -> usize {
+    BLOCK - bytes % BLOCK
+}
+
 /// Bytes that `text` takes inside a JSON string.
 pub(crate) fn encoded_len(text: &str) -> usize {
     let escape = |byte: u8| match byte {
@@ -56,13 +60,13 @@ pub(crate) fn encoded_len(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK, Obfuscation, encoded_len};
+    use super::{BLOCK, Obfuscation, encoded_len, length_for};
 
     #[test]
     fn padding_fills_up_to_a_block_and_is_never_empty() {
         let mut obfuscation = Obfuscation::new(7);
         for bytes in 0..200 {
-            let pad = obfuscation.pad(bytes);
+            let pad = obfuscation.pad(length_for(bytes));
             assert_eq!((bytes + pad.len()) % BLOCK, 0);
             assert!((1..=BLOCK).contains(&pad.len()));
             assert_eq!(encoded_len(pad), pad.len());
@@ -73,7 +77,7 @@ mod tests {
     fn padding_differs_from_event_to_event() {
         let mut obfuscation = Obfuscation::new(0);
         let pads: std::collections::HashSet<String> =
-            (0..1000).map(|_| obfuscation.pad(1).to_owned()).collect();
+            (0..1000).map(|_| obfuscation.pad(31).to_owned()).collect();
         assert_eq!(pads.len(), 1000);
     }
 

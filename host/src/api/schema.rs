@@ -17,3 +17,9 @@ pub(crate) fn tagged(kind: &'static str) -> impl Fn(&mut Schema) {
         }
     }
 }
+
+/// Adds the padding, which readers of a stream append to the encoded event.
+pub(crate) fn padded(schema: &mut Schema) {
+    let properties = schema.ensure_object().entry("properties").or_insert_with(|| json!({}));
+    properties["obfuscation"] = json!({ "description": "Padding.", "type": ["string", "null"] });
+}

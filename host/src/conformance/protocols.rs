@@ -1,7 +1,9 @@
 //! A turn as a stream of each protocol: the server's own machines and validators, with ids and times that are the same in every run.
 
+use bytes::BytesMut;
 use serde_json::Value;
 
+use crate::api::event_buffer::EventBuffer;
 use crate::api::frames::Frames;
 use crate::api::ids::Ids;
 use crate::api::machine::Machine;
@@ -34,13 +36,16 @@ pub(super) fn machine(protocol: Protocol) -> Box<dyn Machine> {
 
 /// Writes a turn as the protocol's stream of server-sent events.
 pub fn stream(protocol: Protocol, events: &[TurnEvent], end: &TurnEnd) -> String {
-    let (mut machine, mut frames) = (machine(protocol), Frames::new());
-    machine.begin(&mut frames);
+    let (mut machine, mut buffer) = (machine(protocol), EventBuffer::new());
+    machine.begin(&mut buffer);
     for event in events {
-        machine.turn(event, &mut frames);
+        machine.turn(event, &mut buffer);
     }
-    machine.end(end, Usage::default(), &mut frames);
-    String::from_utf8(frames.take().into()).expect("events are JSON")
+    machine.end(end, Usage::default(), &mut buffer);
+    let (mut frames, mut stream) = (Frames::new(machine.has_done()), BytesMut::new());
+    frames.events(&buffer, &mut stream);
+    frames.end(&mut stream);
+    String::from_utf8(stream.into()).expect("events are JSON")
 }
 
 /// Parses the events of such a stream as JSON, without `[DONE]`.

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::call_log::{CallLog, ParserCall};
 use super::play::{Outcome, Session};
-use super::protocols::{as_values, machine};
+use super::protocols::machine;
 use super::recording::Recording;
 use crate::api::Protocol;
-use crate::api::frames::Frames;
+use crate::api::event_buffer::EventBuffer;
 use crate::turn::{TurnEvent, TurnEvents, Usage};
 
 /// One step of the engine.
@@ -27,50 +27,53 @@ pub struct TracedStep {
 pub fn trace(recording: &Recording, protocol: Option<Protocol>) -> (Vec<TracedStep>, Outcome) {
     let Recording { subject, request, prompt, tape, .. } = recording;
     let mut machine = protocol.map(machine);
-    let mut frames = Frames::new();
+    let mut buffer = EventBuffer::new();
     if let Some(machine) = &mut machine {
-        machine.begin(&mut frames);
+        machine.begin(&mut buffer);
     }
     let log = CallLog::default();
     let (mut events, mut all) = (TurnEvents::default(), TurnEvents::default());
     let mut steps = Vec::new();
-    let mut tell = |came: Vec<(Option<u32>, String)>, events: &mut TurnEvents, frames: &mut Frames| {
+    let mut tell = |came: Vec<(Option<u32>, String)>, events: &mut TurnEvents, buffer: &mut EventBuffer| {
         if let Some(machine) = &mut machine {
             for event in events.iter() {
-                machine.turn(event, frames);
+                machine.turn(event, buffer);
             }
         }
         let step =
-            TracedStep { came, calls: log.take(), events: events.to_vec(), frames: take_events(frames) };
+            TracedStep { came, calls: log.take(), events: events.to_vec(), frames: take_events(buffer) };
         all.extend(events.drain());
         steps.push(step);
     };
     let mut session = Session::start(subject, request, prompt, tape, Some(&log), &mut events);
-    tell(owned(&prompt.pieces(0..prompt.len())), &mut events, &mut frames);
+    tell(owned(&prompt.pieces(0..prompt.len())), &mut events, &mut buffer);
     for atoms in tape.groups(&recording.cuts) {
         let pieces = tape.pieces(atoms);
         session.step(&pieces, &mut events);
-        tell(owned(&pieces), &mut events, &mut frames);
+        tell(owned(&pieces), &mut events, &mut buffer);
     }
     let before = all.len();
     let outcome = session.finish(recording.finish, None, all);
     if let Some(machine) = &mut machine {
         for event in &outcome.events[before..] {
-            machine.turn(event, &mut frames);
+            machine.turn(event, &mut buffer);
         }
-        machine.end(&outcome.end, Usage::default(), &mut frames);
+        machine.end(&outcome.end, Usage::default(), &mut buffer);
     }
     steps.push(TracedStep {
         came: Vec::new(),
         calls: log.take(),
         events: outcome.events[before..].to_vec(),
-        frames: take_events(&mut frames),
+        frames: take_events(&mut buffer),
     });
     (steps, outcome)
 }
 
-fn take_events(frames: &mut Frames) -> Vec<Value> {
-    as_values(&String::from_utf8(frames.take().into()).expect("events are JSON"))
+fn take_events(buffer: &mut EventBuffer) -> Vec<Value> {
+    let taken =
+        buffer.iter().map(|(_, json)| serde_json::from_slice(json).expect("events are JSON")).collect();
+    buffer.clear();
+    taken
 }
 
 fn owned(pieces: &[crate::turn::TokenText<'_>]) -> Vec<(Option<u32>, String)> {

@@ -1,4 +1,4 @@
-//! The transport: sockets, connections, limits, keys, routes, server-sent events. Knows protocols only as `api::Machine`s.
+//! The transport: sockets, connections, limits, keys, routes. Knows protocols only by `api::Protocol`.
 //!
 //! Invariants: no code here blocks a thread; every task belongs to the server's tracker; a client can't make the server hold more
 //! of its data than the limits say; a fault of one connection has no effect on others.
@@ -15,12 +15,9 @@ mod connection;
 mod content_encoding;
 mod cors;
 mod count;
-mod event_log;
-mod event_stream;
 mod excess;
 mod guard;
 mod head_fault;
-mod idle_timer;
 mod keys;
 mod keys_file;
 mod metrics;

@@ -1,5 +1,6 @@
 //! Answers of each protocol over real sockets: events, fields, choices, lengths.
 
+mod answers;
 mod chat;
 mod evaluation;
 mod field_faults;

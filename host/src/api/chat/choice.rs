@@ -2,7 +2,7 @@
 //!
 //! The protocol has one text, one reasoning and a list of calls: further items of a kind are joined to the first by an empty line.
 
-use super::super::frames::Frames;
+use super::super::event_buffer::EventBuffer;
 use super::super::token_ids::{TokenIds, UnsentIds};
 use super::chunks::{
     AssistantMessage, CallDelta, CallPart, ChunkChoice, CompletionChoice, Delta, MessageToolCall, PartDelta,
@@ -66,9 +66,9 @@ impl ChoiceMachine {
     }
 
     /// Writes the first chunk, which carries the role.
-    pub(super) fn begin(&self, stream: &mut Stream, frames: &mut Frames) {
+    pub(super) fn begin(&self, stream: &Stream, buffer: &mut EventBuffer) {
         let delta = Delta { role: Some("assistant"), content: Some(""), ..Delta::default() };
-        stream.choice(self.delta(delta), frames);
+        stream.choice(self.delta(delta), buffer);
     }
 
     /// Takes the token ids of an engine step.
@@ -79,36 +79,36 @@ impl ChoiceMachine {
     }
 
     /// Writes a chunk for the ids of a step that brought no other.
-    pub(super) fn tokens_over(&mut self, stream: &mut Stream, frames: &mut Frames) {
+    pub(super) fn tokens_over(&mut self, stream: &Stream, buffer: &mut EventBuffer) {
         if self.unsent.as_ref().is_some_and(|unsent| !unsent.is_empty()) {
-            self.send(self.delta(Delta::default()), stream, frames);
+            self.send(self.delta(Delta::default()), stream, buffer);
         }
     }
 
     /// Writes a chunk, with the ids that are due.
-    fn send(&mut self, choice: ChunkChoice<'_>, stream: &mut Stream, frames: &mut Frames) {
+    fn send(&mut self, choice: ChunkChoice<'_>, stream: &Stream, buffer: &mut EventBuffer) {
         match &mut self.unsent {
-            Some(unsent) => unsent.send_all(|ids| stream.choice(ChunkChoice { ids, ..choice }, frames)),
-            None => stream.choice(choice, frames),
+            Some(unsent) => unsent.send_all(|ids| stream.choice(ChunkChoice { ids, ..choice }, buffer)),
+            None => stream.choice(choice, buffer),
         }
     }
 
     /// Writes the chunks for one event of the choice's turn.
-    pub(super) fn turn(&mut self, event: &TurnEvent, stream: &mut Stream, frames: &mut Frames) {
+    pub(super) fn turn(&mut self, event: &TurnEvent, stream: &Stream, buffer: &mut EventBuffer) {
         match event {
-            TurnEvent::Open(head) => self.open(head, stream, frames),
+            TurnEvent::Open(head) => self.open(head, stream, buffer),
             TurnEvent::Text(delta) => {
                 if std::mem::take(&mut self.joint) {
-                    self.text(&JOINT.into(), stream, frames);
+                    self.text(&JOINT.into(), stream, buffer);
                 }
-                self.text(delta, stream, frames);
+                self.text(delta, stream, buffer);
             }
             TurnEvent::Close(_) => {}
         }
     }
 
     /// Ends the choice and writes its finish reason. `end` is not a failure.
-    pub(super) fn end(&mut self, end: &TurnEnd, stream: &mut Stream, frames: &mut Frames) {
+    pub(super) fn end(&mut self, end: &TurnEnd, stream: &Stream, buffer: &mut EventBuffer) {
         self.answer.reasoning_content.clone_from(&self.answer.reasoning);
         self.finish_reason = match end {
             TurnEnd::MaxOutputTokens => "length",
@@ -116,7 +116,7 @@ impl ChoiceMachine {
             _ => "tool_calls",
         };
         let finish_reason = Some(self.finish_reason);
-        self.send(ChunkChoice { finish_reason, ..self.delta(Delta::default()) }, stream, frames);
+        self.send(ChunkChoice { finish_reason, ..self.delta(Delta::default()) }, stream, buffer);
     }
 
     /// The finished choice, as a completion in one piece carries it.
@@ -140,7 +140,7 @@ impl ChoiceMachine {
         }
     }
 
-    fn open(&mut self, head: &ItemHead, stream: &mut Stream, frames: &mut Frames) {
+    fn open(&mut self, head: &ItemHead, stream: &Stream, buffer: &mut EventBuffer) {
         self.target = match head {
             ItemHead::Reasoning => Target::Reasoning,
             ItemHead::Message { .. } => Target::Content,
@@ -152,7 +152,7 @@ impl ChoiceMachine {
             Target::Call => false,
         };
         if let ItemHead::ToolCall { call_id, name, payload } = head {
-            self.open_call(call_id, name, *payload, stream, frames);
+            self.open_call(call_id, name, *payload, stream, buffer);
         }
     }
 
@@ -161,8 +161,8 @@ impl ChoiceMachine {
         id: &str,
         name: &str,
         payload: Payload,
-        stream: &mut Stream,
-        frames: &mut Frames,
+        stream: &Stream,
+        buffer: &mut EventBuffer,
     ) {
         let (given, owned) = (Some(name), name.to_owned());
         let (kind, delta, part) = match payload {
@@ -179,11 +179,11 @@ impl ChoiceMachine {
         };
         let index = self.answer.tool_calls.len();
         let call = CallDelta { index, id: Some(id), kind: Some(kind), part: delta };
-        self.send(self.delta(Delta { tool_calls: Some([call]), ..Delta::default() }), stream, frames);
+        self.send(self.delta(Delta { tool_calls: Some([call]), ..Delta::default() }), stream, buffer);
         self.answer.tool_calls.push(MessageToolCall { id: id.to_owned(), kind, part });
     }
 
-    fn text(&mut self, text: &turn::Delta, stream: &mut Stream, frames: &mut Frames) {
+    fn text(&mut self, text: &turn::Delta, stream: &Stream, buffer: &mut EventBuffer) {
         let mut chosen: Vec<ChosenToken> = Vec::new();
         let answer = &mut self.answer;
         let delta = match self.target {
@@ -206,7 +206,7 @@ impl ChoiceMachine {
             }
         };
         let logprobs = (!chosen.is_empty()).then(|| ContentLogprobs::new(&chosen));
-        self.send(ChunkChoice { logprobs, ..self.delta(delta) }, stream, frames);
+        self.send(ChunkChoice { logprobs, ..self.delta(delta) }, stream, buffer);
         if let Some(tokens) = &mut self.tokens {
             tokens.append(&mut chosen);
         }

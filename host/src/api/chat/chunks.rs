@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::super::schema::padded;
 use super::super::token_ids::TokenIds;
 use super::logprobs::ContentLogprobs;
 use crate::turn::Usage;
 
 /// One `data:` line of a stream.
 #[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "ChatCompletionChunk")]
+#[schemars(rename = "ChatCompletionChunk", transform = padded)]
 pub(super) struct Chunk<'a> {
     pub(super) id: &'a str,
     #[schemars(extend("const" = "chat.completion.chunk"))]
@@ -21,9 +22,6 @@ pub(super) struct Chunk<'a> {
     /// Null in all chunks but the last.
     #[serde(skip_serializing_if = "ChunkUsage::is_unwanted")]
     pub(super) usage: ChunkUsage,
-    /// Padding.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) obfuscation: Option<&'a str>,
 }
 
 #[derive(Debug, JsonSchema, Serialize)]

@@ -1,10 +1,9 @@
 //! Event machine of Chat Completions: makes chunks of a stream, and the answer in one piece, from one turn for each choice.
 
 use super::super::error::{ApiError, cancelled};
-use super::super::frames::Frames;
+use super::super::event_buffer::EventBuffer;
 use super::super::ids::Ids;
 use super::super::machine::Machine;
-use super::super::obfuscation::Obfuscation;
 use super::choice::ChoiceMachine;
 use super::chunks::Completion;
 use super::stream::Stream;
@@ -52,7 +51,7 @@ impl ChatMachine {
                 created,
                 model,
                 include_usage: asked.include_usage,
-                obfuscation: asked.obfuscate.then(|| Obfuscation::new(ids.seed())),
+                padded: asked.obfuscate,
             },
             open: choices.len(),
             choices,
@@ -62,17 +61,16 @@ impl ChatMachine {
         }
     }
 
-    fn fail(&mut self, failure: TurnFailure, frames: &mut Frames) {
-        frames.push(None, &ApiError::turn(&failure).envelope());
+    fn fail(&mut self, failure: TurnFailure, buffer: &mut EventBuffer) {
+        buffer.push(None, &ApiError::turn(&failure).envelope());
         self.failure = Some(failure);
-        frames.push_done();
     }
 }
 
 impl Machine for ChatMachine {
-    fn begin(&mut self, frames: &mut Frames) {
+    fn begin(&mut self, buffer: &mut EventBuffer) {
         for choice in &self.choices {
-            choice.begin(&mut self.stream, frames);
+            choice.begin(&self.stream, buffer);
         }
     }
 
@@ -85,34 +83,33 @@ impl Machine for ChatMachine {
         self.choices[self.current].tokens(step);
     }
 
-    fn tokens_over(&mut self, frames: &mut Frames) {
-        self.choices[self.current].tokens_over(&mut self.stream, frames);
+    fn tokens_over(&mut self, buffer: &mut EventBuffer) {
+        self.choices[self.current].tokens_over(&self.stream, buffer);
     }
 
-    fn turn(&mut self, event: &TurnEvent, frames: &mut Frames) {
-        self.choices[self.current].turn(event, &mut self.stream, frames);
+    fn turn(&mut self, event: &TurnEvent, buffer: &mut EventBuffer) {
+        self.choices[self.current].turn(event, &self.stream, buffer);
     }
 
     /// Writes nothing: the protocol has no heartbeat event, and the transport's comments keep the connection open.
-    fn heartbeat(&mut self, _frames: &mut Frames) {}
+    fn heartbeat(&mut self, _buffer: &mut EventBuffer) {}
 
     fn raw(&mut self, turn: RawTurn) {
         self.choices[self.current].raw = Some(turn);
     }
 
-    fn end(&mut self, end: &TurnEnd, usage: Usage, frames: &mut Frames) {
+    fn end(&mut self, end: &TurnEnd, usage: Usage, buffer: &mut EventBuffer) {
         self.usage += usage;
         match end {
-            TurnEnd::Failed(failure) => return self.fail(failure.clone(), frames),
-            TurnEnd::Cancelled => return self.fail(cancelled(), frames),
+            TurnEnd::Failed(failure) => return self.fail(failure.clone(), buffer),
+            TurnEnd::Cancelled => return self.fail(cancelled(), buffer),
             TurnEnd::Completed | TurnEnd::MaxOutputTokens => {
-                self.choices[self.current].end(end, &mut self.stream, frames);
+                self.choices[self.current].end(end, &self.stream, buffer);
             }
         }
         self.open -= 1;
         if self.open == 0 {
-            self.stream.usage(self.usage, frames);
-            frames.push_done();
+            self.stream.usage(self.usage, buffer);
         }
     }
 

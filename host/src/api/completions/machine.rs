@@ -2,7 +2,7 @@
 //! turn is the choice's text, since no parser reads raw prompts' turns.
 
 use super::super::error::{ApiError, cancelled};
-use super::super::frames::Frames;
+use super::super::event_buffer::EventBuffer;
 use super::super::machine::Machine;
 use super::super::token_ids::{TokenIds, UnsentIds};
 use super::logprobs::{TextLogprobs, TokenNames};
@@ -72,8 +72,8 @@ impl CompletionMachine {
         Self { id, created, model, asked, choices, current: 0, open, usage: Usage::default(), failure: None }
     }
 
-    fn send(&self, choices: &[TextChoice<'_>], usage: Option<Usage>, frames: &mut Frames) {
-        frames.push(None, &self.completion(choices, usage));
+    fn send(&self, choices: &[TextChoice<'_>], usage: Option<Usage>, buffer: &mut EventBuffer) {
+        buffer.push(None, &self.completion(choices, usage));
     }
 
     fn completion<'a>(&'a self, choices: &'a [TextChoice<'a>], usage: Option<Usage>) -> Completion<'a> {
@@ -87,12 +87,12 @@ impl CompletionMachine {
         }
     }
 
-    fn text(&mut self, delta: &Delta, frames: &mut Frames) {
+    fn text(&mut self, delta: &Delta, buffer: &mut EventBuffer) {
         let names = self.asked.logprobs;
         let logprobs = self.choices[self.current].take(delta, names);
         // Ids go with their log-probabilities, which come with the first byte of the token's text.
         let through = names.map(|_| delta.tokens.iter().map(|token| token.logprobs.chosen.id));
-        self.send_text(delta, logprobs, through, frames);
+        self.send_text(delta, logprobs, through, buffer);
     }
 
     fn send_text(
@@ -100,11 +100,11 @@ impl CompletionMachine {
         text: &str,
         logprobs: Option<TextLogprobs>,
         through: Option<impl Iterator<Item = u32>>,
-        frames: &mut Frames,
+        buffer: &mut EventBuffer,
     ) {
         let (index, ids) = (self.current, TokenIds::default());
         let choice = TextChoice { index, text, logprobs: logprobs.as_ref(), finish_reason: None, ids };
-        self.send_choice(choice, through, frames);
+        self.send_choice(choice, through, buffer);
         self.choices[index].append(logprobs);
     }
 
@@ -113,18 +113,18 @@ impl CompletionMachine {
         &mut self,
         choice: TextChoice<'_>,
         through: Option<impl Iterator<Item = u32>>,
-        frames: &mut Frames,
+        buffer: &mut EventBuffer,
     ) {
         let index = choice.index;
         let mut unsent = self.choices[index].unsent.take();
         match (&mut unsent, through) {
-            (None, _) => self.send(&[choice], None, frames),
+            (None, _) => self.send(&[choice], None, buffer),
             (Some(unsent), None) => {
-                unsent.send_all(|ids| self.send(&[TextChoice { ids, ..choice }], None, frames));
+                unsent.send_all(|ids| self.send(&[TextChoice { ids, ..choice }], None, buffer));
             }
             (Some(unsent), Some(chosen)) => {
                 let count = unsent.count_through(chosen);
-                unsent.send_first(count, |ids| self.send(&[TextChoice { ids, ..choice }], None, frames));
+                unsent.send_first(count, |ids| self.send(&[TextChoice { ids, ..choice }], None, buffer));
             }
         }
         self.choices[index].unsent = unsent;
@@ -135,10 +135,9 @@ impl CompletionMachine {
         TextChoice { index, text: "", logprobs: None, finish_reason: None, ids }
     }
 
-    fn fail(&mut self, failure: TurnFailure, frames: &mut Frames) {
-        frames.push(None, &ApiError::turn(&failure).envelope());
+    fn fail(&mut self, failure: TurnFailure, buffer: &mut EventBuffer) {
+        buffer.push(None, &ApiError::turn(&failure).envelope());
         self.failure = Some(failure);
-        frames.push_done();
     }
 }
 
@@ -180,12 +179,12 @@ impl ChoiceMachine {
 
 impl Machine for CompletionMachine {
     /// Writes nothing: the first chunk of a choice has its text.
-    fn begin(&mut self, _frames: &mut Frames) {}
+    fn begin(&mut self, _buffer: &mut EventBuffer) {}
 
-    fn echo(&mut self, echo: &Echo, frames: &mut Frames) {
+    fn echo(&mut self, echo: &Echo, buffer: &mut EventBuffer) {
         let logprobs = self.choices[self.current].take_echo(echo, self.asked.logprobs);
         // The prompt's ids have a field of their own.
-        self.send_text(&echo.text, logprobs, Some(std::iter::empty()), frames);
+        self.send_text(&echo.text, logprobs, Some(std::iter::empty()), buffer);
     }
 
     fn choose(&mut self, choice: usize) {
@@ -199,16 +198,16 @@ impl Machine for CompletionMachine {
         }
     }
 
-    fn tokens_over(&mut self, frames: &mut Frames) {
+    fn tokens_over(&mut self, buffer: &mut EventBuffer) {
         let is_due = self.choices[self.current].unsent.as_ref().is_some_and(|unsent| !unsent.is_empty());
         if is_due && self.asked.logprobs.is_none() {
-            self.send_choice(self.no_text(), NONE, frames);
+            self.send_choice(self.no_text(), NONE, buffer);
         }
     }
 
-    fn turn(&mut self, event: &TurnEvent, frames: &mut Frames) {
+    fn turn(&mut self, event: &TurnEvent, buffer: &mut EventBuffer) {
         if let TurnEvent::Text(delta) = event {
-            self.text(delta, frames);
+            self.text(delta, buffer);
         }
     }
 
@@ -223,31 +222,28 @@ impl Machine for CompletionMachine {
     }
 
     /// Writes nothing: the protocol has no heartbeat event, and the transport's comments keep the connection open.
-    fn heartbeat(&mut self, _frames: &mut Frames) {}
+    fn heartbeat(&mut self, _buffer: &mut EventBuffer) {}
 
     fn raw(&mut self, turn: RawTurn) {
         self.choices[self.current].raw = Some(turn);
     }
 
-    fn end(&mut self, end: &TurnEnd, usage: Usage, frames: &mut Frames) {
+    fn end(&mut self, end: &TurnEnd, usage: Usage, buffer: &mut EventBuffer) {
         self.usage += usage;
         let reason = match end {
-            TurnEnd::Failed(failure) => return self.fail(failure.clone(), frames),
-            TurnEnd::Cancelled => return self.fail(cancelled(), frames),
+            TurnEnd::Failed(failure) => return self.fail(failure.clone(), buffer),
+            TurnEnd::Cancelled => return self.fail(cancelled(), buffer),
             TurnEnd::Completed => "stop",
             TurnEnd::MaxOutputTokens => "length",
         };
         self.choices[self.current].finish_reason = Some(reason);
         let logprobs = self.choices[self.current].stop_token.take();
         let last = TextChoice { finish_reason: Some(reason), logprobs: logprobs.as_ref(), ..self.no_text() };
-        self.send_choice(last, NONE, frames);
+        self.send_choice(last, NONE, buffer);
         self.choices[self.current].append(logprobs);
         self.open -= 1;
-        if self.open == 0 {
-            if self.asked.include_usage {
-                self.send(&[], Some(self.usage), frames);
-            }
-            frames.push_done();
+        if self.open == 0 && self.asked.include_usage {
+            self.send(&[], Some(self.usage), buffer);
         }
     }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::answer_schemas::AnswerSchemas;
-use super::super::frames::Frames;
+use super::super::event_buffer::EventBuffer;
 use super::error::ErrorObject;
 
 /// An event of a stream.
@@ -33,7 +33,7 @@ pub(super) enum Event<'a> {
 
 impl Event<'_> {
     /// Appends the event under its name.
-    pub(super) fn send(&self, frames: &mut Frames) {
+    pub(super) fn send(&self, buffer: &mut EventBuffer) {
         let name = match self {
             Self::MessageStart { .. } => "message_start",
             Self::ContentBlockStart { .. } => "content_block_start",
@@ -44,7 +44,7 @@ impl Event<'_> {
             Self::MessageStop => "message_stop",
             Self::Error { .. } => "error",
         };
-        frames.push(Some(name), self);
+        buffer.push(Some(name), self);
     }
 }
 

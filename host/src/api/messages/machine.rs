@@ -4,7 +4,7 @@
 use serde_json::value::RawValue;
 
 use super::super::error::{ApiError, cancelled};
-use super::super::frames::Frames;
+use super::super::event_buffer::EventBuffer;
 use super::super::machine::Machine;
 use super::super::seal::Seal;
 use super::THINKING;
@@ -70,7 +70,7 @@ impl MessagesMachine {
         }
     }
 
-    fn open(&mut self, head: &ItemHead, frames: &mut Frames) {
+    fn open(&mut self, head: &ItemHead, buffer: &mut EventBuffer) {
         debug_assert!(self.open.is_none(), "items never overlap");
         let (block, wrapped) = match head {
             ItemHead::Reasoning => {
@@ -82,33 +82,33 @@ impl MessagesMachine {
                 (Block::ToolUse { id, name, input: no_input() }, *payload == Payload::Text)
             }
         };
-        Event::ContentBlockStart { index: self.content.len(), content_block: &block }.send(frames);
+        Event::ContentBlockStart { index: self.content.len(), content_block: &block }.send(buffer);
         let input = (matches!(block, Block::ToolUse { .. }) && !wrapped).then(InputCheck::new);
         self.open = Some(OpenBlock { block, text: String::new(), wrapped, input });
         if wrapped {
-            self.write("{\"input\":\"", frames);
+            self.write("{\"input\":\"", buffer);
         }
     }
 
-    fn text(&mut self, text: &str, frames: &mut Frames) {
+    fn text(&mut self, text: &str, buffer: &mut EventBuffer) {
         if self.open.as_ref().is_some_and(|open| open.wrapped) {
             let quoted = serde_json::to_string(text).expect("strings serialise");
-            self.write(&quoted[1..quoted.len() - 1], frames);
+            self.write(&quoted[1..quoted.len() - 1], buffer);
         } else if self.open.as_mut().is_some_and(|open| !open.takes(text)) {
-            self.refuse_input(frames);
+            self.refuse_input(buffer);
         } else {
-            self.write(text, frames);
+            self.write(text, buffer);
         }
     }
 
     /// Fails the message: no block can carry the arguments that the model wrote, and a tool must not run with a part of them.
-    fn refuse_input(&mut self, frames: &mut Frames) {
+    fn refuse_input(&mut self, buffer: &mut EventBuffer) {
         let Some(OpenBlock { block: Block::ToolUse { name, .. }, .. }) = self.open.take() else { return };
-        self.fail(no_object(&name), frames);
+        self.fail(no_object(&name), buffer);
     }
 
     /// Appends `text` to the open block and sends a delta.
-    fn write(&mut self, text: &str, frames: &mut Frames) {
+    fn write(&mut self, text: &str, buffer: &mut EventBuffer) {
         debug_assert!(self.open.is_some(), "text belongs to an open item");
         let Some(open) = &mut self.open else { return };
         open.text.push_str(text);
@@ -117,15 +117,15 @@ impl MessagesMachine {
             Block::Text { .. } => Delta::Text { text },
             Block::ToolUse { .. } => Delta::InputJson { partial_json: text },
         };
-        Event::ContentBlockDelta { index: self.content.len(), delta }.send(frames);
+        Event::ContentBlockDelta { index: self.content.len(), delta }.send(buffer);
     }
 
-    fn close(&mut self, status: ItemStatus, frames: &mut Frames) {
+    fn close(&mut self, status: ItemStatus, buffer: &mut EventBuffer) {
         if status == ItemStatus::Completed {
-            self.complete_input(frames);
+            self.complete_input(buffer);
             if self.open.as_ref().and_then(|open| open.input.as_ref()).is_some_and(|input| !input.is_whole())
             {
-                return self.refuse_input(frames);
+                return self.refuse_input(buffer);
             }
         }
         debug_assert!(self.open.is_some(), "only an open item ends");
@@ -135,7 +135,7 @@ impl MessagesMachine {
             Block::Thinking { thinking, signature } => {
                 *signature = self.seal.sign(THINKING, &written);
                 *thinking = written;
-                Event::ContentBlockDelta { index, delta: Delta::Signature { signature } }.send(frames);
+                Event::ContentBlockDelta { index, delta: Delta::Signature { signature } }.send(buffer);
             }
             Block::Text { text } => *text = written,
             // Input that was cut off is no JSON. Clients can't run the call; `stop_reason` tells them that it was cut.
@@ -143,18 +143,18 @@ impl MessagesMachine {
                 *input = RawValue::from_string(written).unwrap_or_else(|_| no_input());
             }
         }
-        Event::ContentBlockStop { index }.send(frames);
+        Event::ContentBlockStop { index }.send(buffer);
         self.content.push(block);
     }
 
     /// Writes what the input of a completed call lacks: the end of a wrapped text, or `{}` if the model wrote no arguments, since not
     /// every client takes an empty text for an empty object.
-    fn complete_input(&mut self, frames: &mut Frames) {
+    fn complete_input(&mut self, buffer: &mut EventBuffer) {
         let Some(open) = &self.open else { return };
         if open.wrapped {
-            self.write("\"}", frames);
+            self.write("\"}", buffer);
         } else if open.input.is_some() && open.text.trim().is_empty() {
-            self.text("{}", frames);
+            self.text("{}", buffer);
         }
     }
 
@@ -182,9 +182,9 @@ impl MessagesMachine {
         Usage::new(input_tokens, cached_tokens, output_tokens, reasoning_tokens)
     }
 
-    fn fail(&mut self, failure: TurnFailure, frames: &mut Frames) {
+    fn fail(&mut self, failure: TurnFailure, buffer: &mut EventBuffer) {
         let error = ErrorObject::new(ApiError::turn(&failure).status, &failure.message);
-        Event::Error { error, request_id: &self.request_id }.send(frames);
+        Event::Error { error, request_id: &self.request_id }.send(buffer);
         self.failure = Some(failure);
     }
 }
@@ -195,25 +195,25 @@ impl Machine for MessagesMachine {
         self.usage.input_tokens = prompt_tokens;
     }
 
-    fn begin(&mut self, frames: &mut Frames) {
+    fn begin(&mut self, buffer: &mut EventBuffer) {
         let message = Message::new(&self.id, &self.model, &[], Stop::default(), self.usage());
-        Event::MessageStart { message }.send(frames);
+        Event::MessageStart { message }.send(buffer);
     }
 
-    fn turn(&mut self, event: &TurnEvent, frames: &mut Frames) {
+    fn turn(&mut self, event: &TurnEvent, buffer: &mut EventBuffer) {
         if self.failure.is_some() {
             return;
         }
         match event {
-            TurnEvent::Open(head) => self.open(head, frames),
-            TurnEvent::Text(text) => self.text(text, frames),
-            TurnEvent::Close(status) => self.close(*status, frames),
+            TurnEvent::Open(head) => self.open(head, buffer),
+            TurnEvent::Text(text) => self.text(text, buffer),
+            TurnEvent::Close(status) => self.close(*status, buffer),
         }
     }
 
-    fn heartbeat(&mut self, frames: &mut Frames) {
+    fn heartbeat(&mut self, buffer: &mut EventBuffer) {
         if self.failure.is_none() {
-            Event::Ping.send(frames);
+            Event::Ping.send(buffer);
         }
     }
 
@@ -221,20 +221,24 @@ impl Machine for MessagesMachine {
         self.stopped_by = Some(stop.to_owned());
     }
 
-    fn end(&mut self, end: &TurnEnd, usage: turn::Usage, frames: &mut Frames) {
+    fn end(&mut self, end: &TurnEnd, usage: turn::Usage, buffer: &mut EventBuffer) {
         self.usage = usage;
         if self.failure.is_some() {
             return;
         }
         match end {
-            TurnEnd::Failed(failure) => self.fail(failure.clone(), frames),
-            TurnEnd::Cancelled => self.fail(cancelled(), frames),
+            TurnEnd::Failed(failure) => self.fail(failure.clone(), buffer),
+            TurnEnd::Cancelled => self.fail(cancelled(), buffer),
             TurnEnd::Completed | TurnEnd::MaxOutputTokens => {
                 self.stop_reason = Some(self.reason(end));
-                Event::MessageDelta { delta: self.stop(), usage: self.usage() }.send(frames);
-                Event::MessageStop.send(frames);
+                Event::MessageDelta { delta: self.stop(), usage: self.usage() }.send(buffer);
+                Event::MessageStop.send(buffer);
             }
         }
+    }
+
+    fn has_done(&self) -> bool {
+        false
     }
 
     fn body(&self) -> (u16, String) {

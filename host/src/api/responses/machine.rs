@@ -2,10 +2,9 @@
 //! open here, and closed items are the response's output, so deltas and output can't differ.
 
 use super::super::error::{ApiError, cancelled};
-use super::super::frames::Frames;
+use super::super::event_buffer::EventBuffer;
 use super::super::ids::{Clock, Ids};
 use super::super::machine::Machine;
-use super::super::obfuscation::Obfuscation;
 use super::super::request::ReasoningEvents;
 use super::super::seal::Seal;
 use super::events::{self, SequenceNumbers};
@@ -44,7 +43,6 @@ pub struct ResponsesMachine {
     sequence: SequenceNumbers,
     hosted: HostedCalls,
     options: EventOptions,
-    obfuscation: Option<Obfuscation>,
     ids: Ids,
     now: Clock,
     failure: Option<TurnFailure>,
@@ -55,28 +53,27 @@ impl ResponsesMachine {
     pub(super) fn new(mut response: Resource, options: EventOptions, mut ids: Ids, now: Clock) -> Self {
         response.id = ids.next("resp_");
         response.created_at = now();
-        let obfuscation = options.obfuscate.then(|| Obfuscation::new(ids.seed()));
         let sequence = SequenceNumbers::default();
         let hosted = HostedCalls::default();
-        Self { response, open: None, sequence, hosted, options, obfuscation, ids, now, failure: None }
+        Self { response, open: None, sequence, hosted, options, ids, now, failure: None }
     }
 
-    fn open(&mut self, head: &ItemHead, frames: &mut Frames) {
+    fn open(&mut self, head: &ItemHead, buffer: &mut EventBuffer) {
         debug_assert!(self.open.is_none(), "items never overlap");
         let item = self.new_item(head);
-        let out = EventSink { sequence: &mut self.sequence, frames };
+        let out = EventSink { sequence: &mut self.sequence, buffer };
         self.open = Some(OpenItem::begin(item, self.response.output.len(), out));
     }
 
-    fn text(&mut self, delta: &Delta, frames: &mut Frames) {
+    fn text(&mut self, delta: &Delta, buffer: &mut EventBuffer) {
         debug_assert!(self.open.is_some(), "text belongs to an open item");
         let Some(written) = &mut self.open else { return };
-        let out = EventSink { sequence: &mut self.sequence, frames };
+        let out = EventSink { sequence: &mut self.sequence, buffer };
         let logprobs = delta.tokens.iter().map(|token| token_logprob(&token.logprobs)).collect();
-        written.text(delta, logprobs, self.obfuscation.as_mut(), out);
+        written.text(delta, logprobs, self.options.obfuscate, out);
     }
 
-    fn close(&mut self, status: ItemStatus, frames: &mut Frames) {
+    fn close(&mut self, status: ItemStatus, buffer: &mut EventBuffer) {
         debug_assert!(self.open.is_some(), "only an open item ends");
         let Some(written) = self.open.take() else { return };
         let status = match status {
@@ -85,16 +82,16 @@ impl ResponsesMachine {
         };
         let seal = self.options.seal.as_ref().zip(written.reasoning());
         let encrypted = seal.map(|(seal, text)| seal.seal(REASONING, text));
-        let out = EventSink { sequence: &mut self.sequence, frames };
+        let out = EventSink { sequence: &mut self.sequence, buffer };
         self.response.output.push(written.end(status, encrypted, out));
     }
 
-    fn fail(&mut self, failure: TurnFailure, frames: &mut Frames) {
+    fn fail(&mut self, failure: TurnFailure, buffer: &mut EventBuffer) {
         let code = error_code(failure.code);
-        self.sequence.send(events::error(code, &failure.message), frames);
+        self.sequence.send(events::error(code, &failure.message), buffer);
         self.response.status = ResponseStatus::Failed;
         self.response.error = Some(ResponseError { code, message: failure.message.clone() });
-        self.sequence.send(events::response("response.failed", &self.response), frames);
+        self.sequence.send(events::response("response.failed", &self.response), buffer);
         self.failure = Some(failure);
     }
 
@@ -130,27 +127,27 @@ impl ResponsesMachine {
 }
 
 impl Machine for ResponsesMachine {
-    fn begin(&mut self, frames: &mut Frames) {
-        self.sequence.send(events::response("response.created", &self.response), frames);
-        self.heartbeat(frames);
+    fn begin(&mut self, buffer: &mut EventBuffer) {
+        self.sequence.send(events::response("response.created", &self.response), buffer);
+        self.heartbeat(buffer);
     }
 
-    fn turn(&mut self, event: &TurnEvent, frames: &mut Frames) {
+    fn turn(&mut self, event: &TurnEvent, buffer: &mut EventBuffer) {
         match event {
-            TurnEvent::Open(head) => self.open(head, frames),
-            TurnEvent::Text(delta) => self.text(delta, frames),
-            TurnEvent::Close(status) => self.close(*status, frames),
+            TurnEvent::Open(head) => self.open(head, buffer),
+            TurnEvent::Text(delta) => self.text(delta, buffer),
+            TurnEvent::Close(status) => self.close(*status, buffer),
         }
     }
 
-    fn server(&mut self, event: &ServerEvent, frames: &mut Frames) {
+    fn server(&mut self, event: &ServerEvent, buffer: &mut EventBuffer) {
         let output = &mut self.response.output;
-        let out = hosted::OutputSink { output, sequence: &mut self.sequence, ids: &mut self.ids, frames };
+        let out = hosted::OutputSink { output, sequence: &mut self.sequence, ids: &mut self.ids, buffer };
         self.hosted.event(event, out);
     }
 
-    fn heartbeat(&mut self, frames: &mut Frames) {
-        self.sequence.send(events::response("response.in_progress", &self.response), frames);
+    fn heartbeat(&mut self, buffer: &mut EventBuffer) {
+        self.sequence.send(events::response("response.in_progress", &self.response), buffer);
     }
 
     fn raw(&mut self, turn: RawTurn) {
@@ -159,25 +156,24 @@ impl Machine for ResponsesMachine {
         self.response.output_messages.push(message(turn.output));
     }
 
-    fn end(&mut self, end: &TurnEnd, usage: Usage, frames: &mut Frames) {
+    fn end(&mut self, end: &TurnEnd, usage: Usage, buffer: &mut EventBuffer) {
         let Usage { input_tokens, cached_tokens, output_tokens, reasoning_tokens } = usage;
         let usage = ResponseUsage::new(input_tokens, cached_tokens, output_tokens, reasoning_tokens);
         self.response.usage = Some(usage);
         match end {
-            TurnEnd::Failed(failure) => self.fail(failure.clone(), frames),
-            TurnEnd::Cancelled => self.fail(cancelled(), frames),
+            TurnEnd::Failed(failure) => self.fail(failure.clone(), buffer),
+            TurnEnd::Cancelled => self.fail(cancelled(), buffer),
             TurnEnd::MaxOutputTokens => {
                 self.response.status = ResponseStatus::Incomplete;
                 self.response.incomplete_details = Some(IncompleteDetails { reason: "max_output_tokens" });
-                self.sequence.send(events::response("response.incomplete", &self.response), frames);
+                self.sequence.send(events::response("response.incomplete", &self.response), buffer);
             }
             TurnEnd::Completed => {
                 self.response.status = ResponseStatus::Completed;
                 self.response.completed_at = Some((self.now)().max(self.response.created_at));
-                self.sequence.send(events::response("response.completed", &self.response), frames);
+                self.sequence.send(events::response("response.completed", &self.response), buffer);
             }
         }
-        frames.push_done();
     }
 
     fn body(&self) -> (u16, String) {

@@ -1,9 +1,9 @@
 //! The item that the model is writing, and its events from `added` to `done`. The item's text grows only by the deltas that are sent, so
 //! deltas and finished item can't differ.
 
-use super::super::frames::Frames;
-use super::super::obfuscation::{Obfuscation, encoded_len};
-use super::events::{self, At, SequenceNumbers, TextDelta};
+use super::super::event_buffer::EventBuffer;
+use super::super::obfuscation::encoded_len;
+use super::events::{self, At, SequenceNumbers};
 use super::items::{Item, OutputText, ReasoningText, Status, SummaryText, TokenLogprob};
 
 /// Index of the only part of an item.
@@ -21,31 +21,31 @@ pub(super) struct OpenItem {
 #[derive(Debug)]
 pub(super) struct EventSink<'a> {
     pub(super) sequence: &'a mut SequenceNumbers,
-    pub(super) frames: &'a mut Frames,
+    pub(super) buffer: &'a mut EventBuffer,
 }
 
 impl OpenItem {
     /// Announces `item`, which has no text yet, and its part, if items of its kind have parts.
     pub(super) fn begin(item: Item, index: usize, out: EventSink<'_>) -> Self {
         let mut written = Self { item, index };
-        let EventSink { sequence, frames } = out;
-        sequence.send(events::item_added(index, &written.item), frames);
+        let EventSink { sequence, buffer } = out;
+        sequence.send(events::item_added(index, &written.item), buffer);
         let output_index = index;
         match &mut written.item {
             Item::Message { id, content, .. } => {
                 content.push(OutputText::default());
                 let at = At { item_id: id, output_index };
-                sequence.send(events::part_added(at, FIRST, &content[FIRST]), frames);
+                sequence.send(events::part_added(at, FIRST, &content[FIRST]), buffer);
             }
             Item::Reasoning { id, content: Some(content), .. } => {
                 content.push(ReasoningText::default());
                 let at = At { item_id: id, output_index };
-                sequence.send(events::part_added(at, FIRST, &content[FIRST]), frames);
+                sequence.send(events::part_added(at, FIRST, &content[FIRST]), buffer);
             }
             Item::Reasoning { id, summary, content: None, .. } => {
                 summary.push(SummaryText::default());
                 let at = At { item_id: id, output_index };
-                sequence.send(events::summary_added(at, FIRST, &summary[FIRST]), frames);
+                sequence.send(events::summary_added(at, FIRST, &summary[FIRST]), buffer);
             }
             Item::FunctionCall { .. } | Item::CustomToolCall { .. } | Item::Hosted(_) => {}
         }
@@ -57,27 +57,29 @@ impl OpenItem {
         &mut self,
         delta: &str,
         logprobs: Vec<TokenLogprob>,
-        obfuscation: Option<&mut Obfuscation>,
+        padded: bool,
         out: EventSink<'_>,
     ) {
         self.append(delta);
-        let secret = || encoded_len(delta) + encoded_bytes(&logprobs);
-        let obfuscation = obfuscation.map(|padding| padding.pad(secret()));
-        let text_delta = TextDelta { delta, obfuscation };
+        let secret = padded.then(|| encoded_len(delta) + encoded_bytes(&logprobs));
         let at = At { item_id: self.item.id(), output_index: self.index };
-        let EventSink { sequence, frames } = out;
+        let EventSink { sequence, buffer } = out;
         match &self.item {
             Item::Message { .. } => {
-                sequence.send(events::text_delta(at, FIRST, text_delta, &logprobs), frames);
+                sequence.send_delta(events::text_delta(at, FIRST, delta, &logprobs), secret, buffer);
             }
             Item::Reasoning { content: Some(_), .. } => {
-                sequence.send(events::reasoning_delta(at, FIRST, text_delta), frames);
+                sequence.send_delta(events::reasoning_delta(at, FIRST, delta), secret, buffer);
             }
             Item::Reasoning { content: None, .. } => {
-                sequence.send(events::summary_text_delta(at, FIRST, text_delta), frames);
+                sequence.send_delta(events::summary_text_delta(at, FIRST, delta), secret, buffer);
             }
-            Item::FunctionCall { .. } => sequence.send(events::arguments_delta(at, text_delta), frames),
-            Item::CustomToolCall { .. } => sequence.send(events::input_delta(at, text_delta), frames),
+            Item::FunctionCall { .. } => {
+                sequence.send_delta(events::arguments_delta(at, delta), secret, buffer);
+            }
+            Item::CustomToolCall { .. } => {
+                sequence.send_delta(events::input_delta(at, delta), secret, buffer);
+            }
             // `hosted` sends these events.
             Item::Hosted(_) => {}
         }
@@ -88,13 +90,13 @@ impl OpenItem {
 
     /// Sends the item's last events and returns the finished item.
     pub(super) fn end(mut self, status: Status, encrypted: Option<String>, out: EventSink<'_>) -> Item {
-        let EventSink { sequence, frames } = out;
-        end_texts(&self.item, self.index, sequence, frames);
+        let EventSink { sequence, buffer } = out;
+        end_texts(&self.item, self.index, sequence, buffer);
         self.item.set_status(status);
         if let Item::Reasoning { encrypted_content, .. } = &mut self.item {
             *encrypted_content = encrypted;
         }
-        sequence.send(events::item_done(self.index, &self.item), frames);
+        sequence.send(events::item_done(self.index, &self.item), buffer);
         self.item
     }
 
@@ -121,28 +123,28 @@ impl OpenItem {
 }
 
 /// Sends the `done` events of the item's text and part.
-fn end_texts(item: &Item, output_index: usize, sequence: &mut SequenceNumbers, frames: &mut Frames) {
+fn end_texts(item: &Item, output_index: usize, sequence: &mut SequenceNumbers, buffer: &mut EventBuffer) {
     let at = At { item_id: item.id(), output_index };
     match item {
         Item::Message { content, .. } => {
             let part = &content[FIRST];
-            sequence.send(events::text_done(at, FIRST, &part.text, &part.logprobs), frames);
-            sequence.send(events::part_done(at, FIRST, part), frames);
+            sequence.send(events::text_done(at, FIRST, &part.text, &part.logprobs), buffer);
+            sequence.send(events::part_done(at, FIRST, part), buffer);
         }
         Item::Reasoning { content: Some(content), .. } => {
             let part = &content[FIRST];
-            sequence.send(events::reasoning_done(at, FIRST, &part.text), frames);
-            sequence.send(events::part_done(at, FIRST, part), frames);
+            sequence.send(events::reasoning_done(at, FIRST, &part.text), buffer);
+            sequence.send(events::part_done(at, FIRST, part), buffer);
         }
         Item::Reasoning { summary, .. } => {
             let part = &summary[FIRST];
-            sequence.send(events::summary_text_done(at, FIRST, &part.text), frames);
-            sequence.send(events::summary_done(at, FIRST, part), frames);
+            sequence.send(events::summary_text_done(at, FIRST, &part.text), buffer);
+            sequence.send(events::summary_done(at, FIRST, part), buffer);
         }
         Item::FunctionCall { name, arguments, .. } => {
-            sequence.send(events::arguments_done(at, name, arguments), frames);
+            sequence.send(events::arguments_done(at, name, arguments), buffer);
         }
-        Item::CustomToolCall { input, .. } => sequence.send(events::input_done(at, input), frames),
+        Item::CustomToolCall { input, .. } => sequence.send(events::input_done(at, input), buffer),
         Item::Hosted(_) => {}
     }
 }

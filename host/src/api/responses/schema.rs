@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::answer_schemas::AnswerSchemas;
 use super::events::hosted::{self, ItemProgress};
-use super::events::{self, At, Event, Lifecycle, TextDelta};
+use super::events::{self, At, Event, Lifecycle};
 use super::items::{OutputText, ReasoningText, SummaryText};
 use super::resource::Resource;
 
@@ -54,24 +54,23 @@ struct Events<'a> {
 impl Events<'_> {
     fn add_items(&mut self) {
         let at = At { item_id: "", output_index: 0 };
-        let piece = TextDelta { delta: "", obfuscation: None };
         self.add_kind::<events::OutputItem<'_>>("response.output_item.added");
         self.add_kind::<events::OutputItem<'_>>("response.output_item.done");
         self.add(&events::part_added(at, 0, &OutputText::default()));
         self.add(&events::part_added(at, 0, &ReasoningText::default()));
         self.add(&events::part_done(at, 0, &OutputText::default()));
         self.add(&events::part_done(at, 0, &ReasoningText::default()));
-        self.add(&events::text_delta(at, 0, piece, &[]));
+        self.add(&events::text_delta(at, 0, "", &[]));
         self.add(&events::text_done(at, 0, "", &[]));
-        self.add(&events::reasoning_delta(at, 0, piece));
+        self.add(&events::reasoning_delta(at, 0, ""));
         self.add(&events::reasoning_done(at, 0, ""));
         self.add(&events::summary_added(at, 0, &SummaryText::default()));
         self.add(&events::summary_done(at, 0, &SummaryText::default()));
-        self.add(&events::summary_text_delta(at, 0, piece));
+        self.add(&events::summary_text_delta(at, 0, ""));
         self.add(&events::summary_text_done(at, 0, ""));
-        self.add(&events::arguments_delta(at, piece));
+        self.add(&events::arguments_delta(at, ""));
         self.add(&events::arguments_done(at, "", ""));
-        self.add(&events::input_delta(at, piece));
+        self.add(&events::input_delta(at, ""));
         self.add(&events::input_done(at, ""));
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::frames::Frames;
+use super::super::event_buffer::EventBuffer;
 use super::super::obfuscation::encoded_len;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::seal::Seal;
@@ -21,7 +21,7 @@ fn ask(extra: &Value, defaults: &Defaults) -> ApiRequest {
 
 /// The checked events of an answer to a request with the fields `extra`, and its body.
 fn answer(extra: &Value, turn: &Turn, defaults: &Defaults) -> (Vec<Value>, Value) {
-    let (stream, _, body) = turn.run(&mut *ask(extra, defaults).machine, Frames::new(), usize::MAX);
+    let (stream, _, body) = turn.run(&mut *ask(extra, defaults).machine, EventBuffer::new(), usize::MAX);
     responses::validator::check_sse(stream.as_bytes()).unwrap_or_else(|violation| panic!("{violation}"));
     let events = sse::events(stream.as_bytes()).unwrap();
     let events = events.iter().filter(|event| event.data != "[DONE]");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::super::chat;
-use super::super::frames::Frames;
+use super::super::event_buffer::EventBuffer;
 use super::super::machine::Machine;
 use super::{Turn, call, item, machine, message, reasoning};
 use crate::api::sse;
@@ -23,8 +23,8 @@ fn ask(extra: &Value) -> Box<dyn Machine> {
 }
 
 /// The output of a machine: the checked chunks of the stream, the status, and the body.
-fn output_of(machine: &dyn Machine, frames: &mut Frames) -> (Vec<Value>, u16, Value) {
-    let stream = String::from_utf8(frames.take().to_vec()).unwrap();
+fn output_of(machine: &dyn Machine, buffer: &EventBuffer) -> (Vec<Value>, u16, Value) {
+    let stream = super::sse_of(machine, buffer);
     chat::validator::check_sse(stream.as_bytes()).unwrap_or_else(|what| panic!("{what}\n{stream}"));
     let events = sse::events(stream.as_bytes()).unwrap();
     let data = events.iter().map(|event| event.data).filter(|data| *data != "[DONE]");
@@ -37,21 +37,21 @@ fn output_of(machine: &dyn Machine, frames: &mut Frames) -> (Vec<Value>, u16, Va
 }
 
 /// Hands the events of `turns` to the machine, one of each turn in turn, from the last turn to the first.
-fn interleave(machine: &mut dyn Machine, turns: &[Turn]) -> Frames {
-    let mut frames = Frames::new();
-    machine.begin(&mut frames);
+fn interleave(machine: &mut dyn Machine, turns: &[Turn]) -> EventBuffer {
+    let mut buffer = EventBuffer::new();
+    machine.begin(&mut buffer);
     let most = turns.iter().map(|turn| turn.events.len()).max().unwrap();
     for at in 0..=most {
         for (choice, turn) in turns.iter().enumerate().rev() {
             machine.choose(choice);
             match turn.events.get(at) {
-                Some(event) => machine.turn(event, &mut frames),
-                None if at == turn.events.len() => machine.end(&turn.end, turn.usage, &mut frames),
+                Some(event) => machine.turn(event, &mut buffer),
+                None if at == turn.events.len() => machine.end(&turn.end, turn.usage, &mut buffer),
                 None => {}
             }
         }
     }
-    frames
+    buffer
 }
 
 fn usage(input_tokens: u32, output_tokens: u32) -> Usage {
@@ -67,8 +67,8 @@ fn choices_that_come_interleaved_are_told_apart_and_counted_together() {
     (first.usage, second.usage, third.usage) = (usage(20, 3), usage(0, 4), usage(0, 5));
     let turns = [first, second, third];
     let mut machine = ask(&json!({ "n": 3, "stream_options": { "include_usage": true } }));
-    let mut frames = interleave(&mut *machine, &turns);
-    let (chunks, status, body) = output_of(&*machine, &mut frames);
+    let buffer = interleave(&mut *machine, &turns);
+    let (chunks, status, body) = output_of(&*machine, &buffer);
 
     assert_eq!(status, 200);
     let choices = body["choices"].as_array().unwrap();
@@ -94,11 +94,11 @@ fn choices_that_come_interleaved_are_told_apart_and_counted_together() {
 fn a_choice_that_fails_is_the_end_of_all() {
     let failure = TurnFailure { code: "server_error", message: "it broke".to_owned() };
     let mut machine = ask(&json!({ "n": 2 }));
-    let mut frames = Frames::new();
-    machine.begin(&mut frames);
+    let mut buffer = EventBuffer::new();
+    machine.begin(&mut buffer);
     machine.choose(1);
-    machine.end(&TurnEnd::Failed(failure), Usage::default(), &mut frames);
-    let (chunks, status, body) = output_of(&*machine, &mut frames);
+    machine.end(&TurnEnd::Failed(failure), Usage::default(), &mut buffer);
+    let (chunks, status, body) = output_of(&*machine, &buffer);
     assert_eq!((status, &chunks.last().unwrap()["error"]), (500, &body["error"]));
 }
 
@@ -116,8 +116,8 @@ fn content(text: &str, tokens: Vec<DeltaToken>) -> TurnEvent {
 fn tokens_of_content_are_told_with_their_log_probabilities() {
     let head = || TurnEvent::Open(ItemHead::Message { phase: Phase::Final });
     let mut machine = ask(&json!({ "logprobs": true, "top_logprobs": 2 }));
-    let mut frames = Frames::new();
-    machine.begin(&mut frames);
+    let mut buffer = EventBuffer::new();
+    machine.begin(&mut buffer);
     // The second token is the first part of a character, the third token the rest.
     let parts = vec![token(2, &[0xc3], -2.0), token(2, &[0xa9], 0.0)];
     for event in [
@@ -129,10 +129,10 @@ fn tokens_of_content_are_told_with_their_log_probabilities() {
         content("c", vec![token(0, b"c", -0.25)]),
         TurnEvent::Close(ItemStatus::Completed),
     ] {
-        machine.turn(&event, &mut frames);
+        machine.turn(&event, &mut buffer);
     }
-    machine.end(&TurnEnd::Completed, Usage::default(), &mut frames);
-    let (chunks, _, body) = output_of(&*machine, &mut frames);
+    machine.end(&TurnEnd::Completed, Usage::default(), &mut buffer);
+    let (chunks, _, body) = output_of(&*machine, &buffer);
     let whole = body["choices"][0]["logprobs"]["content"].as_array().unwrap();
     let pointer = "/choices/0/logprobs/content";
     let streamed = chunks.iter().filter_map(|chunk| chunk.pointer(pointer)?.as_array()).flatten();
@@ -150,11 +150,14 @@ fn tokens_of_content_are_told_with_their_log_probabilities() {
 #[test]
 fn where_no_log_probabilities_were_asked_for_there_are_none() {
     let turn = Turn::new(vec![message(Phase::Final, &["a"])], TurnEnd::Completed);
-    let (stream, _, body) = turn.run(&mut *ask(&json!({})), Frames::new(), 9);
+    let (stream, _, body) = turn.run(&mut *ask(&json!({})), EventBuffer::new(), 9);
     assert_eq!(body["choices"][0]["logprobs"], Value::Null);
     assert!(stream.contains(r#""logprobs":null"#) && !stream.contains("top_logprobs"));
-    let (_, _, empty) =
-        Turn::new(vec![], TurnEnd::Completed).run(&mut *ask(&json!({ "logprobs": true })), Frames::new(), 9);
+    let (_, _, empty) = Turn::new(vec![], TurnEnd::Completed).run(
+        &mut *ask(&json!({ "logprobs": true })),
+        EventBuffer::new(),
+        9,
+    );
     assert_eq!(empty["choices"][0]["logprobs"], json!({ "content": [], "refusal": null }));
 }
 
@@ -163,8 +166,8 @@ fn a_custom_tools_call_carries_its_input_as_text() {
     let head = ItemHead::ToolCall { call_id: "call_c".into(), name: "patch".into(), payload: Payload::Text };
     let turn = Turn::new(vec![item(head, &["*** Begin", " \"x\"\n"])], TurnEnd::Completed);
     let mut machine = ask(&json!({}));
-    let mut frames = interleave(&mut *machine, &[turn]);
-    let (chunks, _, body) = output_of(&*machine, &mut frames);
+    let buffer = interleave(&mut *machine, &[turn]);
+    let (chunks, _, body) = output_of(&*machine, &buffer);
     let custom = json!({ "name": "patch", "input": "*** Begin \"x\"\n" });
     let expected = json!([{ "id": "call_c", "type": "custom", "custom": custom }]);
     assert_eq!(body["choices"][0]["message"]["tool_calls"], expected);
@@ -181,11 +184,11 @@ fn a_custom_tools_call_carries_its_input_as_text() {
 fn padding_comes_only_where_it_is_asked_for_and_makes_lengths_alike() {
     let turn =
         Turn::new(vec![reasoning(&["a", "bcd"]), message(Phase::Final, &["efghij"])], TurnEnd::Completed);
-    let plain = turn.run(&mut *ask(&json!({})), Frames::new(), 9).0;
+    let plain = turn.run(&mut *ask(&json!({})), EventBuffer::new(), 9).0;
     assert!(!plain.contains("obfuscation"));
     let mut machine = ask(&json!({ "stream_options": { "include_obfuscation": true } }));
-    let mut frames = interleave(&mut *machine, &[turn]);
-    let (chunks, _, _) = output_of(&*machine, &mut frames);
+    let buffer = interleave(&mut *machine, &[turn]);
+    let (chunks, _, _) = output_of(&*machine, &buffer);
     for chunk in &chunks {
         let delta = &chunk["choices"][0]["delta"];
         let said = delta["content"].as_str().or(delta["reasoning"].as_str()).unwrap_or_default();
@@ -197,24 +200,24 @@ fn padding_comes_only_where_it_is_asked_for_and_makes_lengths_alike() {
 fn token_ids_come_with_the_chunks_of_their_choice() {
     let text = |tokens: &[u32]| RawText { tokens: tokens.to_vec(), text: String::new() };
     let mut machine = ask(&json!({ "n": 2, "return_token_ids": true }));
-    let mut frames = Frames::new();
-    machine.begin(&mut frames);
+    let mut buffer = EventBuffer::new();
+    machine.begin(&mut buffer);
     for choice in [1, 0] {
         machine.choose(choice);
         let first = u32::try_from(choice).unwrap();
         machine.tokens(&RawStep { prompt: Some(&[7, 8]), tokens: &[first] });
-        machine.turn(&TurnEvent::Open(ItemHead::Message { phase: Phase::Unspecified }), &mut frames);
-        machine.turn(&TurnEvent::Text("a".into()), &mut frames);
-        machine.tokens_over(&mut frames);
+        machine.turn(&TurnEvent::Open(ItemHead::Message { phase: Phase::Unspecified }), &mut buffer);
+        machine.turn(&TurnEvent::Text("a".into()), &mut buffer);
+        machine.tokens_over(&mut buffer);
         // Tokens without text.
         machine.tokens(&RawStep { prompt: None, tokens: &[4, 5] });
-        machine.tokens_over(&mut frames);
-        machine.turn(&TurnEvent::Close(ItemStatus::Completed), &mut frames);
+        machine.tokens_over(&mut buffer);
+        machine.turn(&TurnEvent::Close(ItemStatus::Completed), &mut buffer);
         machine.tokens(&RawStep { prompt: None, tokens: &[9] });
         machine.raw(RawTurn { input: text(&[7, 8]), output: text(&[first, 4, 5, 9]) });
-        machine.end(&TurnEnd::Completed, Usage::default(), &mut frames);
+        machine.end(&TurnEnd::Completed, Usage::default(), &mut buffer);
     }
-    let (chunks, _, body) = output_of(&*machine, &mut frames);
+    let (chunks, _, body) = output_of(&*machine, &buffer);
     for index in [0, 1] {
         let choice = &body["choices"][index];
         assert_eq!(

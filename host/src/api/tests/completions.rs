@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::completions;
-use super::super::frames::Frames;
+use super::super::event_buffer::EventBuffer;
 use super::{Turn, job, machine, message, refusal};
 use crate::api::{Protocol, sse};
 use crate::model::{Beginning, Echo, EchoedToken, RawPrompt, RawStep};
@@ -87,15 +87,15 @@ fn chunks(stream: &str) -> Vec<Value> {
 fn echoed_prompts_stand_before_each_of_their_choices() {
     let request = with(&json!({ "prompt": ["a", "b"], "n": 2, "echo": true }));
     let mut machine = machine(completions::read, &request);
-    let mut frames = Frames::new();
-    machine.begin(&mut frames);
+    let mut buffer = EventBuffer::new();
+    machine.begin(&mut buffer);
     for choice in [3, 0, 2, 1] {
         machine.choose(choice);
-        machine.echo(&Echo { text: ["a", "b"][choice / 2].to_owned(), tokens: Vec::new() }, &mut frames);
-        machine.turn(&TurnEvent::Text(format!("-{choice}").as_str().into()), &mut frames);
-        machine.end(&TurnEnd::MaxOutputTokens, Usage { output_tokens: 1, ..Usage::default() }, &mut frames);
+        machine.echo(&Echo { text: ["a", "b"][choice / 2].to_owned(), tokens: Vec::new() }, &mut buffer);
+        machine.turn(&TurnEvent::Text(format!("-{choice}").as_str().into()), &mut buffer);
+        machine.end(&TurnEnd::MaxOutputTokens, Usage { output_tokens: 1, ..Usage::default() }, &mut buffer);
     }
-    let stream = String::from_utf8(frames.take().to_vec()).unwrap();
+    let stream = super::sse_of(&*machine, &buffer);
     assert_eq!(chunks(&stream).len(), 12);
     let body: Value = serde_json::from_str(&machine.body().1).unwrap();
     let texts: Vec<_> =
@@ -112,13 +112,13 @@ fn log_probabilities_are_lists_side_by_side() {
         DeltaToken { offset, logprobs: Arc::new(logprobs) }
     };
     let mut machine = machine(completions::read, &with(&json!({ "logprobs": 1 })));
-    let mut frames = Frames::new();
-    machine.begin(&mut frames);
+    let mut buffer = EventBuffer::new();
+    machine.begin(&mut buffer);
     for (text, tokens) in [("é", vec![token(0, "é")]), ("ab", vec![token(0, "a"), token(1, "b")])] {
-        machine.turn(&TurnEvent::Text(Delta { text: text.into(), tokens }), &mut frames);
+        machine.turn(&TurnEvent::Text(Delta { text: text.into(), tokens }), &mut buffer);
     }
-    machine.end(&TurnEnd::Completed, Usage::default(), &mut frames);
-    let stream = String::from_utf8(frames.take().to_vec()).unwrap();
+    machine.end(&TurnEnd::Completed, Usage::default(), &mut buffer);
+    let stream = super::sse_of(&*machine, &buffer);
     let second = chunks(&stream)[1]["choices"][0]["logprobs"].clone();
     assert_eq!(second["text_offset"], json!([1, 2]));
     let body: Value = serde_json::from_str(&machine.body().1).unwrap();
@@ -137,17 +137,17 @@ fn an_echo_lists_the_prompts_tokens_of_which_the_first_has_no_log_probability() 
     let request = with(&json!({ "prompt": [7, 8], "echo": true, "logprobs": 1, "return_token_ids": true }));
     assert!(job(completions::read, &request).0.echo);
     let mut machine = machine(completions::read, &request);
-    let mut frames = Frames::new();
-    machine.begin(&mut frames);
+    let mut buffer = EventBuffer::new();
+    machine.begin(&mut buffer);
     machine.tokens(&RawStep { prompt: Some(&[7, 8]), tokens: &[9] });
     let second = Some(all(one(8, "b", -2.0), one(1, "best", -0.5)));
     let tokens = vec![echoed(0, 7, "é", None), echoed(2, 8, "b", second)];
-    machine.echo(&Echo { text: "éb".to_owned(), tokens }, &mut frames);
+    machine.echo(&Echo { text: "éb".to_owned(), tokens }, &mut buffer);
     let logprobs = Arc::new(all(one(9, "c", -1.0), one(9, "c", -1.0)));
     let tokens = vec![DeltaToken { offset: 0, logprobs }];
-    machine.turn(&TurnEvent::Text(Delta { text: "c".into(), tokens }), &mut frames);
-    machine.end(&TurnEnd::MaxOutputTokens, Usage::default(), &mut frames);
-    let stream = String::from_utf8(frames.take().to_vec()).unwrap();
+    machine.turn(&TurnEvent::Text(Delta { text: "c".into(), tokens }), &mut buffer);
+    machine.end(&TurnEnd::MaxOutputTokens, Usage::default(), &mut buffer);
+    let stream = super::sse_of(&*machine, &buffer);
     let chunks = chunks(&stream);
     let ids =
         |at: usize| ["prompt_token_ids", "token_ids"].map(|name| chunks[at]["choices"][0][name].clone());
@@ -170,7 +170,7 @@ proptest! {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let turn = Turn::new(vec![message(Phase::Unspecified, &texts)], end);
         let request = with(&json!({ "stream_options": { "include_usage": include_usage } }));
-        let (stream, status, body) = turn.run(&mut *machine(completions::read, &request), Frames::new(), 0);
+        let (stream, status, body) = turn.run(&mut *machine(completions::read, &request), EventBuffer::new(), 0);
         let chunks = chunks(&stream);
         prop_assert_eq!(status == 200, ending < 2);
         if status == 200 {
@@ -178,7 +178,7 @@ proptest! {
             prop_assert_eq!(&body["choices"][0]["text"], &json!(text));
             prop_assert_eq!(chunks.last().unwrap().get("usage"), include_usage.then_some(&body["usage"]));
         }
-        let silent = turn.run(&mut *machine(completions::read, &request), Frames::discarding(), 0);
+        let silent = turn.run(&mut *machine(completions::read, &request), EventBuffer::discarding(), 0);
         prop_assert_eq!(silent, (String::new(), status, body));
     }
 }

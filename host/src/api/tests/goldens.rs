@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::frames::Frames;
+use super::super::event_buffer::EventBuffer;
 use super::super::request::ReadRequest;
 use super::super::{chat, responses};
 use super::{Item, Turn, call, cut, give_logprobs, machine, message, reasoning};
@@ -71,10 +71,11 @@ fn golden(name: &str, read: ReadRequest, body: &Value, items: Vec<Item>, end: Tu
 
 /// Compares stream and body with the files `NAME.sse` and `NAME.json`, and returns the stream.
 fn compare_turn(name: &str, read: ReadRequest, body: &Value, turn: &Turn) -> String {
-    let (stream, status, json) = turn.run(&mut *machine(read, body), Frames::new(), 3);
+    let (stream, status, json) = turn.run(&mut *machine(read, body), EventBuffer::new(), 3);
     compare(&format!("{name}.sse"), &stream);
     compare(&format!("{name}.json"), &format!("{status}\n{json:#}\n"));
-    let (silent, silent_status, silent_json) = turn.run(&mut *machine(read, body), Frames::discarding(), 3);
+    let (silent, silent_status, silent_json) =
+        turn.run(&mut *machine(read, body), EventBuffer::discarding(), 3);
     assert_eq!((silent.as_str(), silent_status, silent_json), ("", status, json));
     stream
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::frames::Frames;
+use super::super::event_buffer::EventBuffer;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::responses;
 use super::goldens::compare;
@@ -45,19 +45,19 @@ fn output_of(events: &[RoundEvent], end: &TurnEnd) -> (String, Value) {
         { "type": "web_search" }, { "type": "code_interpreter", "container": { "type": "auto" } }
     ]);
     let mut machine = call(&tools, &json!("Go."), &defaults(RequestUrls::None)).machine;
-    let mut frames = Frames::new();
-    machine.begin(&mut frames);
+    let mut buffer = EventBuffer::new();
+    machine.begin(&mut buffer);
     for (number, event) in events.iter().enumerate() {
         match event {
-            RoundEvent::Turn(event) => machine.turn(event, &mut frames),
-            RoundEvent::Server(event) => machine.server(event, &mut frames),
+            RoundEvent::Turn(event) => machine.turn(event, &mut buffer),
+            RoundEvent::Server(event) => machine.server(event, &mut buffer),
         }
         if number % 4 == 3 {
-            machine.heartbeat(&mut frames);
+            machine.heartbeat(&mut buffer);
         }
     }
-    machine.end(end, Usage { input_tokens: 40, output_tokens: 20, ..Usage::default() }, &mut frames);
-    let stream = String::from_utf8(frames.take().to_vec()).unwrap();
+    machine.end(end, Usage { input_tokens: 40, output_tokens: 20, ..Usage::default() }, &mut buffer);
+    let stream = super::sse_of(&*machine, &buffer);
     responses::validator::check_sse(stream.as_bytes())
         .unwrap_or_else(|violation| panic!("{violation}\n{stream}"));
     let body: Value = serde_json::from_str(&machine.body().1).unwrap();

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::frames::Frames;
+use super::super::event_buffer::EventBuffer;
 use super::super::messages;
 use super::goldens::{compare, failed_turn, failure, long_turn, truncated_turn};
 use super::random_turns::{cut_finely, events, turns};
@@ -15,7 +15,7 @@ use crate::turn::{ItemHead, TurnEnd};
 /// An answer: stream, status, body.
 type Answer = (String, u16, Value);
 
-fn run(turn: &Turn, max_tokens: u32, stop: Option<&str>, frames: Frames, heartbeat: usize) -> Answer {
+fn run(turn: &Turn, max_tokens: u32, stop: Option<&str>, buffer: EventBuffer, heartbeat: usize) -> Answer {
     let messages = json!([{ "role": "user", "content": "Weather?" }]);
     let request =
         json!({ "model": "qwen3-tiny", "max_tokens": max_tokens, "messages": messages, "stream": true });
@@ -24,17 +24,17 @@ fn run(turn: &Turn, max_tokens: u32, stop: Option<&str>, frames: Frames, heartbe
     if let Some(stop) = stop {
         machine.stopped_by(stop);
     }
-    turn.run(&mut *machine, frames, heartbeat)
+    turn.run(&mut *machine, buffer, heartbeat)
 }
 
 /// Compares stream and body with the files `messages-NAME.sse` and `.json`.
 fn golden(name: &str, max_tokens: u32, stop: Option<&str>, items: Vec<Item>, end: TurnEnd) {
     let turn = Turn::new(items, end);
-    let (stream, status, json) = run(&turn, max_tokens, stop, Frames::new(), 3);
+    let (stream, status, json) = run(&turn, max_tokens, stop, EventBuffer::new(), 3);
     messages::validator::check_sse(stream.as_bytes()).unwrap_or_else(|what| panic!("{what}\n{stream}"));
     compare(&format!("messages-{name}.sse"), &stream);
     compare(&format!("messages-{name}.json"), &format!("{status}\n{json:#}\n"));
-    assert_eq!(run(&turn, max_tokens, stop, Frames::discarding(), 3), (String::new(), status, json));
+    assert_eq!(run(&turn, max_tokens, stop, EventBuffer::discarding(), 3), (String::new(), status, json));
 }
 
 #[test]
@@ -77,11 +77,11 @@ fn arguments_that_are_no_json_end_with_an_error_before_any_of_them_is_sent() {
     golden("malformed", 100, None, items, TurnEnd::Completed);
     for arguments in ["[1]", "12", "{\"a\": 1", "{} {}"] {
         let turn = Turn::new(vec![call("call_a", "f", &[arguments])], TurnEnd::Completed);
-        let (stream, _, _) = run(&turn, 100, None, Frames::new(), 3);
+        let (stream, _, _) = run(&turn, 100, None, EventBuffer::new(), 3);
         messages::validator::check_sse(stream.as_bytes()).unwrap_or_else(|what| panic!("{what}\n{stream}"));
         let last = events(&stream).pop().unwrap();
         assert_eq!(last["error"]["type"], "api_error", "{arguments}: {last}");
-        assert_eq!(run(&turn, 100, None, Frames::discarding(), 3).1, 500, "{arguments}");
+        assert_eq!(run(&turn, 100, None, EventBuffer::discarding(), 3).1, 500, "{arguments}");
     }
 }
 
@@ -149,7 +149,7 @@ proptest! {
     #[test]
     fn streams_are_valid_and_add_up_to_the_body(turn in turns(), stopped: bool, max_tokens in 1_u32..20, heartbeat in 0..20_usize) {
         let stop = stopped.then_some("END");
-        let (stream, status, body) = run(&turn, max_tokens, stop, Frames::new(), heartbeat);
+        let (stream, status, body) = run(&turn, max_tokens, stop, EventBuffer::new(), heartbeat);
         messages::validator::check_sse(stream.as_bytes()).map_err(|what| TestCaseError::fail(what.to_string()))?;
         let events = events(&stream);
         if status == 200 {
@@ -158,13 +158,13 @@ proptest! {
             let error = events.last().unwrap();
             prop_assert_eq!((&error["error"], &error["request_id"]), (&body["error"], &body["request_id"]));
         }
-        prop_assert_eq!(run(&turn, max_tokens, stop, Frames::discarding(), 0), (String::new(), status, body));
+        prop_assert_eq!(run(&turn, max_tokens, stop, EventBuffer::discarding(), 0), (String::new(), status, body));
     }
 
     #[test]
     fn answers_are_the_same_however_the_text_is_cut(turn in turns()) {
-        let (_, status, body) = run(&turn, 5, None, Frames::new(), 0);
-        let (fine, fine_status, fine_body) = run(&cut_finely(&turn), 5, None, Frames::new(), 0);
+        let (_, status, body) = run(&turn, 5, None, EventBuffer::new(), 0);
+        let (fine, fine_status, fine_body) = run(&cut_finely(&turn), 5, None, EventBuffer::new(), 0);
         prop_assert_eq!((status, body), (fine_status, fine_body));
         messages::validator::check_sse(fine.as_bytes()).map_err(|what| TestCaseError::fail(what.to_string()))?;
     }

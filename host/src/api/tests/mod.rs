@@ -6,6 +6,7 @@ mod chat_choices;
 mod chat_requests;
 mod completions;
 mod constraints;
+mod fold;
 mod goldens;
 mod hosted;
 mod input_shapes;
@@ -21,9 +22,11 @@ mod tools;
 
 use std::sync::Arc;
 
+use bytes::BytesMut;
 use serde_json::Value;
 
 use super::error::ApiError;
+use super::event_buffer::EventBuffer;
 use super::frames::Frames;
 use super::ids::{Clock, Ids};
 use super::machine::Machine;
@@ -64,24 +67,35 @@ impl Turn {
     fn run(
         &self,
         machine: &mut dyn Machine,
-        mut frames: Frames,
+        mut buffer: EventBuffer,
         heartbeat_after: usize,
     ) -> (String, u16, Value) {
-        machine.begin(&mut frames);
+        machine.begin(&mut buffer);
         for (number, event) in self.events.iter().enumerate() {
-            machine.turn(event, &mut frames);
+            machine.turn(event, &mut buffer);
             if number == heartbeat_after {
-                machine.heartbeat(&mut frames);
+                machine.heartbeat(&mut buffer);
             }
         }
         if let Some(raw) = &self.raw {
             machine.raw(raw.clone());
         }
-        machine.end(&self.end, self.usage, &mut frames);
+        machine.end(&self.end, self.usage, &mut buffer);
         let (status, body) = machine.body();
-        let stream = String::from_utf8(frames.take().to_vec()).unwrap();
+        let stream = sse_of(machine, &buffer);
         (stream, status, serde_json::from_str(&body).unwrap())
     }
+}
+
+/// The events as the protocol's stream.
+fn sse_of(machine: &dyn Machine, events: &EventBuffer) -> String {
+    let mut stream = BytesMut::new();
+    let mut frames = Frames::with_seed(machine.has_done(), 1);
+    frames.events(events, &mut stream);
+    if !events.is_empty() {
+        frames.end(&mut stream);
+    }
+    String::from_utf8(stream.into()).unwrap()
 }
 
 /// Gives each text of a turn's messages one token with log-probabilities.

@@ -3,9 +3,10 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::frames::Frames;
+use super::super::event_buffer::EventBuffer;
 use super::super::request::ReadRequest;
 use super::super::{chat, responses, sse};
+use super::fold::fold;
 use super::{Item, Turn, give_logprobs, machine};
 use crate::model::{RawText, RawTurn};
 use crate::parser::contract::{Payload, Phase};
@@ -86,30 +87,6 @@ pub(super) fn events(stream: &str) -> Vec<Value> {
         .filter(|event| event.data != "[DONE]")
         .map(|event| serde_json::from_str(event.data).unwrap())
         .collect()
-}
-
-/// Type and text of each item, put together from the deltas alone.
-fn responses_fold(events: &[Value]) -> Vec<(String, String)> {
-    let mut items: Vec<(String, String)> = Vec::new();
-    for event in events {
-        if event["type"] == "response.output_item.added" {
-            items.push((event["item"]["type"].as_str().unwrap().to_owned(), String::new()));
-        }
-        if let Some(delta) = event["delta"].as_str() {
-            let index = usize::try_from(event["output_index"].as_u64().unwrap()).unwrap();
-            items[index].1.push_str(delta);
-        }
-    }
-    items
-}
-
-fn responses_output(output: &Value) -> Vec<(String, String)> {
-    let text = |item: &Value| {
-        let places = ["/content/0/text", "/summary/0/text", "/arguments", "/input"];
-        places.iter().find_map(|place| item.pointer(place).and_then(Value::as_str)).unwrap().to_owned()
-    };
-    let items = output.as_array().unwrap().iter();
-    items.map(|item| (item["type"].as_str().unwrap().to_owned(), text(item))).collect()
 }
 
 /// The message that a client puts together from chunks.
@@ -199,7 +176,7 @@ fn unsealed(mut value: Value) -> Value {
 }
 
 fn run(turn: &Turn, read: ReadRequest, request: &Value, heartbeat: usize) -> (String, u16, Value) {
-    turn.run(&mut *machine(read, request), Frames::new(), heartbeat)
+    turn.run(&mut *machine(read, request), EventBuffer::new(), heartbeat)
 }
 
 proptest! {
@@ -212,7 +189,7 @@ proptest! {
         responses::validator::check_sse(stream.as_bytes()).map_err(|what| TestCaseError::fail(what.to_string()))?;
         let events = events(&stream);
         let last = &events.last().unwrap()["response"];
-        prop_assert_eq!(responses_fold(&events), responses_output(&last["output"]));
+        prop_assert_eq!(fold(&events).map_err(TestCaseError::fail)?, last.clone());
         prop_assert!(events.iter().all(|event| event.get("delta").is_none() || event.get("obfuscation").is_some() == asked.padded));
         prop_assert_eq!(last.get("output_messages").is_some(), asked.raw);
         for item in last["output"].as_array().unwrap() {
@@ -262,7 +239,7 @@ proptest! {
             (chat::read, json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] })),
         ] {
             let (_, status, body) = run(&turn, read, &request, 0);
-            let silent = turn.run(&mut *machine(read, &request), Frames::discarding(), 0);
+            let silent = turn.run(&mut *machine(read, &request), EventBuffer::discarding(), 0);
             prop_assert_eq!(silent, (String::new(), status, body));
         }
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::request::{Defaults, ReasoningEvents};
 use super::super::responses;
 use super::{Turn, job, machine, read, reasoning, refusal};
-use crate::api::frames::Frames;
+use crate::api::event_buffer::EventBuffer;
 use crate::api::{Document, Protocol, References, references};
 use crate::parser::contract::ToolChoice;
 use crate::turn::TurnEnd;
@@ -25,7 +25,7 @@ fn refused(extra: &Value) -> (String, String) {
 /// The body of an answer without output.
 fn answer(extra: &Value) -> Value {
     Turn::new(vec![], TurnEnd::Completed)
-        .run(&mut *machine(responses::read, &with(extra)), Frames::discarding(), 0)
+        .run(&mut *machine(responses::read, &with(extra)), EventBuffer::discarding(), 0)
         .2
 }
 
@@ -200,7 +200,7 @@ fn the_servers_default_dialect_applies_unless_the_request_asks() {
         let defaults = Defaults { reasoning_events: default, ..Defaults::default() };
         let call = read(responses::read, with(&body).to_string().as_bytes(), &defaults, || 0);
         let turn = Turn::new(vec![reasoning(&["r"])], TurnEnd::Completed);
-        turn.run(&mut *call.unwrap_or_else(|error| panic!("{error}")).machine, Frames::new(), 9).0
+        turn.run(&mut *call.unwrap_or_else(|error| panic!("{error}")).machine, EventBuffer::new(), 9).0
     };
     let summary = |stream: &str| stream.contains("response.reasoning_summary_text.delta");
     assert!(!summary(&events(ReasoningEvents::Text, json!({}))));

@@ -3,33 +3,32 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{At, Event, TextDelta};
+use super::super::super::schema::padded;
+use super::{At, Event};
 
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(transform = padded)]
 pub(in super::super) struct CallDelta<'a> {
     item_id: &'a str,
     output_index: usize,
     delta: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    obfuscation: Option<&'a str>,
 }
 
 impl<'a> CallDelta<'a> {
-    fn new(at: At<'a>, text_delta: TextDelta<'a>) -> Self {
+    fn new(at: At<'a>, delta: &'a str) -> Self {
         let At { item_id, output_index } = at;
-        let TextDelta { delta, obfuscation } = text_delta;
-        Self { item_id, output_index, delta, obfuscation }
+        Self { item_id, output_index, delta }
     }
 }
 
 /// `response.function_call_arguments.delta`.
-pub(in super::super) fn arguments_delta<'a>(at: At<'a>, text_delta: TextDelta<'a>) -> Event<CallDelta<'a>> {
-    Event { kind: "response.function_call_arguments.delta", body: CallDelta::new(at, text_delta) }
+pub(in super::super) fn arguments_delta<'a>(at: At<'a>, delta: &'a str) -> Event<CallDelta<'a>> {
+    Event { kind: "response.function_call_arguments.delta", body: CallDelta::new(at, delta) }
 }
 
 /// `response.custom_tool_call_input.delta`.
-pub(in super::super) fn input_delta<'a>(at: At<'a>, text_delta: TextDelta<'a>) -> Event<CallDelta<'a>> {
-    Event { kind: "response.custom_tool_call_input.delta", body: CallDelta::new(at, text_delta) }
+pub(in super::super) fn input_delta<'a>(at: At<'a>, delta: &'a str) -> Event<CallDelta<'a>> {
+    Event { kind: "response.custom_tool_call_input.delta", body: CallDelta::new(at, delta) }
 }
 
 #[derive(Debug, JsonSchema, Serialize)]

@@ -3,30 +3,29 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::super::super::schema::padded;
 use super::super::items::TokenLogprob;
-use super::{At, Event, TextDelta};
+use super::{At, Event};
 
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(transform = padded)]
 pub(in super::super) struct OutputTextDelta<'a> {
     item_id: &'a str,
     output_index: usize,
     content_index: usize,
     delta: &'a str,
     logprobs: &'a [TokenLogprob],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    obfuscation: Option<&'a str>,
 }
 
 /// `response.output_text.delta`; `logprobs` are of the tokens that begin in the delta, empty where not asked for.
 pub(in super::super) fn text_delta<'a>(
     at: At<'a>,
     content_index: usize,
-    text_delta: TextDelta<'a>,
+    delta: &'a str,
     logprobs: &'a [TokenLogprob],
 ) -> Event<OutputTextDelta<'a>> {
     let At { item_id, output_index } = at;
-    let TextDelta { delta, obfuscation } = text_delta;
-    let body = OutputTextDelta { item_id, output_index, content_index, delta, logprobs, obfuscation };
+    let body = OutputTextDelta { item_id, output_index, content_index, delta, logprobs };
     Event { kind: "response.output_text.delta", body }
 }
 

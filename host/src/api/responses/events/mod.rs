@@ -13,7 +13,7 @@ mod reasoning;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::frames::Frames;
+use super::super::event_buffer::EventBuffer;
 use super::items::Item;
 use super::resource::Resource;
 
@@ -52,10 +52,23 @@ struct Numbered<'a, B> {
 
 impl SequenceNumbers {
     /// Encodes the event with the next number.
+    pub(super) fn send<B: Serialize>(&mut self, event: Event<B>, buffer: &mut EventBuffer) {
+        self.send_delta(event, None, buffer);
+    }
+
+    /// Encodes the event with the next number. If `secret` is given, readers pad the event as one with that many bytes of text.
     #[expect(clippy::needless_pass_by_value, reason = "an event is sent once")]
-    pub(super) fn send<B: Serialize>(&mut self, event: Event<B>, frames: &mut Frames) {
+    pub(super) fn send_delta<B: Serialize>(
+        &mut self,
+        event: Event<B>,
+        secret: Option<usize>,
+        buffer: &mut EventBuffer,
+    ) {
         let numbered = Numbered { kind: event.kind, sequence_number: self.0, body: &event.body };
-        frames.push(Some(event.kind), &numbered);
+        match secret {
+            Some(secret) => buffer.push_padded(Some(event.kind), secret, &numbered),
+            None => buffer.push(Some(event.kind), &numbered),
+        }
         self.0 += 1;
     }
 }
@@ -67,15 +80,6 @@ pub(super) struct At<'a> {
     pub(super) item_id: &'a str,
     /// Its place in the output.
     pub(super) output_index: usize,
-}
-
-/// Text that an item grows by.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TextDelta<'a> {
-    /// The text; never empty.
-    pub(super) delta: &'a str,
-    /// Padding that hides the length of the text; `None` if the client doesn't want it.
-    pub(super) obfuscation: Option<&'a str>,
 }
 
 #[derive(Debug, JsonSchema, Serialize)]

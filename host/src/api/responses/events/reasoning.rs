@@ -3,27 +3,26 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{At, Event, TextDelta};
+use super::super::super::schema::padded;
+use super::{At, Event};
 
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(transform = padded)]
 pub(in super::super) struct ReasoningDelta<'a> {
     item_id: &'a str,
     output_index: usize,
     content_index: usize,
     delta: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    obfuscation: Option<&'a str>,
 }
 
 /// `response.reasoning_text.delta`.
 pub(in super::super) fn reasoning_delta<'a>(
     at: At<'a>,
     content_index: usize,
-    text_delta: TextDelta<'a>,
+    delta: &'a str,
 ) -> Event<ReasoningDelta<'a>> {
     let At { item_id, output_index } = at;
-    let TextDelta { delta, obfuscation } = text_delta;
-    let body = ReasoningDelta { item_id, output_index, content_index, delta, obfuscation };
+    let body = ReasoningDelta { item_id, output_index, content_index, delta };
     Event { kind: "response.reasoning_text.delta", body }
 }
 
@@ -71,24 +70,22 @@ pub(in super::super) fn summary_done<'a, P>(
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(transform = padded)]
 pub(in super::super) struct SummaryDelta<'a> {
     item_id: &'a str,
     output_index: usize,
     summary_index: usize,
     delta: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    obfuscation: Option<&'a str>,
 }
 
 /// `response.reasoning_summary_text.delta`.
 pub(in super::super) fn summary_text_delta<'a>(
     at: At<'a>,
     summary_index: usize,
-    text_delta: TextDelta<'a>,
+    delta: &'a str,
 ) -> Event<SummaryDelta<'a>> {
     let At { item_id, output_index } = at;
-    let TextDelta { delta, obfuscation } = text_delta;
-    let body = SummaryDelta { item_id, output_index, summary_index, delta, obfuscation };
+    let body = SummaryDelta { item_id, output_index, summary_index, delta };
     Event { kind: "response.reasoning_summary_text.delta", body }
 }
 

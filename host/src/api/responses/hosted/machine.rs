@@ -9,7 +9,7 @@ use super::super::items::Item;
 use super::items::{CallStatus, HostedItem};
 use super::of_calls::{begun, code_of, completed, new_item, prefix, set_result, shown, web_action};
 use crate::agent::{CallKind, Called, Consent, ServerEvent};
-use crate::api::frames::Frames;
+use crate::api::event_buffer::EventBuffer;
 use crate::api::ids::Ids;
 use crate::mcp::McpTool;
 
@@ -39,7 +39,7 @@ pub(in super::super) struct OutputSink<'a> {
     pub(in super::super) output: &'a mut Vec<Item>,
     pub(in super::super) sequence: &'a mut SequenceNumbers,
     pub(in super::super) ids: &'a mut Ids,
-    pub(in super::super) frames: &'a mut Frames,
+    pub(in super::super) buffer: &'a mut EventBuffer,
 }
 
 impl OutputSink<'_> {
@@ -47,7 +47,7 @@ impl OutputSink<'_> {
     fn add(&mut self, item: HostedItem) -> usize {
         let place = self.output.len();
         self.output.push(Item::Hosted(item));
-        self.sequence.send(events::item_added(place, &self.output[place]), self.frames);
+        self.sequence.send(events::item_added(place, &self.output[place]), self.buffer);
         place
     }
 
@@ -58,11 +58,11 @@ impl OutputSink<'_> {
 
     fn progress(&mut self, place: usize, progress: ItemProgress) {
         let at = At { item_id: self.output[place].id(), output_index: place };
-        self.sequence.send(events::hosted::progress(progress, at), self.frames);
+        self.sequence.send(events::hosted::progress(progress, at), self.buffer);
     }
 
     fn done(&mut self, place: usize) {
-        self.sequence.send(events::item_done(place, &self.output[place]), self.frames);
+        self.sequence.send(events::item_done(place, &self.output[place]), self.buffer);
     }
 }
 
@@ -181,18 +181,18 @@ impl HostedCalls {
 impl OpenCall {
     fn text(&mut self, delta: &str, out: &mut OutputSink<'_>) {
         let Some(place) = self.place else { return self.arguments.push_str(delta) };
-        let (arguments, sequence, frames) = (&mut self.arguments, &mut *out.sequence, &mut *out.frames);
+        let (arguments, sequence, buffer) = (&mut self.arguments, &mut *out.sequence, &mut *out.buffer);
         let Item::Hosted(item) = &mut out.output[place] else { return };
         match (self.called.kind, item) {
             (CallKind::Mcp, HostedItem::McpCall { id, arguments, .. }) => {
                 arguments.push_str(delta);
                 let at = At { item_id: id, output_index: place };
-                sequence.send(events::hosted::mcp_arguments_delta(at, delta), frames);
+                sequence.send(events::hosted::mcp_arguments_delta(at, delta), buffer);
             }
             (CallKind::Code { raw: true }, HostedItem::CodeInterpreterCall { id, code, .. }) => {
                 code.push_str(delta);
                 let at = At { item_id: id, output_index: place };
-                sequence.send(events::hosted::code_delta(at, delta), frames);
+                sequence.send(events::hosted::code_delta(at, delta), buffer);
             }
             _ => arguments.push_str(delta),
         }
@@ -200,20 +200,20 @@ impl OpenCall {
 
     /// Ends the item's text. Code in an object of arguments is sent as one delta here, since it is read from the complete object.
     fn end_text(&self, place: usize, out: &mut OutputSink<'_>) {
-        let (sequence, frames) = (&mut *out.sequence, &mut *out.frames);
+        let (sequence, buffer) = (&mut *out.sequence, &mut *out.buffer);
         let Item::Hosted(item) = &mut out.output[place] else { return };
         match item {
             HostedItem::McpCall { id, arguments, .. } => {
                 let at = At { item_id: id, output_index: place };
-                sequence.send(events::hosted::mcp_arguments_done(at, arguments), frames);
+                sequence.send(events::hosted::mcp_arguments_done(at, arguments), buffer);
             }
             HostedItem::CodeInterpreterCall { id, code, .. } => {
                 let at = At { item_id: id, output_index: place };
                 if !self.arguments.is_empty() {
                     *code = code_of(&self.arguments);
-                    sequence.send(events::hosted::code_delta(at, code), frames);
+                    sequence.send(events::hosted::code_delta(at, code), buffer);
                 }
-                sequence.send(events::hosted::code_done(at, code), frames);
+                sequence.send(events::hosted::code_done(at, code), buffer);
             }
             _ => {}
         }

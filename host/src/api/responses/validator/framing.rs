@@ -2,17 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::super::frames::Frames;
 use super::samples::{empty, everything};
 use super::{Protocol, Rule, check_sse};
 
 fn encoded(events: &[Value]) -> Vec<u8> {
-    let mut frames = Frames::new();
-    for event in events {
-        frames.push(event["type"].as_str(), event);
-    }
-    frames.push_done();
-    frames.take().to_vec()
+    let frame = |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap());
+    let stream: String = events.iter().map(frame).collect();
+    (stream + "data: [DONE]\n\n").into_bytes()
 }
 
 #[test]

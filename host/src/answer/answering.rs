@@ -1,0 +1,264 @@
+//! One answer under way: a generation, driven through a protocol's machine.
+//!
+//! A streaming answer has one task, which writes the log. The task ends with the turn, when its log's policy says that the last reader's
+//! leaving ends it, when a reader takes nothing for too long, or when the server stops. At most the policy's queue of appends waits in the log;
+//! then the task waits, the engine's queue fills, and the engine pauses this sequence alone.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use super::log::{LogWriter, Signal};
+use crate::agent::{AnswerStream, RoundEventRef};
+use crate::api::StreamCheck;
+use crate::api::event_buffer::EventBuffer;
+use crate::api::frames::Frames;
+use crate::api::machine::Machine;
+use crate::model::EndedTurn;
+use crate::turn::{TurnEnd, TurnFailure};
+
+/// An answer that is being generated.
+pub struct Answer {
+    /// Label of the model, for metrics.
+    model: Arc<str>,
+    id: String,
+    began: Instant,
+    stream: AnswerStream,
+    machine: Box<dyn Machine>,
+    check: Option<FramedCheck>,
+    first_event_sent: bool,
+    /// Ready when open answers must end. It is polled only when it is woken, since polling takes a lock that all answers share.
+    aborting: FuturesUnordered<WaitForCancellationFutureOwned>,
+    /// Dropped when the answer ends.
+    _counted: StreamGauge,
+}
+
+/// Check of the stream that a reader would send.
+struct FramedCheck {
+    check: StreamCheck,
+    frames: Frames,
+    buffer: BytesMut,
+}
+
+/// The answer isn't wanted any more: no reader is left, or one takes nothing.
+struct Abandoned;
+
+/// Gauge of a model's answers under way.
+struct StreamGauge(metrics::Gauge);
+
+impl StreamGauge {
+    fn enter(model: &Arc<str>) -> Self {
+        let gauge = metrics::gauge!("sluice_streams", "model" => Arc::clone(model));
+        gauge.increment(1);
+        Self(gauge)
+    }
+}
+
+impl Drop for StreamGauge {
+    fn drop(&mut self) {
+        self.0.decrement(1);
+    }
+}
+
+/// What happens to a reader that takes nothing.
+struct SlowReader {
+    patience: Duration,
+    too_slow: Option<CancellationToken>,
+}
+
+impl Answer {
+    /// An answer that `stream` generates and `machine` tells, for the request `id` that came at `began`. `model` is the label in metrics. If
+    /// `check` is given, the stream is checked; when `aborting` is cancelled, the answer fails.
+    pub fn new(
+        model: Arc<str>,
+        id: String,
+        began: Instant,
+        mut stream: AnswerStream,
+        mut machine: Box<dyn Machine>,
+        check: Option<StreamCheck>,
+        aborting: &CancellationToken,
+    ) -> Self {
+        machine.accepted(&id, stream.prompt_tokens());
+        let frames = Frames::new(machine.has_done());
+        Self {
+            id,
+            began,
+            stream,
+            machine,
+            check: check.map(|check| FramedCheck { check, frames, buffer: BytesMut::new() }),
+            first_event_sent: false,
+            aborting: FuturesUnordered::from_iter([aborting.clone().cancelled_owned()]),
+            _counted: StreamGauge::enter(&model),
+            model,
+        }
+    }
+
+    /// A framer for a reader of this answer's events.
+    pub fn frames(&self) -> Frames {
+        Frames::new(self.machine.has_done())
+    }
+
+    /// Generates the answer in one piece, with the same machine; its events are discarded. Returns HTTP status and JSON text.
+    pub async fn whole(mut self) -> (u16, String) {
+        let mut buffer = EventBuffer::discarding();
+        self.machine.begin(&mut buffer);
+        while !self.advance(&mut buffer).await {}
+        self.machine.body()
+    }
+
+    /// Writes the answer into `log`, to its end or until it isn't wanted. `too_slow` is cancelled when a reader that the log waits for takes
+    /// nothing for `patience`.
+    pub async fn run(mut self, log: LogWriter, patience: Duration, too_slow: Option<CancellationToken>) {
+        let slow = SlowReader { patience, too_slow };
+        if self.drive(&log, &slow).await.is_err() {
+            let ms = self.age_ms();
+            tracing::info!(id = %self.id, ms, "the client left; generation cancelled");
+        }
+    }
+
+    async fn drive(&mut self, log: &LogWriter, slow: &SlowReader) -> Result<(), Abandoned> {
+        let mut buffer = EventBuffer::new();
+        self.machine.begin(&mut buffer);
+        self.write(&mut buffer, false, log, slow).await?;
+        loop {
+            let over = tokio::select! {
+                // Signals come first: an answer that never waits would not notice that no reader is left.
+                biased;
+                signal = log.signal() => match signal {
+                    Signal::NoReader => return Err(Abandoned),
+                    Signal::HeartbeatDue => {
+                        self.machine.heartbeat(&mut buffer);
+                        false
+                    }
+                },
+                over = self.advance(&mut buffer) => over,
+            };
+            self.write(&mut buffer, over, log, slow).await?;
+            if over {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Writes the events into the log as soon as there is room. A reader that takes nothing for too long ends the answer.
+    async fn write(
+        &mut self,
+        buffer: &mut EventBuffer,
+        over: bool,
+        log: &LogWriter,
+        slow: &SlowReader,
+    ) -> Result<(), Abandoned> {
+        self.check(buffer, over);
+        if !buffer.is_empty() && !log.has_room() && timeout(slow.patience, log.room()).await.is_err() {
+            metrics::counter!("sluice_slow_readers_total", "model" => Arc::clone(&self.model)).increment(1);
+            if let Some(too_slow) = &slow.too_slow {
+                too_slow.cancel();
+            }
+            return Err(Abandoned);
+        }
+        if over {
+            log.finish(buffer);
+        } else if !buffer.is_empty() {
+            log.append(buffer);
+        }
+        Ok(())
+    }
+
+    /// Waits for the next events of any choice and has the machine tell them. Returns whether the answer is complete. Cancel-safe.
+    async fn advance(&mut self, buffer: &mut EventBuffer) -> bool {
+        let (choice, ended) = tokio::select! {
+            biased;
+            Some(()) = self.aborting.next() => self.stream.abort(shutting_down()),
+            next = self.stream.next() => next,
+        };
+        self.machine.choose(choice);
+        if let Some(step) = self.stream.next_raw(choice) {
+            self.machine.tokens(&step);
+        }
+        if let Some(echo) = self.stream.take_echo(choice) {
+            self.machine.echo(&echo, buffer);
+        }
+        self.emit(buffer);
+        if let Some(ended) = &ended {
+            for raw in self.stream.take_raw(choice) {
+                self.machine.raw(raw);
+            }
+            if let Some(stop) = self.stream.stop_string(choice) {
+                self.machine.stopped_by(stop);
+            }
+            if let Some(token) = self.stream.stop_token(choice) {
+                self.machine.stopped_at(token);
+            }
+            self.machine.end(&ended.end, ended.usage, buffer);
+            self.record(ended);
+        } else {
+            self.machine.tokens_over(buffer);
+        }
+        self.stream.is_over()
+    }
+
+    fn emit(&mut self, buffer: &mut EventBuffer) {
+        for event in self.stream.events() {
+            if !self.first_event_sent {
+                self.first_event_sent = true;
+                let model = Arc::clone(&self.model);
+                metrics::histogram!("sluice_first_token_seconds", "model" => model)
+                    .record(self.began.elapsed());
+            }
+            match event {
+                RoundEventRef::Turn(event) => self.machine.turn(event, buffer),
+                RoundEventRef::Server(event) => self.machine.server(event, buffer),
+            }
+        }
+    }
+
+    /// Checks events that are about to be written against the event grammar, if that is switched on.
+    fn check(&mut self, events: &EventBuffer, over: bool) {
+        let Some(FramedCheck { check, frames, buffer }) = &mut self.check else { return };
+        frames.events(events, buffer);
+        if over {
+            frames.end(buffer);
+        }
+        let fed = check.feed(buffer);
+        buffer.clear();
+        if let Err(violation) = fed.and_then(|()| if over { check.finish() } else { Ok(()) }) {
+            self.report(&violation);
+        }
+    }
+
+    fn report(&mut self, violation: &str) {
+        self.check = None;
+        metrics::counter!("sluice_stream_violations_total", "model" => Arc::clone(&self.model)).increment(1);
+        tracing::error!(id = %self.id, model = %self.model, violation, "this stream breaks the event grammar");
+    }
+
+    /// Updates the counters and writes the log line of a turn that has ended.
+    fn record(&mut self, ended: &EndedTurn) {
+        let model = || Arc::clone(&self.model);
+        let (input, output) = (ended.usage.input_tokens, ended.usage.output_tokens);
+        metrics::counter!("sluice_prompt_tokens_total", "model" => model()).increment(input.into());
+        metrics::counter!("sluice_generated_tokens_total", "model" => model()).increment(output.into());
+        metrics::histogram!("sluice_answer_seconds", "model" => model()).record(self.began.elapsed());
+        let end = match &ended.end {
+            TurnEnd::Completed => "completed",
+            TurnEnd::MaxOutputTokens => "max_output_tokens",
+            TurnEnd::Cancelled => "cancelled",
+            TurnEnd::Failed(failure) => failure.code,
+        };
+        let ms = self.age_ms();
+        tracing::info!(id = %self.id, model = %self.model, end, input, output, ms, "turn ended");
+    }
+
+    fn age_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+fn shutting_down() -> TurnFailure {
+    TurnFailure { code: "server_error", message: "The server is shutting down; try again.".to_owned() }
+}
