@@ -52,7 +52,7 @@ pub struct Options {
     /// What time it is.
     pub clock: Clock,
     /// What a commit is safe against.
-    pub sync: Synchronous,
+    pub synchronous: Synchronous,
 }
 
 /// A store in a SQLite database. Dropping it makes the calls that wait, and closes the file.
@@ -72,7 +72,7 @@ impl Sqlite {
             |e: &dyn std::fmt::Display| OpenError { file: path.display().to_string(), why: e.to_string() };
         let path = path.canonicalize().map_err(|e| fail(&e))?;
         let mut store =
-            Self::start(open::writer(Some(&path), options.sync)?, options).map_err(|e| fail(&e))?;
+            Self::start(open::writer(Some(&path), options.synchronous)?, options).map_err(|e| fail(&e))?;
         store.lock = Some(lock);
         store.reader = Queue::new();
         for _ in 0..READERS {
@@ -84,7 +84,7 @@ impl Sqlite {
 
     /// A store in memory, with the same bounds.
     pub fn memory(options: &Options) -> Result<Self, OpenError> {
-        let connection = open::writer(None, options.sync)?;
+        let connection = open::writer(None, options.synchronous)?;
         Self::start(connection, options)
             .map_err(|e| OpenError { file: "memory".to_owned(), why: e.to_string() })
     }

@@ -1,10 +1,12 @@
 //! The store's tests: a suite that every store passes, random programs against a plain model, kill -9, failing disks, files.
 
-#![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
 mod background;
 mod bounds;
 mod conversations;
+mod files;
+mod kill;
 
 mod kit;
 
