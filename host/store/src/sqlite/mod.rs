@@ -127,6 +127,9 @@ impl Drop for Sqlite {
             // A thread that panicked has answered all callers.
             let _ = thread.join();
         }
-        drop(self.lock.take());
+        if let Some(lock) = self.lock.take() {
+            // Not by closing alone: a process that is being started holds the file, too, until it runs its program.
+            let _ = lock.unlock();
+        }
     }
 }

@@ -9,5 +9,7 @@ mod files;
 mod kill;
 
 mod kit;
+mod model;
+mod property;
 
 mod responses;
