@@ -44,7 +44,7 @@ CREATE TABLE item (
     owner INTEGER NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL
 );
 CREATE UNIQUE INDEX item_place ON item (response, side, pos);
-CREATE INDEX item_id ON item (owner, id);
+CREATE INDEX item_id ON item (owner, id, response, side, pos);
 
 CREATE TABLE chunk (response INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, body BLOB NOT NULL);
 CREATE UNIQUE INDEX chunk_place ON chunk (response, first);
@@ -70,7 +70,7 @@ CREATE TABLE entry (
     owner INTEGER NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL
 );
 CREATE UNIQUE INDEX entry_place ON entry (conversation, pos);
-CREATE INDEX entry_id ON entry (owner, id);
+CREATE INDEX entry_id ON entry (owner, id, conversation, pos);
 
 CREATE TRIGGER response_added AFTER INSERT ON response BEGIN
     UPDATE owner SET bytes = bytes + new.bytes WHERE key = new.owner;

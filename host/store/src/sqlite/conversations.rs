@@ -125,13 +125,13 @@ pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
 
 pub(crate) fn item(s: &Session, owner: &Owner, id: &str, item: String) -> Result<Item> {
     let row = find(s, owner, id)?;
-    let (_, body) = newest(s, row.key, &item)?;
+    let (_, body) = newest(s, &row, &item)?;
     Ok(Item { id: item, body })
 }
 
 pub(crate) fn remove(s: &Session, owner: &Owner, id: &str, item: &str) -> Result<Conversation> {
     let row = find(s, owner, id)?;
-    let (pos, body) = newest(s, row.key, item)?;
+    let (pos, body) = newest(s, &row, item)?;
     s.run("DELETE FROM entry WHERE conversation = ? AND pos = ?", params![row.key, pos])?;
     s.run(
         "UPDATE conversation SET items = items - ?1, bytes = bytes - ?2, used = ?3 WHERE key = ?4",
@@ -141,10 +141,10 @@ pub(crate) fn remove(s: &Session, owner: &Owner, id: &str, item: &str) -> Result
 }
 
 /// Place and body of the newest entry with this id.
-fn newest(s: &Session, key: i64, item: &str) -> Result<(u64, Vec<u8>)> {
+fn newest(s: &Session, row: &ConversationRow, item: &str) -> Result<(u64, Vec<u8>)> {
     s.first(
-        "SELECT pos, body FROM entry WHERE conversation = ? AND id = ? ORDER BY pos DESC LIMIT 1",
-        params![key, item],
+        "SELECT pos, body FROM entry WHERE owner = ? AND id = ? AND conversation = ? ORDER BY pos DESC LIMIT 1",
+        params![row.owner, item, row.key],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?
     .ok_or(Error::NotFound)

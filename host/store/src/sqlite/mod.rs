@@ -67,16 +67,15 @@ pub struct Sqlite {
 impl Sqlite {
     /// Opens a file, which is created if it doesn't exist.
     pub fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
-        let lock = open::lock(path)?;
+        let (lock, file) = open::lock(path)?;
         let fail =
             |e: &dyn std::fmt::Display| OpenError { file: path.display().to_string(), why: e.to_string() };
-        let path = path.canonicalize().map_err(|e| fail(&e))?;
         let mut store =
-            Self::start(open::writer(Some(&path), options.synchronous)?, options).map_err(|e| fail(&e))?;
+            Self::start(open::writer(Some(&file), options.synchronous)?, options).map_err(|e| fail(&e))?;
         store.lock = Some(lock);
         store.reader = Queue::new();
         for _ in 0..READERS {
-            let session = session(open::reader(&path).map_err(|e| fail(&e))?, options);
+            let session = session(open::reader(&file).map_err(|e| fail(&e))?, options);
             store.spawn("store-reader", store.reader.clone(), session, queue::read).map_err(|e| fail(&e))?;
         }
         Ok(store)

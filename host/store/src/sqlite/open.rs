@@ -17,14 +17,17 @@ pub(crate) const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/001.sql
 const APPLICATION: i64 = 0x536c_7569;
 const STATEMENTS: usize = 128;
 
-/// Creates file and folder if they don't exist, for their user alone, and takes the lock.
-pub(crate) fn lock(path: &Path) -> Result<File, OpenError> {
+/// Creates file and folder if they don't exist, for their user alone, and takes the lock. Returns it with the file's one true path: a second
+/// link to the file has the same lock.
+pub(crate) fn lock(path: &Path) -> Result<(File, PathBuf), OpenError> {
     let fail = |why: String| OpenError { file: path.display().to_string(), why };
     let io = |e: std::io::Error| fail(format!("{e}; give a file in a folder that this user may write to"));
     if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty() && !f.exists()) {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(io)?;
     }
-    let mut name = path.as_os_str().to_owned();
+    let file = private(path).map_err(io)?;
+    let path = path.canonicalize().map_err(io)?;
+    let mut name = path.clone().into_os_string();
     name.push(".lock");
     let lock = private(Path::new(&name)).map_err(io)?;
     lock.try_lock().map_err(|e| match e {
@@ -33,9 +36,8 @@ pub(crate) fn lock(path: &Path) -> Result<File, OpenError> {
         }
         TryLockError::Error(e) => io(e),
     })?;
-    let file = private(path).map_err(io)?;
     file.set_permissions(Permissions::from_mode(0o600)).map_err(io)?;
-    Ok(lock)
+    Ok((lock, path))
 }
 
 fn private(path: &Path) -> std::io::Result<File> {

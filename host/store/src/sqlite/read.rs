@@ -153,7 +153,7 @@ fn paged(s: &Session, mut places: Vec<Place>, page: &Page) -> Result<Items> {
         Some(after) => places.iter().position(|place| place.id == *after).ok_or(Error::NotFound)? + 1,
         None => 0,
     };
-    let more = places.len() > start + page.limit;
+    let more = places.len() > start.saturating_add(page.limit);
     let data =
         places.into_iter().skip(start).take(page.limit).map(|place| place.load(s)).collect::<Result<_>>()?;
     Ok(Items { data, more })

@@ -110,11 +110,11 @@ CREATE INDEX conversation_running ON conversation (running) WHERE running IS NOT
 
 CREATE INDEX conversation_used ON conversation (used) WHERE running IS NULL;
 
-CREATE INDEX entry_id ON entry (owner, id);
+CREATE INDEX entry_id ON entry (owner, id, conversation, pos);
 
 CREATE UNIQUE INDEX entry_place ON entry (conversation, pos);
 
-CREATE INDEX item_id ON item (owner, id);
+CREATE INDEX item_id ON item (owner, id, response, side, pos);
 
 CREATE UNIQUE INDEX item_place ON item (response, side, pos);
 

@@ -38,6 +38,9 @@ fn a_file_that_is_open_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let first = Sqlite::open(&path(&folder), &Options::default()).unwrap();
     assert!(refused(&path(&folder)).contains("another process has it open; stop that one"));
+    let link = folder.path().join("link.db");
+    std::os::unix::fs::symlink(path(&folder), &link).unwrap();
+    assert!(refused(&link).contains("another process has it open"));
     drop(first);
     Sqlite::open(&path(&folder), &Options::default()).unwrap();
 }

@@ -1,6 +1,6 @@
 //! What is acknowledged stays: a process that writes under load is killed at random moments, and one whose disk is full or read-only goes on.
 //!
-//! This test's own binary runs again as that process, with [`ROLE`] set. `STORE_KILLS` says how often it is killed.
+//! This test's own binary runs again as that process, with [`ROLE`] set. `SLUICE_STORE_KILLS` says how often it is killed.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -169,7 +169,7 @@ async fn logged(store: &Sqlite, id: &str) -> u64 {
 
 #[tokio::test]
 async fn what_was_acknowledged_outlives_kill_9() {
-    let kills = std::env::var("STORE_KILLS").map_or(50, |count| count.parse().unwrap());
+    let kills = std::env::var("SLUICE_STORE_KILLS").map_or(50, |count| count.parse().unwrap());
     let mut folder = tempfile::tempdir().unwrap();
     let mut random = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(std::process::id());
     for kill in 0..kills {

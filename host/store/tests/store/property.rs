@@ -273,7 +273,7 @@ fn play(steps: &[Step], logless: bool) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn programs_do_what_the_model_does(steps in prop::collection::vec(step(), 1..150)) {
