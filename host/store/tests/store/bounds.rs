@@ -165,3 +165,20 @@ async fn an_operator_purges_by_owner_and_age() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_conversation_lives_as_long_as_a_chain_that_began_in_it() {
+    each(Bounds::default(), async |kit| {
+        kit.store.conversation_create(&kit.owner, "v", vec![], vec![item("e")]).await.unwrap();
+        kit.complete("a", conversation("v")).await;
+        kit.clock.advance(20 * DAY);
+        kit.complete("b", parent("a")).await;
+        for _ in 0..2 {
+            kit.clock.advance(20 * DAY);
+            while kit.store.evict().await.unwrap() != Evicted::default() {}
+            assert_eq!(kit.context(parent("b")).await, ["e", "a-in", "a-out", "b-in", "b-out"]);
+            kit.store.response(&kit.owner, "b").await.unwrap();
+        }
+    })
+    .await;
+}

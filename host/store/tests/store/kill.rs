@@ -1,4 +1,4 @@
-//! What is acknowledged stays: a process that writes under load is killed at random moments, and one whose disk is full or read-only goes on.
+//! What is acknowledged stays: a process that writes under load is killed at random moments.
 //!
 //! This test's own binary runs again as that process, with [`ROLE`] set. `SLUICE_STORE_KILLS` says how often it is killed.
 
@@ -8,19 +8,17 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use rustix::process::{Resource, Rlimit, setrlimit};
 use store::{
-    Bounds, End, Error, Events, Finished, Item, Link, Options, Owner, Response, Sqlite, State, Status, Store,
-    Target,
+    Bounds, End, Events, Finished, Link, Options, Owner, Response, Sqlite, State, Status, Store, Target,
 };
 
 use crate::kit::{chunk, end, item, new, parent, path};
 
 const ROLE: &str = "STORE_TEST_ROLE";
 const FILE: &str = "STORE_TEST_FILE";
-const STREAMS: u64 = 50;
+pub(crate) const STREAMS: u64 = 50;
 
-fn options() -> Options {
+pub(crate) fn options() -> Options {
     // All streams are one owner's.
     Options {
         host: "child".into(),
@@ -30,7 +28,7 @@ fn options() -> Options {
 }
 
 /// This test again, in a process that ignores the signal for a file that became too large.
-fn child(role: &str, file: &Path) -> Child {
+pub(crate) fn child(role: &str, file: &Path) -> Child {
     Command::new("sh")
         .args(["-c", "trap '' XFSZ; exec \"$0\" --exact kill::the_other_process --nocapture"])
         .arg(std::env::current_exe().unwrap())
@@ -54,12 +52,12 @@ fn the_other_process() {
             acknowledge("holds", "", 0);
             std::io::stdin().read_line(&mut String::new()).unwrap();
         }
-        "disk" => runtime.block_on(failing_disk(&store)),
+        "disk" => runtime.block_on(crate::disk::failing_disk(&store)),
         _ => panic!("{role}"),
     }
 }
 
-fn acknowledge(what: &str, id: &str, number: u64) {
+pub(crate) fn acknowledge(what: &str, id: &str, number: u64) {
     // One write: a line is whole, or the process died.
     let line = format!("\nack {what} {id} {number}\n");
     let mut out = std::io::stdout().lock();
@@ -87,11 +85,11 @@ async fn load(store: Arc<Sqlite>) {
     futures_util::future::join_all(streams).await;
 }
 
-fn alice() -> Owner {
+pub(crate) fn alice() -> Owner {
     Owner::new("alice")
 }
 
-async fn foreground(store: &Sqlite, id: &str, link: Link) {
+pub(crate) async fn foreground(store: &Sqlite, id: &str, link: Link) {
     let lease = store.create(&alice(), new(id, link)).await.unwrap();
     acknowledge("created", id, 0);
     store.finish(Target::Lease(lease), end(Status::Completed, id)).await.unwrap();
@@ -142,7 +140,7 @@ fn killed_after(file: &Path, count: usize) -> HashMap<String, Acknowledged> {
     all
 }
 
-async fn whole(store: &Sqlite, id: &str) -> Response {
+pub(crate) async fn whole(store: &Sqlite, id: &str) -> Response {
     let response = store.response(&alice(), id).await.unwrap();
     assert_eq!(response.request, format!("request {id}").into_bytes());
     let page = crate::kit::page(store::Order::Descending, 1, None);
@@ -223,75 +221,4 @@ fn a_second_process_is_refused_until_the_first_is_gone() {
     first.kill().unwrap();
     first.wait().unwrap();
     Sqlite::open(&path(&folder), &options()).unwrap();
-}
-
-#[tokio::test]
-async fn a_full_or_read_only_disk_loses_nothing_and_stores_no_half() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = child("disk", &path(&folder)).wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    let store = Sqlite::open(&path(&folder), &options()).unwrap();
-    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
-    let acknowledged = String::from_utf8(output.stdout).unwrap();
-    let acknowledged = acknowledged.lines().filter_map(|line| line.strip_prefix("ack finished "));
-    let mut count = 0;
-    for id in acknowledged {
-        assert!(matches!(whole(&store, id.trim_end_matches(" 0")).await.state, State::Ended(_)));
-        count += 1;
-    }
-    // What was created and couldn't be ended is all that is there beside.
-    let orphans = store.sweep().await.unwrap().len() as u64;
-    assert_eq!(store.stats().await.unwrap().responses, count + orphans);
-    assert!(count > STREAMS, "{count}");
-}
-
-fn limit_files(bytes: Option<u64>) {
-    setrlimit(Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
-}
-
-async fn failing_disk(store: &Sqlite) {
-    foreground(store, "before", Link::Alone).await;
-    let lease = store.create(&alice(), new("during", Link::Alone)).await.unwrap();
-
-    // No write at all succeeds, as on a disk that became read-only.
-    limit_files(Some(0));
-    for id in ["r1", "r2"] {
-        let refused = store.create(&alice(), new(id, Link::Alone)).await;
-        assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
-        assert_eq!(store.response(&alice(), id).await, Err(Error::NotFound));
-    }
-    let refused = store.finish(Target::Lease(lease.clone()), end(Status::Completed, "during")).await;
-    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
-    assert_eq!(whole(store, "during").await.state, State::Running);
-    whole(store, "before").await;
-    limit_files(None);
-    store.finish(Target::Lease(lease), end(Status::Completed, "during")).await.unwrap();
-    acknowledge("finished", "during", 0);
-
-    // Files can't grow, as on a full disk; writes from many tasks meet the end in one commit.
-    limit_files(Some(1 << 20));
-    let streams = (0..STREAMS).map(|stream| async move {
-        for n in 0.. {
-            let id = format!("{stream}-{n}");
-            let mut new = new(&id, Link::Alone);
-            new.input.insert(0, Item { id: "ballast".into(), body: vec![7; 10_000] });
-            let created = store.create(&alice(), new).await;
-            let Ok(lease) = created else {
-                assert!(matches!(created, Err(Error::Unavailable(_))), "{created:?}");
-                return assert_eq!(store.response(&alice(), &id).await, Err(Error::NotFound));
-            };
-            match store.finish(Target::Lease(lease.clone()), end(Status::Completed, &id)).await {
-                Ok(_) => acknowledge("finished", &id, 0),
-                Err(error) => {
-                    assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
-                    return assert_eq!(whole(store, &id).await.state, State::Running);
-                }
-            }
-        }
-    });
-    futures_util::future::join_all(streams).await;
-    limit_files(None);
-    for stream in 0..STREAMS {
-        foreground(store, &format!("after-{stream}"), Link::Alone).await;
-    }
 }

@@ -5,6 +5,7 @@
 mod background;
 mod bounds;
 mod conversations;
+mod disk;
 mod files;
 mod kill;
 

@@ -48,14 +48,15 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         2 => name().prop_map(Step::Cancel),
         3 => name().prop_map(Step::Delete),
         4 => Just(Step::Claim),
-        1 => Just(Step::Sweep),
+        2 => Just(Step::Sweep),
         3 => (name(), items()).prop_map(|(name, items)| Step::ConversationCreate(name, items)),
         2 => (name(), items()).prop_map(|(name, items)| Step::ConversationAppend(name, items)),
         1 => (name(), 0..9_u8).prop_map(|(name, item)| Step::ConversationRemove(name, item)),
         1 => name().prop_map(Step::ConversationDelete),
         2 => name().prop_map(Step::Read),
-        1 => Just(Step::Evict),
-        2 => prop_oneof![Just(5), Just(20), Just(3600), Just(10 * 24 * 3600)].prop_map(Step::Advance),
+        2 => Just(Step::Evict),
+        4 => prop_oneof![Just(5), Just(20)].prop_map(Step::Advance),
+        1 => prop_oneof![Just(3600), Just(10 * 24 * 3600)].prop_map(Step::Advance),
         1 => Just(Step::Reopen),
     ]
 }
