@@ -1,0 +1,157 @@
+//! The store's figures (`docs/state.md`): commits per second, time added to a response, bytes per token, resuming, long chains.
+//!
+//! `cargo run --profile dist -p store --example figures [FOLDER]`: the folder's disk is measured, by default the system's temporary one.
+
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "it prints figures, or fails")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use store::{
+    Chunk, End, Events, Item, Lease, Link, NewResponse, Options, Owner, Sqlite, Status, Store, Synchronous,
+    Target,
+};
+
+fn main() {
+    let folder = std::env::args().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    runtime.block_on(async {
+        for synchronous in [Synchronous::Normal, Synchronous::Full] {
+            for writers in [1, 50, 500] {
+                commits(&folder, synchronous, writers, Duration::ZERO).await;
+                commits(&folder, synchronous, writers, Duration::from_secs(1)).await;
+            }
+        }
+        log(&folder).await;
+        chain(&folder).await;
+    });
+}
+
+fn open(folder: &Path, synchronous: Synchronous) -> (tempfile::TempDir, Arc<Sqlite>) {
+    let folder = tempfile::tempdir_in(folder).unwrap();
+    let options = Options { host: "figures".into(), synchronous, ..Options::default() };
+    let store = Sqlite::open(&folder.path().join("state.db"), &options).unwrap();
+    (folder, Arc::new(store))
+}
+
+fn owner() -> Owner {
+    Owner::new("local")
+}
+
+fn new(id: String, link: Link) -> NewResponse {
+    let input = vec![Item { id: format!("msg_{id}"), body: vec![b'i'; 400] }];
+    NewResponse { id, link, request: vec![b'r'; 600], input }
+}
+
+async fn finish(store: &Sqlite, lease: Lease, last: Option<Chunk>) {
+    let output = vec![Item { id: format!("msg_o{}", lease.id()), body: vec![b'o'; 1200] }];
+    let end = End { status: Status::Completed, result: vec![b'e'; 600], output, last };
+    store.finish(Target::Lease(lease), end).await.unwrap();
+}
+
+/// Writers that create and finish one response after the other, two transactions each, with a pause between.
+async fn commits(folder: &Path, synchronous: Synchronous, writers: u32, pause: Duration) {
+    let (_folder, store) = open(folder, synchronous);
+    let start = Instant::now();
+    let each = (0..writers).map(|writer| {
+        let store = store.clone();
+        async move {
+            let mut times = Vec::new();
+            // Not all in step.
+            tokio::time::sleep(pause * writer / writers).await;
+            while start.elapsed() < Duration::from_secs(3) {
+                let begun = Instant::now();
+                let id = format!("resp_{writer:016}{:016}", times.len());
+                let lease = store.create(&owner(), new(id, Link::Alone)).await.unwrap();
+                finish(&store, lease, None).await;
+                times.push(begun.elapsed());
+                tokio::time::sleep(pause).await;
+            }
+            times
+        }
+    });
+    let mut times = futures_util::future::join_all(each).await.concat();
+    let seconds = start.elapsed().as_secs_f64();
+    times.sort_unstable();
+    let millis = |part: usize| times[(times.len() - 1) * part / 100].as_secs_f64() * 1e3;
+    println!(
+        "{synchronous:?}, {writers} writers, {pause:?} between responses: {:.0} transactions/s; a response takes {:.2} ms (median), {:.2} ms (99 %)",
+        2.0 * f64::from(u32::try_from(times.len()).unwrap()) / seconds,
+        millis(50),
+        millis(99)
+    );
+}
+
+fn event(number: u64) -> Vec<u8> {
+    let words = ["the", "model", "writes", "a", "token", "and", "another", "one"];
+    // Not the same word each time, so that it doesn't compress better than text does.
+    let word = words[usize::try_from(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61).unwrap()];
+    format!(
+        "{{\"type\":\"response.output_text.delta\",\"sequence_number\":{number},\"item_id\":\"msg_0123456789abcdef0123456789abcdef\",\
+         \"output_index\":0,\"content_index\":0,\"delta\":\" {word}\",\"logprobs\":[]}}"
+    )
+    .into_bytes()
+}
+
+/// A background response of 100,064 events in chunks of 64.
+async fn log(folder: &Path) {
+    const EVENTS: u64 = 100_064;
+    let (_folder, store) = open(folder, Synchronous::Normal);
+    store.enqueue(&owner(), new("resp_log".into(), Link::Alone), vec![]).await.unwrap();
+    let lease = store.claim().await.unwrap().unwrap().lease;
+    let before = store.stats().await.unwrap();
+    let (start, mut raw) = (Instant::now(), 0);
+    for first in (0..EVENTS).step_by(64) {
+        let events: Vec<Vec<u8>> = (first..EVENTS.min(first + 64)).map(event).collect();
+        raw += events.iter().map(Vec::len).sum::<usize>();
+        store.append(&lease, Chunk { first, events }).await.unwrap();
+    }
+    let took = start.elapsed();
+    let after = store.stats().await.unwrap();
+    let per_event =
+        |bytes: u64| f64::from(u32::try_from(bytes).unwrap()) / f64::from(u32::try_from(EVENTS).unwrap());
+    println!(
+        "log of {EVENTS} events: {:.2} µs and {:.1} bytes of file each ({:.1} counted, {:.0} raw)",
+        took.as_secs_f64() * 1e6 / f64::from(u32::try_from(EVENTS).unwrap()),
+        per_event(after.file_bytes - before.file_bytes),
+        per_event(after.owners[0].1 - before.owners[0].1),
+        per_event(raw as u64)
+    );
+    finish(&store, lease, None).await;
+    for after in [0, 50_000, 100_000] {
+        let start = Instant::now();
+        let events = store.events_after(&owner(), "resp_log", Some(after)).await.unwrap();
+        let Events::Log { chunk, .. } = events else { panic!("no log") };
+        println!(
+            "resuming after event {after}: {} events in {:.0} µs",
+            chunk.events.len(),
+            start.elapsed().as_secs_f64() * 1e6
+        );
+    }
+}
+
+async fn chain(folder: &Path) {
+    let (_folder, store) = open(folder, Synchronous::Normal);
+    let mut link = Link::Alone;
+    for length in 1..=1000 {
+        let id = format!("resp_{length}");
+        let start = Instant::now();
+        let lease = store.create(&owner(), new(id.clone(), link)).await.unwrap();
+        let created = start.elapsed();
+        finish(&store, lease, None).await;
+        link = Link::Parent(id);
+        if [250, 500, 1000].contains(&length) {
+            let start = Instant::now();
+            let context = store.context(&owner(), &link).await.unwrap();
+            println!(
+                "chain of {length}: its context of {} items in {:.2} ms; created in {:.2} ms; {:.0} bytes of file a response",
+                context.len(),
+                start.elapsed().as_secs_f64() * 1e3,
+                created.as_secs_f64() * 1e3,
+                store.stats().await.unwrap().file_bytes / length
+            );
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! How much is stored and for how long, and the clock that says so. `docs/state.md` has the table.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::Millis;
+
+/// What is counted for a response, a conversation or a chunk beside its bodies: the row and its places in indexes.
+pub const ROW_BYTES: u64 = 300;
+/// What is counted for an item beside its id and body.
+pub const ITEM_BYTES: u64 = 100;
+/// Raw bytes of one chunk at most; longer ones are stored as several.
+pub(crate) const CHUNK_BYTES: usize = 1 << 20;
+/// Reading something renews its age, but at most this often: a read is no write otherwise.
+pub(crate) const TOUCH: Duration = Duration::from_hours(1);
+
+/// The bounds of a store.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    /// Bytes of everything.
+    pub bytes: u64,
+    /// Bytes of one owner.
+    pub owner_bytes: u64,
+    /// What wasn't used for so long is gone.
+    pub unused: Duration,
+    /// How long an event log is kept after the end.
+    pub log_kept: Duration,
+    /// Bytes of one event log, compressed.
+    pub log_bytes: u64,
+    /// Background responses of an owner that run at once.
+    pub running: u64,
+    /// Background responses of an owner that wait.
+    pub queued: u64,
+    /// Responses in a chain.
+    pub links: u64,
+    /// Bytes of the items of a chain or conversation.
+    pub context_bytes: u64,
+    /// How long a lease lasts.
+    pub lease: Duration,
+    /// How often a response that was claimed and not begun is claimed in all.
+    pub claims: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            bytes: 10 << 30,
+            owner_bytes: 1 << 30,
+            unused: Duration::from_hours(30 * 24),
+            log_kept: Duration::from_hours(1),
+            log_bytes: 16 << 20,
+            running: 16,
+            queued: 256,
+            links: 1000,
+            context_bytes: 64 << 20,
+            lease: Duration::from_secs(20),
+            claims: 3,
+        }
+    }
+}
+
+/// The time: the system's, or one that a test sets.
+#[derive(Clone, Debug, Default)]
+pub struct Clock(Option<Arc<AtomicU64>>);
+
+impl Clock {
+    /// A clock that stands still until it is advanced.
+    pub fn manual(start: Millis) -> Self {
+        Self(Some(Arc::new(AtomicU64::new(start))))
+    }
+
+    /// Advances a manual clock; the system's isn't ours to set.
+    pub fn advance(&self, by: Duration) {
+        if let Some(now) = &self.0 {
+            now.fetch_add(millis(by), Ordering::Relaxed);
+        }
+    }
+
+    /// The time now.
+    pub fn now(&self) -> Millis {
+        match &self.0 {
+            Some(now) => now.load(Ordering::Relaxed),
+            None => millis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()),
+        }
+    }
+}
+
+pub(crate) fn millis(duration: Duration) -> Millis {
+    u64::try_from(duration.as_millis()).unwrap_or(i64::MAX.unsigned_abs())
+}

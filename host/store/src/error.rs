@@ -1,0 +1,72 @@
+//! What can go wrong in a store, as its callers must tell it apart. Every transaction that returns an error has changed nothing.
+
+/// Why a transaction wasn't made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Unknown, another owner's, deleted or expired: these are the same. A parent that runs or failed, too.
+    #[error("not found")]
+    NotFound,
+    /// The id is taken.
+    #[error("this id is stored already")]
+    Duplicate,
+    /// Another response of the conversation runs.
+    #[error("the conversation is locked by a response that runs")]
+    Locked,
+    /// A bound of bytes, with nothing left to evict.
+    #[error("the store is full: {0}")]
+    Full(Full),
+    /// The owner's queue of background responses is full.
+    #[error("too many background responses wait: at most {0} of an owner")]
+    QueueFull(u64),
+    /// A chain or conversation is too long to be continued.
+    #[error("the context is too long: {0}")]
+    TooLong(TooLong),
+    /// Another host has the response, or nobody may write to it any more.
+    #[error("the lease on this response was lost")]
+    LeaseLost,
+    /// A chunk doesn't begin where the log ends, has no events, or the response has no log.
+    #[error("the event log goes on at number {expected}")]
+    Sequence {
+        /// The number that a chunk must begin at.
+        expected: u64,
+    },
+    /// The disk or the database fails. Nothing is known to be stored.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(String),
+}
+
+/// Which bound of bytes was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Full {
+    /// One owner's.
+    #[error("its owner's bytes are used up by what runs or is needed")]
+    Owner,
+    /// Everybody's.
+    #[error("all its bytes are used up by what runs or is needed")]
+    Store,
+    /// One event log's.
+    #[error("the response's event log has reached its bound")]
+    Log,
+}
+
+/// Which bound of a context was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TooLong {
+    /// The number of responses in a chain.
+    #[error("its chain has too many responses")]
+    Links,
+    /// The bytes of all items.
+    #[error("its items have too many bytes")]
+    Bytes,
+}
+
+/// The result of a transaction.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a store wasn't opened: one line, with what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("store {file}: {why}")]
+pub struct OpenError {
+    pub(crate) file: String,
+    pub(crate) why: String,
+}

@@ -1,0 +1,23 @@
+//! Responses, conversations and event logs, kept in transactions (`docs/state.md`). Bodies are bytes of the caller's format; this crate
+//! knows nothing of HTTP, protocols or models.
+//!
+//! - [`Store`]: the trait; each method is a transaction
+//! - [`Sqlite`]: a file that one process owns, or memory
+
+mod bounds;
+mod chunk;
+mod error;
+mod records;
+mod sqlite;
+mod store;
+mod types;
+
+pub use bounds::{Bounds, Clock, ITEM_BYTES, ROW_BYTES};
+pub use error::{Error, Full, OpenError, Result, TooLong};
+pub use records::{Evicted, Purge, Record, Stats};
+pub use sqlite::{Options, Sqlite, Synchronous};
+pub use store::{Reply, Store};
+pub use types::{
+    Chunk, Claimed, ContextItem, Conversation, End, Events, Finished, Item, Items, Lease, Link, Millis,
+    NewResponse, Order, Outcome, Owner, Page, Response, Side, State, Status, Target,
+};

@@ -1,0 +1,51 @@
+//! What an operator asks of a store: figures, purges, exported records.
+
+use crate::{Conversation, Item, Millis, Owner, Response};
+
+/// What is stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Responses that can be read.
+    pub responses: u64,
+    /// Background responses that wait.
+    pub queued: u64,
+    /// Responses that run.
+    pub running: u64,
+    /// Deleted responses whose items a living one needs.
+    pub kept: u64,
+    /// Conversations.
+    pub conversations: u64,
+    /// Counted bytes of each owner.
+    pub owners: Vec<(Owner, u64)>,
+    /// Bytes of the database's pages that are in use.
+    pub file_bytes: u64,
+}
+
+/// What was removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evicted {
+    /// Responses.
+    pub responses: u64,
+    /// Conversations.
+    pub conversations: u64,
+    /// Event logs.
+    pub logs: u64,
+}
+
+/// What an operator wants gone. Both given: what fits both; none: everything.
+#[derive(Clone, Debug, Default)]
+pub struct Purge {
+    /// Of this owner.
+    pub owner: Option<Owner>,
+    /// Unused since then.
+    pub unused_since: Option<Millis>,
+}
+
+/// An exported record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A response with its own input.
+    Response(Owner, Response, Vec<Item>),
+    /// A conversation with its items.
+    Conversation(Owner, Conversation, Vec<Item>),
+}

@@ -1,0 +1,62 @@
+//! Background responses and leases: claim, renew, sweep. What waits is claimed again if its host was lost; what ran is ended, since its tools
+//! may have acted.
+
+use rusqlite::params;
+
+use super::read;
+use super::row::ResponseRow;
+use super::session::Session;
+use crate::{Claimed, Lease, Owner, Result};
+
+// Both searches name their index: SQLite would rather read the whole table in the order of its keys.
+
+/// Responses that one sweep takes over.
+const SWEPT: usize = 64;
+
+pub(crate) fn claim(s: &Session) -> Result<Option<Claimed>> {
+    let key = s.first(
+        "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND background AND status = 0 AND lease <= ?1 AND tries < ?2 AND owner NOT IN \
+         (SELECT owner FROM response INDEXED BY response_live WHERE ended IS NULL AND background AND lease > ?1 GROUP BY owner HAVING COUNT(*) >= ?3) \
+         ORDER BY key LIMIT 1",
+        params![s.now(), s.bounds.claims, s.bounds.running],
+        |row| row.get(0),
+    )?;
+    key.map(|key| take(s, key)).transpose()
+}
+
+/// Gives this host the lease on a response.
+fn take(s: &Session, key: i64) -> Result<Claimed> {
+    s.run(
+        "UPDATE response SET host = ?, epoch = epoch + 1, lease = ?, tries = tries + 1 WHERE key = ?",
+        params![&*s.host, s.lease_end(), key],
+    )?;
+    let row = ResponseRow::get(s, key)?;
+    let owner = s.first("SELECT name FROM owner WHERE key = ?", [row.owner], |r| r.get::<_, String>(0))?;
+    let owner = Owner::new(&owner.unwrap_or_default());
+    let lease = Lease { owner, id: row.id.clone(), host: s.host.clone(), epoch: row.epoch };
+    Ok(Claimed { lease, response: read::load(s, row)? })
+}
+
+pub(crate) fn renew(s: &Session, leases: Vec<Lease>) -> Result<Vec<Lease>> {
+    let mut lost = Vec::new();
+    for lease in leases {
+        let renewed = s.run(
+            "UPDATE response SET lease = ? WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ? AND host = ? AND epoch = ? \
+             AND ended IS NULL",
+            params![s.lease_end(), lease.owner.name(), lease.id, &*lease.host, lease.epoch],
+        )?;
+        if renewed == 0 {
+            lost.push(lease);
+        }
+    }
+    Ok(lost)
+}
+
+pub(crate) fn sweep(s: &Session) -> Result<Vec<Claimed>> {
+    let keys = s.all(
+        "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ? AND (status = 1 OR tries >= ?) ORDER BY key LIMIT ?",
+        params![s.now(), s.bounds.claims, SWEPT],
+        |row| row.get(0),
+    )?;
+    keys.into_iter().map(|key| take(s, key)).collect()
+}

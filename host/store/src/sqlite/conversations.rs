@@ -1,0 +1,151 @@
+//! Transactions on conversations. Entries are copies of items, so a conversation needs no response, and no response a deleted conversation.
+
+use rusqlite::params;
+
+use super::responses::{body_bytes, counted};
+use super::row::owner_key;
+use super::session::Session;
+use super::{evict, read};
+use crate::bounds::{ITEM_BYTES, ROW_BYTES};
+use crate::{Conversation, Error, Item, Owner, Result, TooLong};
+
+/// A row of table `conversation`.
+pub(crate) struct ConversationRow {
+    pub(crate) key: i64,
+    pub(crate) owner: i64,
+    /// Place of the next entry.
+    pub(crate) next: u64,
+    /// The response that holds it.
+    pub(crate) running: Option<i64>,
+    /// Bytes of its entries.
+    pub(crate) items: u64,
+    pub(crate) shown: Conversation,
+}
+
+/// The row of a visible conversation.
+pub(crate) fn find(s: &Session, owner: &Owner, id: &str) -> Result<ConversationRow> {
+    let row = s.first(
+        "SELECT key, owner, next, running, items, created, metadata, used FROM conversation \
+         WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?",
+        params![owner.name(), id],
+        |row| {
+            let shown = Conversation { id: id.to_owned(), created: row.get(5)?, metadata: row.get(6)? };
+            let found = ConversationRow {
+                key: row.get(0)?,
+                owner: row.get(1)?,
+                next: row.get(2)?,
+                running: row.get(3)?,
+                items: row.get(4)?,
+                shown,
+            };
+            Ok((found, row.get::<_, u64>(7)?))
+        },
+    )?;
+    let (found, used) = row.ok_or(Error::NotFound)?;
+    if found.running.is_none() && used <= s.expired() { Err(Error::NotFound) } else { Ok(found) }
+}
+
+pub(crate) fn create(
+    s: &Session,
+    owner: &Owner,
+    id: &str,
+    metadata: &[u8],
+    items: &[Item],
+) -> Result<Conversation> {
+    let owner_key = owner_key(s, owner)?;
+    let taken =
+        s.number("SELECT COUNT(*) FROM conversation WHERE owner = ? AND id = ?", params![owner_key, id])?;
+    if taken > 0 {
+        return Err(Error::Duplicate);
+    }
+    s.run(
+        "INSERT INTO conversation (owner, id, created, used, metadata, bytes) VALUES (?1, ?2, ?3, ?3, ?4, ?5)",
+        params![owner_key, id, s.now(), metadata, ROW_BYTES + metadata.len() as u64],
+    )?;
+    append(s, owner, id, items)?;
+    Ok(find(s, owner, id)?.shown)
+}
+
+pub(crate) fn append(s: &Session, owner: &Owner, id: &str, items: &[Item]) -> Result<()> {
+    let row = find(s, owner, id)?;
+    if row.items + body_bytes(items) > s.bounds.context_bytes {
+        return Err(Error::TooLong(TooLong::Bytes));
+    }
+    add(s, row.key, row.owner, row.next, items)?;
+    evict::make_room(s, row.owner, Some(row.key))
+}
+
+/// Adds entries from place `next` on.
+fn add(s: &Session, key: i64, owner: i64, next: u64, items: &[Item]) -> Result<()> {
+    for (pos, item) in (next..).zip(items) {
+        s.run(
+            "INSERT INTO entry (conversation, pos, owner, id, body) VALUES (?, ?, ?, ?, ?)",
+            params![key, pos, owner, item.id, item.body],
+        )?;
+    }
+    s.run(
+        "UPDATE conversation SET next = next + ?1, items = items + ?2, bytes = bytes + ?3, used = ?4 WHERE key = ?5",
+        params![items.len(), body_bytes(items), counted(items), s.now(), key],
+    )?;
+    Ok(())
+}
+
+/// Frees the conversation of a response that ended, with its items or without. A deleted conversation gets nothing.
+pub(crate) fn release(s: &Session, response: i64, keep: bool) -> Result<()> {
+    let found =
+        s.first("SELECT key, owner, next FROM conversation WHERE running = ?", [response], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, u64>(2)?))
+        })?;
+    let Some((key, owner, next)) = found else { return Ok(()) };
+    let mut items = Vec::new();
+    if keep {
+        items.extend(read::own_items(s, response, 0)?);
+        items.extend(read::own_items(s, response, 1)?);
+    }
+    add(s, key, owner, next, &items)?;
+    s.run("UPDATE conversation SET running = NULL WHERE key = ?", [key])?;
+    Ok(())
+}
+
+pub(crate) fn update(s: &Session, owner: &Owner, id: &str, metadata: Vec<u8>) -> Result<Conversation> {
+    let row = find(s, owner, id)?;
+    s.run(
+        "UPDATE conversation SET metadata = ?1, used = ?2, bytes = bytes + ?3 - ?4 WHERE key = ?5",
+        params![metadata, s.now(), metadata.len(), row.shown.metadata.len(), row.key],
+    )?;
+    evict::make_room(s, row.owner, Some(row.key))?;
+    Ok(Conversation { metadata, ..row.shown })
+}
+
+pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
+    let row = find(s, owner, id)?;
+    s.run("DELETE FROM conversation WHERE key = ?", [row.key])?;
+    Ok(())
+}
+
+pub(crate) fn item(s: &Session, owner: &Owner, id: &str, item: String) -> Result<Item> {
+    let row = find(s, owner, id)?;
+    let (_, body) = newest(s, &row, &item)?;
+    Ok(Item { id: item, body })
+}
+
+pub(crate) fn remove(s: &Session, owner: &Owner, id: &str, item: &str) -> Result<Conversation> {
+    let row = find(s, owner, id)?;
+    let (pos, body) = newest(s, &row, item)?;
+    s.run("DELETE FROM entry WHERE conversation = ? AND pos = ?", params![row.key, pos])?;
+    s.run(
+        "UPDATE conversation SET items = items - ?1, bytes = bytes - ?2, used = ?3 WHERE key = ?4",
+        params![body.len(), ITEM_BYTES + (item.len() + body.len()) as u64, s.now(), row.key],
+    )?;
+    Ok(row.shown)
+}
+
+/// Place and body of the newest entry with this id.
+fn newest(s: &Session, row: &ConversationRow, item: &str) -> Result<(u64, Vec<u8>)> {
+    s.first(
+        "SELECT pos, body FROM entry WHERE owner = ? AND id = ? AND conversation = ? ORDER BY pos DESC LIMIT 1",
+        params![row.owner, item, row.key],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?
+    .ok_or(Error::NotFound)
+}

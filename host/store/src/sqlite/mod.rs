@@ -1,0 +1,134 @@
+//! The store on SQLite: one writer's thread with grouped commits, readers with connections of their own. In memory, the writer reads, too.
+
+mod background;
+mod check;
+mod conversations;
+mod evict;
+mod open;
+mod queue;
+mod read;
+mod responses;
+mod row;
+mod session;
+mod transactions;
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use crate::{Bounds, Clock, OpenError};
+use queue::Queue;
+use session::Session;
+
+const READERS: usize = 2;
+
+/// What a commit is safe against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Synchronous {
+    /// The end of the process, at any moment.
+    #[default]
+    Normal,
+    /// The end of power, too; a commit waits for the disk.
+    Full,
+}
+
+impl Synchronous {
+    fn pragma(self) -> &'static str {
+        match self {
+            Synchronous::Normal => "NORMAL",
+            Synchronous::Full => "FULL",
+        }
+    }
+}
+
+/// How a store is opened.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// This host's name in leases.
+    pub host: String,
+    /// How much is stored and for how long.
+    pub bounds: Bounds,
+    /// What time it is.
+    pub clock: Clock,
+    /// What a commit is safe against.
+    pub synchronous: Synchronous,
+}
+
+/// A store in a SQLite database. Dropping it makes the calls that wait, and closes the file.
+pub struct Sqlite {
+    writer: Arc<Queue>,
+    reader: Arc<Queue>,
+    threads: Vec<JoinHandle<()>>,
+    /// Lock on the file, held until the threads have ended.
+    lock: Option<File>,
+}
+
+impl Sqlite {
+    /// Opens a file, which is created if it doesn't exist.
+    pub fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
+        let (lock, file) = open::lock(path)?;
+        let fail =
+            |e: &dyn std::fmt::Display| OpenError { file: path.display().to_string(), why: e.to_string() };
+        let mut store =
+            Self::start(open::writer(Some(&file), options.synchronous)?, options).map_err(|e| fail(&e))?;
+        store.lock = Some(lock);
+        store.reader = Queue::new();
+        for _ in 0..READERS {
+            let session = session(open::reader(&file).map_err(|e| fail(&e))?, options);
+            store.spawn("store-reader", store.reader.clone(), session, queue::read).map_err(|e| fail(&e))?;
+        }
+        Ok(store)
+    }
+
+    /// A store in memory, with the same bounds.
+    pub fn memory(options: &Options) -> Result<Self, OpenError> {
+        let connection = open::writer(None, options.synchronous)?;
+        Self::start(connection, options)
+            .map_err(|e| OpenError { file: "memory".to_owned(), why: e.to_string() })
+    }
+
+    fn start(connection: rusqlite::Connection, options: &Options) -> std::io::Result<Self> {
+        let writer = Queue::new();
+        let mut store =
+            Self { reader: writer.clone(), writer: writer.clone(), threads: Vec::new(), lock: None };
+        store.spawn("store-writer", writer, session(connection, options), queue::write)?;
+        Ok(store)
+    }
+
+    fn spawn(
+        &mut self,
+        name: &str,
+        queue: Arc<Queue>,
+        session: Session,
+        run: fn(&Queue, &Session),
+    ) -> std::io::Result<()> {
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        self.threads.push(thread.spawn(move || run(&queue, &session))?);
+        Ok(())
+    }
+}
+
+fn session(connection: rusqlite::Connection, options: &Options) -> Session {
+    Session {
+        connection,
+        bounds: options.bounds.clone(),
+        clock: options.clock.clone(),
+        host: options.host.as_str().into(),
+    }
+}
+
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        self.reader.close();
+        self.writer.close();
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has answered all callers.
+            let _ = thread.join();
+        }
+        if let Some(lock) = self.lock.take() {
+            // Not by closing alone: a process that is being started holds the file, too, until it runs its program.
+            let _ = lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Calls to the threads that own the connections. The writer takes all calls that wait and commits them together; each is in a savepoint,
+//! so that one that fails takes nothing from the others. A call is answered after the commit.
+//!
+//! A caller that goes away changes nothing: a call that was queued is made.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use super::session::Session;
+use crate::{Error, Result};
+
+/// Calls that wait at most; further callers wait for a place.
+const WAITING: usize = 1024;
+/// Calls in one commit.
+const GROUP: usize = 256;
+
+type Boxed = Box<dyn Call>;
+
+trait Call: Send {
+    /// Makes the call. Returns whether it succeeded.
+    fn run(&mut self, session: &Session) -> bool;
+    /// Answers the caller; `lost` says why a success wasn't committed.
+    fn answer(self: Box<Self>, lost: Option<&Error>);
+}
+
+struct Pending<F, T> {
+    work: Option<F>,
+    result: Result<T>,
+    answer: oneshot::Sender<Result<T>>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl<T: Send, F: FnOnce(&Session) -> Result<T> + Send> Call for Pending<F, T> {
+    fn run(&mut self, session: &Session) -> bool {
+        if let Some(work) = self.work.take() {
+            self.result = work(session);
+        }
+        self.result.is_ok()
+    }
+
+    fn answer(self: Box<Self>, lost: Option<&Error>) {
+        let result = match lost {
+            Some(error) => self.result.and(Err(error.clone())),
+            None => self.result,
+        };
+        // The caller may have gone.
+        let _ = self.answer.send(result);
+    }
+}
+
+#[derive(Default)]
+struct Calls {
+    waiting: VecDeque<Boxed>,
+    closed: bool,
+}
+
+/// A bounded queue of calls, shared by callers and threads.
+pub(crate) struct Queue {
+    calls: Mutex<Calls>,
+    ready: Condvar,
+    places: Arc<Semaphore>,
+}
+
+fn closed() -> Error {
+    Error::Unavailable("it is closed".to_owned())
+}
+
+impl Queue {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            calls: Mutex::default(),
+            ready: Condvar::new(),
+            places: Arc::new(Semaphore::new(WAITING)),
+        })
+    }
+
+    /// Has `work` made by a thread, and returns its result once it is committed.
+    pub(crate) async fn call<T: Send + 'static>(
+        self: Arc<Self>,
+        work: impl FnOnce(&Session) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let place = self.places.clone().acquire_owned().await.map_err(|_| closed())?;
+        let (answer, result) = oneshot::channel();
+        let pending = Pending { work: Some(work), result: Err(closed()), answer, _place: place };
+        {
+            let mut calls = self.lock();
+            if calls.closed {
+                return Err(closed());
+            }
+            calls.waiting.push_back(Box::new(pending));
+        }
+        self.ready.notify_one();
+        result.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Takes no more calls; threads make those that wait and end.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.places.close();
+        self.ready.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next calls, at most `limit`; none once the queue is closed and empty.
+    fn take(&self, limit: usize) -> Vec<Boxed> {
+        let mut calls = self.lock();
+        while calls.waiting.is_empty() && !calls.closed {
+            calls = self.ready.wait(calls).unwrap_or_else(PoisonError::into_inner);
+        }
+        let count = calls.waiting.len().min(limit);
+        calls.waiting.drain(..count).collect()
+    }
+}
+
+/// Answers all who wait, should a thread panic.
+struct CloseOnDrop<'a>(&'a Queue);
+
+impl Drop for CloseOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+        self.0.lock().waiting.clear();
+    }
+}
+
+/// The writer's thread.
+pub(crate) fn write(queue: &Queue, session: &Session) {
+    let _close = CloseOnDrop(queue);
+    loop {
+        let calls = queue.take(GROUP);
+        if calls.is_empty() {
+            return;
+        }
+        commit(session, calls);
+    }
+}
+
+/// A reader's thread: a call sees one state of the database.
+pub(crate) fn read(queue: &Queue, session: &Session) {
+    let _close = CloseOnDrop(queue);
+    loop {
+        let Some(mut call) = queue.take(1).pop() else { return };
+        let begun = session.execute("BEGIN");
+        if begun.is_ok() {
+            call.run(session);
+            // A transaction that only read has nothing to lose.
+            let _ = session.execute("COMMIT");
+        }
+        call.answer(begun.err().as_ref());
+    }
+}
+
+fn commit(session: &Session, calls: Vec<Boxed>) {
+    let mut made: Vec<Boxed> = Vec::with_capacity(calls.len());
+    let mut begun = session.execute("BEGIN IMMEDIATE");
+    for mut call in calls {
+        if let Err(error) = begun.clone().and_then(|()| session.execute("SAVEPOINT call")) {
+            // Without a transaction, nothing may be written.
+            call.answer(Some(&error));
+            continue;
+        }
+        let kept = call.run(session);
+        let end = if kept {
+            session.execute("RELEASE call")
+        } else {
+            session.execute("ROLLBACK TO call").and_then(|()| session.execute("RELEASE call"))
+        };
+        made.push(call);
+        if end.is_err() || session.rolled_back() {
+            // A failing disk makes SQLite roll back the whole transaction.
+            let _ = session.execute("ROLLBACK");
+            answer(&mut made, Some(&Error::Unavailable("the disk failed during the commit".to_owned())));
+            begun = session.execute("BEGIN IMMEDIATE");
+        }
+    }
+    if begun.is_ok() {
+        let committed = session.execute("COMMIT");
+        if committed.is_err() {
+            let _ = session.execute("ROLLBACK");
+        }
+        answer(&mut made, committed.err().as_ref());
+    }
+}
+
+fn answer(made: &mut Vec<Boxed>, lost: Option<&Error>) {
+    for call in made.drain(..) {
+        call.answer(lost);
+    }
+}

@@ -1,0 +1,240 @@
+//! Transactions that write responses: create, enqueue, append, finish, delete.
+
+use rusqlite::params;
+
+use super::row::{CHUNK_ROW, QUEUED, RUNNING, ResponseRow, owner_key, status_number};
+use super::session::Session;
+use super::{conversations, evict, read};
+use crate::bounds::{ITEM_BYTES, ROW_BYTES};
+use crate::chunk::Packed;
+use crate::{
+    End, Error, Finished, Full, Item, Lease, Link, NewResponse, Owner, Result, Status, Target, TooLong,
+};
+
+/// What a link brings to a new response.
+struct Before {
+    parent: Option<i64>,
+    depth: u64,
+    context: u64,
+    /// Conversation that the chain began in, and how much of it belongs to the context.
+    root: Option<i64>,
+    base: u64,
+}
+
+pub(crate) fn create(s: &Session, owner: &Owner, new: &NewResponse) -> Result<Lease> {
+    let (key, owner_key) = insert(s, owner, new, false)?;
+    s.run(
+        "UPDATE response SET host = ?, epoch = 1, lease = ?, tries = 1 WHERE key = ?",
+        params![&*s.host, s.lease_end(), key],
+    )?;
+    evict::make_room(s, owner_key, None)?;
+    Ok(Lease { owner: owner.clone(), id: new.id.clone(), host: s.host.clone(), epoch: 1 })
+}
+
+pub(crate) fn enqueue(s: &Session, owner: &Owner, new: &NewResponse, log: &[Packed]) -> Result<()> {
+    let (key, owner_key) = insert(s, owner, new, true)?;
+    let waiting = s.number(
+        "SELECT COUNT(*) FROM response WHERE owner = ? AND ended IS NULL AND background AND status = 0",
+        [owner_key],
+    )?;
+    if waiting > s.bounds.queued {
+        return Err(Error::QueueFull(s.bounds.queued));
+    }
+    if !log.is_empty() {
+        log_chunks(s, &ResponseRow::get(s, key)?, 0, log)?;
+    }
+    evict::make_room(s, owner_key, None)
+}
+
+fn insert(s: &Session, owner: &Owner, new: &NewResponse, background: bool) -> Result<(i64, i64)> {
+    let owner_key = owner_key(s, owner)?;
+    let taken =
+        s.number("SELECT COUNT(*) FROM response WHERE owner = ? AND id = ?", params![owner_key, new.id])?;
+    if taken > 0 {
+        return Err(Error::Duplicate);
+    }
+    let before = link(s, owner, &new.link)?;
+    let own = body_bytes(&new.input);
+    if before.context + own > s.bounds.context_bytes {
+        return Err(Error::TooLong(TooLong::Bytes));
+    }
+    let (parent_id, conversation) = match &new.link {
+        Link::Alone => (None, None),
+        Link::Parent(id) => (Some(id), None),
+        Link::Conversation(id) => (None, Some(id)),
+    };
+    let status = if background { QUEUED } else { RUNNING };
+    s.run(
+        "INSERT INTO response (owner, id, status, background, parent, parent_id, depth, context, conversation, root, base, created, used, \
+         logged, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?4, ?13)",
+        params![
+            owner_key,
+            new.id,
+            status,
+            background,
+            before.parent,
+            parent_id,
+            before.depth,
+            before.context + own,
+            conversation,
+            before.root,
+            before.base,
+            s.now(),
+            ROW_BYTES + new.request.len() as u64 + counted(&new.input),
+        ],
+    )?;
+    let key = s.connection.last_insert_rowid();
+    s.run("INSERT INTO body (response, request, result) VALUES (?, ?, x'')", params![key, new.request])?;
+    insert_items(s, key, owner_key, 0, &new.input)?;
+    if conversation.is_some() {
+        s.run("UPDATE conversation SET running = ? WHERE key = ?", params![key, before.root])?;
+    }
+    Ok((key, owner_key))
+}
+
+/// Checks what a new response continues, and marks it as used.
+fn link(s: &Session, owner: &Owner, link: &Link) -> Result<Before> {
+    let before = match link {
+        Link::Alone => Before { parent: None, depth: 1, context: 0, root: None, base: 0 },
+        Link::Parent(id) => {
+            let parent = ResponseRow::find(s, owner, id)?;
+            if !parent.continuable() {
+                return Err(Error::NotFound);
+            }
+            if parent.depth >= s.bounds.links {
+                return Err(Error::TooLong(TooLong::Links));
+            }
+            s.run(
+                "UPDATE response SET children = children + 1, used = ? WHERE key = ?",
+                params![s.now(), parent.key],
+            )?;
+            Before {
+                parent: Some(parent.key),
+                depth: parent.depth + 1,
+                context: parent.context,
+                root: parent.root,
+                base: parent.base,
+            }
+        }
+        Link::Conversation(id) => {
+            let conversation = conversations::find(s, owner, id)?;
+            if conversation.running.is_some() {
+                return Err(Error::Locked);
+            }
+            Before {
+                parent: None,
+                depth: 1,
+                context: conversation.items,
+                root: Some(conversation.key),
+                base: conversation.next,
+            }
+        }
+    };
+    if before.root.is_some() {
+        s.run("UPDATE conversation SET used = ? WHERE key = ?", params![s.now(), before.root])?;
+    }
+    Ok(before)
+}
+
+pub(crate) fn append(s: &Session, lease: &Lease, first: u64, chunks: &[Packed]) -> Result<()> {
+    let row = ResponseRow::leased(s, lease)?;
+    let added: u64 = chunks.iter().map(|chunk| CHUNK_ROW + chunk.body.len() as u64).sum();
+    if row.log_bytes + added > s.bounds.log_bytes {
+        return Err(Error::Full(Full::Log));
+    }
+    log_chunks(s, &row, first, chunks)?;
+    s.run("UPDATE response SET status = ? WHERE key = ?", params![RUNNING, row.key])?;
+    Ok(())
+}
+
+fn log_chunks(s: &Session, row: &ResponseRow, first: u64, chunks: &[Packed]) -> Result<()> {
+    let Some(last) = chunks.last().filter(|_| first == row.events && row.background) else {
+        return Err(Error::Sequence { expected: row.events });
+    };
+    let mut added = 0;
+    for chunk in chunks {
+        s.run(
+            "INSERT INTO chunk (response, first, last, body) VALUES (?, ?, ?, ?)",
+            params![row.key, chunk.first, chunk.last, chunk.body],
+        )?;
+        added += CHUNK_ROW + chunk.body.len() as u64;
+    }
+    s.run(
+        "UPDATE response SET events = ?1, log_bytes = log_bytes + ?2, bytes = bytes + ?2 WHERE key = ?3",
+        params![last.last + 1, added, row.key],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn finish(
+    s: &Session,
+    target: &Target,
+    end: &End,
+    last: Option<(u64, Vec<Packed>)>,
+) -> Result<Finished> {
+    let row = match target {
+        Target::Lease(lease) => ResponseRow::find(s, &lease.owner, &lease.id)?,
+        Target::Id(owner, id) => ResponseRow::find(s, owner, id)?,
+    };
+    if row.ended.is_some() {
+        return Ok(Finished::Before(read::load(s, row)?));
+    }
+    if matches!(target, Target::Lease(lease) if !row.held_by(lease)) {
+        return Err(Error::LeaseLost);
+    }
+    if let Some((first, chunks)) = last {
+        log_chunks(s, &row, first, &chunks)?;
+    }
+    insert_items(s, row.key, row.owner, 1, &end.output)?;
+    s.run("UPDATE body SET result = ? WHERE response = ?", params![end.result, row.key])?;
+    s.run(
+        "UPDATE response SET status = ?1, ended = ?2, used = ?2, bytes = bytes + ?3, context = context + ?4 WHERE key = ?5",
+        params![
+            status_number(end.status),
+            s.now(),
+            end.result.len() as u64 + counted(&end.output),
+            body_bytes(&end.output),
+            row.key,
+        ],
+    )?;
+    if matches!(row.link, Link::Conversation(_)) {
+        let keep = matches!(end.status, Status::Completed | Status::Incomplete);
+        conversations::release(s, row.key, keep)?;
+    }
+    Ok(Finished::Now)
+}
+
+pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
+    let row = ResponseRow::find(s, owner, id)?;
+    evict::remove(s, row.key, row.children)
+}
+
+/// Renews the age of a response and of the conversation that its chain began in.
+pub(crate) fn touch(s: &Session, key: i64) -> Result<()> {
+    s.run("UPDATE response SET used = ? WHERE key = ?", params![s.now(), key])?;
+    s.run(
+        "UPDATE conversation SET used = ? WHERE key = (SELECT root FROM response WHERE key = ?)",
+        params![s.now(), key],
+    )?;
+    Ok(())
+}
+
+fn insert_items(s: &Session, key: i64, owner: i64, side: u64, items: &[Item]) -> Result<()> {
+    for (pos, item) in items.iter().enumerate() {
+        s.run(
+            "INSERT INTO item (response, side, pos, owner, id, body) VALUES (?, ?, ?, ?, ?, ?)",
+            params![key, side, pos, owner, item.id, item.body],
+        )?;
+    }
+    Ok(())
+}
+
+/// Bytes that items have in a context.
+pub(crate) fn body_bytes(items: &[Item]) -> u64 {
+    items.iter().map(|item| item.body.len() as u64).sum()
+}
+
+/// Bytes that are counted for stored items.
+pub(crate) fn counted(items: &[Item]) -> u64 {
+    items.iter().map(|item| ITEM_BYTES + (item.id.len() + item.body.len()) as u64).sum()
+}

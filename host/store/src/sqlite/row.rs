@@ -1,0 +1,136 @@
+//! A response's row, as every transaction looks it up: by owner and id, and only if it is visible.
+
+use rusqlite::{Row, params};
+
+use super::session::Session;
+use crate::{Error, Lease, Link, Millis, Owner, Result, Status};
+
+pub(crate) const QUEUED: u64 = 0;
+pub(crate) const RUNNING: u64 = 1;
+
+/// Bytes that are counted for a chunk beside its body.
+pub(crate) const CHUNK_ROW: u64 = 40;
+
+/// A row of table `response`, without bodies.
+pub(crate) struct ResponseRow {
+    pub(crate) key: i64,
+    pub(crate) owner: i64,
+    pub(crate) id: String,
+    pub(crate) status: u64,
+    pub(crate) background: bool,
+    pub(crate) parent: Option<i64>,
+    pub(crate) link: Link,
+    pub(crate) children: u64,
+    pub(crate) depth: u64,
+    pub(crate) context: u64,
+    pub(crate) root: Option<i64>,
+    pub(crate) base: u64,
+    pub(crate) created: Millis,
+    pub(crate) ended: Option<Millis>,
+    pub(crate) used: Millis,
+    pub(crate) host: Option<String>,
+    pub(crate) epoch: u64,
+    pub(crate) events: u64,
+    pub(crate) log_bytes: u64,
+    pub(crate) logged: bool,
+    deleted: bool,
+}
+
+/// Columns of a [`ResponseRow`], in the order in which it is read.
+const COLUMNS: &str = "key, owner, id, status, background, parent, parent_id, conversation, children, depth, context, root, base, \
+     created, ended, used, host, epoch, events, log_bytes, logged, deleted";
+
+impl ResponseRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let link = match (row.get(6)?, row.get(7)?) {
+            (Some(parent), _) => Link::Parent(parent),
+            (None, Some(conversation)) => Link::Conversation(conversation),
+            (None, None) => Link::Alone,
+        };
+        Ok(Self {
+            key: row.get(0)?,
+            owner: row.get(1)?,
+            id: row.get(2)?,
+            status: row.get(3)?,
+            background: row.get(4)?,
+            parent: row.get(5)?,
+            link,
+            children: row.get(8)?,
+            depth: row.get(9)?,
+            context: row.get(10)?,
+            root: row.get(11)?,
+            base: row.get(12)?,
+            created: row.get(13)?,
+            ended: row.get(14)?,
+            used: row.get(15)?,
+            host: row.get(16)?,
+            epoch: row.get(17)?,
+            events: row.get(18)?,
+            log_bytes: row.get(19)?,
+            logged: row.get(20)?,
+            deleted: row.get(21)?,
+        })
+    }
+
+    /// The row of a visible response.
+    pub(crate) fn find(s: &Session, owner: &Owner, id: &str) -> Result<Self> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM response WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?"
+        );
+        let row = s.first(&sql, params![owner.name(), id], Self::read)?.ok_or(Error::NotFound)?;
+        if row.deleted || (row.ended.is_some() && row.used <= s.expired()) {
+            return Err(Error::NotFound);
+        }
+        Ok(row)
+    }
+
+    /// The row with this key, visible or not.
+    pub(crate) fn get(s: &Session, key: i64) -> Result<Self> {
+        let sql = format!("SELECT {COLUMNS} FROM response WHERE key = ?");
+        s.first(&sql, [key], Self::read)?
+            .ok_or_else(|| Error::Unavailable(format!("response {key} is missing")))
+    }
+
+    /// The row of a response that this lease may write to.
+    pub(crate) fn leased(s: &Session, lease: &Lease) -> Result<Self> {
+        let row = Self::find(s, &lease.owner, &lease.id)?;
+        if row.held_by(lease) { Ok(row) } else { Err(Error::LeaseLost) }
+    }
+
+    /// Whether it runs under this lease.
+    pub(crate) fn held_by(&self, lease: &Lease) -> bool {
+        self.ended.is_none() && self.epoch == lease.epoch && self.host.as_deref() == Some(&*lease.host)
+    }
+
+    /// How it ended; none while it doesn't.
+    pub(crate) fn ended_as(&self) -> Option<Status> {
+        match self.status {
+            QUEUED | RUNNING => None,
+            2 => Some(Status::Completed),
+            3 => Some(Status::Incomplete),
+            4 => Some(Status::Cancelled),
+            _ => Some(Status::Failed),
+        }
+    }
+
+    /// Whether a new response may continue it.
+    pub(crate) fn continuable(&self) -> bool {
+        self.ended_as().is_some_and(|status| status != Status::Failed)
+    }
+}
+
+/// A status as its column has it.
+pub(crate) fn status_number(status: Status) -> u64 {
+    match status {
+        Status::Completed => 2,
+        Status::Incomplete => 3,
+        Status::Cancelled => 4,
+        Status::Failed => 5,
+    }
+}
+
+/// An owner's key, made if the owner is new.
+pub(crate) fn owner_key(s: &Session, owner: &Owner) -> Result<i64> {
+    s.run("INSERT OR IGNORE INTO owner (name) VALUES (?)", [owner.name()])?;
+    s.first("SELECT key FROM owner WHERE name = ?", [owner.name()], |row| row.get(0))?.ok_or(Error::NotFound)
+}

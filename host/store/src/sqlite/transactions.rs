@@ -1,0 +1,173 @@
+//! [`Store`] on SQLite: each method as a call to the writer's or a reader's queue.
+
+use super::{Sqlite, background, check, conversations, evict, read, responses};
+use crate::chunk::pack;
+use crate::sqlite::session::Session;
+use crate::{
+    Chunk, Claimed, ContextItem, Conversation, End, Events, Evicted, Finished, Item, Items, Lease, Link,
+    NewResponse, Owner, Page, Purge, Record, Reply, Response, Result, Stats, Store, Target,
+};
+
+impl Sqlite {
+    fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Session) -> Result<T> + Send + 'static,
+    ) -> Reply<T> {
+        Box::pin(self.writer.clone().call(work))
+    }
+
+    fn read<T: Send + 'static>(&self, work: impl FnOnce(&Session) -> Result<T> + Send + 'static) -> Reply<T> {
+        Box::pin(self.reader.clone().call(work))
+    }
+}
+
+impl Store for Sqlite {
+    fn create(&self, owner: &Owner, new: NewResponse) -> Reply<Lease> {
+        let owner = owner.clone();
+        self.write(move |s| responses::create(s, &owner, &new))
+    }
+
+    fn enqueue(&self, owner: &Owner, new: NewResponse, log: Vec<Vec<u8>>) -> Reply<()> {
+        let (owner, writer) = (owner.clone(), self.writer.clone());
+        Box::pin(async move {
+            let log = pack(Chunk { first: 0, events: log })?;
+            writer.call(move |s| responses::enqueue(s, &owner, &new, &log)).await
+        })
+    }
+
+    fn append(&self, lease: &Lease, chunk: Chunk) -> Reply<()> {
+        let (lease, writer) = (lease.clone(), self.writer.clone());
+        Box::pin(async move {
+            let (first, chunks) = (chunk.first, pack(chunk)?);
+            writer.call(move |s| responses::append(s, &lease, first, &chunks)).await
+        })
+    }
+
+    fn finish(&self, target: Target, mut end: End) -> Reply<Finished> {
+        let writer = self.writer.clone();
+        Box::pin(async move {
+            let last = match end.last.take() {
+                Some(chunk) => Some((chunk.first, pack(chunk)?)),
+                None => None,
+            };
+            writer.call(move |s| responses::finish(s, &target, &end, last)).await
+        })
+    }
+
+    fn response(&self, owner: &Owner, id: &str) -> Reply<Response> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        let (reader, writer) = (self.reader.clone(), self.writer.clone());
+        Box::pin(async move {
+            let (response, touch) = reader.call(move |s| read::response(s, &owner, &id)).await?;
+            if let Some(key) = touch {
+                // A disk that can't be written can still be read.
+                let _ = writer.call(move |s| responses::touch(s, key)).await;
+            }
+            Ok(response)
+        })
+    }
+
+    fn context(&self, owner: &Owner, link: &Link) -> Reply<Vec<ContextItem>> {
+        let (owner, link) = (owner.clone(), link.clone());
+        self.read(move |s| read::context(s, &owner, &link))
+    }
+
+    fn items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.read(move |s| read::items(s, &owner, &id, &page))
+    }
+
+    fn item(&self, owner: &Owner, id: &str) -> Reply<Item> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.read(move |s| read::item(s, &owner, &id))
+    }
+
+    fn events_after(&self, owner: &Owner, id: &str, after: Option<u64>) -> Reply<Events> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.read(move |s| read::events_after(s, &owner, &id, after))
+    }
+
+    fn delete(&self, owner: &Owner, id: &str) -> Reply<()> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.write(move |s| responses::delete(s, &owner, &id))
+    }
+
+    fn conversation_create(
+        &self,
+        owner: &Owner,
+        id: &str,
+        metadata: Vec<u8>,
+        items: Vec<Item>,
+    ) -> Reply<Conversation> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.write(move |s| conversations::create(s, &owner, &id, &metadata, &items))
+    }
+
+    fn conversation_get(&self, owner: &Owner, id: &str) -> Reply<Conversation> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.read(move |s| Ok(conversations::find(s, &owner, &id)?.shown))
+    }
+
+    fn conversation_update(&self, owner: &Owner, id: &str, metadata: Vec<u8>) -> Reply<Conversation> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.write(move |s| conversations::update(s, &owner, &id, metadata))
+    }
+
+    fn conversation_delete(&self, owner: &Owner, id: &str) -> Reply<()> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.write(move |s| conversations::delete(s, &owner, &id))
+    }
+
+    fn conversation_append(&self, owner: &Owner, id: &str, items: Vec<Item>) -> Reply<()> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.write(move |s| conversations::append(s, &owner, &id, &items))
+    }
+
+    fn conversation_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.read(move |s| read::conversation_items(s, &owner, &id, &page))
+    }
+
+    fn conversation_item(&self, owner: &Owner, id: &str, item: &str) -> Reply<Item> {
+        let (owner, id, item) = (owner.clone(), id.to_owned(), item.to_owned());
+        self.read(move |s| conversations::item(s, &owner, &id, item))
+    }
+
+    fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<Conversation> {
+        let (owner, id, item) = (owner.clone(), id.to_owned(), item.to_owned());
+        self.write(move |s| conversations::remove(s, &owner, &id, &item))
+    }
+
+    fn claim(&self) -> Reply<Option<Claimed>> {
+        self.write(background::claim)
+    }
+
+    fn renew(&self, leases: Vec<Lease>) -> Reply<Vec<Lease>> {
+        self.write(move |s| background::renew(s, leases))
+    }
+
+    fn sweep(&self) -> Reply<Vec<Claimed>> {
+        self.write(background::sweep)
+    }
+
+    fn evict(&self) -> Reply<Evicted> {
+        self.write(evict::evict)
+    }
+
+    fn stats(&self) -> Reply<Stats> {
+        self.read(check::stats)
+    }
+
+    fn purge(&self, what: Purge) -> Reply<Evicted> {
+        self.write(move |s| evict::purge(s, &what))
+    }
+
+    fn check(&self) -> Reply<Vec<String>> {
+        self.read(check::check)
+    }
+
+    fn export(&self, owner: Option<&Owner>, after: u64) -> Reply<Option<(u64, Record)>> {
+        let owner = owner.cloned();
+        self.read(move |s| check::export(s, owner.as_ref(), after))
+    }
+}

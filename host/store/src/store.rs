@@ -1,0 +1,92 @@
+//! Trait [`Store`]: each method is one transaction, made as a whole or not at all. When it returns, what it did is committed.
+//!
+//! Invariant: nothing of one owner is visible to another; foreign ids are [`Error::NotFound`](crate::Error::NotFound) like unknown ones.
+
+use std::pin::Pin;
+
+use crate::records::{Evicted, Purge, Record, Stats};
+use crate::{
+    Chunk, Claimed, ContextItem, Conversation, End, Events, Finished, Item, Items, Lease, Link, NewResponse,
+    Owner, Page, Response, Result, Target,
+};
+
+/// The answer of a transaction, when polled.
+pub type Reply<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
+
+/// Responses, conversations and event logs.
+///
+/// ```
+/// # use store::{Sqlite, Options, Store, Owner, NewResponse, Link, End, Status, Finished};
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let store = Sqlite::memory(&Options::default()).unwrap();
+/// let owner = Owner::new("local");
+/// let new = NewResponse { id: "resp_1".into(), link: Link::Alone, request: b"{}".to_vec(), input: vec![] };
+/// let lease = store.create(&owner, new).await.unwrap();
+/// let end = End { status: Status::Completed, result: b"{}".to_vec(), output: vec![], last: None };
+/// assert_eq!(store.finish(store::Target::Lease(lease), end).await, Ok(Finished::Now));
+/// # });
+/// ```
+pub trait Store: Send + Sync {
+    /// Stores a foreground response, which runs at once, and claims its conversation.
+    fn create(&self, owner: &Owner, new: NewResponse) -> Reply<Lease>;
+    /// Stores a background response with the first events of its log; some host claims it.
+    fn enqueue(&self, owner: &Owner, new: NewResponse, log: Vec<Vec<u8>>) -> Reply<()>;
+    /// Adds events to the log of a background response, which runs from its first chunk on.
+    fn append(&self, lease: &Lease, chunk: Chunk) -> Reply<()>;
+    /// Ends a response. A conversation gets its items if it completed or is incomplete, and is free again.
+    fn finish(&self, target: Target, end: End) -> Reply<Finished>;
+
+    /// A response.
+    fn response(&self, owner: &Owner, id: &str) -> Reply<Response>;
+    /// All items before those of a new response that is linked like this.
+    fn context(&self, owner: &Owner, link: &Link) -> Reply<Vec<ContextItem>>;
+    /// A response's input, with everything before it.
+    fn items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items>;
+    /// The newest item of this id in the owner's responses, else in the owner's conversations.
+    fn item(&self, owner: &Owner, id: &str) -> Reply<Item>;
+    /// Events behind this number, or from the first on. At most a few chunks: ask again until `end`.
+    fn events_after(&self, owner: &Owner, id: &str, after: Option<u64>) -> Reply<Events>;
+    /// Deletes a response, which stops if it runs. Its items stay for the responses that continue it, and go with the last of them.
+    fn delete(&self, owner: &Owner, id: &str) -> Reply<()>;
+
+    /// Stores a conversation with its first items.
+    fn conversation_create(
+        &self,
+        owner: &Owner,
+        id: &str,
+        metadata: Vec<u8>,
+        items: Vec<Item>,
+    ) -> Reply<Conversation>;
+    /// A conversation.
+    fn conversation_get(&self, owner: &Owner, id: &str) -> Reply<Conversation>;
+    /// Replaces a conversation's metadata.
+    fn conversation_update(&self, owner: &Owner, id: &str, metadata: Vec<u8>) -> Reply<Conversation>;
+    /// Deletes a conversation and its entries. Its responses stay.
+    fn conversation_delete(&self, owner: &Owner, id: &str) -> Reply<()>;
+    /// Adds items at a conversation's end.
+    fn conversation_append(&self, owner: &Owner, id: &str, items: Vec<Item>) -> Reply<()>;
+    /// A conversation's items.
+    fn conversation_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items>;
+    /// The newest item of this id in a conversation.
+    fn conversation_item(&self, owner: &Owner, id: &str, item: &str) -> Reply<Item>;
+    /// Removes that item.
+    fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<Conversation>;
+
+    /// Claims the background response that waits longest, of an owner with fewer than `Bounds::running`.
+    fn claim(&self) -> Reply<Option<Claimed>>;
+    /// Renews leases. Returns those that were lost: their runners must stop.
+    fn renew(&self, leases: Vec<Lease>) -> Reply<Vec<Lease>>;
+    /// Takes over responses whose host was lost, at most 64 a call. They aren't run again: the caller ends them.
+    fn sweep(&self) -> Reply<Vec<Claimed>>;
+    /// Removes what is too old, and then what is too much. At most a few hundred rows a call: ask again while it removed some.
+    fn evict(&self) -> Reply<Evicted>;
+
+    /// What is stored.
+    fn stats(&self) -> Reply<Stats>;
+    /// Deletes what an operator names, running or not.
+    fn purge(&self, what: Purge) -> Reply<Evicted>;
+    /// What is wrong in the stored data: a line each, none if it is whole.
+    fn check(&self) -> Reply<Vec<String>>;
+    /// The stored records one by one: the first one behind `after`, which is 0 at first. Returns its number, to ask with again.
+    fn export(&self, owner: Option<&Owner>, after: u64) -> Reply<Option<(u64, Record)>>;
+}

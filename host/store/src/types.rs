@@ -1,0 +1,256 @@
+//! What callers hand to a store and get back: owners, items, responses, leases, event chunks, conversations. Bodies are opaque bytes.
+//!
+//! What can't be is not a value here: a response has one link at most, a result only once it ended, and only background responses
+//! (`Store::enqueue`) have an event log.
+
+use std::sync::Arc;
+
+/// Milliseconds since 1970, by the store's clock.
+pub type Millis = u64;
+
+/// The name that everything stored belongs to. Another owner's data is as unknown as what never existed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Owner(Arc<str>);
+
+impl Owner {
+    /// The owner of this name.
+    pub fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Part of a response's input or output, or of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Id, chosen by the caller. It may occur again, since clients send items back.
+    pub id: String,
+    /// The item itself.
+    pub body: Vec<u8>,
+}
+
+/// Whether an item was given to the model or written by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// Given.
+    Input,
+    /// Written.
+    Output,
+}
+
+/// What a response continues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// Nothing.
+    Alone,
+    /// The response with this id.
+    Parent(String),
+    /// The conversation with this id, which gets the response's items when it ends.
+    Conversation(String),
+}
+
+/// A response to be stored.
+#[derive(Clone, Debug)]
+pub struct NewResponse {
+    /// Id, unique among its owner's responses.
+    pub id: String,
+    /// What it continues.
+    pub link: Link,
+    /// What is needed to run it and to show it: the caller's own format.
+    pub request: Vec<u8>,
+    /// Its own input, without that of what it continues.
+    pub input: Vec<Item>,
+}
+
+/// The right to write to one running response. Every write names host and epoch: who lost the lease writes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    pub(crate) owner: Owner,
+    pub(crate) id: String,
+    pub(crate) host: Arc<str>,
+    pub(crate) epoch: u64,
+}
+
+impl Lease {
+    /// The response's owner.
+    pub fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// The response's id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// Events of a background response that follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Sequence number of the first one. The log has no gaps: it is the number of events before it.
+    pub first: u64,
+    /// The events, at least one.
+    pub events: Vec<Vec<u8>>,
+}
+
+/// Who ends a response.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// Its runner.
+    Lease(Lease),
+    /// Its owner, who cancels it from anywhere.
+    Id(Owner, String),
+}
+
+/// How a response ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// As the model wanted.
+    Completed,
+    /// At a limit.
+    Incomplete,
+    /// By its client.
+    Cancelled,
+    /// By an error. It can't be continued.
+    Failed,
+}
+
+/// The end of a response.
+#[derive(Clone, Debug)]
+pub struct End {
+    /// How.
+    pub status: Status,
+    /// What is shown of it beside its items: the caller's own format.
+    pub result: Vec<u8>,
+    /// Items that the model wrote.
+    pub output: Vec<Item>,
+    /// Last events of a background response.
+    pub last: Option<Chunk>,
+}
+
+/// A response that ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// How.
+    pub status: Status,
+    /// When.
+    pub at: Millis,
+    /// [`End::result`].
+    pub result: Vec<u8>,
+    /// [`End::output`].
+    pub output: Vec<Item>,
+}
+
+/// How far a response is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It waits for a host, or its host hasn't written its first chunk yet.
+    Queued,
+    /// It runs.
+    Running,
+    /// It ended.
+    Ended(Outcome),
+}
+
+/// A stored response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// Its id.
+    pub id: String,
+    /// What it continues.
+    pub link: Link,
+    /// Whether it has an event log.
+    pub background: bool,
+    /// When it was created.
+    pub created: Millis,
+    /// [`NewResponse::request`].
+    pub request: Vec<u8>,
+    /// How far it is.
+    pub state: State,
+}
+
+/// What became of `Store::finish`. The first to finish wins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finished {
+    /// This call ended it.
+    Now,
+    /// It had ended like this before.
+    Before(Response),
+}
+
+/// A background response that this host has to run, or to end where its own host was lost.
+#[derive(Clone, Debug)]
+pub struct Claimed {
+    /// The right to write to it.
+    pub lease: Lease,
+    /// The response.
+    pub response: Response,
+}
+
+/// One item of a context: a response's, with its side, or a conversation's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextItem {
+    /// Whether it was input or output; none for a conversation's entry.
+    pub side: Option<Side>,
+    /// The item.
+    pub item: Item,
+}
+
+/// The order of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Oldest first.
+    Ascending,
+    /// Newest first.
+    Descending,
+}
+
+/// Which part of a list is asked for.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Order of the whole list.
+    pub order: Order,
+    /// At most so many items.
+    pub limit: usize,
+    /// Behind the item with this id, in that order. Unknown: `NotFound`.
+    pub after: Option<String>,
+}
+
+/// A part of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Items {
+    /// Its items.
+    pub data: Vec<Item>,
+    /// Whether more follow.
+    pub more: bool,
+}
+
+/// Answer to "which events follow number N".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Events {
+    /// Some of those that follow, in order.
+    Log {
+        /// The events and the number of the first. Without events it is the number of the next one.
+        chunk: Chunk,
+        /// Whether the response ended and nothing follows these.
+        end: bool,
+    },
+    /// The log is gone: it is kept for a time after the end only.
+    Expired,
+    /// A foreground response has no log.
+    Unlogged,
+}
+
+/// A stored conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversation {
+    /// Its id.
+    pub id: String,
+    /// When it was created.
+    pub created: Millis,
+    /// The caller's own format.
+    pub metadata: Vec<u8>,
+}

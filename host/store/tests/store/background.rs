@@ -1,0 +1,193 @@
+//! Background responses: the event log, claims, leases, sweeps.
+
+use std::time::Duration;
+
+use store::{Bounds, Chunk, End, Error, Events, Finished, Full, Link, Owner, State, Status, Target};
+
+use crate::kit::{Kit, chunk, each, end, new};
+
+/// All events behind a number, over several calls.
+async fn follow(kit: &Kit, id: &str, mut after: Option<u64>) -> (Vec<String>, bool) {
+    let mut all = Vec::new();
+    loop {
+        let Events::Log { chunk, end } = kit.store.events_after(&kit.owner, id, after).await.unwrap() else {
+            panic!()
+        };
+        let got = chunk.events.len() as u64;
+        all.extend(chunk.events.into_iter().map(|event| String::from_utf8(event).unwrap()));
+        if end || got == 0 {
+            return (all, end);
+        }
+        after = Some(chunk.first + got - 1);
+    }
+}
+
+fn numbered(range: std::ops::Range<u64>) -> Vec<String> {
+    range.map(|n| format!("event {n}")).collect()
+}
+
+#[tokio::test]
+async fn a_log_is_read_from_any_event_on() {
+    each(Bounds::default(), async |kit| {
+        kit.store.enqueue(&kit.owner, new("r", Link::Alone), chunk(0, 2).events).await.unwrap();
+        assert_eq!(kit.store.response(&kit.owner, "r").await.unwrap().state, State::Queued);
+        let lease = kit.store.claim().await.unwrap().unwrap().lease;
+        kit.store.append(&lease, chunk(2, 64)).await.unwrap();
+        assert_eq!(kit.store.response(&kit.owner, "r").await.unwrap().state, State::Running);
+        assert_eq!(follow(kit, "r", Some(65)).await, (vec![], false));
+        let last = End { last: Some(chunk(66, 4)), ..end(Status::Completed, "r") };
+        kit.store.finish(Target::Lease(lease), last).await.unwrap();
+        kit.reopen_and(async |kit| {
+            for from in 0..70_u64 {
+                let after = from.checked_sub(1);
+                assert_eq!(follow(kit, "r", after).await, (numbered(from..70), true));
+            }
+            assert_eq!(follow(kit, "r", Some(u64::MAX)).await, (vec![], true));
+        })
+        .await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn long_events_are_whole() {
+    each(Bounds::default(), async |kit| {
+        let lease = kit.run("r").await;
+        let events: Vec<Vec<u8>> =
+            (0..9).map(|n| format!("event {n} {}", "x".repeat(400_000)).into()).collect();
+        kit.store.append(&lease, Chunk { first: 0, events: events.clone() }).await.unwrap();
+        let (read, end) = follow(kit, "r", None).await;
+        assert!(!end && read.iter().map(String::as_bytes).eq(events.iter().map(Vec::as_slice)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_chunk_that_leaves_a_gap_is_refused() {
+    each(Bounds::default(), async |kit| {
+        let lease = kit.run("r").await;
+        kit.store.append(&lease, chunk(0, 3)).await.unwrap();
+        for (wrong, what) in [(chunk(2, 2), "again"), (chunk(4, 1), "gap"), (chunk(3, 0), "empty")] {
+            assert_eq!(
+                kit.store.append(&lease, wrong.clone()).await,
+                Err(Error::Sequence { expected: 3 }),
+                "{what}"
+            );
+            let last = End { last: Some(wrong), ..end(Status::Completed, "r") };
+            let finished = kit.store.finish(Target::Lease(lease.clone()), last).await;
+            assert_eq!(finished, Err(Error::Sequence { expected: 3 }), "{what}");
+        }
+        assert_eq!(kit.store.response(&kit.owner, "r").await.unwrap().state, State::Running);
+        let foreground = kit.create("f", Link::Alone).await.unwrap();
+        assert_eq!(kit.store.append(&foreground, chunk(0, 1)).await, Err(Error::Sequence { expected: 0 }));
+        assert_eq!(kit.store.events_after(&kit.owner, "f", None).await, Ok(Events::Unlogged));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_log_has_a_bound_and_the_end_still_fits() {
+    each(Bounds { log_bytes: 100, ..Bounds::default() }, async |kit| {
+        let lease = kit.run("r").await;
+        kit.store.append(&lease, chunk(0, 1)).await.unwrap();
+        assert_eq!(kit.store.append(&lease, chunk(1, 99)).await, Err(Error::Full(Full::Log)));
+        let last = End { last: Some(chunk(1, 99)), ..end(Status::Incomplete, "r") };
+        assert_eq!(kit.store.finish(Target::Lease(lease), last).await, Ok(Finished::Now));
+        assert_eq!(follow(kit, "r", None).await, (numbered(0..100), true));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_log_is_gone_an_hour_after_the_end() {
+    each(Bounds::default(), async |kit| {
+        let lease = kit.run("r").await;
+        let last = End { last: Some(chunk(0, 1)), ..end(Status::Completed, "r") };
+        kit.store.finish(Target::Lease(lease), last).await.unwrap();
+        kit.clock.advance(Duration::from_secs(3599));
+        assert_eq!(follow(kit, "r", None).await.0.len(), 1);
+        assert_eq!(kit.store.evict().await.unwrap().logs, 0);
+        kit.clock.advance(Duration::from_secs(1));
+        assert_eq!(kit.store.events_after(&kit.owner, "r", None).await, Ok(Events::Expired));
+        assert_eq!(kit.store.evict().await.unwrap().logs, 1);
+        assert_eq!(kit.store.events_after(&kit.owner, "r", None).await, Ok(Events::Expired));
+        assert!(kit.store.response(&kit.owner, "r").await.is_ok());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_owner_runs_so_many_and_queues_so_many() {
+    each(Bounds { running: 1, queued: 2, ..Bounds::default() }, async |kit| {
+        let first = kit.run("a").await;
+        kit.store.append(&first, chunk(0, 1)).await.unwrap();
+        for id in ["b", "c"] {
+            kit.store.enqueue(&kit.owner, new(id, Link::Alone), vec![]).await.unwrap();
+        }
+        let full = kit.store.enqueue(&kit.owner, new("d", Link::Alone), vec![]).await;
+        assert_eq!(full, Err(Error::QueueFull(2)));
+        assert!(kit.store.claim().await.unwrap().is_none());
+        let bob = Owner::new("bob");
+        kit.store.enqueue(&bob, new("e", Link::Alone), vec![]).await.unwrap();
+        assert_eq!(kit.store.claim().await.unwrap().unwrap().lease.owner(), &bob);
+        kit.store.finish(Target::Lease(first), end(Status::Completed, "a")).await.unwrap();
+        assert_eq!(kit.store.claim().await.unwrap().unwrap().lease.id(), "b");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_lost_the_lease_writes_nothing() {
+    each(Bounds::default(), async |kit| {
+        let old = kit.run("r").await;
+        kit.store.append(&old, chunk(0, 1)).await.unwrap();
+        kit.clock.advance(Duration::from_secs(19));
+        assert_eq!(kit.store.renew(vec![old.clone()]).await, Ok(vec![]));
+        kit.clock.advance(Duration::from_secs(19));
+        assert!(kit.store.sweep().await.unwrap().is_empty());
+        kit.clock.advance(Duration::from_secs(1));
+        let swept = kit.store.sweep().await.unwrap().remove(0);
+        assert_eq!(swept.response.state, State::Running);
+        assert_eq!(kit.store.append(&old, chunk(1, 1)).await, Err(Error::LeaseLost));
+        let end = end(Status::Failed, "r");
+        assert_eq!(kit.store.finish(Target::Lease(old.clone()), end.clone()).await, Err(Error::LeaseLost));
+        assert_eq!(kit.store.renew(vec![old.clone()]).await, Ok(vec![old]));
+        assert_eq!(kit.store.finish(Target::Lease(swept.lease), end).await, Ok(Finished::Now));
+        assert!(kit.store.claim().await.unwrap().is_none());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_claimed_and_not_begun_is_claimed_twice_again() {
+    each(Bounds::default(), async |kit| {
+        kit.store.enqueue(&kit.owner, new("r", Link::Alone), vec![]).await.unwrap();
+        for _ in 0..3 {
+            assert!(kit.store.sweep().await.unwrap().is_empty());
+            assert_eq!(kit.store.claim().await.unwrap().unwrap().lease.id(), "r");
+            assert!(kit.store.claim().await.unwrap().is_none());
+            kit.clock.advance(Duration::from_secs(20));
+        }
+        assert!(kit.store.claim().await.unwrap().is_none());
+        assert_eq!(kit.store.sweep().await.unwrap().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_restart_leaves_orphans_to_the_sweep_and_the_queue_to_claims() {
+    each(Bounds::default(), async |kit| {
+        let lease = kit.run("running").await;
+        kit.store.append(&lease, chunk(0, 1)).await.unwrap();
+        kit.create("foreground", Link::Alone).await.unwrap();
+        kit.store.enqueue(&kit.owner, new("queued", Link::Alone), vec![]).await.unwrap();
+        if kit.reopen() {
+            let swept = kit.store.sweep().await.unwrap();
+            let ids: Vec<&str> = swept.iter().map(|claimed| claimed.lease.id()).collect();
+            assert_eq!(ids, ["running", "foreground"]);
+            assert_eq!(kit.store.append(&lease, chunk(1, 1)).await, Err(Error::LeaseLost));
+            assert_eq!(kit.store.claim().await.unwrap().unwrap().lease.id(), "queued");
+        }
+    })
+    .await;
+}

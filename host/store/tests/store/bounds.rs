@@ -1,0 +1,184 @@
+//! Bytes and age: what is evicted, in which order, and what never is.
+
+use std::time::Duration;
+
+use store::{Bounds, Error, Evicted, Full, ITEM_BYTES, Link, Owner, Purge, ROW_BYTES, Status, Target};
+
+use crate::kit::{Kit, conversation, each, end, item, new, parent};
+
+const DAY: Duration = Duration::from_hours(24);
+
+/// Counted bytes of a completed response of the kit whose id has one character.
+fn one() -> u64 {
+    ROW_BYTES
+        + "request a".len() as u64
+        + "result a".len() as u64
+        + 2 * ITEM_BYTES
+        + ("a-in".len() + "body of a-in".len() + "a-out".len() + "body of a-out".len()) as u64
+}
+
+async fn stored(kit: &Kit, ids: &str) -> String {
+    let mut stored = String::new();
+    for id in ids.chars() {
+        // Without a read that renews the age: an id that is taken is a duplicate.
+        let taken = kit.store.context(&kit.owner, &parent(&id.to_string())).await;
+        stored.extend(taken.is_ok().then_some(id));
+    }
+    stored
+}
+
+#[tokio::test]
+async fn bytes_are_counted_exactly() {
+    each(Bounds::default(), async |kit| {
+        kit.complete("a", Link::Alone).await;
+        kit.store.conversation_create(&kit.owner, "v", b"meta".to_vec(), vec![item("e")]).await.unwrap();
+        let conversation = ROW_BYTES + 4 + ITEM_BYTES + ("e".len() + "body of e".len()) as u64;
+        assert_eq!(kit.store.stats().await.unwrap().owners, [(kit.owner.clone(), one() + conversation)]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_leaf_that_wasnt_used_for_longest_is_evicted() {
+    each(Bounds { owner_bytes: 4 * one(), ..Bounds::default() }, async |kit| {
+        for (id, link) in [("a", Link::Alone), ("b", Link::Alone), ("c", parent("a")), ("d", Link::Alone)] {
+            kit.complete(id, link).await;
+            kit.clock.advance(DAY);
+        }
+        // `a` is the oldest, and needed by `c`.
+        kit.complete("e", Link::Alone).await;
+        assert_eq!(stored(kit, "abcde").await, "acde");
+        // A read renews.
+        kit.store.response(&kit.owner, "c").await.unwrap();
+        kit.clock.advance(DAY);
+        kit.complete("f", Link::Alone).await;
+        assert_eq!(stored(kit, "abcdef").await, "acef");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_runs_and_what_it_needs_is_never_evicted() {
+    each(Bounds { owner_bytes: 3 * one(), ..Bounds::default() }, async |kit| {
+        kit.complete("a", Link::Alone).await;
+        let lease = kit.create("b", parent("a")).await.unwrap();
+        kit.create("c", Link::Alone).await.unwrap();
+        let before = kit.store.stats().await.unwrap();
+        assert_eq!(kit.create("d", Link::Alone).await, Err(Error::Full(Full::Owner)));
+        assert_eq!(kit.store.stats().await.unwrap(), before);
+        kit.store.finish(Target::Lease(lease), end(Status::Completed, "b")).await.unwrap();
+        kit.create("d", Link::Alone).await.unwrap();
+        assert_eq!(stored(kit, "ab").await, "a");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_refused_create_evicts_nothing() {
+    each(Bounds { owner_bytes: 3 * one(), ..Bounds::default() }, async |kit| {
+        kit.complete("a", Link::Alone).await;
+        kit.complete("b", Link::Alone).await;
+        let mut large = new("large", Link::Alone);
+        large.request = vec![0; 4 * usize::try_from(one()).unwrap()];
+        assert_eq!(kit.store.create(&kit.owner, large).await, Err(Error::Full(Full::Owner)));
+        assert_eq!(stored(kit, "ab").await, "ab");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_whole_store_has_a_bound_over_all_owners() {
+    each(Bounds { bytes: 2 * one(), ..Bounds::default() }, async |kit| {
+        kit.complete("a", Link::Alone).await;
+        kit.clock.advance(DAY);
+        kit.complete("b", Link::Alone).await;
+        let bob = Owner::new("bob");
+        kit.store.create(&bob, new("c", Link::Alone)).await.unwrap();
+        assert_eq!(stored(kit, "ab").await, "b");
+        kit.store.create(&bob, new("d", Link::Alone)).await.unwrap();
+        assert_eq!(kit.store.create(&bob, new("e", Link::Alone)).await, Err(Error::Full(Full::Store)));
+        assert_eq!(kit.create("f", Link::Alone).await, Err(Error::Full(Full::Store)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_wasnt_used_for_thirty_days_is_gone() {
+    each(Bounds::default(), async |kit| {
+        kit.complete("a", Link::Alone).await;
+        kit.store.conversation_create(&kit.owner, "v", vec![], vec![item("e")]).await.unwrap();
+        kit.create("running", Link::Alone).await.unwrap();
+        kit.clock.advance(29 * DAY);
+        kit.complete("b", parent("a")).await;
+        kit.clock.advance(29 * DAY);
+        kit.complete("c", parent("b")).await;
+        kit.clock.advance(DAY);
+        // `a` was used by `b` thirty days ago.
+        assert_eq!(stored(kit, "abc").await, "bc");
+        assert_eq!(kit.store.conversation_get(&kit.owner, "v").await, Err(Error::NotFound));
+        assert_eq!(kit.store.item(&kit.owner, "e").await, Err(Error::NotFound));
+        assert_eq!(kit.context(parent("c")).await.len(), 6);
+        assert_eq!(kit.store.evict().await, Ok(Evicted { conversations: 1, ..Evicted::default() }));
+        kit.clock.advance(30 * DAY);
+        let mut evicted = 0;
+        while let Some(more) = Some(kit.store.evict().await.unwrap().responses).filter(|n| *n > 0) {
+            evicted += more;
+        }
+        assert_eq!(evicted, 3);
+        assert!(kit.store.response(&kit.owner, "running").await.is_ok());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_conversation_is_evicted_unless_a_response_runs_in_it() {
+    each(Bounds { owner_bytes: 3 * one(), ..Bounds::default() }, async |kit| {
+        for id in ["v", "w"] {
+            let metadata = vec![0; usize::try_from(one() - ROW_BYTES).unwrap()];
+            kit.store.conversation_create(&kit.owner, id, metadata, vec![]).await.unwrap();
+        }
+        kit.create("a", conversation("v")).await.unwrap();
+        kit.create("b", Link::Alone).await.unwrap();
+        assert_eq!(kit.store.conversation_get(&kit.owner, "w").await, Err(Error::NotFound));
+        assert!(kit.store.conversation_get(&kit.owner, "v").await.is_ok());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_operator_purges_by_owner_and_age() {
+    each(Bounds::default(), async |kit| {
+        let bob = Owner::new("bob");
+        kit.complete("a", Link::Alone).await;
+        kit.store.conversation_create(&kit.owner, "v", vec![], vec![item("e")]).await.unwrap();
+        let old = kit.clock.now();
+        kit.clock.advance(DAY);
+        kit.complete("b", parent("a")).await;
+        kit.create("c", Link::Alone).await.unwrap();
+        kit.store.create(&bob, new("a", Link::Alone)).await.unwrap();
+        let what = Purge { owner: Some(kit.owner.clone()), unused_since: Some(old) };
+        assert_eq!(kit.store.purge(what).await, Ok(Evicted { conversations: 1, ..Evicted::default() }));
+        let what = Purge { owner: Some(kit.owner.clone()), unused_since: None };
+        assert_eq!(kit.store.purge(what).await, Ok(Evicted { responses: 3, ..Evicted::default() }));
+        let stats = kit.store.stats().await.unwrap();
+        assert_eq!((stats.responses, stats.kept, stats.owners.len()), (1, 0, 1));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_conversation_lives_as_long_as_a_chain_that_began_in_it() {
+    each(Bounds::default(), async |kit| {
+        kit.store.conversation_create(&kit.owner, "v", vec![], vec![item("e")]).await.unwrap();
+        kit.complete("a", conversation("v")).await;
+        kit.clock.advance(20 * DAY);
+        kit.complete("b", parent("a")).await;
+        for _ in 0..2 {
+            kit.clock.advance(20 * DAY);
+            while kit.store.evict().await.unwrap() != Evicted::default() {}
+            assert_eq!(kit.context(parent("b")).await, ["e", "a-in", "a-out", "b-in", "b-out"]);
+            kit.store.response(&kit.owner, "b").await.unwrap();
+        }
+    })
+    .await;
+}

@@ -1,0 +1,76 @@
+//! Conversations: entries, the lock of the response that runs, deletion.
+
+use store::{Bounds, Error, Link, Order, Status, Target};
+
+use crate::kit::{conversation, each, end, ids, item, page, parent};
+
+#[tokio::test]
+async fn a_response_adds_its_items_when_it_completes() {
+    each(Bounds::default(), async |kit| {
+        kit.store.conversation_create(&kit.owner, "v", b"meta".to_vec(), vec![item("first")]).await.unwrap();
+        kit.complete("a", conversation("v")).await;
+        assert_eq!(kit.context(conversation("v")).await, ["first", "a-in", "a-out"]);
+        for (id, status, entries) in
+            [("b", Status::Failed, 3), ("c", Status::Cancelled, 3), ("d", Status::Incomplete, 5)]
+        {
+            let lease = kit.create(id, conversation("v")).await.unwrap();
+            kit.store.finish(Target::Lease(lease), end(status, id)).await.unwrap();
+            assert_eq!(kit.context(conversation("v")).await.len(), entries);
+        }
+        let list = kit.store.items(&kit.owner, "d", page(Order::Ascending, 9, None)).await.unwrap();
+        assert_eq!(ids(&list.data), ["first", "a-in", "a-out", "d-in"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_response_runs_in_a_conversation() {
+    each(Bounds::default(), async |kit| {
+        kit.store.conversation_create(&kit.owner, "v", vec![], vec![]).await.unwrap();
+        let lease = kit.create("a", conversation("v")).await.unwrap();
+        assert_eq!(kit.create("b", conversation("v")).await, Err(Error::Locked));
+        kit.store.conversation_append(&kit.owner, "v", vec![item("meanwhile")]).await.unwrap();
+        kit.store.finish(Target::Lease(lease), end(Status::Completed, "a")).await.unwrap();
+        assert_eq!(kit.context(conversation("v")).await, ["meanwhile", "a-in", "a-out"]);
+        kit.create("b", conversation("v")).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn items_are_listed_found_and_removed() {
+    each(Bounds::default(), async |kit| {
+        let entries = ["a", "b", "c"].map(item).to_vec();
+        kit.store.conversation_create(&kit.owner, "v", vec![], entries).await.unwrap();
+        kit.store.conversation_update(&kit.owner, "v", b"new".to_vec()).await.unwrap();
+        assert_eq!(kit.store.conversation_remove(&kit.owner, "v", "b").await.unwrap().metadata, b"new");
+        assert_eq!(kit.store.conversation_remove(&kit.owner, "v", "b").await, Err(Error::NotFound));
+        assert_eq!(kit.store.conversation_item(&kit.owner, "v", "b").await, Err(Error::NotFound));
+        assert_eq!(kit.store.conversation_item(&kit.owner, "v", "c").await, Ok(item("c")));
+        assert_eq!(kit.store.item(&kit.owner, "c").await, Ok(item("c")));
+        let list =
+            kit.store.conversation_items(&kit.owner, "v", page(Order::Descending, 1, None)).await.unwrap();
+        assert_eq!((ids(&list.data), list.more), (vec!["c"], true));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_deleted_conversation_leaves_its_responses() {
+    each(Bounds::default(), async |kit| {
+        kit.store.conversation_create(&kit.owner, "v", vec![], vec![item("e")]).await.unwrap();
+        kit.complete("a", conversation("v")).await;
+        kit.complete("fork", parent("a")).await;
+        let lease = kit.create("late", conversation("v")).await.unwrap();
+        assert_eq!(kit.context(parent("fork")).await, ["e", "a-in", "a-out", "fork-in", "fork-out"]);
+        kit.store.conversation_delete(&kit.owner, "v").await.unwrap();
+        assert_eq!(kit.store.conversation_get(&kit.owner, "v").await, Err(Error::NotFound));
+        kit.store.finish(Target::Lease(lease), end(Status::Completed, "late")).await.unwrap();
+        assert_eq!(kit.context(parent("fork")).await, ["a-in", "a-out", "fork-in", "fork-out"]);
+        // A new one of the same id isn't the old one.
+        kit.store.conversation_create(&kit.owner, "v", vec![], vec![item("other")]).await.unwrap();
+        assert_eq!(kit.context(parent("a")).await, ["a-in", "a-out"]);
+        assert_eq!(kit.create("a", Link::Alone).await, Err(Error::Duplicate));
+    })
+    .await;
+}

@@ -1,0 +1,203 @@
+//! The file: its mode, its one owner, what isn't opened, and every older schema (`tests/schemas/`, as the version of then wrote it).
+
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use store::{End, Error, Events, Link, Options, Owner, Record, Sqlite, Status, Store, Target};
+
+use crate::kit::{chunk, conversation, end, item, new, parent, path};
+
+fn refused(file: &Path) -> String {
+    let error = Sqlite::open(file, &Options::default()).err().unwrap().to_string();
+    assert!(error.starts_with(&format!("store {}: ", file.display())) && !error.contains('\n'), "{error}");
+    error
+}
+
+#[test]
+fn only_its_user_reads_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("deep/er/state.db");
+    let _store = Sqlite::open(&file, &Options::default()).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(file.parent().unwrap()), mode(&folder.path().join("deep"))), (0o700, 0o700));
+    let mut modes: Vec<(String, u32)> = fs::read_dir(file.parent().unwrap())
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.file_name().into_string().unwrap(), mode(&entry.path())))
+        .collect();
+    modes.sort();
+    let names = ["state.db", "state.db-shm", "state.db-wal", "state.db.lock"];
+    assert_eq!(modes, names.map(|name| (name.to_owned(), 0o600)));
+}
+
+#[test]
+fn a_file_that_is_open_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Sqlite::open(&path(&folder), &Options::default()).unwrap();
+    assert!(refused(&path(&folder)).contains("another process has it open; stop that one"));
+    let link = folder.path().join("link.db");
+    std::os::unix::fs::symlink(path(&folder), &link).unwrap();
+    assert!(refused(&link).contains("another process has it open"));
+    drop(first);
+    Sqlite::open(&path(&folder), &Options::default()).unwrap();
+}
+
+#[test]
+fn what_isnt_a_store_of_ours_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("notes.txt");
+    fs::write(&text, "no database\n".repeat(100)).unwrap();
+    assert!(refused(&text).contains("file is not a database"));
+    assert_eq!(fs::read_to_string(&text).unwrap(), "no database\n".repeat(100));
+
+    let other = folder.path().join("other.db");
+    Connection::open(&other).unwrap().execute_batch("CREATE TABLE theirs (x)").unwrap();
+    assert!(refused(&other).contains("another program's database"));
+
+    drop(Sqlite::open(&path(&folder), &Options::default()).unwrap());
+    Connection::open(path(&folder)).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    assert!(refused(&path(&folder)).contains("it has schema 99, and this version knows schemas up to"));
+}
+
+#[tokio::test]
+async fn full_sync_stores_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { synchronous: store::Synchronous::Full, ..Options::default() };
+    let store = Sqlite::open(&path(&folder), &options).unwrap();
+    write_fixture(&store).await;
+    read_fixture(&store).await;
+}
+
+#[tokio::test]
+async fn a_closed_store_says_so() {
+    let store = Sqlite::memory(&Options::default()).unwrap();
+    let late = store.response(&Owner::new("alice"), "r");
+    drop(store);
+    assert_eq!(late.await, Err(Error::Unavailable("it is closed".to_owned())));
+}
+
+/// What each fixture holds. A newer schema may add to it, and fixtures of older ones then hold less.
+async fn write_fixture(store: &Sqlite) {
+    let alice = Owner::new("alice");
+    let finish =
+        async |lease, id| store.finish(Target::Lease(lease), end(Status::Completed, id)).await.unwrap();
+    finish(store.create(&alice, new("a", Link::Alone)).await.unwrap(), "a").await;
+    finish(store.create(&alice, new("b", parent("a"))).await.unwrap(), "b").await;
+    store.delete(&alice, "a").await.unwrap();
+    store.conversation_create(&alice, "v", b"meta".to_vec(), vec![item("e")]).await.unwrap();
+    finish(store.create(&alice, new("c", conversation("v"))).await.unwrap(), "c").await;
+    store.enqueue(&alice, new("d", Link::Alone), chunk(0, 3).events).await.unwrap();
+    let lease = store.claim().await.unwrap().unwrap().lease;
+    let last = End { last: Some(chunk(3, 9)), ..end(Status::Failed, "d") };
+    store.finish(Target::Lease(lease), last).await.unwrap();
+    store.create(&Owner::new("bob"), new("e", Link::Alone)).await.unwrap();
+}
+
+async fn read_fixture(store: &Sqlite) {
+    let alice = Owner::new("alice");
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+    let context = async |link| store.context(&alice, &link).await.unwrap();
+    assert_eq!(context(parent("b")).await.len(), 4);
+    assert_eq!(context(conversation("v")).await.len(), 3);
+    let events = store.events_after(&alice, "d", None).await.unwrap();
+    assert_eq!(events, Events::Log { chunk: chunk(0, 12), end: true });
+    let (mut records, mut after) = (Vec::new(), 0);
+    while let Some((number, record)) = store.export(None, after).await.unwrap() {
+        after = number;
+        records.push(match record {
+            Record::Response(owner, response, input) => (owner.name().to_owned(), response.id, input.len()),
+            Record::Conversation(owner, it, items) => (owner.name().to_owned(), it.id, items.len()),
+        });
+    }
+    let expected =
+        [("alice", "b", 1), ("alice", "c", 1), ("alice", "d", 1), ("bob", "e", 1), ("alice", "v", 3)];
+    assert_eq!(records, expected.map(|(owner, id, items)| (owner.to_owned(), id.to_owned(), items)));
+}
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+/// A clock of the fixtures' time, or what they hold would be expired.
+fn then() -> Options {
+    Options { clock: store::Clock::manual(1_000_000_000_000), ..Options::default() }
+}
+
+#[tokio::test]
+async fn every_older_schema_is_opened() {
+    let schemas = files("tests/schemas");
+    assert_eq!(
+        schemas.len(),
+        files("migrations").len(),
+        "each migration has its fixture: UPDATE_EXPECT=1 writes it"
+    );
+    for (index, schema) in schemas.iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let dump = fs::read_to_string(schema).unwrap();
+        let connection = Connection::open(path(&folder)).unwrap();
+        connection.execute_batch(&dump).unwrap();
+        let version: usize = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        assert_eq!(version, index + 1);
+        drop(connection);
+        let store = Sqlite::open(&path(&folder), &then()).unwrap();
+        read_fixture(&store).await;
+    }
+}
+
+#[tokio::test]
+async fn released_migrations_still_make_the_schemas_of_then() {
+    let newest = files("migrations").len();
+    let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemas");
+    let folder = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(&path(&folder), &then()).unwrap();
+    write_fixture(&store).await;
+    drop(store);
+    let dump = dump(&Connection::open(path(&folder)).unwrap());
+    let file = schemas.join(format!("{newest:03}.sql"));
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&file, &dump).unwrap();
+    }
+    let tables = |dump: &str| -> Vec<String> {
+        let statements = dump.split("\n\n").filter(|text| text.starts_with("CREATE")).map(str::to_owned);
+        statements.collect()
+    };
+    assert_eq!(tables(&dump), tables(&fs::read_to_string(&file).unwrap()));
+}
+
+/// The database as statements: tables, rows, then indexes and triggers.
+fn dump(connection: &Connection) -> String {
+    let texts = |sql: &str| -> Vec<String> {
+        let mut statement = connection.prepare(sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(|text| text.unwrap()).collect()
+    };
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
+    let mut dump = format!(
+        "-- A store of this schema, as `files.rs` filled it. Never edited: it stands for files that exist.\n\
+         PRAGMA user_version = {};\nPRAGMA application_id = {};\n\n",
+        pragma("user_version"),
+        pragma("application_id")
+    );
+    let schema =
+        "SELECT sql || ';' FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' AND type";
+    for table in texts(&format!("{schema} = 'table' ORDER BY name")) {
+        write!(dump, "{table}\n\n").unwrap();
+    }
+    for table in
+        texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
+    {
+        let columns = texts(&format!("SELECT 'quote(' || name || ')' FROM pragma_table_info('{table}')"));
+        for row in texts(&format!("SELECT {} FROM {table}", columns.join(" || ', ' || "))) {
+            writeln!(dump, "INSERT INTO {table} VALUES ({row});").unwrap();
+        }
+    }
+    for rest in texts(&format!("{schema} != 'table' ORDER BY name")) {
+        write!(dump, "\n{rest}\n").unwrap();
+    }
+    dump
+}

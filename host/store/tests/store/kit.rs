@@ -1,0 +1,140 @@
+//! What tests share: both stores, short constructors, a clock that they set.
+
+use std::path::PathBuf;
+
+use store::{
+    Bounds, Chunk, Clock, End, Finished, Item, Lease, Link, NewResponse, Options, Order, Owner, Page, Sqlite,
+    Status, Store, Target,
+};
+
+/// A store and what a test needs to drive it.
+pub(crate) struct Kit {
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) clock: Clock,
+    pub(crate) owner: Owner,
+    options: Options,
+    /// Where it is kept; none in memory.
+    folder: Option<tempfile::TempDir>,
+}
+
+/// Runs `test` on a store in a file and on one in memory.
+pub(crate) async fn each(bounds: Bounds, test: impl AsyncFn(&mut Kit)) {
+    for folder in [Some(tempfile::tempdir().unwrap()), None] {
+        let clock = Clock::manual(1_000_000_000_000);
+        let options = Options {
+            host: "here".into(),
+            bounds: bounds.clone(),
+            clock: clock.clone(),
+            ..Options::default()
+        };
+        let mut kit = Kit {
+            store: open(folder.as_ref(), &options),
+            clock,
+            owner: Owner::new("alice"),
+            options,
+            folder,
+        };
+        test(&mut kit).await;
+        assert_eq!(kit.store.check().await.unwrap(), Vec::<String>::new());
+    }
+}
+
+fn open(folder: Option<&tempfile::TempDir>, options: &Options) -> Box<dyn Store> {
+    Box::new(match folder {
+        Some(folder) => Sqlite::open(&path(folder), options).unwrap(),
+        None => Sqlite::memory(options).unwrap(),
+    })
+}
+
+/// Path of the store in a folder.
+pub(crate) fn path(folder: &tempfile::TempDir) -> PathBuf {
+    folder.path().join("state.db")
+}
+
+impl Kit {
+    /// Closes and opens the store. Returns whether it is kept that long.
+    pub(crate) fn reopen(&mut self) -> bool {
+        if self.folder.is_some() {
+            // The file has one owner: the old store is dropped first.
+            self.store = Box::new(Sqlite::memory(&self.options).unwrap());
+            self.store = open(self.folder.as_ref(), &self.options);
+        }
+        self.folder.is_some()
+    }
+
+    /// Runs `test` again after the store was closed and opened.
+    pub(crate) async fn reopen_and(&mut self, test: impl AsyncFn(&Kit)) {
+        test(self).await;
+        if self.reopen() {
+            test(self).await;
+        }
+    }
+
+    /// Creates a foreground response with one input item `ID-in` and returns its lease.
+    pub(crate) async fn create(&self, id: &str, link: Link) -> store::Result<Lease> {
+        self.store.create(&self.owner, new(id, link)).await
+    }
+
+    /// Creates one and completes it with one output item `ID-out`.
+    pub(crate) async fn complete(&self, id: &str, link: Link) {
+        let lease = self.create(id, link).await.unwrap();
+        let finished = self.store.finish(Target::Lease(lease), end(Status::Completed, id)).await;
+        assert_eq!(finished, Ok(Finished::Now));
+    }
+
+    /// Queues a background response and claims it.
+    pub(crate) async fn run(&self, id: &str) -> Lease {
+        self.store.enqueue(&self.owner, new(id, Link::Alone), vec![]).await.unwrap();
+        let claimed = self.store.claim().await.unwrap().unwrap();
+        assert_eq!(claimed.lease.id(), id);
+        claimed.lease
+    }
+
+    /// Ids of the context of a link.
+    pub(crate) async fn context(&self, link: Link) -> Vec<String> {
+        self.store.context(&self.owner, &link).await.unwrap().into_iter().map(|c| c.item.id).collect()
+    }
+}
+
+pub(crate) fn new(id: &str, link: Link) -> NewResponse {
+    NewResponse {
+        id: id.into(),
+        link,
+        request: format!("request {id}").into(),
+        input: vec![item(&format!("{id}-in"))],
+    }
+}
+
+pub(crate) fn item(id: &str) -> Item {
+    Item { id: id.into(), body: format!("body of {id}").into() }
+}
+
+pub(crate) fn end(status: Status, id: &str) -> End {
+    End {
+        status,
+        result: format!("result {id}").into(),
+        output: vec![item(&format!("{id}-out"))],
+        last: None,
+    }
+}
+
+pub(crate) fn parent(id: &str) -> Link {
+    Link::Parent(id.into())
+}
+
+pub(crate) fn conversation(id: &str) -> Link {
+    Link::Conversation(id.into())
+}
+
+/// Events `first..first + count`; each says its number.
+pub(crate) fn chunk(first: u64, count: u64) -> Chunk {
+    Chunk { first, events: (first..first + count).map(|n| format!("event {n}").into()).collect() }
+}
+
+pub(crate) fn page(order: Order, limit: usize, after: Option<&str>) -> Page {
+    Page { order, limit, after: after.map(str::to_owned) }
+}
+
+pub(crate) fn ids(items: &[Item]) -> Vec<&str> {
+    items.iter().map(|item| item.id.as_str()).collect()
+}

@@ -1,0 +1,16 @@
+//! The store's tests: a suite that every store passes, random programs against a plain model, kill -9, failing disks, files.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail here")]
+
+mod background;
+mod bounds;
+mod conversations;
+mod disk;
+mod files;
+mod kill;
+
+mod kit;
+mod model;
+mod property;
+
+mod responses;

@@ -1,0 +1,287 @@
+//! Random programs against the plain model: after each step the same result, and at any time everything that can be read is the same, for
+//! the owner and, unknown, for the other one.
+
+mod steps;
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use store::{
+    Bounds, Chunk, End, Events, Evicted, Finished, Item, Lease, Link, NewResponse, Order, Owner, State,
+    Status, Target,
+};
+
+use crate::kit::{Kit, chunk, each, page};
+use crate::model::{Limits, Model};
+use steps::{IDS, Name, Step, step};
+
+fn owner(number: u8) -> Owner {
+    Owner::new(["alice", "bob"][usize::from(number)])
+}
+
+fn response(number: u8) -> String {
+    format!("r{number}")
+}
+
+fn conversation(number: u8) -> String {
+    format!("v{number}")
+}
+
+fn items(numbers: &[u8], from: &str) -> Vec<Item> {
+    numbers.iter().map(|n| Item { id: format!("i{n}"), body: format!("{n} of {from}").into() }).collect()
+}
+
+/// A store, its model, and every lease that it ever gave.
+struct Program<'a> {
+    kit: &'a mut Kit,
+    model: Model,
+    leases: Vec<(Lease, u64)>,
+    /// Whether logs are left out, since the model doesn't know their compressed bytes.
+    logless: bool,
+}
+
+impl Program<'_> {
+    async fn step(&mut self, step: Step, number: usize) {
+        let model = &mut self.model;
+        let store = &self.kit.store;
+        match step {
+            Step::Create { name, link, background, size, items: input } => {
+                let link = match link {
+                    None => Link::Alone,
+                    Some((false, id)) => Link::Parent(response(id)),
+                    Some((true, id)) => Link::Conversation(conversation(id)),
+                };
+                let (owner, input) = (owner(name.0), items(&input, &number.to_string()));
+                let new = NewResponse { id: response(name.1), link, request: vec![1; size], input };
+                let expected = model.transaction(|model| model.create(&owner, &new, background));
+                if background {
+                    assert_eq!(store.enqueue(&owner, new, vec![]).await, expected);
+                } else {
+                    let created = store.create(&owner, new).await;
+                    self.leases.extend(created.iter().map(|lease| (lease.clone(), 1)));
+                    assert_eq!(created.map(drop), expected);
+                }
+            }
+            Step::Append { lease, count } => {
+                let Some((lease, epoch)) = self.lease(lease).filter(|_| !self.logless) else { return };
+                let first = self.events(&lease);
+                let expected = self.model.append(lease.owner(), lease.id(), epoch, count);
+                assert_eq!(self.kit.store.append(&lease, chunk(first, count)).await, expected);
+            }
+            Step::Finish { lease, status, size, last } => {
+                let Some((lease, epoch)) = self.lease(lease) else { return };
+                let last = self.last(&lease, last);
+                let end =
+                    End { status, result: vec![2; size], output: items(&[7], &number.to_string()), last };
+                self.finish(Target::Lease(lease.clone()), lease.owner(), lease.id(), Some(epoch), end).await;
+            }
+            Step::Cancel(name) => {
+                let (owner, id) = (owner(name.0), response(name.1));
+                let end = End { status: Status::Cancelled, result: vec![3], output: vec![], last: None };
+                self.finish(Target::Id(owner.clone(), id.clone()), &owner, &id, None, end).await;
+            }
+            Step::Renew(lease) => {
+                let Some((lease, epoch)) = self.lease(lease) else { return };
+                let expected = if self.model.renew(lease.owner(), lease.id(), epoch) {
+                    vec![]
+                } else {
+                    vec![lease.clone()]
+                };
+                assert_eq!(self.kit.store.renew(vec![lease]).await, Ok(expected));
+            }
+            Step::Delete((o, id)) => {
+                assert_eq!(
+                    store.delete(&owner(o), &response(id)).await,
+                    model.delete(&owner(o), &response(id))
+                );
+            }
+            Step::Claim => {
+                let claimed = store.claim().await.unwrap().map(|claimed| claimed.lease);
+                self.take(claimed.into_iter().collect(), |model| model.claim().into_iter().collect());
+            }
+            Step::Sweep => {
+                let swept = store.sweep().await.unwrap().into_iter().map(|claimed| claimed.lease).collect();
+                self.take(swept, Model::sweep);
+            }
+            other => self.other_step(other, number).await,
+        }
+    }
+
+    /// Steps on conversations, on everything, and of time.
+    async fn other_step(&mut self, step: Step, number: usize) {
+        let model = &mut self.model;
+        let store = &self.kit.store;
+        match step {
+            Step::ConversationCreate((o, id), list) => {
+                let (owner, id, list) = (owner(o), conversation(id), items(&list, &number.to_string()));
+                let expected = model.transaction(|model| model.conversation_create(&owner, &id, &list));
+                assert_eq!(store.conversation_create(&owner, &id, vec![], list).await.map(drop), expected);
+            }
+            Step::ConversationAppend((o, id), list) => {
+                let (owner, id, list) = (owner(o), conversation(id), items(&list, &number.to_string()));
+                let expected = model.transaction(|model| model.conversation_append(&owner, &id, &list));
+                assert_eq!(store.conversation_append(&owner, &id, list).await, expected);
+            }
+            Step::ConversationRemove((o, id), item) => {
+                let (owner, id, item) = (owner(o), conversation(id), format!("i{item}"));
+                let expected = model.conversation_remove(&owner, &id, &item);
+                assert_eq!(store.conversation_remove(&owner, &id, &item).await.map(drop), expected);
+            }
+            Step::ConversationDelete((o, id)) => {
+                let (owner, id) = (owner(o), conversation(id));
+                assert_eq!(
+                    store.conversation_delete(&owner, &id).await,
+                    model.conversation_delete(&owner, &id)
+                );
+            }
+            Step::Read(name) => self.compare(name).await,
+            Step::Evict => {
+                model.evict();
+                while store.evict().await.unwrap() != Evicted::default() {}
+            }
+            Step::Advance(seconds) => {
+                model.now += seconds * 1000;
+                self.kit.clock.advance(Duration::from_secs(seconds));
+            }
+            Step::Reopen => {
+                if self.kit.reopen() {
+                    self.model.reopen();
+                }
+            }
+            _ => unreachable!("another function's step"),
+        }
+    }
+
+    /// Some lease, lost or not.
+    fn lease(&self, index: prop::sample::Index) -> Option<(Lease, u64)> {
+        (!self.leases.is_empty()).then(|| index.get(&self.leases).clone())
+    }
+
+    fn events(&self, lease: &Lease) -> u64 {
+        self.model.find(lease.owner(), lease.id()).map_or(0, |index| self.model.responses[index].events)
+    }
+
+    /// Last events of a response that has a log.
+    fn last(&self, lease: &Lease, count: u64) -> Option<Chunk> {
+        let background = self
+            .model
+            .find(lease.owner(), lease.id())
+            .is_ok_and(|index| self.model.responses[index].background);
+        (background && !self.logless && count > 0).then(|| chunk(self.events(lease), count))
+    }
+
+    async fn finish(&mut self, target: Target, owner: &Owner, id: &str, epoch: Option<u64>, end: End) {
+        let expected = self.model.finish(owner, id, epoch, &end);
+        let finished = self.kit.store.finish(target, end).await;
+        assert_eq!(finished.map(|finished| finished == Finished::Now), expected);
+    }
+
+    fn take(&mut self, leases: Vec<Lease>, expected: impl FnOnce(&mut Model) -> Vec<(Owner, String, u64)>) {
+        let expected = expected(&mut self.model);
+        let named = |lease: &Lease| (lease.owner().clone(), lease.id().to_owned());
+        assert_eq!(
+            leases.iter().map(named).collect::<Vec<_>>(),
+            expected.iter().map(|(owner, id, _)| (owner.clone(), id.clone())).collect::<Vec<_>>()
+        );
+        self.leases.extend(leases.into_iter().zip(expected.into_iter().map(|(_, _, epoch)| epoch)));
+    }
+
+    /// Everything that can be read under a name, of a response and of a conversation.
+    async fn compare(&mut self, name: Name) {
+        let (model, store) = (&mut self.model, &self.kit.store);
+        let (owner, id) = (owner(name.0), response(name.1));
+        for link in [Link::Parent(id.clone()), Link::Conversation(conversation(name.1))] {
+            let context = store.context(&owner, &link).await;
+            let context = context.map(|context| context.into_iter().map(|c| c.item).collect::<Vec<_>>());
+            assert_eq!(context, model.context(&owner, &link));
+        }
+        let all = || page(Order::Ascending, 1000, None);
+        let entries = store.conversation_items(&owner, &conversation(name.1), all()).await;
+        assert_eq!(entries.map(|list| list.data), model.entries(&owner, &conversation(name.1)));
+        let item = format!("i{}", name.1);
+        assert_eq!(store.item(&owner, &item).await.ok(), model.item(&owner, &item));
+        let found = model.find(&owner, &id);
+        let items = store.items(&owner, &id, all()).await.map(|list| list.data);
+        assert_eq!(items, found.clone().map(|index| model.items(index)));
+        let log = store.events_after(&owner, &id, None).await;
+        let read = store.response(&owner, &id).await;
+        let Ok(index) = found else {
+            assert_eq!((log.map(drop), read.map(drop)), (found.clone().map(drop), found.map(drop)));
+            return;
+        };
+        let expected = &model.responses[index];
+        let (read, log) = (read.unwrap(), log.unwrap());
+        assert_eq!((read.background, &read.request), (expected.background, &expected.request));
+        assert_eq!(read.state == State::Queued, expected.ended.is_none() && !expected.begun);
+        let ended = match read.state {
+            State::Queued | State::Running => None,
+            State::Ended(outcome) => Some((outcome.status, outcome.at, outcome.result, outcome.output)),
+        };
+        let end = |(status, at)| (status, at, expected.result.clone(), expected.output.clone());
+        assert_eq!(ended, expected.ended.map(end));
+        match model.log(index).filter(|_| expected.background) {
+            Some(count) => {
+                assert_eq!(log, Events::Log { chunk: chunk(0, count), end: expected.ended.is_some() });
+            }
+            None if expected.background => assert_eq!(log, Events::Expired),
+            None => assert_eq!(log, Events::Unlogged),
+        }
+        model.read(index);
+    }
+
+    async fn compare_all(&mut self) {
+        for owner in 0..2 {
+            for id in 0..IDS {
+                self.compare((owner, id)).await;
+            }
+        }
+        assert_eq!(self.kit.store.check().await, Ok(vec![]));
+    }
+}
+
+fn play(steps: &[Step], logless: bool) {
+    let bounds = Bounds {
+        owner_bytes: if logless { 4000 } else { u64::MAX >> 1 },
+        links: 4,
+        running: 2,
+        queued: 3,
+        ..Bounds::default()
+    };
+    let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap();
+    let limits = Limits {
+        owner_bytes: bounds.owner_bytes,
+        links: bounds.links,
+        unused: millis(bounds.unused),
+        log_kept: millis(bounds.log_kept),
+        touch: 3_600_000,
+        running: 2,
+        queued: 3,
+        lease: millis(bounds.lease),
+        claims: bounds.claims,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(each(bounds, async |kit| {
+        let model = Model::new(limits.clone(), kit.clock.now());
+        let mut program = Program { kit, model, leases: Vec::new(), logless };
+        for (number, step) in steps.iter().enumerate() {
+            program.step(step.clone(), number).await;
+        }
+        program.compare_all().await;
+        program.step(Step::Reopen, 0).await;
+        program.compare_all().await;
+    }));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn programs_do_what_the_model_does(steps in prop::collection::vec(step(), 1..150)) {
+        play(&steps, false);
+    }
+
+    #[test]
+    fn programs_evict_what_the_model_evicts(steps in prop::collection::vec(step(), 1..150)) {
+        play(&steps, true);
+    }
+}

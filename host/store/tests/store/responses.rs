@@ -1,0 +1,214 @@
+//! Responses: chains, the end, reads, deletion, owners.
+
+use store::{Bounds, Error, Finished, Link, Order, Owner, State, Status, Target, TooLong};
+
+use crate::kit::{conversation, each, end, ids, item, new, page, parent};
+
+#[tokio::test]
+async fn a_response_is_read_as_it_was_written() {
+    each(Bounds::default(), async |kit| {
+        let lease = kit.create("r1", Link::Alone).await.unwrap();
+        let running = kit.store.response(&kit.owner, "r1").await.unwrap();
+        assert_eq!((running.state, running.request.as_slice()), (State::Running, b"request r1".as_slice()));
+        let finished = kit.store.finish(Target::Lease(lease), end(Status::Incomplete, "r1")).await;
+        assert_eq!(finished, Ok(Finished::Now));
+        kit.reopen_and(async |kit| {
+            let State::Ended(outcome) = kit.store.response(&kit.owner, "r1").await.unwrap().state else {
+                panic!()
+            };
+            assert_eq!((outcome.status, outcome.result), (Status::Incomplete, b"result r1".to_vec()));
+            assert_eq!((outcome.at, outcome.output), (kit.clock.now(), vec![item("r1-out")]));
+        })
+        .await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_first_to_finish_wins() {
+    each(Bounds::default(), async |kit| {
+        let lease = kit.create("r1", Link::Alone).await.unwrap();
+        let cancel = Target::Id(kit.owner.clone(), "r1".into());
+        assert_eq!(
+            kit.store.finish(cancel.clone(), end(Status::Cancelled, "cancel")).await,
+            Ok(Finished::Now)
+        );
+        let stored = kit.store.response(&kit.owner, "r1").await.unwrap();
+        for target in [Target::Lease(lease), cancel] {
+            let late = kit.store.finish(target, end(Status::Completed, "r1")).await;
+            assert_eq!(late, Ok(Finished::Before(stored.clone())));
+        }
+        assert_eq!(kit.store.response(&kit.owner, "r1").await, Ok(stored));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_context_is_the_chain_in_order_and_forks_share_it() {
+    each(Bounds::default(), async |kit| {
+        kit.complete("a", Link::Alone).await;
+        kit.complete("b", parent("a")).await;
+        kit.complete("c", parent("a")).await;
+        assert_eq!(kit.context(parent("b")).await, ["a-in", "a-out", "b-in", "b-out"]);
+        assert_eq!(kit.context(parent("c")).await, ["a-in", "a-out", "c-in", "c-out"]);
+        assert_eq!(kit.context(Link::Alone).await, Vec::<String>::new());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_runs_or_failed_or_is_unknown_isnt_continued() {
+    each(Bounds::default(), async |kit| {
+        kit.create("running", Link::Alone).await.unwrap();
+        let lease = kit.create("failed", Link::Alone).await.unwrap();
+        kit.store.finish(Target::Lease(lease), end(Status::Failed, "failed")).await.unwrap();
+        for id in ["running", "failed", "unknown"] {
+            assert_eq!(kit.create("child", parent(id)).await, Err(Error::NotFound));
+            assert_eq!(kit.store.context(&kit.owner, &parent(id)).await, Err(Error::NotFound));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn input_is_paged_in_both_orders() {
+    each(Bounds::default(), async |kit| {
+        kit.complete("a", Link::Alone).await;
+        kit.complete("b", parent("a")).await;
+        let list =
+            async |order, limit, after| kit.store.items(&kit.owner, "b", page(order, limit, after)).await;
+        let all = list(Order::Descending, 20, None).await.unwrap();
+        assert_eq!((ids(&all.data), all.more), (vec!["b-in", "a-out", "a-in"], false));
+        let first = list(Order::Ascending, 2, None).await.unwrap();
+        assert_eq!((ids(&first.data), first.more), (vec!["a-in", "a-out"], true));
+        let rest = list(Order::Ascending, 2, Some("a-out")).await.unwrap();
+        assert_eq!((ids(&rest.data), rest.more), (vec!["b-in"], false));
+        assert_eq!(list(Order::Ascending, 2, Some("b-out")).await, Err(Error::NotFound));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_deleted_response_is_unknown_and_its_items_go_with_the_last_that_needs_them() {
+    each(Bounds::default(), async |kit| {
+        kit.complete("a", Link::Alone).await;
+        kit.complete("b", parent("a")).await;
+        kit.complete("c", parent("b")).await;
+        for id in ["a", "b"] {
+            assert_eq!(kit.store.delete(&kit.owner, id).await, Ok(()));
+            assert_eq!(kit.store.delete(&kit.owner, id).await, Err(Error::NotFound));
+            assert_eq!(kit.store.response(&kit.owner, id).await, Err(Error::NotFound));
+            assert_eq!(kit.store.item(&kit.owner, &format!("{id}-in")).await, Err(Error::NotFound));
+            assert_eq!(kit.create("d", parent(id)).await, Err(Error::NotFound));
+        }
+        assert_eq!(kit.context(parent("c")).await, ["a-in", "a-out", "b-in", "b-out", "c-in", "c-out"]);
+        assert_eq!(kit.store.stats().await.unwrap().kept, 2);
+        kit.store.delete(&kit.owner, "c").await.unwrap();
+        let stats = kit.store.stats().await.unwrap();
+        assert_eq!((stats.responses, stats.kept, stats.owners[0].1), (0, 0, 0));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_deleted_response_takes_no_more_writes() {
+    each(Bounds::default(), async |kit| {
+        kit.store.conversation_create(&kit.owner, "v", vec![], vec![]).await.unwrap();
+        let lease = kit.create("r", conversation("v")).await.unwrap();
+        kit.store.delete(&kit.owner, "r").await.unwrap();
+        let end = end(Status::Completed, "r");
+        assert_eq!(kit.store.finish(Target::Lease(lease.clone()), end).await, Err(Error::NotFound));
+        assert_eq!(kit.store.renew(vec![lease.clone()]).await, Ok(vec![lease]));
+        assert_eq!(kit.context(conversation("v")).await, Vec::<String>::new());
+        kit.create("next", conversation("v")).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_item_is_found_by_its_id_and_the_newest_wins() {
+    each(Bounds::default(), async |kit| {
+        for body in ["old", "new"] {
+            let mut response = new(body, Link::Alone);
+            response.input[0] = store::Item { id: "twice".into(), body: body.into() };
+            kit.store.create(&kit.owner, response).await.unwrap();
+        }
+        assert_eq!(kit.store.item(&kit.owner, "twice").await.unwrap().body, b"new");
+        kit.store.delete(&kit.owner, "new").await.unwrap();
+        assert_eq!(kit.store.item(&kit.owner, "twice").await.unwrap().body, b"old");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn another_owners_ids_are_unknown_ones() {
+    each(Bounds::default(), async |kit| {
+        kit.complete("r", Link::Alone).await;
+        kit.store.conversation_create(&kit.owner, "v", vec![], vec![item("e")]).await.unwrap();
+        let bob = Owner::new("bob");
+        let store = &kit.store;
+        for (response, conv, entry) in [("r", "v", "e"), ("x", "y", "z")] {
+            let nothing = Err(Error::NotFound);
+            let any = || page(Order::Ascending, 9, None);
+            assert_eq!(store.response(&bob, response).await.map(drop), nothing);
+            assert_eq!(store.items(&bob, response, any()).await.map(drop), nothing);
+            assert_eq!(store.events_after(&bob, response, None).await.map(drop), nothing);
+            assert_eq!(store.delete(&bob, response).await, nothing);
+            assert_eq!(store.create(&bob, new("n", parent(response))).await.map(drop), nothing);
+            assert_eq!(store.create(&bob, new("n", conversation(conv))).await.map(drop), nothing);
+            assert_eq!(store.enqueue(&bob, new("n", parent(response)), vec![]).await.map(drop), nothing);
+            assert_eq!(store.context(&bob, &parent(response)).await.map(drop), nothing);
+            assert_eq!(store.context(&bob, &conversation(conv)).await.map(drop), nothing);
+            let cancel = Target::Id(bob.clone(), response.into());
+            assert_eq!(store.finish(cancel, end(Status::Cancelled, "n")).await.map(drop), nothing);
+            assert_eq!(store.item(&bob, &format!("{response}-in")).await.map(drop), nothing);
+            assert_eq!(store.item(&bob, entry).await.map(drop), nothing);
+            assert_eq!(store.conversation_get(&bob, conv).await.map(drop), nothing);
+            assert_eq!(store.conversation_update(&bob, conv, vec![]).await.map(drop), nothing);
+            assert_eq!(store.conversation_append(&bob, conv, vec![]).await.map(drop), nothing);
+            assert_eq!(store.conversation_items(&bob, conv, any()).await.map(drop), nothing);
+            assert_eq!(store.conversation_item(&bob, conv, entry).await.map(drop), nothing);
+            assert_eq!(store.conversation_remove(&bob, conv, entry).await.map(drop), nothing);
+            assert_eq!(store.conversation_delete(&bob, conv).await, nothing);
+        }
+        // Even the id is free for the other owner.
+        store.create(&bob, new("r", Link::Alone)).await.unwrap();
+        assert_eq!(store.create(&kit.owner, new("r", Link::Alone)).await.map(drop), Err(Error::Duplicate));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_chain_is_bounded_by_links_and_bytes() {
+    each(Bounds { links: 3, context_bytes: 100, ..Bounds::default() }, async |kit| {
+        kit.complete("a", Link::Alone).await;
+        kit.complete("b", parent("a")).await;
+        kit.complete("c", parent("b")).await;
+        assert_eq!(kit.create("d", parent("c")).await, Err(Error::TooLong(TooLong::Links)));
+        let mut long = new("e", parent("a"));
+        long.input[0].body = vec![0; 100];
+        assert_eq!(kit.store.create(&kit.owner, long).await, Err(Error::TooLong(TooLong::Bytes)));
+        assert_eq!(kit.context(parent("a")).await.len(), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn records_are_exported_one_by_one() {
+    each(Bounds::default(), async |kit| {
+        kit.complete("a", Link::Alone).await;
+        kit.complete("b", parent("a")).await;
+        kit.store.conversation_create(&kit.owner, "v", vec![], vec![item("e")]).await.unwrap();
+        kit.store.create(&Owner::new("bob"), new("c", Link::Alone)).await.unwrap();
+        let (mut seen, mut after) = (Vec::new(), 0);
+        while let Some((number, record)) = kit.store.export(Some(&kit.owner), after).await.unwrap() {
+            after = number;
+            seen.push(match record {
+                store::Record::Response(_, response, input) => (response.id, input.len()),
+                store::Record::Conversation(_, conversation, items) => (conversation.id, items.len()),
+            });
+        }
+        assert_eq!(seen, [("a".to_owned(), 1), ("b".to_owned(), 1), ("v".to_owned(), 1)]);
+    })
+    .await;
+}
