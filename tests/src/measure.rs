@@ -1,5 +1,6 @@
 //! A CPU clock, medians and resident memory, for benchmarks.
 
+use std::process::Command;
 use std::time::Duration;
 
 /// Returns the CPU time of this thread, which depends less than wall time on what else the machine runs.
@@ -44,6 +45,23 @@ pub fn resident_kib() -> u64 {
     let maps = std::fs::read_to_string("/proc/self/smaps_rollup").expect("Linux");
     let line = maps.lines().find_map(|line| line.strip_prefix("Pss:")).expect("Pss");
     line.trim().trim_end_matches(" kB").trim().parse().expect("a number")
+}
+
+/// Whether this process runs the test `name` of its binary and no other. If not, another process does so now, and the caller returns: what
+/// a process's memory says isn't true of a test while others run beside it.
+///
+/// # Panics
+/// If the test fails in the other process.
+pub fn runs_alone(name: &str) -> bool {
+    const ALONE: &str = "SLUICE_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some_and(|alone| alone == name) {
+        return true;
+    }
+    let binary = std::env::current_exe().expect("the path of this test");
+    let output = Command::new(binary).args(["--exact", name]).env(ALONE, name).output().expect("this test");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{name}, alone:\n{text}");
+    false
 }
 
 /// Returns by how many bytes this process's memory grows to its peak while `work` runs.

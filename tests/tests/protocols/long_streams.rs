@@ -4,7 +4,7 @@
 use host::api::Protocol;
 use serde_json::{Value, json};
 use tests::client::post;
-use tests::measure::growth;
+use tests::measure::{growth, runs_alone};
 use tests::path::{Shape, answer, replay_model};
 use tests::server::{Setup, TestServer};
 
@@ -75,6 +75,9 @@ async fn a_message_of_64k_tokens_is_told_as_it_comes() {
 /// Drafts of calls inside open reasoning are held, up to a mebibyte each.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn drafts_of_more_than_is_held_end_and_so_do_their_neighbours() {
+    if !runs_alone("long_streams::drafts_of_more_than_is_held_end_and_so_do_their_neighbours") {
+        return;
+    }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let argument = "word ".repeat(400_000);
     let draft = format!("<think>\n<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"x\": \"{argument}");

@@ -7,7 +7,7 @@ use host::mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig, UrlEndpoi
 use http::{HeaderValue, header};
 use serde_json::json;
 use tests::client::metric;
-use tests::measure::growth;
+use tests::measure::{growth, runs_alone};
 use tests::server::{Setup, TestServer};
 use tests::tool_server_http::HttpToolServer;
 use tests::tool_server_sse::{KEY, SseToolServer};
@@ -54,6 +54,9 @@ async fn flooded(server: &McpServer, kind: &str) -> McpError {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_any_kind_over_any_transport_ends_its_connection_and_is_counted() {
+    if !runs_alone("floods::a_flood_of_any_kind_over_any_transport_ends_its_connection_and_is_counted") {
+        return;
+    }
     let folder = tempfile::tempdir().expect("a temporary folder");
     // It has the counters.
     let counting = TestServer::start(Setup::replay(folder.path(), &json!([{ "text": "Hello." }]))).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use host::limits::McpLimits;
 use host::mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig, UrlEndpoint, UrlTransport};
 use http::{HeaderValue, header};
-use tests::measure::growth;
+use tests::measure::{growth, runs_alone};
 use tests::tool_server_http::HttpToolServer;
 use tests::tool_server_sse::{KEY, SseToolServer};
 
@@ -159,6 +159,9 @@ async fn an_event_stream_that_does_not_begin_as_it_should_is_refused() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn outputs_of_100_mb_are_refused_while_they_come_and_memory_stays() {
+    if !runs_alone("servers::outputs_of_100_mb_are_refused_while_they_come_and_memory_stays") {
+        return;
+    }
     let (behind_url, _listening) = http().await;
     let older = SseToolServer::start().await;
     for server in [stdio(), behind_url, sse(&older, "sse", UrlTransport::Sse)] {
