@@ -34,11 +34,11 @@ struct Inner {
 enum Runs {
     /// The whole string has one origin.
     One(Origin),
-    Many(Vec<Run>),
+    Many(Vec<OriginRun>),
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct OriginRun {
     end: usize,
     origin: Origin,
 }
@@ -62,7 +62,7 @@ impl Text {
 
     /// The parts of one origin within a range of bytes.
     pub(crate) fn runs_of(&self, range: Range<usize>) -> impl Iterator<Item = (Origin, &str)> {
-        let (one, many): (_, &[Run]) = match &self.inner.runs {
+        let (one, many): (_, &[OriginRun]) = match &self.inner.runs {
             Runs::One(origin) => (Some(*origin), &[]),
             Runs::Many(runs) => (None, &runs[runs.partition_point(|run| run.end <= range.start)..]),
         };
@@ -139,7 +139,7 @@ impl Eq for Text {}
 #[derive(Debug, Default)]
 pub(crate) struct TextBuilder {
     string: String,
-    runs: Vec<Run>,
+    runs: Vec<OriginRun>,
     is_markup: bool,
 }
 
@@ -184,14 +184,14 @@ impl TextBuilder {
     fn mark(&mut self, origin: Origin, end: usize) {
         match self.runs.last_mut() {
             Some(run) if run.origin == origin => run.end = end,
-            _ => self.runs.push(Run { end, origin }),
+            _ => self.runs.push(OriginRun { end, origin }),
         }
     }
 
     pub(crate) fn finish(self) -> Text {
         let runs = match self.runs[..] {
             [] => Runs::One(Origin::Template),
-            [Run { origin, .. }] => Runs::One(origin),
+            [OriginRun { origin, .. }] => Runs::One(origin),
             _ => Runs::Many(self.runs),
         };
         let inner = Inner { string: self.string, runs };
