@@ -101,11 +101,27 @@ fn every_run_ends_within_its_bounds() {
         let bounds = [ErrorKind::Exhausted, ErrorKind::TooLarge, ErrorKind::Runtime];
         assert!(kind.is_err_and(|kind| bounds.contains(&kind)), "{bomb}: {kind:?}");
     }
+    assert_memory_stays_small();
+}
+
+/// Checks that this process, whose tests each make little, never took more than 256 MiB.
+fn assert_memory_stays_small() {
     if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kilobytes = peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse::<usize>().ok());
         assert!(kilobytes.is_some_and(|kilobytes| kilobytes < 256 << 10), "{kilobytes:?} kB");
     }
+}
+
+/// As published templates do it for each message: a loop over all messages that ends early. Ended loops keep none of their items.
+#[test]
+fn loops_within_loops_keep_no_items() {
+    let source = "{% for i in all %}{% for j in all %}{% break %}{% endfor %}{% endfor %}{{ all|length }}";
+    let limits = Limits { text_bytes: 64 << 20, is_exhausted: &|| false };
+    let all = Value::list(vec![Value::None; 5000]).unwrap();
+    let output = Template::parse(source).and_then(|template| template.render(vec![("all", all)], &limits));
+    assert_eq!(output.map(|output| output.text.as_str().to_owned()), Ok("5000".to_owned()));
+    assert_memory_stays_small();
 }
 
 #[test]

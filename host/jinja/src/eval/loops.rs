@@ -67,6 +67,10 @@ impl<'t> Run<'t> {
                 running.previous = Some(item);
             }
         }
+        // The object stays, since a variable may hold it; items of thousands of ended loops would fill the memory.
+        if let Some(ended) = self.loop_run(state) {
+            (ended.items, ended.ahead) = (Vec::new().into_iter(), VecDeque::new());
+        }
         if is_empty {
             return self.scoped(outer, |run| run.statements(&node.otherwise));
         }
