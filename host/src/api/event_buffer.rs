@@ -68,6 +68,12 @@ impl EventBuffer {
         self.entries.push(Entry { end: self.json.len(), label });
     }
 
+    /// Takes back the last event, if one waits.
+    pub fn take_back(&mut self) {
+        self.entries.pop();
+        self.json.truncate(self.entries.last().map_or(0, |entry| entry.end));
+    }
+
     /// Whether no event waits.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
