@@ -84,6 +84,11 @@ impl App {
         }))
     }
 
+    /// Defaults for what doesn't depend on a model.
+    pub(super) fn any_defaults(&self) -> &Defaults {
+        &self.defaults[0]
+    }
+
     /// The model that a request asks for by `name`, with its defaults for readers. Without a name it is the only model.
     ///
     /// # Errors

@@ -104,6 +104,22 @@ impl CheckedBody {
         })
         .await
     }
+
+    /// The second step for a body that no model answers.
+    pub(super) async fn read_without_model<T: Send + 'static>(
+        self,
+        app: &App,
+        read: impl FnOnce(&Object<'_>, &Defaults) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<(T, Account), ApiError> {
+        let Self { document, account, .. } = self;
+        let server = app.clone();
+        work(app, document.size(), move || {
+            let done = account.meter().run(|| read(&document.body(), server.any_defaults()))?;
+            account.check_cpu().map_err(refusal)?;
+            Ok((done, account))
+        })
+        .await
+    }
 }
 
 /// Checks a request's headers and waits for its whole body.
@@ -139,7 +155,7 @@ fn hold(account: &mut Account, bytes: usize) -> Result<(), ApiError> {
     account.hold(bytes.saturating_mul(COPIES)).map_err(refusal)
 }
 
-fn refusal(overdrawn: Overdrawn) -> ApiError {
+pub(super) fn refusal(overdrawn: Overdrawn) -> ApiError {
     metrics::counter!("sluice_overdrawn_total", "what" => overdrawn.what()).increment(1);
     match overdrawn {
         Overdrawn::Cpu { retry_after } => ApiError::rate_limited(retry_after.as_secs() + 1),

@@ -22,6 +22,7 @@ use super::answer::{RequestId, identify, json, refuse, to_json, typed};
 use super::app::App;
 use super::auth::require_key;
 use super::body::discard_unasked;
+use super::conversations;
 use super::cors;
 use super::count::{count_messages, count_responses};
 use super::excess::refuse_excess;
@@ -32,8 +33,8 @@ use super::tokens;
 use crate::api::error::ApiError;
 use crate::api::{Protocol, models, openapi};
 
-/// A route: method, path and handler.
-type Route = (&'static str, &'static str, MethodRouter<App>);
+/// A route: methods, path and handler.
+type Route = (&'static [&'static str], &'static str, MethodRouter<App>);
 
 /// The route of probes.
 const HEALTH: &str = "/health";
@@ -61,8 +62,24 @@ fn open() -> Vec<Route> {
 /// Routes that require a key, if any is set. With `open` they equal the paths in `api::openapi`.
 fn keyed() -> Vec<Route> {
     vec![
-        ("post", "/v1/responses", responses()),
+        (&["post"], "/v1/responses", responses()),
         post_at("/v1/responses/input_tokens", count_responses),
+        post_at("/v1/conversations", conversations::create),
+        at(
+            &["get", "post", "delete"],
+            "/v1/conversations/{id}",
+            get(conversations::get).post(conversations::update).delete(conversations::delete),
+        ),
+        at(
+            &["post", "get"],
+            "/v1/conversations/{id}/items",
+            post(conversations::add).get(conversations::list),
+        ),
+        at(
+            &["get", "delete"],
+            "/v1/conversations/{id}/items/{item_id}",
+            get(conversations::item).delete(conversations::remove),
+        ),
         post_at("/v1/chat/completions", |app, request| generate(app, request, Protocol::Chat)),
         post_at("/v1/completions", |app, request| generate(app, request, Protocol::Completions)),
         post_at("/v1/messages", |app, request| generate(app, request, Protocol::Messages)),
@@ -80,11 +97,19 @@ fn keyed() -> Vec<Route> {
 }
 
 fn get_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Route {
-    ("get", path, get_only(handler))
+    (&["get"], path, get_only(handler))
 }
 
 fn post_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Route {
-    ("post", path, post_only(handler))
+    (&["post"], path, post_only(handler))
+}
+
+/// A route with several methods, all of which `handler` has; others get 405.
+fn at(methods: &'static [&'static str], path: &'static str, handler: MethodRouter<App>) -> Route {
+    let fallback = async move |method: Method| {
+        refuse(&ApiError::method_not_allowed(method.as_str(), &methods.join(", ").to_uppercase()))
+    };
+    (methods, path, handler.fallback(fallback))
 }
 
 /// Adds the layers that every listener has. If keys are set, only `open` is answered without one. Layers run from the last added to the
@@ -281,8 +306,10 @@ mod tests {
     #[test]
     fn the_document_has_the_routes_and_no_others() {
         let served = [open(), keyed()].concat();
-        let mut served: Vec<(&str, String)> =
-            served.iter().map(|(method, path, _)| (*method, path.replace("{*", "{"))).collect();
+        let mut served: Vec<(&str, String)> = served
+            .iter()
+            .flat_map(|(methods, path, _)| methods.iter().map(|method| (*method, path.replace("{*", "{"))))
+            .collect();
         let mut described: Vec<(&str, String)> =
             paths().map(|(method, path)| (method, path.to_owned())).collect();
         served.sort();

@@ -7,6 +7,7 @@ use super::super::fields::sampling::{
 use super::super::fields::{
     ANY_OBJECT, Field, KindOf, Kinds, POSITIVE, Shape, TEXTS, Tables, sampling::SAMPLING,
 };
+use super::super::metadata::METADATA;
 
 /// All tables of the endpoint's fields.
 pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING];
@@ -36,11 +37,7 @@ const FIELDS: [Field; 31] = [
         "reasoning included; reached: the response is `incomplete`",
     ),
     Field::supported("max_tool_calls", POSITIVE, "of calls that the server runs"),
-    Field::supported(
-        "metadata",
-        Shape::Map(&Shape::Text),
-        "repeated in the response; at most 16 keys of 64 characters, values of 512",
-    ),
+    METADATA,
     MODEL,
     Field::supported("parallel_tool_calls", Shape::Boolean, "`false`: the turn ends after its first call"),
     Field::refused("previous_response_id", Shape::Any, &["\"resp_1\""], NOTHING_STORED),
@@ -225,7 +222,8 @@ const fn hosted(kind: &'static str, note: &'static str) -> KindOf {
     KindOf { kind: Some(kind), fields: &[], note }
 }
 
-const ITEMS: Kinds = Kinds {
+/// Items of an input.
+pub(in crate::api) const ITEMS: Kinds = Kinds {
     name: "ResponsesInputItem",
     of: &[
         KindOf { kind: None, fields: &MESSAGE, note: "a message" },

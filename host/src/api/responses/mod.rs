@@ -14,12 +14,14 @@ mod items;
 mod machine;
 mod names;
 mod open_item;
+pub(crate) mod own_items;
 mod request;
 mod resource;
 pub(super) mod schema;
 mod tools;
 pub mod validator;
 
+pub(in crate::api) use input::check_item;
 pub use machine::ResponsesMachine;
 pub use request::ResponsesRequest;
 pub(crate) use request::{count, read};

@@ -1,0 +1,32 @@
+//! Routes of conversations. A handler reads its body (`api::conversations`), makes one transaction of the store, and shows the result.
+//!
+//! Invariant: a handler reaches the store only with the owner of its own request, so another owner's conversation is as unknown to it as one that
+//! never was.
+
+mod conversation;
+mod items;
+
+use std::sync::Arc;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, Request};
+use store::{Owner, Store};
+
+use super::app::App;
+use super::store_error::{owner, store};
+use crate::api::error::ApiError;
+
+pub(super) use conversation::{create, delete, get, update};
+pub(super) use items::{add, item, list, remove};
+
+/// What a path names, decoded.
+type Named<T> = Result<Path<T>, PathRejection>;
+
+fn named<T>(path: Named<T>) -> Result<T, ApiError> {
+    path.map(|Path(named)| named).map_err(|_| ApiError::unreadable_path())
+}
+
+/// The store, and whose data a request without a body may see.
+fn access<'a>(app: &'a App, request: &Request) -> Result<(&'a Arc<dyn Store>, Owner), ApiError> {
+    Ok((store(app)?, owner(request.extensions())))
+}
