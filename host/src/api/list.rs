@@ -52,8 +52,12 @@ mod tests {
         let item = |id: &str| Item { id: id.to_owned(), body: json!({ "id": id }).to_string().into_bytes() };
         let list = read(&[item("a\"b"), item("c"), item("d")], true);
         let data = json!([{ "id": "a\"b" }, { "id": "c" }, { "id": "d" }]);
-        assert_eq!(list, json!({ "object": "list", "data": data, "first_id": "a\"b", "last_id": "d", "has_more": true }));
-        let empty = json!({ "object": "list", "data": [], "first_id": null, "last_id": null, "has_more": false });
+        assert_eq!(
+            list,
+            json!({ "object": "list", "data": data, "first_id": "a\"b", "last_id": "d", "has_more": true })
+        );
+        let empty =
+            json!({ "object": "list", "data": [], "first_id": null, "last_id": null, "has_more": false });
         assert_eq!(read(&[], false), empty);
     }
 }

@@ -36,11 +36,6 @@ impl Query {
         self.0.iter().rfind(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Names and values in the query's order.
-    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
-    }
-
     /// The page that `order`, `limit` and `after` ask for; in `order` unless they say.
     ///
     /// # Errors

@@ -150,8 +150,8 @@ async fn arrive(app: &App, request: Request) -> Result<Arrived, ApiError> {
     Ok(Arrived { bytes: whole?, encoding, account })
 }
 
-/// Charges `bytes` of a body to its account.
-fn hold(account: &mut Account, bytes: usize) -> Result<(), ApiError> {
+/// Charges `bytes` of a body, or of what it refers to, to its account.
+pub(super) fn hold(account: &mut Account, bytes: usize) -> Result<(), ApiError> {
     account.hold(bytes.saturating_mul(COPIES)).map_err(refusal)
 }
 

@@ -8,6 +8,7 @@ mod admin;
 mod answer;
 mod answer_body;
 mod app;
+mod asker;
 mod auth;
 mod body;
 mod capacity;

@@ -1,12 +1,10 @@
-//! The store as handlers use it: whether there is one, whose data a request may see, and what clients get for the store's errors.
+//! The store as handlers use it: whether there is one, and what clients get for the store's errors.
 
 use std::sync::Arc;
 
-use http::Extensions;
-use store::{Error, Owner, Store};
+use store::{Error, Store};
 
 use super::app::App;
-use crate::accounts::Principal;
 use crate::api::error::ApiError;
 
 /// Seconds after which a client may try again what the store had no room for, or couldn't write.
@@ -21,11 +19,6 @@ pub(super) fn store(app: &App) -> Result<&Arc<dyn Store>, ApiError> {
         let message = "This server keeps nothing between requests: start it without `--store none` to keep responses and conversations, or send everything with each request.";
         ApiError::new(400, "invalid_request_error", "store_disabled", message)
     })
-}
-
-/// The owner of what a request with these extensions stores and may see.
-pub(super) fn owner(extensions: &Extensions) -> Owner {
-    Owner::new(extensions.get::<Principal>().map_or(Principal::LOCAL, Principal::name))
 }
 
 /// The refusal that a client gets for an error of the store. It names no id, so that an id of another owner gets the same bytes as an unknown one.

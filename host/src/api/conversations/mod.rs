@@ -5,8 +5,5 @@ pub(super) mod fields;
 pub(super) mod objects;
 mod request;
 
-#[cfg(test)]
-mod tests;
-
 pub(crate) use objects::{conversation, deleted};
-pub(crate) use request::{NewConversation, NewItems, add, create, update};
+pub(crate) use request::{NewItems, add, create, update};

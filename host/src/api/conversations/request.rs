@@ -7,8 +7,8 @@ use super::super::json::{Object, Path};
 use super::super::metadata;
 use super::super::raw::Json;
 use super::super::request::Defaults;
-use super::super::responses::own_items::{self, OwnItem};
 use super::super::responses::check_item;
+use super::super::responses::own_items::{self, OwnItem};
 use super::super::warnings::Warnings;
 use super::fields;
 
@@ -74,7 +74,8 @@ fn items(
     let warnings = Warnings::of_fields(body, tables);
     let (list, path) = (body.list_or_empty("items")?, body.at("items"));
     if list.is_longer_than(ITEMS) {
-        return Err(path.invalid(format_args!("at most {ITEMS} at a time, got {}: send several requests", list.len())));
+        return Err(path
+            .invalid(format_args!("at most {ITEMS} at a time, got {}: send several requests", list.len())));
     }
     let mut items = Vec::new();
     for (index, value) in list.iter().enumerate() {

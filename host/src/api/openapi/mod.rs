@@ -93,7 +93,8 @@ fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, named: &mut M
 /// What the path names, and the fields of the query.
 fn parameters(endpoint: &Endpoint, named: &mut Map<String, Value>) -> Vec<Value> {
     let names = endpoint.path.split('{').skip(1).filter_map(|part| part.split('}').next());
-    let in_path = |name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } });
+    let in_path =
+        |name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } });
     let in_query = |field: &Field| {
         let schema = shapes::schema(&field.shape, named);
         json!({ "name": field.name, "in": "query", "schema": schema, "description": field.note })

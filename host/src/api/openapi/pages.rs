@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use super::super::fields::{self, Field, INTEGER, Kinds, Shape, Support, Tables};
 use super::ENDPOINTS;
 
-const PAGES: [&str; 7] = ["responses", "conversations", "chat-completions", "completions", "messages", "tokenize", "models"];
+const PAGES: [&str; 7] =
+    ["responses", "conversations", "chat-completions", "completions", "messages", "tokenize", "models"];
 const END: &str = "<!-- end -->";
 
 #[test]

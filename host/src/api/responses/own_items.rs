@@ -39,7 +39,11 @@ pub(crate) fn item(item: &Object<'_>, ids: &mut Ids) -> Result<OwnItem, ApiError
         Some(kind) => kind == "item_reference",
         None => item.get("role").is_none() && item.get("id").is_some(),
     };
-    if refers { Ok(OwnItem::Reference(item.required_string("id")?.to_owned())) } else { whole(item, ids).map(OwnItem::Whole) }
+    if refers {
+        Ok(OwnItem::Reference(item.required_string("id")?.to_owned()))
+    } else {
+        whole(item, ids).map(OwnItem::Whole)
+    }
 }
 
 /// An item as it is stored: with its id and type first, a message's text as a part, and a message's status.

@@ -5,64 +5,76 @@ use axum::response::Response;
 
 use super::super::answer::{answer, json, to_json, warn};
 use super::super::app::App;
+use super::super::asker::Asker;
 use super::super::body::check_json;
-use super::super::store_error::{owner, refusal, store};
+use super::super::store_error::{refusal, store};
 use super::items::settle;
-use super::{Named, access, named};
+use super::{Named, named};
 use crate::api::conversations::{self, conversation, deleted};
 use crate::api::error::ApiError;
 use crate::api::ids::Ids;
 use crate::api::{Defaults, Object};
 
 /// Stores a conversation with its first items.
-pub(in super::super) async fn create(State(app): State<App>, request: Request) -> Response {
-    answer(created(&app, request).await)
+pub(in super::super) async fn create(State(app): State<App>, asker: Asker, request: Request) -> Response {
+    answer(created(&app, &asker, request).await)
 }
 
-async fn created(app: &App, request: Request) -> Result<Response, ApiError> {
-    let owner = owner(request.extensions());
-    let read = |body: &Object<'_>, defaults: &Defaults| conversations::create(body, defaults, &mut Ids::random());
-    let (new, _account) = check_json(app, request).await?.read_without_model(app, read).await?;
+async fn created(app: &App, asker: &Asker, request: Request) -> Result<Response, ApiError> {
+    let read =
+        |body: &Object<'_>, defaults: &Defaults| conversations::create(body, defaults, &mut Ids::random());
+    let (new, mut account) = check_json(app, request).await?.read_without_model(app, read).await?;
     let store = store(app)?;
-    let (items, warnings) = settle(&**store, &owner, new.items).await?;
+    let (items, warnings) = settle(&**store, &asker.owner(), new.items, &mut account).await?;
     let id = Ids::random().next("conv_");
-    let stored = store.conversation_create(&owner, &id, new.metadata, items).await.map_err(refusal)?;
+    let stored =
+        store.conversation_create(&asker.owner(), &id, new.metadata, items).await.map_err(refusal)?;
     Ok(shown(&stored, &warnings))
 }
 
 /// Shows a conversation.
-pub(in super::super) async fn get(State(app): State<App>, id: Named<String>, request: Request) -> Response {
-    answer(gotten(&app, id, &request).await)
+pub(in super::super) async fn get(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+    answer(found(&app, id, &asker).await)
 }
 
-async fn gotten(app: &App, id: Named<String>, request: &Request) -> Result<Response, ApiError> {
-    let ((store, owner), id) = (access(app, request)?, named(id)?);
-    let stored = store.conversation_get(&owner, &id).await.map_err(refusal)?;
+async fn found(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
+    let (store, id) = (store(app)?, named(id)?);
+    let stored = store.conversation_get(&asker.owner(), &id).await.map_err(refusal)?;
     Ok(shown(&stored, &[]))
 }
 
 /// Replaces a conversation's metadata.
-pub(in super::super) async fn update(State(app): State<App>, id: Named<String>, request: Request) -> Response {
-    answer(updated(&app, id, request).await)
+pub(in super::super) async fn update(
+    State(app): State<App>,
+    id: Named<String>,
+    asker: Asker,
+    request: Request,
+) -> Response {
+    answer(updated(&app, id, &asker, request).await)
 }
 
-async fn updated(app: &App, id: Named<String>, request: Request) -> Result<Response, ApiError> {
-    let (owner, id) = (owner(request.extensions()), named(id)?);
+async fn updated(
+    app: &App,
+    id: Named<String>,
+    asker: &Asker,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let id = named(id)?;
     let body = check_json(app, request).await?;
     let store = store(app)?;
     let ((metadata, warnings), _account) = body.read_without_model(app, conversations::update).await?;
-    let stored = store.conversation_update(&owner, &id, metadata).await.map_err(refusal)?;
+    let stored = store.conversation_update(&asker.owner(), &id, metadata).await.map_err(refusal)?;
     Ok(shown(&stored, &warnings))
 }
 
 /// Deletes a conversation.
-pub(in super::super) async fn delete(State(app): State<App>, id: Named<String>, request: Request) -> Response {
-    answer(removed(&app, id, &request).await)
+pub(in super::super) async fn delete(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+    answer(forgotten(&app, id, &asker).await)
 }
 
-async fn removed(app: &App, id: Named<String>, request: &Request) -> Result<Response, ApiError> {
-    let ((store, owner), id) = (access(app, request)?, named(id)?);
-    store.conversation_delete(&owner, &id).await.map_err(refusal)?;
+async fn forgotten(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
+    let (store, id) = (store(app)?, named(id)?);
+    store.conversation_delete(&asker.owner(), &id).await.map_err(refusal)?;
     Ok(json(200, to_json(&deleted(&id))))
 }
 

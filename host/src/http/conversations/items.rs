@@ -6,28 +6,27 @@ use store::{Error, Item, Order, Owner, Store};
 
 use super::super::answer::{answer, warn};
 use super::super::app::App;
-use super::super::body::{self, check_json};
+use super::super::asker::Asker;
+use super::super::body::{check_json, hold};
 use super::super::held_body::held_json;
-use super::super::store_error::{owner, refusal, store};
+use super::super::store_error::{refusal, store};
 use super::conversation::shown;
-use super::{Named, access, named};
-use crate::accounts::{Account, Principal};
+use super::{Named, named};
+use crate::accounts::Account;
 use crate::api::conversations::{self, NewItems};
 use crate::api::error::ApiError;
 use crate::api::ids::Ids;
-use crate::api::{Defaults, Object};
 use crate::api::list;
-use crate::api::query::Query;
 use crate::api::responses::own_items::OwnItem;
+use crate::api::{Defaults, Object};
 
-/// Copies of an answer's items that are in memory while the answer is made.
-const COPIES: usize = 2;
-
-/// Items as they are stored: copies in place of references. A reference to what isn't stored is left out, with a warning.
+/// Items as they are stored: copies, for which the account pays, in place of references. A reference to what isn't stored is left out, with a
+/// warning.
 pub(super) async fn settle(
     store: &dyn Store,
     owner: &Owner,
     new: NewItems,
+    account: &mut Account,
 ) -> Result<(Vec<Item>, Vec<String>), ApiError> {
     let NewItems { items: given, mut warnings } = new;
     let mut items = Vec::with_capacity(given.len());
@@ -35,8 +34,13 @@ pub(super) async fn settle(
         match item {
             OwnItem::Whole(item) => items.push(item),
             OwnItem::Reference(id) => match store.item(owner, &id).await {
-                Ok(item) => items.push(item),
-                Err(Error::NotFound) => warnings.push("item_reference to an unknown item left out".to_owned()),
+                Ok(item) => {
+                    hold(account, item.body.len())?;
+                    items.push(item);
+                }
+                Err(Error::NotFound) => {
+                    warnings.push("item_reference to an unknown item left out".to_owned())
+                }
                 Err(error) => return Err(refusal(error)),
             },
         }
@@ -45,33 +49,40 @@ pub(super) async fn settle(
 }
 
 /// Adds items, and shows them as a list.
-pub(in super::super) async fn add(State(app): State<App>, id: Named<String>, request: Request) -> Response {
-    answer(added(&app, id, request).await)
+pub(in super::super) async fn add(
+    State(app): State<App>,
+    id: Named<String>,
+    asker: Asker,
+    request: Request,
+) -> Response {
+    answer(added(&app, id, &asker, request).await)
 }
 
-async fn added(app: &App, id: Named<String>, request: Request) -> Result<Response, ApiError> {
-    let (owner, id) = (owner(request.extensions()), named(id)?);
-    let read = |body: &Object<'_>, defaults: &Defaults| conversations::add(body, defaults, &mut Ids::random());
-    let (new, account) = check_json(app, request).await?.read_without_model(app, read).await?;
+async fn added(app: &App, id: Named<String>, asker: &Asker, request: Request) -> Result<Response, ApiError> {
+    let id = named(id)?;
+    let read =
+        |body: &Object<'_>, defaults: &Defaults| conversations::add(body, defaults, &mut Ids::random());
+    let (new, mut account) = check_json(app, request).await?.read_without_model(app, read).await?;
     let store = store(app)?;
-    let (items, warnings) = settle(&**store, &owner, new).await?;
+    let (items, warnings) = settle(&**store, &asker.owner(), new, &mut account).await?;
     let list = list::json(&items, false);
-    store.conversation_append(&owner, &id, items).await.map_err(refusal)?;
+    store.conversation_append(&asker.owner(), &id, items).await.map_err(refusal)?;
     let mut response = held_json(list, account);
     warn(&mut response, &warnings);
     Ok(response)
 }
 
 /// A page of items.
-pub(in super::super) async fn list(State(app): State<App>, id: Named<String>, request: Request) -> Response {
-    answer(listed(&app, id, &request).await)
+pub(in super::super) async fn list(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+    answer(listed(&app, id, &asker).await)
 }
 
-async fn listed(app: &App, id: Named<String>, request: &Request) -> Result<Response, ApiError> {
-    let ((store, owner), id) = (access(app, request)?, named(id)?);
-    let page = Query::new(request.uri().query().unwrap_or_default()).page(Order::Descending)?;
-    let items = store.conversation_items(&owner, &id, page).await.map_err(refusal)?;
-    let account = pay(app, request, items.data.iter().map(|item| item.body.len()).sum())?;
+async fn listed(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
+    let (store, id) = (store(app)?, named(id)?);
+    let page = asker.query.page(Order::Descending)?;
+    let items = store.conversation_items(&asker.owner(), &id, page).await.map_err(refusal)?;
+    let bytes = items.data.iter().map(|item| item.body.len()).sum();
+    let account = asker.pay(app, bytes)?;
     Ok(held_json(list::json(&items.data, items.more), account))
 }
 
@@ -79,15 +90,15 @@ async fn listed(app: &App, id: Named<String>, request: &Request) -> Result<Respo
 pub(in super::super) async fn item(
     State(app): State<App>,
     ids: Named<(String, String)>,
-    request: Request,
+    asker: Asker,
 ) -> Response {
-    answer(found(&app, ids, &request).await)
+    answer(found(&app, ids, &asker).await)
 }
 
-async fn found(app: &App, ids: Named<(String, String)>, request: &Request) -> Result<Response, ApiError> {
-    let ((store, owner), (id, item)) = (access(app, request)?, named(ids)?);
-    let item = store.conversation_item(&owner, &id, &item).await.map_err(refusal)?;
-    let account = pay(app, request, item.body.len())?;
+async fn found(app: &App, ids: Named<(String, String)>, asker: &Asker) -> Result<Response, ApiError> {
+    let (store, (id, item)) = (store(app)?, named(ids)?);
+    let item = store.conversation_item(&asker.owner(), &id, &item).await.map_err(refusal)?;
+    let account = asker.pay(app, item.body.len())?;
     Ok(held_json(item.body, account))
 }
 
@@ -95,21 +106,13 @@ async fn found(app: &App, ids: Named<(String, String)>, request: &Request) -> Re
 pub(in super::super) async fn remove(
     State(app): State<App>,
     ids: Named<(String, String)>,
-    request: Request,
+    asker: Asker,
 ) -> Response {
-    answer(removed(&app, ids, &request).await)
+    answer(removed(&app, ids, &asker).await)
 }
 
-async fn removed(app: &App, ids: Named<(String, String)>, request: &Request) -> Result<Response, ApiError> {
-    let ((store, owner), (id, item)) = (access(app, request)?, named(ids)?);
-    let stored = store.conversation_remove(&owner, &id, &item).await.map_err(refusal)?;
+async fn removed(app: &App, ids: Named<(String, String)>, asker: &Asker) -> Result<Response, ApiError> {
+    let (store, (id, item)) = (store(app)?, named(ids)?);
+    let stored = store.conversation_remove(&asker.owner(), &id, &item).await.map_err(refusal)?;
     Ok(shown(&stored, &[]))
-}
-
-/// An account that pays for an answer of `bytes`.
-fn pay(app: &App, request: &Request, bytes: usize) -> Result<Account, ApiError> {
-    let principal = request.extensions().get::<Principal>().cloned().unwrap_or_default();
-    let mut account = app.accounts.open(principal);
-    account.hold(bytes.saturating_mul(COPIES)).map_err(body::refusal)?;
-    Ok(account)
 }

@@ -6,14 +6,9 @@
 mod conversation;
 mod items;
 
-use std::sync::Arc;
-
+use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, Request};
-use store::{Owner, Store};
 
-use super::app::App;
-use super::store_error::{owner, store};
 use crate::api::error::ApiError;
 
 pub(super) use conversation::{create, delete, get, update};
@@ -24,9 +19,4 @@ type Named<T> = Result<Path<T>, PathRejection>;
 
 fn named<T>(path: Named<T>) -> Result<T, ApiError> {
     path.map(|Path(named)| named).map_err(|_| ApiError::unreadable_path())
-}
-
-/// The store, and whose data a request without a body may see.
-fn access<'a>(app: &'a App, request: &Request) -> Result<(&'a Arc<dyn Store>, Owner), ApiError> {
-    Ok((store(app)?, owner(request.extensions())))
 }
