@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, StreamExt};
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use store::{Chunk, End};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -102,6 +102,11 @@ impl Answer {
             _counted: StreamGauge::enter(&model),
             model,
         }
+    }
+
+    /// Leaves out the check of the stream, for an answer whose first events were sent by another.
+    pub fn uncheck(&mut self) {
+        self.check = None;
     }
 
     /// Ends the answer as cancelled when `withdrawn` is cancelled.
@@ -284,7 +289,7 @@ impl Answer {
                 self.machine.stopped_at(token);
             }
             self.machine.end(&ended.end, ended.usage, buffer);
-            self.record(ended);
+            self.report_end(ended);
         } else {
             self.machine.tokens_over(buffer);
         }
@@ -326,7 +331,7 @@ impl Answer {
     }
 
     /// Updates the counters and writes the log line of a turn that has ended.
-    fn record(&mut self, ended: &EndedTurn) {
+    fn report_end(&mut self, ended: &EndedTurn) {
         let model = || Arc::clone(&self.model);
         let (input, output) = (ended.usage.input_tokens, ended.usage.output_tokens);
         metrics::counter!("sluice_prompt_tokens_total", "model" => model()).increment(input.into());

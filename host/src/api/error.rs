@@ -236,8 +236,9 @@ const CANCELLED: &str = "server_unavailable";
 pub(crate) fn not_stored() -> TurnFailure {
     TurnFailure {
         code: "server_error",
-        message: "The answer could not be stored: send the request again, with `store: false` if it needn't be."
-            .to_owned(),
+        message:
+            "The answer could not be stored: send the request again, with `store: false` if it needn't be."
+                .to_owned(),
     }
 }
 

@@ -60,6 +60,16 @@ impl EventBuffer {
         self.append(Label { name, padding: obfuscation::length_for(secret) }, data);
     }
 
+    /// Appends an event that was encoded before. If `secret` is given, it carries that many bytes of text whose length padding hides.
+    pub fn push_encoded(&mut self, name: Option<&'static str>, secret: Option<usize>, json: &[u8]) {
+        if self.discard {
+            return;
+        }
+        self.json.extend_from_slice(json);
+        let padding = secret.map_or(0, obfuscation::length_for);
+        self.entries.push(Entry { end: self.json.len(), label: Label { name, padding } });
+    }
+
     fn append(&mut self, label: Label, data: &impl Serialize) {
         if self.discard {
             return;

@@ -46,6 +46,11 @@ impl Caller {
         }
     }
 
+    /// The owner of what the request stores and may see.
+    pub(super) fn owner(&self) -> store::Owner {
+        store::Owner::new(self.principal.name())
+    }
+
     /// The owner of a stored response, which runs now; `id` is for the log.
     pub(super) fn of_owner(owner: &store::Owner, id: String) -> Self {
         Self { principal: Principal::new(owner.name()), id, began: Instant::now() }
@@ -74,6 +79,8 @@ pub(super) struct QueuedResponse {
     pub(super) object: String,
     /// Whether the client wants its events.
     pub(super) stream: bool,
+    /// Whether the client wants deltas padded.
+    pub(super) pad: bool,
     /// A line for each part of the request that is ignored.
     pub(super) warnings: Vec<String>,
 }
@@ -98,7 +105,9 @@ async fn respond(app: &App, request: Request, protocol: Protocol) -> Result<Resp
     let caller = Caller::of(&request);
     let disconnect = request.extensions().get::<Disconnect>().cloned();
     let body = check_json(app, request).await?;
-    let (mut response, warnings) = match accept(app, &caller, protocol, body, Continues::AsTheBodySays).await? {
+    let (mut response, warnings) = match accept(app, &caller, protocol, body, Continues::AsTheBodySays)
+        .await?
+    {
         Accepted::Begun(begun) => {
             let Begun { answer, stream, warnings, withdrawn, .. } = *begun;
             let response = if stream {
@@ -109,12 +118,9 @@ async fn respond(app: &App, request: Request, protocol: Protocol) -> Result<Resp
             };
             (response, warnings)
         }
-        Accepted::Queued(QueuedResponse { id, object, stream, warnings }) => {
-            let response = if stream {
-                stored::follow(app, &caller.principal, id, None)
-            } else {
-                json(200, object)
-            };
+        Accepted::Queued(QueuedResponse { id, object, stream, pad, warnings }) => {
+            let response =
+                if stream { stored::follow(app, caller.owner(), id, None, pad) } else { json(200, object) };
             (response, warnings)
         }
     };
@@ -142,20 +148,19 @@ pub(super) async fn accept(
         let begun = Begun { answer, stream, warnings, input: Vec::new(), withdrawn: None };
         return Ok(Accepted::Begun(Box::new(begun)));
     }
-    let (body, mut resolved) = consult(app, caller, body, continues).await?;
-    let continuation = std::mem::take(&mut resolved.continuation);
+    let (body, continuation, mut resolved) = consult(app, caller, body, continues).await?;
     let store = continuation.store;
     let (request, model, account) = read(app, protocol, body, continuation).await?;
     let (stream, warnings) = (request.stream, request.warnings.clone());
     if resolved.background {
         model.check(&request.job).map_err(|error| protocol.refusal(&error))?;
-        let mut machine = request.machine;
-        let (id, object) = stored::enqueue(app, &caller.principal, &mut *machine, resolved).await?;
-        return Ok(Accepted::Queued(QueuedResponse { id, object, stream, warnings }));
+        let (mut machine, pad) = (request.machine, resolved.pad);
+        let (id, object) = stored::enqueue(app, &caller.owner(), &mut *machine, resolved).await?;
+        return Ok(Accepted::Queued(QueuedResponse { id, object, stream, pad, warnings }));
     }
     let mut answer = launch(app, caller, protocol, request, model).await?;
     let withdrawn = match store {
-        true => Some(stored::keep(app, &caller.principal, &mut answer, &mut resolved).await?),
+        true => Some(stored::keep(app, &caller.owner(), &mut answer, &mut resolved).await?),
         false => None,
     };
     drop(account);
@@ -169,15 +174,15 @@ pub(super) async fn consult(
     caller: &Caller,
     body: CheckedBody,
     continues: Continues,
-) -> Result<(CheckedBody, Resolved), ApiError> {
+) -> Result<(CheckedBody, Continuation, Resolved), ApiError> {
     let has_store = app.store.is_some();
     let (mut body, wishes) = body.refer(app, move |body| Wishes::read(body, has_store)).await?;
     if matches!(continues, Continues::AsTheBodySays) && wishes.need_store() {
         super::store_error::store(app)?;
     }
-    let resolved = resolve(app, &stored::owner(&caller.principal), wishes, continues).await?;
-    body.hold(resolved.size())?;
-    Ok((body, resolved))
+    let (continuation, resolved) = resolve(app, &caller.owner(), wishes, continues).await?;
+    body.hold(continuation.size() + resolved.size())?;
+    Ok((body, continuation, resolved))
 }
 
 /// The second step: reads the request with what it continues.

@@ -10,6 +10,7 @@ use super::super::raw;
 use super::echo;
 use super::input_items::WholeInput;
 use super::own_items::{OwnItem, is_reference, own_items};
+use super::request::wants_obfuscation;
 
 /// What a request wants of the store.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct Wishes {
     pub(crate) own: Option<Vec<OwnItem>>,
     /// The body without its input, if it is read again when the response runs in the background.
     pub(crate) bare: Option<Vec<u8>>,
+    /// Whether the client wants deltas padded.
+    pub(crate) pad: bool,
 }
 
 impl Wishes {
@@ -47,7 +50,7 @@ impl Wishes {
             let fields = body.fields().filter(|(name, _)| *name != "input");
             raw::object(fields.map(|(name, value)| (name, value.to_json()))).into_string().into_bytes()
         });
-        Ok(Self { store, background, link, own, bare })
+        Ok(Self { store, background, link, own, bare, pad: wants_obfuscation(body)? })
     }
 
     /// Whether the request can't be answered without a store.
@@ -65,7 +68,8 @@ fn link(body: &Object<'_>) -> Result<Link, ApiError> {
         (Some(id), None) => Ok(Link::Parent(id.to_owned())),
         (None, Some(conversation)) => Ok(Link::Conversation(conversation.id)),
         (Some(_), Some(_)) => {
-            let what = "a response continues a response or a conversation: send this or `conversation`, not both";
+            let what =
+                "a response continues a response or a conversation: send this or `conversation`, not both";
             Err(body.at("previous_response_id").invalid(what))
         }
     }
@@ -82,6 +86,18 @@ pub(crate) struct Continuation {
     pub(crate) unknown_references: usize,
     /// The response's id and time of creation, where it waited before it is read to run.
     pub(crate) queued: Option<Queued>,
+}
+
+impl Continuation {
+    /// Bytes that it holds.
+    pub(crate) fn size(&self) -> usize {
+        self.whole.as_ref().map_or(0, WholeInput::size)
+    }
+
+    /// A request that is read with this input.
+    pub(crate) fn with(whole: WholeInput) -> Self {
+        Self { whole: Some(whole), ..Self::default() }
+    }
 }
 
 /// A response that was told of before it runs.

@@ -1,10 +1,9 @@
 //! Reader of the request fields that the response object repeats.
 
-use serde_json::Map;
-
 use super::super::error::ApiError;
 use super::super::format::{self, AnswerFormat, Naming, SchemaFormat};
-use super::super::json::{Object, Path, Value};
+use super::super::json::{Object, Value};
+use super::super::metadata;
 use super::super::options;
 use super::super::raw::Json;
 use super::super::request::{Defaults, ReasoningEvents};
@@ -14,9 +13,6 @@ use crate::limits::Limits;
 
 /// Longest identifier of a user, in characters.
 const SAFETY_IDENTIFIER: usize = 128;
-/// Longest metadata key and value, in characters.
-const METADATA_KEY: usize = 64;
-const METADATA_VALUE: usize = 512;
 
 /// Reads and checks all fields of `body` that the response object repeats; `tools` are the tools as it shows them.
 pub(super) fn read(
@@ -48,7 +44,7 @@ pub(super) fn read(
         max_output_tokens: body.count("max_output_tokens", 1)?,
         // The protocol counts only calls that the server runs: calls of clients' tools end the response.
         max_tool_calls: body.count("max_tool_calls", 1)?,
-        metadata: metadata(body, defaults.limits.metadata)?,
+        metadata: metadata::read(body, defaults.limits.metadata)?,
         safety_identifier: safety_identifier(body)?,
         prompt_cache_key: text("prompt_cache_key")?,
     })
@@ -129,29 +125,4 @@ fn reasoning(body: &Object<'_>) -> Result<ReasoningEcho, ApiError> {
         }
     }
     Ok(ReasoningEcho { effort, summary: None })
-}
-
-fn metadata(body: &Object<'_>, max: usize) -> Result<Map<String, serde_json::Value>, ApiError> {
-    let Some(metadata) = body.object("metadata")? else { return Ok(Map::new()) };
-    if metadata.len() > max {
-        let count = metadata.len();
-        return Err(metadata.path.invalid(format_args!("at most {max} keys, got {count}")));
-    }
-    let entry = |(key, value)| check_metadata(key, value, metadata.at(key));
-    metadata.fields().map(entry).collect()
-}
-
-fn check_metadata(
-    key: &str,
-    value: Value<'_>,
-    path: Path<'_>,
-) -> Result<(String, serde_json::Value), ApiError> {
-    let text = value.as_str().ok_or_else(|| path.expected("a string", value))?;
-    if key.chars().count() > METADATA_KEY {
-        return Err(path.invalid(format_args!("a key has at most {METADATA_KEY} characters")));
-    }
-    if text.chars().count() > METADATA_VALUE {
-        return Err(path.invalid(format_args!("a value has at most {METADATA_VALUE} characters")));
-    }
-    Ok((key.to_owned(), text.into()))
 }

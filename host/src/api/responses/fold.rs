@@ -36,7 +36,8 @@ impl Fold {
 
     /// The response as its events said it last, with the output that they add up to: the items that are done.
     pub(crate) fn whole(mut self) -> Value {
-        self.response["output"] = self.items.into_iter().filter(|(_, done)| *done).map(|(item, _)| item).collect();
+        self.response["output"] =
+            self.items.into_iter().filter(|(_, done)| *done).map(|(item, _)| item).collect();
         self.response
     }
 

@@ -57,6 +57,12 @@ pub(super) fn messages(
     Ok(messages)
 }
 
+/// Checks an item that is only stored for now, as if a model read it. What a model doesn't see of it, clients are told when one does.
+pub(in crate::api) fn check_item(item: Object<'_>, defaults: &Defaults) -> Result<(), ApiError> {
+    let (mut history, mut unheard) = (History::default(), Warnings::default());
+    self::item(item, (&defaults.seal, &Approvals::default()), &mut history, &mut unheard)
+}
+
 /// Adds one item of the input to the history.
 fn item(
     item: Object<'_>,

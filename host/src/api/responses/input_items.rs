@@ -25,12 +25,12 @@ impl WholeInput {
     /// # Errors
     /// 400 where they nest deeper than allowed.
     pub(crate) fn new<'a>(
-        before: &[impl AsRef<[u8]>],
+        before: &'a [Vec<u8>],
         own: impl Iterator<Item = &'a [u8]>,
         limits: &Limits,
     ) -> Result<Self, ApiError> {
         let mut text = br#"{"input":["#.to_vec();
-        for (index, item) in before.iter().map(AsRef::as_ref).chain(own).enumerate() {
+        for (index, item) in before.iter().map(Vec::as_slice).chain(own).enumerate() {
             if index > 0 {
                 text.push(b',');
             }

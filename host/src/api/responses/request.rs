@@ -8,11 +8,11 @@ use super::super::options;
 use super::super::request::{ApiRequest, CountRequest, Defaults};
 use super::super::tools::{ToolBounds, choice};
 use super::super::warnings::Warnings;
+use super::continuation::Continuation;
+use super::input_items::Input;
 use super::machine::{EventOptions, ResponsesMachine};
 use super::resource::{Echo, Resource};
 use super::{echo, fields, hosted, input, tools};
-use super::continuation::Continuation;
-use super::input_items::Input;
 use crate::agent::{Hosted, HostedTools};
 use crate::model::{Beginning, Job, Truncation};
 use crate::printable::printable;
@@ -149,7 +149,7 @@ fn template_arguments(
 }
 
 /// Whether deltas are padded: yes unless the request says no, as in `OpenAI`'s API.
-fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
+pub(super) fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
     let Some(options) = body.object("stream_options")? else { return Ok(true) };
     Ok(options.boolean("include_obfuscation")?.unwrap_or(true))
 }
@@ -181,13 +181,8 @@ pub(crate) fn read_continuing(
     Ok(ApiRequest { stream, job, hosted, warnings, machine: Box::new(machine) })
 }
 
-/// Reads a body of `input_tokens`: a request's, of which nothing is generated.
-pub(crate) fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
-    count_continuing(body, &Continuation::default(), defaults)
-}
-
-/// Reads a body of `input_tokens` with what it continues.
-pub(crate) fn count_continuing(
+/// Reads a body of `input_tokens`: a request's, with what it continues, of which nothing is generated.
+pub(crate) fn count(
     body: &Object<'_>,
     continuation: &Continuation,
     defaults: &Defaults,
@@ -204,6 +199,8 @@ pub(crate) fn count_continuing(
 fn refuse_unsupported(body: &Object<'_>) -> Result<(), ApiError> {
     match body.get("prompt") {
         None => Ok(()),
-        Some(_) => Err(body.at("prompt").unsupported("stored prompts are not there: send `instructions` and `input`")),
+        Some(_) => Err(body
+            .at("prompt")
+            .unsupported("stored prompts are not there: send `instructions` and `input`")),
     }
 }

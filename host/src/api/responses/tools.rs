@@ -6,9 +6,9 @@ use super::super::json::{Object, Value};
 use super::super::raw::{self, Json};
 use super::super::tools::{self, ClientTools, ToolBounds, ToolChoiceField};
 use super::super::warnings::Warnings;
-use super::names::{Namespaces, flat};
 use super::hosted;
 use super::input_items::{Input, is_of};
+use super::names::{Namespaces, flat};
 use crate::printable::printable;
 
 /// The tools of a request.

@@ -7,14 +7,14 @@ use bytes::Bytes;
 use store::{Claimed, Events, NewResponse, Owner, Response, Store};
 
 use super::super::app::App;
+use super::super::body::CheckedBody;
 use super::super::store_error::{refusal, store};
 use super::super::stream::{Caller, start};
 use super::keeping::StoreKeeper;
 use super::request::StoredRequest;
 use super::resolve::Resolved;
 use super::upkeep::end;
-use crate::accounts::Principal;
-use crate::answer::Journal;
+use crate::answer::{Answer, Journal};
 use crate::api::error::ApiError;
 use crate::api::event_buffer::EventBuffer;
 use crate::api::machine::Machine;
@@ -31,7 +31,7 @@ const RETRY: Duration = Duration::from_millis(500);
 /// The store's; nothing is stored then.
 pub(in crate::http) async fn enqueue(
     app: &App,
-    principal: &Principal,
+    owner: &Owner,
     machine: &mut dyn Machine,
     resolved: Resolved,
 ) -> Result<(String, String), ApiError> {
@@ -46,7 +46,7 @@ pub(in crate::http) async fn enqueue(
         request: StoredRequest::write(record.object, resolved.bare),
         input: resolved.input,
     };
-    store(app)?.enqueue(&super::owner(principal), new, log).await.map_err(refusal)?;
+    store(app)?.enqueue(owner, new, log).await.map_err(refusal)?;
     app.queued.notify_one();
     Ok((record.id, object))
 }
@@ -103,7 +103,7 @@ async fn begin(
     app: &App,
     store: &Arc<dyn Store>,
     Claimed { lease, response }: &Claimed,
-) -> Result<(crate::answer::Answer, u64), Ending> {
+) -> Result<(Answer, u64), Ending> {
     let events = events_of(store, lease.owner(), response).await.map_err(|error| failed(refusal(error)))?;
     let next = events.map_or(0, |events| events.len() as u64);
     let caller = Caller::of_owner(lease.owner(), response.id.clone());
@@ -123,7 +123,7 @@ async fn attempt(
     owner: &Owner,
     response: &Response,
     events: u64,
-) -> Result<crate::answer::Answer, ApiError> {
+) -> Result<Answer, ApiError> {
     let unreadable = || ApiError::internal("The stored request can't be read.");
     let request = StoredRequest::read(&response.request).map_err(|_| unreadable())?;
     let created_at = request.created_at();
@@ -136,7 +136,7 @@ async fn attempt(
         queued: Some(Queued { id: response.id.clone(), created_at, events }),
         ..Continuation::with(whole)
     };
-    let body = super::super::body::CheckedBody::of_text(app, &caller.principal, Bytes::from(body.get().to_owned().into_bytes())).await?;
+    let body = CheckedBody::of_text(app, &caller.principal, Bytes::from(body.get().to_owned())).await?;
     start(app, caller, body, continuation).await
 }
 

@@ -10,7 +10,6 @@ use super::super::app::App;
 use super::super::store_error::{refusal, store};
 use super::super::stream::event_stream;
 use super::running::Handle;
-use crate::accounts::Principal;
 use crate::answer::{LogWriter, Policy, event_log};
 use crate::api::error::ApiError;
 use crate::api::event_buffer::EventBuffer;
@@ -20,15 +19,17 @@ use crate::api::responses::stored::push;
 /// Shortest and longest time between two looks for events of a response that runs elsewhere.
 const LOOK: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 
-/// The stream of a background response's events behind number `after`, from the first on without one.
+/// The stream of a background response's events behind number `after`, from the first on without one; deltas are padded if the client wants
+/// them so (`pad`).
 pub(in crate::http) fn follow(
     app: &App,
-    principal: &Principal,
+    owner: Owner,
     id: String,
     after: Option<u64>,
+    pad: bool,
 ) -> Response {
     let (log, reader) = event_log(Policy::Cancel { queue: app.limits.stream_queue });
-    let follower = Follower { app: app.clone(), owner: super::owner(principal), id, after };
+    let follower = Follower { app: app.clone(), owner, id, after, pad };
     app.tasks.spawn(follower.run(log));
     event_stream(app, reader, Frames::new(true))
 }
@@ -39,6 +40,7 @@ struct Follower {
     id: String,
     /// Number of the last event that was read.
     after: Option<u64>,
+    pad: bool,
 }
 
 impl Follower {
@@ -64,7 +66,7 @@ impl Follower {
             let Events::Log { chunk, end } = events else { return Ok(()) };
             let came = !chunk.events.is_empty();
             let mut buffer = EventBuffer::new();
-            chunk.events.iter().for_each(|event| push(event, &mut buffer));
+            chunk.events.iter().for_each(|event| push(event, self.pad, &mut buffer));
             if came {
                 self.after = Some(chunk.first + chunk.events.len() as u64 - 1);
                 if !log.has_room() && timeout(self.app.limits.slow_reader, log.room()).await.is_err() {

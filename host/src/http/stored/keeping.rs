@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use store::{End, Error, Finished, NewResponse, Status, Store, Target};
+use store::{End, Error, Finished, NewResponse, Owner, Status, Store, Target};
+use tokio_util::sync::CancellationToken;
 
 use super::super::app::App;
 use super::super::store_error::{refusal, store};
 use super::request::StoredRequest;
 use super::resolve::{Resolved, check_unchanged};
 use super::running::Place;
-use crate::accounts::Principal;
 use crate::answer::{Answer, Keeper, Keeping, NotKept};
 use crate::api::error::ApiError;
 
@@ -20,11 +20,10 @@ use crate::api::error::ApiError;
 /// The store's. Nothing is stored then.
 pub(in crate::http) async fn keep(
     app: &App,
-    principal: &Principal,
+    owner: &Owner,
     answer: &mut Answer,
     resolved: &mut Resolved,
-) -> Result<tokio_util::sync::CancellationToken, ApiError> {
-    let owner = super::owner(principal);
+) -> Result<CancellationToken, ApiError> {
     let store = store(app)?;
     let record = answer.record().expect("only responses are stored");
     let new = NewResponse {
@@ -33,11 +32,11 @@ pub(in crate::http) async fn keep(
         request: StoredRequest::write(record.object, None),
         input: std::mem::take(&mut resolved.input),
     };
-    let lease = store.create(&owner, new).await.map_err(refusal)?;
+    let lease = store.create(owner, new).await.map_err(refusal)?;
     let place = app.running.enter(lease);
-    if let Err(error) = check_unchanged(app, &owner, resolved).await {
+    if let Err(error) = check_unchanged(app, owner, resolved).await {
         // What can't be deleted now is ended as lost later.
-        let _ = store.delete(&owner, place.lease.id()).await;
+        let _ = store.delete(owner, place.lease.id()).await;
         return Err(error);
     }
     let withdrawn = place.withdrawn.clone();

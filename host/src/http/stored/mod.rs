@@ -14,15 +14,9 @@ mod running;
 mod upkeep;
 
 pub(super) use background::{enqueue, run_claimed};
+pub(super) use follow::follow;
 pub(super) use keeping::keep;
 pub(super) use resolve::{Continues, Resolved, resolve};
 pub(super) use routes::{cancel, delete, input_items, one};
 pub(super) use running::Running;
 pub(super) use upkeep::upkeep;
-
-use crate::accounts::Principal;
-
-/// The owner of what a principal stores.
-pub(super) fn owner(principal: &Principal) -> store::Owner {
-    store::Owner::new(principal.name())
-}

@@ -18,10 +18,8 @@ pub(in crate::http) enum Continues {
     Remembered(Arc<[Vec<u8>]>),
 }
 
-/// A request whose references are resolved.
+/// What is stored of a request whose references are resolved, and how.
 pub(in crate::http) struct Resolved {
-    /// What is read with the body.
-    pub(in crate::http) continuation: Continuation,
     /// Whether the response runs without its client.
     pub(in crate::http) background: bool,
     /// What the response continues in the store.
@@ -30,6 +28,8 @@ pub(in crate::http) struct Resolved {
     pub(in crate::http) input: Vec<Item>,
     /// The body without its input, of a background response.
     pub(in crate::http) bare: Option<Vec<u8>>,
+    /// Whether the client wants deltas padded.
+    pub(in crate::http) pad: bool,
     /// Number of items that the request continues.
     before: usize,
 }
@@ -37,12 +37,11 @@ pub(in crate::http) struct Resolved {
 impl Resolved {
     /// Bytes that it holds.
     pub(in crate::http) fn size(&self) -> usize {
-        let items: usize = self.input.iter().map(|item| item.body.len()).sum();
-        items + self.continuation.whole.as_ref().map_or(0, WholeInput::size)
+        self.input.iter().map(|item| item.body.len()).sum()
     }
 }
 
-/// Resolves what `wishes` refer to.
+/// Resolves what `wishes` refer to: what the request is read with, and what is stored of it.
 ///
 /// # Errors
 /// 400 `previous_response_not_found` where the response to be continued is unknown, runs or failed; 404 for an unknown conversation; and
@@ -50,16 +49,16 @@ impl Resolved {
 pub(in crate::http) async fn resolve(
     app: &App,
     owner: &Owner,
-    wishes: Wishes,
+    mut wishes: Wishes,
     continues: Continues,
-) -> Result<Resolved, ApiError> {
+) -> Result<(Continuation, Resolved), ApiError> {
     let (before, link) = match continues {
         Continues::Remembered(items) => (items, Link::Alone),
-        Continues::AsTheBodySays => (before(app, owner, &wishes.link).await?, wishes.link),
+        Continues::AsTheBodySays => (before(app, owner, &wishes.link).await?, wishes.link.clone()),
     };
     let needs_whole = !before.is_empty() || wishes.own.iter().flatten().any(refers);
     let (mut input, mut unknown_references) = (Vec::new(), 0);
-    for item in wishes.own.into_iter().flatten() {
+    for item in wishes.own.take().into_iter().flatten() {
         match item {
             OwnItem::Whole(item) => input.push(item),
             OwnItem::Reference(id) => match store(app)?.item(owner, &id).await {
@@ -72,8 +71,9 @@ pub(in crate::http) async fn resolve(
     let own = input.iter().map(|item| &*item.body);
     let whole = needs_whole.then(|| WholeInput::new(&before, own, &app.limits)).transpose()?;
     let continuation = Continuation { whole, store: wishes.store, unknown_references, queued: None };
-    let (background, bare, before) = (wishes.background, wishes.bare, before.len());
-    Ok(Resolved { continuation, background, link, input, bare, before })
+    let before = before.len();
+    let Wishes { background, bare, pad, .. } = wishes;
+    Ok((continuation, Resolved { background, link, input, bare, pad, before }))
 }
 
 fn refers(item: &OwnItem) -> bool {

@@ -119,10 +119,10 @@ pub(super) fn approved(input: Input<'_>) -> Result<Vec<Approved>, ApiError> {
 }
 
 /// Labels of the servers whose list of tools is in the input, without an error.
-pub(super) fn listed_servers(input: Input<'_>) -> Vec<&str> {
+pub(super) fn listed_servers<'a>(input: Input<'a>) -> Vec<&'a str> {
     let listed =
-        |item: &Value<'_>| is_of(*item, "mcp_list_tools") && item.field("error").is_none_or(Value::is_null);
-    let label = |item: Value<'_>| item.field("server_label").and_then(Value::as_str);
+        |item: &Value<'a>| is_of(*item, "mcp_list_tools") && item.field("error").is_none_or(Value::is_null);
+    let label = |item: Value<'a>| item.field("server_label").and_then(Value::as_str);
     input.items().map(|(_, item)| item).filter(listed).filter_map(label).collect()
 }
 
