@@ -87,11 +87,6 @@ pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page) -> Result
     paged(s, places, page)
 }
 
-pub(crate) fn conversation_items(s: &Session, owner: &Owner, id: &str, page: &Page) -> Result<Items> {
-    let row = conversations::find(s, owner, id)?;
-    paged(s, entries(s, row.key, row.next)?, page)
-}
-
 /// Items of a chain that ends with response `last`, oldest first. `Bounds::links` bounds the walk.
 fn chain(s: &Session, mut last: Option<i64>, root: Option<i64>, base: u64) -> Result<Vec<Place>> {
     let mut keys = Vec::new();
@@ -150,7 +145,8 @@ fn paged(s: &Session, mut places: Vec<Place>, page: &Page) -> Result<Items> {
         places.reverse();
     }
     let start = match &page.after {
-        Some(after) => places.iter().position(|place| place.id == *after).ok_or(Error::NotFound)? + 1,
+        // An id may occur again. Behind its last place: whoever asks page by page comes to the end.
+        Some(after) => places.iter().rposition(|place| place.id == *after).ok_or(Error::NotFound)? + 1,
         None => 0,
     };
     let more = places.len() > start.saturating_add(page.limit);

@@ -125,7 +125,7 @@ impl Store for Sqlite {
 
     fn conversation_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.read(move |s| read::conversation_items(s, &owner, &id, &page))
+        self.read(move |s| conversations::items(s, &owner, &id, &page))
     }
 
     fn conversation_item(&self, owner: &Owner, id: &str, item: &str) -> Reply<Item> {
