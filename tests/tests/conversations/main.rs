@@ -1,0 +1,8 @@
+//! `/v1/conversations` over sockets.
+
+mod bounds;
+mod hostile;
+mod items;
+mod kit;
+mod owners;
+mod table;
