@@ -36,6 +36,29 @@ impl Query {
         self.0.iter().rfind(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// The value of a flag.
+    ///
+    /// # Errors
+    /// 400 where it is neither true nor false.
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
+        match self.get(name) {
+            None => Ok(None),
+            Some("true" | "True" | "1") => Ok(Some(true)),
+            Some("false" | "False" | "0") => Ok(Some(false)),
+            Some(_) => Err(wrong(name, "expected true or false")),
+        }
+    }
+
+    /// The value of a number.
+    ///
+    /// # Errors
+    /// 400 where it is no number from 0 to 2⁶³ - 1.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, ApiError> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        let number = text.parse().ok().filter(|number| *number <= i64::MAX as u64);
+        number.map(Some).ok_or_else(|| wrong(name, "expected an integer that isn't negative"))
+    }
+
     /// The page that `order`, `limit` and `after` ask for; in `order` unless they say.
     ///
     /// # Errors

@@ -85,6 +85,36 @@ impl Arrived {
 }
 
 impl CheckedBody {
+    /// Checks the `text` of a body that came otherwise than as a request's, on an account of `principal`.
+    pub(super) async fn of_text(app: &App, principal: &Principal, text: Bytes) -> Result<Self, ApiError> {
+        let mut account = app.accounts.open(principal.clone());
+        account.check_cpu().map_err(refusal)?;
+        hold(&mut account, text.len())?;
+        let (server, size) = (app.clone(), text.len());
+        let arrived = Arrived { bytes: text, encoding: ContentEncoding::None, account };
+        work(app, size, move || arrived.check(&server.limits)).await
+    }
+
+    /// Reads what the request refers to in the words of its protocol.
+    pub(super) async fn refer<T: Send + 'static>(
+        mut self,
+        app: &App,
+        read: impl FnOnce(&Object<'_>) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<(Self, T), ApiError> {
+        work(app, self.document.size(), move || {
+            let meter = self.account.meter();
+            let done = meter.run(|| read(&self.document.body()))?;
+            self.document.reset();
+            Ok((self, done))
+        })
+        .await
+    }
+
+    /// Charges the request for `bytes` of what it refers to.
+    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), ApiError> {
+        hold(&mut self.account, bytes)
+    }
+
     /// The second step: reads the body with the defaults of its model. Returns the result of `read`, the model, and the account that is charged
     /// for it.
     pub(super) async fn read<T: Send + 'static>(

@@ -24,10 +24,12 @@ mod held_body;
 mod keys;
 mod keys_file;
 mod metrics;
+mod path;
 mod routes;
 mod server;
 mod socket;
 mod store_error;
+mod stored;
 mod stream;
 mod tokens;
 

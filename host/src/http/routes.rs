@@ -28,6 +28,7 @@ use super::count::{count_messages, count_responses};
 use super::excess::refuse_excess;
 use super::guard::refuse_malformed;
 use super::metrics;
+use super::stored;
 use super::stream::generate;
 use super::tokens;
 use crate::api::error::ApiError;
@@ -64,6 +65,9 @@ fn keyed() -> Vec<Route> {
     vec![
         (&["post"], "/v1/responses", responses()),
         post_at("/v1/responses/input_tokens", count_responses),
+        at(&["get", "delete"], "/v1/responses/{id}", get(stored::one).delete(stored::delete)),
+        post_at("/v1/responses/{id}/cancel", stored::cancel),
+        get_at("/v1/responses/{id}/input_items", stored::input_items),
         post_at("/v1/conversations", conversations::create),
         at(
             &["get", "post", "delete"],
@@ -164,18 +168,7 @@ fn responses() -> MethodRouter<App> {
 }
 
 pub(super) async fn no_route(method: Method, uri: http::Uri) -> Response {
-    refuse(&match stored_response(uri.path()) {
-        Some(id) => ApiError::nothing_stored(id),
-        None => ApiError::not_found(method.as_str(), uri.path()),
-    })
-}
-
-/// The id of the stored response that a path of `OpenAI`'s API names. These are no routes: nothing is stored.
-fn stored_response(path: &str) -> Option<&str> {
-    let rest = path.strip_prefix("/v1/responses/")?;
-    let (id, part) = rest.split_once('/').unwrap_or((rest, ""));
-    let is_stored = !matches!(id, "" | "compact") && matches!(part, "" | "cancel" | "input_items");
-    is_stored.then_some(id)
+    refuse(&ApiError::not_found(method.as_str(), uri.path()))
 }
 
 /// 200 while the server takes new work, else 503.

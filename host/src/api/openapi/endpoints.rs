@@ -116,6 +116,39 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         ..Endpoint::NEW
     },
     Endpoint {
+        method: "get",
+        path: "/v1/responses/{id}",
+        id: "retrieveResponse",
+        summary: "A stored response, or the events of a background one",
+        query: responses::fields::READ_QUERY,
+        answer: responses::schema::answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "delete",
+        path: "/v1/responses/{id}",
+        id: "deleteResponse",
+        summary: "Deletes a response, which stops if it runs",
+        answer: AnswerSchemas::whole::<responses::stored::Deleted<'_>>,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        path: "/v1/responses/{id}/cancel",
+        id: "cancelResponse",
+        summary: "Stops a background response",
+        answer: responses::schema::object,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/v1/responses/{id}/input_items",
+        id: "listInputItems",
+        summary: "A page of a response's input, with what it continues",
+        query: conversations::fields::PAGE_QUERY,
+        answer: conversations::objects::list_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
         path: "/v1/conversations",
         id: "createConversation",
         summary: "A new conversation, after OpenAI's Conversations",

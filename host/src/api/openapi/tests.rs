@@ -51,7 +51,10 @@ const READERS: [Reader; 11] = [
         path: "/v1/responses/input_tokens",
         tables: responses::fields::TABLES,
         base: || json!({ "model": "m", "input": "x" }),
-        read: |body| read(body, responses::count).map(|count| count.warnings),
+        read: |body| {
+            read(body, |body, defaults| responses::count(body, &responses::Continuation::default(), defaults))
+                .map(|count| count.warnings)
+        },
     },
     Reader {
         path: "/v1/conversations",

@@ -7,7 +7,8 @@ use super::super::metadata;
 use super::super::options;
 use super::super::raw::Json;
 use super::super::request::{Defaults, ReasoningEvents};
-use super::resource::{Echo, FormatEcho, ReasoningEcho, TextEcho};
+use super::continuation::Continuation;
+use super::resource::{ConversationEcho, Echo, FormatEcho, ReasoningEcho, TextEcho};
 use crate::limits::Limits;
 
 /// Longest identifier of a user, in characters.
@@ -16,6 +17,7 @@ const SAFETY_IDENTIFIER: usize = 128;
 /// Reads and checks all fields of `body` that the response object repeats; `tools` are the tools as it shows them.
 pub(super) fn read(
     body: &Object<'_>,
+    continuation: &Continuation,
     tools: Vec<Json>,
     format: &AnswerFormat,
     defaults: &Defaults,
@@ -23,6 +25,10 @@ pub(super) fn read(
     let text = |name| -> Result<Option<String>, ApiError> { Ok(body.string(name)?.map(str::to_owned)) };
     Ok(Echo {
         model: body.required_string("model")?.to_owned(),
+        previous_response_id: text("previous_response_id")?,
+        conversation: conversation(body)?,
+        store: continuation.store,
+        background: body.boolean("background")?.unwrap_or(false),
         instructions: text("instructions")?,
         tools,
         tool_choice: body.get("tool_choice").map_or_else(|| Json::of("auto"), Value::to_json),
@@ -42,6 +48,17 @@ pub(super) fn read(
         safety_identifier: safety_identifier(body)?,
         prompt_cache_key: text("prompt_cache_key")?,
     })
+}
+
+/// `conversation`, which may be an id or an object with one.
+pub(super) fn conversation(body: &Object<'_>) -> Result<Option<ConversationEcho>, ApiError> {
+    let id = match body.get("conversation") {
+        Some(Value::Object(_)) => {
+            body.object("conversation")?.map(|object| object.required_string("id")).transpose()?
+        }
+        _ => body.string("conversation")?,
+    };
+    Ok(id.map(|id| ConversationEcho { id: id.to_owned() }))
 }
 
 /// The encoding of reasoning in events: `Summary` if the request sets `summary`, else the server's default.

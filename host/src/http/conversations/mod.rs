@@ -6,17 +6,5 @@
 mod conversation;
 mod items;
 
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
-
-use crate::api::error::ApiError;
-
 pub(super) use conversation::{create, delete, get, update};
 pub(super) use items::{add, item, list, remove};
-
-/// What a path names, decoded.
-type Named<T> = Result<Path<T>, PathRejection>;
-
-fn named<T>(path: Named<T>) -> Result<T, ApiError> {
-    path.map(|Path(named)| named).map_err(|_| ApiError::unreadable_path())
-}
