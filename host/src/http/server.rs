@@ -57,7 +57,9 @@ impl Server {
             stop.await;
             drain(&app).await;
         });
-        app.tasks.spawn(stored::upkeep(app.clone()));
+        // No task of the tracker: the drain doesn't wait for it, and it goes on as long as the drain does.
+        let mut leases = JoinSet::new();
+        leases.spawn(stored::upkeep(app.clone()));
         app.tasks.spawn(stored::run_claimed(app.clone()));
         let mut upkeep = tokio::time::interval(Duration::from_secs(5));
         loop {
