@@ -16,7 +16,7 @@ use crate::{
 const EVENTS_BYTES: usize = 1 << 20;
 
 /// Where an item is stored.
-struct Place {
+pub(crate) struct Place {
     /// `None` for a conversation's entry.
     side: Option<Side>,
     /// The response or conversation.
@@ -107,7 +107,12 @@ fn chain(s: &Session, mut last: Option<i64>, root: Option<i64>, base: u64) -> Re
 }
 
 /// Items of a response, of one side or both.
-fn response_places(s: &Session, key: i64, only: Option<Side>, places: &mut Vec<Place>) -> Result<()> {
+pub(crate) fn response_places(
+    s: &Session,
+    key: i64,
+    only: Option<Side>,
+    places: &mut Vec<Place>,
+) -> Result<()> {
     let rows =
         s.all("SELECT side, pos, id FROM item WHERE response = ? ORDER BY side, pos", [key], |row| {
             let side = if row.get(0)? { Side::Output } else { Side::Input };
@@ -140,7 +145,8 @@ impl Place {
     }
 }
 
-fn paged(s: &Session, mut places: Vec<Place>, page: &Page) -> Result<Items> {
+/// A page of the items at these places, oldest first.
+pub(crate) fn paged(s: &Session, mut places: Vec<Place>, page: &Page) -> Result<Items> {
     if page.order == Order::Descending {
         places.reverse();
     }
@@ -158,7 +164,7 @@ fn paged(s: &Session, mut places: Vec<Place>, page: &Page) -> Result<Items> {
 pub(crate) fn item(s: &Session, owner: &Owner, id: &str) -> Result<Item> {
     let body = s.first(
         "SELECT item.body FROM item JOIN response ON response.key = item.response \
-         WHERE item.owner = (SELECT key FROM owner WHERE name = ?1) AND item.id = ?2 AND deleted = 0 \
+         WHERE item.owner = (SELECT key FROM owner WHERE name = ?1) AND item.id = ?2 AND deleted = 0 AND kind = 0 \
          AND (ended IS NULL OR used > ?3) ORDER BY item.response DESC, side DESC, pos DESC LIMIT 1",
         params![owner.name(), id, s.expired()],
         |row| row.get(0),
