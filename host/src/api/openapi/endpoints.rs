@@ -224,6 +224,48 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         ..Endpoint::NEW
     },
     Endpoint {
+        method: "get",
+        path: "/v1/chat/completions",
+        id: "listChatCompletions",
+        summary: "A page of the stored completions",
+        query: chat::stored::LIST_QUERY,
+        answer: chat::stored::list_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/v1/chat/completions/{id}",
+        id: "retrieveChatCompletion",
+        summary: "A stored completion",
+        answer: chat::stored::stored_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        path: "/v1/chat/completions/{id}",
+        id: "updateChatCompletion",
+        summary: "New metadata of a stored completion",
+        request: Some(chat::stored::UPDATE_TABLES),
+        answer: chat::stored::stored_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "delete",
+        path: "/v1/chat/completions/{id}",
+        id: "deleteChatCompletion",
+        summary: "Deletes a stored completion",
+        answer: chat::stored::deleted_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/v1/chat/completions/{id}/messages",
+        id: "listChatCompletionMessages",
+        summary: "A page of a stored completion's messages",
+        query: chat::stored::MESSAGES_QUERY,
+        answer: chat::stored::list_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
         path: "/v1/completions",
         id: "createCompletion",
         summary: "Text that goes on from a raw prompt, after OpenAI's Completions",
