@@ -39,6 +39,8 @@ pub struct Purge {
     pub owner: Option<Owner>,
     /// Unused since then.
     pub unused_since: Option<Millis>,
+    /// Whether it is only counted.
+    pub count_only: bool,
 }
 
 /// An exported record.
