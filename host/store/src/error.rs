@@ -94,9 +94,11 @@ impl OpenError {
     pub(crate) fn sqlite(file: impl Display, error: &rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         match error.sqlite_error_code() {
-            Some(NotADatabase | DatabaseCorrupt) => {
-                Self::new(OpenCause::Content, file, format!("{error}; give a file that isn't something else's"))
-            }
+            Some(NotADatabase | DatabaseCorrupt) => Self::new(
+                OpenCause::Content,
+                file,
+                format!("{error}; give a file that isn't something else's"),
+            ),
             _ => Self::new(OpenCause::Unreachable, file, error),
         }
     }

@@ -96,11 +96,7 @@ impl Sqlite {
         self.schema
     }
 
-    fn start(
-        connection: rusqlite::Connection,
-        schema: Schema,
-        options: &Options,
-    ) -> std::io::Result<Self> {
+    fn start(connection: rusqlite::Connection, schema: Schema, options: &Options) -> std::io::Result<Self> {
         let writer = Queue::new();
         let (reader, threads) = (writer.clone(), Vec::new());
         let mut store = Self { reader, writer: writer.clone(), threads, lock: None, schema };

@@ -21,7 +21,7 @@ const STATEMENTS: usize = 128;
 /// Creates file and folder if they don't exist, for their user alone, and takes the lock. Returns it with the file's one true path: a second
 /// link to the file has the same lock.
 pub(crate) fn lock(path: &Path) -> Result<(File, PathBuf), OpenError> {
-    let shown = path.display();
+    let shown = &path.display();
     let io = |e: std::io::Error| {
         let why = format!("{e}; give a file in a folder that this user may write to");
         OpenError::new(OpenCause::Unreachable, shown, why)

@@ -156,10 +156,15 @@ async fn an_operator_purges_by_owner_and_age() {
         kit.complete("b", parent("a")).await;
         kit.create("c", Link::Alone).await.unwrap();
         kit.store.create(&bob, new("a", Link::Alone)).await.unwrap();
-        let what = Purge { owner: Some(kit.owner.clone()), unused_since: Some(old), count_only: false };
-        assert_eq!(kit.store.purge(what).await, Ok(Evicted { conversations: 1, ..Evicted::default() }));
-        let what = Purge { owner: Some(kit.owner.clone()), ..Purge::default() };
-        assert_eq!(kit.store.purge(what).await, Ok(Evicted { responses: 3, ..Evicted::default() }));
+        let purged = async |unused_since, expected: Evicted| {
+            let owner = Some(kit.owner.clone());
+            for count_only in [true, false] {
+                let what = Purge { owner: owner.clone(), unused_since, count_only };
+                assert_eq!(kit.store.purge(what).await, Ok(expected));
+            }
+        };
+        purged(Some(old), Evicted { conversations: 1, ..Evicted::default() }).await;
+        purged(None, Evicted { responses: 3, ..Evicted::default() }).await;
         let stats = kit.store.stats().await.unwrap();
         assert_eq!((stats.responses, stats.kept, stats.owners.len()), (1, 0, 1));
     })
