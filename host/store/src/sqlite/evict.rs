@@ -44,6 +44,7 @@ pub(crate) fn evict(s: &Session) -> Result<Evicted> {
     }
     while total_bytes(s)? > s.bounds.bytes && evict_oldest(s, None, None, &mut evicted)? {}
     shrink(s)?;
+    s.count(evicted);
     Ok(evicted)
 }
 
@@ -60,6 +61,7 @@ pub(crate) fn make_room(s: &Session, owner: i64, keep: Option<i64>) -> Result<()
             return Err(Error::Full(Full::Store));
         }
     }
+    s.count(evicted);
     Ok(())
 }
 

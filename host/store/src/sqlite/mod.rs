@@ -12,12 +12,13 @@ mod row;
 mod session;
 mod transactions;
 
+use std::cell::Cell;
 use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use crate::{Bounds, Clock, OpenCause, OpenError};
+use crate::{Bounds, Clock, Evicted, OpenCause, OpenError};
 use queue::Queue;
 use session::Session;
 
@@ -65,6 +66,7 @@ pub struct Sqlite {
     /// Lock on the file, held until the threads have ended.
     lock: Option<File>,
     schema: Schema,
+    evicted: Arc<Mutex<Evicted>>,
 }
 
 impl Sqlite {
@@ -78,7 +80,7 @@ impl Sqlite {
         store.reader = Queue::new();
         for _ in 0..READERS {
             let connection = open::reader(&file).map_err(|e| OpenError::sqlite(path.display(), &e))?;
-            let session = session(connection, options);
+            let session = store.session(connection, options);
             store.spawn("store-reader", store.reader.clone(), session, queue::read).map_err(failed)?;
         }
         Ok(store)
@@ -98,10 +100,28 @@ impl Sqlite {
 
     fn start(connection: rusqlite::Connection, schema: Schema, options: &Options) -> std::io::Result<Self> {
         let writer = Queue::new();
-        let (reader, threads) = (writer.clone(), Vec::new());
-        let mut store = Self { reader, writer: writer.clone(), threads, lock: None, schema };
-        store.spawn("store-writer", writer, session(connection, options), queue::write)?;
+        let mut store = Self {
+            reader: writer.clone(),
+            writer: writer.clone(),
+            threads: Vec::new(),
+            lock: None,
+            schema,
+            evicted: Arc::default(),
+        };
+        let session = store.session(connection, options);
+        store.spawn("store-writer", writer, session, queue::write)?;
         Ok(store)
+    }
+
+    fn session(&self, connection: rusqlite::Connection, options: &Options) -> Session {
+        Session {
+            connection,
+            bounds: options.bounds.clone(),
+            clock: options.clock.clone(),
+            host: options.host.as_str().into(),
+            evicting: Cell::default(),
+            evicted: self.evicted.clone(),
+        }
     }
 
     fn spawn(
@@ -114,15 +134,6 @@ impl Sqlite {
         let thread = std::thread::Builder::new().name(name.to_owned());
         self.threads.push(thread.spawn(move || run(&queue, &session))?);
         Ok(())
-    }
-}
-
-fn session(connection: rusqlite::Connection, options: &Options) -> Session {
-    Session {
-        connection,
-        bounds: options.bounds.clone(),
-        clock: options.clock.clone(),
-        host: options.host.as_str().into(),
     }
 }
 

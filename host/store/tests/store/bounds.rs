@@ -53,6 +53,8 @@ async fn the_leaf_that_wasnt_used_for_longest_is_evicted() {
         kit.clock.advance(DAY);
         kit.complete("f", Link::Alone).await;
         assert_eq!(stored(kit, "abcdef").await, "acef");
+        let evicted = kit.store.stats().await.unwrap().evicted;
+        assert_eq!(evicted, Evicted { responses: 2, ..Evicted::default() });
     })
     .await;
 }
