@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 
 use super::access::Access;
 use super::capacity::Capacity;
+use super::metered_store::MeteredStore;
 use crate::accounts::Accounts;
 use crate::api::Defaults;
 use crate::api::error::ApiError;
@@ -77,7 +78,7 @@ impl App {
             limits,
             access,
             check_streams,
-            store,
+            store: store.map(|store| Arc::new(MeteredStore::new(store)) as Arc<dyn Store>),
             stopping: CancellationToken::new(),
             aborting: CancellationToken::new(),
             tasks: TaskTracker::new(),

@@ -20,11 +20,13 @@ mod guard;
 mod head_fault;
 mod keys;
 mod keys_file;
+mod metered_store;
 mod metrics;
 mod routes;
 mod server;
 mod socket;
 mod store_error;
+mod store_upkeep;
 mod stream;
 mod tokens;
 
