@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::app::App;
 use super::capacity::ConnectionPlace;
-use super::{admin, connection, metrics, routes, store_upkeep};
+use super::{admin, connection, metrics, routes, store_upkeep, stored};
 
 /// A server that is bound to its addresses.
 pub struct Server {
@@ -60,6 +60,8 @@ impl Server {
             stop.await;
             drain(&app).await;
         });
+        app.tasks.spawn(stored::upkeep(app.clone()));
+        app.tasks.spawn(stored::run_claimed(app.clone()));
         let mut upkeep = tokio::time::interval(Duration::from_secs(5));
         loop {
             tokio::select! {
