@@ -9,11 +9,8 @@ use tokio_util::task::TaskTracker;
 
 use super::access::Access;
 use super::capacity::Capacity;
-<<<<<<< HEAD
 use super::metered_store::MeteredStore;
-=======
 use super::stored::Running;
->>>>>>> main
 use crate::accounts::Accounts;
 use crate::api::Defaults;
 use crate::api::error::ApiError;
