@@ -83,13 +83,9 @@ impl App {
             limits,
             access,
             check_streams,
-<<<<<<< HEAD
             store: store.map(|store| Arc::new(MeteredStore::new(store)) as Arc<dyn Store>),
-=======
-            store,
             running: Running::default(),
             queued: Notify::new(),
->>>>>>> main
             stopping: CancellationToken::new(),
             aborting: CancellationToken::new(),
             tasks: TaskTracker::new(),
