@@ -69,9 +69,10 @@ async fn pages_come_to_an_end_where_ids_occur_again() {
                 let (mut pages, mut after) = (Vec::new(), None::<String>);
                 loop {
                     let asked = page(order, 2, after.as_deref());
-                    let list = match of_response {
-                        true => kit.store.items(&kit.owner, "r", asked).await.unwrap(),
-                        false => kit.store.conversation_items(&kit.owner, "v", asked).await.unwrap(),
+                    let list = if of_response {
+                        kit.store.items(&kit.owner, "r", asked).await.unwrap()
+                    } else {
+                        kit.store.conversation_items(&kit.owner, "v", asked).await.unwrap()
                     };
                     after = list.data.last().map(|item| item.id.clone());
                     pages.push(ids(&list.data).join(" "));
