@@ -121,7 +121,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         id: "retrieveResponse",
         summary: "A stored response, or the events of a background one",
         query: responses::fields::READ_QUERY,
-        answer: responses::schema::answer,
+        answer: responses::schema::stored,
         ..Endpoint::NEW
     },
     Endpoint {

@@ -14,7 +14,7 @@ use crate::random;
 /// Time between two renewals: a quarter of a lease.
 const RENEWAL: Duration = Duration::from_secs(5);
 
-/// Renews and sweeps until it is dropped.
+/// Renews and sweeps for ever.
 pub(in crate::http) async fn upkeep(app: App) {
     let Some(store) = app.store.clone() else { return };
     loop {
