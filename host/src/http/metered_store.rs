@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use store::{
-    Chunk, Claimed, ContextItem, Conversation, End, Error, Events, Evicted, Finished, Item, Items, Lease,
-    Link, NewResponse, Owner, Page, Purge, Record, Reply, Response, Stats, Store, Target,
+    Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Error, Events, Evicted,
+    Finished, Item, Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Purge, Record, Reply,
+    Response, Stats, Store, Tag, Target,
 };
 
 /// Time of transactions, from the call to the answer.
@@ -165,6 +166,30 @@ impl Store for MeteredStore {
 
     fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<Conversation> {
         write(self.0.conversation_remove(owner, id, item))
+    }
+
+    fn completion_create(&self, owner: &Owner, new: NewCompletion) -> Reply<Lease> {
+        write(self.0.completion_create(owner, new))
+    }
+
+    fn completion_get(&self, owner: &Owner, id: &str) -> Reply<Completion> {
+        read(self.0.completion_get(owner, id))
+    }
+
+    fn completion_list(&self, owner: &Owner, tags: Vec<Tag>, page: Page) -> Reply<Completions> {
+        read(self.0.completion_list(owner, tags, page))
+    }
+
+    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<Completion> {
+        write(self.0.completion_retag(owner, id, tags))
+    }
+
+    fn completion_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
+        read(self.0.completion_items(owner, id, page))
+    }
+
+    fn completion_delete(&self, owner: &Owner, id: &str) -> Reply<()> {
+        write(self.0.completion_delete(owner, id))
     }
 
     fn claim(&self) -> Reply<Option<Claimed>> {

@@ -102,7 +102,7 @@ async fn check_store(file: &Path) {
     let mut after = 0;
     while let Some((number, record)) = store.export(None, after).await.unwrap() {
         after = number;
-        let Record::Response(_, response, input) = record else { panic!("nobody made a conversation") };
+        let Record::Response(_, response, input) = record else { panic!("nobody made anything else") };
         assert_eq!(input.len(), 1);
         if let State::Ended(Outcome { status: Status::Completed, output, .. }) = response.state {
             let item: Value = serde_json::from_slice(&output[0].body).unwrap();

@@ -1,4 +1,4 @@
-//! `host store export`: responses and conversations as JSON lines, one each.
+//! `host store export`: responses, chat completions and conversations as JSON lines, one each.
 //!
 //! A body is the JSON that it is; one that is no JSON is `{"base64": …}`.
 
@@ -10,7 +10,9 @@ use base64::engine::general_purpose::STANDARD;
 use clap::builder::NonEmptyStringValueParser;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use store::{Conversation, Item, Link, Outcome, Owner, Record, Response, State, Status, Store as _};
+use store::{
+    Completion, Conversation, Item, Link, Outcome, Owner, Record, Response, State, Status, Store as _,
+};
 
 use super::file::{FileArgument, wait};
 
@@ -41,6 +43,9 @@ fn line(record: &Record) -> serde_json::Result<Vec<u8>> {
     let mut line = match record {
         Record::Response(owner, response, input) => {
             serde_json::to_vec(&ResponseLine::of(owner, response, input))
+        }
+        Record::Completion(owner, completion, messages) => {
+            serde_json::to_vec(&CompletionLine::of(owner, completion, messages))
         }
         Record::Conversation(owner, conversation, items) => {
             serde_json::to_vec(&ConversationLine::of(owner, conversation, items))
@@ -108,6 +113,29 @@ fn status(state: &State) -> &'static str {
             Status::Cancelled => "cancelled",
             Status::Failed => "failed",
         },
+    }
+}
+
+#[derive(Serialize)]
+struct CompletionLine<'a> {
+    object: &'static str,
+    owner: &'a str,
+    id: &'a str,
+    tags: Vec<(&'a str, &'a str)>,
+    result: Body<'a>,
+    messages: Vec<ItemLine<'a>>,
+}
+
+impl<'a> CompletionLine<'a> {
+    fn of(owner: &'a Owner, completion: &'a Completion, messages: &'a [Item]) -> Self {
+        Self {
+            object: "chat.completion",
+            owner: owner.name(),
+            id: &completion.id,
+            tags: completion.tags.iter().map(|tag| (tag.name.as_str(), tag.value.as_str())).collect(),
+            result: Body(&completion.result),
+            messages: ItemLine::all(messages),
+        }
     }
 }
 
