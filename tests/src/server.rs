@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use engine::{DeviceChoice, SpeculationOptions};
 use host::api::Defaults;
@@ -11,6 +12,7 @@ use host::mcp::McpServers;
 use host::model::{EngineChoice, KvCacheBytes, LoadFormat, Model, ModelOptions, Models, SharedOptions};
 use host::turn::FaultPolicy;
 use serde_json::{Value, json};
+use store::{Options, Sqlite, Store};
 use tokio::sync::oneshot;
 
 /// Configuration of a test server. Its streams are always checked against the event grammar.
@@ -34,10 +36,12 @@ pub struct Setup {
     pub mcp: McpServers,
     /// Whether parsers are reloaded when their files change.
     pub watch: bool,
+    /// Where responses are kept; none, as in `--store none`. Servers of copies of one setup share it.
+    pub store: Option<Arc<dyn Store>>,
 }
 
 impl Default for Setup {
-    /// The embedded model and parser on the CPU, as in `host serve` without arguments.
+    /// The embedded model and parser on the CPU, as in `host serve --store memory`.
     fn default() -> Self {
         let model = ModelOptions {
             model: None,
@@ -83,6 +87,7 @@ impl Default for Setup {
             cors_origins,
             mcp,
             watch: false,
+            store: Some(memory()),
         }
     }
 }
@@ -109,6 +114,14 @@ impl Setup {
     }
 }
 
+/// A store in memory.
+///
+/// # Panics
+/// If it doesn't open.
+pub fn memory() -> Arc<dyn Store> {
+    Arc::new(Sqlite::memory(&Options::default()).expect("memory can be had"))
+}
+
 /// Running server. `stop` ends it as SIGTERM would.
 pub struct TestServer {
     /// Address on which it listens for clients.
@@ -128,7 +141,7 @@ impl TestServer {
     /// If the model or the parser doesn't load.
     pub async fn start(setup: Setup) -> Self {
         install_metrics();
-        let Setup { model, others, shared, limits, keys, hosts, cors_origins, mcp, watch } = setup;
+        let Setup { model, others, shared, limits, keys, hosts, cors_origins, mcp, watch, store } = setup;
         let keys = keys.iter().map(|key| key.parse().expect("a key")).collect();
         let keys = Keys::new(keys).expect("keys of one owner each");
         let shared = SharedOptions { principals: keys.owners(), ..shared };
@@ -136,7 +149,7 @@ impl TestServer {
             Models::load(&model, &others, &shared, &limits, &mut |_, _| {}).expect("the models load");
         let defaults = Defaults { limits: limits.clone(), mcp, ..Defaults::default() };
         let access = Access { keys, hosts, cors_origins };
-        let app = App::new(models.clone(), limits, access, &defaults, true);
+        let app = App::new(models.clone(), limits, access, &defaults, true, store);
         let mut server = Server::bind(([127, 0, 0, 1], 0).into(), app).await.expect("a free port");
         let admin = server.bind_admin(([127, 0, 0, 1], 0).into()).await.expect("a free port");
         let address = server.address().expect("bound");

@@ -193,7 +193,7 @@ impl ApiError {
         TurnFailure { code, message: self.message }
     }
 
-    pub(super) fn new(
+    pub(crate) fn new(
         status: u16,
         kind: &'static str,
         code: &'static str,

@@ -132,7 +132,7 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     };
     let keys = access.keys.clone();
     let keyed = !keys.is_empty();
-    let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams);
+    let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, None);
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
     let mut addresses = vec![("address", server.address()?)];
     addresses.extend(server.admin_address()?.map(|address| ("admin", address)));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use store::Store;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -36,6 +37,8 @@ pub struct AppState {
     pub(super) readers: Semaphore,
     /// Whether every stream is checked against the event grammar.
     pub check_streams: bool,
+    /// Where responses and conversations are kept; none: nothing is.
+    pub store: Option<Arc<dyn Store>>,
     /// Cancelled when the server takes no more work.
     pub(super) stopping: CancellationToken,
     /// Cancelled when streams that are still open must end.
@@ -53,13 +56,15 @@ impl std::ops::Deref for App {
 }
 
 impl App {
-    /// Makes an app that serves `models`. Each model gets a copy of `defaults` with its own sampling parameters and context.
+    /// Makes an app that serves `models` and keeps what clients want kept in `store`. Each model gets a copy of `defaults` with its own sampling
+    /// parameters and context.
     pub fn new(
         models: Models,
         limits: Limits,
         access: Access,
         defaults: &Defaults,
         check_streams: bool,
+        store: Option<Arc<dyn Store>>,
     ) -> Self {
         let accounts = Accounts::new(&limits, access.keys.owners());
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -72,6 +77,7 @@ impl App {
             limits,
             access,
             check_streams,
+            store,
             stopping: CancellationToken::new(),
             aborting: CancellationToken::new(),
             tasks: TaskTracker::new(),

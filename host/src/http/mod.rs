@@ -24,6 +24,7 @@ mod metrics;
 mod routes;
 mod server;
 mod socket;
+mod store_error;
 mod stream;
 mod tokens;
 
