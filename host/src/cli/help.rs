@@ -50,6 +50,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "api_keys_file",
             "allow_host",
             "cors_origin",
+            "no_websocket",
             "check_streams",
             "log_json",
             "log_level",

@@ -27,6 +27,7 @@ mod socket;
 mod store_error;
 mod stream;
 mod tokens;
+mod web_socket;
 
 pub use access::{Access, CorsOrigin, HostName};
 pub use app::App;

@@ -19,6 +19,7 @@ mod resource;
 pub(super) mod schema;
 mod tools;
 pub mod validator;
+pub(crate) mod web_socket;
 
 pub use machine::ResponsesMachine;
 pub use request::ResponsesRequest;
