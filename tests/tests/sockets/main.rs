@@ -1,0 +1,8 @@
+//! WebSocket mode of `/v1/responses`.
+
+mod draining;
+mod engine;
+mod events;
+mod hostile;
+mod lanes;
+mod upgrade;
