@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use store::Store;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::access::Access;
 use super::capacity::Capacity;
+use super::stored::Running;
 use crate::accounts::Accounts;
 use crate::api::Defaults;
 use crate::api::error::ApiError;
@@ -31,6 +32,8 @@ pub struct AppState {
     pub access: Access,
     /// Budgets of memory and CPU time that requests may use before an answer begins.
     pub accounts: Accounts,
+    /// Budgets of memory for unstored responses that WebSockets remember.
+    pub(super) remembered: Accounts,
     /// Places for open connections.
     pub(super) capacity: Capacity,
     /// Permits to read large bodies, one for every two cores: the other cores stay free for requests that take less time.
@@ -39,6 +42,10 @@ pub struct AppState {
     pub check_streams: bool,
     /// Where responses and conversations are kept; none: nothing is.
     pub store: Option<Arc<dyn Store>>,
+    /// Stored responses that run in this process.
+    pub(super) running: Running,
+    /// Told when a response was stored that waits to run.
+    pub(super) queued: Notify,
     /// Cancelled when the server takes no more work.
     pub(super) stopping: CancellationToken,
     /// Cancelled when streams that are still open must end.
@@ -70,6 +77,7 @@ impl App {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self(Arc::new(AppState {
             accounts,
+            remembered: Accounts::of_kept(limits.remembered_memory, &limits, access.keys.owners()),
             capacity: Capacity::new(limits.connections),
             readers: Semaphore::new(cores.div_ceil(2)),
             defaults: models.iter().map(|model| defaults.of(model)).collect(),
@@ -78,10 +86,17 @@ impl App {
             access,
             check_streams,
             store,
+            running: Running::default(),
+            queued: Notify::new(),
             stopping: CancellationToken::new(),
             aborting: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }))
+    }
+
+    /// Defaults for what doesn't depend on a model.
+    pub(super) fn any_defaults(&self) -> &Defaults {
+        &self.defaults[0]
     }
 
     /// The model that a request asks for by `name`, with its defaults for readers. Without a name it is the only model.

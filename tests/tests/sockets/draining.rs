@@ -25,7 +25,10 @@ async fn idle_sockets_end_at_once_and_others_behind_their_responses() {
     while refused.len() < 2 {
         let event = busy.event().await;
         if event["type"] == "error" {
-            assert_eq!((&event["status"], &event["error"]["code"]), (&json!(503), &json!("server_unavailable")));
+            assert_eq!(
+                (&event["status"], &event["error"]["code"]),
+                (&json!(503), &json!("server_unavailable"))
+            );
             refused.push(event["stream_id"].clone());
         }
     }
@@ -48,7 +51,10 @@ async fn a_response_that_outlasts_the_grace_fails_and_its_socket_ends() {
     gated.server.begin_stop();
     let (events, code) = socket.rest().await;
     let last = events.last().expect("an end");
-    assert_eq!((&last["type"], &last["response"]["error"]["code"]), (&json!("response.failed"), &json!("server_error")));
+    assert_eq!(
+        (&last["type"], &last["response"]["error"]["code"]),
+        (&json!("response.failed"), &json!("server_error"))
+    );
     assert_eq!(code, Some(1001));
     gated.server.stop().await;
 }

@@ -60,7 +60,12 @@ async fn livekit_5092_errors_are_readable_and_the_socket_goes_on() {
     let cases = [
         ("{".to_owned(), 400, json!("invalid_json"), Value::Null),
         ("[1]".to_owned(), 400, json!("invalid_value"), Value::Null),
-        (json!({ "model": "qwen3-tiny" }).to_string(), 400, json!("missing_required_parameter"), json!("type")),
+        (
+            json!({ "model": "qwen3-tiny" }).to_string(),
+            400,
+            json!("missing_required_parameter"),
+            json!("type"),
+        ),
         (create(json!({ "type": "session.update" })), 400, json!("invalid_value"), json!("type")),
         (create(json!({ "model": "gpt" })), 404, json!("model_not_found"), json!("model")),
         (create(json!({ "input": 1 })), 400, json!("invalid_value"), json!("input")),
@@ -74,8 +79,14 @@ async fn livekit_5092_errors_are_readable_and_the_socket_goes_on() {
         let event = socket.event().await;
         let error = &event["error"];
         assert_eq!(event["type"], "error", "{message}");
-        assert_eq!((&event["status"], &error["code"], &error["param"]), (&json!(status), &code, &param), "{event}");
-        assert!(error["message"].is_string() && error["type"].is_string() && event["sequence_number"].is_u64());
+        assert_eq!(
+            (&event["status"], &error["code"], &error["param"]),
+            (&json!(status), &code, &param),
+            "{event}"
+        );
+        assert!(
+            error["message"].is_string() && error["type"].is_string() && event["sequence_number"].is_u64()
+        );
         assert_eq!(event.get("stream_id"), None);
     }
     socket.message(Message::binary(b"{}".to_vec())).await;
@@ -93,7 +104,10 @@ async fn what_was_processed_needs_no_answer_and_nothing_can_be_steered() {
     let input = json!([{ "role": "user", "content": "Stop." }]);
     socket.send(&json!({ "type": "response.steer", "previous_response_id": "resp_1", "input": input })).await;
     let failed = socket.event().await;
-    assert_eq!((&failed["type"], &failed["error"]["code"]), (&json!("response.steer.failed"), &json!("steering_not_supported")));
+    assert_eq!(
+        (&failed["type"], &failed["error"]["code"]),
+        (&json!("response.steer.failed"), &json!("steering_not_supported"))
+    );
     assert_eq!(failed["steer"], json!({ "previous_response_id": "resp_1", "input": input }));
     assert_eq!(text(&socket.answer(json!({ "input": "Hi" })).await), "Hello!");
     drop(socket);
@@ -135,7 +149,10 @@ async fn old_sockets_are_told_and_end_behind_their_responses() {
     loop {
         let event = socket.event().await;
         if event["type"] == "error" {
-            assert_eq!((&event["stream_id"], &event["error"]["code"]), (&json!("b"), &json!("websocket_connection_limit_reached")));
+            assert_eq!(
+                (&event["stream_id"], &event["error"]["code"]),
+                (&json!("b"), &json!("websocket_connection_limit_reached"))
+            );
             break;
         }
     }

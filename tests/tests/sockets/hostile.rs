@@ -81,7 +81,15 @@ async fn a_frame_or_a_message_beyond_the_limit_of_bodies_is_refused_in_words() {
         let mut socket = Raw::open(&server).await;
         let part = vec![b' '; (65 << 10) / parts];
         for number in 0..parts {
-            let first = if parts == 1 { TEXT } else if number == 0 { TEXT_PART } else if number + 1 == parts { REST } else { 0 };
+            let first = if parts == 1 {
+                TEXT
+            } else if number == 0 {
+                TEXT_PART
+            } else if number + 1 == parts {
+                REST
+            } else {
+                0
+            };
             socket.send(first, &part).await;
         }
         let rest = socket.rest().await;
@@ -90,7 +98,11 @@ async fn a_frame_or_a_message_beyond_the_limit_of_bodies_is_refused_in_words() {
     }
     // Its head alone is enough.
     let mut socket = Raw::open(&server).await;
-    socket.0.write_all(&[TEXT, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]).await.expect("written");
+    socket
+        .0
+        .write_all(&[TEXT, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0])
+        .await
+        .expect("written");
     assert!(closes_with(&socket.rest().await, 1009));
     is_well(&server).await;
     server.stop().await;
@@ -104,7 +116,12 @@ async fn what_is_no_text_ends_the_socket() {
     let rest = socket.rest().await;
     assert!(String::from_utf8_lossy(&rest).contains(r#""code":"invalid_json""#));
     assert!(closes_with(&rest, 1007));
-    for (what, first, masked) in [("unmasked", TEXT, false), ("reserved bits", 0xf1, true), ("an unknown opcode", 0x83, true), ("a rest of nothing", REST, true)] {
+    for (what, first, masked) in [
+        ("unmasked", TEXT, false),
+        ("reserved bits", 0xf1, true),
+        ("an unknown opcode", 0x83, true),
+        ("a rest of nothing", REST, true),
+    ] {
         let mut socket = Raw::open(&server).await;
         if masked {
             socket.send(first, b"{}").await;
@@ -121,7 +138,8 @@ async fn what_is_no_text_ends_the_socket() {
 async fn a_message_in_parts_is_one_event_even_with_pings_in_between() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
-    let event = json!({ "type": "response.create", "model": "qwen3-tiny", "input": "é🌍".repeat(30_000) }).to_string();
+    let event = json!({ "type": "response.create", "model": "qwen3-tiny", "input": "é🌍".repeat(30_000) })
+        .to_string();
     let parts: Vec<&[u8]> = event.as_bytes().chunks(1001).collect();
     for (number, part) in parts.iter().enumerate() {
         let kind = if number == 0 { Data::Text } else { Data::Continue };
@@ -151,7 +169,8 @@ async fn a_message_in_parts_is_one_event_even_with_pings_in_between() {
 async fn a_thousand_requests_at_once_are_answered_or_refused_each() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
-    let event = json!({ "type": "response.create", "model": "qwen3-tiny", "input": "Hi", "stream_id": "a" }).to_string();
+    let event = json!({ "type": "response.create", "model": "qwen3-tiny", "input": "Hi", "stream_id": "a" })
+        .to_string();
     let (mut answered, mut refused) = (0, 0);
     for _ in 0..1000 {
         socket.0.feed(Message::text(event.clone())).await.expect("an open socket");
@@ -160,7 +179,10 @@ async fn a_thousand_requests_at_once_are_answered_or_refused_each() {
     while answered + refused < 1000 {
         let last = socket.response().await.pop().expect("an end");
         if last["type"] == "error" {
-            assert_eq!((&last["status"], &last["error"]["code"]), (&json!(429), &json!("rate_limit_exceeded")));
+            assert_eq!(
+                (&last["status"], &last["error"]["code"]),
+                (&json!(429), &json!("rate_limit_exceeded"))
+            );
             refused += 1;
         } else {
             assert_eq!(last["type"], "response.completed");
@@ -176,7 +198,9 @@ async fn a_thousand_requests_at_once_are_answered_or_refused_each() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_leaves_ends_its_responses() {
     let gated = Gated::start().await;
-    for (number, leave) in ["a close message", "a reset", "the end of its sending side"].into_iter().enumerate() {
+    for (number, leave) in
+        ["a close message", "a reset", "the end of its sending side"].into_iter().enumerate()
+    {
         let mut socket = Socket::open(gated.server.address).await;
         for lane in ["a", "b"] {
             socket.create(json!({ "input": "Hi", "stream_id": lane })).await;

@@ -14,7 +14,9 @@ async fn requests_of_one_lane_run_one_after_the_other() {
     for lane in [Value::Null, json!("a")] {
         let mut socket = Socket::open(gated.server.address).await;
         for number in 0..3 {
-            socket.create(json!({ "input": "Hi", "stream_id": lane, "metadata": { "n": number.to_string() } })).await;
+            socket
+                .create(json!({ "input": "Hi", "stream_id": lane, "metadata": { "n": number.to_string() } }))
+                .await;
         }
         for number in 0..3 {
             let events = socket.response().await;

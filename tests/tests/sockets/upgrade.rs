@@ -31,7 +31,10 @@ fn code(answer: &Answer) -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_socket_is_opened_without_the_extensions_and_protocols_that_are_offered() {
     let Scripted { server, _folder, .. } = &Scripted::start().await;
-    let offers = [("sec-websocket-extensions", "permessage-deflate; client_max_window_bits"), ("sec-websocket-protocol", "realtime")];
+    let offers = [
+        ("sec-websocket-extensions", "permessage-deflate; client_max_window_bits"),
+        ("sec-websocket-protocol", "realtime"),
+    ];
     // The client itself refuses a protocol that it asked for and didn't get, so only extensions are offered to it.
     let (_socket, response) = Socket::with_headers(server.address, &offers[..1]).await.expect("an upgrade");
     assert_eq!(response.status(), 101);
@@ -58,7 +61,9 @@ async fn another_upgrade_is_told_what_is_there() {
     }
     let answer = send(server.address, request(Method::GET, &UPGRADE[..3])).await;
     assert_eq!((answer.status.as_u16(), code(&answer)), (400, "invalid_websocket_key".into()));
-    for (method, headers) in [(Method::GET, &[][..]), (Method::HEAD, &UPGRADE[..]), (Method::PUT, &UPGRADE[..])] {
+    for (method, headers) in
+        [(Method::GET, &[][..]), (Method::HEAD, &UPGRADE[..]), (Method::PUT, &UPGRADE[..])]
+    {
         assert_eq!(send(server.address, request(method, headers)).await.status, 405);
     }
     server.stop().await;
@@ -84,7 +89,10 @@ async fn a_key_is_required_where_one_is_set() {
         let refusal = Socket::with_headers(server.address, headers).await.err().expect("a refusal");
         assert_eq!(refusal.status(), 401);
     }
-    let mut socket = Socket::with_headers(server.address, &[("authorization", "Bearer secret")]).await.expect("a socket").0;
+    let mut socket = Socket::with_headers(server.address, &[("authorization", "Bearer secret")])
+        .await
+        .expect("a socket")
+        .0;
     assert_eq!(socket.answer(serde_json::json!({ "input": "Hi" })).await["status"], "completed");
     drop(socket);
     server.stop().await;
@@ -94,9 +102,13 @@ async fn a_key_is_required_where_one_is_set() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_of_other_origins_get_no_socket() {
     let Scripted { server, .. } =
-        Scripted::with(|setup| setup.cors_origins = vec!["https://app.example".parse().expect("an origin")]).await;
+        Scripted::with(|setup| setup.cors_origins = vec!["https://app.example".parse().expect("an origin")])
+            .await;
     let opened = async |origin: &str| {
-        Socket::with_headers(server.address, &[("origin", origin)]).await.map_err(|refusal| refusal.status().as_u16()).map(|_| ())
+        Socket::with_headers(server.address, &[("origin", origin)])
+            .await
+            .map_err(|refusal| refusal.status().as_u16())
+            .map(|_| ())
     };
     assert_eq!(opened("https://evil.example").await, Err(403));
     assert_eq!(opened("https://app.example").await, Ok(()));

@@ -43,6 +43,10 @@ pub(crate) enum ClientEvent {
         stream_id: Option<StreamId>,
         /// Whether the model answers. If not, the response is empty, to be continued.
         generate: bool,
+        /// The response that it continues.
+        parent: Option<String>,
+        /// Whether the response is to be stored, if the event says so.
+        store: Option<bool>,
     },
     /// `response.processed`, which tells nothing that the server needs to know.
     Processed,
@@ -80,7 +84,8 @@ impl ClientEvent {
                     let message = "a WebSocket's responses end with it: send POST /v1/responses";
                     return Err(body.at("background").unsupported(message));
                 }
-                Ok(Self::Create { stream_id, generate })
+                let parent = body.string("previous_response_id")?.map(str::to_owned);
+                Ok(Self::Create { stream_id, generate, parent, store: body.boolean("store")? })
             }
             "response.processed" => Ok(Self::Processed),
             "response.steer" => Ok(Self::Steer {
@@ -185,8 +190,8 @@ mod tests {
             assert_eq!(event["error"]["code"], "invalid_stream_id");
             assert_eq!(event["error"]["param"], "stream_id");
         }
-        let unnamed = Ok(ClientEvent::Create { stream_id: None, generate: true });
-        assert_eq!(read(&create(Value::Null)), unnamed);
+        let unnamed = read(&create(Value::Null));
+        assert!(matches!(unnamed, Ok(ClientEvent::Create { stream_id: None, generate: true, .. })));
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub(super) struct Create {
     pub(super) lane: Lane,
     /// Whether the model answers.
     pub(super) generate: bool,
+    /// The response that it continues.
+    pub(super) parent: Option<String>,
+    /// Whether the response is to be stored, if the client says so.
+    pub(super) store: Option<bool>,
     pub(super) body: CheckedBody,
 }
 
@@ -75,7 +79,7 @@ impl Inbox<'_> {
         let account = self.intake.take_account();
         // A small message is a part of the buffer that the codec reads into.
         let text = if text.len() <= READ_BYTES { Bytes::copy_from_slice(&text) } else { text };
-        let read = CheckedBody::of_text(self.app, account, text, ClientEvent::read).await;
+        let read = CheckedBody::of_message(self.app, account, text, ClientEvent::read).await;
         let (event, body) = match read {
             Ok(read) => read,
             Err(error) => return self.out.error(&error, None).await,
@@ -89,9 +93,9 @@ impl Inbox<'_> {
             (Ok(ClientEvent::Create { stream_id, .. }), Err(error)) => {
                 self.out.error(&error, stream_id.as_ref()).await;
             }
-            (Ok(ClientEvent::Create { stream_id, generate }), Ok(body)) => {
+            (Ok(ClientEvent::Create { stream_id: lane, generate, parent, store }), Ok(body)) => {
                 // If nobody takes it, the socket ends.
-                let _ = self.requests.send(Create { lane: stream_id, generate, body }).await;
+                let _ = self.requests.send(Create { lane, generate, parent, store, body }).await;
             }
         }
     }

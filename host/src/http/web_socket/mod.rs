@@ -8,6 +8,7 @@
 mod handshake;
 mod inbox;
 mod lanes;
+mod memory;
 mod metered;
 mod outbox;
 mod session;

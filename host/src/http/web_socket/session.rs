@@ -1,5 +1,7 @@
 //! A socket from its upgrade to its end.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
@@ -15,6 +17,7 @@ use super::super::app::App;
 use super::super::routes::DRAINING;
 use super::inbox::{Create, Farewell, Inbox};
 use super::lanes::{Lane, Lanes};
+use super::memory::Memory;
 use super::metered::{Intake, Metered, READ_BYTES};
 use super::outbox::{self, Outbox};
 use super::turn::Socket;
@@ -36,7 +39,8 @@ where
     let (out, queue) = Outbox::new();
     let (requests, requested) = mpsc::channel(1);
     let inbox = Inbox { app: &app, intake: &intake, out: &out, requests };
-    let socket = Socket { app: app.clone(), principal, out: out.clone(), disconnect };
+    let memory = Arc::new(Memory::new(&app, &principal));
+    let socket = Socket { app: app.clone(), principal, memory, out: out.clone(), disconnect };
     let mut writing = std::pin::pin!(outbox::write(sink, queue, &intake, limits));
     let farewell = tokio::select! {
         biased;
@@ -56,7 +60,8 @@ where
             drop(out);
         };
         let hearing = async { while let Some(Ok(_)) = stream.next().await {} };
-        tokio::join!(saying, writing, hearing);
+        // Whoever has gone hears nothing.
+        let _ = tokio::join!(saying, writing, hearing);
     };
     // A client that doesn't answer the closing handshake loses the connection all the same.
     let _ = timeout(limits.rest_time, leaving).await;

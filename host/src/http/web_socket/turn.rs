@@ -1,5 +1,6 @@
 //! One response of a socket, from its request to its last event.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::time::timeout;
@@ -7,20 +8,24 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::answer::RequestId;
 use super::super::app::App;
+use super::super::stored::Continues;
+use super::super::stream::{Accepted, Begun, Caller, accept};
 use super::inbox::Create;
 use super::lanes::Lane;
+use super::memory::{Memory, MemoryKeeper};
 use super::outbox::Outbox;
-use crate::agent::AnswerStream;
+use crate::accounts::Principal;
 use crate::answer::{Answer, EventReader, Policy, event_log};
+use crate::api::Protocol;
 use crate::api::error::ApiError;
+use crate::api::machine::Record;
 use crate::api::responses::web_socket::of_lane;
-use crate::api::{ApiRequest, Object, Protocol};
-use crate::model::Model;
 
 /// What the responses of one socket share.
 pub(super) struct Socket {
     pub(super) app: App,
-    pub(super) principal: crate::accounts::Principal,
+    pub(super) principal: Principal,
+    pub(super) memory: Arc<Memory>,
     pub(super) out: Outbox,
     /// Closes the connection, if the client takes nothing.
     pub(super) disconnect: CancellationToken,
@@ -37,18 +42,31 @@ impl Socket {
         lane
     }
 
+    /// Accepts the request. If its response isn't stored, the socket will remember it.
     async fn begin(&self, create: Create) -> Result<Answer, ApiError> {
-        let (app, protocol) = (&self.app, Protocol::Responses);
-        let began = Instant::now();
+        let Create { lane, generate, parent, store, body } = create;
         let RequestId(id) = RequestId::random();
-        let read = move |body: &Object<'_>, defaults: &_, _: &Model| protocol.read_object(body, defaults);
-        let (api_request, model, account) = create.body.read(app, read).await?;
-        let ApiRequest { job, machine, .. } = api_request;
-        let stream =
-            AnswerStream::one(model.start_choices(job).await.map_err(|error| protocol.refusal(&error))?);
-        drop(account);
-        let check = app.check_streams.then(|| protocol.check());
-        Ok(Answer::new(model.label(), id, began, stream, machine, check, &app.aborting))
+        let caller = Caller { principal: self.principal.clone(), id, began: Instant::now() };
+        let is_stored = self.app.store.is_some() && store != Some(false);
+        let continues = match &parent {
+            _ if is_stored => Continues::AsTheBodySays,
+            Some(parent) => self.memory.find(parent).map_or(Continues::ToRemember, Continues::Remembered),
+            None => Continues::ToRemember,
+        };
+        let accepted = accept(&self.app, &caller, Protocol::Responses, body, continues, generate).await;
+        let Begun { mut answer, before, input, .. } = match accepted {
+            Ok(Accepted::Begun(begun)) => *begun,
+            Ok(Accepted::Queued(_)) => return Err(ApiError::internal("A socket's response was queued.")),
+            Err(error) => {
+                parent.inspect(|parent| self.memory.forget(&lane, parent));
+                return Err(error);
+            }
+        };
+        if !is_stored && let Some(Record { id, .. }) = answer.record() {
+            let memory = Arc::clone(&self.memory);
+            answer.kept_by(Box::new(MemoryKeeper { memory, lane, id, parent, before, input }));
+        }
+        Ok(answer)
     }
 
     /// Sends the answer's events. While there is none for a while, it is asked for a heartbeat.
