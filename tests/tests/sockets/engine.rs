@@ -15,7 +15,7 @@ pub struct Scripted {
 }
 
 /// Answers that name what was asked last, and one that never ends for `hang`.
-pub fn rules() -> Value {
+fn rules() -> Value {
     json!([
         { "when": { "last_user_contains": "hang" }, "text": "Wait", "finish": "hang" },
         { "when": { "last_user_contains": "think" }, "text": "<think>\nHm.\n</think>\n\nThought." },

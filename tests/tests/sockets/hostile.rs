@@ -1,11 +1,14 @@
 //! Hostile clients: each is refused in words, bounded or cut off, its answers end, and the server serves others.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use futures_util::SinkExt;
 use serde_json::json;
-use tests::client::get;
-use tests::server::TestServer;
+use tests::client::{get, metric};
+use tests::fake_engine::{Action, FakeEngine, event, head};
+use tests::server::{Setup, TestServer};
 use tests::socket::{Socket, text};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -34,6 +37,10 @@ impl Raw {
 
     /// Sends a frame whose mask is zero.
     async fn send(&mut self, first: u8, payload: &[u8]) {
+        self.try_send(first, payload).await.expect("written");
+    }
+
+    async fn try_send(&mut self, first: u8, payload: &[u8]) -> std::io::Result<()> {
         let mut frame = vec![first];
         match payload.len() {
             short @ 0..126 => frame.push(0x80 | u8::try_from(short).expect("short")),
@@ -44,7 +51,7 @@ impl Raw {
         }
         frame.extend([0; 4]);
         frame.extend(payload);
-        self.0.write_all(&frame).await.expect("written");
+        self.0.write_all(&frame).await
     }
 
     /// All that the server sends until it closes the connection.
@@ -61,6 +68,7 @@ const TEXT_PART: u8 = 0x01;
 const REST: u8 = 0x80;
 const PING: u8 = 0x89;
 const PONG: u8 = 0x8a;
+const CLOSE: u8 = 0x88;
 
 /// Whether the server's bytes end in a close frame with this code.
 fn closes_with(bytes: &[u8], code: u16) -> bool {
@@ -225,21 +233,88 @@ async fn a_client_that_leaves_ends_its_responses() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_reads_nothing_is_cut_off() {
-    let Scripted { server, .. } = Scripted::with(|setup| {
-        setup.limits.slow_reader = Duration::from_millis(200);
-        setup.limits.send_buffer = 4 << 10;
-    })
-    .await;
-    let socket = socket2_with_small_buffer(&server).await;
-    let mut raw = Raw(socket);
+    let Scripted { server, .. } =
+        Scripted::with(|setup| setup.limits.slow_reader = Duration::from_millis(200)).await;
+    let mut socket = Raw::open(&server).await;
     // Refusals are events, too.
-    let flood = async {
-        loop {
-            raw.send(TEXT, b"{}").await;
-        }
-    };
-    let cut = tokio::time::timeout(Duration::from_mins(1), written_until_cut(flood)).await;
-    assert!(cut.is_ok(), "it is cut off");
+    while socket.try_send(TEXT, b"{}").await.is_ok() {}
+    is_well(&server).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_ends_whose_client_reads_nothing() {
+    let sent = Arc::new(AtomicUsize::new(0));
+    let flood = Action::Flood { bytes: event(&[300; 64], None), most: usize::MAX, sent: Arc::clone(&sent) };
+    let engine = FakeEngine::start(move |_, _| vec![Action::Send(head()), flood.clone()]).await;
+    let mut setup = Setup::default();
+    setup.model.engine = engine.url().parse().expect("a URL");
+    setup.limits.slow_reader = Duration::from_millis(200);
+    let server = TestServer::start(setup).await;
+    let mut socket = Socket::open(server.address).await;
+    for lane in ["a", "b"] {
+        socket.create(json!({ "input": "Hi", "stream_id": lane })).await;
+    }
+    engine.received.wait_until(|log| log.disconnected() == 2).await;
+    assert_eq!(get(server.address, "/health").await.status, 200);
+    drop(socket);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_message_has_as_long_as_a_body_to_arrive() {
+    let Scripted { server, .. } =
+        Scripted::with(|setup| setup.limits.body_time = Duration::from_millis(100)).await;
+    let mut socket = Raw::open(&server).await;
+    let mut begun = vec![TEXT, 0xff];
+    begun.extend(1_000_000_u64.to_be_bytes());
+    begun.extend([0; 4]);
+    begun.extend(vec![b' '; 100_000]);
+    socket.0.write_all(&begun).await.expect("written");
+    let rest = socket.rest().await;
+    assert!(String::from_utf8_lossy(&rest).contains(r#""status":408"#));
+    assert!(closes_with(&rest, 1008));
+    is_well(&server).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_are_charged_while_they_arrive() {
+    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.request_memory = 2 << 20).await;
+    let mut begun = vec![TEXT, 0xff];
+    begun.extend(1_000_000_u64.to_be_bytes());
+    begun.extend([0; 4]);
+    begun.extend(vec![b' '; 400_000]);
+    let mut first = Raw::open(&server).await;
+    first.0.write_all(&begun).await.expect("written");
+    // It holds three times as much as came of it so far, so there is no room for as much again.
+    while metric(server.address, "sluice_request_memory_bytes").await < 1_200_000.0 {}
+    let mut second = Raw::open(&server).await;
+    second.0.write_all(&begun).await.expect("written");
+    let rest = second.rest().await;
+    assert!(String::from_utf8_lossy(&rest).contains(r#""code":"server_unavailable""#));
+    assert!(closes_with(&rest, 1013));
+    drop(first);
+    while metric(server.address, "sluice_request_memory_bytes").await > 0.0 {}
+    is_well(&server).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_pings_changes_nothing() {
+    let Scripted { server, .. } = Scripted::start().await;
+    let mut socket = Raw::open(&server).await;
+    for _ in 0..50_000 {
+        socket.send(PING, &[7; 125]).await;
+    }
+    let create = json!({ "type": "response.create", "model": "qwen3-tiny", "input": "Hi" }).to_string();
+    socket.send(TEXT, create.as_bytes()).await;
+    socket.send(CLOSE, &1000_u16.to_be_bytes()).await;
+    let rest = socket.rest().await;
+    let pong = [PONG, 125, 7, 7];
+    assert!(rest.windows(4).any(|part| part == pong));
+    assert!(closes_with(&rest, 1000));
+    assert_eq!(metric(server.address, "sluice_request_memory_bytes").await, 0.0);
     is_well(&server).await;
     server.stop().await;
 }

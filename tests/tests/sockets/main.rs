@@ -5,4 +5,5 @@ mod engine;
 mod events;
 mod hostile;
 mod lanes;
+mod memory;
 mod upgrade;

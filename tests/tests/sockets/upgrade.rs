@@ -30,7 +30,7 @@ fn code(answer: &Answer) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_socket_is_opened_without_the_extensions_and_protocols_that_are_offered() {
-    let Scripted { server, _folder, .. } = &Scripted::start().await;
+    let Scripted { server, .. } = Scripted::start().await;
     let offers = [
         ("sec-websocket-extensions", "permessage-deflate; client_max_window_bits"),
         ("sec-websocket-protocol", "realtime"),
