@@ -3,6 +3,7 @@
 mod access;
 mod bench;
 mod cache;
+mod data;
 mod devices;
 mod ending;
 mod engines;
@@ -20,6 +21,7 @@ mod progress;
 mod seal;
 mod serve;
 mod stderr;
+mod store;
 mod summary;
 mod table;
 mod tips;
@@ -50,6 +52,8 @@ enum Command {
     Devices(devices::DevicesArguments),
     /// List, create, test and measure output parsers.
     Parser(Box<parser::ParserCommandArguments>),
+    /// Show, export, back up, check and delete what a server has stored.
+    Store(store::StoreCommandArguments),
     /// Check recorded event streams.
     #[command(subcommand)]
     Stream(StreamCommand),
@@ -82,6 +86,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Parser(arguments) => parser::run(&arguments),
+        Command::Store(arguments) => store::run(arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
     };
     let code = match result {

@@ -13,11 +13,12 @@ mod store;
 mod types;
 
 pub use bounds::{Bounds, Clock, ITEM_BYTES, ROW_BYTES};
-pub use error::{Error, Full, OpenError, Result, TooLong};
+pub use error::{Error, Full, OpenCause, OpenError, Result, TooLong};
 pub use records::{Evicted, Purge, Record, Stats};
-pub use sqlite::{Options, Sqlite, Synchronous};
+pub use sqlite::{Options, Schema, Sqlite, Synchronous, backup};
 pub use store::{Reply, Store};
 pub use types::{
-    Chunk, Claimed, ContextItem, Conversation, End, Events, Finished, Item, Items, Lease, Link, Millis,
-    NewResponse, Order, Outcome, Owner, Page, Response, Side, State, Status, Target,
+    Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Finished, Item, Items,
+    Lease, Link, Millis, NewCompletion, NewResponse, Order, Outcome, Owner, Page, Response, Side, State,
+    Status, Tag, Target,
 };

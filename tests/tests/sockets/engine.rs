@@ -9,12 +9,12 @@ use tests::server::{Setup, TestServer};
 use tokio::sync::Semaphore;
 
 /// A server that plays outputs.
-pub struct Scripted {
-    pub server: TestServer,
+pub(crate) struct Scripted {
+    pub(crate) server: TestServer,
     _folder: tempfile::TempDir,
 }
 
-/// Answers that name what was asked last, and one that never ends for `hang`.
+/// Answers to what was asked last, and one that never ends for `hang`.
 fn rules() -> Value {
     json!([
         { "when": { "last_user_contains": "hang" }, "text": "Wait", "finish": "hang" },
@@ -22,8 +22,6 @@ fn rules() -> Value {
         { "when": { "last_user_contains": "weather", "tool_results": 0 },
           "text": "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lisbon\"}}\n</tool_call>" },
         { "when": { "last_role": "tool" }, "text": "It is sunny." },
-        { "when": { "contains": "My name is Ada", "last_user_contains": "Who am I" }, "text": "You are Ada." },
-        { "when": { "last_user_contains": "Who am I" }, "text": "I don't know." },
         { "when": { "last_user_contains": "alpha" }, "text": "alpha alpha alpha" },
         { "when": { "last_user_contains": "beta" }, "text": "beta beta beta" },
         { "text": "Hello!" },
@@ -31,12 +29,12 @@ fn rules() -> Value {
 }
 
 impl Scripted {
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         Self::with(|_| {}).await
     }
 
     /// Starts one whose setup is changed.
-    pub async fn with(change: impl FnOnce(&mut Setup)) -> Self {
+    pub(crate) async fn with(change: impl FnOnce(&mut Setup)) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut setup = Setup::replay(folder.path(), &rules());
         change(&mut setup);
@@ -45,19 +43,19 @@ impl Scripted {
 }
 
 /// A server whose answers begin at once and end when the gate has a permit for each.
-pub struct Gated {
-    pub server: TestServer,
-    pub engine: FakeEngine,
-    pub gate: Arc<Semaphore>,
+pub(crate) struct Gated {
+    pub(crate) server: TestServer,
+    pub(crate) engine: FakeEngine,
+    pub(crate) gate: Arc<Semaphore>,
 }
 
 impl Gated {
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         Self::with(|_| {}).await
     }
 
     /// Starts one whose setup is changed.
-    pub async fn with(change: impl FnOnce(&mut Setup)) -> Self {
+    pub(crate) async fn with(change: impl FnOnce(&mut Setup)) -> Self {
         let gate = Arc::new(Semaphore::new(0));
         let may_end = Arc::clone(&gate);
         let engine = FakeEngine::start(move |_, _| {
@@ -75,7 +73,7 @@ impl Gated {
     }
 
     /// Waits until the engine has had this many requests.
-    pub async fn asked(&self, count: usize) {
+    pub(crate) async fn asked(&self, count: usize) {
         self.engine.received.wait_until(|log| log.requests().len() == count).await;
     }
 }

@@ -59,7 +59,7 @@ async fn livekit_5092_errors_are_readable_and_the_socket_goes_on() {
     };
     let cases = [
         ("{".to_owned(), 400, json!("invalid_json"), Value::Null),
-        ("[1]".to_owned(), 400, json!("invalid_value"), Value::Null),
+        ("[1]".to_owned(), 400, json!("invalid_type"), Value::Null),
         (
             json!({ "model": "qwen3-tiny" }).to_string(),
             400,
@@ -68,9 +68,9 @@ async fn livekit_5092_errors_are_readable_and_the_socket_goes_on() {
         ),
         (create(json!({ "type": "session.update" })), 400, json!("invalid_value"), json!("type")),
         (create(json!({ "model": "gpt" })), 404, json!("model_not_found"), json!("model")),
-        (create(json!({ "input": 1 })), 400, json!("invalid_value"), json!("input")),
+        (create(json!({ "input": 1 })), 400, json!("invalid_type"), json!("input")),
         (create(json!({ "background": true })), 400, json!("unsupported_parameter"), json!("background")),
-        (create(json!({ "generate": "no" })), 400, json!("invalid_value"), json!("generate")),
+        (create(json!({ "generate": "no" })), 400, json!("invalid_type"), json!("generate")),
         (create(json!({ "stream_id": "a b" })), 400, json!("invalid_stream_id"), json!("stream_id")),
         (create(json!({ "stream_id": "" })), 400, json!("invalid_stream_id"), json!("stream_id")),
     ];

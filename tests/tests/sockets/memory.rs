@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tests::client::{get, post};
+use tests::server::TestServer;
 use tests::socket::{Socket, text};
 
 use super::engine::Scripted;
@@ -17,6 +18,28 @@ fn is_not_found(refused: &Value) {
         "{refused}"
     );
     assert_eq!(refused["error"]["param"], "previous_response_id");
+}
+
+fn tokens(response: &Value) -> u64 {
+    response["usage"]["input_tokens"].as_u64().expect("a count")
+}
+
+/// Number of tokens of a prompt with these messages.
+async fn count(server: &TestServer, input: Value) -> u64 {
+    let body = json!({ "model": "qwen3-tiny", "input": input });
+    let counted = post(server.address, "/v1/responses/input_tokens", &body).await.json();
+    counted["input_tokens"].as_u64().expect("a count")
+}
+
+/// Number of tokens of the whole conversation: Ada's introduction and so many questions.
+async fn whole(server: &TestServer, asked: usize) -> u64 {
+    let said = |role: &str, text: &str| json!({ "role": role, "content": text });
+    let mut input = vec![said("user", "My name is Ada."), said("assistant", "Hello!")];
+    for _ in 1..asked {
+        input.extend([said("user", "Who am I?"), said("assistant", "Hello!")]);
+    }
+    input.push(said("user", "Who am I?"));
+    count(server, json!(input)).await
 }
 
 /// Introduces Ada in a lane. Returns the response's id.
@@ -35,16 +58,16 @@ async fn a_lane_goes_on_from_its_last_response() {
     let mut socket = Socket::open(server.address).await;
     for lane in [Value::Null, json!("a")] {
         let mut parent = introduced(&mut socket, &lane).await;
-        for _ in 0..3 {
+        for asked in 1..4 {
             let response = socket.answer(asking(&parent, &lane)).await;
-            assert_eq!(text(&response), "You are Ada.");
+            assert_eq!(tokens(&response), whole(&server, asked).await);
             assert_eq!((&response["previous_response_id"], &response["store"]), (&parent, &json!(false)));
             parent = id(&response);
         }
         // A lane that is used without a parent starts anew.
         let response =
             socket.answer(json!({ "input": "Who am I?", "store": false, "stream_id": lane })).await;
-        assert_eq!(text(&response), "I don't know.");
+        assert_eq!(tokens(&response), count(&server, json!("Who am I?")).await);
         is_not_found(&socket.refusal(asking(&parent, &lane)).await);
     }
     drop(socket);
@@ -84,7 +107,7 @@ async fn agentic_api_238_other_sockets_and_http_find_nothing() {
         (refused.status.as_u16(), &refused.json()["error"]["code"]),
         (400, &json!("previous_response_not_found"))
     );
-    assert_eq!(text(&socket.answer(asking(&parent, &Value::Null)).await), "You are Ada.");
+    assert_eq!(tokens(&socket.answer(asking(&parent, &Value::Null)).await), whole(&server, 1).await);
     drop((socket, other));
     server.stop().await;
 }
@@ -122,7 +145,7 @@ async fn litellm_39559_a_stored_response_belongs_to_the_sockets_key() {
     fields["previous_response_id"] = json!("resp_unknown");
     assert_eq!(bob.refusal(fields.clone()).await, foreign, "the same as for an unknown one");
     fields["previous_response_id"] = parent;
-    assert_eq!(text(&ada.answer(fields).await), "You are Ada.");
+    assert_eq!(tokens(&ada.answer(fields).await), whole(&server, 1).await);
     drop((ada, bob));
     server.stop().await;
 }
@@ -134,10 +157,9 @@ async fn a_stored_response_is_continued_by_unstored_ones_of_which_the_store_know
     let stored = id(&socket.answer(json!({ "input": "My name is Ada.", "stream_id": "a" })).await);
     let first = socket.answer(asking(&stored, &json!("a"))).await;
     let second = socket.answer(asking(&id(&first), &json!("a"))).await;
-    for response in [&first, &second] {
-        assert_eq!(text(response), "You are Ada.");
+    for (asked, response) in [(1, &first), (2, &second)] {
+        assert_eq!(tokens(response), whole(&server, asked).await);
     }
-    assert_eq!(second["usage"]["input_tokens"].as_u64() > first["usage"]["input_tokens"].as_u64(), true);
     let path = |id: &Value| format!("/v1/responses/{}", id.as_str().expect("an id"));
     assert_eq!(get(server.address, &path(&stored)).await.status, 200);
     assert_eq!(get(server.address, &path(&id(&second))).await.status, 404);
@@ -163,10 +185,10 @@ async fn a_fork_goes_on_from_another_lanes_response() {
             break event;
         }
     };
-    assert_eq!(text(&last["response"]), "You are Ada.");
+    assert_eq!(tokens(&last["response"]), whole(&server, 1).await);
     // A fork of what the lane has left behind comes too late, and takes nothing from the lane.
     is_not_found(&socket.refusal(asking(&parent, &json!("late"))).await);
-    assert_eq!(text(&socket.answer(asking(&id(&last["response"]), &main)).await), "You are Ada.");
+    assert_eq!(tokens(&socket.answer(asking(&id(&last["response"]), &main)).await), whole(&server, 2).await);
     drop(socket);
     server.stop().await;
 }
@@ -179,11 +201,8 @@ async fn a_failure_in_its_own_lane_evicts_the_parent_and_one_elsewhere_does_not(
     let mut wrong = asking(&parent, &json!("b"));
     wrong["temperature"] = json!(9);
     assert_eq!(socket.refusal(wrong.clone()).await["error"]["param"], "temperature");
-    assert_eq!(
-        text(&socket.answer(asking(&parent, &json!("b"))).await),
-        "You are Ada.",
-        "b's failure took nothing from a"
-    );
+    let fork = socket.answer(asking(&parent, &json!("b"))).await;
+    assert_eq!(tokens(&fork), whole(&server, 1).await, "b's failure took nothing from a");
     wrong["stream_id"] = json!("a");
     assert_eq!(socket.refusal(wrong).await["error"]["param"], "temperature");
     is_not_found(&socket.refusal(asking(&parent, &json!("a"))).await);
@@ -208,7 +227,7 @@ async fn vllm_48275_and_48454_what_a_socket_remembers_is_bounded() {
     assert!(!found[0], "the oldest went first");
     // One that is too large alone isn't remembered, and the socket goes on.
     let large =
-        id(&socket.answer(json!({ "input": "x".repeat(8_000), "store": false, "stream_id": "e" })).await);
+        id(&socket.answer(json!({ "input": "Hi. ".repeat(1_200), "store": false, "stream_id": "e" })).await);
     is_not_found(&socket.refusal(asking(&large, &json!("e"))).await);
     assert_eq!(text(&socket.answer(json!({ "input": "Hi" })).await), "Hello!");
     drop(socket);
@@ -255,7 +274,9 @@ async fn cliproxyapi_1901_generate_false_answers_with_nothing_to_go_on_from() {
         let mut fields = asking(&id(response), &Value::Null);
         fields["store"] = json!(store);
         let answer = socket.answer(fields).await;
-        assert_eq!(text(&answer), "You are Ada.");
+        let said = |text: &str| json!({ "role": "user", "content": text });
+        let both = json!([said("My name is Ada."), said("Who am I?")]);
+        assert_eq!(tokens(&answer), count(&server, both).await);
         assert_eq!(answer["previous_response_id"], response["id"]);
     }
     drop(socket);
@@ -268,7 +289,7 @@ async fn without_a_store_every_response_is_only_remembered() {
     let mut socket = Socket::open(server.address).await;
     let parent = id(&socket.answer(json!({ "input": "My name is Ada." })).await);
     let response = socket.answer(json!({ "input": "Who am I?", "previous_response_id": parent })).await;
-    assert_eq!((text(&response), &response["store"]), ("You are Ada.".to_owned(), &json!(false)));
+    assert_eq!((tokens(&response), &response["store"]), (whole(&server, 1).await, &json!(false)));
     drop(socket);
     server.stop().await;
 }

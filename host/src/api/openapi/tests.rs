@@ -40,7 +40,7 @@ macro_rules! reader {
     };
 }
 
-const READERS: [Reader; 11] = [
+const READERS: [Reader; 12] = [
     Reader {
         path: "/v1/responses",
         tables: responses::fields::TABLES,
@@ -85,6 +85,12 @@ const READERS: [Reader; 11] = [
         tables: chat::fields::TABLES,
         base: || json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }], "logprobs": true }),
         read: reader!(chat),
+    },
+    Reader {
+        path: "/v1/chat/completions/{id}",
+        tables: chat::stored::UPDATE_TABLES,
+        base: || json!({ "metadata": {} }),
+        read: |body| read(body, chat::stored::update).map(|(_, warnings)| warnings),
     },
     Reader {
         path: "/v1/completions",

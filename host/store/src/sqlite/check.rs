@@ -1,10 +1,12 @@
 //! What an operator reads: figures, the check of everything that the tables promise each other, exported records.
 
+use std::sync::PoisonError;
+
 use rusqlite::params;
 
-use super::read;
 use super::row::{CHUNK_ROW, ResponseRow};
 use super::session::Session;
+use super::{completions, read};
 use crate::bounds::{ITEM_BYTES, ROW_BYTES};
 use crate::{Conversation, Item, Owner, Record, Result, Stats};
 
@@ -14,6 +16,7 @@ pub(crate) fn stats(s: &Session) -> Result<Stats> {
         responses: count("response WHERE deleted = 0")?,
         queued: count("response WHERE ended IS NULL AND status = 0")?,
         running: count("response WHERE ended IS NULL AND status = 1")?,
+        running_background: count("response WHERE ended IS NULL AND status = 1 AND background")?,
         kept: count("response WHERE deleted = 1")?,
         conversations: count("conversation")?,
         owners: s.all("SELECT name, bytes FROM owner ORDER BY name", [], |row| {
@@ -23,6 +26,7 @@ pub(crate) fn stats(s: &Session) -> Result<Stats> {
             "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
             [],
         )?,
+        evicted: *s.evicted.lock().unwrap_or_else(PoisonError::into_inner),
     })
 }
 
@@ -46,6 +50,7 @@ const PROMISES: [&str; 9] = [
      AND running NOT IN (SELECT key FROM response WHERE ended IS NULL)",
     "SELECT 'an item or chunk belongs to nothing' WHERE EXISTS (SELECT 1 FROM item WHERE response NOT IN (SELECT key FROM response)) \
      OR EXISTS (SELECT 1 FROM chunk WHERE response NOT IN (SELECT key FROM response WHERE logged)) \
+     OR EXISTS (SELECT 1 FROM tag WHERE response NOT IN (SELECT key FROM response WHERE kind = 1)) \
      OR EXISTS (SELECT 1 FROM body WHERE response NOT IN (SELECT key FROM response)) \
      OR EXISTS (SELECT 1 FROM entry WHERE conversation NOT IN (SELECT key FROM conversation))",
 ];
@@ -61,6 +66,7 @@ pub(crate) fn check(s: &Session) -> Result<Vec<String>> {
         "SELECT 'response ' || id || ': bytes are counted wrongly' FROM response AS r WHERE bytes != {ROW_BYTES} + \
          (SELECT LENGTH(request) + LENGTH(result) FROM body WHERE response = r.key) + \
          (SELECT COALESCE(SUM({ITEM_BYTES} + OCTET_LENGTH(id) + LENGTH(body)), 0) FROM item WHERE response = r.key) + \
+         (SELECT COALESCE(SUM({ITEM_BYTES} + OCTET_LENGTH(name) + OCTET_LENGTH(value)), 0) FROM tag WHERE response = r.key) + \
          (SELECT COALESCE(SUM({CHUNK_ROW} + LENGTH(body)), 0) FROM chunk WHERE response = r.key) \
          UNION ALL \
          SELECT 'conversation ' || id || ': bytes are counted wrongly' FROM conversation AS c WHERE bytes != {ROW_BYTES} + LENGTH(metadata) + \
@@ -77,14 +83,19 @@ pub(crate) fn export(s: &Session, owner: Option<&Owner>, after: u64) -> Result<O
     let owner = owner.map(Owner::name);
     if after < CONVERSATIONS {
         let found = s.first(
-            "SELECT response.key, name FROM response JOIN owner ON owner.key = owner WHERE response.key > ?1 AND deleted = 0 \
+            "SELECT response.key, name FROM response JOIN owner ON owner.key = owner WHERE response.key > ?1 AND deleted = 0 AND (kind = 0 OR ended IS NOT NULL) \
              AND (?2 IS NULL OR name = ?2) ORDER BY response.key LIMIT 1",
             params![after, owner],
             |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)),
         )?;
         if let Some((key, name)) = found {
-            let response = read::load(s, ResponseRow::get(s, key)?)?;
-            let record = Record::Response(Owner::new(&name), response, read::own_items(s, key, 0)?);
+            let (owner, row, input) =
+                (Owner::new(&name), ResponseRow::get(s, key)?, read::own_items(s, key, 0)?);
+            let record = if row.completion {
+                Record::Completion(owner, completions::load(s, key)?, input)
+            } else {
+                Record::Response(owner, read::load(s, row)?, input)
+            };
             return Ok(Some((key.unsigned_abs(), record)));
         }
     }
