@@ -11,11 +11,14 @@ use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 use super::super::app::App;
 use super::super::body::{CheckedBody, refusal};
 use super::lanes::Lane;
-use super::metered::{Intake, READ_BYTES};
+use super::metered::{CONTROL_HEAD, Intake, READ_BYTES};
 use super::outbox::Outbox;
 use crate::accounts::Overdrawn;
 use crate::api::error::ApiError;
 use crate::api::responses::web_socket::{BadEvent, ClientEvent, steer_failed};
+
+/// Bytes of answers to pings that may wait for the connection.
+const PONG_BYTES: usize = 64 << 10;
 
 /// A request of the client: a `response.create` whose body was checked.
 pub(super) struct Create {
@@ -57,6 +60,7 @@ impl Inbox<'_> {
         &self,
         stream: &mut (impl Stream<Item = Result<Message, Error>> + Unpin),
     ) -> Option<Farewell> {
+        let mut pongs = 0;
         while let Some(message) = stream.next().await {
             match message {
                 Ok(Message::Text(text)) => self.text(text.into()).await,
@@ -64,9 +68,16 @@ impl Inbox<'_> {
                     drop(self.intake.take_account());
                     self.out.error(&not_text(), None).await;
                 }
-                Ok(Message::Ping(payload) | Message::Pong(payload)) => {
+                Ok(Message::Ping(payload)) => {
                     self.intake.forget_control(payload.len());
+                    pongs += payload.len() + CONTROL_HEAD;
+                    // The codec keeps the answers to pings until the connection takes them.
+                    if pongs > PONG_BYTES {
+                        self.out.flushed().await;
+                        pongs = 0;
+                    }
                 }
+                Ok(Message::Pong(payload)) => self.intake.forget_control(payload.len()),
                 // Reading goes on to the end of the closing handshake.
                 Ok(Message::Close(_) | Message::Frame(_)) => {}
                 Err(error) => return self.farewell(error),

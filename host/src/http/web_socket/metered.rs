@@ -83,7 +83,7 @@ impl Intake {
 }
 
 /// Size of the head of a client's control frame: two bytes and the mask.
-const CONTROL_HEAD: usize = 6;
+pub(super) const CONTROL_HEAD: usize = 6;
 
 /// The connection. A large message has as long to arrive as a body.
 pub(super) struct Metered<S> {

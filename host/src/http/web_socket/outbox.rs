@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 use futures_util::{Sink, SinkExt};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
 use super::metered::Intake;
 use crate::api::error::ApiError;
@@ -18,12 +19,19 @@ const QUEUE: usize = 16;
 /// The client takes nothing, or has gone.
 pub(super) struct Gone;
 
+/// What waits for the writer.
+pub(super) enum Outgoing {
+    Message(Message),
+    /// Told when all before it is in the connection.
+    Flushed(oneshot::Sender<()>),
+}
+
 /// Sender of a socket's messages. Waits while the queue is full.
 #[derive(Clone)]
-pub(super) struct Outbox(mpsc::Sender<Message>);
+pub(super) struct Outbox(mpsc::Sender<Outgoing>);
 
 impl Outbox {
-    pub(super) fn new() -> (Self, mpsc::Receiver<Message>) {
+    pub(super) fn new() -> (Self, mpsc::Receiver<Outgoing>) {
         let (sender, queue) = mpsc::channel(QUEUE);
         (Self(sender), queue)
     }
@@ -31,7 +39,7 @@ impl Outbox {
     /// Sends an event. If the writer has ended, the socket ends, and nobody misses the event.
     pub(super) async fn event(&self, json: Bytes) {
         match Utf8Bytes::try_from(json) {
-            Ok(text) => drop(self.0.send(Message::Text(text)).await),
+            Ok(text) => self.send(Outgoing::Message(Message::Text(text))).await,
             Err(error) => tracing::error!(%error, "an event is not UTF-8"),
         }
     }
@@ -43,7 +51,18 @@ impl Outbox {
 
     /// Sends the last message.
     pub(super) async fn close(&self, frame: CloseFrame) {
-        let _ = self.0.send(Message::Close(Some(frame))).await;
+        self.send(Outgoing::Message(Message::Close(Some(frame)))).await;
+    }
+
+    /// Waits until the connection has taken all that was written so far, answers to pings included.
+    pub(super) async fn flushed(&self) {
+        let (sender, flushed) = oneshot::channel();
+        self.send(Outgoing::Flushed(sender)).await;
+        let _ = flushed.await;
+    }
+
+    async fn send(&self, outgoing: Outgoing) {
+        let _ = self.0.send(outgoing).await;
     }
 }
 
@@ -54,41 +73,53 @@ impl Outbox {
 /// The client has gone, or has taken nothing for as long as clients of streams may.
 pub(super) async fn write<S>(
     mut sink: S,
-    mut queue: mpsc::Receiver<Message>,
+    mut queue: mpsc::Receiver<Outgoing>,
     intake: &Intake,
     limits: &Limits,
 ) -> Result<(), Gone>
 where
-    S: Sink<Message> + Unpin,
+    S: Sink<Message, Error = Error> + Unpin,
 {
     loop {
-        let message = match timeout(limits.heartbeat, queue.recv()).await {
-            Ok(Some(message)) => message,
+        let mut next = match timeout(limits.heartbeat, queue.recv()).await {
+            Ok(Some(outgoing)) => Some(outgoing),
             Ok(None) => return Ok(()),
-            Err(_) => Message::Ping(Bytes::new()),
+            Err(_) => Some(Outgoing::Message(Message::Ping(Bytes::new()))),
         };
+        let mut waiting = Vec::new();
         let writing = async {
-            sink.feed(message).await?;
-            while let Ok(message) = queue.try_recv() {
-                sink.feed(message).await?;
+            while let Some(outgoing) = next {
+                match outgoing {
+                    Outgoing::Message(message) => sink.feed(message).await?,
+                    Outgoing::Flushed(sender) => waiting.push(sender),
+                }
+                next = queue.try_recv().ok();
             }
             sink.flush().await
         };
-        with_progress(writing, intake, limits).await?;
+        match with_progress(writing, intake, limits).await? {
+            Ok(()) => waiting.into_iter().for_each(|sender| _ = sender.send(())),
+            Err(Error::Protocol(ProtocolError::SendAfterClosing)) => {
+                // The client has ended the socket, and the reader ends the closing handshake.
+                tokio::time::sleep(limits.rest_time).await;
+                return Err(Gone);
+            }
+            Err(_) => return Err(Gone),
+        }
     }
 }
 
 /// Waits for `writing` while the client takes something now and then.
-async fn with_progress<E>(
-    writing: impl Future<Output = Result<(), E>>,
+async fn with_progress<T>(
+    writing: impl Future<Output = T>,
     intake: &Intake,
     limits: &Limits,
-) -> Result<(), Gone> {
+) -> Result<T, Gone> {
     let mut writing = std::pin::pin!(writing);
     loop {
         let before = intake.written();
         match timeout(limits.slow_reader, writing.as_mut()).await {
-            Ok(written) => return written.map_err(|_| Gone),
+            Ok(written) => return Ok(written),
             Err(_) if intake.written() == before => {
                 tracing::info!("the client of a WebSocket takes nothing: it is disconnected");
                 return Err(Gone);
