@@ -20,6 +20,8 @@ async fn idle_sockets_end_at_once_and_others_behind_their_responses() {
     assert_eq!(idle.rest().await, (Vec::new(), Some(1001)));
     while get(gated.server.address, "/health").await.status == 200 {}
     // The server knows by now that it stops.
+    let refusal = Socket::with_headers(gated.server.address, &[]).await.err();
+    assert_eq!(refusal.map(|refusal| refusal.status().as_u16()), Some(503));
     busy.create(json!({ "input": "Hi", "stream_id": "b" })).await;
     let mut refused = Vec::new();
     while refused.len() < 2 {
@@ -37,8 +39,6 @@ async fn idle_sockets_end_at_once_and_others_behind_their_responses() {
     let (events, code) = busy.rest().await;
     assert_eq!(events.last().expect("an end")["type"], "response.completed");
     assert_eq!(code, Some(1001));
-    let refusal = Socket::with_headers(gated.server.address, &[]).await.err();
-    assert_eq!(refusal.map(|refusal| refusal.status().as_u16()), Some(503));
     gated.server.stop().await;
 }
 
@@ -50,6 +50,7 @@ async fn a_response_that_outlasts_the_grace_fails_and_its_socket_ends() {
     gated.asked(1).await;
     gated.server.begin_stop();
     let (events, code) = socket.rest().await;
+    assert!(events.iter().all(|event| event["type"] != "error"), "the failure comes alone");
     let last = events.last().expect("an end");
     assert_eq!(
         (&last["type"], &last["response"]["error"]["code"]),

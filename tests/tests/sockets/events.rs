@@ -141,7 +141,7 @@ async fn old_sockets_are_told_and_end_behind_their_responses() {
     socket.create(json!({ "input": "Hi", "stream_id": "a" })).await;
     gated.asked(1).await;
     let (events, code) = idle.rest().await;
-    assert_eq!((events.len(), code), (1, Some(1000)));
+    assert_eq!((events.len(), code), (1, Some(1001)));
     assert_eq!(events[0]["error"]["code"], "websocket_connection_limit_reached");
     assert_eq!((&events[0]["status"], events[0].get("stream_id")), (&json!(400), None));
     // This one is as old by now. It takes nothing new, and what has begun goes on.
@@ -160,6 +160,6 @@ async fn old_sockets_are_told_and_end_behind_their_responses() {
     let (events, code) = socket.rest().await;
     let kinds = kinds(&events);
     assert_eq!(kinds[kinds.len() - 2..], ["response.completed", "error"], "{events:?}");
-    assert_eq!(code, Some(1000));
+    assert_eq!(code, Some(1001));
     gated.server.stop().await;
 }

@@ -10,7 +10,7 @@ use tests::client::{get, metric};
 use tests::fake_engine::{Action, FakeEngine, event, head};
 use tests::server::{Setup, TestServer};
 use tests::socket::{Socket, text};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
@@ -19,7 +19,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use super::engine::{Gated, Scripted};
 
 /// A socket as bytes.
-struct Raw(TcpStream);
+struct Raw<S = TcpStream>(S);
 
 impl Raw {
     async fn open(server: &TestServer) -> Self {
@@ -35,6 +35,16 @@ impl Raw {
         Self(stream)
     }
 
+    /// All that the server sends until it closes the connection.
+    async fn rest(&mut self) -> Vec<u8> {
+        let mut all = Vec::new();
+        // A reset is an end as well.
+        let _ = self.0.read_to_end(&mut all).await;
+        all
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Raw<S> {
     /// Sends a frame whose mask is zero.
     async fn send(&mut self, first: u8, payload: &[u8]) {
         self.try_send(first, payload).await.expect("written");
@@ -52,14 +62,6 @@ impl Raw {
         frame.extend([0; 4]);
         frame.extend(payload);
         self.0.write_all(&frame).await
-    }
-
-    /// All that the server sends until it closes the connection.
-    async fn rest(&mut self) -> Vec<u8> {
-        let mut all = Vec::new();
-        // A reset is an end as well.
-        let _ = self.0.read_to_end(&mut all).await;
-        all
     }
 }
 
@@ -303,18 +305,31 @@ async fn messages_are_charged_while_they_arrive() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_pings_changes_nothing() {
     let Scripted { server, .. } = Scripted::start().await;
-    let mut socket = Raw::open(&server).await;
-    for _ in 0..50_000 {
-        socket.send(PING, &[7; 125]).await;
-    }
-    let create = json!({ "type": "response.create", "model": "qwen3-tiny", "input": "Hi" }).to_string();
-    socket.send(TEXT, create.as_bytes()).await;
-    socket.send(CLOSE, &1000_u16.to_be_bytes()).await;
-    let rest = socket.rest().await;
-    let pong = [PONG, 125, 7, 7];
-    assert!(rest.windows(4).any(|part| part == pong));
+    let (mut receiver, sender) = Raw::open(&server).await.0.into_split();
+    let mut sender = Raw(sender);
+    let flood = async {
+        for _ in 0..50_000 {
+            sender.send(PING, &[7; 125]).await;
+        }
+        let create = json!({ "type": "response.create", "model": "qwen3-tiny", "input": "Hi" }).to_string();
+        sender.send(TEXT, create.as_bytes()).await;
+        sender.send(CLOSE, &1000_u16.to_be_bytes()).await;
+    };
+    let mut rest = Vec::new();
+    let (read, ()) = tokio::join!(receiver.read_to_end(&mut rest), flood);
+    read.expect("the server closes");
+    assert!(rest.starts_with(&[PONG, 125, 7, 7]));
     assert!(closes_with(&rest, 1000));
-    assert_eq!(metric(server.address, "sluice_request_memory_bytes").await, 0.0);
+    is_well(&server).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_pings_whose_answers_nobody_reads_is_cut_off() {
+    let Scripted { server, .. } =
+        Scripted::with(|setup| setup.limits.slow_reader = Duration::from_millis(200)).await;
+    let mut socket = Raw::open(&server).await;
+    while socket.try_send(PING, &[7; 125]).await.is_ok() {}
     is_well(&server).await;
     server.stop().await;
 }

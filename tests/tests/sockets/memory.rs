@@ -145,7 +145,8 @@ async fn litellm_39559_a_stored_response_belongs_to_the_sockets_key() {
     fields["previous_response_id"] = json!("resp_unknown");
     assert_eq!(bob.refusal(fields.clone()).await, foreign, "the same as for an unknown one");
     fields["previous_response_id"] = parent;
-    assert_eq!(tokens(&ada.answer(fields).await), whole(&server, 1).await);
+    let alone = ada.answer(json!({ "input": "Who am I?" })).await;
+    assert!(tokens(&ada.answer(fields).await) > tokens(&alone));
     drop((ada, bob));
     server.stop().await;
 }
@@ -212,7 +213,7 @@ async fn a_failure_in_its_own_lane_evicts_the_parent_and_one_elsewhere_does_not(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn vllm_48275_and_48454_what_a_socket_remembers_is_bounded() {
-    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.socket_memory = 4_000).await;
+    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.socket_memory = 3_200).await;
     let mut socket = Socket::open(server.address).await;
     let input = format!("My name is Ada. {}", "x".repeat(1_000));
     let mut ids = Vec::new();
@@ -227,7 +228,7 @@ async fn vllm_48275_and_48454_what_a_socket_remembers_is_bounded() {
     assert!(!found[0], "the oldest went first");
     // One that is too large alone isn't remembered, and the socket goes on.
     let large =
-        id(&socket.answer(json!({ "input": "Hi. ".repeat(1_200), "store": false, "stream_id": "e" })).await);
+        id(&socket.answer(json!({ "input": "Hi. ".repeat(850), "store": false, "stream_id": "e" })).await);
     is_not_found(&socket.refusal(asking(&large, &json!("e"))).await);
     assert_eq!(text(&socket.answer(json!({ "input": "Hi" })).await), "Hello!");
     drop(socket);

@@ -118,9 +118,7 @@ impl Closing {
     fn farewell(self, limits: &Limits) -> Farewell {
         match self {
             Self::Draining => Farewell::new(CloseCode::Away, "the server stops", None),
-            Self::Expired => {
-                Farewell::new(CloseCode::Normal, "the socket's time is over", self.error(limits))
-            }
+            Self::Expired => Farewell::new(CloseCode::Away, "the socket's time is over", self.error(limits)),
         }
     }
 }

@@ -78,6 +78,8 @@ impl Socket {
         loop {
             match timeout(limits.heartbeat, events.next()).await {
                 Err(_) => events.ask_for_heartbeat(),
+                // `response.failed` says the same, and clients of sockets take errors for those of requests without a response.
+                Ok(Ok(Some(event))) if event.name == Some("error") => {}
                 Ok(Ok(Some(event))) => self.out.event(of_lane(event.json, lane.as_ref())).await,
                 Ok(Ok(None)) => return,
                 Ok(Err(error)) => {
