@@ -24,6 +24,7 @@ pub(super) mod schema;
 pub(crate) mod stored;
 mod tools;
 pub mod validator;
+pub(crate) mod web_socket;
 
 pub(crate) use continuation::{Continuation, Queued, Wishes};
 pub(crate) use ending::Ending;
