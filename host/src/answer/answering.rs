@@ -213,6 +213,7 @@ impl Answer {
             match event {
                 RoundEventRef::Turn(event) => self.machine.turn(event, buffer),
                 RoundEventRef::Server(event) => self.machine.server(event, buffer),
+                RoundEventRef::Compaction(event) => self.machine.compaction(event, buffer),
             }
         }
     }

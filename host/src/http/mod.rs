@@ -11,6 +11,7 @@ mod app;
 mod auth;
 mod body;
 mod capacity;
+mod compact;
 mod connection;
 mod content_encoding;
 mod cors;

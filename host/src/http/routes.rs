@@ -22,6 +22,7 @@ use super::answer::{RequestId, identify, json, refuse, to_json, typed};
 use super::app::App;
 use super::auth::require_key;
 use super::body::discard_unasked;
+use super::compact::compact;
 use super::cors;
 use super::count::{count_messages, count_responses};
 use super::excess::refuse_excess;
@@ -63,6 +64,7 @@ fn keyed() -> Vec<Route> {
     vec![
         ("post", "/v1/responses", responses()),
         post_at("/v1/responses/input_tokens", count_responses),
+        post_at("/v1/responses/compact", compact),
         post_at("/v1/chat/completions", |app, request| generate(app, request, Protocol::Chat)),
         post_at("/v1/completions", |app, request| generate(app, request, Protocol::Completions)),
         post_at("/v1/messages", |app, request| generate(app, request, Protocol::Messages)),

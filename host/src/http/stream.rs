@@ -35,21 +35,16 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
         Ok(read)
     };
     let (api_request, model, account) = check_json(app, request).await?.read(app, read).await?;
-    let ApiRequest { stream, job, hosted, machine, warnings } = api_request;
+    let ApiRequest { stream, job, hosted, compaction, machine, warnings } = api_request;
     if !warnings.is_empty() {
         // Only the client is told which: they are names of the request.
         tracing::debug!(%id, fields = warnings.len(), "parts of the request are ignored");
     }
     let label = model.label();
-    let events = match hosted {
-        None => AnswerStream::one(model.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
-        Some(hosted) => {
-            // The answer begins before its first turn, so a later refusal would be an event; the job is checked now.
-            model.check(&job).map_err(|error| protocol.refusal(&error))?;
-            let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
-            AnswerStream::several(model, job, hosted, &app.limits.mcp, refusal)
-        }
-    };
+    let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
+    let events = AnswerStream::begin(model, job, hosted, compaction, &app.limits.mcp, refusal)
+        .await
+        .map_err(|error| protocol.refusal(&error))?;
     // The body and the prompt's text are freed by now, and the answer keeps little of them.
     drop(account);
     let check = app.check_streams.then(|| protocol.check());

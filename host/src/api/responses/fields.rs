@@ -13,10 +13,16 @@ pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING];
 
 const NOTHING_STORED: &str = "nothing is stored between requests: send the whole input";
 
-const FIELDS: [Field; 31] = [
+const FIELDS: [Field; 32] = [
     Field::supported("background", Shape::Boolean, "`true` is refused: use `stream`").but(&["true"]),
     TEMPLATE_ARGUMENTS,
     Field::ignored("client_metadata", Shape::Any, ""),
+    Field::supported(
+        "context_management",
+        Shape::List(&Shape::Object(&CONTEXT_MANAGEMENT)),
+        "at most one entry: a prompt with more tokens is compacted before it is answered",
+    )
+    .but(&["[{\"type\": \"summary\"}]"]),
     Field::refused("conversation", Shape::Any, &["\"conv_1\"", "{\"id\": \"conv_1\"}"], NOTHING_STORED),
     Field::supported(
         "enable_response_messages",
@@ -86,12 +92,13 @@ const FIELDS: [Field; 31] = [
     Field::ignored("user", Shape::Any, "superseded by `safety_identifier`"),
 ];
 
+const CONTEXT_MANAGEMENT: [Field; 2] = [
+    Field::supported("type", Shape::OneOf(&["compaction"]), "").required(),
+    Field::supported("compact_threshold", POSITIVE, "default: seven eighths of the model's context"),
+];
+
 const REASONING: [Field; 3] = [
-    Field::supported(
-        "effort",
-        Shape::OneOf(EFFORTS),
-        "an argument of the chat template, `reasoning_effort`; `none` also sets `enable_thinking` to `false`",
-    ),
+    EFFORT,
     Field::supported("generate_summary", SUMMARY, "the older name of `summary`"),
     Field::supported(
         "summary",
@@ -100,16 +107,24 @@ const REASONING: [Field; 3] = [
     ),
 ];
 
+const EFFORT: Field = Field::supported(
+    "effort",
+    Shape::OneOf(EFFORTS),
+    "an argument of the chat template, `reasoning_effort`; `none` also sets `enable_thinking` to `false`",
+);
+
 const SUMMARY: Shape = Shape::OneOf(&["none", "auto", "concise", "detailed"]);
 
 const TEXT: [Field; 2] = [
-    Field::supported("format", Shape::Kinds(&FORMAT), REFUSED_FORMAT_NOTE),
+    FORMAT_FIELD,
     Field::supported(
         "verbosity",
         Shape::OneOf(&["low", "medium", "high"]),
         "an argument of the chat template, `verbosity`",
     ),
 ];
+
+const FORMAT_FIELD: Field = Field::supported("format", Shape::Kinds(&FORMAT), REFUSED_FORMAT_NOTE);
 
 const FORMAT: Kinds = Kinds {
     name: "ResponsesFormat",
@@ -264,6 +279,20 @@ const ITEMS: Kinds = Kinds {
             kind: Some("additional_tools"),
             fields: &[Field::supported("tools", Shape::List(&Shape::Kinds(&TOOLS)), "")],
             note: "more tools, as in `tools`",
+        },
+        KindOf {
+            kind: Some("compaction"),
+            fields: &[Field::supported("encrypted_content", Shape::Text, "").required()],
+            note: "a summary (of this server's key, else 400) that replaces what came before it, but users' messages and instructions",
+        },
+        hosted("compaction_trigger", "as the last item: the response is one `compaction` item"),
+        KindOf {
+            kind: Some("configuration_update"),
+            fields: &[
+                Field::supported("reasoning", Shape::Object(&[EFFORT]), ""),
+                Field::supported("text", Shape::Object(&[FORMAT_FIELD]), ""),
+            ],
+            note: "holds from its place on until a later one, before the request's own `reasoning.effort` and `text.format`",
         },
         hosted("mcp_call", "a call that the server ran, with its output"),
         hosted("mcp_list_tools", "the server's tools aren't listed again"),

@@ -4,6 +4,8 @@
 //! Two layers: `machine` knows turns and hands plain values to the leaves (`open_item`, `events`, `items`, `resource`), which know
 //! nothing of turns.
 
+mod compaction;
+mod configuration;
 mod echo;
 mod events;
 pub(super) mod fields;
@@ -20,6 +22,7 @@ pub(super) mod schema;
 mod tools;
 pub mod validator;
 
+pub(crate) use compaction::{CompactedResponse, compact};
 pub use machine::ResponsesMachine;
 pub use request::ResponsesRequest;
 pub(crate) use request::{count, read};

@@ -8,10 +8,13 @@ use super::super::options;
 use super::super::request::{ApiRequest, CountRequest, Defaults};
 use super::super::tools::{ToolBounds, choice};
 use super::super::warnings::Warnings;
+use super::compaction;
+use super::configuration::ConfigurationUpdates;
+use super::input_items::items_at;
 use super::machine::{EventOptions, ResponsesMachine};
 use super::resource::{Echo, Resource};
 use super::{echo, fields, hosted, input, tools};
-use crate::agent::{Hosted, HostedTools};
+use crate::agent::{Compaction, Hosted, HostedTools, Occasion, summary_job};
 use crate::model::{Beginning, Job, Truncation};
 use crate::printable::printable;
 use crate::prompt::Conversation;
@@ -27,6 +30,8 @@ pub struct ResponsesRequest {
     pub job: Job,
     /// Tools that the server runs during the answer.
     pub hosted: Option<Hosted>,
+    /// Compaction of the conversation before the answer, or in its place.
+    pub compaction: Option<Compaction>,
     /// A line for each field or value that was ignored.
     pub warnings: Vec<String>,
     echo: Echo,
@@ -58,8 +63,12 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ResponsesR
     let others = hosted.as_ref().is_some_and(is_callable);
     let tool_choice = declared.client_tools.choose(&choice, others, body.at("tool_choice"))?;
     declared.shown.extend(shown);
+    let updates = ConfigurationUpdates::read(items_at(body), &defaults.limits, &mut warnings)?;
     let format = echo::format(body, &defaults.limits)?;
-    let echo = echo::read(body, std::mem::take(&mut declared.shown), &format, defaults)?;
+    let format = updates.format.unwrap_or(format);
+    let mut echo = echo::read(body, std::mem::take(&mut declared.shown), &format, defaults)?;
+    echo.reasoning.effort = updates.effort.or(echo.reasoning.effort);
+    let compaction = compaction::asked(body, defaults)?;
     let include = Include::read(body, &echo, &mut warnings)?;
     let job = Job {
         conversation: Conversation {
@@ -86,12 +95,14 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ResponsesR
     };
     let options = EventOptions {
         reasoning_events: echo::dialect(&echo.reasoning, defaults),
-        seal: include.encrypted_reasoning.then(|| defaults.seal.clone()),
+        seal: defaults.seal.clone(),
+        encrypted_reasoning: include.encrypted_reasoning,
         namespaces: declared.namespaces,
         obfuscate: wants_obfuscation(body)?,
     };
     let (model, stream) = (echo.model.clone(), body.boolean("stream")?.unwrap_or(false));
-    Ok(ResponsesRequest { model, stream, job, hosted, warnings: warnings.into_lines(), echo, options })
+    let warnings = warnings.into_lines();
+    Ok(ResponsesRequest { model, stream, job, hosted, compaction, warnings, echo, options })
 }
 
 /// Values of `include`.
@@ -153,13 +164,17 @@ pub(crate) fn read(
 ) -> Result<ApiRequest, ApiError> {
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, now));
-    let ResponsesRequest { stream, job, hosted, warnings, .. } = request;
-    Ok(ApiRequest { stream, job, hosted, warnings, machine })
+    let ResponsesRequest { stream, job, hosted, compaction, warnings, .. } = request;
+    Ok(ApiRequest { stream, job, hosted, compaction, warnings, machine })
 }
 
 /// Reads a body of `input_tokens`: a request's, of which nothing is generated.
 pub(crate) fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
-    let ResponsesRequest { model, job, hosted, mut warnings, .. } = parse(body, defaults)?;
+    let ResponsesRequest { model, job, hosted, compaction, mut warnings, .. } = parse(body, defaults)?;
+    let job = match compaction {
+        Some(Compaction { occasion: Occasion::Asked, prompt }) => summary_job(job, &prompt),
+        _ => job,
+    };
     if hosted.is_some() {
         warnings
             .push("tools of tool servers are not counted: they are listed when the answer begins".to_owned());

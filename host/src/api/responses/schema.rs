@@ -72,6 +72,7 @@ impl Events<'_> {
         self.add(&events::arguments_done(at, "", ""));
         self.add(&events::input_delta(at, ""));
         self.add(&events::input_done(at, ""));
+        self.add(&events::compacting(at));
     }
 
     fn add_hosted(&mut self) {
