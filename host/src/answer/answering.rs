@@ -8,17 +8,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use store::{Chunk, End};
 use tokio::time::timeout;
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::sync::CancellationToken;
 
+use super::keeper::{Journal, Keeper};
 use super::log::{LogWriter, Signal};
-use crate::agent::{AnswerStream, RoundEventRef};
+use crate::agent::{AnswerStream, CompactionEvent, RoundEventRef};
 use crate::api::StreamCheck;
+use crate::api::error::not_stored;
 use crate::api::event_buffer::EventBuffer;
 use crate::api::frames::Frames;
-use crate::api::machine::Machine;
+use crate::api::machine::{Machine, Record};
 use crate::model::EndedTurn;
 use crate::turn::{TurnEnd, TurnFailure};
 
@@ -32,8 +36,9 @@ pub struct Answer {
     machine: Box<dyn Machine>,
     check: Option<FramedCheck>,
     first_event_sent: bool,
-    /// Ready when open answers must end. It is polled only when it is woken, since polling takes a lock that all answers share.
-    aborting: FuturesUnordered<WaitForCancellationFutureOwned>,
+    /// Why the answer must end, when it must. Each is polled only when it is woken, since polling takes a lock that all answers share.
+    aborting: FuturesUnordered<BoxFuture<'static, TurnFailure>>,
+    keeper: Option<Box<dyn Keeper>>,
     /// Dropped when the answer ends.
     _counted: StreamGauge,
 }
@@ -92,10 +97,31 @@ impl Answer {
             machine,
             check: check.map(|check| FramedCheck { check, frames, buffer: BytesMut::new() }),
             first_event_sent: false,
-            aborting: FuturesUnordered::from_iter([aborting.clone().cancelled_owned()]),
+            aborting: FuturesUnordered::from_iter([aborted(aborting, shutting_down)]),
+            keeper: None,
             _counted: StreamGauge::enter(&model),
             model,
         }
+    }
+
+    /// Leaves out the check of the stream, for an answer whose first events were sent by another.
+    pub fn uncheck(&mut self) {
+        self.check = None;
+    }
+
+    /// Ends the answer as cancelled when `withdrawn` is cancelled.
+    pub fn withdrawn_by(&mut self, withdrawn: &CancellationToken) {
+        self.aborting.push(aborted(withdrawn, TurnFailure::withdrawn));
+    }
+
+    /// Has `keeper` keep the answer's end before anybody is told of it. An answer that isn't wanted any more is kept as cancelled.
+    pub fn kept_by(&mut self, keeper: Box<dyn Keeper>) {
+        self.keeper = Some(keeper);
+    }
+
+    /// The answer as it is stored before it begins; none in protocols whose answers aren't stored.
+    pub fn record(&mut self) -> Option<Record> {
+        self.machine.record()
     }
 
     /// A framer for a reader of this answer's events.
@@ -108,6 +134,7 @@ impl Answer {
         let mut buffer = EventBuffer::discarding();
         self.machine.begin(&mut buffer);
         while !self.advance(&mut buffer).await {}
+        self.keep(None, &mut buffer).await;
         self.machine.body()
     }
 
@@ -118,6 +145,64 @@ impl Answer {
         if self.drive(&log, &slow).await.is_err() {
             let ms = self.age_ms();
             tracing::info!(id = %self.id, ms, "the client left; generation cancelled");
+            self.withdraw(TurnFailure::withdrawn(), &mut EventBuffer::discarding());
+            self.keep(None, &mut EventBuffer::discarding()).await;
+        }
+    }
+
+    /// Generates the answer without a client, and stores its events in `journal` as they come. An answer that lost its lease is another
+    /// host's, and ends here without a word.
+    pub async fn run_stored(mut self, mut journal: Journal) {
+        let mut buffer = EventBuffer::new();
+        self.machine.begin(&mut buffer);
+        let failed = self.drive_stored(&mut journal, &mut buffer).await.err();
+        match failed {
+            None => {}
+            Some(store::Error::LeaseLost) => return,
+            Some(error) => {
+                tracing::error!(id = %self.id, %error, "the answer's events can't be stored");
+                self.withdraw(not_stored(), &mut buffer);
+            }
+        }
+        journal.add(&mut buffer);
+        self.keep(journal.take(), &mut buffer).await;
+    }
+
+    /// Stores events until the answer's last ones are in the buffer.
+    async fn drive_stored(
+        &mut self,
+        journal: &mut Journal,
+        buffer: &mut EventBuffer,
+    ) -> Result<(), store::Error> {
+        loop {
+            journal.add(buffer);
+            if journal.is_full() {
+                journal.flush().await?;
+            }
+            tokio::select! {
+                biased;
+                () = journal.due() => journal.flush().await?,
+                over = self.advance(buffer) => if over {
+                    return Ok(());
+                },
+            }
+        }
+    }
+
+    /// Has the answer's end kept, with the `last` events of one that is stored while it runs. Where that fails, the answer fails.
+    async fn keep(&mut self, last: Option<Chunk>, buffer: &mut EventBuffer) {
+        let Some(keeper) = self.keeper.take() else { return };
+        let Some(Record { status: Some(status), object, output, .. }) = self.machine.record() else { return };
+        if keeper.keep(End { status, result: object, output, last }).await.is_err() {
+            self.machine.not_stored(buffer);
+        }
+    }
+
+    /// Ends an answer that nobody wants any more, if it hasn't ended.
+    fn withdraw(&mut self, failure: TurnFailure, buffer: &mut EventBuffer) {
+        if self.keeper.is_some() && !self.stream.is_over() {
+            let (choice, ended) = self.stream.abort(failure);
+            self.take(choice, ended.as_ref(), buffer);
         }
     }
 
@@ -138,6 +223,9 @@ impl Answer {
                 },
                 over = self.advance(&mut buffer) => over,
             };
+            if over {
+                self.keep(None, &mut buffer).await;
+            }
             self.write(&mut buffer, over, log, slow).await?;
             if over {
                 return Ok(());
@@ -173,9 +261,15 @@ impl Answer {
     async fn advance(&mut self, buffer: &mut EventBuffer) -> bool {
         let (choice, ended) = tokio::select! {
             biased;
-            Some(()) = self.aborting.next() => self.stream.abort(shutting_down()),
+            Some(failure) = self.aborting.next() => self.stream.abort(failure),
             next = self.stream.next() => next,
         };
+        self.take(choice, ended.as_ref(), buffer);
+        self.stream.is_over()
+    }
+
+    /// Has the machine tell the events of a choice's last step, and its end.
+    fn take(&mut self, choice: usize, ended: Option<&EndedTurn>, buffer: &mut EventBuffer) {
         self.machine.choose(choice);
         if let Some(step) = self.stream.next_raw(choice) {
             self.machine.tokens(&step);
@@ -184,7 +278,7 @@ impl Answer {
             self.machine.echo(&echo, buffer);
         }
         self.emit(buffer);
-        if let Some(ended) = &ended {
+        if let Some(ended) = ended {
             for raw in self.stream.take_raw(choice) {
                 self.machine.raw(raw);
             }
@@ -195,16 +289,16 @@ impl Answer {
                 self.machine.stopped_at(token);
             }
             self.machine.end(&ended.end, ended.usage, buffer);
-            self.record(ended);
+            self.report_end(ended);
         } else {
             self.machine.tokens_over(buffer);
         }
-        self.stream.is_over()
     }
 
     fn emit(&mut self, buffer: &mut EventBuffer) {
         for event in self.stream.events() {
-            if !self.first_event_sent {
+            let is_announcement = matches!(event, RoundEventRef::Compaction(CompactionEvent::Begun));
+            if !self.first_event_sent && !is_announcement {
                 self.first_event_sent = true;
                 let model = Arc::clone(&self.model);
                 metrics::histogram!("sluice_first_token_seconds", "model" => model)
@@ -239,7 +333,7 @@ impl Answer {
     }
 
     /// Updates the counters and writes the log line of a turn that has ended.
-    fn record(&mut self, ended: &EndedTurn) {
+    fn report_end(&mut self, ended: &EndedTurn) {
         let model = || Arc::clone(&self.model);
         let (input, output) = (ended.usage.input_tokens, ended.usage.output_tokens);
         metrics::counter!("sluice_prompt_tokens_total", "model" => model()).increment(input.into());
@@ -258,6 +352,11 @@ impl Answer {
     fn age_ms(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
+}
+
+/// Ready with the failure as soon as `token` is cancelled.
+fn aborted(token: &CancellationToken, failure: fn() -> TurnFailure) -> BoxFuture<'static, TurnFailure> {
+    token.clone().cancelled_owned().map(move |()| failure()).boxed()
 }
 
 fn shutting_down() -> TurnFailure {

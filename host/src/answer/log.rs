@@ -132,13 +132,18 @@ impl LogWriter {
     }
 
     /// Whether no reader is a full queue behind.
-    pub(super) fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         self.0.lock().has_room(self.0.0.policy)
     }
 
     /// Waits until no reader is a full queue behind.
-    pub(super) async fn room(&self) {
+    pub async fn room(&self) {
         poll_fn(|cx| self.0.lock().poll_room(self.0.0.policy, cx)).await;
+    }
+
+    /// Waits until no reader is left. Cancel-safe.
+    pub async fn abandoned(&self) {
+        while self.signal().await != Signal::NoReader {}
     }
 
     /// Waits for a signal from the readers. Cancel-safe.

@@ -232,6 +232,16 @@ pub(crate) fn body_schema(generator: &mut schemars::SchemaGenerator) -> serde_js
 /// Code of a turn that was cancelled because the server stops.
 const CANCELLED: &str = "server_unavailable";
 
+/// The failure of an answer whose end couldn't be stored: it isn't sent as one that could be read again.
+pub(crate) fn not_stored() -> TurnFailure {
+    TurnFailure {
+        code: "server_error",
+        message:
+            "The answer could not be stored: send the request again, with `store: false` if it needn't be."
+                .to_owned(),
+    }
+}
+
 /// The failure that clients get for a cancelled turn, so that they don't take the text so far for a complete answer.
 pub(crate) fn cancelled() -> TurnFailure {
     TurnFailure {

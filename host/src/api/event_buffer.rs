@@ -60,12 +60,28 @@ impl EventBuffer {
         self.append(Label { name, padding: obfuscation::length_for(secret) }, data);
     }
 
+    /// Appends an event that was encoded before. If `secret` is given, it carries that many bytes of text whose length padding hides.
+    pub fn push_encoded(&mut self, name: Option<&'static str>, secret: Option<usize>, json: &[u8]) {
+        if self.discard {
+            return;
+        }
+        self.json.extend_from_slice(json);
+        let padding = secret.map_or(0, obfuscation::length_for);
+        self.entries.push(Entry { end: self.json.len(), label: Label { name, padding } });
+    }
+
     fn append(&mut self, label: Label, data: &impl Serialize) {
         if self.discard {
             return;
         }
         serde_json::to_writer(&mut self.json, data).expect("protocol types serialise");
         self.entries.push(Entry { end: self.json.len(), label });
+    }
+
+    /// Takes back the last event, if one waits.
+    pub fn take_back(&mut self) {
+        self.entries.pop();
+        self.json.truncate(self.entries.last().map_or(0, |entry| entry.end));
     }
 
     /// Whether no event waits.

@@ -5,6 +5,19 @@ use crate::agent::{CompactionEvent, ServerEvent};
 use crate::model::{Echo, RawStep, RawTurn};
 use crate::turn::{TokenLogprobs, TurnEnd, TurnEvent, Usage};
 
+/// An answer as it is stored: so far, or to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The answer's id.
+    pub id: String,
+    /// How it ended; none while it is under way.
+    pub status: Option<store::Status>,
+    /// The answer's object, with an empty output.
+    pub object: Vec<u8>,
+    /// The items of its output.
+    pub output: Vec<store::Item>,
+}
+
 /// The event machine of one answer. Calls come in this order: `begin`, any `tokens`, `echo`, `turn`, `tokens_over` and `heartbeat`, `raw`, `end`, `body`. Where a
 /// request asks for several choices, `choose` names the choice of the next `turn`, `raw` or `end`. Each choice has one `end`; after that of
 /// a failed choice nothing follows. Readers of a streaming answer get the events, and a non-streaming one sends `body`: so the two can't differ.
@@ -37,6 +50,16 @@ pub trait Machine: Send {
     fn stopped_at(&mut self, _token: &TokenLogprobs) {}
     /// Writes the closing events. All items are closed by now.
     fn end(&mut self, end: &TurnEnd, usage: Usage, buffer: &mut EventBuffer);
+    /// Writes the events that come first where the answer waits to run in the background, in place of `begin`. Called only for protocols whose
+    /// requests can ask for that.
+    fn queue(&mut self, _buffer: &mut EventBuffer) {}
+    /// The answer as it is stored; none in protocols whose answers aren't.
+    fn record(&mut self) -> Option<Record> {
+        None
+    }
+    /// Called after `end` if the answer's end couldn't be stored, before anybody was told of it: what `end` wrote is taken back, and the answer
+    /// fails.
+    fn not_stored(&mut self, _buffer: &mut EventBuffer) {}
     /// Whether server-sent events of this protocol end with `[DONE]`.
     fn has_done(&self) -> bool {
         true

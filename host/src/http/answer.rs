@@ -45,6 +45,11 @@ pub(super) fn refuse(error: &ApiError) -> Response {
     response
 }
 
+/// What a handler made, or its refusal.
+pub(super) fn answer(made: Result<Response, ApiError>) -> Response {
+    made.unwrap_or_else(|error| refuse(&error))
+}
+
 /// Adds a header that names the ignored parts of the request.
 pub(super) fn warn(response: &mut Response, warnings: &[String]) {
     if warnings.is_empty() {

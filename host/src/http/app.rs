@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use store::Store;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::access::Access;
 use super::capacity::Capacity;
+use super::stored::Running;
 use crate::accounts::Accounts;
 use crate::api::Defaults;
 use crate::api::error::ApiError;
@@ -39,6 +40,10 @@ pub struct AppState {
     pub check_streams: bool,
     /// Where responses and conversations are kept; none: nothing is.
     pub store: Option<Arc<dyn Store>>,
+    /// Stored responses that run in this process.
+    pub(super) running: Running,
+    /// Told when a response was stored that waits to run.
+    pub(super) queued: Notify,
     /// Cancelled when the server takes no more work.
     pub(super) stopping: CancellationToken,
     /// Cancelled when streams that are still open must end.
@@ -78,10 +83,17 @@ impl App {
             access,
             check_streams,
             store,
+            running: Running::default(),
+            queued: Notify::new(),
             stopping: CancellationToken::new(),
             aborting: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }))
+    }
+
+    /// Defaults for what doesn't depend on a model.
+    pub(super) fn any_defaults(&self) -> &Defaults {
+        &self.defaults[0]
     }
 
     /// The model that a request asks for by `name`, with its defaults for readers. Without a name it is the only model.

@@ -85,6 +85,36 @@ impl Arrived {
 }
 
 impl CheckedBody {
+    /// Checks the `text` of a body that came otherwise than as a request's, on an account of `principal`.
+    pub(super) async fn of_text(app: &App, principal: &Principal, text: Bytes) -> Result<Self, ApiError> {
+        let mut account = app.accounts.open(principal.clone());
+        account.check_cpu().map_err(refusal)?;
+        hold(&mut account, text.len())?;
+        let (server, size) = (app.clone(), text.len());
+        let arrived = Arrived { bytes: text, encoding: ContentEncoding::None, account };
+        work(app, size, move || arrived.check(&server.limits)).await
+    }
+
+    /// Reads what the request refers to in the words of its protocol.
+    pub(super) async fn refer<T: Send + 'static>(
+        mut self,
+        app: &App,
+        read: impl FnOnce(&Object<'_>) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<(Self, T), ApiError> {
+        work(app, self.document.size(), move || {
+            let meter = self.account.meter();
+            let done = meter.run(|| read(&self.document.body()))?;
+            self.document.reset();
+            Ok((self, done))
+        })
+        .await
+    }
+
+    /// Charges the request for `bytes` of what it refers to.
+    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), ApiError> {
+        hold(&mut self.account, bytes)
+    }
+
     /// The second step: reads the body with the defaults of its model. Returns the result of `read`, the model, and the account that is charged
     /// for it.
     pub(super) async fn read<T: Send + 'static>(
@@ -101,6 +131,22 @@ impl CheckedBody {
             })?;
             account.check_cpu().map_err(refusal)?;
             Ok((done, model, account))
+        })
+        .await
+    }
+
+    /// The second step for a body that no model answers.
+    pub(super) async fn read_without_model<T: Send + 'static>(
+        self,
+        app: &App,
+        read: impl FnOnce(&Object<'_>, &Defaults) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<(T, Account), ApiError> {
+        let Self { document, account, .. } = self;
+        let server = app.clone();
+        work(app, document.size(), move || {
+            let done = account.meter().run(|| read(&document.body(), server.any_defaults()))?;
+            account.check_cpu().map_err(refusal)?;
+            Ok((done, account))
         })
         .await
     }
@@ -134,12 +180,12 @@ async fn arrive(app: &App, request: Request) -> Result<Arrived, ApiError> {
     Ok(Arrived { bytes: whole?, encoding, account })
 }
 
-/// Charges `bytes` of a body to its account.
-fn hold(account: &mut Account, bytes: usize) -> Result<(), ApiError> {
+/// Charges `bytes` of a body, or of what it refers to, to its account.
+pub(super) fn hold(account: &mut Account, bytes: usize) -> Result<(), ApiError> {
     account.hold(bytes.saturating_mul(COPIES)).map_err(refusal)
 }
 
-fn refusal(overdrawn: Overdrawn) -> ApiError {
+pub(super) fn refusal(overdrawn: Overdrawn) -> ApiError {
     metrics::counter!("sluice_overdrawn_total", "what" => overdrawn.what()).increment(1);
     match overdrawn {
         Overdrawn::Cpu { retry_after } => ApiError::rate_limited(retry_after.as_secs() + 1),

@@ -30,7 +30,7 @@ pub(super) fn layer(origins: &[CorsOrigin]) -> Option<CorsLayer> {
     };
     let layer = CorsLayer::new()
         .allow_origin(allowed)
-        .allow_methods([Method::GET, Method::POST])
+        .allow_methods([Method::GET, Method::POST, Method::DELETE])
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers(EXPOSED)
         .max_age(MAX_AGE);

@@ -23,18 +23,20 @@ use super::app::App;
 use super::auth::require_key;
 use super::body::discard_unasked;
 use super::compact::compact;
+use super::conversations;
 use super::cors;
 use super::count::{count_messages, count_responses};
 use super::excess::refuse_excess;
 use super::guard::refuse_malformed;
 use super::metrics;
+use super::stored;
 use super::stream::generate;
 use super::tokens;
 use crate::api::error::ApiError;
 use crate::api::{Protocol, models, openapi};
 
-/// A route: method, path and handler.
-type Route = (&'static str, &'static str, MethodRouter<App>);
+/// A route: methods, path and handler.
+type Route = (&'static [&'static str], &'static str, MethodRouter<App>);
 
 /// The route of probes.
 const HEALTH: &str = "/health";
@@ -62,9 +64,28 @@ fn open() -> Vec<Route> {
 /// Routes that require a key, if any is set. With `open` they equal the paths in `api::openapi`.
 fn keyed() -> Vec<Route> {
     vec![
-        ("post", "/v1/responses", responses()),
+        (&["post"], "/v1/responses", responses()),
         post_at("/v1/responses/input_tokens", count_responses),
         post_at("/v1/responses/compact", compact),
+        at(&["get", "delete"], "/v1/responses/{id}", get(stored::one).delete(stored::delete)),
+        post_at("/v1/responses/{id}/cancel", stored::cancel),
+        get_at("/v1/responses/{id}/input_items", stored::input_items),
+        post_at("/v1/conversations", conversations::create),
+        at(
+            &["get", "post", "delete"],
+            "/v1/conversations/{id}",
+            get(conversations::get).post(conversations::update).delete(conversations::delete),
+        ),
+        at(
+            &["post", "get"],
+            "/v1/conversations/{id}/items",
+            post(conversations::add).get(conversations::list),
+        ),
+        at(
+            &["get", "delete"],
+            "/v1/conversations/{id}/items/{item_id}",
+            get(conversations::item).delete(conversations::remove),
+        ),
         post_at("/v1/chat/completions", |app, request| generate(app, request, Protocol::Chat)),
         post_at("/v1/completions", |app, request| generate(app, request, Protocol::Completions)),
         post_at("/v1/messages", |app, request| generate(app, request, Protocol::Messages)),
@@ -82,11 +103,19 @@ fn keyed() -> Vec<Route> {
 }
 
 fn get_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Route {
-    ("get", path, get_only(handler))
+    (&["get"], path, get_only(handler))
 }
 
 fn post_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Route {
-    ("post", path, post_only(handler))
+    (&["post"], path, post_only(handler))
+}
+
+/// A route with several methods, all of which `handler` has; others get 405.
+fn at(methods: &'static [&'static str], path: &'static str, handler: MethodRouter<App>) -> Route {
+    let fallback = async move |method: Method| {
+        refuse(&ApiError::method_not_allowed(method.as_str(), &methods.join(", ").to_uppercase()))
+    };
+    (methods, path, handler.fallback(fallback))
 }
 
 /// Adds the layers that every listener has. If keys are set, only `open` is answered without one. Layers run from the last added to the
@@ -141,18 +170,7 @@ fn responses() -> MethodRouter<App> {
 }
 
 pub(super) async fn no_route(method: Method, uri: http::Uri) -> Response {
-    refuse(&match stored_response(uri.path()) {
-        Some(id) => ApiError::nothing_stored(id),
-        None => ApiError::not_found(method.as_str(), uri.path()),
-    })
-}
-
-/// The id of the stored response that a path of `OpenAI`'s API names. These are no routes: nothing is stored.
-fn stored_response(path: &str) -> Option<&str> {
-    let rest = path.strip_prefix("/v1/responses/")?;
-    let (id, part) = rest.split_once('/').unwrap_or((rest, ""));
-    let is_stored = !matches!(id, "" | "compact") && matches!(part, "" | "cancel" | "input_items");
-    is_stored.then_some(id)
+    refuse(&ApiError::not_found(method.as_str(), uri.path()))
 }
 
 /// 200 while the server takes new work, else 503.
@@ -283,8 +301,10 @@ mod tests {
     #[test]
     fn the_document_has_the_routes_and_no_others() {
         let served = [open(), keyed()].concat();
-        let mut served: Vec<(&str, String)> =
-            served.iter().map(|(method, path, _)| (*method, path.replace("{*", "{"))).collect();
+        let mut served: Vec<(&str, String)> = served
+            .iter()
+            .flat_map(|(methods, path, _)| methods.iter().map(|method| (*method, path.replace("{*", "{"))))
+            .collect();
         let mut described: Vec<(&str, String)> =
             paths().map(|(method, path)| (method, path.to_owned())).collect();
         served.sort();

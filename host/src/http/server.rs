@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::app::App;
 use super::capacity::ConnectionPlace;
-use super::{admin, connection, metrics, routes};
+use super::{admin, connection, metrics, routes, stored};
 
 /// A server that is bound to its addresses.
 pub struct Server {
@@ -57,6 +57,8 @@ impl Server {
             stop.await;
             drain(&app).await;
         });
+        app.tasks.spawn(stored::upkeep(app.clone()));
+        app.tasks.spawn(stored::run_claimed(app.clone()));
         let mut upkeep = tokio::time::interval(Duration::from_secs(5));
         loop {
             tokio::select! {

@@ -1,4 +1,4 @@
-//! Errors of the store as refusals of the protocol: the one place that says what clients get for them.
+//! The store as handlers use it: whether there is one, and what clients get for the store's errors.
 
 use std::sync::Arc;
 

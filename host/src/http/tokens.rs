@@ -8,6 +8,7 @@ use super::answer::{json, refuse, to_json};
 use super::app::App;
 use super::body::check_json;
 use crate::api::error::ApiError;
+use crate::api::query::Query;
 use crate::api::{Protocol, tokenize};
 
 /// `POST /tokenize`.
@@ -40,11 +41,8 @@ async fn detokenized(app: &App, request: Request) -> Result<String, ApiError> {
 
 /// `GET /tokenizer_info`. Where several models are served, the query names one: `?model=NAME`.
 pub(super) async fn tokenizer_info(State(app): State<App>, uri: Uri) -> Response {
-    let query = uri.query().unwrap_or_default();
-    let name = query.split('&').find_map(|field| field.strip_prefix("model="));
-    // Of the characters that names usually have, clients encode the slash only.
-    let name = name.map(|name| name.replace("%2F", "/").replace("%2f", "/"));
-    answer(app.pick(name.as_deref()).map(|(model, _)| to_json(&tokenize::info(&model.tokenizer_info()))))
+    let query = Query::new(uri.query().unwrap_or_default());
+    answer(app.pick(query.get("model")).map(|(model, _)| to_json(&tokenize::info(&model.tokenizer_info()))))
 }
 
 fn answer(result: Result<String, ApiError>) -> Response {

@@ -67,10 +67,17 @@ pub struct TurnFailure {
 }
 
 impl TurnFailure {
+    /// The end of an answer that its client cancelled, deleted or left.
+    pub fn withdrawn() -> Self {
+        Self { code: Self::WITHDRAWN, message: "The answer was cancelled by its client.".to_owned() }
+    }
+
     /// Code of a failure: the answer's schema or grammar reached a size limit while the answer was generated.
     pub const CONSTRAINT_TOO_COMPLEX: &'static str = "constraint_too_complex";
     /// Code of a failure: the answer's schema or grammar reached a time limit while the answer was generated.
     pub const CONSTRAINT_TOO_SLOW: &'static str = "constraint_too_slow";
+    /// Code of a failure: the client doesn't want the answer any more.
+    pub const WITHDRAWN: &'static str = "cancelled";
     /// Code of a failure: nothing satisfies the answer's schema or grammar.
     pub const CONSTRAINT_UNSATISFIABLE: &'static str = "constraint_unsatisfiable";
     /// Code of a failure: a replayed output isn't what the request demands.

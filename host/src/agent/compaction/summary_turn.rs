@@ -1,6 +1,6 @@
 //! The turn in which the model writes a summary. Its text is gathered here and reaches no client as it is.
 //!
-//! Invariant: once `Begun` was told, `Ended` is told before the turn is over.
+//! Invariant: whatever comes of the turn, `Begun` is told first and `Ended` last, so there is exactly one compaction.
 
 use super::super::event::{CompactionEvent, RoundEvent};
 use crate::model::{EndedTurn, TurnStream};
@@ -40,6 +40,9 @@ impl SummaryTurn {
 
     /// Waits for the next step; returns what came of the turn with the last one. Cancel-safe.
     pub(in super::super) async fn next(&mut self, out: &mut Vec<RoundEvent>) -> Option<Summary> {
+        if self.begin(out) {
+            return None;
+        }
         let ended = self.turn.next(&mut self.raw).await;
         self.take(out);
         ended.map(|ended| self.end(ended, out))
@@ -47,18 +50,24 @@ impl SummaryTurn {
 
     /// Ends the turn as failed.
     pub(in super::super) fn abort(&mut self, failure: TurnFailure, out: &mut Vec<RoundEvent>) -> Usage {
+        self.begin(out);
         let ended = self.turn.abort(failure, &mut self.raw);
         self.take(out);
         self.end(ended, out).usage
     }
 
+    /// Says that the turn begins, once. Returns whether it said so.
+    fn begin(&mut self, out: &mut Vec<RoundEvent>) -> bool {
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        if is_first {
+            out.push(RoundEvent::Compaction(CompactionEvent::Begun));
+        }
+        is_first
+    }
+
     fn take(&mut self, out: &mut Vec<RoundEvent>) {
         let mut sampled = false;
         for event in self.raw.drain() {
-            if !self.has_begun {
-                self.has_begun = true;
-                out.push(RoundEvent::Compaction(CompactionEvent::Begun));
-            }
             match event {
                 TurnEvent::Open(ItemHead::Message { phase }) if phase != Phase::Commentary => {
                     self.in_summary = true;
@@ -88,10 +97,8 @@ impl SummaryTurn {
             TurnEnd::Completed => Ok(std::mem::take(&mut self.text)),
             end => Err(end),
         };
-        if self.has_begun {
-            let summary = text.as_ref().ok().cloned();
-            out.push(RoundEvent::Compaction(CompactionEvent::Ended { summary }));
-        }
+        let summary = text.as_ref().ok().cloned();
+        out.push(RoundEvent::Compaction(CompactionEvent::Ended { summary }));
         Summary { text, usage: ended.usage }
     }
 }

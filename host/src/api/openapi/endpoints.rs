@@ -4,14 +4,14 @@ use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
 use super::super::answer_schemas::AnswerSchemas;
-use super::super::fields::Tables;
-use super::super::{chat, completions, error, messages, models, responses, tokenize};
+use super::super::fields::{Field, Tables};
+use super::super::{chat, completions, conversations, error, messages, models, responses, tokenize};
 
 /// An endpoint: method, path, and what requests and answers are.
 pub(crate) struct Endpoint {
-    /// `get` or `post`.
+    /// `get`, `post` or `delete`.
     pub(crate) method: &'static str,
-    /// The endpoint's path; `{id}` stands for the rest of the path, slashes included.
+    /// The endpoint's path; `{id}` of a model stands for the rest of the path, slashes included.
     pub(crate) path: &'static str,
     /// The operation's id in the document, from which clients make names.
     pub(super) id: &'static str,
@@ -21,6 +21,8 @@ pub(crate) struct Endpoint {
     pub(super) open: bool,
     /// The fields of the request's body, if it has one.
     pub(super) request: Option<Tables>,
+    /// The fields of its query.
+    pub(super) query: &'static [Field],
     /// Media type of answers that aren't streams.
     pub(super) media: &'static str,
     /// Makes the schemas of the answers.
@@ -58,6 +60,7 @@ impl Endpoint {
         summary: "",
         open: false,
         request: None,
+        query: &[],
         media: "application/json",
         answer: text,
         errors: ErrorFormat::OpenAi,
@@ -72,7 +75,7 @@ impl Endpoint {
         if self.request.is_some() {
             all.extend([
                 ("400", "The request is wrong: the message says where, and what to do."),
-                ("404", "No such model."),
+                ("404", "No such model, or nothing is stored under the id."),
                 ("408", "The body didn't arrive in time."),
                 ("413", "The body is too large."),
                 ("415", "The body isn't declared as JSON."),
@@ -81,10 +84,13 @@ impl Endpoint {
             ]);
         }
         if self.path.contains("{id}") {
-            all.extend([("400", "The path is not UTF-8."), ("404", "No such model.")]);
+            all.extend([
+                ("400", "The path is not UTF-8, or the query is wrong."),
+                ("404", "No such model, or nothing is stored under the id."),
+            ]);
         }
-        if self.request.is_some() || self.open {
-            all.push(("503", "The server is starting or stopping."));
+        if self.request.is_some() || self.path.contains("{id}") || self.open {
+            all.push(("503", "The server is starting or stopping, or its store can't be reached."));
         }
         all
     }
@@ -115,6 +121,106 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "A shorter conversation that stands for the one sent",
         request: Some(responses::fields::TABLES),
         answer: AnswerSchemas::whole::<responses::CompactedResponse>,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/v1/responses/{id}",
+        id: "retrieveResponse",
+        summary: "A stored response, or the events of a background one",
+        query: responses::fields::READ_QUERY,
+        answer: responses::schema::answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "delete",
+        path: "/v1/responses/{id}",
+        id: "deleteResponse",
+        summary: "Deletes a response, which stops if it runs",
+        answer: AnswerSchemas::whole::<responses::stored::Deleted<'_>>,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        path: "/v1/responses/{id}/cancel",
+        id: "cancelResponse",
+        summary: "Stops a background response",
+        answer: responses::schema::object,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/v1/responses/{id}/input_items",
+        id: "listInputItems",
+        summary: "A page of a response's input, with what it continues",
+        query: conversations::fields::PAGE_QUERY,
+        answer: conversations::objects::list_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        path: "/v1/conversations",
+        id: "createConversation",
+        summary: "A new conversation, after OpenAI's Conversations",
+        request: Some(conversations::fields::CREATE_TABLES),
+        answer: conversations::objects::conversation_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/v1/conversations/{id}",
+        id: "retrieveConversation",
+        summary: "A conversation without its items",
+        answer: conversations::objects::conversation_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        path: "/v1/conversations/{id}",
+        id: "updateConversation",
+        summary: "New metadata of a conversation",
+        request: Some(conversations::fields::UPDATE_TABLES),
+        answer: conversations::objects::conversation_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "delete",
+        path: "/v1/conversations/{id}",
+        id: "deleteConversation",
+        summary: "Deletes a conversation; its responses stay",
+        answer: conversations::objects::deleted_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        path: "/v1/conversations/{id}/items",
+        id: "createConversationItems",
+        summary: "Adds items to a conversation",
+        request: Some(conversations::fields::ADD_TABLES),
+        query: conversations::fields::ITEM_QUERY,
+        answer: conversations::objects::list_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/v1/conversations/{id}/items",
+        id: "listConversationItems",
+        summary: "A page of a conversation's items",
+        query: conversations::fields::PAGE_QUERY,
+        answer: conversations::objects::list_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/v1/conversations/{id}/items/{item_id}",
+        id: "retrieveConversationItem",
+        summary: "An item of a conversation",
+        query: conversations::fields::ITEM_QUERY,
+        answer: conversations::objects::item_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "delete",
+        path: "/v1/conversations/{id}/items/{item_id}",
+        id: "deleteConversationItem",
+        summary: "Removes an item from a conversation, which is the answer",
+        answer: conversations::objects::conversation_answer,
         ..Endpoint::NEW
     },
     Endpoint {

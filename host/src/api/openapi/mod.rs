@@ -16,6 +16,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::answer_schemas::AnswerSchemas;
+use super::fields::Field;
 use endpoints::{ENDPOINTS, Endpoint, ErrorFormat};
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
@@ -70,9 +71,9 @@ fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, named: &mut M
     let mut operation = Map::new();
     operation.insert("operationId".to_owned(), json!(endpoint.id));
     operation.insert("summary".to_owned(), json!(endpoint.summary));
-    if endpoint.path.contains("{id}") {
-        let id = json!({ "name": "id", "in": "path", "required": true, "schema": { "type": "string" } });
-        operation.insert("parameters".to_owned(), json!([id]));
+    let parameters = parameters(endpoint, named);
+    if !parameters.is_empty() {
+        operation.insert("parameters".to_owned(), Value::Array(parameters));
     }
     if let Some(tables) = endpoint.request {
         let name = format!("{}Request", capitalised(endpoint.id));
@@ -87,6 +88,20 @@ fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, named: &mut M
     }
     operation.insert("responses".to_owned(), responses(endpoint, generator));
     Value::Object(operation)
+}
+
+/// What the path names, and the fields of the query.
+fn parameters(endpoint: &Endpoint, named: &mut Map<String, Value>) -> Vec<Value> {
+    let names = endpoint.path.split('{').skip(1).filter_map(|part| part.split('}').next());
+    let in_path =
+        |name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } });
+    let in_query = |field: &Field| {
+        let schema = shapes::schema(&field.shape, named);
+        json!({ "name": field.name, "in": "query", "schema": schema, "description": field.note })
+    };
+    let mut parameters: Vec<Value> = names.map(in_path).collect();
+    parameters.extend(endpoint.query.iter().map(in_query));
+    parameters
 }
 
 fn responses(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Value {

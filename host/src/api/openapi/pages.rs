@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use super::super::fields::{self, Field, INTEGER, Kinds, Shape, Support, Tables};
 use super::ENDPOINTS;
 
-const PAGES: [&str; 6] = ["responses", "chat-completions", "completions", "messages", "tokenize", "models"];
+const PAGES: [&str; 7] =
+    ["responses", "conversations", "chat-completions", "completions", "messages", "tokenize", "models"];
 const END: &str = "<!-- end -->";
 
 #[test]
@@ -38,7 +39,8 @@ fn refreshed(page: &str) -> (String, Vec<String>) {
     while let Some((before, after)) = rest.split_once("<!-- parameters of ") {
         let (path, after) = after.split_once(" -->").unwrap();
         let (_, after) = after.split_once(END).expect("a table has its end");
-        let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.path == path).expect("a known path");
+        let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.path == path && endpoint.request.is_some());
+        let endpoint = endpoint.expect("a known path");
         write!(fresh, "{before}<!-- parameters of {path} -->\n{}{END}", table(endpoint.request.unwrap()))
             .unwrap();
         paths.push(path.to_owned());

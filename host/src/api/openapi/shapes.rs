@@ -64,7 +64,8 @@ fn nullable(schema: &mut Value) {
     }
 }
 
-fn schema(shape: &Shape, named: &mut Map<String, Value>) -> Value {
+/// The schema of a value of this shape.
+pub(super) fn schema(shape: &Shape, named: &mut Map<String, Value>) -> Value {
     match shape {
         Shape::Any => json!({}),
         Shape::Boolean => json!({ "type": "boolean" }),

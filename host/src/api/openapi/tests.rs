@@ -8,7 +8,7 @@ use super::super::fields::{self, Field, Shape, Support, Tables};
 use super::super::ids::Ids;
 use super::super::json::Object;
 use super::super::request::{Defaults, read_body};
-use super::super::{chat, completions, error::ApiError, messages, responses, tokenize};
+use super::super::{chat, completions, conversations, error::ApiError, messages, responses, tokenize};
 use super::{ENDPOINTS, document};
 
 /// Reads a body: returns the warnings, or the refusal.
@@ -40,7 +40,7 @@ macro_rules! reader {
     };
 }
 
-const READERS: [Reader; 8] = [
+const READERS: [Reader; 12] = [
     Reader {
         path: "/v1/responses",
         tables: responses::fields::TABLES,
@@ -51,7 +51,45 @@ const READERS: [Reader; 8] = [
         path: "/v1/responses/input_tokens",
         tables: responses::fields::TABLES,
         base: || json!({ "model": "m", "input": "x" }),
-        read: |body| read(body, responses::count).map(|count| count.warnings),
+        read: |body| {
+            read(body, |body, defaults| responses::count(body, &responses::Continuation::default(), defaults))
+                .map(|count| count.warnings)
+        },
+    },
+    Reader {
+        path: "/v1/responses/compact",
+        tables: responses::fields::TABLES,
+        base: || json!({ "model": "m", "input": "x" }),
+        read: |body| {
+            let compact = |body: &Object<'_>, defaults: &_| {
+                responses::compact(body, &responses::Continuation::default(), defaults, Ids::counted(), || 0)
+            };
+            read(body, compact).map(|request| request.warnings)
+        },
+    },
+    Reader {
+        path: "/v1/conversations",
+        tables: conversations::fields::CREATE_TABLES,
+        base: || json!({}),
+        read: |body| {
+            let new = read(body, |body, defaults| conversations::create(body, defaults, &mut Ids::counted()));
+            new.map(|new| new.items.warnings)
+        },
+    },
+    Reader {
+        path: "/v1/conversations/{id}",
+        tables: conversations::fields::UPDATE_TABLES,
+        base: || json!({ "metadata": {} }),
+        read: |body| read(body, conversations::update).map(|(_, warnings)| warnings),
+    },
+    Reader {
+        path: "/v1/conversations/{id}/items",
+        tables: conversations::fields::ADD_TABLES,
+        base: || json!({ "items": [] }),
+        read: |body| {
+            let new = read(body, |body, defaults| conversations::add(body, defaults, &mut Ids::counted()));
+            new.map(|new| new.warnings)
+        },
     },
     Reader {
         path: "/v1/chat/completions",

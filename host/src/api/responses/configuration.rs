@@ -3,11 +3,12 @@
 
 use super::super::error::ApiError;
 use super::super::format::{self, AnswerFormat, Naming};
-use super::super::json::{Object, Path, Value};
+use super::super::json::Object;
 use super::super::options;
 use super::super::warnings::Warnings;
-use super::input_items::is_of;
+use super::input_items::{Input, is_of};
 use crate::limits::Limits;
+use crate::printable::printable;
 
 /// The settings that hold at the end of an input.
 #[derive(Debug, Default)]
@@ -19,17 +20,13 @@ pub(super) struct ConfigurationUpdates {
 }
 
 impl ConfigurationUpdates {
-    /// Reads them from an input's items, each with its path.
+    /// Reads them from an input's items.
     ///
     /// # Errors
     /// 400 where an item has wrong values.
-    pub(super) fn read<'a>(
-        items: impl Iterator<Item = (Path<'a>, Value<'a>)>,
-        limits: &Limits,
-        warnings: &mut Warnings,
-    ) -> Result<Self, ApiError> {
+    pub(super) fn read(input: Input<'_>, limits: &Limits, warnings: &mut Warnings) -> Result<Self, ApiError> {
         let mut updates = Self::default();
-        for (path, item) in items.filter(|(_, item)| is_of(*item, "configuration_update")) {
+        for (path, item) in input.items().filter(|(_, item)| is_of(*item, "configuration_update")) {
             updates.take(Object::new(item, path)?, limits, warnings)?;
         }
         Ok(updates)
@@ -39,7 +36,7 @@ impl ConfigurationUpdates {
         let (reasoning, text) = (item.object("reasoning")?, item.object("text")?);
         for (name, _) in item.fields() {
             if !matches!(name, "type" | "id" | "reasoning" | "text") {
-                warnings.add(format!("configuration_update: {} ignored", crate::printable::printable(name)));
+                warnings.add(format!("configuration_update: {} ignored", printable(name)));
             }
         }
         if let Some(reasoning) = reasoning

@@ -1,25 +1,23 @@
 //! Reader of the request fields that the response object repeats.
 
-use serde_json::Map;
-
 use super::super::error::ApiError;
 use super::super::format::{self, AnswerFormat, Naming, SchemaFormat};
-use super::super::json::{Object, Path, Value};
+use super::super::json::{Object, Value};
+use super::super::metadata;
 use super::super::options;
 use super::super::raw::Json;
 use super::super::request::{Defaults, ReasoningEvents};
-use super::resource::{Echo, FormatEcho, ReasoningEcho, TextEcho};
+use super::continuation::Continuation;
+use super::resource::{ConversationEcho, Echo, FormatEcho, ReasoningEcho, TextEcho};
 use crate::limits::Limits;
 
 /// Longest identifier of a user, in characters.
 const SAFETY_IDENTIFIER: usize = 128;
-/// Longest metadata key and value, in characters.
-const METADATA_KEY: usize = 64;
-const METADATA_VALUE: usize = 512;
 
 /// Reads and checks all fields of `body` that the response object repeats; `tools` are the tools as it shows them.
 pub(super) fn read(
     body: &Object<'_>,
+    continuation: &Continuation,
     tools: Vec<Json>,
     format: &AnswerFormat,
     defaults: &Defaults,
@@ -27,6 +25,10 @@ pub(super) fn read(
     let text = |name| -> Result<Option<String>, ApiError> { Ok(body.string(name)?.map(str::to_owned)) };
     Ok(Echo {
         model: body.required_string("model")?.to_owned(),
+        previous_response_id: text("previous_response_id")?,
+        conversation: conversation(body)?,
+        store: continuation.store,
+        background: body.boolean("background")?.unwrap_or(false),
         instructions: text("instructions")?,
         tools,
         tool_choice: body.get("tool_choice").map_or_else(|| Json::of("auto"), Value::to_json),
@@ -42,10 +44,21 @@ pub(super) fn read(
         max_output_tokens: body.count("max_output_tokens", 1)?,
         // The protocol counts only calls that the server runs: calls of clients' tools end the response.
         max_tool_calls: body.count("max_tool_calls", 1)?,
-        metadata: metadata(body, defaults.limits.metadata)?,
+        metadata: metadata::read(body, defaults.limits.metadata)?,
         safety_identifier: safety_identifier(body)?,
         prompt_cache_key: text("prompt_cache_key")?,
     })
+}
+
+/// `conversation`, which may be an id or an object with one.
+pub(super) fn conversation(body: &Object<'_>) -> Result<Option<ConversationEcho>, ApiError> {
+    let id = match body.get("conversation") {
+        Some(Value::Object(_)) => {
+            body.object("conversation")?.map(|object| object.required_string("id")).transpose()?
+        }
+        _ => body.string("conversation")?,
+    };
+    Ok(id.map(|id| ConversationEcho { id: id.to_owned() }))
 }
 
 /// The encoding of reasoning in events: `Summary` if the request sets `summary`, else the server's default.
@@ -112,29 +125,4 @@ fn reasoning(body: &Object<'_>) -> Result<ReasoningEcho, ApiError> {
         }
     }
     Ok(ReasoningEcho { effort, summary: None })
-}
-
-fn metadata(body: &Object<'_>, max: usize) -> Result<Map<String, serde_json::Value>, ApiError> {
-    let Some(metadata) = body.object("metadata")? else { return Ok(Map::new()) };
-    if metadata.len() > max {
-        let count = metadata.len();
-        return Err(metadata.path.invalid(format_args!("at most {max} keys, got {count}")));
-    }
-    let entry = |(key, value)| check_metadata(key, value, metadata.at(key));
-    metadata.fields().map(entry).collect()
-}
-
-fn check_metadata(
-    key: &str,
-    value: Value<'_>,
-    path: Path<'_>,
-) -> Result<(String, serde_json::Value), ApiError> {
-    let text = value.as_str().ok_or_else(|| path.expected("a string", value))?;
-    if key.chars().count() > METADATA_KEY {
-        return Err(path.invalid(format_args!("a key has at most {METADATA_KEY} characters")));
-    }
-    if text.chars().count() > METADATA_VALUE {
-        return Err(path.invalid(format_args!("a value has at most {METADATA_VALUE} characters")));
-    }
-    Ok((key.to_owned(), text.into()))
 }

@@ -7,14 +7,34 @@ use super::super::fields::sampling::{
 use super::super::fields::{
     ANY_OBJECT, Field, KindOf, Kinds, POSITIVE, Shape, TEXTS, Tables, sampling::SAMPLING,
 };
+use super::super::metadata::METADATA;
+use super::super::query::INCLUDE;
 
 /// All tables of the endpoint's fields.
 pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING];
 
-const NOTHING_STORED: &str = "nothing is stored between requests: send the whole input";
+/// The query of a stored response.
+pub(in crate::api) const READ_QUERY: &[Field] = &[
+    Field::supported(
+        "stream",
+        Shape::Boolean,
+        "the events of a background response, in place of the response",
+    ),
+    Field::supported(
+        "starting_after",
+        Shape::Integer(0, i64::MAX),
+        "only events behind this `sequence_number`",
+    ),
+    Field::supported("include_obfuscation", Shape::Boolean, "padding of deltas; on unless `false`"),
+    INCLUDE,
+];
 
 const FIELDS: [Field; 32] = [
-    Field::supported("background", Shape::Boolean, "`true` is refused: use `stream`").but(&["true"]),
+    Field::supported(
+        "background",
+        Shape::Boolean,
+        "`true`: the response is stored and runs without its client, who reads it or its events later",
+    ),
     TEMPLATE_ARGUMENTS,
     Field::ignored("client_metadata", Shape::Any, ""),
     Field::supported(
@@ -23,7 +43,11 @@ const FIELDS: [Field; 32] = [
         "at most one entry: a prompt with more tokens is compacted before it is answered",
     )
     .but(&["[{\"type\": \"summary\"}]"]),
-    Field::refused("conversation", Shape::Any, &["\"conv_1\"", "{\"id\": \"conv_1\"}"], NOTHING_STORED),
+    Field::supported(
+        "conversation",
+        Shape::Either(&[Shape::Text, Shape::Object(&[Field::supported("id", Shape::Text, "").required()])]),
+        "its items come before the input; it gets the response's input and output when that has ended",
+    ),
     Field::supported(
         "enable_response_messages",
         Shape::Boolean,
@@ -42,15 +66,15 @@ const FIELDS: [Field; 32] = [
         "reasoning included; reached: the response is `incomplete`",
     ),
     Field::supported("max_tool_calls", POSITIVE, "of calls that the server runs"),
-    Field::supported(
-        "metadata",
-        Shape::Map(&Shape::Text),
-        "repeated in the response; at most 16 keys of 64 characters, values of 512",
-    ),
+    METADATA,
     MODEL,
     Field::supported("parallel_tool_calls", Shape::Boolean, "`false`: the turn ends after its first call"),
-    Field::refused("previous_response_id", Shape::Any, &["\"resp_1\""], NOTHING_STORED),
-    Field::refused("prompt", Shape::Any, &["{\"id\": \"pmpt_1\"}"], NOTHING_STORED),
+    Field::supported(
+        "previous_response_id",
+        Shape::Text,
+        "a stored response that has ended and didn't fail: its input and output come before the input",
+    ),
+    Field::refused("prompt", Shape::Any, &["{\"id\": \"pmpt_1\"}"], "stored prompts are not there"),
     PRIORITY,
     Field::supported("prompt_cache_key", Shape::Text, CACHE_KEY_NOTE),
     Field::ignored("prompt_cache_options", Shape::Any, "prefixes are always cached"),
@@ -61,7 +85,7 @@ const FIELDS: [Field; 32] = [
     Field::supported(
         "store",
         Shape::Boolean,
-        "nothing is stored, and the response says `false`; an explicit `true` gets a warning, the default doesn't",
+        "`true` unless given: the response can be read, continued and deleted by its id; without a store (`--store none`) it is `false`",
     ),
     STREAM,
     Field::supported(
@@ -240,7 +264,8 @@ const fn hosted(kind: &'static str, note: &'static str) -> KindOf {
     KindOf { kind: Some(kind), fields: &[], note }
 }
 
-const ITEMS: Kinds = Kinds {
+/// Items of an input.
+pub(in crate::api) const ITEMS: Kinds = Kinds {
     name: "ResponsesInputItem",
     of: &[
         KindOf { kind: None, fields: &MESSAGE, note: "a message" },
@@ -293,6 +318,11 @@ const ITEMS: Kinds = Kinds {
                 Field::supported("text", Shape::Object(&[FORMAT_FIELD]), ""),
             ],
             note: "holds from its place on until a later one, before the request's own `reasoning.effort` and `text.format`",
+        },
+        KindOf {
+            kind: Some("item_reference"),
+            fields: &[Field::supported("id", Shape::Text, "").required()],
+            note: "the stored item with this id; an unknown one is left out, with a warning",
         },
         hosted("mcp_call", "a call that the server ran, with its output"),
         hosted("mcp_list_tools", "the server's tools aren't listed again"),

@@ -12,6 +12,7 @@ use super::super::seal::Seal;
 use super::super::warnings::Warnings;
 use super::compaction;
 use super::hosted::input::Approvals;
+use super::input_items::Input;
 use super::names::flat;
 use crate::printable::printable;
 use crate::prompt::{Content, HistoryCall, Message, Role};
@@ -19,13 +20,10 @@ use crate::prompt::{Content, HistoryCall, Message, Role};
 /// Purpose of the seal on encrypted reasoning.
 pub(super) const REASONING: &str = "responses reasoning";
 
-/// Message of the refusal of a reference to a stored item.
-const STORES_NOTHING: &str =
-    "item_reference: this server stores no items; send the items whole, which clients do with `store: false`";
-
 /// Reads `instructions` and `input` into the conversation.
 pub(super) fn messages(
     body: &Object<'_>,
+    input: Input<'_>,
     defaults: &Defaults,
     warnings: &mut Warnings,
 ) -> Result<Vec<Message>, ApiError> {
@@ -34,15 +32,16 @@ pub(super) fn messages(
         history.message(Role::System, instructions.to_owned());
     }
     let path = body.at("input");
-    match body.get("input") {
+    if let Some(Value::List(own)) = body.get("input") {
+        history::check_count(own, defaults.limits.messages, path)?;
+    }
+    match input.value() {
         None => return Err(path.missing("a string or a list of items")),
         Some(Value::String(text)) => history.message(Role::User, text.get().to_owned()),
-        Some(Value::List(items)) => {
-            history::check_count(items, defaults.limits.messages, path)?;
-            let approvals = Approvals::of(body)?;
-            for (index, value) in items.iter().enumerate() {
-                let value = Object::new(value, path.element(index))?;
-                item(value, (&defaults.seal, &approvals), &mut history, warnings)?;
+        Some(Value::List(_)) => {
+            let approvals = Approvals::of(input)?;
+            for (path, value) in input.items() {
+                item(Object::new(value, path)?, (&defaults.seal, &approvals), &mut history, warnings)?;
             }
         }
         Some(other) => return Err(path.expected("a string or a list of items", other)),
@@ -57,6 +56,12 @@ pub(super) fn messages(
         return Err(path.invalid("there is no message in it to answer"));
     }
     Ok(messages)
+}
+
+/// Checks an item that is only stored for now, as if a model read it. What a model doesn't see of it, clients are told when one does.
+pub(in crate::api) fn check_item(item: Object<'_>, defaults: &Defaults) -> Result<(), ApiError> {
+    let (mut history, mut unheard) = (History::default(), Warnings::default());
+    self::item(item, (&defaults.seal, &Approvals::default()), &mut history, &mut unheard)
 }
 
 /// Adds one item of the input to the history.
@@ -97,7 +102,8 @@ fn item(
         "compaction" => compaction::read(item, seal, history, warnings)?,
         // `tools`, `compaction` and `configuration` read these.
         "additional_tools" | "compaction_trigger" | "configuration_update" => {}
-        "item_reference" => return Err(item.path.unsupported(STORES_NOTHING)),
+        // `WholeInput` has what a reference means, if anything.
+        "item_reference" => warnings.add("an item_reference to an item that isn't stored here was left out"),
         other if approvals.item(other, item, history, warnings)? => {}
         other => warnings.add(format!("input item of type {} ignored", printable(other))),
     }

@@ -1,18 +1,84 @@
-//! Access to the items of a request's input without opening them.
+//! The items that a request is read with, opened only where a reader asks for it: those that it continues, then those of its own input.
 
-use super::super::json::{List, Object, Path, Value};
+use bytes::Bytes;
+
+use super::super::error::ApiError;
+use super::super::json::{Document, List, Object, Path, Value};
+use crate::limits::Limits;
 
 /// Path of a request's own input.
-static INPUT: Path<'static> = Path::Field(&Path::Body, "input");
+pub(super) static INPUT: Path<'static> = Path::Field(&Path::Body, "input");
+/// Path of what it continues.
+static BEFORE: Path<'static> = Path::Field(&Path::Body, "previous_response_id");
 
-/// The items of a body's `input`; none if `input` isn't a list.
-pub(super) fn items<'a>(body: &Object<'a>) -> impl Iterator<Item = Value<'a>> + use<'a> {
-    body.get("input").and_then(Value::as_list).into_iter().flat_map(List::iter)
+/// The items of a request that its body doesn't have whole: those that it continues, then its own, with references resolved. It owns its
+/// text, as a body does.
+#[derive(Debug)]
+pub(crate) struct WholeInput {
+    document: Document,
+    before: usize,
 }
 
-/// The items with their paths.
-pub(super) fn items_at<'a>(body: &'a Object<'a>) -> impl Iterator<Item = (Path<'a>, Value<'a>)> + use<'a> {
-    items(body).enumerate().map(|(index, item)| (INPUT.element(index), item))
+impl WholeInput {
+    /// The items `before`, oldest first, then the `own` ones; each is the JSON of an object.
+    ///
+    /// # Errors
+    /// 400 where they nest deeper than allowed.
+    pub(crate) fn new<'a>(
+        before: &'a [Vec<u8>],
+        own: impl Iterator<Item = &'a [u8]>,
+        limits: &Limits,
+    ) -> Result<Self, ApiError> {
+        let mut text = br#"{"input":["#.to_vec();
+        for (index, item) in before.iter().map(Vec::as_slice).chain(own).enumerate() {
+            if index > 0 {
+                text.push(b',');
+            }
+            text.extend_from_slice(item);
+        }
+        text.extend_from_slice(b"]}");
+        Ok(Self { document: Document::read(Bytes::from(text), limits)?, before: before.len() })
+    }
+
+    /// Size of its text, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.document.size()
+    }
+
+    fn open(&self) -> Input<'_> {
+        Input { of: self.document.body(), before: self.before }
+    }
+}
+
+/// The input that a request is read with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Input<'a> {
+    of: Object<'a>,
+    /// Number of items that the request continues.
+    before: usize,
+}
+
+impl<'a> Input<'a> {
+    /// The `whole` input where there is one, else that of `body`.
+    pub(super) fn new(body: &Object<'a>, whole: Option<&'a WholeInput>) -> Self {
+        whole.map_or(Self { of: *body, before: 0 }, WholeInput::open)
+    }
+
+    /// The field `input`.
+    pub(super) fn value(&self) -> Option<Value<'a>> {
+        self.of.get("input")
+    }
+
+    /// The items with their paths; none if the input isn't a list.
+    pub(super) fn items(&self) -> impl Iterator<Item = (Path<'static>, Value<'a>)> + use<'a> {
+        let before = self.before;
+        let path = move |index: usize| match index.checked_sub(before) {
+            Some(own) => INPUT.element(own),
+            None => BEFORE.element(index),
+        };
+        let items = self.value().and_then(Value::as_list).into_iter().flat_map(List::iter);
+        items.enumerate().map(move |(index, value)| (path(index), value))
+    }
 }
 
 /// Whether an item has the type `kind`. The item isn't opened.

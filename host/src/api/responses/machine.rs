@@ -1,13 +1,14 @@
 //! Event machine of Responses: makes the stream, and the response in one piece, from a turn's events. Deltas are sent of the item that is
 //! open here, and closed items are the response's output, so deltas and output can't differ.
 
-use super::super::error::{ApiError, cancelled};
+use super::super::error::{ApiError, cancelled, not_stored};
 use super::super::event_buffer::EventBuffer;
 use super::super::ids::{Clock, Ids};
-use super::super::machine::Machine;
+use super::super::machine::{Machine, Record};
 use super::super::request::ReasoningEvents;
 use super::super::seal::Seal;
 use super::compaction::SUMMARY;
+use super::continuation::Queued;
 use super::events::{self, SequenceNumbers};
 use super::hosted::{self, HostedCalls};
 use super::input::REASONING;
@@ -49,6 +50,8 @@ pub struct ResponsesMachine {
     ids: Ids,
     now: Clock,
     failure: Option<TurnFailure>,
+    /// Whether the response was told of already.
+    was_queued: bool,
 }
 
 impl ResponsesMachine {
@@ -58,7 +61,15 @@ impl ResponsesMachine {
         response.created_at = now();
         let sequence = SequenceNumbers::default();
         let hosted = HostedCalls::default();
-        Self { response, open: None, sequence, hosted, options, ids, now, failure: None }
+        Self { response, open: None, sequence, hosted, options, ids, now, failure: None, was_queued: false }
+    }
+
+    /// Goes on with a response that was told of when it was queued.
+    pub(super) fn resume(&mut self, queued: Queued) {
+        self.response.id = queued.id;
+        self.response.created_at = queued.created_at;
+        self.sequence = SequenceNumbers::after(queued.events);
+        self.was_queued = true;
     }
 
     fn open(&mut self, head: &ItemHead, buffer: &mut EventBuffer) {
@@ -131,8 +142,17 @@ impl ResponsesMachine {
 
 impl Machine for ResponsesMachine {
     fn begin(&mut self, buffer: &mut EventBuffer) {
-        self.sequence.send(events::response("response.created", &self.response), buffer);
+        if !self.was_queued {
+            self.sequence.send(events::response("response.created", &self.response), buffer);
+        }
         self.heartbeat(buffer);
+    }
+
+    fn queue(&mut self, buffer: &mut EventBuffer) {
+        self.response.status = ResponseStatus::Queued;
+        for kind in ["response.created", "response.queued"] {
+            self.sequence.send(events::response(kind, &self.response), buffer);
+        }
     }
 
     fn turn(&mut self, event: &TurnEvent, buffer: &mut EventBuffer) {
@@ -182,6 +202,11 @@ impl Machine for ResponsesMachine {
     fn end(&mut self, end: &TurnEnd, usage: Usage, buffer: &mut EventBuffer) {
         self.response.usage = Some(usage.into());
         match end {
+            TurnEnd::Failed(failure) if failure.code == TurnFailure::WITHDRAWN => {
+                // The protocol's clients know no event of a cancelled response.
+                self.response.status = ResponseStatus::Cancelled;
+                self.sequence.send(events::response("response.incomplete", &self.response), buffer);
+            }
             TurnEnd::Failed(failure) => self.fail(failure.clone(), buffer),
             TurnEnd::Cancelled => self.fail(cancelled(), buffer),
             TurnEnd::MaxOutputTokens => {
@@ -195,6 +220,27 @@ impl Machine for ResponsesMachine {
                 self.sequence.send(events::response("response.completed", &self.response), buffer);
             }
         }
+    }
+
+    fn record(&mut self) -> Option<Record> {
+        let object = self.response.without_output();
+        let output = self.response.output.iter().filter(|item| !item.is_running());
+        Some(Record {
+            id: self.response.id.clone(),
+            status: stored_status(self.response.status),
+            object,
+            output: output.map(stored_item).collect(),
+        })
+    }
+
+    fn not_stored(&mut self, buffer: &mut EventBuffer) {
+        if self.failure.is_some() {
+            return;
+        }
+        self.sequence.take_back(buffer);
+        self.response.completed_at = None;
+        self.response.incomplete_details = None;
+        self.fail(not_stored(), buffer);
     }
 
     fn body(&self) -> (u16, String) {
@@ -211,9 +257,25 @@ impl From<Usage> for ResponseUsage {
     }
 }
 
+fn stored_item(item: &Item) -> store::Item {
+    let body = serde_json::to_vec(item).expect("protocol types serialise");
+    store::Item { id: item.id().to_owned(), body }
+}
+
+/// The store's word for how a response ended; none while it hasn't.
+fn stored_status(status: ResponseStatus) -> Option<store::Status> {
+    match status {
+        ResponseStatus::Queued | ResponseStatus::InProgress => None,
+        ResponseStatus::Completed => Some(store::Status::Completed),
+        ResponseStatus::Incomplete => Some(store::Status::Incomplete),
+        ResponseStatus::Cancelled => Some(store::Status::Cancelled),
+        ResponseStatus::Failed => Some(store::Status::Failed),
+    }
+}
+
 /// The code of a failed response. The protocol has a closed list of codes, and clients may refuse others. Nothing is lost, since the
 /// message says what the server's own code says.
-fn error_code(code: &'static str) -> &'static str {
+pub(super) fn error_code(code: &'static str) -> &'static str {
     match code {
         "rate_limit_exceeded" | "invalid_prompt" => code,
         "context_length_exceeded"

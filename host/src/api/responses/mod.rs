@@ -6,9 +6,12 @@
 
 mod compaction;
 mod configuration;
+mod continuation;
 mod echo;
+mod ending;
 mod events;
 pub(super) mod fields;
+pub(super) mod fold;
 mod hosted;
 mod input;
 mod input_items;
@@ -16,14 +19,21 @@ mod items;
 mod machine;
 mod names;
 mod open_item;
+pub(crate) mod own_items;
 mod request;
 mod resource;
 pub(super) mod schema;
+pub(crate) mod stored;
 mod tools;
 pub mod validator;
 
 pub(crate) use compaction::{CompactedResponse, compact};
+pub(crate) use continuation::{Continuation, Queued, Wishes};
+pub(crate) use ending::Ending;
+pub(in crate::api) use input::check_item;
+pub(crate) use input_items::WholeInput;
 pub use machine::ResponsesMachine;
+pub(crate) use own_items::OwnItem;
 pub use request::ResponsesRequest;
-pub(crate) use request::{count, read};
+pub(crate) use request::{count, read, read_continuing};
 pub(crate) use resource::{CountedInput, counted};

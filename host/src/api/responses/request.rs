@@ -10,7 +10,8 @@ use super::super::tools::{ToolBounds, choice};
 use super::super::warnings::Warnings;
 use super::compaction;
 use super::configuration::ConfigurationUpdates;
-use super::input_items::items_at;
+use super::continuation::Continuation;
+use super::input_items::Input;
 use super::machine::{EventOptions, ResponsesMachine};
 use super::resource::{Echo, Resource};
 use super::{echo, fields, hosted, input, tools};
@@ -46,33 +47,41 @@ impl ResponsesRequest {
 }
 
 /// Reads and checks a request's body.
-pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ResponsesRequest, ApiError> {
+pub(crate) fn parse(
+    body: &Object<'_>,
+    continuation: &Continuation,
+    defaults: &Defaults,
+) -> Result<ResponsesRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
     refuse_unsupported(body)?;
-    if body.boolean("store")? == Some(true) {
-        warnings.add("store ignored: nothing is stored, send the whole input with each request");
+    if body.boolean("store")? == Some(true) && !continuation.store {
+        warnings.add("store ignored: this server stores nothing, send the whole input with each request");
     }
+    if continuation.unknown_references > 0 {
+        warnings.add("an item_reference to an item that isn't stored here was left out");
+    }
+    let input = Input::new(body, continuation.whole.as_ref());
 
     let max_calls = body.count("max_tool_calls", 1)?;
     // Before `hosted::request::read`: this checks the bounds of the list `tools`, which both read.
-    let mut declared = tools::declared(body, ToolBounds::new(defaults), &mut warnings)?;
-    let (hosted, shown) = hosted::request::read(body, max_calls, &defaults.mcp, &mut warnings)?;
+    let mut declared = tools::declared(body, input, ToolBounds::new(defaults), &mut warnings)?;
+    let (hosted, shown) = hosted::request::read(body, input, max_calls, &defaults.mcp, &mut warnings)?;
     let choice = declared.flat_choice(choice(body)?);
     let hosted = hosted.and_then(|hosted| hosted::request::choose(hosted, &choice));
     let is_callable = |hosted: &Hosted| hosted.tools.iter().any(HostedTools::may_be_called);
     let others = hosted.as_ref().is_some_and(is_callable);
     let tool_choice = declared.client_tools.choose(&choice, others, body.at("tool_choice"))?;
     declared.shown.extend(shown);
-    let updates = ConfigurationUpdates::read(items_at(body), &defaults.limits, &mut warnings)?;
+    let updates = ConfigurationUpdates::read(input, &defaults.limits, &mut warnings)?;
     let format = echo::format(body, &defaults.limits)?;
     let format = updates.format.unwrap_or(format);
-    let mut echo = echo::read(body, std::mem::take(&mut declared.shown), &format, defaults)?;
+    let mut echo = echo::read(body, continuation, std::mem::take(&mut declared.shown), &format, defaults)?;
     echo.reasoning.effort = updates.effort.or(echo.reasoning.effort);
-    let compaction = compaction::asked(body, defaults)?;
+    let compaction = compaction::asked(body, input, defaults)?;
     let include = Include::read(body, &echo, &mut warnings)?;
     let job = Job {
         conversation: Conversation {
-            messages: input::messages(body, defaults, &mut warnings)?,
+            messages: input::messages(body, input, defaults, &mut warnings)?,
             tools: declared.client_tools.declarations,
         },
         beginning: Beginning::default(),
@@ -150,27 +159,46 @@ fn template_arguments(
 }
 
 /// Whether deltas are padded: yes unless the request says no, as in `OpenAI`'s API.
-fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
+pub(super) fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
     let Some(options) = body.object("stream_options")? else { return Ok(true) };
     Ok(options.boolean("include_obfuscation")?.unwrap_or(true))
 }
 
-/// Reads a request's body and makes the machine that answers it, as the transport needs them.
+/// Reads a request that continues nothing and isn't stored, and makes the machine that answers it, as the transport needs them.
 pub(crate) fn read(
     body: &Object<'_>,
     defaults: &Defaults,
     ids: Ids,
     now: Clock,
 ) -> Result<ApiRequest, ApiError> {
-    let request = parse(body, defaults)?;
-    let machine = Box::new(request.machine(ids, now));
-    let ResponsesRequest { stream, job, hosted, compaction, warnings, .. } = request;
-    Ok(ApiRequest { stream, job, hosted, compaction, warnings, machine })
+    read_continuing(body, &Continuation::default(), defaults, ids, now)
 }
 
-/// Reads a body of `input_tokens`: a request's, of which nothing is generated.
-pub(crate) fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
-    let ResponsesRequest { model, job, hosted, compaction, mut warnings, .. } = parse(body, defaults)?;
+/// Reads a request with what it continues, and makes the machine that answers it.
+pub(crate) fn read_continuing(
+    body: &Object<'_>,
+    continuation: &Continuation,
+    defaults: &Defaults,
+    ids: Ids,
+    now: Clock,
+) -> Result<ApiRequest, ApiError> {
+    let request = parse(body, continuation, defaults)?;
+    let mut machine = request.machine(ids, now);
+    if let Some(queued) = &continuation.queued {
+        machine.resume(queued.clone());
+    }
+    let ResponsesRequest { stream, job, hosted, compaction, warnings, .. } = request;
+    Ok(ApiRequest { stream, job, hosted, compaction, warnings, machine: Box::new(machine) })
+}
+
+/// Reads a body of `input_tokens`: a request's, with what it continues, of which nothing is generated.
+pub(crate) fn count(
+    body: &Object<'_>,
+    continuation: &Continuation,
+    defaults: &Defaults,
+) -> Result<CountRequest, ApiError> {
+    let ResponsesRequest { model, job, hosted, compaction, mut warnings, .. } =
+        parse(body, continuation, defaults)?;
     let job = match compaction {
         Some(Compaction { occasion: Occasion::Asked, prompt }) => summary_job(job, &prompt),
         _ => job,
@@ -182,17 +210,12 @@ pub(crate) fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountReque
     Ok(CountRequest { model, job, warnings })
 }
 
-/// Refuses fields that can't be ignored without giving another answer than the one asked for.
+/// Refuses a field that can't be ignored without giving another answer than the one asked for.
 fn refuse_unsupported(body: &Object<'_>) -> Result<(), ApiError> {
-    for name in ["previous_response_id", "conversation", "prompt"] {
-        if body.get(name).is_some() {
-            return Err(body
-                .at(name)
-                .unsupported("this server stores nothing between requests yet: send the whole input"));
-        }
+    match body.get("prompt") {
+        None => Ok(()),
+        Some(_) => Err(body
+            .at("prompt")
+            .unsupported("stored prompts are not there: send `instructions` and `input`")),
     }
-    if body.boolean("background")? == Some(true) {
-        return Err(body.at("background").unsupported("background responses are not there yet: use stream"));
-    }
-    Ok(())
 }

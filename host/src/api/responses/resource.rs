@@ -12,6 +12,10 @@ use super::items::Item;
 #[derive(Debug, Clone)]
 pub(super) struct Echo {
     pub(super) model: String,
+    pub(super) previous_response_id: Option<String>,
+    pub(super) conversation: Option<ConversationEcho>,
+    pub(super) store: bool,
+    pub(super) background: bool,
     pub(super) instructions: Option<String>,
     pub(super) tools: Vec<Json>,
     pub(super) tool_choice: Json,
@@ -29,6 +33,13 @@ pub(super) struct Echo {
     pub(super) metadata: Map<String, Value>,
     pub(super) safety_identifier: Option<String>,
     pub(super) prompt_cache_key: Option<String>,
+}
+
+/// `conversation`.
+#[derive(Debug, Clone, JsonSchema, Serialize)]
+#[schemars(rename = "ResponseConversation")]
+pub(super) struct ConversationEcho {
+    pub(super) id: String,
 }
 
 /// `text`.
@@ -66,12 +77,16 @@ pub(super) struct ReasoningEcho {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ResponseStatus {
+    /// Waiting to run in the background.
+    Queued,
     /// Being generated.
     InProgress,
     /// Whole.
     Completed,
     /// Cut off.
     Incomplete,
+    /// Stopped by its client.
+    Cancelled,
     /// Failed.
     Failed,
 }
@@ -150,6 +165,9 @@ pub(super) struct Resource {
     pub(super) incomplete_details: Option<IncompleteDetails>,
     model: String,
     previous_response_id: Option<String>,
+    /// Absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversation: Option<ConversationEcho>,
     instructions: Option<String>,
     /// Calls that the server still runs are told by their own events only.
     #[serde(serialize_with = "finished")]
@@ -170,7 +188,7 @@ pub(super) struct Resource {
     pub(super) usage: Option<ResponseUsage>,
     max_output_tokens: Option<u32>,
     max_tool_calls: Option<u32>,
-    /// False even where the request said true: nothing is stored.
+    /// Whether the response can be read again.
     store: bool,
     background: bool,
     #[schemars(extend("const" = "default"))]
@@ -190,6 +208,14 @@ fn finished<S: Serializer>(output: &[Item], serializer: S) -> Result<S::Ok, S::E
 }
 
 impl Resource {
+    /// The object's JSON with an empty output.
+    pub(super) fn without_output(&mut self) -> Vec<u8> {
+        let output = std::mem::take(&mut self.output);
+        let json = serde_json::to_vec(self).expect("protocol types serialise");
+        self.output = output;
+        json
+    }
+
     /// A response that hasn't begun: without id, time and output.
     pub(super) fn new(echo: Echo) -> Self {
         Self {
@@ -200,7 +226,8 @@ impl Resource {
             status: ResponseStatus::InProgress,
             incomplete_details: None,
             model: echo.model,
-            previous_response_id: None,
+            previous_response_id: echo.previous_response_id,
+            conversation: echo.conversation,
             instructions: echo.instructions,
             output: Vec::new(),
             error: None,
@@ -218,8 +245,8 @@ impl Resource {
             usage: None,
             max_output_tokens: echo.max_output_tokens,
             max_tool_calls: echo.max_tool_calls,
-            store: false,
-            background: false,
+            store: echo.store,
+            background: echo.background,
             service_tier: "default",
             metadata: echo.metadata,
             safety_identifier: echo.safety_identifier,

@@ -9,8 +9,9 @@ use super::events::{self, At, Event, Lifecycle};
 use super::items::{OutputText, ReasoningText, SummaryText};
 use super::resource::Resource;
 
-const LIFECYCLE: [&str; 5] = [
+const LIFECYCLE: [&str; 6] = [
     "response.created",
+    "response.queued",
     "response.in_progress",
     "response.completed",
     "response.incomplete",
@@ -35,14 +36,18 @@ const PROGRESS: [ItemProgress; 12] = [
 /// Schemas of the response object and of the events.
 pub(in crate::api) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     let whole = generator.subschema_for::<Resource>().to_value();
-    let mut all = Events { generator, named: Vec::new() };
-    for kind in LIFECYCLE {
-        all.add_kind::<Lifecycle<'_>>(kind);
-    }
-    all.add_items();
-    all.add_hosted();
-    all.add(&events::error("", ""));
-    AnswerSchemas { whole, events: Some(all.finish()) }
+    AnswerSchemas { whole, events: Some(Events::all(generator).finish()) }
+}
+
+/// Schema of the response object.
+pub(in crate::api) fn object(generator: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas::whole::<Resource>(generator)
+}
+
+/// Names of all events.
+pub(super) fn event_kinds() -> Vec<&'static str> {
+    let mut generator = SchemaGenerator::default();
+    Events::all(&mut generator).named.into_iter().map(|(kind, _)| kind).collect()
 }
 
 /// Collector of the events' schemas.
@@ -51,7 +56,18 @@ struct Events<'a> {
     named: Vec<(&'static str, Schema)>,
 }
 
-impl Events<'_> {
+impl<'a> Events<'a> {
+    fn all(generator: &'a mut SchemaGenerator) -> Self {
+        let mut all = Self { generator, named: Vec::new() };
+        for kind in LIFECYCLE {
+            all.add_kind::<Lifecycle<'_>>(kind);
+        }
+        all.add_items();
+        all.add_hosted();
+        all.add(&events::error("", ""));
+        all
+    }
+
     fn add_items(&mut self) {
         let at = At { item_id: "", output_index: 0 };
         self.add_kind::<events::OutputItem<'_>>("response.output_item.added");

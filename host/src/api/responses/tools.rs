@@ -6,8 +6,9 @@ use super::super::json::{Object, Value};
 use super::super::raw::{self, Json};
 use super::super::tools::{self, ClientTools, ToolBounds, ToolChoiceField};
 use super::super::warnings::Warnings;
+use super::hosted;
+use super::input_items::{Input, is_of};
 use super::names::{Namespaces, flat};
-use super::{hosted, input_items};
 use crate::printable::printable;
 
 /// The tools of a request.
@@ -24,15 +25,15 @@ pub(super) struct Declared {
 /// Reads the tools of `tools` and of `additional_tools` in the input.
 pub(super) fn declared(
     body: &Object<'_>,
+    input: Input<'_>,
     mut bounds: ToolBounds,
     warnings: &mut Warnings,
 ) -> Result<Declared, ApiError> {
     let mut declared = Declared::default();
     declared.list(*body, &mut bounds, warnings)?;
-    let path = body.at("input");
-    for (index, item) in input_items::items(body).enumerate() {
-        if input_items::is_of(item, "additional_tools") {
-            declared.list(Object::new(item, path.element(index))?, &mut bounds, warnings)?;
+    for (path, item) in input.items() {
+        if is_of(item, "additional_tools") {
+            declared.list(Object::new(item, path)?, &mut bounds, warnings)?;
         }
     }
     Ok(declared)

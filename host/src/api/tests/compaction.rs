@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 
 use super::super::error::ApiError;
 use super::super::event_buffer::EventBuffer;
+use super::super::ids::{Clock, Ids};
+use super::super::json::Object;
 use super::super::request::{ApiRequest, Defaults};
-use super::super::responses;
+use super::super::responses::{self, Continuation};
 use super::super::seal::{KEY_BYTES, Seal};
 use super::goldens::compare;
 use super::{defaults, job, machine, read, refusal};
@@ -107,6 +109,9 @@ fn a_trigger_is_the_last_item_or_refused() {
     let both = json!({ "input": [user, trigger], "context_management": [{ "type": "compaction" }] });
     assert_eq!(asked(&both), Some(Occasion::Asked));
     assert_eq!(asked(&json!({ "input": [user] })), None);
+    // One that was answered may stay where it was.
+    let answered = json!({ "input": [user, trigger, item(&sealed()), user] });
+    assert_eq!(asked(&answered), None);
     for wrong in [json!([trigger, user]), json!([user, trigger, trigger])] {
         let error = refused(&json!({ "input": wrong }));
         assert_eq!((error.status, error.code), (400, Some("invalid_value")));
@@ -162,7 +167,8 @@ fn told(extra: &Value, summary: Option<&str>, rest: &[TurnEvent], end: &TurnEnd)
 /// Compares stream and body with golden files, which can't have sealed texts: these differ each time.
 fn compare_masked(name: &str, stream: &str, body: &Value) {
     let sealed = body["output"][0]["encrypted_content"].as_str().unwrap();
-    let mask = |text: &str| if sealed.is_empty() { text.to_owned() } else { text.replace(sealed, "(sealed)") };
+    let mask =
+        |text: &str| if sealed.is_empty() { text.to_owned() } else { text.replace(sealed, "(sealed)") };
     compare(&format!("{name}.sse"), &mask(stream));
     compare(&format!("{name}.json"), &format!("200\n{}\n", mask(&format!("{body:#}"))));
 }
@@ -203,10 +209,14 @@ fn a_compaction_that_fails_leaves_an_item_without_content() {
     }
 }
 
+fn compact(body: &Object<'_>, defaults: &Defaults, ids: Ids, now: Clock) -> Result<ApiRequest, ApiError> {
+    responses::compact(body, &Continuation::default(), defaults, ids, now)
+}
+
 /// The answer to a request to compact.
 fn compacted(input: &Value, summary: Option<&str>, end: &TurnEnd) -> (u16, Value) {
     let body = json!({ "model": "m", "input": input });
-    let request = read(responses::compact, body.to_string().as_bytes(), &defaults(), || 1_700_000_000);
+    let request = read(compact, body.to_string().as_bytes(), &defaults(), || 1_700_000_000);
     let ApiRequest { mut machine, stream, .. } = request.unwrap_or_else(|error| panic!("{error}"));
     assert!(!stream);
     let mut buffer = EventBuffer::discarding();
@@ -256,6 +266,6 @@ fn a_conversation_without_a_summary_is_an_error() {
         assert!(body["error"]["code"].is_string() && body["error"]["message"].is_string(), "{body}");
     }
     for empty in [json!({ "model": "m" }), json!({ "model": "m", "input": [] }), json!({ "input": "x" })] {
-        assert_eq!(refusal(responses::compact, &empty).status, 400, "{empty}");
+        assert_eq!(refusal(compact, &empty).status, 400, "{empty}");
     }
 }

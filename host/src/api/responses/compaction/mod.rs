@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use super::super::error::ApiError;
 use super::super::history::History;
-use super::super::json::{List, Object, Value};
+use super::super::json::Object;
 use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::Warnings;
-use super::input_items::is_of;
+use super::input_items::{Input, is_of};
 use crate::agent::{Compaction, Occasion};
 
 pub(crate) use machine::CompactedResponse;
@@ -51,24 +51,31 @@ pub(super) fn read(
 ///
 /// # Errors
 /// 400 where a trigger isn't the last item, or `context_management` is wrong.
-pub(super) fn asked(body: &Object<'_>, defaults: &Defaults) -> Result<Option<Compaction>, ApiError> {
+pub(super) fn asked(
+    body: &Object<'_>,
+    input: Input<'_>,
+    defaults: &Defaults,
+) -> Result<Option<Compaction>, ApiError> {
     let above = threshold(body, defaults)?.map(Occasion::Above);
-    let occasion = if is_triggered(body)? { Some(Occasion::Asked) } else { above };
+    let occasion = if is_triggered(input)? { Some(Occasion::Asked) } else { above };
     Ok(occasion.map(|occasion| Compaction { occasion, prompt: Arc::clone(&defaults.compaction_prompt) }))
 }
 
-/// Whether the body's own input ends in a trigger. Triggers of what it continues have had their effect.
-fn is_triggered(body: &Object<'_>) -> Result<bool, ApiError> {
-    let Some(list) = body.get("input").and_then(Value::as_list) else { return Ok(false) };
-    let mut items = list.iter().enumerate().peekable();
-    while let Some((index, item)) = items.next() {
-        if is_of(item, TRIGGER) {
-            return match items.peek() {
-                None => Ok(true),
-                Some(_) => Err(body.at("input").element(index).invalid(format_args!(
-                    "a {TRIGGER} compacts all that comes before it: send it as the last item"
-                ))),
-            };
+/// Whether the input ends in a trigger. One with a compaction behind it has had its effect.
+fn is_triggered(input: Input<'_>) -> Result<bool, ApiError> {
+    let mut items = input.items().peekable();
+    while let Some((path, item)) = items.next() {
+        if !is_of(item, TRIGGER) {
+            continue;
+        }
+        match items.peek() {
+            None => return Ok(true),
+            Some((_, next)) if is_of(*next, "compaction") => {}
+            Some(_) => {
+                let what =
+                    format_args!("a {TRIGGER} compacts all that comes before it: send it as the last item");
+                return Err(path.invalid(what));
+            }
         }
     }
     Ok(false)
@@ -76,8 +83,7 @@ fn is_triggered(body: &Object<'_>) -> Result<bool, ApiError> {
 
 /// The number of tokens above which `context_management` wants the conversation compacted.
 fn threshold(body: &Object<'_>, defaults: &Defaults) -> Result<Option<u32>, ApiError> {
-    let (path, list): (_, List<'_>) =
-        (body.at("context_management"), body.list_or_empty("context_management")?);
+    let (path, list) = (body.at("context_management"), body.list_or_empty("context_management")?);
     let Some(first) = list.iter().next() else { return Ok(None) };
     if list.is_longer_than(1) {
         return Err(path.invalid("expected at most one entry, of type compaction"));

@@ -53,6 +53,17 @@ struct Numbered<'a, B> {
 }
 
 impl SequenceNumbers {
+    /// Numbers behind those of `sent` events.
+    pub(super) fn after(sent: u64) -> Self {
+        Self(sent)
+    }
+
+    /// Takes back the last event that was encoded.
+    pub(super) fn take_back(&mut self, buffer: &mut EventBuffer) {
+        self.0 = self.0.saturating_sub(1);
+        buffer.take_back();
+    }
+
     /// Encodes the event with the next number.
     pub(super) fn send<B: Serialize>(&mut self, event: Event<B>, buffer: &mut EventBuffer) {
         self.send_delta(event, None, buffer);

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use super::super::input_items::{is_of, items};
+use super::super::input_items::{Input, is_of};
 use crate::agent::Approved;
 use crate::api::error::ApiError;
 use crate::api::history::History;
-use crate::api::json::{Object, Path, Value};
+use crate::api::json::{Object, Value};
 use crate::api::warnings::Warnings;
 use crate::prompt::HistoryCall;
 
@@ -26,10 +26,10 @@ pub(in super::super) struct Approvals<'a> {
 }
 
 impl<'a> Approvals<'a> {
-    /// Collects them from the input of `body`.
-    pub(in super::super) fn of(body: &Object<'a>) -> Result<Self, ApiError> {
+    /// Collects them from an input.
+    pub(in super::super) fn of(input: Input<'a>) -> Result<Self, ApiError> {
         let mut approvals = Self::default();
-        for item in items(body) {
+        for (path, item) in input.items() {
             let text = |name| item.field(name).and_then(Value::as_str);
             match (text("type"), text("approval_request_id")) {
                 (Some("mcp_approval_response"), Some(id)) => {
@@ -37,7 +37,7 @@ impl<'a> Approvals<'a> {
                     approvals.answers.insert(id, (agreed, text("reason")));
                 }
                 (Some("mcp_call"), Some(id)) => {
-                    approvals.run.insert(id, Object::new(item, Path::Body)?);
+                    approvals.run.insert(id, Object::new(item, path)?);
                 }
                 _ => {}
             }
@@ -99,15 +99,14 @@ impl<'a> Approvals<'a> {
 }
 
 /// Calls that the client has approved and that haven't run, in the order of the input.
-pub(super) fn approved(body: &Object<'_>) -> Result<Vec<Approved>, ApiError> {
-    let approvals = Approvals::of(body)?;
-    let path = body.at("input");
+pub(super) fn approved(input: Input<'_>) -> Result<Vec<Approved>, ApiError> {
+    let approvals = Approvals::of(input)?;
     let mut approved = Vec::new();
-    for (index, value) in items(body).enumerate() {
+    for (path, value) in input.items() {
         if !is_of(value, "mcp_approval_request") {
             continue;
         }
-        let item = Object::new(value, path.element(index))?;
+        let item = Object::new(value, path)?;
         let id = item.required_string("id")?;
         let agreed = approvals.answers.get(id).is_some_and(|(approve, _)| *approve);
         if agreed && !approvals.run.contains_key(id) {
@@ -120,11 +119,11 @@ pub(super) fn approved(body: &Object<'_>) -> Result<Vec<Approved>, ApiError> {
 }
 
 /// Labels of the servers whose list of tools is in the input, without an error.
-pub(super) fn listed_servers<'a>(body: &Object<'a>) -> Vec<&'a str> {
+pub(super) fn listed_servers<'a>(input: Input<'a>) -> Vec<&'a str> {
     let listed =
         |item: &Value<'a>| is_of(*item, "mcp_list_tools") && item.field("error").is_none_or(Value::is_null);
     let label = |item: Value<'a>| item.field("server_label").and_then(Value::as_str);
-    items(body).filter(listed).filter_map(label).collect()
+    input.items().map(|(_, item)| item).filter(listed).filter_map(label).collect()
 }
 
 fn written(item: Object<'_>, id: &str) -> Result<HistoryCall, ApiError> {

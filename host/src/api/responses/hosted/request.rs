@@ -1,6 +1,7 @@
 //! Reader of a request's tools that the server runs: `mcp`, `web_search` and `code_interpreter`. A tool that can't be run here is ignored
 //! with a warning, like any unknown tool, since clients offer all the tools that they know.
 
+use super::super::input_items::Input;
 use super::input;
 use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
 use crate::api::error::ApiError;
@@ -19,13 +20,14 @@ const SHOWN: [&str; 6] =
 /// Reads the tools that the server runs from `tools` and `input`, `None` if there are none; and those tools as the response shows them.
 pub(in super::super) fn read(
     body: &Object<'_>,
+    items: Input<'_>,
     max_calls: Option<u32>,
     servers: &McpServers,
     warnings: &mut Warnings,
 ) -> Result<(Option<Hosted>, Vec<Json>), ApiError> {
     let mut hosted = Hosted { max_calls, ..Hosted::default() };
     let mut shown = Vec::new();
-    let listed = input::listed_servers(body);
+    let listed = input::listed_servers(items);
     let path = body.at("tools");
     for (index, value) in body.list_or_empty("tools")?.iter().enumerate() {
         let tool = Object::new(value, path.element(index))?;
@@ -48,7 +50,7 @@ pub(in super::super) fn read(
             None => {}
         }
     }
-    hosted.approved = input::approved(body)?;
+    hosted.approved = input::approved(items)?;
     hosted.approved.retain(|call| {
         let known = hosted.tools.iter().any(|tools| tools.server.label() == call.server);
         if !known {

@@ -1,0 +1,23 @@
+//! The fields of requests about conversations.
+
+use super::super::fields::{Field, Shape, Tables};
+use super::super::metadata::METADATA;
+use super::super::query::{INCLUDE, PAGE};
+use super::super::responses::fields::ITEMS;
+
+/// Fields of a new conversation.
+pub(in crate::api) const CREATE_TABLES: Tables =
+    &[&[METADATA, Field::supported("items", LIST, "the first ones; at most 20")]];
+/// Fields of a conversation's change.
+pub(in crate::api) const UPDATE_TABLES: Tables =
+    &[&[Field { note: "replaces what is there; null: none. It must be given", ..METADATA }]];
+/// Fields of new items.
+pub(in crate::api) const ADD_TABLES: Tables =
+    &[&[Field::supported("items", LIST, "at most 20, in this order behind those that are there").required()]];
+
+/// Fields of a query for a page of items.
+pub(in crate::api) const PAGE_QUERY: &[Field] = &[PAGE[0], PAGE[1], PAGE[2], INCLUDE];
+/// Fields of a query for items.
+pub(in crate::api) const ITEM_QUERY: &[Field] = &[INCLUDE];
+
+const LIST: Shape = Shape::List(&Shape::Kinds(&ITEMS));

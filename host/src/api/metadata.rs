@@ -1,0 +1,42 @@
+//! Reader of `metadata`: names and texts of the client's own, which are kept and repeated.
+
+use serde_json::{Map, Value as Json};
+
+use super::error::ApiError;
+use super::fields::{Field, Shape};
+use super::json::{Object, Path, Value};
+
+/// Longest key and value, in characters.
+const KEY: usize = 64;
+const VALUE: usize = 512;
+
+/// The field, in tables of requests.
+pub(crate) const METADATA: Field = Field::supported(
+    "metadata",
+    Shape::Map(&Shape::Text),
+    "repeated in the answer; at most 16 keys of 64 characters, values of 512",
+);
+
+/// The metadata in `body`, at most `max` keys; empty if there is none.
+///
+/// # Errors
+/// 400 where it is no object, has too many keys, or a key or value is too long or no text.
+pub(crate) fn read(body: &Object<'_>, max: usize) -> Result<Map<String, Json>, ApiError> {
+    let Some(metadata) = body.object("metadata")? else { return Ok(Map::new()) };
+    if metadata.len() > max {
+        let count = metadata.len();
+        return Err(metadata.path.invalid(format_args!("at most {max} keys, got {count}")));
+    }
+    metadata.fields().map(|(key, value)| entry(key, value, metadata.at(key))).collect()
+}
+
+fn entry(key: &str, value: Value<'_>, path: Path<'_>) -> Result<(String, Json), ApiError> {
+    let text = value.as_str().ok_or_else(|| path.expected("a string", value))?;
+    if key.chars().count() > KEY {
+        return Err(path.invalid(format_args!("a key has at most {KEY} characters")));
+    }
+    if text.chars().count() > VALUE {
+        return Err(path.invalid(format_args!("a value has at most {VALUE} characters")));
+    }
+    Ok((key.to_owned(), text.into()))
+}

@@ -1,0 +1,93 @@
+//! The sum of a response's events: folded one by one, they give the response, at its end and on the way.
+
+use serde_json::{Value, json};
+
+/// Fields of an item that deltas fill.
+const FILLED: [&str; 5] = ["content", "summary", "arguments", "input", "code"];
+
+/// The response so far.
+#[derive(Debug, Default)]
+pub(crate) struct Fold {
+    response: Value,
+    /// The items of its output, and whether they are done.
+    items: Vec<(Value, bool)>,
+}
+
+impl Fold {
+    /// Adds an event. An error says what doesn't fit to the events before it.
+    pub(crate) fn add(&mut self, event: &Value) -> Result<(), String> {
+        let kind = event["type"].as_str().ok_or("no type")?;
+        if let Some(response) = event.get("response") {
+            return self.response(response);
+        }
+        if kind == "response.output_item.added" {
+            self.items.push((event["item"].clone(), false));
+            return Ok(());
+        }
+        let Some(index) = event["output_index"].as_u64() else { return Ok(()) };
+        let place = usize::try_from(index).ok().and_then(|index| self.items.get_mut(index));
+        let (item, done) = place.ok_or("an item that wasn't added")?;
+        if kind == "response.output_item.done" {
+            *done = true;
+            return finish(item, &event["item"]);
+        }
+        extend(item, kind, event)
+    }
+
+    /// The response as its events said it last, with the output that they add up to: the items that are done.
+    pub(crate) fn whole(mut self) -> Value {
+        self.response["output"] =
+            self.items.into_iter().filter(|(_, done)| *done).map(|(item, _)| item).collect();
+        self.response
+    }
+
+    /// Takes the response that an event carries, whose output must be that of the events so far.
+    fn response(&mut self, response: &Value) -> Result<(), String> {
+        let ended = !["queued", "in_progress"].contains(&response["status"].as_str().unwrap_or_default());
+        let done: Vec<&Value> = self.items.iter().filter(|(_, done)| *done).map(|(item, _)| item).collect();
+        // Items that the server runs join the output when they begin.
+        let is_done = |item: &&Value| ended || done.iter().any(|done| done["id"] == item["id"]);
+        let said = response["output"].as_array().ok_or("no output")?;
+        let said: Vec<&Value> = said.iter().filter(is_done).collect();
+        if said != done {
+            return Err(format!("the output is {said:?}, and its events add up to {done:?}"));
+        }
+        self.response = response.clone();
+        Ok(())
+    }
+}
+
+/// Adds a part, or text, to an item.
+fn extend(item: &mut Value, kind: &str, event: &Value) -> Result<(), String> {
+    let series = if event.get("summary_index").is_some() { "summary" } else { "content" };
+    if kind.ends_with("part.added") {
+        item[series].as_array_mut().ok_or("no parts")?.push(event["part"].clone());
+        return Ok(());
+    }
+    let Some(delta) = event["delta"].as_str() else { return Ok(()) };
+    let place = if kind.contains("text.delta") {
+        item.pointer_mut(&format!("/{series}/0/text"))
+    } else {
+        let field = FILLED[2..].iter().find(|field| item.get(**field).is_some());
+        field.map(|field| &mut item[*field])
+    };
+    let place = place.ok_or("no text")?;
+    *place = json!(format!("{}{delta}", place.as_str().ok_or("no text")?));
+    if let Some(more) = event["logprobs"].as_array() {
+        let all = item.pointer_mut("/content/0/logprobs").and_then(Value::as_array_mut);
+        all.ok_or("no logprobs")?.extend(more.clone());
+    }
+    Ok(())
+}
+
+/// Compares the item with what its events add up to, and takes what only the finished one has.
+fn finish(item: &mut Value, done: &Value) -> Result<(), String> {
+    for field in FILLED {
+        let (sum, said) = (item.get(field), done.get(field));
+        if sum != said {
+            return Err(format!("{field} is {said:?}, and its events add up to {sum:?}"));
+        }
+    }
+    *item = done.clone();
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! Answers whose ends are stored.
+
+use std::sync::Arc;
+
+use store::{End, Error, Finished, NewResponse, Owner, Status, Store, Target};
+use tokio_util::sync::CancellationToken;
+
+use super::super::app::App;
+use super::super::store_error::{refusal, store};
+use super::request::StoredRequest;
+use super::resolve::{Resolved, check_unchanged};
+use super::running::Place;
+use crate::answer::{Answer, Keeper, Keeping, NotKept};
+use crate::api::error::ApiError;
+
+/// Stores an answer that is about to begin, and has its end stored. Returns the answer's end from outside: when the token is cancelled, the
+/// answer ends as cancelled.
+///
+/// # Errors
+/// The store's. Nothing is stored then.
+pub(in crate::http) async fn keep(
+    app: &App,
+    owner: &Owner,
+    answer: &mut Answer,
+    resolved: &mut Resolved,
+) -> Result<CancellationToken, ApiError> {
+    let store = store(app)?;
+    let record = answer.record().expect("only responses are stored");
+    let new = NewResponse {
+        id: record.id,
+        link: resolved.link.clone(),
+        request: StoredRequest::write(record.object, None),
+        input: std::mem::take(&mut resolved.input),
+    };
+    let lease = store.create(owner, new).await.map_err(refusal)?;
+    let place = app.running.enter(lease);
+    if let Err(error) = check_unchanged(app, owner, resolved).await {
+        // What can't be deleted now is ended as lost later.
+        let _ = store.delete(owner, place.lease.id()).await;
+        return Err(error);
+    }
+    let withdrawn = place.withdrawn.clone();
+    answer.withdrawn_by(&withdrawn);
+    answer.kept_by(Box::new(StoreKeeper { store: Arc::clone(store), place }));
+    Ok(withdrawn)
+}
+
+/// Keeper of a stored answer's end.
+pub(super) struct StoreKeeper {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) place: Place,
+}
+
+impl Keeper for StoreKeeper {
+    fn keep(self: Box<Self>, end: End) -> Keeping {
+        Box::pin(async move {
+            let Self { store, place } = *self;
+            let status = end.status;
+            match store.finish(Target::Lease(place.lease.clone()), end).await {
+                Ok(Finished::Now) => Ok(()),
+                // Whoever cancelled or deleted it has ended it already.
+                Ok(Finished::Before(_)) | Err(Error::NotFound | Error::LeaseLost)
+                    if status == Status::Cancelled =>
+                {
+                    Ok(())
+                }
+                Ok(Finished::Before(_)) => Err(NotKept),
+                Err(error) => {
+                    tracing::error!(%error, "the end of a response can't be stored");
+                    Err(NotKept)
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,22 @@
+//! Stored responses: what a request continues (`resolve`), answers that are stored (`keeping`) or run without a client (`background`), and
+//! the routes that read, follow, cancel and delete them.
+//!
+//! Invariants: nothing of a stored response is sent before it is committed. Every running response of this process is in `Running`, which
+//! renews its lease; whoever loses the lease stops.
+
+mod background;
+mod follow;
+mod keeping;
+mod request;
+mod resolve;
+mod routes;
+mod running;
+mod upkeep;
+
+pub(super) use background::{enqueue, run_claimed};
+pub(super) use follow::follow;
+pub(super) use keeping::keep;
+pub(super) use resolve::{Continues, Resolved, resolve};
+pub(super) use routes::{cancel, delete, input_items, one};
+pub(super) use running::Running;
+pub(super) use upkeep::upkeep;
