@@ -3,6 +3,7 @@
 mod access;
 mod bench;
 mod cache;
+mod compaction;
 mod devices;
 mod ending;
 mod engines;
