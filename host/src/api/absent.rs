@@ -1,4 +1,4 @@
-//! Refusals of what isn't there: routes, methods, stored responses, web sockets. The transport makes them before any body is read.
+//! Refusals of what isn't there: routes, methods, web sockets. The transport makes them before any body is read.
 
 use super::error::ApiError;
 use crate::printable::printable;
@@ -10,15 +10,6 @@ impl ApiError {
             "No route {} {}: see GET /v1/models for a route that exists.",
             printable(method),
             printable(path)
-        );
-        Self::new(404, "invalid_request_error", "not_found", message)
-    }
-
-    /// 404: a stored response is asked for, and nothing is stored here.
-    pub fn nothing_stored(id: &str) -> Self {
-        let message = format!(
-            "No response `{}`: this server stores no responses (`store` is always false), keep what POST /v1/responses answers.",
-            printable(id)
         );
         Self::new(404, "invalid_request_error", "not_found", message)
     }

@@ -84,6 +84,11 @@ impl EventBuffer {
         self.json.truncate(self.entries.last().map_or(0, |entry| entry.end));
     }
 
+    /// Number of events that wait.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Whether no event waits.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

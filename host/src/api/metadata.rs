@@ -3,8 +3,9 @@
 use serde_json::{Map, Value as Json};
 
 use super::error::ApiError;
-use super::fields::{Field, Shape};
+use super::fields::{Field, Shape, Tables};
 use super::json::{Object, Path, Value};
+use super::warnings::Warnings;
 
 /// Longest key and value, in characters.
 const KEY: usize = 64;
@@ -16,6 +17,27 @@ pub(crate) const METADATA: Field = Field::supported(
     Shape::Map(&Shape::Text),
     "repeated in the answer; at most 16 keys of 64 characters, values of 512",
 );
+
+/// The field, in tables of requests that replace what is stored.
+pub(crate) const REPLACED: Field =
+    Field { note: "replaces what is there; null: none. It must be given", ..METADATA };
+
+/// The new metadata in a body of [`REPLACED`] alone, and warnings. `null` stands for none; but a body that has no such field is a mistake that
+/// would delete it.
+///
+/// # Errors
+/// 400 where the field is missing, and as [`read`].
+pub(crate) fn replacement(
+    body: &Object<'_>,
+    tables: Tables,
+    max: usize,
+) -> Result<(Map<String, Json>, Vec<String>), ApiError> {
+    if !body.fields().any(|(name, _)| name == "metadata") {
+        return Err(body.at("metadata").missing("an object, or null"));
+    }
+    let warnings = Warnings::of_fields(body, tables);
+    Ok((read(body, max)?, warnings.into_lines()))
+}
 
 /// The metadata in `body`, at most `max` keys; empty if there is none.
 ///

@@ -36,6 +36,12 @@ impl Query {
         self.0.iter().rfind(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// The entries of a map, which are written as `name[KEY]=VALUE`.
+    pub(crate) fn map<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let key = move |key: &'a str| key.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']');
+        self.0.iter().filter_map(move |(field, value)| Some((key(field)?, value.as_str())))
+    }
+
     /// The value of a flag.
     ///
     /// # Errors

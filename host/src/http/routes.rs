@@ -86,7 +86,17 @@ fn keyed() -> Vec<Route> {
             "/v1/conversations/{id}/items/{item_id}",
             get(conversations::item).delete(conversations::remove),
         ),
-        post_at("/v1/chat/completions", |app, request| generate(app, request, Protocol::Chat)),
+        at(
+            &["post", "get"],
+            "/v1/chat/completions",
+            post(|app, request| generate(app, request, Protocol::Chat)).get(stored::completions),
+        ),
+        at(
+            &["get", "post", "delete"],
+            "/v1/chat/completions/{id}",
+            get(stored::completion).post(stored::update_completion).delete(stored::delete_completion),
+        ),
+        get_at("/v1/chat/completions/{id}/messages", stored::completion_messages),
         post_at("/v1/completions", |app, request| generate(app, request, Protocol::Completions)),
         post_at("/v1/messages", |app, request| generate(app, request, Protocol::Messages)),
         post_at("/v1/messages/count_tokens", count_messages),

@@ -57,8 +57,10 @@ impl Server {
             stop.await;
             drain(&app).await;
         });
-        app.tasks.spawn(stored::upkeep(app.clone()));
-        app.tasks.spawn(stored::run_claimed(app.clone()));
+        // The drain waits for neither, and leases are renewed to its end.
+        let mut keepers = JoinSet::new();
+        keepers.spawn(stored::upkeep(app.clone()));
+        keepers.spawn(stored::run_claimed(app.clone()));
         let mut upkeep = tokio::time::interval(Duration::from_secs(5));
         loop {
             tokio::select! {

@@ -17,6 +17,7 @@ use super::stored::{self, Continues, Resolved, resolve};
 use crate::accounts::{Account, Principal};
 use crate::agent::AnswerStream;
 use crate::answer::{Answer, LogReader, Policy, SseBody, event_log};
+use crate::api::chat::{self, stored::Wish};
 use crate::api::error::ApiError;
 use crate::api::frames::Frames;
 use crate::api::ids::{Ids, unix_now};
@@ -140,13 +141,7 @@ pub(super) async fn accept(
     continues: Continues,
 ) -> Result<Accepted, ApiError> {
     if protocol != Protocol::Responses {
-        let (request, model, account) = read(app, protocol, body, Continuation::default()).await?;
-        let (stream, warnings) = (request.stream, request.warnings.clone());
-        let answer = launch(app, caller, protocol, request, model).await?;
-        // The body and the prompt's text are freed by now, and the answer keeps little of them.
-        drop(account);
-        let begun = Begun { answer, stream, warnings, input: Vec::new(), withdrawn: None };
-        return Ok(Accepted::Begun(Box::new(begun)));
+        return accept_other(app, caller, protocol, body).await;
     }
     let (body, continuation, mut resolved) = consult(app, caller, body, continues).await?;
     let store = continuation.store;
@@ -166,6 +161,48 @@ pub(super) async fn accept(
     drop(account);
     let begun = Begun { answer, stream, warnings, input: resolved.input, withdrawn };
     Ok(Accepted::Begun(Box::new(begun)))
+}
+
+/// Accepts a request of another protocol than Responses. A chat completion is stored if its client wants that.
+async fn accept_other(
+    app: &App,
+    caller: &Caller,
+    protocol: Protocol,
+    body: CheckedBody,
+) -> Result<Accepted, ApiError> {
+    let (body, wish) = completion_wish(app, protocol, body).await?;
+    let (request, model, account) = read(app, protocol, body, Continuation::default()).await?;
+    let (stream, mut warnings) = (request.stream, request.warnings.clone());
+    let mut answer = launch(app, caller, protocol, request, model).await?;
+    let withdrawn = match wish {
+        Some(wish) if app.store.is_some() => {
+            Some(stored::keep_completion(app, &caller.owner(), &mut answer, wish).await?)
+        }
+        Some(_) => {
+            warnings.push("store ignored: this server keeps nothing (--store none)".to_owned());
+            None
+        }
+        None => None,
+    };
+    // The body and the prompt's text are freed by now, and the answer keeps little of them.
+    drop(account);
+    let begun = Begun { answer, stream, warnings, input: Vec::new(), withdrawn };
+    Ok(Accepted::Begun(Box::new(begun)))
+}
+
+/// What a chat request wants stored.
+async fn completion_wish(
+    app: &App,
+    protocol: Protocol,
+    body: CheckedBody,
+) -> Result<(CheckedBody, Option<Wish>), ApiError> {
+    if protocol != Protocol::Chat {
+        return Ok((body, None));
+    }
+    let max = app.limits.metadata;
+    let (mut body, wish) = body.refer(app, move |body| chat::stored::wish(body, max)).await?;
+    body.hold(wish.as_ref().map_or(0, Wish::size))?;
+    Ok((body, wish))
 }
 
 /// The first step of a Responses request's reading: what it continues and refers to is asked of the store.

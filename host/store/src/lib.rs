@@ -18,6 +18,7 @@ pub use records::{Evicted, Purge, Record, Stats};
 pub use sqlite::{Options, Sqlite, Synchronous};
 pub use store::{Reply, Store};
 pub use types::{
-    Chunk, Claimed, ContextItem, Conversation, End, Events, Finished, Item, Items, Lease, Link, Millis,
-    NewResponse, Order, Outcome, Owner, Page, Response, Side, State, Status, Target,
+    Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Finished, Item, Items,
+    Lease, Link, Millis, NewCompletion, NewResponse, Order, Outcome, Owner, Page, Response, Side, State,
+    Status, Tag, Target,
 };

@@ -1,11 +1,11 @@
 //! What an operator asks of a store: figures, purges, exported records.
 
-use crate::{Conversation, Item, Millis, Owner, Response};
+use crate::{Completion, Conversation, Item, Millis, Owner, Response};
 
 /// What is stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Responses that can be read.
+    /// Responses and chat completions that can be read.
     pub responses: u64,
     /// Background responses that wait.
     pub queued: u64,
@@ -46,6 +46,8 @@ pub struct Purge {
 pub enum Record {
     /// A response with its own input.
     Response(Owner, Response, Vec<Item>),
+    /// A chat completion with its messages.
+    Completion(Owner, Completion, Vec<Item>),
     /// A conversation with its items.
     Conversation(Owner, Conversation, Vec<Item>),
 }

@@ -6,8 +6,8 @@ use std::pin::Pin;
 
 use crate::records::{Evicted, Purge, Record, Stats};
 use crate::{
-    Chunk, Claimed, ContextItem, Conversation, End, Events, Finished, Item, Items, Lease, Link, NewResponse,
-    Owner, Page, Response, Result, Target,
+    Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Finished, Item, Items,
+    Lease, Link, NewCompletion, NewResponse, Owner, Page, Response, Result, Tag, Target,
 };
 
 /// The answer of a transaction, when polled.
@@ -71,6 +71,19 @@ pub trait Store: Send + Sync {
     fn conversation_item(&self, owner: &Owner, id: &str, item: &str) -> Reply<Item>;
     /// Removes that item.
     fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<Conversation>;
+
+    /// Stores a chat completion, which runs at once. Responses never see it, nor its messages.
+    fn completion_create(&self, owner: &Owner, new: NewCompletion) -> Reply<Lease>;
+    /// A chat completion.
+    fn completion_get(&self, owner: &Owner, id: &str) -> Reply<Completion>;
+    /// Chat completions that have all these tags, in the order in which they were created.
+    fn completion_list(&self, owner: &Owner, tags: Vec<Tag>, page: Page) -> Reply<Completions>;
+    /// Replaces a chat completion's tags.
+    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<Completion>;
+    /// A chat completion's messages.
+    fn completion_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items>;
+    /// Deletes a chat completion.
+    fn completion_delete(&self, owner: &Owner, id: &str) -> Reply<()>;
 
     /// Claims the background response that waits longest, of an owner with fewer than `Bounds::running`.
     fn claim(&self) -> Reply<Option<Claimed>>;

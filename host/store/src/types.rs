@@ -254,3 +254,44 @@ pub struct Conversation {
     /// The caller's own format.
     pub metadata: Vec<u8>,
 }
+
+/// A name and value by which a chat completion is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// The name. A completion has each name once.
+    pub name: String,
+    /// The value.
+    pub value: String,
+}
+
+/// A chat completion to be stored. It continues nothing; whoever has the lease ends it as a response. It can be read once it completed or is
+/// incomplete; otherwise nothing of it stays.
+#[derive(Clone, Debug)]
+pub struct NewCompletion {
+    /// Id, unique among its owner's responses and completions.
+    pub id: String,
+    /// What it is listed by.
+    pub tags: Vec<Tag>,
+    /// Its messages.
+    pub input: Vec<Item>,
+}
+
+/// A stored chat completion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Its id.
+    pub id: String,
+    /// What it is listed by.
+    pub tags: Vec<Tag>,
+    /// [`End::result`].
+    pub result: Vec<u8>,
+}
+
+/// A part of a list of chat completions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completions {
+    /// The completions.
+    pub data: Vec<Completion>,
+    /// Whether more follow.
+    pub more: bool,
+}

@@ -41,27 +41,6 @@ async fn a_websocket_is_answered_426_and_a_plain_get_405() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stored_responses_are_answered_404_that_says_nothing_is_stored() {
-    let server = TestServer::start(Setup::default()).await;
-    for (method, path) in [
-        (Method::GET, "/v1/responses/resp_1"),
-        (Method::DELETE, "/v1/responses/resp_1"),
-        (Method::POST, "/v1/responses/resp_1/cancel"),
-        (Method::GET, "/v1/responses/resp_1/input_items"),
-    ] {
-        let answer = send(server.address, bare(method.clone(), path)).await;
-        assert_eq!(answer.status, 404, "{method} {path}");
-        let message = answer.json()["error"]["message"].to_string();
-        assert!(message.contains("`resp_1`") && message.contains("stores no responses"), "{path}: {message}");
-    }
-    for path in ["/v1/responses/", "/v1/responses/compact", "/v1/responses/resp_1/other"] {
-        let message = get(server.address, path).await.json()["error"]["message"].to_string();
-        assert!(message.contains("No route"), "{path}: {message}");
-    }
-    server.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_count_of_a_prompt_is_what_its_answer_says() {
     let server = TestServer::start(Setup::default()).await;
     for extra in [

@@ -119,6 +119,11 @@ impl ChoiceMachine {
         self.send(ChunkChoice { finish_reason, ..self.delta(Delta::default()) }, stream, buffer);
     }
 
+    /// Whether the finished choice ends at the limit of tokens.
+    pub(super) fn is_cut(&self) -> bool {
+        self.finish_reason == "length"
+    }
+
     /// The finished choice, as a completion in one piece carries it.
     pub(super) fn whole(&self) -> CompletionChoice<'_> {
         CompletionChoice {

@@ -35,7 +35,11 @@ const FIELDS: [Field; 32] = [
     ),
     Field::supported("max_tokens", POSITIVE, "the older name of `max_completion_tokens`, which wins"),
     Field::supported("messages", Shape::List(&Shape::Object(&MESSAGE)), "at least one").required(),
-    Field::ignored("metadata", Shape::Any, ""),
+    Field::ignored(
+        "metadata",
+        Shape::Any,
+        "unless `store` is `true`: then it is kept; at most 16 keys of 64 characters, values of 512",
+    ),
     Field::ignored("modalities", Shape::Any, "answers are text"),
     MODEL,
     CHOICES,
@@ -53,7 +57,11 @@ const FIELDS: [Field; 32] = [
     Field::ignored("safety_identifier", Shape::Any, ""),
     Field::ignored("service_tier", Shape::Any, ""),
     STOP,
-    Field::ignored("store", Shape::Any, "nothing is stored"),
+    Field::supported(
+        "store",
+        Shape::Boolean,
+        "`true`: the completion is kept, and can be read, listed and deleted",
+    ),
     STREAM,
     STREAM_OPTIONS,
     Field::supported(

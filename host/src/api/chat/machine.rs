@@ -1,9 +1,11 @@
 //! Event machine of Chat Completions: makes chunks of a stream, and the answer in one piece, from one turn for each choice.
 
-use super::super::error::{ApiError, cancelled};
+use store::Status;
+
+use super::super::error::{ApiError, cancelled, not_stored};
 use super::super::event_buffer::EventBuffer;
 use super::super::ids::Ids;
-use super::super::machine::Machine;
+use super::super::machine::{Machine, Record};
 use super::choice::ChoiceMachine;
 use super::chunks::Completion;
 use super::stream::Stream;
@@ -22,6 +24,8 @@ pub struct ChatMachine {
     /// Usage of all choices together.
     usage: Usage,
     failure: Option<TurnFailure>,
+    /// Number of events that the answer's end wrote.
+    closing: usize,
 }
 
 /// Options of a request that decide what its answer holds.
@@ -58,6 +62,7 @@ impl ChatMachine {
             current: 0,
             usage: Usage::default(),
             failure: None,
+            closing: 0,
         }
     }
 
@@ -100,6 +105,7 @@ impl Machine for ChatMachine {
 
     fn end(&mut self, end: &TurnEnd, usage: Usage, buffer: &mut EventBuffer) {
         self.usage += usage;
+        let before = buffer.len();
         match end {
             TurnEnd::Failed(failure) => return self.fail(failure.clone(), buffer),
             TurnEnd::Cancelled => return self.fail(cancelled(), buffer),
@@ -110,6 +116,25 @@ impl Machine for ChatMachine {
         self.open -= 1;
         if self.open == 0 {
             self.stream.usage(self.usage, buffer);
+            self.closing = buffer.len() - before;
+        }
+    }
+
+    fn record(&mut self) -> Option<Record> {
+        let status = match (&self.failure, self.open) {
+            (Some(_), _) => Some(Status::Failed),
+            (None, 0) if self.choices.iter().any(ChoiceMachine::is_cut) => Some(Status::Incomplete),
+            (None, 0) => Some(Status::Completed),
+            (None, _) => None,
+        };
+        let object = status.map(|_| self.body().1.into_bytes()).unwrap_or_default();
+        Some(Record { id: self.stream.id.clone(), status, object, output: Vec::new() })
+    }
+
+    fn not_stored(&mut self, buffer: &mut EventBuffer) {
+        if self.failure.is_none() {
+            (0..self.closing).for_each(|_| buffer.take_back());
+            self.fail(not_stored(), buffer);
         }
     }
 

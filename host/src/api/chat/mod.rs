@@ -10,6 +10,7 @@ mod logprobs;
 mod machine;
 mod messages;
 mod request;
+pub(crate) mod stored;
 mod stream;
 pub mod validator;
 

@@ -10,7 +10,7 @@ use super::super::structured_outputs::{self, StructuredOutput};
 use super::super::tools::{self, ClientTools, ToolBounds};
 use super::super::warnings::Warnings;
 use super::machine::{ChatMachine, OutputOptions};
-use super::{fields, messages};
+use super::{fields, messages, stored};
 use crate::limits::Limits;
 use crate::model::{Beginning, Job, SamplingRequest, Truncation};
 use crate::printable::printable;
@@ -40,6 +40,8 @@ impl ChatRequest {
 /// Reads and checks a request's body.
 pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
+    // The transport reads more of it, before this.
+    stored::wants(body)?;
     let job = job(body, defaults, &mut warnings)?;
     let n = job.sampling.n.unwrap_or(1);
     let stream_options = options::StreamOptions::read(body, &mut warnings)?;

@@ -1,7 +1,7 @@
 //! The fields of requests about conversations.
 
 use super::super::fields::{Field, Shape, Tables};
-use super::super::metadata::METADATA;
+use super::super::metadata::{METADATA, REPLACED};
 use super::super::query::{INCLUDE, PAGE};
 use super::super::responses::fields::ITEMS;
 
@@ -9,8 +9,7 @@ use super::super::responses::fields::ITEMS;
 pub(in crate::api) const CREATE_TABLES: Tables =
     &[&[METADATA, Field::supported("items", LIST, "the first ones; at most 20")]];
 /// Fields of a conversation's change.
-pub(in crate::api) const UPDATE_TABLES: Tables =
-    &[&[Field { note: "replaces what is there; null: none. It must be given", ..METADATA }]];
+pub(in crate::api) const UPDATE_TABLES: Tables = &[&[REPLACED]];
 /// Fields of new items.
 pub(in crate::api) const ADD_TABLES: Tables =
     &[&[Field::supported("items", LIST, "at most 20, in this order behind those that are there").required()]];

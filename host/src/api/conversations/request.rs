@@ -1,5 +1,7 @@
 //! Readers of bodies: a new conversation, its metadata, items to add. An item that no response could read is refused where it is added.
 
+use serde_json::{Map, Value};
+
 use super::super::error::ApiError;
 use super::super::fields::Tables;
 use super::super::ids::Ids;
@@ -39,7 +41,7 @@ pub(crate) fn create(
     defaults: &Defaults,
     ids: &mut Ids,
 ) -> Result<NewConversation, ApiError> {
-    let metadata = metadata(body, defaults)?;
+    let metadata = to_bytes(&metadata::read(body, defaults.limits.metadata)?);
     Ok(NewConversation { metadata, items: items(body, fields::CREATE_TABLES, defaults, ids)? })
 }
 
@@ -51,18 +53,14 @@ pub(crate) fn add(body: &Object<'_>, defaults: &Defaults, ids: &mut Ids) -> Resu
     items(body, fields::ADD_TABLES, defaults, ids)
 }
 
-/// Reads new metadata, as JSON, and warnings. `null` stands for none; but a body that has no such field is a mistake that would delete it.
+/// Reads new metadata, as JSON, and warnings.
 pub(crate) fn update(body: &Object<'_>, defaults: &Defaults) -> Result<(Vec<u8>, Vec<String>), ApiError> {
-    if !body.fields().any(|(name, _)| name == "metadata") {
-        return Err(body.at("metadata").missing("an object, or null"));
-    }
-    let warnings = Warnings::of_fields(body, fields::UPDATE_TABLES);
-    Ok((metadata(body, defaults)?, warnings.into_lines()))
+    let (metadata, warnings) = metadata::replacement(body, fields::UPDATE_TABLES, defaults.limits.metadata)?;
+    Ok((to_bytes(&metadata), warnings))
 }
 
-fn metadata(body: &Object<'_>, defaults: &Defaults) -> Result<Vec<u8>, ApiError> {
-    let metadata = metadata::read(body, defaults.limits.metadata)?;
-    Ok(Json::of(&metadata).into_string().into_bytes())
+fn to_bytes(metadata: &Map<String, Value>) -> Vec<u8> {
+    Json::of(metadata).into_string().into_bytes()
 }
 
 fn items(

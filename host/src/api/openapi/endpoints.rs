@@ -129,7 +129,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         id: "retrieveResponse",
         summary: "A stored response, or the events of a background one",
         query: responses::fields::READ_QUERY,
-        answer: responses::schema::answer,
+        answer: responses::schema::stored,
         ..Endpoint::NEW
     },
     Endpoint {
@@ -229,6 +229,48 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "An answer to a conversation, after OpenAI's Chat Completions",
         request: Some(chat::fields::TABLES),
         answer: chat::answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/v1/chat/completions",
+        id: "listChatCompletions",
+        summary: "A page of the stored completions",
+        query: chat::stored::LIST_QUERY,
+        answer: chat::stored::list_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/v1/chat/completions/{id}",
+        id: "retrieveChatCompletion",
+        summary: "A stored completion",
+        answer: chat::stored::stored_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        path: "/v1/chat/completions/{id}",
+        id: "updateChatCompletion",
+        summary: "New metadata of a stored completion",
+        request: Some(chat::stored::UPDATE_TABLES),
+        answer: chat::stored::stored_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "delete",
+        path: "/v1/chat/completions/{id}",
+        id: "deleteChatCompletion",
+        summary: "Deletes a stored completion",
+        answer: chat::stored::deleted_answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/v1/chat/completions/{id}/messages",
+        id: "listChatCompletionMessages",
+        summary: "A page of a stored completion's messages",
+        query: chat::stored::MESSAGES_QUERY,
+        answer: chat::stored::list_answer,
         ..Endpoint::NEW
     },
     Endpoint {

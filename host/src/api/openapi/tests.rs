@@ -98,6 +98,12 @@ const READERS: [Reader; 12] = [
         read: reader!(chat),
     },
     Reader {
+        path: "/v1/chat/completions/{id}",
+        tables: chat::stored::UPDATE_TABLES,
+        base: || json!({ "metadata": {} }),
+        read: |body| read(body, chat::stored::update).map(|(_, warnings)| warnings),
+    },
+    Reader {
         path: "/v1/completions",
         tables: completions::fields::TABLES,
         base: || json!({ "model": "m", "prompt": "x", "max_tokens": u32::MAX }),

@@ -22,6 +22,10 @@ const PREFIXES: [(&str, &str); 9] = [
     ("compaction", "cmp_"),
 ];
 
+/// Types whose items always have a status.
+const STATUSED: [&str; 5] =
+    ["message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"];
+
 /// An item of a request's own input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OwnItem {
@@ -55,6 +59,10 @@ pub(super) fn is_reference(item: Value<'_>) -> bool {
     }
 }
 
+/// One item.
+///
+/// # Errors
+/// 400 where its type or id is no text.
 pub(crate) fn item(item: &Object<'_>, ids: &mut Ids) -> Result<OwnItem, ApiError> {
     let refers = match item.string("type")? {
         Some(kind) => kind == "item_reference",
@@ -66,7 +74,7 @@ pub(crate) fn item(item: &Object<'_>, ids: &mut Ids) -> Result<OwnItem, ApiError
     whole(item, ids).map(OwnItem::Whole)
 }
 
-/// An item as it is stored: with id and type first, and a message with its text as a part and with a status.
+/// An item as it is stored: with id and type first, a message's text as a part, and a status where the type has one.
 ///
 /// # Errors
 /// 400 where its type or id is no text.
@@ -81,7 +89,7 @@ pub(crate) fn whole(item: &Object<'_>, ids: &mut Ids) -> Result<store::Item, Api
     let mut fields = vec![("id", Json::of(&id)), ("type", Json::of(kind))];
     let rest = item.fields().filter(|(name, value)| !["id", "type"].contains(name) && !value.is_null());
     fields.extend(rest.map(|(name, value)| (name, stored_field(item, kind, name, value))));
-    if kind == "message" && item.get("status").is_none() {
+    if STATUSED.contains(&kind) && item.get("status").is_none() {
         fields.push(("status", Json::of("completed")));
     }
     Ok(store::Item { id, body: raw::object(fields).into_string().into_bytes() })

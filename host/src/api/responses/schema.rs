@@ -39,6 +39,16 @@ pub(in crate::api) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     AnswerSchemas { whole, events: Some(Events::all(generator).finish()) }
 }
 
+/// Schemas of a stored response and of its events, which [`answer`] defines.
+pub(in crate::api) fn stored(generator: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas { events: Some(stream()), ..object(generator) }
+}
+
+/// Schema of a stream's data: one of the events, or `[DONE]`.
+fn stream() -> Value {
+    json!({ "anyOf": [{ "$ref": "#/components/schemas/ResponseStreamEvent" }, { "const": "[DONE]" }] })
+}
+
 /// Schema of the response object.
 pub(in crate::api) fn object(generator: &mut SchemaGenerator) -> AnswerSchemas {
     AnswerSchemas::whole::<Resource>(generator)
@@ -120,7 +130,7 @@ impl<'a> Events<'a> {
         self.named.push((kind, schema));
     }
 
-    /// Defines every event's schema under the event's name. Returns the schema of a stream's data: one of the events, or `[DONE]`.
+    /// Defines every event's schema under the event's name. Returns the schema of a stream's data.
     fn finish(self) -> Value {
         let mut any = Vec::new();
         for (kind, schema) in self.named {
@@ -136,6 +146,6 @@ impl<'a> Events<'a> {
         }
         let events = json!({ "oneOf": any, "discriminator": { "propertyName": "type" } });
         self.generator.definitions_mut().insert("ResponseStreamEvent".to_owned(), events);
-        json!({ "anyOf": [{ "$ref": "#/components/schemas/ResponseStreamEvent" }, { "const": "[DONE]" }] })
+        stream()
     }
 }

@@ -168,15 +168,6 @@ fn custom_calls_are_shown_as_functions_with_one_string() {
 }
 
 #[test]
-fn references_to_stored_items_are_refused_with_what_to_do() {
-    for reference in [json!({ "type": "item_reference", "id": "msg_9" }), json!({ "id": "msg_8" })] {
-        let message = refused(&json!([{ "role": "user", "content": "q" }, reference]));
-        assert!(message.starts_with("input[1]: item_reference: this server stores no items"), "{message}");
-        assert!(message.contains("`store: false`"), "{message}");
-    }
-}
-
-#[test]
 fn unknown_items_are_skipped() {
     let input = json!([
         { "type": "web_search_call", "id": "ws_1", "status": "completed" },

@@ -69,13 +69,10 @@ fn tool_choice_none_hides_the_tools_from_the_model() {
 }
 
 #[test]
-fn what_needs_stored_state_is_refused_by_name() {
-    for name in ["previous_response_id", "conversation", "prompt"] {
-        let (at, message) = refused(&json!({ name: "x_1" }));
-        assert_eq!(at, name);
-        assert!(message.contains("stores nothing between requests yet"), "{message}");
-    }
-    assert_eq!(refused(&json!({ "background": true })).0, "background");
+fn a_stored_prompt_is_refused_by_name() {
+    let (at, message) = refused(&json!({ "prompt": { "id": "pmpt_1" } }));
+    assert_eq!(at, "prompt");
+    assert!(message.contains("send `instructions` and `input`"), "{message}");
 }
 
 #[test]
@@ -240,7 +237,7 @@ fn only_an_explicit_wish_to_store_gets_a_warning() {
     let warnings = |extra: Value| job(responses::read, &with(&extra)).1;
     assert_eq!(
         warnings(json!({ "store": true })),
-        ["store ignored: nothing is stored, send the whole input with each request"]
+        ["store ignored: this server stores nothing, send the whole input with each request"]
     );
     assert!(warnings(json!({ "store": false })).is_empty());
     assert!(warnings(json!({})).is_empty());

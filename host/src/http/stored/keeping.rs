@@ -39,10 +39,15 @@ pub(in crate::http) async fn keep(
         let _ = store.delete(owner, place.lease.id()).await;
         return Err(error);
     }
+    Ok(kept(answer, store, place))
+}
+
+/// Has the end of an answer stored that runs at this place. Returns the answer's end from outside.
+pub(super) fn kept(answer: &mut Answer, store: &Arc<dyn Store>, place: Place) -> CancellationToken {
     let withdrawn = place.withdrawn.clone();
     answer.withdrawn_by(&withdrawn);
     answer.kept_by(Box::new(StoreKeeper { store: Arc::clone(store), place }));
-    Ok(withdrawn)
+    withdrawn
 }
 
 /// Keeper of a stored answer's end.

@@ -5,6 +5,7 @@
 //! renews its lease; whoever loses the lease stops.
 
 mod background;
+mod completions;
 mod follow;
 mod keeping;
 mod request;
@@ -14,6 +15,9 @@ mod running;
 mod upkeep;
 
 pub(super) use background::{enqueue, run_claimed};
+pub(super) use completions::{
+    completion, completion_messages, completions, delete_completion, keep_completion, update_completion,
+};
 pub(super) use follow::follow;
 pub(super) use keeping::keep;
 pub(super) use resolve::{Continues, Resolved, resolve};

@@ -14,7 +14,7 @@ use crate::random;
 /// Time between two renewals: a quarter of a lease.
 const RENEWAL: Duration = Duration::from_secs(5);
 
-/// Renews and sweeps until the server has drained.
+/// Renews and sweeps for ever.
 pub(in crate::http) async fn upkeep(app: App) {
     let Some(store) = app.store.clone() else { return };
     loop {
@@ -22,10 +22,7 @@ pub(in crate::http) async fn upkeep(app: App) {
         sweep(&store).await;
         // Hosts that share a store sweep at different times.
         let jitter = Duration::from_millis(random::seed() % 1000);
-        tokio::select! {
-            () = tokio::time::sleep(RENEWAL - jitter) => {}
-            () = app.aborting.cancelled() => return,
-        }
+        tokio::time::sleep(RENEWAL - jitter).await;
     }
 }
 

@@ -3,9 +3,9 @@
 
 use rusqlite::params;
 
-use super::read;
 use super::row::ResponseRow;
 use super::session::Session;
+use super::{completions, read};
 use crate::{Claimed, Lease, Owner, Result};
 
 // Both searches name their index: SQLite would rather read the whole table in the order of its keys.
@@ -53,6 +53,7 @@ pub(crate) fn renew(s: &Session, leases: Vec<Lease>) -> Result<Vec<Lease>> {
 }
 
 pub(crate) fn sweep(s: &Session) -> Result<Vec<Claimed>> {
+    completions::sweep(s)?;
     let keys = s.all(
         "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ? AND (status = 1 OR tries >= ?) ORDER BY key LIMIT ?",
         params![s.now(), s.bounds.claims, SWEPT],

@@ -2,9 +2,9 @@
 
 use rusqlite::params;
 
-use super::read;
 use super::row::{CHUNK_ROW, ResponseRow};
 use super::session::Session;
+use super::{completions, read};
 use crate::bounds::{ITEM_BYTES, ROW_BYTES};
 use crate::{Conversation, Item, Owner, Record, Result, Stats};
 
@@ -46,6 +46,7 @@ const PROMISES: [&str; 9] = [
      AND running NOT IN (SELECT key FROM response WHERE ended IS NULL)",
     "SELECT 'an item or chunk belongs to nothing' WHERE EXISTS (SELECT 1 FROM item WHERE response NOT IN (SELECT key FROM response)) \
      OR EXISTS (SELECT 1 FROM chunk WHERE response NOT IN (SELECT key FROM response WHERE logged)) \
+     OR EXISTS (SELECT 1 FROM tag WHERE response NOT IN (SELECT key FROM response WHERE kind = 1)) \
      OR EXISTS (SELECT 1 FROM body WHERE response NOT IN (SELECT key FROM response)) \
      OR EXISTS (SELECT 1 FROM entry WHERE conversation NOT IN (SELECT key FROM conversation))",
 ];
@@ -61,6 +62,7 @@ pub(crate) fn check(s: &Session) -> Result<Vec<String>> {
         "SELECT 'response ' || id || ': bytes are counted wrongly' FROM response AS r WHERE bytes != {ROW_BYTES} + \
          (SELECT LENGTH(request) + LENGTH(result) FROM body WHERE response = r.key) + \
          (SELECT COALESCE(SUM({ITEM_BYTES} + OCTET_LENGTH(id) + LENGTH(body)), 0) FROM item WHERE response = r.key) + \
+         (SELECT COALESCE(SUM({ITEM_BYTES} + OCTET_LENGTH(name) + OCTET_LENGTH(value)), 0) FROM tag WHERE response = r.key) + \
          (SELECT COALESCE(SUM({CHUNK_ROW} + LENGTH(body)), 0) FROM chunk WHERE response = r.key) \
          UNION ALL \
          SELECT 'conversation ' || id || ': bytes are counted wrongly' FROM conversation AS c WHERE bytes != {ROW_BYTES} + LENGTH(metadata) + \
@@ -77,14 +79,19 @@ pub(crate) fn export(s: &Session, owner: Option<&Owner>, after: u64) -> Result<O
     let owner = owner.map(Owner::name);
     if after < CONVERSATIONS {
         let found = s.first(
-            "SELECT response.key, name FROM response JOIN owner ON owner.key = owner WHERE response.key > ?1 AND deleted = 0 \
+            "SELECT response.key, name FROM response JOIN owner ON owner.key = owner WHERE response.key > ?1 AND deleted = 0 AND (kind = 0 OR ended IS NOT NULL) \
              AND (?2 IS NULL OR name = ?2) ORDER BY response.key LIMIT 1",
             params![after, owner],
             |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)),
         )?;
         if let Some((key, name)) = found {
-            let response = read::load(s, ResponseRow::get(s, key)?)?;
-            let record = Record::Response(Owner::new(&name), response, read::own_items(s, key, 0)?);
+            let (owner, row, input) =
+                (Owner::new(&name), ResponseRow::get(s, key)?, read::own_items(s, key, 0)?);
+            let record = if row.completion {
+                Record::Completion(owner, completions::load(s, key)?, input)
+            } else {
+                Record::Response(owner, read::load(s, row)?, input)
+            };
             return Ok(Some((key.unsigned_abs(), record)));
         }
     }

@@ -7,7 +7,7 @@ use super::row::owner_key;
 use super::session::Session;
 use super::{evict, read};
 use crate::bounds::{ITEM_BYTES, ROW_BYTES};
-use crate::{Conversation, Error, Item, Owner, Result, TooLong};
+use crate::{Conversation, Error, Item, Items, Order, Owner, Page, Result, TooLong};
 
 /// A row of table `conversation`.
 pub(crate) struct ConversationRow {
@@ -121,6 +121,36 @@ pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
     let row = find(s, owner, id)?;
     s.run("DELETE FROM conversation WHERE key = ?", [row.key])?;
     Ok(())
+}
+
+/// A page of entries. Its cost depends on the page, not on the conversation.
+pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page) -> Result<Items> {
+    let row = find(s, owner, id)?;
+    let (end, sql) = match page.order {
+        Order::Ascending => ("MAX", "pos > ?2 ORDER BY pos"),
+        Order::Descending => ("MIN", "pos < ?2 ORDER BY pos DESC"),
+    };
+    let behind = match &page.after {
+        None if page.order == Order::Ascending => -1,
+        None => i64::MAX,
+        // An id may occur again. Behind its last place: whoever asks page by page comes to the end.
+        Some(after) => s
+            .first(
+                &format!("SELECT {end}(pos) FROM entry WHERE owner = ? AND id = ? AND conversation = ?"),
+                params![row.owner, after, row.key],
+                |row| row.get::<_, Option<i64>>(0),
+            )?
+            .flatten()
+            .ok_or(Error::NotFound)?,
+    };
+    let mut data = s.all(
+        &format!("SELECT id, body FROM entry WHERE conversation = ?1 AND {sql} LIMIT ?3"),
+        params![row.key, behind, page.limit.saturating_add(1)],
+        |row| Ok(Item { id: row.get(0)?, body: row.get(1)? }),
+    )?;
+    let more = data.len() > page.limit;
+    data.truncate(page.limit);
+    Ok(Items { data, more })
 }
 
 pub(crate) fn item(s: &Session, owner: &Owner, id: &str, item: String) -> Result<Item> {

@@ -2,6 +2,7 @@
 
 mod background;
 mod check;
+mod completions;
 mod conversations;
 mod evict;
 mod open;

@@ -11,7 +11,8 @@ use super::Synchronous;
 use crate::OpenError;
 
 /// Migration N brings a database of schema N-1 to schema N. A released one is never edited.
-pub(crate) const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/001.sql")];
+pub(crate) const MIGRATIONS: [&str; 2] =
+    [include_str!("../../migrations/001.sql"), include_str!("../../migrations/002.sql")];
 
 /// Marks a file as ours: "Slui".
 const APPLICATION: i64 = 0x536c_7569;

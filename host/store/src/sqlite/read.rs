@@ -16,7 +16,7 @@ use crate::{
 const EVENTS_BYTES: usize = 1 << 20;
 
 /// Where an item is stored.
-struct Place {
+pub(crate) struct Place {
     /// `None` for a conversation's entry.
     side: Option<Side>,
     /// The response or conversation.
@@ -87,11 +87,6 @@ pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page) -> Result
     paged(s, places, page)
 }
 
-pub(crate) fn conversation_items(s: &Session, owner: &Owner, id: &str, page: &Page) -> Result<Items> {
-    let row = conversations::find(s, owner, id)?;
-    paged(s, entries(s, row.key, row.next)?, page)
-}
-
 /// Items of a chain that ends with response `last`, oldest first. `Bounds::links` bounds the walk.
 fn chain(s: &Session, mut last: Option<i64>, root: Option<i64>, base: u64) -> Result<Vec<Place>> {
     let mut keys = Vec::new();
@@ -112,7 +107,12 @@ fn chain(s: &Session, mut last: Option<i64>, root: Option<i64>, base: u64) -> Re
 }
 
 /// Items of a response, of one side or both.
-fn response_places(s: &Session, key: i64, only: Option<Side>, places: &mut Vec<Place>) -> Result<()> {
+pub(crate) fn response_places(
+    s: &Session,
+    key: i64,
+    only: Option<Side>,
+    places: &mut Vec<Place>,
+) -> Result<()> {
     let rows =
         s.all("SELECT side, pos, id FROM item WHERE response = ? ORDER BY side, pos", [key], |row| {
             let side = if row.get(0)? { Side::Output } else { Side::Input };
@@ -145,12 +145,14 @@ impl Place {
     }
 }
 
-fn paged(s: &Session, mut places: Vec<Place>, page: &Page) -> Result<Items> {
+/// A page of the items at these places, oldest first.
+pub(crate) fn paged(s: &Session, mut places: Vec<Place>, page: &Page) -> Result<Items> {
     if page.order == Order::Descending {
         places.reverse();
     }
     let start = match &page.after {
-        Some(after) => places.iter().position(|place| place.id == *after).ok_or(Error::NotFound)? + 1,
+        // An id may occur again. Behind its last place: whoever asks page by page comes to the end.
+        Some(after) => places.iter().rposition(|place| place.id == *after).ok_or(Error::NotFound)? + 1,
         None => 0,
     };
     let more = places.len() > start.saturating_add(page.limit);
@@ -162,7 +164,7 @@ fn paged(s: &Session, mut places: Vec<Place>, page: &Page) -> Result<Items> {
 pub(crate) fn item(s: &Session, owner: &Owner, id: &str) -> Result<Item> {
     let body = s.first(
         "SELECT item.body FROM item JOIN response ON response.key = item.response \
-         WHERE item.owner = (SELECT key FROM owner WHERE name = ?1) AND item.id = ?2 AND deleted = 0 \
+         WHERE item.owner = (SELECT key FROM owner WHERE name = ?1) AND item.id = ?2 AND deleted = 0 AND kind = 0 \
          AND (ended IS NULL OR used > ?3) ORDER BY item.response DESC, side DESC, pos DESC LIMIT 1",
         params![owner.name(), id, s.expired()],
         |row| row.get(0),

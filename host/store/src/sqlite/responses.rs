@@ -173,7 +173,7 @@ pub(crate) fn finish(
     last: Option<(u64, Vec<Packed>)>,
 ) -> Result<Finished> {
     let row = match target {
-        Target::Lease(lease) => ResponseRow::find(s, &lease.owner, &lease.id)?,
+        Target::Lease(lease) => ResponseRow::find_any(s, &lease.owner, &lease.id)?,
         Target::Id(owner, id) => ResponseRow::find(s, owner, id)?,
     };
     if row.ended.is_some() {
@@ -181,6 +181,10 @@ pub(crate) fn finish(
     }
     if matches!(target, Target::Lease(lease) if !row.held_by(lease)) {
         return Err(Error::LeaseLost);
+    }
+    if row.completion && !matches!(end.status, Status::Completed | Status::Incomplete) {
+        evict::remove(s, row.key, 0)?;
+        return Ok(Finished::Now);
     }
     if let Some((first, chunks)) = last {
         log_chunks(s, &row, first, &chunks)?;

@@ -18,6 +18,8 @@ pub(crate) struct ResponseRow {
     pub(crate) id: String,
     pub(crate) status: u64,
     pub(crate) background: bool,
+    /// Whether it is a chat completion.
+    pub(crate) completion: bool,
     pub(crate) parent: Option<i64>,
     pub(crate) link: Link,
     pub(crate) children: u64,
@@ -38,7 +40,7 @@ pub(crate) struct ResponseRow {
 
 /// Columns of a [`ResponseRow`], in the order in which it is read.
 const COLUMNS: &str = "key, owner, id, status, background, parent, parent_id, conversation, children, depth, context, root, base, \
-     created, ended, used, host, epoch, events, log_bytes, logged, deleted";
+     created, ended, used, host, epoch, events, log_bytes, logged, deleted, kind";
 
 impl ResponseRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -69,11 +71,18 @@ impl ResponseRow {
             log_bytes: row.get(19)?,
             logged: row.get(20)?,
             deleted: row.get(21)?,
+            completion: row.get(22)?,
         })
     }
 
     /// The row of a visible response.
     pub(crate) fn find(s: &Session, owner: &Owner, id: &str) -> Result<Self> {
+        Self::find_any(s, owner, id)
+            .and_then(|row| if row.completion { Err(Error::NotFound) } else { Ok(row) })
+    }
+
+    /// The row of a visible response, or of a chat completion.
+    pub(crate) fn find_any(s: &Session, owner: &Owner, id: &str) -> Result<Self> {
         let sql = format!(
             "SELECT {COLUMNS} FROM response WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?"
         );
@@ -93,7 +102,7 @@ impl ResponseRow {
 
     /// The row of a response that this lease may write to.
     pub(crate) fn leased(s: &Session, lease: &Lease) -> Result<Self> {
-        let row = Self::find(s, &lease.owner, &lease.id)?;
+        let row = Self::find_any(s, &lease.owner, &lease.id)?;
         if row.held_by(lease) { Ok(row) } else { Err(Error::LeaseLost) }
     }
 

@@ -1,11 +1,12 @@
 //! [`Store`] on SQLite: each method as a call to the writer's or a reader's queue.
 
-use super::{Sqlite, background, check, conversations, evict, read, responses};
+use super::{Sqlite, background, check, completions, conversations, evict, read, responses};
 use crate::chunk::pack;
 use crate::sqlite::session::Session;
 use crate::{
-    Chunk, Claimed, ContextItem, Conversation, End, Events, Evicted, Finished, Item, Items, Lease, Link,
-    NewResponse, Owner, Page, Purge, Record, Reply, Response, Result, Stats, Store, Target,
+    Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Evicted, Finished, Item,
+    Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Purge, Record, Reply, Response, Result,
+    Stats, Store, Tag, Target,
 };
 
 impl Sqlite {
@@ -18,6 +19,22 @@ impl Sqlite {
 
     fn read<T: Send + 'static>(&self, work: impl FnOnce(&Session) -> Result<T> + Send + 'static) -> Reply<T> {
         Box::pin(self.reader.clone().call(work))
+    }
+
+    /// Reads a row, and renews its age if `work` says its key.
+    fn read_and_touch<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Session) -> Result<(T, Option<i64>)> + Send + 'static,
+    ) -> Reply<T> {
+        let (reader, writer) = (self.reader.clone(), self.writer.clone());
+        Box::pin(async move {
+            let (row, touch) = reader.call(work).await?;
+            if let Some(key) = touch {
+                // A disk that can't be written can still be read.
+                let _ = writer.call(move |s| responses::touch(s, key)).await;
+            }
+            Ok(row)
+        })
     }
 }
 
@@ -56,15 +73,7 @@ impl Store for Sqlite {
 
     fn response(&self, owner: &Owner, id: &str) -> Reply<Response> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        let (reader, writer) = (self.reader.clone(), self.writer.clone());
-        Box::pin(async move {
-            let (response, touch) = reader.call(move |s| read::response(s, &owner, &id)).await?;
-            if let Some(key) = touch {
-                // A disk that can't be written can still be read.
-                let _ = writer.call(move |s| responses::touch(s, key)).await;
-            }
-            Ok(response)
-        })
+        self.read_and_touch(move |s| read::response(s, &owner, &id))
     }
 
     fn context(&self, owner: &Owner, link: &Link) -> Reply<Vec<ContextItem>> {
@@ -125,7 +134,7 @@ impl Store for Sqlite {
 
     fn conversation_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.read(move |s| read::conversation_items(s, &owner, &id, &page))
+        self.read(move |s| conversations::items(s, &owner, &id, &page))
     }
 
     fn conversation_item(&self, owner: &Owner, id: &str, item: &str) -> Reply<Item> {
@@ -136,6 +145,36 @@ impl Store for Sqlite {
     fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<Conversation> {
         let (owner, id, item) = (owner.clone(), id.to_owned(), item.to_owned());
         self.write(move |s| conversations::remove(s, &owner, &id, &item))
+    }
+
+    fn completion_create(&self, owner: &Owner, new: NewCompletion) -> Reply<Lease> {
+        let owner = owner.clone();
+        self.write(move |s| completions::create(s, &owner, new))
+    }
+
+    fn completion_get(&self, owner: &Owner, id: &str) -> Reply<Completion> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.read_and_touch(move |s| completions::get(s, &owner, &id))
+    }
+
+    fn completion_list(&self, owner: &Owner, tags: Vec<Tag>, page: Page) -> Reply<Completions> {
+        let owner = owner.clone();
+        self.read(move |s| completions::list(s, &owner, &tags, &page))
+    }
+
+    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<Completion> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.write(move |s| completions::retag(s, &owner, &id, &tags))
+    }
+
+    fn completion_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.read(move |s| completions::items(s, &owner, &id, &page))
+    }
+
+    fn completion_delete(&self, owner: &Owner, id: &str) -> Reply<()> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.write(move |s| completions::delete(s, &owner, &id))
     }
 
     fn claim(&self) -> Reply<Option<Claimed>> {

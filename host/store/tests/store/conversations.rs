@@ -1,8 +1,8 @@
 //! Conversations: entries, the lock of the response that runs, deletion.
 
-use store::{Bounds, Error, Link, Order, Status, Target};
+use store::{Bounds, Error, Link, NewResponse, Order, Status, Target};
 
-use crate::kit::{conversation, each, end, ids, item, page, parent};
+use crate::kit::{conversation, each, end, ids, item, new, page, parent};
 
 #[tokio::test]
 async fn a_response_adds_its_items_when_it_completes() {
@@ -51,6 +51,39 @@ async fn items_are_listed_found_and_removed() {
         let list =
             kit.store.conversation_items(&kit.owner, "v", page(Order::Descending, 1, None)).await.unwrap();
         assert_eq!((ids(&list.data), list.more), (vec!["c"], true));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn pages_come_to_an_end_where_ids_occur_again() {
+    each(Bounds::default(), async |kit| {
+        let entries = ["a", "b", "a", "c", "d", "c", "e"].map(item).to_vec();
+        kit.store.conversation_create(&kit.owner, "v", vec![], entries.clone()).await.unwrap();
+        kit.store.create(&kit.owner, NewResponse { input: entries, ..new("r", Link::Alone) }).await.unwrap();
+        for (order, expected) in [
+            (Order::Ascending, ["a b", "a c", "e"].as_slice()),
+            (Order::Descending, ["e c", "a b", "a"].as_slice()),
+        ] {
+            for of_response in [false, true] {
+                let (mut pages, mut after) = (Vec::new(), None::<String>);
+                loop {
+                    let asked = page(order, 2, after.as_deref());
+                    let list = match of_response {
+                        true => kit.store.items(&kit.owner, "r", asked).await.unwrap(),
+                        false => kit.store.conversation_items(&kit.owner, "v", asked).await.unwrap(),
+                    };
+                    after = list.data.last().map(|item| item.id.clone());
+                    pages.push(ids(&list.data).join(" "));
+                    if !list.more {
+                        break;
+                    }
+                }
+                assert_eq!(pages, expected, "{order:?} {of_response}");
+            }
+        }
+        let unknown = page(Order::Ascending, 2, Some("x"));
+        assert_eq!(kit.store.conversation_items(&kit.owner, "v", unknown).await, Err(Error::NotFound));
     })
     .await;
 }

@@ -6,7 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use store::{End, Error, Events, Link, Options, Owner, Record, Sqlite, Status, Store, Target};
+use store::{
+    End, Error, Events, Link, NewCompletion, Options, Owner, Record, Sqlite, Status, Store, Tag, Target,
+};
 
 use crate::kit::{chunk, conversation, end, item, new, parent, path};
 
@@ -68,7 +70,7 @@ async fn full_sync_stores_the_same() {
     let options = Options { synchronous: store::Synchronous::Full, ..Options::default() };
     let store = Sqlite::open(&path(&folder), &options).unwrap();
     write_fixture(&store).await;
-    read_fixture(&store).await;
+    read_fixture(&store, files("migrations").len()).await;
 }
 
 #[tokio::test]
@@ -94,9 +96,13 @@ async fn write_fixture(store: &Sqlite) {
     let last = End { last: Some(chunk(3, 9)), ..end(Status::Failed, "d") };
     store.finish(Target::Lease(lease), last).await.unwrap();
     store.create(&Owner::new("bob"), new("e", Link::Alone)).await.unwrap();
+    let tags = vec![Tag { name: "model".to_owned(), value: "m".to_owned() }];
+    let completion = NewCompletion { id: "f".to_owned(), tags, input: vec![item("f-0")] };
+    finish(store.completion_create(&alice, completion).await.unwrap(), "f").await;
 }
 
-async fn read_fixture(store: &Sqlite) {
+/// Reads the fixture of a schema.
+async fn read_fixture(store: &Sqlite, schema: usize) {
     let alice = Owner::new("alice");
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
     let context = async |link| store.context(&alice, &link).await.unwrap();
@@ -109,12 +115,18 @@ async fn read_fixture(store: &Sqlite) {
         after = number;
         records.push(match record {
             Record::Response(owner, response, input) => (owner.name().to_owned(), response.id, input.len()),
+            Record::Completion(owner, it, items) => (owner.name().to_owned(), it.id, items.len()),
             Record::Conversation(owner, it, items) => (owner.name().to_owned(), it.id, items.len()),
         });
     }
-    let expected =
-        [("alice", "b", 1), ("alice", "c", 1), ("alice", "d", 1), ("bob", "e", 1), ("alice", "v", 3)];
-    assert_eq!(records, expected.map(|(owner, id, items)| (owner.to_owned(), id.to_owned(), items)));
+    let mut expected =
+        vec![("alice", "b", 1), ("alice", "c", 1), ("alice", "d", 1), ("bob", "e", 1), ("alice", "v", 3)];
+    if schema >= 2 {
+        expected.insert(4, ("alice", "f", 1));
+        assert_eq!(store.completion_get(&alice, "f").await.unwrap().tags.len(), 1);
+    }
+    let named = |(owner, id, items): (&str, &str, usize)| (owner.to_owned(), id.to_owned(), items);
+    assert_eq!(records, expected.into_iter().map(named).collect::<Vec<_>>());
 }
 
 fn files(folder: &str) -> Vec<PathBuf> {
@@ -146,7 +158,7 @@ async fn every_older_schema_is_opened() {
         assert_eq!(version, index + 1);
         drop(connection);
         let store = Sqlite::open(&path(&folder), &then()).unwrap();
-        read_fixture(&store).await;
+        read_fixture(&store, version).await;
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod background;
 mod bounds;
+mod completions;
 mod conversations;
 mod disk;
 mod files;

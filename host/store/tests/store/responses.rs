@@ -205,6 +205,7 @@ async fn records_are_exported_one_by_one() {
             after = number;
             seen.push(match record {
                 store::Record::Response(_, response, input) => (response.id, input.len()),
+                store::Record::Completion(_, completion, items) => (completion.id, items.len()),
                 store::Record::Conversation(_, conversation, items) => (conversation.id, items.len()),
             });
         }

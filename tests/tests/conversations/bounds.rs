@@ -1,0 +1,59 @@
+//! Bounds of bytes: the oldest conversations go, the owner's only, and what can't fit is refused.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use store::{Bounds, Options, Sqlite};
+use tests::server::{Setup, TestServer};
+
+use crate::kit::{Client, message, refusal};
+
+async fn bounded(bounds: Bounds) -> (TestServer, Client, Client) {
+    let store = Sqlite::memory(&Options { bounds, ..Options::default() }).expect("memory can be had");
+    let keys = vec!["alice=key-of-alice".to_owned(), "bob=key-of-bob".to_owned()];
+    let server = TestServer::start(Setup { keys, store: Some(Arc::new(store)), ..Setup::default() }).await;
+    let (alice, bob) = (Client::new(&server, "key-of-alice"), Client::new(&server, "key-of-bob"));
+    (server, alice, bob)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_conversations_of_one_owner_push_out_its_own_oldest_and_nobody_elses() {
+    let (server, alice, bob) = bounded(Bounds { owner_bytes: 64 << 10, ..Bounds::default() }).await;
+    let others = bob.conversation(&["of bob"]).await;
+    let mut made = Vec::new();
+    for number in 0..400 {
+        made.push(alice.conversation(&[&number.to_string()]).await);
+    }
+    assert_eq!(bob.texts(&others, "asc", 9).await, ["of bob"]);
+    let mut there = Vec::new();
+    for conversation in &made {
+        there.push(alice.get(conversation).await.status == 200);
+    }
+    let kept = there.iter().filter(|there| **there).count();
+    // Each is counted with some hundred bytes.
+    assert!((64..200).contains(&kept), "{kept}");
+    assert!(there[400 - kept..].iter().all(|there| *there), "the newest are kept");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cant_fit_is_refused_and_nothing_goes_for_it() {
+    let bounds = Bounds { owner_bytes: 64 << 10, context_bytes: 16 << 10, ..Bounds::default() };
+    let (server, alice, _) = bounded(bounds).await;
+    let conversation = alice.conversation(&["kept"]).await;
+    let long = "x".repeat(20 << 10);
+    let answer = alice.post(&format!("{conversation}/items"), json!({ "items": [message(&long)] })).await;
+    assert_eq!(refusal(&answer), (400, "context_length_exceeded".to_owned()));
+    let answer = alice.post("/v1/conversations", json!({ "items": [message(&long)] })).await;
+    assert_eq!(refusal(&answer), (400, "context_length_exceeded".to_owned()));
+    assert_eq!(alice.texts(&conversation, "asc", 9).await, ["kept"]);
+    server.stop().await;
+
+    let (server, alice, _) = bounded(Bounds { owner_bytes: 4 << 10, ..Bounds::default() }).await;
+    let conversation = alice.conversation(&["kept"]).await;
+    let answer = alice.post("/v1/conversations", json!({ "items": [message(&"x".repeat(8 << 10))] })).await;
+    assert_eq!(refusal(&answer), (503, "store_full".to_owned()));
+    assert!(answer.headers.contains_key("retry-after"));
+    assert_eq!(alice.texts(&conversation, "asc", 9).await, ["kept"]);
+    server.stop().await;
+}

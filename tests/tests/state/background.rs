@@ -1,0 +1,237 @@
+//! Responses that run without their client: followed from any event, cancelled, and ended where their process is gone.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use store::{Events, Owner, Store};
+use tests::client::{Open, json_request, open, post};
+use tests::server::{Setup, TestServer, memory};
+
+use super::support::{body, delete, error, id, read, replaying, respond, rules};
+
+const BACKGROUND: &str = r#"{"background":true}"#;
+
+fn background() -> Value {
+    serde_json::from_str(BACKGROUND).expect("JSON")
+}
+
+/// The response as soon as it has ended.
+async fn ended(server: &TestServer, id: &str) -> Value {
+    let events = read(server.address, &format!("/v1/responses/{id}?stream=true")).await;
+    assert_eq!(events.status, 200, "{:?}", events.body);
+    read(server.address, &format!("/v1/responses/{id}")).await.json()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_background_response_waits_runs_and_can_be_read_at_its_end() {
+    let server = replaying(&rules()).await;
+    let queued = respond(server.address, "2+2?", &background()).await;
+    assert_eq!((&queued["status"], &queued["background"]), (&json!("queued"), &json!(true)));
+    let whole = ended(&server, id(&queued)).await;
+    assert_eq!((&whole["status"], &whole["id"]), (&json!("completed"), &queued["id"]));
+    assert_eq!(whole["output"][0]["content"][0]["text"], json!("Four."));
+    assert_eq!(whole["created_at"], queued["created_at"]);
+    // It can be continued.
+    let next = respond(server.address, "two", &json!({ "previous_response_id": id(&whole) })).await;
+    assert_eq!(next["status"], json!("completed"));
+    server.stop().await;
+}
+
+/// vLLM 0.32: a replay ended at `completed` only.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_are_followed_from_any_number_on_to_any_end() {
+    let server = replaying(&rules()).await;
+    let more = json!({ "background": true, "stream": true });
+    let streamed = post(server.address, "/v1/responses", &body("long", &more)).await.events();
+    let numbers: Vec<u64> =
+        streamed.iter().map(|event| event["sequence_number"].as_u64().expect("a number")).collect();
+    assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "{numbers:?}");
+    let kinds: Vec<&str> = streamed.iter().take(3).filter_map(|event| event["type"].as_str()).collect();
+    assert_eq!(kinds, ["response.created", "response.queued", "response.in_progress"]);
+    let last = &streamed.last().expect("events")["response"];
+    let path = format!("/v1/responses/{}", id(last));
+    assert_eq!(read(server.address, &path).await.json(), *last);
+    let bare = |events: &[Value]| -> Vec<Value> {
+        let without = |event: &Value| {
+            let mut event = event.clone();
+            event.as_object_mut().expect("an object").remove("obfuscation");
+            event
+        };
+        events.iter().map(without).collect()
+    };
+    let end = numbers.len() as u64 - 1;
+    for after in [0, 1, 5, 63, 64, end - 1, end, end + 9] {
+        let query = format!("{path}?stream=true&starting_after={after}&include_obfuscation=false");
+        let answer = read(server.address, &query).await;
+        let from = usize::try_from(after + 1).expect("a length").min(streamed.len());
+        assert_eq!(answer.events(), bare(&streamed[from..]), "after {after}");
+        assert!(answer.body.ends_with(b"data: [DONE]\n\n"));
+    }
+    for wrong in ["starting_after=-1", "starting_after=x", "stream=yes"] {
+        let refused = read(server.address, &format!("{path}?stream=true&{wrong}")).await;
+        assert_eq!(error(&refused), (400, json!("invalid_value")), "{wrong}");
+    }
+    server.stop().await;
+}
+
+/// vLLM 57999: a cancel after the end changed it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_response_keeps_its_items_and_one_that_had_ended_its_end() {
+    let server = replaying(&rules()).await;
+    let more = json!({ "background": true, "stream": true });
+    let mut stream: Open =
+        open(server.address, json_request("/v1/responses", body("endless", &more).to_string())).await;
+    let mut text = until_written(&mut stream, "It begins").await;
+    let at = text.find("resp_").expect("an id");
+    let path = format!("/v1/responses/{}", &text[at..at + 37]);
+    let cancelled = post(server.address, &format!("{path}/cancel"), &Value::Null).await.json();
+    assert_eq!(cancelled["status"], json!("cancelled"));
+    assert_eq!(cancelled["output"][0]["content"][0]["text"], json!("It begins"));
+    assert_eq!(read(server.address, &path).await.json(), cancelled);
+    // Again, and the follower's last event.
+    assert_eq!(post(server.address, &format!("{path}/cancel"), &Value::Null).await.json(), cancelled);
+    while let Some(more) = stream.next().await {
+        text.push_str(std::str::from_utf8(&more).expect("UTF-8"));
+    }
+    let last = text.lines().rev().find_map(|line| line.strip_prefix("data: {")).expect("an event");
+    let last: Value = serde_json::from_str(&format!("{{{last}")).expect("JSON");
+    assert_eq!((&last["type"], &last["response"]), (&json!("response.incomplete"), &cancelled));
+    let done = respond(server.address, "2+2?", &background()).await;
+    let done = ended(&server, id(&done)).await;
+    let late = post(server.address, &format!("/v1/responses/{}/cancel", id(&done)), &Value::Null).await;
+    assert_eq!(late.json(), done);
+    let foreground = respond(server.address, "one", &json!({})).await;
+    let refused =
+        post(server.address, &format!("/v1/responses/{}/cancel", id(&foreground)), &Value::Null).await;
+    assert_eq!(error(&refused), (400, json!("invalid_value")));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deleted_response_stops_and_is_gone() {
+    let server = replaying(&rules()).await;
+    let queued = respond(server.address, "endless", &background()).await;
+    let path = format!("/v1/responses/{}", id(&queued));
+    assert_eq!(delete(server.address, &path).await.status, 200);
+    assert_eq!(error(&read(server.address, &path).await), (404, json!("not_found")));
+    // The server's stop waits for what runs: this ends only if nothing does.
+    server.stop().await;
+}
+
+/// A client that leaves finds its response cancelled, with what was written: hermes-agent 15026 showed an id and then 404.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_leaves_finds_its_response_cancelled() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = memory();
+    let setup = Setup { store: Some(store.clone()), ..Setup::replay(folder.path(), &rules()) };
+    let server = TestServer::start(setup).await;
+    for stream in [true, false] {
+        let conversation = post(server.address, "/v1/conversations", &json!({})).await.json();
+        let more = json!({ "stream": stream, "conversation": id(&conversation) });
+        let request = json_request("/v1/responses", body("endless", &more).to_string());
+        let address = server.address;
+        if stream {
+            let mut answer = open(address, request).await;
+            let text = until_written(&mut answer, "It begins").await;
+            drop(answer);
+            let at = text.find("resp_").expect("an id");
+            let path = format!("/v1/responses/{}", &text[at..at + 37]);
+            let response = until(
+                || async { read(address, &path).await.json() },
+                |response| response["status"] != "in_progress",
+            )
+            .await;
+            assert_eq!(response["status"], json!("cancelled"));
+            assert_eq!(response["output"][0]["content"][0]["text"], json!("It begins"));
+        } else {
+            let asking = tests::client::send(address, request);
+            // The response runs until its client leaves: nothing else ends it.
+            assert!(tokio::time::timeout(Duration::from_millis(300), asking).await.is_err());
+        }
+        // livekit 5586: a lock outlived its client.
+        let more = json!({ "conversation": id(&conversation) });
+        let next = until(
+            || async { post(address, "/v1/responses", &body("x", &more)).await },
+            |answer| answer.status == 200,
+        )
+        .await;
+        assert_eq!(next.json()["status"], json!("completed"));
+    }
+    server.stop().await;
+}
+
+/// Reads a stream until its deltas have this text. Returns what was read.
+async fn until_written(stream: &mut Open, whole: &str) -> String {
+    let mut read = String::new();
+    let written = |read: &str| -> String {
+        let data = read.lines().filter_map(|line| line.strip_prefix("data: "));
+        let events = data.filter_map(|data| serde_json::from_str::<Value>(data).ok());
+        events.filter_map(|event| event["delta"].as_str().map(str::to_owned)).collect()
+    };
+    while written(&read) != whole {
+        let more = stream.next().await.expect("more events");
+        read.push_str(std::str::from_utf8(&more).expect("UTF-8"));
+    }
+    read
+}
+
+/// Asks again until the answer `fits`.
+async fn until<T, F: Future<Output = T>>(ask: impl Fn() -> F, fits: impl Fn(&T) -> bool) -> T {
+    let asking = async {
+        loop {
+            let answer = ask().await;
+            if fits(&answer) {
+                return answer;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), asking).await.expect("it comes to that")
+}
+
+/// A response whose process is gone is ended by the next one, with the items that were done.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_response_whose_process_is_gone_ends_as_failed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("state.db");
+    let open_store = || -> std::sync::Arc<dyn Store> {
+        std::sync::Arc::new(store::Sqlite::open(&file, &store::Options::default()).expect("it opens"))
+    };
+    let lost = {
+        let store = open_store();
+        let setup = Setup { store: Some(store.clone()), ..Setup::replay(folder.path(), &rules()) };
+        let server = TestServer::start(setup).await;
+        let done = respond(server.address, "2+2?", &background()).await;
+        ended(&server, id(&done)).await;
+        // As a process leaves it that ends between two chunks.
+        let owner = Owner::new("local");
+        let Ok(Events::Log { chunk, .. }) = store.events_after(&owner, id(&done), None).await else {
+            panic!("a log")
+        };
+        let stored = store.response(&owner, id(&done)).await.expect("a response");
+        let new = store::NewResponse {
+            id: "resp_lost".to_owned(),
+            link: store::Link::Alone,
+            request: stored.request,
+            input: vec![],
+        };
+        store.enqueue(&owner, new, chunk.events[..2].to_vec()).await.expect("room");
+        server.stop().await;
+        let claimed = store.claim().await.expect("it works").expect("one waits");
+        let events = chunk.events[2..chunk.events.len() - 1].to_vec();
+        store.append(&claimed.lease, store::Chunk { first: 2, events }).await.expect("room");
+        (chunk.events.len(), id(&done).to_owned())
+    };
+    let setup = Setup { store: Some(open_store()), ..Setup::replay(folder.path(), &rules()) };
+    let server = TestServer::start(setup).await;
+    let response = ended(&server, "resp_lost").await;
+    assert_eq!((&response["status"], &response["error"]["code"]), (&json!("failed"), &json!("server_error")));
+    assert_eq!(response["output"][0]["content"][0]["text"], json!("Four."));
+    let events = read(server.address, "/v1/responses/resp_lost?stream=true").await.events();
+    assert_eq!(events.len(), lost.0 + 2, "{events:?}");
+    assert_eq!(events.last().expect("events")["response"], response);
+    assert_eq!(
+        read(server.address, &format!("/v1/responses/{}", lost.1)).await.json()["status"],
+        json!("completed")
+    );
+    server.stop().await;
+}

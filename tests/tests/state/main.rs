@@ -1,0 +1,6 @@
+//! State: responses that are stored, continued, read again, followed, cancelled and deleted, by their owner alone.
+
+mod background;
+mod chains;
+mod owners;
+mod support;

@@ -1,0 +1,45 @@
+//! What one key's owner stored, no other sees: their answers have the same bytes as for an unknown id.
+
+use http::Method;
+use serde_json::{Value, json};
+use tests::server::{Setup, TestServer};
+
+use super::support::{ask, body, id, rules};
+
+/// codex-lb 818, LiteLLM 35536 and 39559: chains and ids were found under other accounts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_owners_response_is_as_unknown_as_one_that_never_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = vec!["ada=key-a".to_owned(), "bob=key-b".to_owned()];
+    let server = TestServer::start(Setup { keys, ..Setup::replay(folder.path(), &rules()) }).await;
+    let made = ask(&server, "key-a", Method::POST, "/v1/responses", &body("one", &json!({}))).await.json();
+    let background = json!({ "background": true });
+    let run = ask(&server, "key-a", Method::POST, "/v1/responses", &body("long", &background)).await.json();
+    let message = made["output"][0]["id"].as_str().expect("an id");
+    for (known, unknown) in [(id(&made), "resp_0"), (id(&run), "resp_0")] {
+        for (method, rest) in [
+            (Method::GET, ""),
+            (Method::GET, "?stream=true"),
+            (Method::GET, "/input_items"),
+            (Method::POST, "/cancel"),
+            (Method::DELETE, ""),
+        ] {
+            let theirs = format!("/v1/responses/{known}{rest}");
+            let nobodys = format!("/v1/responses/{unknown}{rest}");
+            let theirs = ask(&server, "key-b", method.clone(), &theirs, &Value::Null).await;
+            let nobodys = ask(&server, "key-b", method.clone(), &nobodys, &Value::Null).await;
+            assert_eq!((theirs.status, theirs.body), (nobodys.status, nobodys.body), "{method} {rest}");
+        }
+        let chained = |parent: &str| body("x", &json!({ "previous_response_id": parent }));
+        let theirs = ask(&server, "key-b", Method::POST, "/v1/responses", &chained(known)).await;
+        let nobodys = ask(&server, "key-b", Method::POST, "/v1/responses", &chained(unknown)).await;
+        assert_eq!((theirs.status, theirs.body), (nobodys.status, nobodys.body));
+    }
+    let referring =
+        |item: &str| body("", &json!({ "input": [{ "role": "user", "content": "x" }, { "id": item }] }));
+    let theirs = ask(&server, "key-b", Method::POST, "/v1/responses", &referring(message)).await;
+    assert!(theirs.headers.contains_key("x-sluice-warning"));
+    let path = format!("/v1/responses/{}", id(&made));
+    assert_eq!(ask(&server, "key-a", Method::GET, &path, &Value::Null).await.json(), made);
+    server.stop().await;
+}
