@@ -40,7 +40,7 @@ macro_rules! reader {
     };
 }
 
-const READERS: [Reader; 12] = [
+const READERS: [Reader; 13] = [
     Reader {
         path: "/v1/responses",
         tables: responses::fields::TABLES,

@@ -243,16 +243,17 @@ fn a_compacted_conversation_is_the_users_messages_and_one_item() {
         "input_tokens": 40, "input_tokens_details": { "cached_tokens": 0, "cache_write_tokens": 0 },
         "output_tokens": 20, "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": 60
     });
+    let text = |text: &str| json!([{ "type": "input_text", "text": text }]);
     let expected = json!({
-        "id": "resp_1", "created_at": 1_700_000_000, "object": "response.compaction", "usage": usage, "output": [
-            { "type": "message", "role": "user", "content": "Weather?", "vendor": [1.0, null] }, input[3],
-            { "type": "compaction", "id": "cmp_2", "encrypted_content": sealed },
+        "id": "resp_2", "created_at": 1_700_000_000, "object": "response.compaction", "usage": usage, "output": [
+            { "id": "msg_1", "type": "message", "role": "user", "content": text("Weather?"), "vendor": [1.0, null], "status": "completed" },
+            { "id": "msg_9", "type": "message", "role": "user", "content": input[3]["content"], "status": "completed" },
+            { "type": "compaction", "id": "cmp_3", "encrypted_content": sealed },
         ]
     });
     assert_eq!(response, expected);
     let (_, response) = compacted(&json!("Hi \"you\"."), Some(SUMMARY), &TurnEnd::Completed);
-    let content = json!([{ "type": "input_text", "text": "Hi \"you\"." }]);
-    assert_eq!(response["output"][0], json!({ "type": "message", "role": "user", "content": content }));
+    assert_eq!((&response["output"][0]["role"], &response["output"][0]["content"]), (&json!("user"), &text("Hi \"you\".")));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::turn::{TurnEnd, TurnEvent, TurnFailure, Usage};
 const CUT_OFF: &str =
     "The summary was not whole when its tokens were used up; try again, or send a shorter conversation.";
 
-/// A compacted conversation: the users' messages as they were sent, then one compaction item.
+/// A compacted conversation: the users' messages, then one compaction item.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct CompactedResponse {
     id: String,
