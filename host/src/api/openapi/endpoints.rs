@@ -134,6 +134,14 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         ..Endpoint::NEW
     },
     Endpoint {
+        path: "/v1/responses/compact",
+        id: "compactResponse",
+        summary: "A shorter conversation that stands for the one sent",
+        request: Some(responses::fields::TABLES),
+        answer: AnswerSchemas::whole::<responses::CompactedResponse>,
+        ..Endpoint::NEW
+    },
+    Endpoint {
         method: "get",
         path: "/v1/responses/{id}",
         id: "retrieveResponse",
