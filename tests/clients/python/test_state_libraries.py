@@ -1,9 +1,11 @@
-"""openai-agents and LangChain with state on the server: each turn needs what the server kept of those before it."""
+"""openai-agents, LangChain and Microsoft's Agent Framework with state on the server: each turn needs what the server kept of those before it."""
 import asyncio
 import json
 
+import agent_framework
 import openai
 import pytest
+from agent_framework.openai import OpenAIChatClient
 from agents import Agent, OpenAIConversationsSession, OpenAIResponsesModel, Runner, function_tool, set_tracing_disabled
 from conftest import running
 from langchain_core.messages import HumanMessage, ToolMessage
@@ -39,14 +41,14 @@ class Recorder:
         return [[item.get("type", "message") for item in body["input"]] for body in self.bodies]
 
 
-@function_tool
 def get_weather(city: str) -> str:
     """Weather of a city."""
     return "sunny, 21 degrees" if city == "Zürich" else "unknown"
 
 
 def guide(client):
-    return Agent(name="guide", instructions="Use the tools.", model=OpenAIResponsesModel(MODEL, client), tools=[get_weather])
+    model = OpenAIResponsesModel(MODEL, client)
+    return Agent(name="guide", instructions="Use the tools.", model=model, tools=[function_tool(get_weather)])
 
 
 def test_agents_keep_their_session_in_a_conversation(base_url):
@@ -108,6 +110,29 @@ def test_agents_work_in_a_conversation(base_url):
     recorder, answers = asyncio.run(run())
     assert answers == ANSWERS
     assert recorder.kinds() == [["message"], ["function_call_output"], ["message"]]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_agent_framework_chains_its_responses_in_a_session(base_url, streamed):
+    async def turn(agent, question, session):
+        if not streamed:
+            return await agent.run(question, session=session)
+        stream = agent.run(question, session=session, stream=True)
+        async for _ in stream:
+            pass
+        return await stream.get_final_response()
+
+    async def run():
+        recorder = Recorder(base_url)
+        chat = OpenAIChatClient(model=MODEL, async_client=recorder.client)
+        agent = agent_framework.Agent(client=chat, instructions="Use the tools.", tools=[get_weather])
+        session = agent.create_session()
+        return recorder, [(await turn(agent, question, session)).text for question in (ASKED, AGAIN)]
+
+    recorder, answers = asyncio.run(run())
+    assert answers == ["I look." + ANSWERS[0], ANSWERS[1]]  # its text is that of all messages of a turn
+    assert recorder.kinds() == [["message"], ["function_call_output"], ["message"]]
+    assert len({body.get("previous_response_id") for body in recorder.bodies}) == 3
 
 
 @pytest.mark.parametrize("streamed", [False, True])
