@@ -7,20 +7,34 @@ use super::event::{RoundEvent, RoundEventRef};
 use super::hosted::Hosted;
 use crate::limits::McpLimits;
 use crate::model::{Choices, Echo, EndedTurn, Job, Model, RawStep, RawTurn};
-use crate::turn::{TokenLogprobs, TurnEvent, TurnEvents, TurnFailure};
+use crate::turn::{TokenLogprobs, TurnEnd, TurnEvent, TurnEvents, TurnFailure, Usage};
 
 /// An answer that is being generated. Dropping it cancels the generation and every call under way.
 pub struct AnswerStream(Turns);
 
 enum Turns {
-    One { choices: Choices, events: TurnEvents },
-    AgentLoop { several: Box<AgentLoop>, events: Vec<RoundEvent>, over: bool },
+    One {
+        choices: Choices,
+        events: TurnEvents,
+        /// Whether only the prompt matters.
+        prompt_only: bool,
+    },
+    AgentLoop {
+        several: Box<AgentLoop>,
+        events: Vec<RoundEvent>,
+        over: bool,
+    },
 }
 
 impl AnswerStream {
     /// Makes an answer of one turn, with all its choices.
     pub fn one(choices: Choices) -> Self {
-        Self(Turns::One { choices, events: TurnEvents::default() })
+        Self(Turns::One { choices, events: TurnEvents::default(), prompt_only: false })
+    }
+
+    /// Makes an empty answer, after which the engine has the prompt in its cache. `choices` is one choice of as few tokens as can be.
+    pub fn of_prompt(choices: Choices) -> Self {
+        Self(Turns::One { choices, events: TurnEvents::default(), prompt_only: true })
     }
 
     /// Makes an answer of one choice, with as many turns as the calls of `hosted` need. Nothing starts before `next`. If a turn
@@ -36,7 +50,12 @@ impl AnswerStream {
     pub async fn next(&mut self) -> (usize, Option<EndedTurn>) {
         self.forget();
         match &mut self.0 {
-            Turns::One { choices, events } => choices.next(events).await,
+            Turns::One { choices, events, prompt_only: false } => choices.next(events).await,
+            Turns::One { choices, events, prompt_only: true } => {
+                let (choice, ended) = choices.next(events).await;
+                events.clear();
+                (choice, ended.map(without_output))
+            }
             Turns::AgentLoop { several, events, over } => {
                 let ended = several.next(events).await;
                 *over = ended.is_some();
@@ -50,7 +69,12 @@ impl AnswerStream {
     pub fn abort(&mut self, failure: TurnFailure) -> (usize, Option<EndedTurn>) {
         self.forget();
         match &mut self.0 {
-            Turns::One { choices, events } => choices.abort(failure, events),
+            Turns::One { choices, events, prompt_only: false } => choices.abort(failure, events),
+            Turns::One { choices, events, prompt_only: true } => {
+                let aborted = choices.abort(failure, events);
+                events.clear();
+                aborted
+            }
             Turns::AgentLoop { over: true, .. } => (0, None),
             Turns::AgentLoop { several, events, over } => {
                 *over = true;
@@ -130,6 +154,16 @@ impl AnswerStream {
             Turns::AgentLoop { several, .. } => several.take_raw(),
         }
     }
+}
+
+/// The end of a turn whose output is left out.
+fn without_output(ended: EndedTurn) -> EndedTurn {
+    let EndedTurn { end, usage } = ended;
+    let end = match end {
+        TurnEnd::MaxOutputTokens => TurnEnd::Completed,
+        end => end,
+    };
+    EndedTurn { end, usage: Usage { output_tokens: 0, reasoning_tokens: 0, ..usage } }
 }
 
 impl fmt::Debug for AnswerStream {

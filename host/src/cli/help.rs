@@ -51,6 +51,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "api_keys_file",
             "allow_host",
             "cors_origin",
+            "no_websocket",
             "check_streams",
             "log_json",
             "log_level",

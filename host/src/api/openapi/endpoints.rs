@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::answer_schemas::AnswerSchemas;
 use super::super::fields::{Field, Tables};
-use super::super::{chat, completions, conversations, error, messages, models, responses, tokenize};
+use super::super::{chat, completions, conversations, deleted, error, messages, models, responses, tokenize};
 
 /// An endpoint: method, path, and what requests and answers are.
 pub(crate) struct Endpoint {
@@ -17,6 +17,8 @@ pub(crate) struct Endpoint {
     pub(super) id: &'static str,
     /// The operation's summary in the document.
     pub(super) summary: &'static str,
+    /// Whether the connection becomes a WebSocket, of which the document can't tell more.
+    pub(super) upgrades: bool,
     /// Whether the endpoint needs no API key.
     pub(super) open: bool,
     /// The fields of the request's body, if it has one.
@@ -58,6 +60,7 @@ impl Endpoint {
         path: "",
         id: "",
         summary: "",
+        upgrades: false,
         open: false,
         request: None,
         query: &[],
@@ -89,6 +92,13 @@ impl Endpoint {
                 ("404", "No such model, or nothing is stored under the id."),
             ]);
         }
+        if self.upgrades {
+            all.extend([
+                ("400", "The request has no key of a WebSocket."),
+                ("426", "There are no WebSockets here, or not of this version: the header `upgrade` says what is spoken."),
+                ("503", "The server is stopping, or too many connections are open."),
+            ]);
+        }
         if self.request.is_some() || self.path.contains("{id}") || self.open {
             all.push(("503", "The server is starting or stopping, or its store can't be reached."));
         }
@@ -105,6 +115,14 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         request: Some(responses::fields::TABLES),
         answer: responses::schema::answer,
         errors: ErrorFormat::Responses,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/v1/responses",
+        id: "connectResponses",
+        summary: "A WebSocket for many responses: see `docs/api/responses.md`",
+        upgrades: true,
         ..Endpoint::NEW
     },
     Endpoint {
@@ -129,7 +147,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/v1/responses/{id}",
         id: "deleteResponse",
         summary: "Deletes a response, which stops if it runs",
-        answer: AnswerSchemas::whole::<responses::stored::Deleted<'_>>,
+        answer: deleted::answer,
         ..Endpoint::NEW
     },
     Endpoint {
@@ -177,7 +195,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/v1/conversations/{id}",
         id: "deleteConversation",
         summary: "Deletes a conversation; its responses stay",
-        answer: conversations::objects::deleted_answer,
+        answer: deleted::answer,
         ..Endpoint::NEW
     },
     Endpoint {
@@ -253,7 +271,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/v1/chat/completions/{id}",
         id: "deleteChatCompletion",
         summary: "Deletes a stored completion",
-        answer: chat::stored::deleted_answer,
+        answer: deleted::answer,
         ..Endpoint::NEW
     },
     Endpoint {

@@ -9,7 +9,7 @@ mod echo;
 mod ending;
 mod events;
 pub(super) mod fields;
-pub(super) mod fold;
+pub mod fold;
 mod hosted;
 mod input;
 mod input_items;
@@ -24,6 +24,7 @@ pub(super) mod schema;
 pub(crate) mod stored;
 mod tools;
 pub mod validator;
+pub(crate) mod web_socket;
 
 pub(crate) use continuation::{Continuation, Queued, Wishes};
 pub(crate) use ending::Ending;
