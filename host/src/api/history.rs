@@ -85,6 +85,11 @@ impl History {
         compact(&mut self.messages, summary);
     }
 
+    /// Whether a call has this id.
+    pub(crate) fn has_call(&self, id: &str) -> bool {
+        self.called.contains_key(id)
+    }
+
     /// The id of the last call of the tool `name`.
     pub(crate) fn last_call(&self, name: &str) -> Option<&str> {
         let calls = self.messages.iter().rev().flat_map(|message| message.tool_calls.iter().rev());

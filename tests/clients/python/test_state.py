@@ -110,6 +110,14 @@ def test_a_deleted_response_is_unknown_and_what_continues_it_is_not(client):
     assert again.output_text == "70 degrees."
 
 
+def test_a_result_of_a_call_that_the_chain_does_not_have_is_refused(client):
+    asked, _, _ = weather(client)
+    result = {"type": "function_call_output", "call_id": "call_none", "output": "sunny"}
+    with pytest.raises(openai.BadRequestError) as caught:
+        client.responses.create(**CHAIN, input=[result], previous_response_id=asked.id)
+    assert caught.value.param == "input[0].call_id"
+
+
 def refused(call):
     with pytest.raises(openai.APIStatusError) as caught:
         call()

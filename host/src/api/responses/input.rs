@@ -40,8 +40,13 @@ pub(super) fn messages(
         Some(Value::String(text)) => history.message(Role::User, text.get().to_owned()),
         Some(Value::List(_)) => {
             let approvals = Approvals::of(input)?;
-            for (path, value) in input.items() {
-                item(Object::new(value, path)?, (&defaults.seal, &approvals), &mut history, warnings)?;
+            let is_chained = body.string("previous_response_id")?.is_some();
+            for (index, (path, value)) in input.items().enumerate() {
+                let item = Object::new(value, path)?;
+                if is_chained && index >= input.before() {
+                    check_result(item, &history)?;
+                }
+                self::item(item, (&defaults.seal, &approvals), &mut history, warnings)?;
             }
         }
         Some(other) => return Err(path.expected("a string or a list of items", other)),
@@ -62,6 +67,16 @@ pub(super) fn messages(
 pub(in crate::api) fn check_item(item: Object<'_>, defaults: &Defaults) -> Result<(), ApiError> {
     let (mut history, mut unheard) = (History::default(), Warnings::default());
     self::item(item, (&defaults.seal, &Approvals::default()), &mut history, &mut unheard)
+}
+
+/// Refuses the result of a call that a chain doesn't have: the client continues another response than it means.
+fn check_result(item: Object<'_>, history: &History) -> Result<(), ApiError> {
+    let is_result = matches!(item.string("type")?, Some("function_call_output" | "custom_tool_call_output"));
+    if is_result && !history.has_call(call_id(item)?) {
+        let what = "no call with this id is in the response that `previous_response_id` names, those before it or the input";
+        return Err(item.at("call_id").invalid(what));
+    }
+    Ok(())
 }
 
 /// Adds one item of the input to the history.

@@ -64,6 +64,11 @@ impl<'a> Input<'a> {
         whole.map_or(Self { of: *body, before: 0 }, WholeInput::open)
     }
 
+    /// Number of items that the request continues; its own follow them.
+    pub(super) fn before(&self) -> usize {
+        self.before
+    }
+
     /// The field `input`.
     pub(super) fn value(&self) -> Option<Value<'a>> {
         self.of.get("input")
