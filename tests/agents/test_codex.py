@@ -20,13 +20,13 @@ def codex(tmp_path, model):
     home.mkdir()
     work.mkdir()
 
-    def run(proxy, prompt, *switches, provider=""):
+    def run(proxy, prompt, *switches):
         fill = {"MODEL": model, "ADDRESS": proxy.address, "CATALOG": str(home / "catalog.json")}
         for name in ("config.toml", "catalog.json"):
             text = (HERE / "codex" / name).read_text()
             for what, value in fill.items():
                 text = text.replace(what, value)
-            (home / name).write_text(text + provider * (name == "config.toml"))
+            (home / name).write_text(text)
         command = [CODEX, "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), "CODEX_HOME": str(home)}
         done = subprocess.run(
@@ -67,9 +67,12 @@ def test_a_shell_turn(proxied, codex):
     assert sealed["encrypted_content"] == of("reasoning", written(first))[0]["encrypted_content"]
 
 
+SOCKET = ["-c", "model_providers.sluice.supports_websockets=true"]
+
+
 def test_over_a_web_socket_only_what_is_new_is_sent(proxied, codex):
     proxy = proxied()
-    shown, work = codex(proxy, "Make greeting.txt with the shell.", provider="supports_websockets = true\n")
+    shown, work = codex(proxy, "Make greeting.txt with the shell.", *SOCKET)
     assert (work / "greeting.txt").read_text() == "hello\n"
     assert [item["text"] for item in of("agent_message", shown)] == ["I write the file.", "greeting.txt is there."]
     assert {exchange.status for exchange in proxy.exchanges if exchange.path == "/v1/responses"} == {101}
@@ -82,6 +85,20 @@ def test_over_a_web_socket_only_what_is_new_is_sent(proxied, codex):
     assert not {item["id"] for item in warmed.request["input"]} & {item["id"] for item in first.request["input"]}
     assert [item["type"] for item in second.request["input"]] == ["function_call_output"]
     assert [exchange.request["store"] for exchange in proxy.exchanges] == [False] * 3
+
+
+@pytest.mark.parametrize("transport", [[], SOCKET], ids=["http", "socket"])
+def test_a_long_session_is_compacted_by_the_server(proxied, codex, transport):
+    proxy = proxied()
+    compacting = ["-c", 'model_providers.sluice.name="OpenAI"', "-c", "model_auto_compact_token_limit=5000"]
+    shown, _ = codex(proxy, "Make greeting.txt with the shell.", *compacting, *transport)
+    assert of("agent_message", shown)[-1]["text"] == "greeting.txt is there, as the summary says."
+    _, compacted, last = [exchange for exchange in proxy.exchanges if exchange.request.get("generate", True)]
+    assert compacted.request["input"][-1] == {"type": "compaction_trigger"}
+    [summary] = written(compacted)
+    assert [item["type"] for item in last.request["input"] if item["type"] != "message"] == ["compaction"]
+    [again] = of("compaction", last.request["input"])
+    assert again["encrypted_content"] == summary["encrypted_content"]
 
 
 def test_a_patch_goes_through_the_custom_tool(proxied, codex, tmp_path):
