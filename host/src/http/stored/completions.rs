@@ -12,7 +12,7 @@ use super::super::body::check_json;
 use super::super::held_body::held_json;
 use super::super::path::{Named, named};
 use super::super::store_error::{refusal, store};
-use super::keeping::kept;
+use super::keeping::{entered, kept};
 use crate::answer::Answer;
 use crate::api::chat::stored;
 use crate::api::deleted::Deletion;
@@ -31,8 +31,8 @@ pub(in crate::http) async fn keep_completion(
 ) -> Result<CancellationToken, ApiError> {
     let store = store(app)?;
     let record = answer.record().expect("completions have records");
-    let lease = store.completion_create(owner, wish.completion(record.id)).await.map_err(refusal)?;
-    Ok(kept(answer, store, app.running.enter(lease)))
+    let place = entered(app, store.completion_create(owner, wish.completion(record.id))).await?;
+    Ok(kept(answer, store, place))
 }
 
 /// `GET /v1/chat/completions`: a page of the stored completions.
