@@ -42,13 +42,13 @@ async fn what_clients_were_told_outlives_kill_9() {
             tally.add(&check(&server, id, told).await, told);
         }
         if kill % KILLS_OF_A_STORE == 0 {
+            println!("{kill} kills: {tally:?}");
             drop(server);
             check_store(&file).await;
             folder = tempfile::tempdir().unwrap();
             server = start(&folder.path().join("state.db"));
         }
     }
-    println!("{kills} kills: {tally:?}");
     assert!(tally.told_of_the_end > 0 && tally.events > 0, "{tally:?}");
 }
 
