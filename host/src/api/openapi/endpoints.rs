@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::answer_schemas::AnswerSchemas;
 use super::super::fields::{Field, Tables};
-use super::super::{chat, completions, conversations, error, messages, models, responses, tokenize};
+use super::super::{chat, completions, conversations, deleted, error, messages, models, responses, tokenize};
 
 /// An endpoint: method, path, and what requests and answers are.
 pub(crate) struct Endpoint {
@@ -129,7 +129,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/v1/responses/{id}",
         id: "deleteResponse",
         summary: "Deletes a response, which stops if it runs",
-        answer: AnswerSchemas::whole::<responses::stored::Deleted<'_>>,
+        answer: deleted::answer,
         ..Endpoint::NEW
     },
     Endpoint {
@@ -177,7 +177,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/v1/conversations/{id}",
         id: "deleteConversation",
         summary: "Deletes a conversation; its responses stay",
-        answer: conversations::objects::deleted_answer,
+        answer: deleted::answer,
         ..Endpoint::NEW
     },
     Endpoint {
@@ -253,7 +253,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/v1/chat/completions/{id}",
         id: "deleteChatCompletion",
         summary: "Deletes a stored completion",
-        answer: chat::stored::deleted_answer,
+        answer: deleted::answer,
         ..Endpoint::NEW
     },
     Endpoint {

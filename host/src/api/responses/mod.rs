@@ -9,7 +9,7 @@ mod echo;
 mod ending;
 mod events;
 pub(super) mod fields;
-pub(super) mod fold;
+pub mod fold;
 mod hosted;
 mod input;
 mod input_items;

@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use rusqlite::params;
 
-use super::row::{CHUNK_ROW, ResponseRow};
+use super::row::{CHUNK_ROW, Kind, ResponseRow};
 use super::session::Session;
 use super::{completions, read};
 use crate::bounds::{ITEM_BYTES, ROW_BYTES};
@@ -93,7 +93,7 @@ pub(crate) fn export(s: &Session, owner: Option<&Owner>, after: u64) -> Result<O
         if let Some((key, name)) = found {
             let (owner, row, input) =
                 (Owner::new(&name), ResponseRow::get(s, key)?, read::own_items(s, key, 0)?);
-            let record = if row.completion {
+            let record = if row.kind == Kind::Completion {
                 Record::Completion(owner, completions::load(s, key)?, input)
             } else {
                 Record::Response(owner, read::load(s, row)?, input)
