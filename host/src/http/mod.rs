@@ -12,6 +12,7 @@ mod asker;
 mod auth;
 mod body;
 mod capacity;
+mod compact;
 mod connection;
 mod content_encoding;
 mod conversations;
@@ -34,6 +35,7 @@ mod store_upkeep;
 mod stored;
 mod stream;
 mod tokens;
+mod web_socket;
 
 pub use access::{Access, CorsOrigin, HostName};
 pub use app::App;
