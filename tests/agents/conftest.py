@@ -47,8 +47,8 @@ def proxied(served, request):
 
 
 def record(proxy, folder, name):
-    """Writes the requests that the agent sent, one file for each."""
+    """Writes the requests that the agent sent over HTTP, one file for each."""
     folder.mkdir(parents=True, exist_ok=True)
-    for number, exchange in enumerate(proxy.exchanges):
+    for number, exchange in enumerate(exchange for exchange in proxy.exchanges if exchange.status != 101):
         body = {"path": exchange.path, "body": exchange.request}
         (folder / f"{name}-{number}.json").write_text(json.dumps(body, indent=1, ensure_ascii=False))

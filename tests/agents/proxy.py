@@ -1,10 +1,13 @@
-"""HTTP proxy between an agent and the server, which records requests and answers, and can cut one stream."""
+"""HTTP proxy between an agent and the server, which records requests and answers, also of WebSockets, and can cut one stream."""
 import dataclasses
 import http.client
 import http.server
 import json
+import socket
 import threading
 import urllib.parse
+
+import websocket_frames
 
 HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "host"}
 
@@ -67,7 +70,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     owner = None
 
     def do_GET(self):
-        self.relay(None)
+        if self.headers.get("upgrade") == "websocket":
+            self.relay_socket()
+        else:
+            self.relay(None)
 
     def do_POST(self):
         self.relay(self.rfile.read(int(self.headers["content-length"])))
@@ -108,6 +114,27 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 exchange.cut = self.close_connection = True
                 return  # closed without the last chunk; a reset could discard what the agent hasn't read yet
         self.wfile.write(b"0\r\n\r\n")
+
+    def relay_socket(self):
+        """Passes a WebSocket on until one side closes it; each message of the agent is an exchange of its own."""
+        host, port = self.owner.target.split(":")
+        upstream = socket.create_connection((host, int(port)))
+        lines = [f"{name}: {value}" for name, value in self.headers.items() if name.lower() != "host"]
+        head = [f"GET {self.path} HTTP/1.1", f"host: {self.owner.target}", *lines, "", ""]
+        upstream.sendall("\r\n".join(head).encode())
+        back = (upstream, self.connection, self.answered, True)
+        answers = threading.Thread(target=websocket_frames.pass_on, args=back, daemon=True)
+        answers.start()
+        websocket_frames.pass_on(self.connection, upstream, self.asked, False)
+        answers.join()
+        self.close_connection = True
+
+    def asked(self, text):
+        with self.owner.lock:
+            self.owner.exchanges.append(Exchange(self.path, json.loads(text), status=101))
+
+    def answered(self, text):
+        self.owner.exchanges[-1].answer += b"data: " + text + b"\n"
 
     def log_message(self, *_):
         pass

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-ALL=(light litellm libraries coding codex claude-code)
+ALL=(light litellm libraries mastra coding codex claude-code)
 agents=("$@")
 [ ${#agents[@]} -gt 0 ] || agents=("${ALL[@]}")
 
@@ -33,7 +33,7 @@ for agent in "${agents[@]}"; do
     light) node_of light ;;
     litellm) python_of litellm ;;
     libraries) ;; # each program names its packages, and uv keeps their environments
-    coding | codex | claude-code) node_of "$agent" ;;
+    mastra | coding | codex | claude-code) node_of "$agent" ;;
     *) echo "no agent $agent; there are: ${ALL[*]}" >&2; exit 1 ;;
     esac
     tests+=("test_${agent//-/_}.py")

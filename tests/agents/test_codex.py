@@ -1,4 +1,4 @@
-"""Codex CLI with Sluice as its provider: a shell command, a patch through the custom tool, a lost stream, an answer that follows a schema."""
+"""Codex CLI with Sluice as its provider: a shell command (over HTTP and WebSocket), a patch through the custom tool, a lost stream, an answer that follows a schema."""
 import json
 import os
 import pathlib
@@ -20,13 +20,13 @@ def codex(tmp_path, model):
     home.mkdir()
     work.mkdir()
 
-    def run(proxy, prompt, *switches):
+    def run(proxy, prompt, *switches, provider=""):
         fill = {"MODEL": model, "ADDRESS": proxy.address, "CATALOG": str(home / "catalog.json")}
         for name in ("config.toml", "catalog.json"):
             text = (HERE / "codex" / name).read_text()
             for what, value in fill.items():
                 text = text.replace(what, value)
-            (home / name).write_text(text)
+            (home / name).write_text(text + provider * (name == "config.toml"))
         command = [CODEX, "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), "CODEX_HOME": str(home)}
         done = subprocess.run(
@@ -65,6 +65,23 @@ def test_a_shell_turn(proxied, codex):
     assert "hello" in json.dumps(result["output"])
     [sealed] = of("reasoning", second.request["input"])
     assert sealed["encrypted_content"] == of("reasoning", written(first))[0]["encrypted_content"]
+
+
+def test_over_a_web_socket_only_what_is_new_is_sent(proxied, codex):
+    proxy = proxied()
+    shown, work = codex(proxy, "Make greeting.txt with the shell.", provider="supports_websockets = true\n")
+    assert (work / "greeting.txt").read_text() == "hello\n"
+    assert [item["text"] for item in of("agent_message", shown)] == ["I write the file.", "greeting.txt is there."]
+    assert {exchange.status for exchange in proxy.exchanges if exchange.path == "/v1/responses"} == {101}
+    warmed, first, second = proxy.exchanges
+    responses = [exchange.events()[-1]["response"] for exchange in proxy.exchanges]
+    assert [response["status"] for response in responses] == ["completed"] * 3, responses
+    assert (warmed.request["generate"], responses[0]["output"]) == (False, [])
+    parents = [exchange.request.get("previous_response_id") for exchange in proxy.exchanges]
+    assert parents == [None, responses[0]["id"], responses[1]["id"]]
+    assert not {item["id"] for item in warmed.request["input"]} & {item["id"] for item in first.request["input"]}
+    assert [item["type"] for item in second.request["input"]] == ["function_call_output"]
+    assert [exchange.request["store"] for exchange in proxy.exchanges] == [False] * 3
 
 
 def test_a_patch_goes_through_the_custom_tool(proxied, codex, tmp_path):
