@@ -34,6 +34,7 @@ mod store_upkeep;
 mod stored;
 mod stream;
 mod tokens;
+mod unpaid;
 
 pub use access::{Access, CorsOrigin, HostName};
 pub use app::App;
