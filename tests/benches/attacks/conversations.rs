@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const READERS: usize = 64;
 const PAGE_MIB: usize = 60;
 /// The answers may hold the memory for requests; the others are refused. Two are being read from the store meanwhile.
-const PAGE_BARS: Bars = Bars { cpu: Duration::from_secs(60), peak_mib: 512.0, kept_mib: 128.0 };
+const PAGE_BARS: Bars = Bars { cpu: Duration::from_mins(1), peak_mib: 512.0, kept_mib: 128.0 };
 
 /// Runs the attacks that are asked.
 pub(crate) fn run(is_asked: &impl Fn(&str) -> bool) {
