@@ -98,6 +98,18 @@ pub struct Limits {
     pub grace: Duration,
     /// Size of a connection's send buffer in the kernel, in bytes.
     pub send_buffer: usize,
+    /// Time for which a WebSocket may be used.
+    pub socket_time: Duration,
+    /// Maximum number of lanes of a WebSocket that have names.
+    pub socket_lanes: usize,
+    /// Maximum number of responses that a WebSocket generates at a time.
+    pub socket_running: usize,
+    /// Maximum number of requests of a WebSocket that wait for their turn.
+    pub socket_waiting: usize,
+    /// Bytes of unstored responses that one WebSocket remembers.
+    pub socket_memory: usize,
+    /// Bytes of unstored responses that all WebSockets remember.
+    pub remembered_memory: usize,
     /// Bounds of a parser.
     pub parser: ParserLimits,
     /// Bounds of tools that the server runs.
@@ -239,6 +251,12 @@ impl Default for Limits {
             heartbeat: Duration::from_secs(15),
             grace: Duration::from_secs(30),
             send_buffer: 128 << 10,
+            socket_time: Duration::from_hours(1),
+            socket_lanes: 32,
+            socket_running: 16,
+            socket_waiting: 256,
+            socket_memory: 64 << 20,
+            remembered_memory: 256 << 20,
             parser: ParserLimits::default(),
             mcp: McpLimits::default(),
             remote: RemoteLimits::default(),

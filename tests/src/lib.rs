@@ -13,6 +13,7 @@ pub mod post;
 pub mod process;
 pub mod routing;
 pub mod server;
+pub mod socket;
 pub mod streams;
 mod tool_lifecycle;
 pub mod tool_server;

@@ -32,6 +32,8 @@ pub struct Setup {
     pub hosts: Vec<HostName>,
     /// Origins whose pages may read answers.
     pub cors_origins: Vec<CorsOrigin>,
+    /// Whether clients that ask for a WebSocket are sent to HTTP.
+    pub no_web_socket: bool,
     /// MCP tool servers.
     pub mcp: McpServers,
     /// Whether parsers are reloaded when their files change.
@@ -76,7 +78,7 @@ impl Default for Setup {
         };
         let mcp = McpServers::default();
         let others = Vec::new();
-        let (keys, hosts, cors_origins) = Default::default();
+        let (keys, hosts, cors_origins, no_web_socket) = Default::default();
         Self {
             model,
             others,
@@ -85,6 +87,7 @@ impl Default for Setup {
             keys,
             hosts,
             cors_origins,
+            no_web_socket,
             mcp,
             watch: false,
             store: Some(memory()),
@@ -141,14 +144,26 @@ impl TestServer {
     /// If the model or the parser doesn't load.
     pub async fn start(setup: Setup) -> Self {
         install_metrics();
-        let Setup { model, others, shared, limits, keys, hosts, cors_origins, mcp, watch, store } = setup;
+        let Setup {
+            model,
+            others,
+            shared,
+            limits,
+            keys,
+            hosts,
+            cors_origins,
+            no_web_socket,
+            mcp,
+            watch,
+            store,
+        } = setup;
         let keys = keys.iter().map(|key| key.parse().expect("a key")).collect();
         let keys = Keys::new(keys).expect("keys of one owner each");
         let shared = SharedOptions { principals: keys.owners(), ..shared };
         let models =
             Models::load(&model, &others, &shared, &limits, &mut |_, _| {}).expect("the models load");
         let defaults = Defaults { limits: limits.clone(), mcp, ..Defaults::default() };
-        let access = Access { keys, hosts, cors_origins };
+        let access = Access { keys, hosts, cors_origins, no_web_socket };
         let app = App::new(models.clone(), limits, access, &defaults, true, store);
         let mut server = Server::bind(([127, 0, 0, 1], 0).into(), app).await.expect("a free port");
         let admin = server.bind_admin(([127, 0, 0, 1], 0).into()).await.expect("a free port");

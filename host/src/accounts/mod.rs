@@ -122,6 +122,11 @@ impl Accounts {
         }
     }
 
+    /// Makes budgets of `bytes` of memory for what is kept for principals between requests. Its CPU time is never charged.
+    pub fn of_kept(bytes: usize, limits: &Limits, principals: usize) -> Self {
+        Self::new(&Limits { request_memory: bytes, ..limits.clone() }, principals)
+    }
+
     /// Opens an account for one request; it holds nothing yet.
     pub fn open(&self, principal: Principal) -> Account {
         let mut principals = self.principals.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,31 +3,83 @@
 use std::fmt;
 
 use super::agent_loop::{AgentLoop, Refusal};
+use super::compaction::{Compaction, Occasion, is_worth_it, summary_job};
 use super::event::{RoundEvent, RoundEventRef};
 use super::hosted::Hosted;
 use crate::limits::McpLimits;
-use crate::model::{Choices, Echo, EndedTurn, Job, Model, RawStep, RawTurn};
-use crate::turn::{TokenLogprobs, TurnEvent, TurnEvents, TurnFailure};
+use crate::model::{Choices, Echo, EndedTurn, Job, Model, RawStep, RawTurn, StartError, Truncation};
+use crate::prompt::RenderError;
+use crate::turn::{TokenLogprobs, TurnEnd, TurnEvent, TurnEvents, TurnFailure, Usage};
 
 /// An answer that is being generated. Dropping it cancels the generation and every call under way.
 pub struct AnswerStream(Turns);
 
 enum Turns {
-    One { choices: Choices, events: TurnEvents },
-    AgentLoop { several: Box<AgentLoop>, events: Vec<RoundEvent>, over: bool },
+    One {
+        choices: Choices,
+        events: TurnEvents,
+        /// Whether only the prompt matters.
+        prompt_only: bool,
+    },
+    AgentLoop {
+        several: Box<AgentLoop>,
+        events: Vec<RoundEvent>,
+        over: bool,
+    },
 }
 
 impl AnswerStream {
-    /// Makes an answer of one turn, with all its choices.
-    pub fn one(choices: Choices) -> Self {
-        Self(Turns::One { choices, events: TurnEvents::default() })
+    /// Begins the answer to `job`: of one turn, or of as many as the calls of `hosted` need, and with `compaction` first where it applies. If a
+    /// later turn can't be started, the answer ends with the failure that `refusal` makes.
+    ///
+    /// # Errors
+    /// The first turn couldn't be started.
+    pub async fn begin(
+        model: Model,
+        job: Job,
+        hosted: Option<Hosted>,
+        compaction: Option<Compaction>,
+        limits: &McpLimits,
+        refusal: Refusal,
+    ) -> Result<Self, StartError> {
+        if let Some(Compaction { occasion, prompt }) = compaction {
+            // An approved call is part of what a summary would replace: it runs first.
+            let has_approved = hosted.as_ref().is_some_and(|hosted| !hosted.approved.is_empty());
+            let applies = match occasion {
+                Occasion::Asked => true,
+                Occasion::Above(tokens) => !has_approved && exceeds(&model, &job, tokens).await?,
+            };
+            if applies {
+                // The limit of tokens is that of the answer, not of a summary before it.
+                let most = job.max_output_tokens.filter(|_| occasion == Occasion::Asked);
+                let summary = Job { max_output_tokens: most, ..summary_job(job.clone(), &prompt) };
+                let turn = model.start(summary).await?;
+                let several = AgentLoop::new(model, job, hosted.unwrap_or_default(), limits, refusal);
+                return Ok(Self::of(several.after_compaction(turn, occasion)));
+            }
+        }
+        match hosted {
+            None => Ok(Self::one(model.start_choices(job).await?)),
+            Some(hosted) => {
+                // The answer begins before its first turn, so a later refusal would be an event; the job is checked now.
+                model.check(&job)?;
+                Ok(Self::of(AgentLoop::new(model, job, hosted, limits, refusal)))
+            }
+        }
     }
 
-    /// Makes an answer of one choice, with as many turns as the calls of `hosted` need. Nothing starts before `next`. If a turn
-    /// can't be started, the answer ends with the failure that `refusal` makes.
-    pub fn several(model: Model, job: Job, hosted: Hosted, limits: &McpLimits, refusal: Refusal) -> Self {
-        let several = Box::new(AgentLoop::new(model, job, hosted, limits, refusal));
-        Self(Turns::AgentLoop { several, events: Vec::new(), over: false })
+    /// Makes an answer of one turn, with all its choices.
+    pub fn one(choices: Choices) -> Self {
+        Self(Turns::One { choices, events: TurnEvents::default(), prompt_only: false })
+    }
+
+    /// Makes an empty answer, after which the engine has the prompt in its cache. `choices` is one choice of as few tokens as can be.
+    pub fn of_prompt(choices: Choices) -> Self {
+        Self(Turns::One { choices, events: TurnEvents::default(), prompt_only: true })
+    }
+
+    fn of(several: AgentLoop) -> Self {
+        Self(Turns::AgentLoop { several: Box::new(several), events: Vec::new(), over: false })
     }
 
     /// Waits for the next events of any choice. Returns the choice, and how it ended if it did; all its items are closed then.
@@ -36,7 +88,12 @@ impl AnswerStream {
     pub async fn next(&mut self) -> (usize, Option<EndedTurn>) {
         self.forget();
         match &mut self.0 {
-            Turns::One { choices, events } => choices.next(events).await,
+            Turns::One { choices, events, prompt_only: false } => choices.next(events).await,
+            Turns::One { choices, events, prompt_only: true } => {
+                let (choice, ended) = choices.next(events).await;
+                events.clear();
+                (choice, ended.map(without_output))
+            }
             Turns::AgentLoop { several, events, over } => {
                 let ended = several.next(events).await;
                 *over = ended.is_some();
@@ -50,7 +107,12 @@ impl AnswerStream {
     pub fn abort(&mut self, failure: TurnFailure) -> (usize, Option<EndedTurn>) {
         self.forget();
         match &mut self.0 {
-            Turns::One { choices, events } => choices.abort(failure, events),
+            Turns::One { choices, events, prompt_only: false } => choices.abort(failure, events),
+            Turns::One { choices, events, prompt_only: true } => {
+                let aborted = choices.abort(failure, events);
+                events.clear();
+                aborted
+            }
             Turns::AgentLoop { over: true, .. } => (0, None),
             Turns::AgentLoop { several, events, over } => {
                 *over = true;
@@ -129,6 +191,30 @@ impl AnswerStream {
             Turns::One { choices, .. } => choices.turn(choice).take_raw().into_iter().collect(),
             Turns::AgentLoop { several, .. } => several.take_raw(),
         }
+    }
+}
+
+/// The end of a turn whose output is left out.
+fn without_output(ended: EndedTurn) -> EndedTurn {
+    let EndedTurn { end, usage } = ended;
+    let end = match end {
+        TurnEnd::MaxOutputTokens => TurnEnd::Completed,
+        end => end,
+    };
+    EndedTurn { end, usage: Usage { output_tokens: 0, reasoning_tokens: 0, ..usage } }
+}
+
+/// Whether a summary would shorten the conversation of `job`, and its prompt has more than `most` tokens. Tools of tool servers aren't counted:
+/// they are listed later.
+async fn exceeds(model: &Model, job: &Job, most: u32) -> Result<bool, StartError> {
+    if !is_worth_it(&job.conversation.messages) {
+        return Ok(false);
+    }
+    let whole = Job { truncation: Truncation::Disabled, ..job.clone() };
+    match model.count_prompt(whole).await {
+        Ok(tokens) => Ok(tokens > most as usize),
+        Err(StartError::Prompt(RenderError::TooLong { .. })) => Ok(true),
+        Err(error) => Err(error),
     }
 }
 

@@ -42,6 +42,11 @@ impl EventReader {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
+    /// Asks for a heartbeat event, since the client has received no event for a while.
+    pub fn ask_for_heartbeat(&self) {
+        self.log.ask_for_heartbeat();
+    }
+
     fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Result<Option<Event>, ReadError>> {
         loop {
             if let Some(event) = self.waiting.pop_front() {

@@ -22,6 +22,9 @@ pub(super) struct AccessArguments {
     /// Origin of web pages that may call the server from a browser (repeatable), or `*` for all [default: none].
     #[arg(long, value_name = "ORIGIN|*")]
     cors_origin: Vec<CorsOrigin>,
+    /// Answer clients that ask for a WebSocket with 426, so that they use HTTP.
+    #[arg(long)]
+    no_websocket: bool,
 }
 
 impl AccessArguments {
@@ -31,6 +34,7 @@ impl AccessArguments {
             keys: if self.api_keys_file.is_some() { keys.replaceable() } else { keys },
             hosts: self.allow_host.clone(),
             cors_origins: self.cors_origin.clone(),
+            no_web_socket: self.no_websocket,
         })
     }
 

@@ -22,7 +22,14 @@ const FIRST: [&str; 12] = [
 const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Model and prompt",
-        &["chat_template", "template_argument", "load_format", "reasoning_events", "seal_key"],
+        &[
+            "chat_template",
+            "template_argument",
+            "load_format",
+            "reasoning_events",
+            "seal_key",
+            "compaction_prompt",
+        ],
     ),
     (
         "Speed and memory",
@@ -51,6 +58,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "api_keys_file",
             "allow_host",
             "cors_origin",
+            "no_websocket",
             "check_streams",
             "log_json",
             "log_level",

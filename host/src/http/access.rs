@@ -27,6 +27,22 @@ pub struct Access {
     pub hosts: Vec<HostName>,
     /// Origins whose web pages may read answers.
     pub cors_origins: Vec<CorsOrigin>,
+    /// Whether clients that ask for a WebSocket are sent to HTTP.
+    pub no_web_socket: bool,
+}
+
+impl Access {
+    /// Checks the origin of a page that asks for a WebSocket. Browsers apply no CORS to WebSockets, so without this any page could use a server
+    /// on an address that isn't loopback. Where a key is required, it protects: pages have no way to send one.
+    pub(super) fn check_page(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let text =
+            |name| headers.get(name).map(|value: &http::HeaderValue| value.to_str().unwrap_or_default());
+        let Some(origin) = text(header::ORIGIN).filter(|_| self.keys.is_empty()) else { return Ok(()) };
+        let allowed = is_named(&self.cors_origins, origin)
+            || is_own_page(origin, text(header::HOST), &self.hosts)
+            || origin_host(origin).is_some_and(|host| is_loopback(&host));
+        if allowed { Ok(()) } else { Err(ApiError::origin_not_allowed(origin)) }
+    }
 }
 
 /// A host name or IP address in lower case, without a port.
@@ -116,22 +132,38 @@ impl Allowed {
         let is_own = |address: IpAddr| {
             let address = address.to_canonical();
             // A name can be made to resolve to any address, but an address in `Host` is the one that the client connected to.
-            address.is_loopback() || address == self.listen || self.listen.is_unspecified()
+            address == self.listen || self.listen.is_unspecified()
         };
-        host == "localhost"
-            || host.ends_with(".localhost")
+        is_loopback(&host)
             || address.is_some_and(is_own)
             || self.hosts.iter().any(|allowed| allowed.0 == host)
     }
 
     fn allows_origin(&self, origin: &str) -> bool {
-        let named = self.origins.iter().any(|allowed| match allowed {
-            CorsOrigin::Any => true,
-            CorsOrigin::Exactly(allowed) => allowed.eq_ignore_ascii_case(origin),
-        });
-        let authority = origin.split_once("://").and_then(|(_, rest)| Authority::from_str(rest).ok());
-        named || authority.is_some_and(|authority| self.allows(authority.host()))
+        is_named(&self.origins, origin) || origin_host(origin).is_some_and(|host| self.allows(&host))
     }
+}
+
+/// Whether the operator's list has the origin.
+fn is_named(origins: &[CorsOrigin], origin: &str) -> bool {
+    origins.iter().any(|allowed| match allowed {
+        CorsOrigin::Any => true,
+        CorsOrigin::Exactly(allowed) => allowed.eq_ignore_ascii_case(origin),
+    })
+}
+
+/// The host of an origin.
+fn origin_host(origin: &str) -> Option<String> {
+    let authority = origin.split_once("://").and_then(|(_, rest)| Authority::from_str(rest).ok())?;
+    Some(normal(authority.host()))
+}
+
+/// Whether a host, as `normal` has it, is a loopback name or address.
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 /// Lower case, without the dot that ends a fully qualified name.
@@ -187,7 +219,7 @@ mod tests {
     fn access(hosts: &[&str], origins: &[&str]) -> Access {
         let hosts = hosts.iter().map(|host| host.parse().expect("a host")).collect();
         let cors_origins = origins.iter().map(|origin| origin.parse().expect("an origin")).collect();
-        Access { keys: Keys::default(), hosts, cors_origins }
+        Access { hosts, cors_origins, ..Access::default() }
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct AppState {
     pub access: Access,
     /// Budgets of memory and CPU time that requests may use before an answer begins.
     pub accounts: Accounts,
+    /// Budgets of memory for unstored responses that WebSockets remember.
+    pub(super) remembered: Accounts,
     /// Places for open connections.
     pub(super) capacity: Capacity,
     /// Permits to read large bodies, one for every two cores: the other cores stay free for requests that take less time.
@@ -79,6 +81,7 @@ impl App {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self(Arc::new(AppState {
             accounts,
+            remembered: Accounts::of_kept(limits.remembered_memory, &limits, access.keys.owners()),
             capacity: Capacity::new(limits.connections),
             readers: Semaphore::new(cores.div_ceil(2)),
             unpaid: Semaphore::new(UNPAID),

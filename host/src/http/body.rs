@@ -19,7 +19,7 @@ use crate::limits::Limits;
 use crate::model::Model;
 
 /// Factor for the memory that reading a body may take: the body, its strings with escapes resolved, and what is kept of them.
-const COPIES: usize = 3;
+pub(super) const COPIES: usize = 3;
 /// Largest body that is read on the task's own thread, in bytes: it takes less than a millisecond.
 const SMALL: usize = 64 << 10;
 
@@ -42,6 +42,9 @@ pub(super) struct CheckedBody {
     references: References,
     account: Account,
 }
+
+/// A body that came as a message: what was peeked of it, and whether the whole can be used.
+pub(super) type Peeked<T> = (T, Result<CheckedBody, ApiError>);
 
 /// Waits for the body of a JSON request, and checks it.
 pub(super) async fn check_json(app: &App, request: Request) -> Result<CheckedBody, ApiError> {
@@ -85,6 +88,34 @@ impl Arrived {
 }
 
 impl CheckedBody {
+    /// The first step for a body that came as a message of a socket. `account` was charged for it while it came. `peek` reads fields that are
+    /// the message's own.
+    ///
+    /// # Errors
+    /// The message is no JSON object, or the account is overdrawn.
+    pub(super) async fn of_message<T: Send + 'static>(
+        app: &App,
+        mut account: Account,
+        text: Bytes,
+        peek: impl FnOnce(&Object<'_>) -> T + Send + 'static,
+    ) -> Result<Peeked<T>, ApiError> {
+        account.check_cpu().map_err(refusal)?;
+        let missing = text.len().saturating_mul(COPIES).saturating_sub(account.held());
+        account.hold(missing).map_err(refusal)?;
+        let server = app.clone();
+        work(app, text.len(), move || {
+            let (peeked, checked) = account.meter().run(|| {
+                let mut document = Document::read(text, &server.limits)?;
+                let peeked = peek(&document.body());
+                let references = references(&mut document);
+                Ok((peeked, references.map(|references| (document, references))))
+            })?;
+            let checked = checked.map(|(document, references)| CheckedBody { document, references, account });
+            Ok((peeked, checked))
+        })
+        .await
+    }
+
     /// Checks the `text` of a body that came otherwise than as a request's, on an account of `principal`.
     pub(super) async fn of_text(app: &App, principal: &Principal, text: Bytes) -> Result<Self, ApiError> {
         let mut account = app.accounts.open(principal.clone());
@@ -185,6 +216,7 @@ pub(super) fn hold(account: &mut Account, bytes: usize) -> Result<(), ApiError> 
     account.hold(bytes.saturating_mul(COPIES)).map_err(refusal)
 }
 
+/// The refusal of a request whose account is overdrawn.
 pub(super) fn refusal(overdrawn: Overdrawn) -> ApiError {
     metrics::counter!("sluice_overdrawn_total", "what" => overdrawn.what()).increment(1);
     match overdrawn {

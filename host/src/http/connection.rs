@@ -1,9 +1,10 @@
 //! One connection: hyper's HTTP/1.1 with limits on the head. It ends by the client, by the server's stop, or because the client of a stream
-//! stopped reading. A client that only ends its sending side still gets its answer; `socket` tells it from one that left.
+//! stopped reading. A client that only ends its sending side still gets its answer; `socket` tells it from one that left. An answer may hand
+//! the connection over to another protocol, which then has its place, and the drain waits for it.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::response::Response;
@@ -29,6 +30,21 @@ use super::socket::{Link, Socket};
 #[derive(Clone)]
 pub(super) struct Disconnect(pub(super) CancellationToken);
 
+/// Place for what goes on with the connection after a request's answer has upgraded it. Put into each request's extensions.
+#[derive(Clone, Default)]
+pub(super) struct Upgrade(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
+
+impl Upgrade {
+    /// Has `successor` go on with the connection after this request's answer, which has status 101. It is dropped when the connection must end.
+    pub(super) fn to(&self, successor: impl Future<Output = ()> + Send + 'static) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(successor.boxed());
+    }
+
+    fn take(&self) -> Option<BoxFuture<'static, ()>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// Number of bytes read after a refused head, so that the client reads the answer.
 const REFUSED_HEAD_REST: usize = 1 << 20;
 
@@ -44,7 +60,9 @@ pub(super) async fn serve(
     let limits = &app.limits;
     let disconnect = Disconnect(place.disconnect.clone());
     let link = Link::new(stream);
-    let service = service(app.clone(), router, place.admission, disconnect.clone(), Arc::clone(&link));
+    let upgrade = Upgrade::default();
+    let marks = (place.admission, disconnect.clone(), upgrade.clone());
+    let service = service(app.clone(), router, marks, Arc::clone(&link));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -54,6 +72,7 @@ pub(super) async fn serve(
         .max_header_size(limits.header_bytes)
         .max_buf_size(limits.header_bytes.max(64 << 10));
     let connection = builder.serve_connection(TokioIo::new(Socket::new(Arc::clone(&link))), service);
+    let connection = connection.with_upgrades();
     let mut connection = std::pin::pin!(connection);
     let mut interruptions = interruptions(&app, &disconnect, &link);
     let result = loop {
@@ -69,8 +88,13 @@ pub(super) async fn serve(
             },
         }
     };
-    if let Err(error) = result {
-        tracing::debug!(%error, "connection ended");
+    match (result, upgrade.take()) {
+        (Err(error), _) => tracing::debug!(%error, "connection ended"),
+        (Ok(()), Some(successor)) => tokio::select! {
+            () = successor => {}
+            () = disconnect.0.cancelled() => {}
+        },
+        (Ok(()), None) => {}
     }
     if link.refused_head.load(Ordering::Relaxed) {
         tokio::select! {
@@ -103,13 +127,12 @@ fn interruptions<'a>(
     ])
 }
 
-/// Service of one connection. It gives each request the token that closes the connection, and tells the socket when a request waits for the
-/// head of its answer. The answer to a request that comes while the server drains is the connection's last.
+/// Service of one connection. It gives each request the connection's marks, and tells the socket when a request waits for the head of its
+/// answer. The answer to a request that comes while the server drains is the connection's last.
 fn service(
     app: App,
     router: Router,
-    admission: Admission,
-    disconnect: Disconnect,
+    (admission, disconnect, upgrade): (Admission, Disconnect, Upgrade),
     link: Arc<Link>,
 ) -> impl Service<Request<Incoming>, Response = Response<AnswerBody>, Error = Infallible, Future: Send> {
     service_fn(move |mut request: Request<Incoming>| {
@@ -117,6 +140,7 @@ fn service(
         link.awaits_head.store(request.version() == Version::HTTP_11, Ordering::Relaxed);
         request.extensions_mut().insert(disconnect.clone());
         request.extensions_mut().insert(admission);
+        request.extensions_mut().insert(upgrade.clone());
         let (router, link) = (router.clone(), Arc::clone(&link));
         let is_last = app.stopping.is_cancelled();
         let busy = Busy::new(Arc::clone(&link));

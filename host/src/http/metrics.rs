@@ -64,6 +64,7 @@ fn describe() {
     metrics::describe_gauge!("sluice_request_memory_bytes", "Memory for requests that are being read.");
     metrics::describe_gauge!("sluice_grammar_bytes", "Memory that compiled grammars hold.");
     metrics::describe_gauge!("sluice_streams", "Answers in progress.");
+    metrics::describe_gauge!("sluice_websockets", "Open WebSockets.");
     metrics::describe_histogram!(
         "sluice_first_token_seconds",
         "Time from a request to the first event of its turn."

@@ -12,6 +12,7 @@ mod asker;
 mod auth;
 mod body;
 mod capacity;
+mod compact;
 mod connection;
 mod content_encoding;
 mod conversations;
@@ -35,6 +36,7 @@ mod stored;
 mod stream;
 mod tokens;
 mod unpaid;
+mod web_socket;
 
 pub use access::{Access, CorsOrigin, HostName};
 pub use app::App;

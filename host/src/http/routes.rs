@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{MatchedPath, Path, Request, State};
 use axum::handler::Handler;
-use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::http::Method;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
@@ -22,6 +22,7 @@ use super::answer::{RequestId, identify, json, refuse, to_json, typed};
 use super::app::App;
 use super::auth::require_key;
 use super::body::discard_unasked;
+use super::compact::compact;
 use super::conversations;
 use super::cors;
 use super::count::{count_messages, count_responses};
@@ -31,6 +32,7 @@ use super::metrics;
 use super::stored;
 use super::stream::generate;
 use super::tokens;
+use super::web_socket;
 use crate::api::error::ApiError;
 use crate::api::{Protocol, models, openapi};
 
@@ -42,7 +44,7 @@ const HEALTH: &str = "/health";
 /// The route of Prometheus.
 const METRICS: &str = "/metrics";
 /// Message while streams that have begun get their time to end.
-const DRAINING: &str =
+pub(super) const DRAINING: &str =
     "The server is draining: it ends the answers that it has begun and takes no new requests.";
 
 /// All routes, for a listener on `listen`.
@@ -63,8 +65,9 @@ fn open() -> Vec<Route> {
 /// Routes that require a key, if any is set. With `open` they equal the paths in `api::openapi`.
 fn keyed() -> Vec<Route> {
     vec![
-        (&["post"], "/v1/responses", responses()),
+        at(&["post", "get"], "/v1/responses", responses()),
         post_at("/v1/responses/input_tokens", count_responses),
+        post_at("/v1/responses/compact", compact),
         at(&["get", "delete"], "/v1/responses/{id}", get(stored::one).delete(stored::delete)),
         post_at("/v1/responses/{id}/cancel", stored::cancel),
         get_at("/v1/responses/{id}/input_items", stored::input_items),
@@ -162,19 +165,10 @@ pub(super) fn post_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRou
         .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "POST")))
 }
 
-/// Handler of `/v1/responses`. A `GET` that asks for a WebSocket gets 426: clients then turn to `POST` at once, while they try again after 405.
+/// Handler of `/v1/responses`: requests, and upgrades to WebSockets.
 fn responses() -> MethodRouter<App> {
     let handler = |app: State<App>, request: Request| generate(app, request, Protocol::Responses);
-    post(handler).fallback(async |method: Method, headers: HeaderMap| {
-        if method != Method::GET || !headers.contains_key(header::UPGRADE) {
-            return refuse(&ApiError::method_not_allowed(method.as_str(), "POST"));
-        }
-        let mut response = refuse(&ApiError::no_web_socket());
-        // The header is required (RFC 9110, 15.5.22) and names what the client has to speak, which is not WebSocket.
-        response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
-        response
-    })
+    post(handler).get(web_socket::upgrade)
 }
 
 pub(super) async fn no_route(method: Method, uri: http::Uri) -> Response {

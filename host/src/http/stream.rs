@@ -1,5 +1,6 @@
 //! Generating routes: a request becomes an answer (`crate::answer`), whose body is sent in one piece or as its client takes it.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
@@ -24,7 +25,7 @@ use crate::api::frames::Frames;
 use crate::api::ids::{Ids, unix_now};
 use crate::api::responses::{self, Continuation, Wishes};
 use crate::api::{ApiRequest, Object, Protocol};
-use crate::model::Model;
+use crate::model::{Job, Model};
 
 /// Who sent a request, and when.
 #[derive(Debug, Clone)]
@@ -67,7 +68,9 @@ pub(super) struct Begun {
     pub(super) stream: bool,
     /// A line for each part of the request that is ignored.
     pub(super) warnings: Vec<String>,
-    /// The request's own items, where its answer isn't stored and the request continues something or refers to it.
+    /// Items that the request continues, oldest first.
+    pub(super) before: Arc<[Vec<u8>]>,
+    /// The request's own items, where its answer isn't stored and they are wanted, or needed to read it.
     pub(super) input: Vec<store::Item>,
     /// Ends a stored answer as cancelled.
     pub(super) withdrawn: Option<CancellationToken>,
@@ -107,7 +110,7 @@ async fn respond(app: &App, request: Request, protocol: Protocol) -> Result<Resp
     let caller = Caller::of(&request);
     let disconnect = request.extensions().get::<Disconnect>().cloned();
     let body = check_json(app, request).await?;
-    let (mut response, warnings) = match accept(app, &caller, protocol, body, Continues::AsTheBodySays)
+    let (mut response, warnings) = match accept(app, &caller, protocol, body, Continues::AsTheBodySays, true)
         .await?
     {
         Accepted::Begun(begun) => {
@@ -130,7 +133,8 @@ async fn respond(app: &App, request: Request, protocol: Protocol) -> Result<Resp
     Ok(response)
 }
 
-/// Accepts a request: reads it with what it continues, starts its generation, and stores what its client wants stored.
+/// Accepts a request: reads it with what it continues, starts its generation, and stores what its client wants stored. Without `generate` its
+/// answer is empty.
 ///
 /// # Errors
 /// What the client did wrong, or what there is no room for. Nothing is stored or generated then.
@@ -140,6 +144,7 @@ pub(super) async fn accept(
     protocol: Protocol,
     body: CheckedBody,
     continues: Continues,
+    generate: bool,
 ) -> Result<Accepted, ApiError> {
     if protocol != Protocol::Responses {
         return accept_other(app, caller, protocol, body).await;
@@ -154,13 +159,14 @@ pub(super) async fn accept(
         let (id, object) = stored::enqueue(app, &caller.owner(), &mut *machine, resolved).await?;
         return Ok(Accepted::Queued(QueuedResponse { id, object, stream, pad, warnings }));
     }
-    let mut answer = launch(app, caller, protocol, request, model).await?;
+    let mut answer = launch(app, caller, protocol, request, model, generate).await?;
     let withdrawn = match store {
         true => Some(stored::keep(app, &caller.owner(), &mut answer, &mut resolved).await?),
         false => None,
     };
     drop(account);
-    let begun = Begun { answer, stream, warnings, input: resolved.input, withdrawn };
+    let Resolved { before, input, .. } = resolved;
+    let begun = Begun { answer, stream, warnings, before, input, withdrawn };
     Ok(Accepted::Begun(Box::new(begun)))
 }
 
@@ -174,7 +180,7 @@ async fn accept_other(
     let (body, wish) = completion_wish(app, protocol, body).await?;
     let (request, model, account) = read(app, protocol, body, Continuation::default()).await?;
     let (stream, mut warnings) = (request.stream, request.warnings.clone());
-    let mut answer = launch(app, caller, protocol, request, model).await?;
+    let mut answer = launch(app, caller, protocol, request, model, true).await?;
     let withdrawn = match wish {
         Some(wish) if app.store.is_some() => {
             Some(stored::keep_completion(app, &caller.owner(), &mut answer, wish).await?)
@@ -187,7 +193,7 @@ async fn accept_other(
     };
     // The body and the prompt's text are freed by now, and the answer keeps little of them.
     drop(account);
-    let begun = Begun { answer, stream, warnings, input: Vec::new(), withdrawn };
+    let begun = Begun { answer, stream, warnings, before: Arc::new([]), input: Vec::new(), withdrawn };
     Ok(Accepted::Begun(Box::new(begun)))
 }
 
@@ -214,8 +220,9 @@ pub(super) async fn consult(
     continues: Continues,
 ) -> Result<(CheckedBody, Continuation, Resolved), ApiError> {
     let has_store = app.store.is_some();
-    let (mut body, wishes) = body.refer(app, move |body| Wishes::read(body, has_store)).await?;
-    if matches!(continues, Continues::AsTheBodySays) && wishes.need_store() {
+    let wants_own = continues.wants_items();
+    let (mut body, wishes) = body.refer(app, move |body| Wishes::read(body, has_store, wants_own)).await?;
+    if continues.asks_store() && wishes.need_store() {
         super::store_error::store(app)?;
     }
     let _unpaid = if wishes.read_store() { Some(unpaid(app).await?) } else { None };
@@ -245,28 +252,28 @@ async fn read(
 }
 
 /// Starts a request's generation.
-async fn launch(
+pub(super) async fn launch(
     app: &App,
     caller: &Caller,
     protocol: Protocol,
     request: ApiRequest,
     model: Model,
+    generate: bool,
 ) -> Result<Answer, ApiError> {
-    let ApiRequest { job, hosted, machine, warnings, .. } = request;
+    let ApiRequest { job, hosted, compaction, machine, warnings, .. } = request;
     if !warnings.is_empty() {
         // Only the client is told which: they are names of the request.
         tracing::debug!(id = %caller.id, fields = warnings.len(), "parts of the request are ignored");
     }
     let label = model.label();
-    let events = match hosted {
-        None => AnswerStream::one(model.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
-        Some(hosted) => {
-            // The answer begins before its first turn, so a later refusal would be an event; the job is checked now.
-            model.check(&job).map_err(|error| protocol.refusal(&error))?;
-            let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
-            AnswerStream::several(model, job, hosted, &app.limits.mcp, refusal)
-        }
-    };
+    let events = if generate {
+        let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
+        AnswerStream::begin(model, job, hosted, compaction, &app.limits.mcp, refusal).await
+    } else {
+        let job = Job { max_output_tokens: Some(1), ..job };
+        model.start_choices(job).await.map(AnswerStream::of_prompt)
+    }
+    .map_err(|error| protocol.refusal(&error))?;
     let check = app.check_streams.then(|| protocol.check());
     Ok(Answer::new(label, caller.id.clone(), caller.began, events, machine, check, &app.aborting))
 }
@@ -279,7 +286,7 @@ pub(super) async fn start(
     continuation: Continuation,
 ) -> Result<Answer, ApiError> {
     let (request, model, _account) = read(app, Protocol::Responses, body, continuation).await?;
-    let mut answer = launch(app, caller, Protocol::Responses, request, model).await?;
+    let mut answer = launch(app, caller, Protocol::Responses, request, model, true).await?;
     // Its first events were checked when they were made.
     answer.uncheck();
     Ok(answer)

@@ -42,6 +42,8 @@ impl Bounded for Limits {
         bound("max-waiting", Count("ANSWERS"), 1..=1_000_000, "Answers that may be queued for the engine; further requests get 429. With several keys, one may have half of the places at most", |l| Usize(&mut l.waiting_requests)),
         bound("stream-queue", Count("STEPS"), 1..=65_536, "Steps of an answer that may be queued for a slow client; while the queue is full, the engine pauses the answer", |l| Usize(&mut l.stream_queue)),
         bound("send-buffer", Kib, 4..=16_384, "Size of the kernel's send buffer of a connection", |l| Usize(&mut l.send_buffer)),
+        bound("websocket-seconds", Seconds, 1..=86_400, "Time for which a WebSocket may be used; then its client opens another one", |l| Time(&mut l.socket_time)),
+        bound("websocket-memory", Mib, 1..=1_048_576, "Unstored responses (`store: false`) that all WebSockets together keep in memory to be continued, 64 MiB of one at most; with several keys, one may have half of it", |l| Usize(&mut l.remembered_memory)),
         bound("slow-reader-seconds", Seconds, 1..=3600, "Time after which a client that reads nothing is cut off", |l| Time(&mut l.slow_reader)),
         bound("keep-alive-seconds", Seconds, 1..=3600, "Silence of a stream after which an SSE comment is sent", |l| Time(&mut l.keep_alive)),
         bound("heartbeat-seconds", Seconds, 1..=3600, "Silence of a stream after which a heartbeat event is sent, if the protocol has one", |l| Time(&mut l.heartbeat)),

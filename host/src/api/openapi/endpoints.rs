@@ -17,6 +17,8 @@ pub(crate) struct Endpoint {
     pub(super) id: &'static str,
     /// The operation's summary in the document.
     pub(super) summary: &'static str,
+    /// Whether the connection becomes a WebSocket, of which the document can't tell more.
+    pub(super) upgrades: bool,
     /// Whether the endpoint needs no API key.
     pub(super) open: bool,
     /// The fields of the request's body, if it has one.
@@ -58,6 +60,7 @@ impl Endpoint {
         path: "",
         id: "",
         summary: "",
+        upgrades: false,
         open: false,
         request: None,
         query: &[],
@@ -89,6 +92,13 @@ impl Endpoint {
                 ("404", "No such model, or nothing is stored under the id."),
             ]);
         }
+        if self.upgrades {
+            all.extend([
+                ("400", "The request has no key of a WebSocket."),
+                ("426", "There are no WebSockets here, or not of this version: the header `upgrade` says what is spoken."),
+                ("503", "The server is stopping, or too many connections are open."),
+            ]);
+        }
         if self.request.is_some() || self.path.contains("{id}") || self.open {
             all.push(("503", "The server is starting or stopping, or its store can't be reached."));
         }
@@ -108,11 +118,27 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         ..Endpoint::NEW
     },
     Endpoint {
+        method: "get",
+        path: "/v1/responses",
+        id: "connectResponses",
+        summary: "A WebSocket for many responses: see `docs/api/responses.md`",
+        upgrades: true,
+        ..Endpoint::NEW
+    },
+    Endpoint {
         path: "/v1/responses/input_tokens",
         id: "countResponseTokens",
         summary: "How many tokens a response's prompt has",
         request: Some(responses::fields::TABLES),
         answer: AnswerSchemas::whole::<responses::CountedInput>,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        path: "/v1/responses/compact",
+        id: "compactResponse",
+        summary: "A shorter conversation that stands for the one sent",
+        request: Some(responses::fields::TABLES),
+        answer: AnswerSchemas::whole::<responses::CompactedResponse>,
         ..Endpoint::NEW
     },
     Endpoint {

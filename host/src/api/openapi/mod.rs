@@ -121,8 +121,12 @@ fn responses(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Value {
         "The answer."
     };
     let mut responses = Map::new();
-    let answer = json!({ "description": description, "headers": headers, "content": content });
-    responses.insert("200".to_owned(), answer);
+    if endpoint.upgrades {
+        responses.insert("101".to_owned(), json!({ "description": "The connection is a WebSocket." }));
+    } else {
+        let answer = json!({ "description": description, "headers": headers, "content": content });
+        responses.insert("200".to_owned(), answer);
+    }
     let error = endpoint.errors.error(generator);
     for (status, description) in endpoint.refusals() {
         // A response that failed is answered with the response object.

@@ -30,11 +30,12 @@ pub(crate) struct Wishes {
 }
 
 impl Wishes {
-    /// Reads them from a body. `has_store` says whether this server stores anything.
+    /// Reads them from a body. `has_store` says whether this server stores anything, `wants_own` whether the body's own
+    /// items are wanted in any case.
     ///
     /// # Errors
     /// 400 where they contradict each other, or have wrong types.
-    pub(crate) fn read(body: &Object<'_>, has_store: bool) -> Result<Self, ApiError> {
+    pub(crate) fn read(body: &Object<'_>, has_store: bool, wants_own: bool) -> Result<Self, ApiError> {
         let wanted = body.boolean("store")?;
         let background = body.boolean("background")?.unwrap_or(false);
         if background && wanted == Some(false) {
@@ -44,7 +45,7 @@ impl Wishes {
         let store = background || (has_store && wanted.unwrap_or(true));
         let link = link(body)?;
         let items = || body.get("input").and_then(Value::as_list).into_iter().flat_map(List::iter);
-        let needs_own = store || link != Link::Alone || items().any(is_reference);
+        let needs_own = wants_own || store || link != Link::Alone || items().any(is_reference);
         let own = needs_own.then(|| own_items(body, &mut Ids::random())).transpose()?;
         let bare = background.then(|| {
             let fields = body.fields().filter(|(name, _)| *name != "input");

@@ -4,6 +4,8 @@
 //! Two layers: `machine` knows turns and hands plain values to the leaves (`open_item`, `events`, `items`, `resource`), which know
 //! nothing of turns.
 
+mod compaction;
+mod configuration;
 mod continuation;
 mod echo;
 mod ending;
@@ -24,7 +26,9 @@ pub(super) mod schema;
 pub(crate) mod stored;
 mod tools;
 pub mod validator;
+pub(crate) mod web_socket;
 
+pub(crate) use compaction::{CompactedResponse, compact};
 pub(crate) use continuation::{Continuation, Queued, Wishes};
 pub(crate) use ending::Ending;
 pub(in crate::api) use input::check_item;

@@ -15,8 +15,22 @@ use crate::api::responses::{Continuation, OwnItem, WholeInput, Wishes};
 pub(in crate::http) enum Continues {
     /// In the store, under the ids that the body names.
     AsTheBodySays,
+    /// There, too. What the request continues and its own items are wanted, since its answer isn't stored and is remembered.
+    ToRemember,
     /// Here: the JSON of each item, oldest first.
     Remembered(Arc<[Vec<u8>]>),
+}
+
+impl Continues {
+    /// Whether the items are asked of the store.
+    pub(in crate::http) fn asks_store(&self) -> bool {
+        !matches!(self, Self::Remembered(_))
+    }
+
+    /// Whether the request's own items are wanted, even if nothing is stored.
+    pub(in crate::http) fn wants_items(&self) -> bool {
+        !matches!(self, Self::AsTheBodySays)
+    }
 }
 
 /// What is stored of a request whose references are resolved, and how.
@@ -31,8 +45,8 @@ pub(in crate::http) struct Resolved {
     pub(in crate::http) bare: Option<Vec<u8>>,
     /// Whether the client wants deltas padded.
     pub(in crate::http) pad: bool,
-    /// Number of items that the request continues.
-    before: usize,
+    /// Items that the request continues, oldest first.
+    pub(in crate::http) before: Arc<[Vec<u8>]>,
 }
 
 impl Resolved {
@@ -55,7 +69,9 @@ pub(in crate::http) async fn resolve(
 ) -> Result<(Continuation, Resolved), ApiError> {
     let (before, link) = match continues {
         Continues::Remembered(items) => (items, Link::Alone),
-        Continues::AsTheBodySays => (before(app, owner, &wishes.link).await?, wishes.link.clone()),
+        Continues::AsTheBodySays | Continues::ToRemember => {
+            (before(app, owner, &wishes.link).await?, wishes.link.clone())
+        }
     };
     let needs_whole = !before.is_empty() || wishes.own.iter().flatten().any(refers);
     let (mut input, mut unknown_references) = (Vec::new(), 0);
@@ -72,7 +88,6 @@ pub(in crate::http) async fn resolve(
     let own = input.iter().map(|item| &*item.body);
     let whole = needs_whole.then(|| WholeInput::new(&before, own, &app.limits)).transpose()?;
     let continuation = Continuation { whole, store: wishes.store, unknown_references, queued: None };
-    let before = before.len();
     let Wishes { background, bare, pad, .. } = wishes;
     Ok((continuation, Resolved { background, link, input, bare, pad, before }))
 }
@@ -89,7 +104,7 @@ pub(super) async fn check_unchanged(app: &App, owner: &Owner, resolved: &Resolve
     let Link::Conversation(_) = &resolved.link else { return Ok(()) };
     let _unpaid = unpaid(app).await?;
     let now = before(app, owner, &resolved.link).await?;
-    if now.len() == resolved.before { Ok(()) } else { Err(refusal(Error::Locked)) }
+    if now.len() == resolved.before.len() { Ok(()) } else { Err(refusal(Error::Locked)) }
 }
 
 async fn before(app: &App, owner: &Owner, link: &Link) -> Result<Arc<[Vec<u8>]>, ApiError> {

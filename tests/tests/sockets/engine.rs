@@ -1,0 +1,79 @@
+//! Servers of these tests: with scripted outputs, and with an engine whose answers end when a test allows it.
+
+use std::sync::Arc;
+
+use host::model::EngineChoice;
+use serde_json::{Value, json};
+use tests::fake_engine::{Action, FakeEngine, done, event, head};
+use tests::server::{Setup, TestServer};
+use tokio::sync::Semaphore;
+
+/// A server that plays outputs.
+pub(crate) struct Scripted {
+    pub(crate) server: TestServer,
+    _folder: tempfile::TempDir,
+}
+
+/// Answers to what was asked last, and one that never ends for `hang`.
+fn rules() -> Value {
+    json!([
+        { "when": { "last_user_contains": "hang" }, "text": "Wait", "finish": "hang" },
+        { "when": { "last_user_contains": "think" }, "text": "<think>\nHm.\n</think>\n\nThought." },
+        { "when": { "last_user_contains": "weather", "tool_results": 0 },
+          "text": "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lisbon\"}}\n</tool_call>" },
+        { "when": { "last_role": "tool" }, "text": "It is sunny." },
+        { "when": { "last_user_contains": "alpha" }, "text": "alpha alpha alpha" },
+        { "when": { "last_user_contains": "beta" }, "text": "beta beta beta" },
+        { "text": "Hello!" },
+    ])
+}
+
+impl Scripted {
+    pub(crate) async fn start() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// Starts one whose setup is changed.
+    pub(crate) async fn with(change: impl FnOnce(&mut Setup)) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut setup = Setup::replay(folder.path(), &rules());
+        change(&mut setup);
+        Self { server: TestServer::start(setup).await, _folder: folder }
+    }
+}
+
+/// A server whose answers begin at once and end when the gate has a permit for each.
+pub(crate) struct Gated {
+    pub(crate) server: TestServer,
+    pub(crate) engine: FakeEngine,
+    pub(crate) gate: Arc<Semaphore>,
+}
+
+impl Gated {
+    pub(crate) async fn start() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// Starts one whose setup is changed.
+    pub(crate) async fn with(change: impl FnOnce(&mut Setup)) -> Self {
+        let gate = Arc::new(Semaphore::new(0));
+        let may_end = Arc::clone(&gate);
+        let engine = FakeEngine::start(move |_, _| {
+            vec![
+                Action::Send([head(), event(&[300], None)].concat()),
+                Action::Wait(Arc::clone(&may_end)),
+                Action::Send([event(&[], Some("stop")), done()].concat()),
+            ]
+        })
+        .await;
+        let mut setup = Setup::default();
+        setup.model.engine = engine.url().parse::<EngineChoice>().expect("a URL");
+        change(&mut setup);
+        Self { server: TestServer::start(setup).await, engine, gate }
+    }
+
+    /// Waits until the engine has had this many requests.
+    pub(crate) async fn asked(&self, count: usize) {
+        self.engine.received.wait_until(|log| log.requests().len() == count).await;
+    }
+}
