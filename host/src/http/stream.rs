@@ -15,6 +15,7 @@ use super::app::App;
 use super::body::{CheckedBody, check_json};
 use super::connection::Disconnect;
 use super::stored::{self, Continues, Resolved, resolve};
+use super::unpaid::unpaid;
 use crate::accounts::{Account, Principal};
 use crate::agent::AnswerStream;
 use crate::answer::{Answer, LogReader, Policy, SseBody, event_log};
@@ -224,6 +225,7 @@ pub(super) async fn consult(
     if continues.asks_store() && wishes.need_store() {
         super::store_error::store(app)?;
     }
+    let _unpaid = if wishes.read_store() { Some(unpaid(app).await?) } else { None };
     let (continuation, resolved) = resolve(app, &caller.owner(), wishes, continues).await?;
     body.hold(continuation.size() + resolved.size())?;
     Ok((body, continuation, resolved))

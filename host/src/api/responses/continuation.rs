@@ -56,8 +56,13 @@ impl Wishes {
 
     /// Whether the request can't be answered without a store.
     pub(crate) fn need_store(&self) -> bool {
+        self.store || self.read_store()
+    }
+
+    /// Whether something has to be read from the store before the request is.
+    pub(crate) fn read_store(&self) -> bool {
         let refers = |item: &OwnItem| matches!(item, OwnItem::Reference(_));
-        self.store || self.link != Link::Alone || self.own.iter().flatten().any(refers)
+        self.link != Link::Alone || self.own.iter().flatten().any(refers)
     }
 }
 
