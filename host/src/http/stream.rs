@@ -25,6 +25,7 @@ use crate::api::ids::{Ids, unix_now};
 use crate::api::responses::{self, Continuation, Wishes};
 use crate::api::{ApiRequest, Object, Protocol};
 use crate::model::{Job, Model};
+use crate::prompt::Role;
 
 /// Who sent a request, and when.
 #[derive(Debug, Clone)]
@@ -148,7 +149,8 @@ pub(super) async fn accept(
     if protocol != Protocol::Responses {
         return accept_other(app, caller, protocol, body).await;
     }
-    let (body, continuation, mut resolved) = consult(app, caller, body, continues).await?;
+    let (body, mut continuation, mut resolved) = consult(app, caller, body, continues).await?;
+    continuation.prompt_only = !generate;
     let store = continuation.store;
     let (request, model, account) = read(app, protocol, body, continuation).await?;
     let (stream, warnings) = (request.stream, request.warnings.clone());
@@ -265,6 +267,7 @@ async fn launch(
     }
     let label = model.label();
     let events = match hosted {
+        _ if !generate && !has_question(&job) => AnswerStream::empty(),
         _ if !generate => {
             let job = Job { max_output_tokens: Some(1), ..job };
             AnswerStream::of_prompt(model.start_choices(job).await.map_err(|error| protocol.refusal(&error))?)
@@ -279,6 +282,11 @@ async fn launch(
     };
     let check = app.check_streams.then(|| protocol.check());
     Ok(Answer::new(label, caller.id.clone(), caller.began, events, machine, check, &app.aborting))
+}
+
+/// Whether a user speaks in the job's conversation. Templates render no other.
+fn has_question(job: &Job) -> bool {
+    job.conversation.messages.iter().any(|message| message.role == Role::User)
 }
 
 /// Starts the generation of a stored request that has waited.
