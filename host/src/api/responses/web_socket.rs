@@ -161,7 +161,6 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use super::{BadEvent, ClientEvent, Json, StreamId};
     use crate::api::json::Document;
     use crate::limits::Limits;
 
