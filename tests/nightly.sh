@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests that take too long for every commit: property tests with ten times as many cases, ten thousand instances of a parser, 500 kills
-# of a process that writes to the store, 500 runs of a parser's proof under load, the GPU engine's tests and the script for GPUs on a simulated CUDA, the JSON-Schema test suite in every
+# of a process that writes to the store and of a server under fifty clients, 500 runs of a parser's proof under load, the GPU engine's tests and the script for GPUs on a simulated CUDA, the JSON-Schema test suite in every
 # format's grammars, every order of threads, and the benchmarks of starts and bodies. Fails if a test or a proof fails; benchmarks print their
 # figures and never fail. Run it on a machine without other work.
 set -euo pipefail
@@ -10,8 +10,8 @@ echo "== host, release"
 cargo build --release --locked --workspace --bins --benches
 export SLUICE_HOST=${CARGO_TARGET_DIR:-$PWD/target}/release/host
 
-echo "== property tests with many cases, ten thousand instances, 500 kills of the store's process, and the GPU engine on a simulated CUDA"
-PROPTEST_CASES=2560 SLUICE_INSTANCES=10000 SLUICE_STORE_KILLS=500 ENGINE_TESTS_ON_SIMULATOR=all cargo test --release --locked --workspace
+echo "== property tests with many cases, ten thousand instances, 500 kills of the store's process and of the server, and the GPU engine on a simulated CUDA"
+PROPTEST_CASES=2560 SLUICE_INSTANCES=10000 SLUICE_STORE_KILLS=500 SLUICE_SERVER_KILLS=500 ENGINE_TESTS_ON_SIMULATOR=all cargo test --release --locked --workspace
 
 echo "== the script for GPUs on a simulated one"
 tests/cuda/simulated.sh

@@ -98,13 +98,24 @@ pub fn json_request(path: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> 
 /// # Panics
 /// If the connection fails.
 pub async fn send(address: SocketAddr, request: Request<Full<Bytes>>) -> Answer {
+    try_send(address, request).await.expect("an answer")
+}
+
+/// Sends a request to a server that may be gone, and returns the whole answer, which must come within a minute.
+///
+/// # Errors
+/// There is no answer.
+///
+/// # Panics
+/// If it takes too long.
+pub async fn try_send(address: SocketAddr, request: Request<Full<Bytes>>) -> anyhow::Result<Answer> {
     let whole = async {
-        let mut open = open(address, request).await;
+        let mut open = try_open(address, request).await?;
         let mut body = Vec::new();
         while let Some(bytes) = open.next().await {
             body.extend_from_slice(&bytes);
         }
-        Answer { status: open.status, headers: std::mem::take(&mut open.headers), body: body.into() }
+        Ok(Answer { status: open.status, headers: std::mem::take(&mut open.headers), body: body.into() })
     };
     tokio::time::timeout(Duration::from_mins(1), whole).await.expect("an answer within a minute")
 }
@@ -142,12 +153,20 @@ impl Drop for Open {
 /// # Panics
 /// If the connection fails.
 pub async fn open(address: SocketAddr, request: Request<Full<Bytes>>) -> Open {
-    let stream = TcpStream::connect(address).await.expect("the server listens");
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.expect("a connection");
+    try_open(address, request).await.expect("an answer")
+}
+
+/// Sends a request to a server that may be gone, and returns when the answer's head has arrived.
+///
+/// # Errors
+/// There is no answer.
+pub async fn try_open(address: SocketAddr, request: Request<Full<Bytes>>) -> anyhow::Result<Open> {
+    let stream = TcpStream::connect(address).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     #[expect(clippy::disallowed_methods, reason = "owned by the Open, which aborts it")]
     let connection = tokio::spawn(async move {
         let _ = connection.await;
     });
-    let (head, body) = sender.send_request(request).await.expect("an answer").into_parts();
-    Open { status: head.status, headers: head.headers, body, connection }
+    let (head, body) = sender.send_request(request).await?.into_parts();
+    Ok(Open { status: head.status, headers: head.headers, body, connection })
 }

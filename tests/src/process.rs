@@ -90,12 +90,20 @@ impl ServerProcess {
         Self::start_replay(rules, arguments, LEVELS, stderr)
     }
 
+    /// Starts the same binary so that a write beyond the limit of a file's size ([`ServerProcess::id`]) is an error and not its end.
+    ///
+    /// # Panics
+    /// If it doesn't start.
+    pub fn start_on_a_disk_that_may_fail(rules: &Value, arguments: &[&str]) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]).arg(binary());
+        let (folder, engine) = replay(rules);
+        Self::start_in(command, folder, &engine, arguments, LEVELS, Stderr::File)
+    }
+
     fn start_replay(rules: &Value, arguments: &[&str], levels: &str, stderr: Stderr) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let script = folder.path().join("replay.json");
-        std::fs::write(&script, json!({ "rules": rules }).to_string())
-            .expect("a temporary folder can be written");
-        Self::start_in(folder, &format!("replay:{}", script.display()), arguments, levels, stderr)
+        let (folder, engine) = replay(rules);
+        Self::start_in(Command::new(binary()), folder, &engine, arguments, levels, stderr)
     }
 
     /// Starts the same binary with another engine (`--engine`).
@@ -104,10 +112,11 @@ impl ServerProcess {
     /// If it doesn't start.
     pub fn start_with_engine(engine: &str, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        Self::start_in(folder, engine, arguments, LEVELS, Stderr::File)
+        Self::start_in(Command::new(binary()), folder, engine, arguments, LEVELS, Stderr::File)
     }
 
     fn start_in(
+        mut command: Command,
         folder: tempfile::TempDir,
         engine: &str,
         arguments: &[&str],
@@ -117,7 +126,7 @@ impl ServerProcess {
         let log = File::create(folder.path().join(LOG)).expect("a temporary folder can be written");
         // Not the store of whoever runs the tests.
         let store: &[&str] = if arguments.contains(&"--store") { &[] } else { &["--store", "memory"] };
-        let mut child = Command::new(binary())
+        let mut child = command
             .env("RUST_LOG", levels)
             .args(["serve", "--listen", "127.0.0.1:0", "--served-model-name", "bench", "--seal-key", "none"])
             .args(["--engine", engine])
@@ -140,6 +149,11 @@ impl ServerProcess {
             .expect("the server prints its address");
         let unread = child.stderr.take().filter(|_| stderr == Stderr::Unread);
         Self { child, _stdout: lines, _stderr: unread, folder, address }
+    }
+
+    /// Id of the process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Log so far.
@@ -213,6 +227,16 @@ impl Drop for ServerProcess {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A folder with a replay file of these rules, and the engine's argument for it.
+fn replay(rules: &Value) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let script = folder.path().join("replay.json");
+    std::fs::write(&script, json!({ "rules": rules }).to_string())
+        .expect("a temporary folder can be written");
+    let engine = format!("replay:{}", script.display());
+    (folder, engine)
 }
 
 /// Path of the binary: what `SLUICE_HOST` names, else the one that was built with the tests.

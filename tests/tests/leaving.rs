@@ -14,6 +14,7 @@ fn rules() -> Value {
     json!([
         { "when": { "contains": "silent" }, "text": "", "finish": "hang" },
         { "when": { "contains": "slow" }, "text": "word ".repeat(700), "tokens_per_step": 1, "pace_ms": 20 },
+        { "when": { "contains": "write a summary" }, "text": "", "finish": "hang" },
         { "when": { "contains": "fast" }, "text": "word ".repeat(700), "tokens_per_step": 1 },
         { "text": "Hello." }
     ])
@@ -67,8 +68,13 @@ async fn leaving_while_silent_or_streaming(server: &TestServer) {
 }
 
 async fn leaving_before_the_answer(server: &TestServer) {
-    for text in ["silent", "slow"] {
-        let request = json_request("/v1/responses", ask(text, false).to_string());
+    let compacting = json!({ "model": "qwen3-tiny", "input": "write on" });
+    for (text, path, body) in [
+        ("silent", "/v1/responses", ask("silent", false)),
+        ("slow", "/v1/responses", ask("slow", false)),
+        ("a summary", "/v1/responses/compact", compacting),
+    ] {
+        let request = json_request(path, body.to_string());
         let waiting = tokio::time::timeout(Duration::from_millis(300), open(server.address, request)).await;
         assert!(waiting.is_err(), "{text}: no answer yet");
         settles(server, text).await;

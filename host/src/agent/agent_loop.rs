@@ -1,11 +1,12 @@
-//! The agent loop: list the servers' tools → run the calls that the client has approved → generate → run the calls → generate again. It
-//! ends when a turn calls no tool of the server, when the client must run or approve a call, or when a bound is reached.
+//! The agent loop: compact the conversation, if that is asked for → list the servers' tools → run the calls that the client has approved →
+//! generate → run the calls → generate again. It ends when a turn calls no tool of the server, when the client must run or approve a call, or when a bound is reached.
 //!
 //! A call starts as soon as its arguments are complete, while its turn goes on; the next turn begins when all calls have ended.
 
 use futures_util::future::BoxFuture;
 
 use super::calls::Calls;
+use super::compaction::{Occasion, Summary, SummaryTurn, compact, keep};
 use super::event::{RoundEvent, ServerEvent};
 use super::hosted::Hosted;
 use super::listing::Listing;
@@ -35,6 +36,8 @@ pub(super) struct AgentLoop {
     stage: Stage,
     written: TurnRecord,
     usage: Usage,
+    /// Tokens of the compaction. They count in the answer's usage, and not against its limit.
+    compaction_usage: Usage,
     /// Limit on the generated tokens of all turns together.
     max_output_tokens: Option<u32>,
     turns_left: usize,
@@ -44,6 +47,7 @@ pub(super) struct AgentLoop {
 
 enum Stage {
     Begin,
+    Compacting(SummaryTurn, Occasion),
     Listing(Listing),
     Starting(BoxFuture<'static, Result<TurnStream, StartError>>),
     Turn(Box<TurnStream>),
@@ -75,6 +79,7 @@ impl AgentLoop {
             stage: Stage::Begin,
             written,
             usage: Usage::default(),
+            compaction_usage: Usage::default(),
             max_output_tokens,
             turns_left: limits.turns,
             raw: TurnEvents::default(),
@@ -82,9 +87,20 @@ impl AgentLoop {
         }
     }
 
+    /// Compacts the conversation first, by a turn that has started. On the occasion `Asked` nothing else follows.
+    pub(super) fn after_compaction(mut self, turn: TurnStream, occasion: Occasion) -> Self {
+        keep(&mut self.job.conversation.messages);
+        self.stage = Stage::Compacting(SummaryTurn::new(turn), occasion);
+        self
+    }
+
     pub(super) async fn next(&mut self, out: &mut Vec<RoundEvent>) -> Option<EndedTurn> {
         match &mut self.stage {
             Stage::Begin => self.begin(out),
+            Stage::Compacting(turn, occasion) => {
+                let (summary, occasion) = (turn.next(out).await?, *occasion);
+                return self.compacted(summary, occasion);
+            }
             Stage::Listing(listing) => match listing.next().await {
                 Some(events) => out.extend(events.map(RoundEvent::Server)),
                 None => self.listed(out),
@@ -122,6 +138,7 @@ impl AgentLoop {
                 self.usage += ended.usage;
                 self.take(out);
             }
+            Stage::Compacting(mut turn, _) => self.compaction_usage = turn.abort(failure.clone(), out),
             Stage::Listing(listing) => out.extend(listing.unfinished().map(|server| {
                 RoundEvent::Server(ServerEvent::ListEnded { server, tools: Err(STOPPED.to_owned()) })
             })),
@@ -129,6 +146,20 @@ impl AgentLoop {
         }
         self.cancel_calls(out);
         self.end(TurnEnd::Failed(failure))
+    }
+
+    /// Goes on in the compacted conversation, or ends the answer.
+    fn compacted(&mut self, Summary { text, usage }: Summary, occasion: Occasion) -> Option<EndedTurn> {
+        self.compaction_usage = usage;
+        match (text, occasion) {
+            (Err(end), _) => Some(self.end(end)),
+            (Ok(_), Occasion::Asked) => Some(self.end(TurnEnd::Completed)),
+            (Ok(text), Occasion::Above(_)) => {
+                compact(&mut self.job.conversation.messages, &text);
+                self.stage = Stage::Begin;
+                None
+            }
+        }
     }
 
     fn begin(&mut self, out: &mut Vec<RoundEvent>) {
@@ -253,7 +284,9 @@ impl AgentLoop {
 
     fn end(&mut self, end: TurnEnd) -> EndedTurn {
         self.stage = Stage::Over;
-        EndedTurn { end, usage: self.usage }
+        let mut usage = self.compaction_usage;
+        usage += self.usage;
+        EndedTurn { end, usage }
     }
 }
 

@@ -3,10 +3,12 @@
 use std::fmt;
 
 use super::agent_loop::{AgentLoop, Refusal};
+use super::compaction::{Compaction, Occasion, is_worth_it, summary_job};
 use super::event::{RoundEvent, RoundEventRef};
 use super::hosted::Hosted;
 use crate::limits::McpLimits;
-use crate::model::{Choices, Echo, EndedTurn, Job, Model, RawStep, RawTurn};
+use crate::model::{Choices, Echo, EndedTurn, Job, Model, RawStep, RawTurn, StartError, Truncation};
+use crate::prompt::RenderError;
 use crate::turn::{TokenLogprobs, TurnEnd, TurnEvent, TurnEvents, TurnFailure, Usage};
 
 /// An answer that is being generated. Dropping it cancels the generation and every call under way.
@@ -29,6 +31,45 @@ enum Turns {
 }
 
 impl AnswerStream {
+    /// Begins the answer to `job`: of one turn, or of as many as the calls of `hosted` need, and with `compaction` first where it applies. If a
+    /// later turn can't be started, the answer ends with the failure that `refusal` makes.
+    ///
+    /// # Errors
+    /// The first turn couldn't be started.
+    pub async fn begin(
+        model: Model,
+        job: Job,
+        hosted: Option<Hosted>,
+        compaction: Option<Compaction>,
+        limits: &McpLimits,
+        refusal: Refusal,
+    ) -> Result<Self, StartError> {
+        if let Some(Compaction { occasion, prompt }) = compaction {
+            // An approved call is part of what a summary would replace: it runs first.
+            let has_approved = hosted.as_ref().is_some_and(|hosted| !hosted.approved.is_empty());
+            let applies = match occasion {
+                Occasion::Asked => true,
+                Occasion::Above(tokens) => !has_approved && exceeds(&model, &job, tokens).await?,
+            };
+            if applies {
+                // The limit of tokens is that of the answer, not of a summary before it.
+                let most = job.max_output_tokens.filter(|_| occasion == Occasion::Asked);
+                let summary = Job { max_output_tokens: most, ..summary_job(job.clone(), &prompt) };
+                let turn = model.start(summary).await?;
+                let several = AgentLoop::new(model, job, hosted.unwrap_or_default(), limits, refusal);
+                return Ok(Self::of(several.after_compaction(turn, occasion)));
+            }
+        }
+        match hosted {
+            None => Ok(Self::one(model.start_choices(job).await?)),
+            Some(hosted) => {
+                // The answer begins before its first turn, so a later refusal would be an event; the job is checked now.
+                model.check(&job)?;
+                Ok(Self::of(AgentLoop::new(model, job, hosted, limits, refusal)))
+            }
+        }
+    }
+
     /// Makes an answer of one turn, with all its choices.
     pub fn one(choices: Choices) -> Self {
         Self(Turns::One { choices, events: TurnEvents::default(), prompt_only: false })
@@ -44,11 +85,8 @@ impl AnswerStream {
         Self(Turns::None(false))
     }
 
-    /// Makes an answer of one choice, with as many turns as the calls of `hosted` need. Nothing starts before `next`. If a turn
-    /// can't be started, the answer ends with the failure that `refusal` makes.
-    pub fn several(model: Model, job: Job, hosted: Hosted, limits: &McpLimits, refusal: Refusal) -> Self {
-        let several = Box::new(AgentLoop::new(model, job, hosted, limits, refusal));
-        Self(Turns::AgentLoop { several, events: Vec::new(), over: false })
+    fn of(several: AgentLoop) -> Self {
+        Self(Turns::AgentLoop { several: Box::new(several), events: Vec::new(), over: false })
     }
 
     /// Waits for the next events of any choice. Returns the choice, and how it ended if it did; all its items are closed then.
@@ -183,6 +221,20 @@ fn without_output(ended: EndedTurn) -> EndedTurn {
         end => end,
     };
     EndedTurn { end, usage: Usage { output_tokens: 0, reasoning_tokens: 0, ..usage } }
+}
+
+/// Whether a summary would shorten the conversation of `job`, and its prompt has more than `most` tokens. Tools of tool servers aren't counted:
+/// they are listed later.
+async fn exceeds(model: &Model, job: &Job, most: u32) -> Result<bool, StartError> {
+    if !is_worth_it(&job.conversation.messages) {
+        return Ok(false);
+    }
+    let whole = Job { truncation: Truncation::Disabled, ..job.clone() };
+    match model.count_prompt(whole).await {
+        Ok(tokens) => Ok(tokens > most as usize),
+        Err(StartError::Prompt(RenderError::TooLong { .. })) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 impl fmt::Debug for AnswerStream {

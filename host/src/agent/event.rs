@@ -11,6 +11,8 @@ pub enum RoundEvent {
     Turn(TurnEvent),
     /// An event of a tool of the server.
     Server(ServerEvent),
+    /// An event of the conversation's compaction.
+    Compaction(CompactionEvent),
 }
 
 /// A borrowed [`RoundEvent`].
@@ -20,6 +22,8 @@ pub enum RoundEventRef<'a> {
     Turn(&'a TurnEvent),
     /// An event of a tool of the server.
     Server(&'a ServerEvent),
+    /// An event of the conversation's compaction.
+    Compaction(&'a CompactionEvent),
 }
 
 impl RoundEvent {
@@ -28,6 +32,7 @@ impl RoundEvent {
         match self {
             Self::Turn(event) => RoundEventRef::Turn(event),
             Self::Server(event) => RoundEventRef::Server(event),
+            Self::Compaction(event) => RoundEventRef::Compaction(event),
         }
     }
 }
@@ -72,6 +77,20 @@ pub enum ServerEvent {
         call_id: String,
         /// The output, or the error.
         result: Result<String, String>,
+    },
+}
+
+/// Events of a compaction, at most one in an answer, before all items that the model writes. `Begun` comes first and `Ended` last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CompactionEvent {
+    /// The model begins to write.
+    Begun,
+    /// The summary has grown.
+    Sampled,
+    /// The compaction is over.
+    Ended {
+        /// The summary; `None` if none came of it.
+        summary: Option<String>,
     },
 }
 

@@ -7,6 +7,7 @@
 mod agent_loop;
 mod answer_stream;
 mod calls;
+mod compaction;
 mod event;
 mod hosted;
 mod listing;
@@ -16,5 +17,6 @@ mod turn_record;
 
 pub use agent_loop::Refusal;
 pub use answer_stream::AnswerStream;
-pub use event::{CallKind, Called, Consent, RoundEvent, RoundEventRef, ServerEvent};
+pub use compaction::{Compaction, DEFAULT_PROMPT, Occasion, compact, summary_job};
+pub use event::{CallKind, Called, CompactionEvent, Consent, RoundEvent, RoundEventRef, ServerEvent};
 pub use hosted::{ApprovalRule, Approved, Hosted, HostedTools, Purpose};

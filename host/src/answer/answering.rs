@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::keeper::{Journal, Keeper};
 use super::log::{LogWriter, Signal};
-use crate::agent::{AnswerStream, RoundEventRef};
+use crate::agent::{AnswerStream, CompactionEvent, RoundEventRef};
 use crate::api::StreamCheck;
 use crate::api::error::not_stored;
 use crate::api::event_buffer::EventBuffer;
@@ -297,7 +297,8 @@ impl Answer {
 
     fn emit(&mut self, buffer: &mut EventBuffer) {
         for event in self.stream.events() {
-            if !self.first_event_sent {
+            let is_announcement = matches!(event, RoundEventRef::Compaction(CompactionEvent::Begun));
+            if !self.first_event_sent && !is_announcement {
                 self.first_event_sent = true;
                 let model = Arc::clone(&self.model);
                 metrics::histogram!("sluice_first_token_seconds", "model" => model)
@@ -306,6 +307,7 @@ impl Answer {
             match event {
                 RoundEventRef::Turn(event) => self.machine.turn(event, buffer),
                 RoundEventRef::Server(event) => self.machine.server(event, buffer),
+                RoundEventRef::Compaction(event) => self.machine.compaction(event, buffer),
             }
         }
     }

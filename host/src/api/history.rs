@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use super::error::ApiError;
 use super::json::{List, Path};
+use crate::agent::compact;
 use crate::prompt::{Content, HistoryCall, Message, Role};
 
 /// Refuses a list of more than `max` messages or items with 400; `path` is the list's path.
@@ -77,6 +78,11 @@ impl History {
             name.or_else(|| id.and_then(|id| self.called.get(id)).map(String::as_str)).map(str::to_owned);
         let tool_call_id = id.map(str::to_owned);
         self.messages.push(Message { tool_call_id, name, ..Message::text(Role::Tool, content) });
+    }
+
+    /// Replaces what came before, but instructions and users' messages, by its summary.
+    pub(crate) fn compact(&mut self, summary: &str) {
+        compact(&mut self.messages, summary);
     }
 
     /// The id of the last call of the tool `name`.

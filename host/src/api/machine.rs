@@ -1,7 +1,7 @@
 //! What an answer needs of a protocol: a machine that makes the protocol's events of the answer's, and one body at the end.
 
 use super::event_buffer::EventBuffer;
-use crate::agent::ServerEvent;
+use crate::agent::{CompactionEvent, ServerEvent};
 use crate::model::{Echo, RawStep, RawTurn};
 use crate::turn::{TokenLogprobs, TurnEnd, TurnEvent, Usage};
 
@@ -38,6 +38,8 @@ pub trait Machine: Send {
     fn turn(&mut self, event: &TurnEvent, buffer: &mut EventBuffer);
     /// Writes the events for a tool that the server runs. Called only for protocols whose requests can ask for such tools.
     fn server(&mut self, _event: &ServerEvent, _buffer: &mut EventBuffer) {}
+    /// Writes the events for a step of the conversation's compaction. Called only for protocols whose requests can ask for one.
+    fn compaction(&mut self, _event: &CompactionEvent, _buffer: &mut EventBuffer) {}
     /// Writes a heartbeat event, sent while a stream is silent (Responses: a repeated `response.in_progress`).
     fn heartbeat(&mut self, buffer: &mut EventBuffer);
     /// Takes a turn's tokens with their markup, if the job asked for them. Protocols that have no field for them ignore the call.

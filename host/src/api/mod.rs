@@ -7,6 +7,7 @@ pub mod chat;
 pub mod completions;
 mod content;
 pub(crate) mod conversations;
+pub(crate) mod deleted;
 pub mod error;
 pub mod event_buffer;
 mod fields;

@@ -1,5 +1,7 @@
 //! The result of reading a request body in any protocol: an [`ApiRequest`], which is all that the transport needs.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::error::ApiError;
@@ -8,7 +10,7 @@ use super::json::{Document, List, Object, Path};
 use super::machine::Machine;
 use super::options;
 use super::seal::Seal;
-use crate::agent::Hosted;
+use crate::agent::{Compaction, DEFAULT_PROMPT, Hosted};
 use crate::limits::Limits;
 use crate::mcp::McpServers;
 use crate::model::{Job, Model};
@@ -32,6 +34,8 @@ pub struct ApiRequest {
     pub job: Job,
     /// Tools that the server runs during the answer. `None`: the answer is one turn.
     pub hosted: Option<Hosted>,
+    /// Compaction of the conversation before the answer, or in its place.
+    pub compaction: Option<Compaction>,
     /// A line for each field or value that was ignored, in printable ASCII, for the log and a header.
     pub warnings: Vec<String>,
     /// Makes the answer of the turn's events.
@@ -95,6 +99,8 @@ pub struct Defaults {
     pub seal: Seal,
     /// Most tokens that prompt and answer may have together.
     pub context: usize,
+    /// The prompt by which models write summaries of conversations.
+    pub compaction_prompt: Arc<str>,
 }
 
 impl Defaults {
@@ -133,6 +139,7 @@ impl Default for Defaults {
             top_p: 1.0,
             seal: Seal::random(),
             context: 1 << 20,
+            compaction_prompt: DEFAULT_PROMPT.into(),
         }
     }
 }

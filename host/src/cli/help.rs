@@ -22,7 +22,14 @@ const FIRST: [&str; 12] = [
 const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Model and prompt",
-        &["chat_template", "template_argument", "load_format", "reasoning_events", "seal_key"],
+        &[
+            "chat_template",
+            "template_argument",
+            "load_format",
+            "reasoning_events",
+            "seal_key",
+            "compaction_prompt",
+        ],
     ),
     (
         "Speed and memory",

@@ -3,6 +3,7 @@
 mod access;
 mod bench;
 mod cache;
+mod compaction;
 mod data;
 mod devices;
 mod ending;

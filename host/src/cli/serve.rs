@@ -40,6 +40,9 @@ pub(super) struct ServeArguments {
     /// as long as the process [default: sluice/seal.key in the user's data folder; if that isn't possible, `none`, with a warning].
     #[arg(long, value_name = "FILE|none")]
     seal_key: Option<PathBuf>,
+    /// File with the prompt by which the model writes the summary when a conversation is compacted [default: the server's own].
+    #[arg(long, value_name = "FILE")]
+    compaction_prompt: Option<PathBuf>,
     #[command(flatten)]
     store: StoreArguments,
     #[command(flatten)]
@@ -114,6 +117,7 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     let access = arguments.access.access()?;
     let limits = arguments.limits(access.keys.owners())?;
     let mcp = arguments.mcp.servers(&limits.mcp)?;
+    let compaction_prompt = super::compaction::prompt(arguments.compaction_prompt.as_deref())?;
     let seal = super::seal::load(arguments.seal_key.as_deref())?;
     let (first, others) = arguments.models.models()?;
     let shared = arguments.models.shared(access.keys.owners());
@@ -132,6 +136,7 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
         limits: limits.clone(),
         mcp,
         seal,
+        compaction_prompt,
         ..Defaults::default()
     };
     let keys = access.keys.clone();

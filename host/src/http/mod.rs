@@ -12,6 +12,7 @@ mod asker;
 mod auth;
 mod body;
 mod capacity;
+mod compact;
 mod connection;
 mod content_encoding;
 mod conversations;

@@ -22,6 +22,7 @@ use super::answer::{RequestId, identify, json, refuse, to_json, typed};
 use super::app::App;
 use super::auth::require_key;
 use super::body::discard_unasked;
+use super::compact::compact;
 use super::conversations;
 use super::cors;
 use super::count::{count_messages, count_responses};
@@ -66,6 +67,7 @@ fn keyed() -> Vec<Route> {
     vec![
         at(&["post", "get"], "/v1/responses", responses()),
         post_at("/v1/responses/input_tokens", count_responses),
+        post_at("/v1/responses/compact", compact),
         at(&["get", "delete"], "/v1/responses/{id}", get(stored::one).delete(stored::delete)),
         post_at("/v1/responses/{id}/cancel", stored::cancel),
         get_at("/v1/responses/{id}/input_items", stored::input_items),

@@ -83,6 +83,9 @@ impl Server {
                 _ = upkeep.tick() => metrics::upkeep(),
             }
         }
+        // Nothing of the server is left when this returns: its store may be opened again.
+        connections.tasks.shutdown().await;
+        keepers.shutdown().await;
     }
 }
 

@@ -252,7 +252,7 @@ async fn read(
 }
 
 /// Starts a request's generation.
-async fn launch(
+pub(super) async fn launch(
     app: &App,
     caller: &Caller,
     protocol: Protocol,
@@ -260,26 +260,22 @@ async fn launch(
     model: Model,
     generate: bool,
 ) -> Result<Answer, ApiError> {
-    let ApiRequest { job, hosted, machine, warnings, .. } = request;
+    let ApiRequest { job, hosted, compaction, machine, warnings, .. } = request;
     if !warnings.is_empty() {
         // Only the client is told which: they are names of the request.
         tracing::debug!(id = %caller.id, fields = warnings.len(), "parts of the request are ignored");
     }
     let label = model.label();
-    let events = match hosted {
-        _ if !generate && !has_question(&job) => AnswerStream::empty(),
-        _ if !generate => {
-            let job = Job { max_output_tokens: Some(1), ..job };
-            AnswerStream::of_prompt(model.start_choices(job).await.map_err(|error| protocol.refusal(&error))?)
-        }
-        None => AnswerStream::one(model.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
-        Some(hosted) => {
-            // The answer begins before its first turn, so a later refusal would be an event; the job is checked now.
-            model.check(&job).map_err(|error| protocol.refusal(&error))?;
-            let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
-            AnswerStream::several(model, job, hosted, &app.limits.mcp, refusal)
-        }
-    };
+    let events = if generate {
+        let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
+        AnswerStream::begin(model, job, hosted, compaction, &app.limits.mcp, refusal).await
+    } else if has_question(&job) {
+        let job = Job { max_output_tokens: Some(1), ..job };
+        model.start_choices(job).await.map(AnswerStream::of_prompt)
+    } else {
+        Ok(AnswerStream::empty())
+    }
+    .map_err(|error| protocol.refusal(&error))?;
     let check = app.check_streams.then(|| protocol.check());
     Ok(Answer::new(label, caller.id.clone(), caller.began, events, machine, check, &app.aborting))
 }

@@ -53,6 +53,8 @@ pub enum Truncation {
     Disabled,
     /// The oldest messages after the instructions are dropped until the prompt fits; the last ones stay.
     Auto,
+    /// As `Auto`, for a conversation whose last message is about all others: they are shortened as if it weren't there, and it stays.
+    BeforeLast,
 }
 
 /// Text that the model's output continues.

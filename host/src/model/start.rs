@@ -140,14 +140,18 @@ impl Served {
         loop {
             let prompt = self.format.render(&job.conversation, &job.template_arguments, opening);
             let excess = match (&prompt, job.truncation) {
-                (Ok(prompt), Truncation::Auto) if prompt.ids.len() > room => {
+                (_, Truncation::Disabled) => return prompt,
+                (Ok(prompt), _) if prompt.ids.len() > room => {
                     let bytes = approximate_bytes(&job.conversation).div_ceil(prompt.ids.len());
                     (prompt.ids.len() - room).saturating_mul(bytes)
                 }
-                (Err(RenderError::TooLong { bytes, limit }), Truncation::Auto) => bytes - limit,
+                (Err(RenderError::TooLong { bytes, limit }), _) => bytes - limit,
                 _ => return prompt,
             };
+            let is_kept = job.truncation == Truncation::BeforeLast;
+            let kept = if is_kept { job.conversation.messages.pop() } else { None };
             let dropped = drop_oldest(&mut job.conversation, excess, parts);
+            job.conversation.messages.extend(kept);
             if dropped == 0 {
                 return prompt;
             }

@@ -42,6 +42,8 @@ pub struct Message {
     pub tool_call_id: Option<String>,
     /// For `Role::Tool`: name of the tool, where known.
     pub name: Option<String>,
+    /// Whether the message is the summary of what a compaction removed before it. A later compaction replaces it.
+    pub is_summary: bool,
 }
 
 impl Message {
@@ -54,6 +56,7 @@ impl Message {
             tool_calls: Vec::new(),
             tool_call_id: None,
             name: None,
+            is_summary: false,
         }
     }
 }

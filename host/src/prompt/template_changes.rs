@@ -20,16 +20,19 @@ enum Change {
     InstructionsAreOne,
     /// Instructions after the first message of another role get the role `user`.
     LateInstructionsAreUsers,
+    /// Messages of users in a row are joined into one.
+    UsersAreOne,
     /// Text of a message with reasoning and calls is appended to the reasoning.
     TextFollowsReasoning,
     /// Each call becomes a message of its own, followed by its result.
     OneCallPerMessage,
 }
 
-const CHANGES: [Change; 5] = [
+const CHANGES: [Change; 6] = [
     Change::DeveloperIsSystem,
     Change::InstructionsAreOne,
     Change::LateInstructionsAreUsers,
+    Change::UsersAreOne,
     Change::TextFollowsReasoning,
     Change::OneCallPerMessage,
 ];
@@ -99,6 +102,7 @@ impl Change {
                 let late = messages.iter_mut().skip_while(|message| is_instruction(message));
                 late.filter(|message| is_instruction(message)).for_each(|message| message.role = Role::User);
             }
+            Self::UsersAreOne => join_users(&mut messages),
             Self::TextFollowsReasoning => messages.iter_mut().for_each(join_text),
             Self::OneCallPerMessage => return split_calls(messages),
         }
@@ -117,6 +121,7 @@ impl Change {
             Self::LateInstructionsAreUsers => {
                 vec![user(), text(Role::System, "zq1"), text(Role::Developer, "zq2"), user()]
             }
+            Self::UsersAreOne => vec![user(), text(Role::User, "zq1"), text(Role::User, "zq2")],
             Self::TextFollowsReasoning => {
                 let reasoning = Some("zq3".to_owned());
                 let said = Message { reasoning, ..calling("zq1", &["zq2"]) };
@@ -163,6 +168,18 @@ fn join_instructions(messages: &mut Vec<Message>) {
         }
         messages[0].content = text.into();
     }
+}
+
+fn join_users(messages: &mut Vec<Message>) {
+    messages.dedup_by(|next, previous| {
+        let joins = previous.role == Role::User && next.role == Role::User;
+        if joins {
+            let mut text = std::mem::take(&mut previous.content).into_joined();
+            append(&mut text, next.content.joined());
+            previous.content = text.into();
+        }
+        joins
+    });
 }
 
 fn join_text(message: &mut Message) {

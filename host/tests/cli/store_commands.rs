@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
-use store::{End, Item, Link, NewResponse, Options, Owner, Sqlite, Status, Store as _, Target};
+use store::{
+    End, Item, Link, NewCompletion, NewResponse, Options, Owner, Sqlite, Status, Store as _, Tag, Target,
+};
 
 use super::serve_switches::{Serving, serve, text};
 
@@ -40,7 +42,7 @@ fn item(id: &str, body: &str) -> Item {
     Item { id: id.to_owned(), body: body.into() }
 }
 
-/// A store with two responses of alice, the second of which continues the first, and a conversation of bob.
+/// A store with two responses of alice, the second of which continues the first, a chat completion of carol, and a conversation of bob.
 fn filled(folder: &tempfile::TempDir) -> PathBuf {
     let file = folder.path().join("state.db");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -55,6 +57,13 @@ fn filled(folder: &tempfile::TempDir) -> PathBuf {
             let end = End { status: Status::Completed, result: b"{}".to_vec(), output, last: None };
             store.finish(Target::Lease(lease), end).await.expect("stored");
         }
+        let tags = vec![Tag { name: "model".to_owned(), value: "m".to_owned() }];
+        let input = vec![item("0", r#"{"role": "user"}"#)];
+        let new = NewCompletion { id: "chatcmpl_1".to_owned(), tags, input };
+        let lease = store.completion_create(&Owner::new("carol"), new).await.expect("stored");
+        let end =
+            End { status: Status::Completed, result: b"{\"n\":1}".to_vec(), output: vec![], last: None };
+        store.finish(Target::Lease(lease), end).await.expect("stored");
         let items = vec![item("msg_1", "[1]")];
         store.conversation_create(&Owner::new("bob"), "conv_1", b"{}".to_vec(), items).await.expect("stored");
     });
@@ -71,14 +80,14 @@ fn stats_count_what_is_stored_and_of_whom() {
     let file = filled(&folder);
     let report: Value = serde_json::from_str(&done(&file, &["stats", "--json"])).expect("JSON");
     let counts = ["responses", "queued_responses", "running_responses", "deleted_responses", "conversations"];
-    assert_eq!(counts.map(|count| report[count].as_u64()), [2, 0, 0, 0, 1].map(Some), "{report}");
+    assert_eq!(counts.map(|count| report[count].as_u64()), [3, 0, 0, 0, 1].map(Some), "{report}");
     let owners: Vec<_> =
         report["owners"].as_array().expect("a list").iter().map(|owner| &owner["name"]).collect();
-    assert_eq!(owners, ["alice", "bob"]);
+    assert_eq!(owners, ["alice", "bob", "carol"]);
     let table = done(&file, &["stats"]);
     let words: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
     let bytes = report["owners"][0]["bytes"].to_string();
-    assert!(words.contains(&vec!["responses", "2"]) && words.contains(&vec!["alice", &bytes]), "{table}");
+    assert!(words.contains(&vec!["responses", "3"]) && words.contains(&vec!["alice", &bytes]), "{table}");
 }
 
 #[test]
@@ -93,6 +102,7 @@ fn export_prints_a_line_of_json_for_each_record() {
         json!([
             ["response", "alice", "resp_1"],
             ["response", "alice", "resp_2"],
+            ["chat.completion", "carol", "chatcmpl_1"],
             ["conversation", "bob", "conv_1"]
         ])
     );
@@ -101,8 +111,11 @@ fn export_prints_a_line_of_json_for_each_record() {
     assert_eq!((&second["request"], &second["result"]), (&json!({ "n": 1.0 }), &json!({})));
     assert_eq!(second["input"], json!([{ "id": "msg_in", "body": { "text": "ä \n" } }]));
     assert_eq!(second["output"], json!([{ "id": "msg_out", "body": { "base64": "bm8gSlNPTg==" } }]));
-    assert_eq!(records[2]["items"], json!([{ "id": "msg_1", "body": [1] }]));
-    assert_eq!(exported(&file, &["export", "--owner", "bob"]), records[2..]);
+    let (completion, conversation) = (&records[2], &records[3]);
+    assert_eq!((&completion["tags"], &completion["result"]), (&json!([["model", "m"]]), &json!({ "n": 1 })));
+    assert_eq!(completion["messages"], json!([{ "id": "0", "body": { "role": "user" } }]));
+    assert_eq!(conversation["items"], json!([{ "id": "msg_1", "body": [1] }]));
+    assert_eq!(exported(&file, &["export", "--owner", "bob"]), records[3..]);
     assert_eq!(exported(&file, &["export", "--owner", "nobody"]), [Value::Null; 0]);
 }
 
@@ -120,14 +133,14 @@ fn purge_says_what_it_would_delete_and_deletes_it_with_yes() {
         purge(&["--owner", "bob", "--unused-since", "2026-01-01", "--yes"]),
         "deleted 0 responses and 0 conversations\n"
     );
-    assert_eq!(exported(&file, &["export"]).len(), 3);
+    assert_eq!(exported(&file, &["export"]).len(), 4);
     assert_eq!(purge(&["--owner", "alice", "--yes"]), "deleted 2 responses and 0 conversations\n");
-    assert_eq!(exported(&file, &["export"]).len(), 1);
+    assert_eq!(exported(&file, &["export"]).len(), 2);
     assert!(
         refused(&file, &["purge", "--owner", "alice", "--yes"])
             .contains("--owner alice: nobody of this name has stored anything")
     );
-    assert_eq!(purge(&["--unused-since", "0s", "--yes"]), "deleted 0 responses and 1 conversation\n");
+    assert_eq!(purge(&["--unused-since", "0s", "--yes"]), "deleted 1 response and 1 conversation\n");
     assert_eq!(done(&file, &["check"]), "whole\n");
 }
 
@@ -172,6 +185,11 @@ fn what_a_server_has_open_is_only_backed_up() {
     assert_eq!(done(&copy, &["check"]), "whole\n");
     assert!(refused(&file, &["backup", text(&copy)]).contains("File exists"));
     assert!(server.get("/health").starts_with("HTTP/1.1 200"));
-    drop(server.log());
-    assert_eq!(exported(&copy, &["export"]), exported(&file, &["export"]));
+    let by_sqlite = folder.path().join("by-sqlite.db");
+    let connection = rusqlite::Connection::open(&file).expect("a database");
+    connection.execute("VACUUM INTO ?", [text(&by_sqlite)]).expect("copied");
+    drop((connection, server.log()));
+    for copy in [copy, by_sqlite] {
+        assert_eq!(exported(&copy, &["export"]), exported(&file, &["export"]));
+    }
 }

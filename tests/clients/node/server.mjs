@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import OpenAI from "openai";
 
-const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+export const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const HOST = process.env.SLUICE_HOST ?? join(ROOT, "target/release/host");
 
 /** Starts `host serve` on a free port, with every stream checked against the event grammar. */

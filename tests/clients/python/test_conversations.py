@@ -1,7 +1,11 @@
-"""openai-python's `client.conversations` and stored chat completions."""
+"""openai-python's `client.conversations` and stored chat completions, and sessions of openai-agents."""
+import asyncio
+
 import openai
 import pytest
+from agents import Agent, ModelSettings, OpenAIConversationsSession, OpenAIResponsesModel, RunConfig, Runner
 from conftest import client_of
+from openai import AsyncOpenAI
 
 MODEL = "qwen3-tiny"
 
@@ -93,3 +97,24 @@ def test_a_streamed_completion_is_stored_when_its_end_is_seen(embedded):
     request = {"model": MODEL, "messages": [message("y")], "max_tokens": 4, "store": True}
     ids = {chunk.id for chunk in completions.create(**request, stream=True)}
     assert [completions.retrieve(id).choices[0].finish_reason for id in ids] == ["length"]
+
+
+def test_an_agents_session_keeps_its_turns_in_a_conversation(embedded):
+    async def run():
+        async with AsyncOpenAI(base_url=embedded.address + "/v1", api_key="none", max_retries=0) as client:
+            session = OpenAIConversationsSession(openai_client=client)
+            model = OpenAIResponsesModel(MODEL, client)
+            agent = Agent(name="agent", model=model, model_settings=ModelSettings(temperature=0))
+            for question in ("Hi", "Again"):
+                await Runner.run(agent, question, session=session, run_config=RunConfig(tracing_disabled=True))
+            turns = [(it["type"], it.get("role")) for it in await session.get_items() if it["type"] == "message"]
+            await session.add_items([message(str(number)) for number in range(45)])
+            last = await session.pop_item()
+            recent = await session.get_items(limit=2)
+            await session.clear_session()
+            return turns, last, recent
+
+    turns, last, recent = asyncio.run(run())
+    assert turns == [("message", "user"), ("message", "assistant")] * 2
+    assert last["content"][0]["text"] == "44"
+    assert [it["content"][0]["text"] for it in recent] == ["42", "43"]

@@ -20,14 +20,14 @@ async fn saying(keys: &[&str]) -> TestServer {
 }
 
 /// A request, with further fields.
-fn request(more: Value) -> Value {
+fn request(more: &Value) -> Value {
     let mut body = json!({ "model": "one", "messages": [{ "role": "user", "content": "x" }] });
     body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
     body
 }
 
 async fn completed(client: Client, more: Value) -> Value {
-    let answer = client.post(COMPLETIONS, request(more)).await;
+    let answer = client.post(COMPLETIONS, request(&more)).await;
     assert_eq!(answer.status, 200, "{:?}", answer.body);
     answer.json()
 }
@@ -97,7 +97,7 @@ async fn a_completion_is_read_as_it_was_sent_changed_and_deleted() {
 async fn a_streamed_completion_is_stored_before_its_end_is_sent() {
     let server = saying(&[]).await;
     let client = Client::new(&server, "any");
-    let body = request(json!({ "store": true, "stream": true }));
+    let body = request(&json!({ "store": true, "stream": true }));
     let mut open =
         tests::client::open(server.address, tests::client::json_request(COMPLETIONS, body.to_string())).await;
     let mut seen = String::new();
@@ -121,11 +121,11 @@ async fn only_what_is_asked_for_is_stored() {
         let sent = completed(client, more).await;
         assert_eq!(refusal(&client.get(&path(&sent)).await), (404, "not_found".to_owned()));
     }
-    let wrong = client.post(COMPLETIONS, request(json!({ "store": true, "metadata": { "a": 1 } }))).await;
+    let wrong = client.post(COMPLETIONS, request(&json!({ "store": true, "metadata": { "a": 1 } }))).await;
     assert_eq!((wrong.status.as_u16(), &wrong.json()["error"]["param"]), (400, &json!("metadata.a")));
     assert!(listed(client, "", 9).await.is_empty());
     // What failed isn't stored either.
-    let unknown = client.post(COMPLETIONS, request(json!({ "store": true, "model": "three" }))).await;
+    let unknown = client.post(COMPLETIONS, request(&json!({ "store": true, "model": "three" }))).await;
     assert_eq!(refusal(&unknown), (404, "model_not_found".to_owned()));
     assert!(listed(client, "", 9).await.is_empty());
     server.stop().await;
@@ -194,7 +194,7 @@ async fn lists_are_filtered_and_paged() {
     for none in ["model=three", "metadata[third]=9", "metadata[model]=one", "metadata[fourth]=0"] {
         assert!(listed(client, none, 9).await.is_empty(), "{none}");
     }
-    let many: String = (0..20).map(|number| format!("metadata[{number}]=x&")).collect();
+    let many = (0..20).map(|number| format!("metadata[{number}]=x")).collect::<Vec<_>>().join("&");
     for (query, param) in [("limit=0", "limit"), ("order=up", "order"), (&*many, "metadata")] {
         let answer = client.get(&format!("{COMPLETIONS}?{query}")).await;
         assert_eq!((answer.status.as_u16(), answer.json()["error"]["param"].as_str()), (400, Some(param)));

@@ -2,6 +2,7 @@
 
 mod answers;
 mod chat;
+mod compaction;
 mod evaluation;
 mod field_faults;
 mod forbidden_calls;

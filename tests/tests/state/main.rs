@@ -3,4 +3,5 @@
 mod background;
 mod chains;
 mod owners;
+mod programs;
 mod support;

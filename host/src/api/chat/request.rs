@@ -136,7 +136,7 @@ pub(crate) fn read(
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, now));
     let ChatRequest { stream, job, warnings, .. } = request;
-    Ok(ApiRequest { stream, job, hosted: None, warnings, machine })
+    Ok(ApiRequest { stream, job, hosted: None, compaction: None, warnings, machine })
 }
 
 fn refuse_unsupported(body: &Object<'_>) -> Result<(), ApiError> {

@@ -1,7 +1,6 @@
 //! Stored completions: what a request wants stored, the completion and its messages as they are read again, and what they are listed by.
 
-use schemars::{JsonSchema, SchemaGenerator};
-use serde::Serialize;
+use schemars::SchemaGenerator;
 use serde_json::{Map, Value as Metadata};
 use store::{Item, NewCompletion, Tag};
 
@@ -156,21 +155,6 @@ pub(crate) fn shown(stored: store::Completion) -> Item {
     Item { id: stored.id, body }
 }
 
-/// The answer to a deletion.
-#[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "ChatCompletionDeleted")]
-pub(crate) struct Deleted<'a> {
-    id: &'a str,
-    #[schemars(extend("const" = "chat.completion.deleted"))]
-    object: &'static str,
-    deleted: bool,
-}
-
-/// The answer to the deletion of completion `id`.
-pub(crate) fn deleted(id: &str) -> Deleted<'_> {
-    Deleted { id, object: "chat.completion.deleted", deleted: true }
-}
-
 /// Schema of a stored completion.
 pub(in crate::api) fn stored_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     let completion = generator.subschema_for::<Completion<'_>>().to_value();
@@ -180,11 +164,6 @@ pub(in crate::api) fn stored_answer(generator: &mut SchemaGenerator) -> AnswerSc
         "properties": { "metadata": { "type": "object", "additionalProperties": { "type": "string" } } },
     });
     AnswerSchemas { whole: serde_json::json!({ "allOf": [completion, metadata] }), events: None }
-}
-
-/// Schema of the answer to a deletion.
-pub(in crate::api) fn deleted_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
-    AnswerSchemas::whole::<Deleted<'_>>(generator)
 }
 
 /// Schema of a list of completions or messages.

@@ -46,6 +46,7 @@ pub(crate) fn read(
         stream: body.boolean("stream")?.unwrap_or(false),
         job: job(body, defaults, n, prompts)?,
         hosted: None,
+        compaction: None,
         warnings: warnings.into_lines(),
         machine: Box::new(machine),
     })

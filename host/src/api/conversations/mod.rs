@@ -5,5 +5,5 @@ pub(super) mod fields;
 pub(super) mod objects;
 mod request;
 
-pub(crate) use objects::{conversation, deleted};
+pub(crate) use objects::conversation;
 pub(crate) use request::{NewItems, add, create, update};

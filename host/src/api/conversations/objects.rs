@@ -20,16 +20,6 @@ struct Shown<'a> {
     metadata: Json,
 }
 
-/// The answer to a deletion.
-#[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "ConversationDeleted")]
-struct Deleted<'a> {
-    id: &'a str,
-    #[schemars(extend("const" = "conversation.deleted"))]
-    object: &'static str,
-    deleted: bool,
-}
-
 /// A stored conversation as clients get it. Its metadata is JSON that was stored by this server.
 pub(crate) fn conversation(stored: &store::Conversation) -> impl Serialize + '_ {
     let metadata = String::from_utf8_lossy(&stored.metadata).into_owned();
@@ -41,19 +31,9 @@ pub(crate) fn conversation(stored: &store::Conversation) -> impl Serialize + '_ 
     }
 }
 
-/// The answer to the deletion of conversation `id`.
-pub(crate) fn deleted(id: &str) -> impl Serialize + '_ {
-    Deleted { id, object: "conversation.deleted", deleted: true }
-}
-
 /// Schema of a conversation.
 pub(in crate::api) fn conversation_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     AnswerSchemas::whole::<Shown<'_>>(generator)
-}
-
-/// Schema of the answer to a deletion.
-pub(in crate::api) fn deleted_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
-    AnswerSchemas::whole::<Deleted<'_>>(generator)
 }
 
 /// Schema of a page of items.

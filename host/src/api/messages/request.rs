@@ -61,7 +61,7 @@ pub(crate) fn read(
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, defaults.seal.clone()));
     let MessagesRequest { stream, job, warnings, .. } = request;
-    Ok(ApiRequest { stream, job, hosted: None, warnings, machine })
+    Ok(ApiRequest { stream, job, hosted: None, compaction: None, warnings, machine })
 }
 
 /// Reads a body of `count_tokens`.

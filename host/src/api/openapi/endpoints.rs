@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::answer_schemas::AnswerSchemas;
 use super::super::fields::{Field, Tables};
-use super::super::{chat, completions, conversations, error, messages, models, responses, tokenize};
+use super::super::{chat, completions, conversations, deleted, error, messages, models, responses, tokenize};
 
 /// An endpoint: method, path, and what requests and answers are.
 pub(crate) struct Endpoint {
@@ -134,6 +134,14 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         ..Endpoint::NEW
     },
     Endpoint {
+        path: "/v1/responses/compact",
+        id: "compactResponse",
+        summary: "A shorter conversation that stands for the one sent",
+        request: Some(responses::fields::TABLES),
+        answer: AnswerSchemas::whole::<responses::CompactedResponse>,
+        ..Endpoint::NEW
+    },
+    Endpoint {
         method: "get",
         path: "/v1/responses/{id}",
         id: "retrieveResponse",
@@ -147,7 +155,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/v1/responses/{id}",
         id: "deleteResponse",
         summary: "Deletes a response, which stops if it runs",
-        answer: AnswerSchemas::whole::<responses::stored::Deleted<'_>>,
+        answer: deleted::answer,
         ..Endpoint::NEW
     },
     Endpoint {
@@ -195,7 +203,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/v1/conversations/{id}",
         id: "deleteConversation",
         summary: "Deletes a conversation; its responses stay",
-        answer: conversations::objects::deleted_answer,
+        answer: deleted::answer,
         ..Endpoint::NEW
     },
     Endpoint {
@@ -271,7 +279,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/v1/chat/completions/{id}",
         id: "deleteChatCompletion",
         summary: "Deletes a stored completion",
-        answer: chat::stored::deleted_answer,
+        answer: deleted::answer,
         ..Endpoint::NEW
     },
     Endpoint {

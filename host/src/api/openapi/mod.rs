@@ -92,14 +92,14 @@ fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, named: &mut M
 
 /// What the path names, and the fields of the query.
 fn parameters(endpoint: &Endpoint, named: &mut Map<String, Value>) -> Vec<Value> {
-    let names = endpoint.path.split('{').skip(1).filter_map(|part| part.split('}').next());
+    let parts = endpoint.path.split('{').skip(1).filter_map(|part| part.split('}').next());
     let in_path =
         |name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } });
     let in_query = |field: &Field| {
         let schema = shapes::schema(&field.shape, named);
         json!({ "name": field.name, "in": "query", "schema": schema, "description": field.note })
     };
-    let mut parameters: Vec<Value> = names.map(in_path).collect();
+    let mut parameters: Vec<Value> = parts.map(in_path).collect();
     parameters.extend(endpoint.query.iter().map(in_query));
     parameters
 }

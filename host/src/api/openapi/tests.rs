@@ -40,7 +40,7 @@ macro_rules! reader {
     };
 }
 
-const READERS: [Reader; 12] = [
+const READERS: [Reader; 13] = [
     Reader {
         path: "/v1/responses",
         tables: responses::fields::TABLES,
@@ -54,6 +54,17 @@ const READERS: [Reader; 12] = [
         read: |body| {
             read(body, |body, defaults| responses::count(body, &responses::Continuation::default(), defaults))
                 .map(|count| count.warnings)
+        },
+    },
+    Reader {
+        path: "/v1/responses/compact",
+        tables: responses::fields::TABLES,
+        base: || json!({ "model": "m", "input": "x" }),
+        read: |body| {
+            let compact = |body: &Object<'_>, defaults: &_| {
+                responses::compact(body, &responses::Continuation::default(), defaults, Ids::counted(), || 0)
+            };
+            read(body, compact).map(|request| request.warnings)
         },
     },
     Reader {

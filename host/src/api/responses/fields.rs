@@ -29,7 +29,7 @@ pub(in crate::api) const READ_QUERY: &[Field] = &[
     INCLUDE,
 ];
 
-const FIELDS: [Field; 31] = [
+const FIELDS: [Field; 32] = [
     Field::supported(
         "background",
         Shape::Boolean,
@@ -37,6 +37,12 @@ const FIELDS: [Field; 31] = [
     ),
     TEMPLATE_ARGUMENTS,
     Field::ignored("client_metadata", Shape::Any, ""),
+    Field::supported(
+        "context_management",
+        Shape::List(&Shape::Object(&CONTEXT_MANAGEMENT)),
+        "at most one entry: a prompt with more tokens is compacted before it is answered",
+    )
+    .but(&["[{\"type\": \"summary\"}]"]),
     Field::supported(
         "conversation",
         Shape::Either(&[Shape::Text, Shape::Object(&[Field::supported("id", Shape::Text, "").required()])]),
@@ -110,12 +116,13 @@ const FIELDS: [Field; 31] = [
     Field::ignored("user", Shape::Any, "superseded by `safety_identifier`"),
 ];
 
+const CONTEXT_MANAGEMENT: [Field; 2] = [
+    Field::supported("type", Shape::OneOf(&["compaction"]), "").required(),
+    Field::supported("compact_threshold", POSITIVE, "default: seven eighths of the model's context"),
+];
+
 const REASONING: [Field; 3] = [
-    Field::supported(
-        "effort",
-        Shape::OneOf(EFFORTS),
-        "an argument of the chat template, `reasoning_effort`; `none` also sets `enable_thinking` to `false`",
-    ),
+    EFFORT,
     Field::supported("generate_summary", SUMMARY, "the older name of `summary`"),
     Field::supported(
         "summary",
@@ -124,16 +131,24 @@ const REASONING: [Field; 3] = [
     ),
 ];
 
+const EFFORT: Field = Field::supported(
+    "effort",
+    Shape::OneOf(EFFORTS),
+    "an argument of the chat template, `reasoning_effort`; `none` also sets `enable_thinking` to `false`",
+);
+
 const SUMMARY: Shape = Shape::OneOf(&["none", "auto", "concise", "detailed"]);
 
 const TEXT: [Field; 2] = [
-    Field::supported("format", Shape::Kinds(&FORMAT), REFUSED_FORMAT_NOTE),
+    FORMAT_FIELD,
     Field::supported(
         "verbosity",
         Shape::OneOf(&["low", "medium", "high"]),
         "an argument of the chat template, `verbosity`",
     ),
 ];
+
+const FORMAT_FIELD: Field = Field::supported("format", Shape::Kinds(&FORMAT), REFUSED_FORMAT_NOTE);
 
 const FORMAT: Kinds = Kinds {
     name: "ResponsesFormat",
@@ -289,6 +304,20 @@ pub(in crate::api) const ITEMS: Kinds = Kinds {
             kind: Some("additional_tools"),
             fields: &[Field::supported("tools", Shape::List(&Shape::Kinds(&TOOLS)), "")],
             note: "more tools, as in `tools`",
+        },
+        KindOf {
+            kind: Some("compaction"),
+            fields: &[Field::supported("encrypted_content", Shape::Text, "").required()],
+            note: "a summary (of this server's key, else 400) that replaces what came before it, but users' messages and instructions",
+        },
+        hosted("compaction_trigger", "as the last item: the response is one `compaction` item"),
+        KindOf {
+            kind: Some("configuration_update"),
+            fields: &[
+                Field::supported("reasoning", Shape::Object(&[EFFORT]), ""),
+                Field::supported("text", Shape::Object(&[FORMAT_FIELD]), ""),
+            ],
+            note: "holds from its place on until a later one, before the request's own `reasoning.effort` and `text.format`",
         },
         KindOf {
             kind: Some("item_reference"),

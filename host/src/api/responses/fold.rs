@@ -7,15 +7,18 @@ const FILLED: [&str; 5] = ["content", "summary", "arguments", "input", "code"];
 
 /// The response so far.
 #[derive(Debug, Default)]
-pub(crate) struct Fold {
+pub struct Fold {
     response: Value,
     /// The items of its output, and whether they are done.
     items: Vec<(Value, bool)>,
 }
 
 impl Fold {
-    /// Adds an event. An error says what doesn't fit to the events before it.
-    pub(crate) fn add(&mut self, event: &Value) -> Result<(), String> {
+    /// Adds an event.
+    ///
+    /// # Errors
+    /// Says what doesn't fit to the events before it.
+    pub fn add(&mut self, event: &Value) -> Result<(), String> {
         let kind = event["type"].as_str().ok_or("no type")?;
         if let Some(response) = event.get("response") {
             return self.response(response);
@@ -35,7 +38,7 @@ impl Fold {
     }
 
     /// The response as its events said it last, with the output that they add up to: the items that are done.
-    pub(crate) fn whole(mut self) -> Value {
+    pub fn whole(mut self) -> Value {
         self.response["output"] =
             self.items.into_iter().filter(|(_, done)| *done).map(|(item, _)| item).collect();
         self.response

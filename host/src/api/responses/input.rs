@@ -10,6 +10,7 @@ use super::super::json::{Object, Path, Value};
 use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::Warnings;
+use super::compaction;
 use super::hosted::input::Approvals;
 use super::input_items::Input;
 use super::names::flat;
@@ -99,27 +100,15 @@ fn item(
             let name = item.get("name").map(|_| name(item)).transpose()?;
             history.result(Some(call_id(item)?), name.as_deref(), output);
         }
-        // `tools::declared` reads these.
-        "additional_tools" => {}
-        "compaction" | "compaction_trigger" | "configuration_update" => {
-            let message = format!("items of type {kind} are not there yet: {}", instead_of(kind));
-            return Err(item.at("type").unsupported(message));
-        }
+        "compaction" => compaction::read(item, seal, history, warnings)?,
+        // `tools`, `compaction` and `configuration` read these.
+        "additional_tools" | "compaction_trigger" | "configuration_update" => {}
         // `WholeInput` has what a reference means, if anything.
         "item_reference" => warnings.add("an item_reference to an item that isn't stored here was left out"),
         other if approvals.item(other, item, history, warnings)? => {}
         other => warnings.add(format!("input item of type {} ignored", printable(other))),
     }
     Ok(())
-}
-
-/// What a client can do while the server doesn't know items of this type.
-fn instead_of(kind: &str) -> &'static str {
-    match kind {
-        "configuration_update" => "set `reasoning` and `text` in the request",
-        "compaction_trigger" => "leave it out, or shorten the input yourself",
-        _ => "send the items that it stands for",
-    }
 }
 
 fn message(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {

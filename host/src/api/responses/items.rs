@@ -130,6 +130,12 @@ pub(super) enum Item {
         namespace: Option<String>,
         input: String,
     },
+    /// A summary that stands for what came before it, as only this server can read it.
+    Compaction {
+        id: String,
+        /// Empty until the summary is whole, and for ever if none came of it.
+        encrypted_content: String,
+    },
     /// Of a tool that the server runs.
     #[serde(untagged)]
     Hosted(HostedItem),
@@ -142,7 +148,8 @@ impl Item {
             Self::Reasoning { id, .. }
             | Self::Message { id, .. }
             | Self::FunctionCall { id, .. }
-            | Self::CustomToolCall { id, .. } => id,
+            | Self::CustomToolCall { id, .. }
+            | Self::Compaction { id, .. } => id,
             Self::Hosted(item) => item.id(),
         }
     }
@@ -152,13 +159,14 @@ impl Item {
         matches!(self, Self::Hosted(item) if item.is_open())
     }
 
-    /// Sets the item's status. Items of tools that the server runs are unchanged.
+    /// Sets the item's status. Compaction items have none, and items of tools that the server runs are unchanged.
     pub(super) fn set_status(&mut self, new: Status) {
         match self {
             Self::Reasoning { status, .. }
             | Self::Message { status, .. }
             | Self::FunctionCall { status, .. }
             | Self::CustomToolCall { status, .. } => *status = new,
+            Self::Compaction { .. } => {}
             // `hosted` sets it.
             Self::Hosted(_) => {}
         }

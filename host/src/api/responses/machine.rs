@@ -7,6 +7,7 @@ use super::super::ids::{Clock, Ids};
 use super::super::machine::{Machine, Record};
 use super::super::request::ReasoningEvents;
 use super::super::seal::Seal;
+use super::compaction::SUMMARY;
 use super::continuation::Queued;
 use super::events::{self, SequenceNumbers};
 use super::hosted::{self, HostedCalls};
@@ -17,7 +18,7 @@ use super::open_item::{EventSink, OpenItem};
 use super::resource::{
     IncompleteDetails, RawMessage, Resource, ResponseError, ResponseStatus, ResponseUsage,
 };
-use crate::agent::ServerEvent;
+use crate::agent::{CompactionEvent, ServerEvent};
 use crate::model::{RawText, RawTurn};
 use crate::parser::contract::{Payload, Phase};
 use crate::turn::{Delta, ItemHead, ItemStatus, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
@@ -27,8 +28,10 @@ use crate::turn::{Delta, ItemHead, ItemStatus, TokenLogprobs, TurnEnd, TurnEvent
 pub(super) struct EventOptions {
     /// Encoding of reasoning in events.
     pub(super) reasoning_events: ReasoningEvents,
-    /// Seals reasoning, if the request asks for encrypted reasoning.
-    pub(super) seal: Option<Seal>,
+    /// Seals reasoning, and summaries of compactions.
+    pub(super) seal: Seal,
+    /// Whether the request asks for encrypted reasoning.
+    pub(super) encrypted_reasoning: bool,
     /// Flat names of the tools in namespaces.
     pub(super) namespaces: Namespaces,
     /// Whether deltas are padded.
@@ -91,8 +94,8 @@ impl ResponsesMachine {
             ItemStatus::Completed => Status::Completed,
             ItemStatus::Incomplete => Status::Incomplete,
         };
-        let seal = self.options.seal.as_ref().zip(written.reasoning());
-        let encrypted = seal.map(|(seal, text)| seal.seal(REASONING, text));
+        let reasoning = written.reasoning().filter(|_| self.options.encrypted_reasoning);
+        let encrypted = reasoning.map(|text| self.options.seal.seal(REASONING, text));
         let out = EventSink { sequence: &mut self.sequence, buffer };
         self.response.output.push(written.end(status, encrypted, out));
     }
@@ -166,6 +169,26 @@ impl Machine for ResponsesMachine {
         self.hosted.event(event, out);
     }
 
+    fn compaction(&mut self, event: &CompactionEvent, buffer: &mut EventBuffer) {
+        let out = EventSink { sequence: &mut self.sequence, buffer };
+        match event {
+            CompactionEvent::Begun => {
+                let item = Item::Compaction { id: self.ids.next("cmp_"), encrypted_content: String::new() };
+                self.open = Some(OpenItem::begin(item, self.response.output.len(), out));
+            }
+            CompactionEvent::Sampled => {
+                if let Some(item) = &self.open {
+                    item.compacting(out);
+                }
+            }
+            CompactionEvent::Ended { summary } => {
+                let Some(item) = self.open.take() else { return };
+                let sealed = summary.as_ref().map(|summary| self.options.seal.seal(SUMMARY, summary));
+                self.response.output.push(item.end(Status::Completed, sealed, out));
+            }
+        }
+    }
+
     fn heartbeat(&mut self, buffer: &mut EventBuffer) {
         self.sequence.send(events::response("response.in_progress", &self.response), buffer);
     }
@@ -177,9 +200,7 @@ impl Machine for ResponsesMachine {
     }
 
     fn end(&mut self, end: &TurnEnd, usage: Usage, buffer: &mut EventBuffer) {
-        let Usage { input_tokens, cached_tokens, output_tokens, reasoning_tokens } = usage;
-        let usage = ResponseUsage::new(input_tokens, cached_tokens, output_tokens, reasoning_tokens);
-        self.response.usage = Some(usage);
+        self.response.usage = Some(usage.into());
         match end {
             TurnEnd::Failed(failure) if failure.code == TurnFailure::WITHDRAWN => {
                 // The protocol's clients know no event of a cancelled response.
@@ -226,6 +247,13 @@ impl Machine for ResponsesMachine {
         // A response that failed is sent as a response object, too: its field `error` has what the error object would have.
         let status = self.failure.as_ref().map_or(200, |failure| ApiError::turn(failure).status);
         (status, serde_json::to_string(&self.response).expect("protocol types serialise"))
+    }
+}
+
+impl From<Usage> for ResponseUsage {
+    fn from(usage: Usage) -> Self {
+        let Usage { input_tokens, cached_tokens, output_tokens, reasoning_tokens } = usage;
+        Self::new(input_tokens, cached_tokens, output_tokens, reasoning_tokens)
     }
 }
 

@@ -4,12 +4,14 @@
 //! Two layers: `machine` knows turns and hands plain values to the leaves (`open_item`, `events`, `items`, `resource`), which know
 //! nothing of turns.
 
+mod compaction;
+mod configuration;
 mod continuation;
 mod echo;
 mod ending;
 mod events;
 pub(super) mod fields;
-pub(super) mod fold;
+pub mod fold;
 mod hosted;
 mod input;
 mod input_items;
@@ -26,6 +28,7 @@ mod tools;
 pub mod validator;
 pub(crate) mod web_socket;
 
+pub(crate) use compaction::{CompactedResponse, compact};
 pub(crate) use continuation::{Continuation, Queued, Wishes};
 pub(crate) use ending::Ending;
 pub(in crate::api) use input::check_item;

@@ -47,7 +47,10 @@ impl OpenItem {
                 let at = At { item_id: id, output_index };
                 sequence.send(events::summary_added(at, FIRST, &summary[FIRST]), buffer);
             }
-            Item::FunctionCall { .. } | Item::CustomToolCall { .. } | Item::Hosted(_) => {}
+            Item::FunctionCall { .. }
+            | Item::CustomToolCall { .. }
+            | Item::Compaction { .. }
+            | Item::Hosted(_) => {}
         }
         written
     }
@@ -80,21 +83,29 @@ impl OpenItem {
             Item::CustomToolCall { .. } => {
                 sequence.send_delta(events::input_delta(at, delta), secret, buffer);
             }
-            // `hosted` sends these events.
-            Item::Hosted(_) => {}
+            // `hosted` sends these events, and a summary has none.
+            Item::Hosted(_) | Item::Compaction { .. } => {}
         }
         if let Item::Message { content, .. } = &mut self.item {
             content[FIRST].logprobs.extend(logprobs);
         }
     }
 
-    /// Sends the item's last events and returns the finished item.
+    /// Sends that the summary has grown which the item, a compaction, will hold.
+    pub(super) fn compacting(&self, out: EventSink<'_>) {
+        let at = At { item_id: self.item.id(), output_index: self.index };
+        out.sequence.send(events::compacting(at), out.buffer);
+    }
+
+    /// Sends the item's last events and returns the finished item. Reasoning and compactions hold the `encrypted` text.
     pub(super) fn end(mut self, status: Status, encrypted: Option<String>, out: EventSink<'_>) -> Item {
         let EventSink { sequence, buffer } = out;
         end_texts(&self.item, self.index, sequence, buffer);
         self.item.set_status(status);
-        if let Item::Reasoning { encrypted_content, .. } = &mut self.item {
-            *encrypted_content = encrypted;
+        match &mut self.item {
+            Item::Reasoning { encrypted_content, .. } => *encrypted_content = encrypted,
+            Item::Compaction { encrypted_content, .. } => *encrypted_content = encrypted.unwrap_or_default(),
+            _ => {}
         }
         sequence.send(events::item_done(self.index, &self.item), buffer);
         self.item
@@ -116,7 +127,7 @@ impl OpenItem {
             Item::Reasoning { summary, .. } => &mut summary[FIRST].text,
             Item::FunctionCall { arguments, .. } => arguments,
             Item::CustomToolCall { input, .. } => input,
-            Item::Hosted(_) => return,
+            Item::Compaction { .. } | Item::Hosted(_) => return,
         };
         text.push_str(delta);
     }
@@ -145,7 +156,7 @@ fn end_texts(item: &Item, output_index: usize, sequence: &mut SequenceNumbers, b
             sequence.send(events::arguments_done(at, name, arguments), buffer);
         }
         Item::CustomToolCall { input, .. } => sequence.send(events::input_done(at, input), buffer),
-        Item::Hosted(_) => {}
+        Item::Compaction { .. } | Item::Hosted(_) => {}
     }
 }
 

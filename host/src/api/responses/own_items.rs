@@ -115,7 +115,7 @@ fn text_part(text: &str, by_model: bool) -> serde_json::Value {
 }
 
 /// The message that an input of plain text stands for.
-fn user_message(text: &str, ids: &mut Ids) -> store::Item {
+pub(super) fn user_message(text: &str, ids: &mut Ids) -> store::Item {
     let id = ids.next("msg_");
     let body = json!({
         "id": id,

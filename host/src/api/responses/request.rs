@@ -8,12 +8,14 @@ use super::super::options;
 use super::super::request::{ApiRequest, CountRequest, Defaults};
 use super::super::tools::{ToolBounds, choice};
 use super::super::warnings::Warnings;
+use super::compaction;
+use super::configuration::ConfigurationUpdates;
 use super::continuation::Continuation;
 use super::input_items::Input;
 use super::machine::{EventOptions, ResponsesMachine};
 use super::resource::{Echo, Resource};
 use super::{echo, fields, hosted, input, tools};
-use crate::agent::{Hosted, HostedTools};
+use crate::agent::{Compaction, Hosted, HostedTools, Occasion, summary_job};
 use crate::model::{Beginning, Job, Truncation};
 use crate::printable::printable;
 use crate::prompt::Conversation;
@@ -29,6 +31,8 @@ pub struct ResponsesRequest {
     pub job: Job,
     /// Tools that the server runs during the answer.
     pub hosted: Option<Hosted>,
+    /// Compaction of the conversation before the answer, or in its place.
+    pub compaction: Option<Compaction>,
     /// A line for each field or value that was ignored.
     pub warnings: Vec<String>,
     echo: Echo,
@@ -68,8 +72,12 @@ pub(crate) fn parse(
     let others = hosted.as_ref().is_some_and(is_callable);
     let tool_choice = declared.client_tools.choose(&choice, others, body.at("tool_choice"))?;
     declared.shown.extend(shown);
+    let updates = ConfigurationUpdates::read(input, &defaults.limits, &mut warnings)?;
     let format = echo::format(body, &defaults.limits)?;
-    let echo = echo::read(body, continuation, std::mem::take(&mut declared.shown), &format, defaults)?;
+    let format = updates.format.unwrap_or(format);
+    let mut echo = echo::read(body, continuation, std::mem::take(&mut declared.shown), &format, defaults)?;
+    echo.reasoning.effort = updates.effort.or(echo.reasoning.effort);
+    let compaction = compaction::asked(body, input, defaults)?;
     let include = Include::read(body, &echo, &mut warnings)?;
     let job = Job {
         conversation: Conversation {
@@ -96,12 +104,14 @@ pub(crate) fn parse(
     };
     let options = EventOptions {
         reasoning_events: echo::dialect(&echo.reasoning, defaults),
-        seal: include.encrypted_reasoning.then(|| defaults.seal.clone()),
+        seal: defaults.seal.clone(),
+        encrypted_reasoning: include.encrypted_reasoning,
         namespaces: declared.namespaces,
         obfuscate: wants_obfuscation(body)?,
     };
     let (model, stream) = (echo.model.clone(), body.boolean("stream")?.unwrap_or(false));
-    Ok(ResponsesRequest { model, stream, job, hosted, warnings: warnings.into_lines(), echo, options })
+    let warnings = warnings.into_lines();
+    Ok(ResponsesRequest { model, stream, job, hosted, compaction, warnings, echo, options })
 }
 
 /// Values of `include`.
@@ -177,8 +187,8 @@ pub(crate) fn read_continuing(
     if let Some(queued) = &continuation.queued {
         machine.resume(queued.clone());
     }
-    let ResponsesRequest { stream, job, hosted, warnings, .. } = request;
-    Ok(ApiRequest { stream, job, hosted, warnings, machine: Box::new(machine) })
+    let ResponsesRequest { stream, job, hosted, compaction, warnings, .. } = request;
+    Ok(ApiRequest { stream, job, hosted, compaction, warnings, machine: Box::new(machine) })
 }
 
 /// Reads a body of `input_tokens`: a request's, with what it continues, of which nothing is generated.
@@ -187,7 +197,12 @@ pub(crate) fn count(
     continuation: &Continuation,
     defaults: &Defaults,
 ) -> Result<CountRequest, ApiError> {
-    let ResponsesRequest { model, job, hosted, mut warnings, .. } = parse(body, continuation, defaults)?;
+    let ResponsesRequest { model, job, hosted, compaction, mut warnings, .. } =
+        parse(body, continuation, defaults)?;
+    let job = match compaction {
+        Some(Compaction { occasion: Occasion::Asked, prompt }) => summary_job(job, &prompt),
+        _ => job,
+    };
     if hosted.is_some() {
         warnings
             .push("tools of tool servers are not counted: they are listed when the answer begins".to_owned());

@@ -98,6 +98,7 @@ impl<'a> Events<'a> {
         self.add(&events::arguments_done(at, "", ""));
         self.add(&events::input_delta(at, ""));
         self.add(&events::input_done(at, ""));
+        self.add(&events::compacting(at));
     }
 
     fn add_hosted(&mut self) {

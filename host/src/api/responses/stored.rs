@@ -4,8 +4,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::super::event_buffer::EventBuffer;
 use super::schema;
@@ -36,21 +35,6 @@ pub(crate) fn under_way(object: &str, runs: bool) -> Vec<u8> {
     // The status stands before anything that a request wrote.
     let status = if runs { r#""status":"in_progress""# } else { r#""status":"queued""# };
     object.replacen(r#""status":"queued""#, status, 1).into_bytes()
-}
-
-/// The answer to a deletion.
-#[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "ResponseDeleted")]
-pub(crate) struct Deleted<'a> {
-    id: &'a str,
-    #[schemars(extend("const" = "response.deleted"))]
-    object: &'static str,
-    deleted: bool,
-}
-
-/// The answer to the deletion of response `id`.
-pub(crate) fn deleted(id: &str) -> Deleted<'_> {
-    Deleted { id, object: "response.deleted", deleted: true }
 }
 
 /// What is read of a stored event.

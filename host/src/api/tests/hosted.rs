@@ -51,6 +51,7 @@ fn output_of(events: &[RoundEvent], end: &TurnEnd) -> (String, Value) {
         match event {
             RoundEvent::Turn(event) => machine.turn(event, &mut buffer),
             RoundEvent::Server(event) => machine.server(event, &mut buffer),
+            RoundEvent::Compaction(event) => machine.compaction(event, &mut buffer),
         }
         if number % 4 == 3 {
             machine.heartbeat(&mut buffer);

@@ -233,16 +233,6 @@ fn a_body_that_is_not_json_is_refused() {
 }
 
 #[test]
-fn items_that_are_not_there_yet_are_refused_by_name() {
-    for kind in ["compaction", "compaction_trigger", "configuration_update"] {
-        let input = json!([{ "role": "user", "content": "x" }, { "type": kind }]);
-        let (param, message) = refused(&json!({ "input": input }));
-        assert_eq!(param, "input[1].type");
-        assert!(message.contains(&format!("items of type {kind} are not there yet")), "{message}");
-    }
-}
-
-#[test]
 fn only_an_explicit_wish_to_store_gets_a_warning() {
     let warnings = |extra: Value| job(responses::read, &with(&extra)).1;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! `host store export`: responses and conversations as JSON lines, one each.
+//! `host store export`: responses, chat completions and conversations as JSON lines, one each.
 //!
 //! A body is the JSON that it is; one that is no JSON is `{"base64": …}`.
 
@@ -121,6 +121,7 @@ struct CompletionLine<'a> {
     object: &'static str,
     owner: &'a str,
     id: &'a str,
+    tags: Vec<(&'a str, &'a str)>,
     result: Body<'a>,
     messages: Vec<ItemLine<'a>>,
 }
@@ -131,6 +132,7 @@ impl<'a> CompletionLine<'a> {
             object: "chat.completion",
             owner: owner.name(),
             id: &completion.id,
+            tags: completion.tags.iter().map(|tag| (tag.name.as_str(), tag.value.as_str())).collect(),
             result: Body(&completion.result),
             messages: ItemLine::all(messages),
         }

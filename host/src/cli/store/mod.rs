@@ -27,7 +27,7 @@ pub(super) struct StoreCommandArguments {
 enum StoreCommand {
     /// Show how much is stored, and of whom.
     Stats(stats::StatsArguments),
-    /// Print responses and conversations as JSON lines, in plain text.
+    /// Print responses, chat completions and conversations as JSON lines, in plain text.
     Export(export::ExportArguments),
     /// Delete what an owner has stored, or what wasn't used for a time.
     Purge(purge::PurgeArguments),

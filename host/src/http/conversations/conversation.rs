@@ -10,7 +10,8 @@ use super::super::body::check_json;
 use super::super::path::{Named, named};
 use super::super::store_error::{refusal, store};
 use super::items::settle;
-use crate::api::conversations::{self, conversation, deleted};
+use crate::api::conversations::{self, conversation};
+use crate::api::deleted::Deletion;
 use crate::api::error::ApiError;
 use crate::api::ids::Ids;
 use crate::api::{Defaults, Object};
@@ -75,7 +76,7 @@ pub(in super::super) async fn delete(State(app): State<App>, id: Named<String>, 
 async fn forgotten(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
     let (store, id) = (store(app)?, named(id)?);
     store.conversation_delete(&asker.owner(), &id).await.map_err(refusal)?;
-    Ok(json(200, to_json(&deleted(&id))))
+    Ok(json(200, to_json(&Deletion::of_conversation(&id))))
 }
 
 /// A conversation as clients get it.

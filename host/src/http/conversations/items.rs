@@ -39,7 +39,7 @@ pub(super) async fn settle(
                     items.push(item);
                 }
                 Err(Error::NotFound) => {
-                    warnings.push("item_reference to an unknown item left out".to_owned())
+                    warnings.push("item_reference to an unknown item left out".to_owned());
                 }
                 Err(error) => return Err(refusal(error)),
             },

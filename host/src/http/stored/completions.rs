@@ -15,6 +15,7 @@ use super::super::store_error::{refusal, store};
 use super::keeping::kept;
 use crate::answer::Answer;
 use crate::api::chat::stored;
+use crate::api::deleted::Deletion;
 use crate::api::error::ApiError;
 use crate::api::list;
 
@@ -43,8 +44,8 @@ async fn listed(app: &App, asker: &Asker) -> Result<Response, ApiError> {
     let tags = stored::listed_by(&asker.query, app.limits.metadata)?;
     let page = asker.query.page(Order::Ascending)?;
     let found = store(app)?.completion_list(&asker.owner(), tags, page).await.map_err(refusal)?;
-    let items = found.data.into_iter().map(stored::shown).collect();
-    held_list(app, asker, items, found.more)
+    let items: Vec<Item> = found.data.into_iter().map(stored::shown).collect();
+    held_list(app, asker, &items, found.more)
 }
 
 /// `GET /v1/chat/completions/{id}`.
@@ -98,7 +99,7 @@ pub(in crate::http) async fn delete_completion(
 async fn forget(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
     let (store, id) = (store(app)?, named(id)?);
     store.completion_delete(&asker.owner(), &id).await.map_err(refusal)?;
-    Ok(json(200, to_json(&stored::deleted(&id))))
+    Ok(json(200, to_json(&Deletion::of_completion(&id))))
 }
 
 /// `GET /v1/chat/completions/{id}/messages`: a page of the request's messages.
@@ -114,7 +115,7 @@ async fn messages(app: &App, id: Named<String>, asker: &Asker) -> Result<Respons
     let (store, id) = (store(app)?, named(id)?);
     let page = asker.query.page(Order::Ascending)?;
     let items = store.completion_items(&asker.owner(), &id, page).await.map_err(refusal)?;
-    held_list(app, asker, items.data, items.more)
+    held_list(app, asker, &items.data, items.more)
 }
 
 fn held(app: &App, asker: &Asker, completion: store::Completion) -> Result<Response, ApiError> {
@@ -123,7 +124,7 @@ fn held(app: &App, asker: &Asker, completion: store::Completion) -> Result<Respo
     Ok(held_json(body, account))
 }
 
-fn held_list(app: &App, asker: &Asker, items: Vec<Item>, more: bool) -> Result<Response, ApiError> {
+fn held_list(app: &App, asker: &Asker, items: &[Item], more: bool) -> Result<Response, ApiError> {
     let account = asker.pay(app, items.iter().map(|item| item.body.len()).sum())?;
-    Ok(held_json(list::json(&items, more), account))
+    Ok(held_json(list::json(items, more), account))
 }

@@ -16,6 +16,7 @@ use super::super::store_error::{refusal, store};
 use super::background::events_of;
 use super::follow::follow;
 use super::request::StoredRequest;
+use crate::api::deleted::Deletion;
 use crate::api::error::ApiError;
 use crate::api::list;
 use crate::api::responses::{Ending, stored};
@@ -77,7 +78,7 @@ async fn forget(app: &App, id: Named<String>, asker: &Asker) -> Result<Response,
     if let Some(handle) = app.running.find(&asker.owner(), &id) {
         handle.withdrawn.cancel();
     }
-    Ok(json(200, to_json(&stored::deleted(&id))))
+    Ok(json(200, to_json(&Deletion::of_response(&id))))
 }
 
 /// `POST /v1/responses/{id}/cancel`: the response as it ended, by this or before.

@@ -22,7 +22,7 @@ pub(in crate::http) async fn upkeep(app: App) {
         sweep(&store).await;
         // Hosts that share a store sweep at different times.
         let jitter = Duration::from_millis(random::seed() % 1000);
-        tokio::time::sleep(RENEWAL - jitter).await;
+        tokio::time::sleep(RENEWAL.saturating_sub(jitter)).await;
     }
 }
 

@@ -1,6 +1,8 @@
 //! Transactions on chat completions: rows of table `response` of a kind of their own, so that leases, bounds and eviction are those of responses.
 //! One that didn't end well leaves nothing.
 
+use std::fmt::Write as _;
+
 use rusqlite::{params, params_from_iter};
 
 use super::session::Session;
@@ -100,13 +102,14 @@ pub(crate) fn list(s: &Session, owner: &Owner, tags: &[Tag], page: &Page) -> Res
         i64::try_from(limit).unwrap_or(i64::MAX).into(),
     ];
     for tag in tags {
-        let at = values.len();
-        sql += &format!(
-            " AND EXISTS (SELECT 1 FROM tag WHERE response = key AND name = ?{} AND value = ?{})",
-            at + 1,
-            at + 2
-        );
         values.extend([tag.name.clone().into(), tag.value.clone().into()]);
+        let at = values.len();
+        // Writing to a string doesn't fail.
+        let _ = write!(
+            sql,
+            " AND EXISTS (SELECT 1 FROM tag WHERE response = key AND name = ?{} AND value = ?{at})",
+            at - 1
+        );
     }
     sql +=
         if page.order == Order::Ascending { " ORDER BY key LIMIT ?4" } else { " ORDER BY key DESC LIMIT ?4" };

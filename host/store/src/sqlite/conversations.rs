@@ -6,7 +6,7 @@ use super::responses::{body_bytes, counted};
 use super::row::owner_key;
 use super::session::Session;
 use super::{evict, read};
-use crate::bounds::{ITEM_BYTES, ROW_BYTES};
+use crate::bounds::{ITEM_BYTES, ROW_BYTES, TOUCH, millis};
 use crate::{Conversation, Error, Item, Items, Order, Owner, Page, Result, TooLong};
 
 /// A row of table `conversation`.
@@ -19,7 +19,28 @@ pub(crate) struct ConversationRow {
     pub(crate) running: Option<i64>,
     /// Bytes of its entries.
     pub(crate) items: u64,
+    pub(crate) used: u64,
     pub(crate) shown: Conversation,
+}
+
+impl ConversationRow {
+    /// Its key, if its age is to be renewed now that it is read.
+    fn to_touch(&self, s: &Session) -> Option<i64> {
+        (self.used + millis(TOUCH) <= s.now()).then_some(self.key)
+    }
+}
+
+/// A conversation, and its key if its age is to be renewed.
+pub(crate) fn get(s: &Session, owner: &Owner, id: &str) -> Result<(Conversation, Option<i64>)> {
+    let row = find(s, owner, id)?;
+    let touch = row.to_touch(s);
+    Ok((row.shown, touch))
+}
+
+/// Renews a conversation's age.
+pub(crate) fn touch(s: &Session, key: i64) -> Result<()> {
+    s.run("UPDATE conversation SET used = ? WHERE key = ?", params![s.now(), key])?;
+    Ok(())
 }
 
 /// The row of a visible conversation.
@@ -36,13 +57,14 @@ pub(crate) fn find(s: &Session, owner: &Owner, id: &str) -> Result<ConversationR
                 next: row.get(2)?,
                 running: row.get(3)?,
                 items: row.get(4)?,
+                used: row.get(7)?,
                 shown,
             };
-            Ok((found, row.get::<_, u64>(7)?))
+            Ok(found)
         },
     )?;
-    let (found, used) = row.ok_or(Error::NotFound)?;
-    if found.running.is_none() && used <= s.expired() { Err(Error::NotFound) } else { Ok(found) }
+    let found = row.ok_or(Error::NotFound)?;
+    if found.running.is_none() && found.used <= s.expired() { Err(Error::NotFound) } else { Ok(found) }
 }
 
 pub(crate) fn create(
@@ -123,8 +145,8 @@ pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// A page of entries. Its cost depends on the page, not on the conversation.
-pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page) -> Result<Items> {
+/// A page of entries, and the conversation's key if its age is to be renewed. The cost depends on the page, not on the conversation.
+pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page) -> Result<(Items, Option<i64>)> {
     let row = find(s, owner, id)?;
     let (end, sql) = match page.order {
         Order::Ascending => ("MAX", "pos > ?2 ORDER BY pos"),
@@ -150,7 +172,7 @@ pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page) -> Result
     )?;
     let more = data.len() > page.limit;
     data.truncate(page.limit);
-    Ok(Items { data, more })
+    Ok((Items { data, more }, row.to_touch(s)))
 }
 
 pub(crate) fn item(s: &Session, owner: &Owner, id: &str, item: String) -> Result<Item> {

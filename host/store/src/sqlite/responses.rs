@@ -2,7 +2,7 @@
 
 use rusqlite::params;
 
-use super::row::{CHUNK_ROW, QUEUED, RUNNING, ResponseRow, owner_key, status_number};
+use super::row::{CHUNK_ROW, Kind, QUEUED, RUNNING, ResponseRow, owner_key, status_number};
 use super::session::Session;
 use super::{conversations, evict, read};
 use crate::bounds::{ITEM_BYTES, ROW_BYTES};
@@ -182,7 +182,7 @@ pub(crate) fn finish(
     if matches!(target, Target::Lease(lease) if !row.held_by(lease)) {
         return Err(Error::LeaseLost);
     }
-    if row.completion && !matches!(end.status, Status::Completed | Status::Incomplete) {
+    if row.kind == Kind::Completion && !matches!(end.status, Status::Completed | Status::Incomplete) {
         evict::remove(s, row.key, 0)?;
         return Ok(Finished::Now);
     }

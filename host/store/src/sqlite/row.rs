@@ -11,6 +11,13 @@ pub(crate) const RUNNING: u64 = 1;
 /// Bytes that are counted for a chunk beside its body.
 pub(crate) const CHUNK_ROW: u64 = 40;
 
+/// What a row of table `response` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Response,
+    Completion,
+}
+
 /// A row of table `response`, without bodies.
 pub(crate) struct ResponseRow {
     pub(crate) key: i64,
@@ -18,8 +25,7 @@ pub(crate) struct ResponseRow {
     pub(crate) id: String,
     pub(crate) status: u64,
     pub(crate) background: bool,
-    /// Whether it is a chat completion.
-    pub(crate) completion: bool,
+    pub(crate) kind: Kind,
     pub(crate) parent: Option<i64>,
     pub(crate) link: Link,
     pub(crate) children: u64,
@@ -71,14 +77,14 @@ impl ResponseRow {
             log_bytes: row.get(19)?,
             logged: row.get(20)?,
             deleted: row.get(21)?,
-            completion: row.get(22)?,
+            kind: if row.get(22)? { Kind::Completion } else { Kind::Response },
         })
     }
 
     /// The row of a visible response.
     pub(crate) fn find(s: &Session, owner: &Owner, id: &str) -> Result<Self> {
-        Self::find_any(s, owner, id)
-            .and_then(|row| if row.completion { Err(Error::NotFound) } else { Ok(row) })
+        let row = Self::find_any(s, owner, id)?;
+        if row.kind == Kind::Response { Ok(row) } else { Err(Error::NotFound) }
     }
 
     /// The row of a visible response, or of a chat completion.

@@ -21,17 +21,18 @@ impl Sqlite {
         Box::pin(self.reader.clone().call(work))
     }
 
-    /// Reads a row, and renews its age if `work` says its key.
+    /// Reads a row, and renews its age with `touch` if `work` says its key.
     fn read_and_touch<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Session) -> Result<(T, Option<i64>)> + Send + 'static,
+        touch: fn(&Session, i64) -> Result<()>,
     ) -> Reply<T> {
         let (reader, writer) = (self.reader.clone(), self.writer.clone());
         Box::pin(async move {
-            let (row, touch) = reader.call(work).await?;
-            if let Some(key) = touch {
+            let (row, old) = reader.call(work).await?;
+            if let Some(key) = old {
                 // A disk that can't be written can still be read.
-                let _ = writer.call(move |s| responses::touch(s, key)).await;
+                let _ = writer.call(move |s| touch(s, key)).await;
             }
             Ok(row)
         })
@@ -73,7 +74,7 @@ impl Store for Sqlite {
 
     fn response(&self, owner: &Owner, id: &str) -> Reply<Response> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.read_and_touch(move |s| read::response(s, &owner, &id))
+        self.read_and_touch(move |s| read::response(s, &owner, &id), responses::touch)
     }
 
     fn context(&self, owner: &Owner, link: &Link) -> Reply<Vec<ContextItem>> {
@@ -114,7 +115,7 @@ impl Store for Sqlite {
 
     fn conversation_get(&self, owner: &Owner, id: &str) -> Reply<Conversation> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.read(move |s| Ok(conversations::find(s, &owner, &id)?.shown))
+        self.read_and_touch(move |s| conversations::get(s, &owner, &id), conversations::touch)
     }
 
     fn conversation_update(&self, owner: &Owner, id: &str, metadata: Vec<u8>) -> Reply<Conversation> {
@@ -134,7 +135,7 @@ impl Store for Sqlite {
 
     fn conversation_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.read(move |s| conversations::items(s, &owner, &id, &page))
+        self.read_and_touch(move |s| conversations::items(s, &owner, &id, &page), conversations::touch)
     }
 
     fn conversation_item(&self, owner: &Owner, id: &str, item: &str) -> Reply<Item> {
@@ -154,7 +155,7 @@ impl Store for Sqlite {
 
     fn completion_get(&self, owner: &Owner, id: &str) -> Reply<Completion> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.read_and_touch(move |s| completions::get(s, &owner, &id))
+        self.read_and_touch(move |s| completions::get(s, &owner, &id), responses::touch)
     }
 
     fn completion_list(&self, owner: &Owner, tags: Vec<Tag>, page: Page) -> Reply<Completions> {

@@ -1,5 +1,7 @@
 //! Conversations: entries, the lock of the response that runs, deletion.
 
+use std::time::Duration;
+
 use store::{Bounds, Error, Link, NewResponse, Order, Status, Target};
 
 use crate::kit::{conversation, each, end, ids, item, new, page, parent};
@@ -69,9 +71,10 @@ async fn pages_come_to_an_end_where_ids_occur_again() {
                 let (mut pages, mut after) = (Vec::new(), None::<String>);
                 loop {
                     let asked = page(order, 2, after.as_deref());
-                    let list = match of_response {
-                        true => kit.store.items(&kit.owner, "r", asked).await.unwrap(),
-                        false => kit.store.conversation_items(&kit.owner, "v", asked).await.unwrap(),
+                    let list = if of_response {
+                        kit.store.items(&kit.owner, "r", asked).await.unwrap()
+                    } else {
+                        kit.store.conversation_items(&kit.owner, "v", asked).await.unwrap()
                     };
                     after = list.data.last().map(|item| item.id.clone());
                     pages.push(ids(&list.data).join(" "));
@@ -84,6 +87,23 @@ async fn pages_come_to_an_end_where_ids_occur_again() {
         }
         let unknown = page(Order::Ascending, 2, Some("x"));
         assert_eq!(kit.store.conversation_items(&kit.owner, "v", unknown).await, Err(Error::NotFound));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_read_stays() {
+    each(Bounds::default(), async |kit| {
+        for id in ["read", "listed", "left"] {
+            kit.store.conversation_create(&kit.owner, id, vec![], vec![]).await.unwrap();
+        }
+        for _ in 0..2 {
+            kit.clock.advance(Duration::from_hours(20 * 24));
+            kit.store.conversation_get(&kit.owner, "read").await.unwrap();
+            let all = page(Order::Ascending, 9, None);
+            kit.store.conversation_items(&kit.owner, "listed", all).await.unwrap();
+        }
+        assert_eq!(kit.store.conversation_get(&kit.owner, "left").await, Err(Error::NotFound));
     })
     .await;
 }

@@ -100,7 +100,7 @@ async fn a_backup_of_an_open_store_is_one_and_no_other_user_reads_it() {
     // What comes later isn't in it, and a second backup doesn't take its place.
     store.conversation_create(&Owner::new("alice"), "later", vec![], vec![]).await.unwrap();
     assert!(backup(&path(&folder), &to).unwrap_err().to_string().contains("File exists"));
-    read_fixture(&Sqlite::open(&to, &Options::default()).unwrap()).await;
+    read_fixture(&Sqlite::open(&to, &Options::default()).unwrap(), files("migrations").len()).await;
 }
 
 #[test]

@@ -198,6 +198,7 @@ impl Program<'_> {
         let all = || page(Order::Ascending, 1000, None);
         let entries = store.conversation_items(&owner, &conversation(name.1), all()).await;
         assert_eq!(entries.map(|list| list.data), model.entries(&owner, &conversation(name.1)));
+        model.read_conversation(&owner, &conversation(name.1));
         let item = format!("i{}", name.1);
         assert_eq!(store.item(&owner, &item).await.ok(), model.item(&owner, &item));
         let found = model.find(&owner, &id);

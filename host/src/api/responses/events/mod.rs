@@ -6,6 +6,7 @@
 //! file those of one kind.
 
 mod calls;
+mod compaction;
 pub(super) mod hosted;
 mod message;
 mod reasoning;
@@ -18,6 +19,7 @@ use super::items::Item;
 use super::resource::Resource;
 
 pub(super) use calls::{arguments_delta, arguments_done, input_delta, input_done};
+pub(super) use compaction::compacting;
 pub(super) use message::{text_delta, text_done};
 pub(super) use reasoning::{
     reasoning_delta, reasoning_done, summary_added, summary_done, summary_text_delta, summary_text_done,

@@ -74,6 +74,8 @@ pub(super) enum ItemPhase {
     Written { events: &'static str, field: &'static str },
     /// One event `response.TYPE.NAME`, with one of these names.
     Progress(&'static [&'static str]),
+    /// Any number of events `response.TYPE.NAME`, with this name.
+    Repeated(&'static str),
 }
 
 impl ItemPhase {
@@ -84,7 +86,16 @@ impl ItemPhase {
 
     /// Whether the event of this `name` is the phase.
     pub(super) fn progresses(self, name: &str) -> bool {
-        matches!(self, Self::Progress(names) if names.contains(&name))
+        match self {
+            Self::Progress(names) => names.contains(&name),
+            Self::Repeated(repeated) => repeated == name,
+            Self::Written { .. } => false,
+        }
+    }
+
+    /// Whether the phase may have no event, and ends without one.
+    pub(super) fn is_repeated(self) -> bool {
+        matches!(self, Self::Repeated(_))
     }
 
     /// The event of an item of type `item` that ends the phase.
@@ -92,6 +103,7 @@ impl ItemPhase {
         match self {
             Self::Written { events, .. } => format!("response.{events}.done"),
             Self::Progress(names) => format!("response.{item}.{}", names.join(" or .")),
+            Self::Repeated(name) => format!("response.{item}.{name}"),
         }
     }
 }
@@ -119,7 +131,7 @@ const COMPLETED: ItemPhase = ItemPhase::Progress(&["completed"]);
 const COMPLETED_OR_FAILED: ItemPhase = ItemPhase::Progress(&["completed", "failed"]);
 const STATUS: (&str, FieldType) = ("status", FieldType::Text);
 
-static ITEMS: [ItemKind; 9] = [
+static ITEMS: [ItemKind; 10] = [
     ItemKind {
         name: "message",
         parts: &["output_text", "refusal"],
@@ -152,6 +164,13 @@ static ITEMS: [ItemKind; 9] = [
         phases: &[INPUT],
         model: true,
         fields: &[("call_id", FieldType::Text), ("name", FieldType::Text), ("input", FieldType::Text)],
+    },
+    ItemKind {
+        name: "compaction",
+        parts: &[],
+        phases: &[ItemPhase::Repeated("compacting")],
+        model: true,
+        fields: &[("encrypted_content", FieldType::Text)],
     },
     ItemKind {
         name: "mcp_call",
@@ -259,9 +278,7 @@ impl<'a> Act<'a> {
                 ItemPhase::Written { events, field } if *events == subject && verb == "done" => {
                     Some(Self::Text(subject, field))
                 }
-                ItemPhase::Progress(names) if kind.name == subject && names.contains(&verb) => {
-                    Some(Self::Progress(subject, verb))
-                }
+                _ if kind.name == subject && phase.progresses(verb) => Some(Self::Progress(subject, verb)),
                 _ => None,
             },
         )

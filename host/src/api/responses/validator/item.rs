@@ -44,7 +44,7 @@ impl OpenItem {
         item.require(&[("type", FieldType::Text), ("id", FieldType::Text)])?;
         let kind = ItemKind::of(item.text("type")?)?;
         faults.fields(item.require(kind.fields));
-        faults.note(check_optional(item));
+        faults.note(check_optional(kind, item));
         faults.note(check_role(kind, item));
         if item.map.get("status").is_some_and(|status| status != "in_progress") {
             let what =
@@ -114,7 +114,7 @@ impl OpenItem {
             Act::Progress(item, name) => {
                 let right = |phase: ItemPhase| self.kind.name == item && phase.progresses(name);
                 self.reach(faults, right)?;
-                self.phase += 1;
+                self.phase += usize::from(!self.kind.phases[self.phase].is_repeated());
                 Ok(())
             }
         }
@@ -126,7 +126,7 @@ impl OpenItem {
         faults.fields(item.require(&[("type", FieldType::Text), ("id", FieldType::Text)]));
         faults.note(self.check_constant(item));
         faults.fields(item.require(self.kind.fields));
-        faults.note(check_optional(item));
+        faults.note(check_optional(self.kind, item));
         let status = item.map.get("status").and_then(Value::as_str);
         self.check_phases(status, faults);
         if let Some(status) =
@@ -287,7 +287,8 @@ impl OpenItem {
     fn check_phases(&self, status: Option<&str>, faults: &mut Faults) {
         let cut = matches!(status, Some("incomplete" | "failed")) && self.phase > 0;
         if !cut || self.is_written() {
-            self.kind.phases[self.phase..].iter().for_each(|phase| faults.push(self.left_out(*phase)));
+            let left = self.kind.phases[self.phase..].iter().filter(|phase| !phase.is_repeated());
+            left.for_each(|phase| faults.push(self.left_out(*phase)));
         }
     }
 
@@ -319,8 +320,12 @@ fn may_change(field: &str) -> bool {
 }
 
 /// Checks optional fields, which are left out rather than null or empty.
-fn check_optional(item: CheckedObject<'_>) -> Result<(), Fault> {
+fn check_optional(kind: &ItemKind, item: CheckedObject<'_>) -> Result<(), Fault> {
+    let is_required = |field| kind.fields.iter().any(|(name, _)| *name == field);
     for field in ["namespace", "encrypted_content"] {
+        if is_required(field) {
+            continue;
+        }
         if item.map.contains_key(field) && item.text(field)?.is_empty() {
             return Err(Fault::new(Rule::Fields, format!("item.{field} is empty: leave it out")));
         }

@@ -196,8 +196,12 @@ impl Validator {
             }
             _ => Err(misplaced),
         };
-        let rest =
-            [response::check_usage(response), response::check_raw(response), self.check_output(response)];
+        let rest = [
+            response::check_usage(response),
+            response::check_raw(response),
+            response::check_summaries(kind, self.done.values()),
+            self.check_output(response),
+        ];
         [ends].into_iter().chain(rest).for_each(|checked| faults.note(checked));
         response::check_constant(&self.created, response)
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::samples::{empty, everything, failed, truncated};
+use super::samples::{compacted, empty, everything, failed, truncated, uncompacted};
 use super::{EventCheck, Fault, Rule, Validator};
 
 fn all_faults(events: &[Value]) -> Vec<Fault> {
@@ -19,7 +19,7 @@ fn check(events: &[Value]) -> Result<(), Fault> {
 }
 
 fn samples() -> Vec<Vec<Value>> {
-    vec![everything(), truncated(), failed(), empty()]
+    vec![everything(), truncated(), failed(), empty(), compacted(), uncompacted()]
 }
 
 fn renumbered(mut events: Vec<Value>) -> Vec<Value> {
@@ -36,6 +36,11 @@ fn refused(events: &[Value], how: &str) {
 /// Whether the event is a heartbeat, which may be repeated or left out.
 fn is_heartbeat(events: &[Value], at: usize) -> bool {
     events[at]["type"] == "response.in_progress" && at > 1
+}
+
+/// Whether the event says that a summary has grown, which comes any number of times.
+fn is_growth(event: &Value) -> bool {
+    event["type"] == "response.compaction.compacting"
 }
 
 fn kind(event: &Value) -> &str {
@@ -103,7 +108,7 @@ fn good_streams_are_accepted() {
 #[test]
 fn a_missing_event_is_noticed() {
     for sample in samples() {
-        for at in (0..sample.len()).filter(|at| !is_heartbeat(&sample, *at)) {
+        for at in (0..sample.len()).filter(|at| !is_heartbeat(&sample, *at) && !is_growth(&sample[*at])) {
             let mut events = sample.clone();
             events.remove(at);
             refused(&renumbered(events), &format!("without event {at}, {}", kind(&sample[at])));
@@ -161,7 +166,8 @@ fn faults_in_several_events_are_all_named_and_no_other() {
 #[test]
 fn a_repeated_event_is_noticed() {
     for sample in samples() {
-        for at in (0..sample.len()).filter(|at| kind(&sample[*at]) != "response.in_progress") {
+        let is_once = |event: &Value| kind(event) != "response.in_progress" && !is_growth(event);
+        for at in (0..sample.len()).filter(|at| is_once(&sample[*at])) {
             let mut events = sample.clone();
             events.insert(at, sample[at].clone());
             refused(&renumbered(events), &format!("event {at} twice, {}", kind(&sample[at])));
@@ -183,7 +189,8 @@ fn two_events_that_change_places_are_noticed() {
             let (a, b) = (&sample[at], &sample[at + 1]);
             let (i, j) = (&a["output_index"], &b["output_index"]);
             let overlap = i != j && is_server_run(&sample, i) && !j.is_null();
-            if overlap || is_heartbeat(&sample, at) || is_heartbeat(&sample, at + 1) {
+            let grows = is_growth(a) && is_growth(b);
+            if overlap || grows || is_heartbeat(&sample, at) || is_heartbeat(&sample, at + 1) {
                 continue;
             }
             let mut events = sample.clone();
@@ -365,6 +372,16 @@ fn completed_after_truncation_is_noticed() {
     last["response"]["status"] = json!("completed");
     last["response"]["incomplete_details"] = Value::Null;
     last["response"]["completed_at"] = json!(1_700_000_001);
+    assert_eq!(check(&sample).unwrap_err().rule, Rule::Status);
+}
+
+#[test]
+fn completed_without_a_summary_is_noticed() {
+    let mut sample = compacted();
+    for event in &mut sample {
+        let text = event.to_string().replace("c2VhbGVk", "");
+        *event = serde_json::from_str(&text).unwrap();
+    }
     assert_eq!(check(&sample).unwrap_err().rule, Rule::Status);
 }
 

@@ -140,6 +140,18 @@ pub(super) fn check_unfailed(
     Ok(())
 }
 
+/// Checks that a completed response has no compaction without a summary.
+pub(super) fn check_summaries<'a>(
+    kind: &str,
+    mut done: impl Iterator<Item = &'a Value>,
+) -> Result<(), Fault> {
+    let is_empty = |item: &Value| item["type"] == "compaction" && item["encrypted_content"] == "";
+    if kind == "response.completed" && done.any(is_empty) {
+        return Err(Fault::new(Rule::Status, "completed, although no summary came of the compaction"));
+    }
+    Ok(())
+}
+
 /// Codes that `response.error` may have (openai-python, `ResponseError`).
 const ERROR_CODES: [&str; 21] = [
     "server_error",

@@ -211,6 +211,28 @@ pub(super) fn failed() -> Vec<Value> {
     sample.end("failed")
 }
 
+fn compaction(sample: &mut Sample, sealed: &str) {
+    let added = json!({ "id": "cmp_1", "type": "compaction", "encrypted_content": "" });
+    let growth = ("response.compaction.compacting", json!({}));
+    let done = with(&added, &json!({ "encrypted_content": sealed }));
+    sample.item(&added, &[growth.clone(), growth], done);
+}
+
+/// A response that compacted its conversation before it began.
+pub(super) fn compacted() -> Vec<Value> {
+    let mut sample = Sample::begin();
+    compaction(&mut sample, "c2VhbGVk");
+    message(&mut sample, "msg_1", "completed");
+    sample.end("completed")
+}
+
+/// A response that failed while it compacted its conversation.
+pub(super) fn uncompacted() -> Vec<Value> {
+    let mut sample = Sample::begin();
+    compaction(&mut sample, "");
+    sample.end("failed")
+}
+
 /// A response without output.
 pub(super) fn empty() -> Vec<Value> {
     Sample::begin().end("completed")

@@ -122,6 +122,16 @@ impl Model {
         Ok(())
     }
 
+    /// What reading a conversation leaves.
+    pub(crate) fn read_conversation(&mut self, owner: &Owner, id: &str) {
+        let (now, touch) = (self.now, self.limits.touch);
+        if let Ok(index) = self.find_conversation(owner, id)
+            && self.conversations[index].used + touch <= now
+        {
+            self.conversations[index].used = now;
+        }
+    }
+
     pub(crate) fn entries(&self, owner: &Owner, id: &str) -> Result<Vec<Item>, Error> {
         let conversation = &self.conversations[self.find_conversation(owner, id)?];
         Ok(conversation.entries.iter().map(|(_, item)| item.clone()).collect())

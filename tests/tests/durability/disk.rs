@@ -1,0 +1,167 @@
+//! A disk that becomes read-only or full under a server: what can't be stored isn't begun, or fails at its end, and nothing is stored by half.
+
+use std::net::SocketAddr;
+
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use serde_json::{Value, json};
+use tests::client::{Open, get, json_request, open, post};
+use tests::process::ServerProcess;
+
+const LONG: usize = 600;
+
+fn rules() -> Value {
+    json!([
+        { "when": { "last_user_contains": "long" }, "text": "word ".repeat(LONG), "tokens_per_step": 1, "pace_ms": 5 },
+        { "text": "Four." }
+    ])
+}
+
+fn start(folder: &tempfile::TempDir) -> ServerProcess {
+    let store = format!("sqlite:{}", folder.path().join("state.db").display());
+    ServerProcess::start_on_a_disk_that_may_fail(&rules(), &["--store", &store])
+}
+
+/// Bounds the size of files that the server writes; at 0 every write fails, as on a read-only disk.
+fn limit(server: &ServerProcess, bytes: Option<u64>) {
+    let server = Pid::from_raw(i32::try_from(server.id()).unwrap());
+    prlimit(server, Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
+}
+
+fn body(input: &str, more: &Value) -> Value {
+    let mut body = json!({ "model": "bench", "input": input, "reasoning": { "effort": "none" } });
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body
+}
+
+async fn ask(address: SocketAddr, input: &str, more: Value) -> tests::client::Answer {
+    post(address, "/v1/responses", &body(input, &more)).await
+}
+
+async fn begin(address: SocketAddr, more: Value) -> (Open, String) {
+    let mut answer = open(address, json_request("/v1/responses", body("long", &more).to_string())).await;
+    assert_eq!(answer.status, 200);
+    let mut text = String::new();
+    while !text.contains("response.output_text.delta") {
+        text += std::str::from_utf8(&answer.next().await.unwrap()).unwrap();
+    }
+    (answer, text)
+}
+
+async fn rest((mut answer, mut text): (Open, String)) -> Vec<Value> {
+    while let Some(bytes) = answer.next().await {
+        text += std::str::from_utf8(&bytes).unwrap();
+    }
+    assert!(text.ends_with("data: [DONE]\n\n"), "{text}");
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| *data != "[DONE]");
+    data.map(|data| serde_json::from_str(data).unwrap()).collect()
+}
+
+fn id(response: &Value) -> &str {
+    response["id"].as_str().unwrap()
+}
+
+async fn status(address: SocketAddr, id: &str) -> Value {
+    let answer = get(address, &format!("/v1/responses/{id}")).await;
+    assert_eq!(answer.status, 200, "{id}");
+    answer.json()["status"].clone()
+}
+
+/// No write at all succeeds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_read_only_disk_nothing_is_begun_that_must_be_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(&folder);
+    let address = server.address;
+    let before = ask(address, "2+2?", json!({})).await.json();
+    assert_eq!(before["status"], "completed");
+    let generated = r#"sluice_generated_tokens_total{model="qwen3-tiny"}"#;
+    let tokens = tests::client::metric(address, generated).await;
+
+    limit(&server, Some(0));
+    for more in [
+        json!({}),
+        json!({ "stream": true }),
+        json!({ "background": true }),
+        json!({ "previous_response_id": before["id"] }),
+    ] {
+        let refused = ask(address, "2+2?", more.clone()).await;
+        assert_eq!(
+            (refused.status.as_u16(), &refused.json()["error"]["code"]),
+            (503, &json!("store_unavailable")),
+            "{more}"
+        );
+        assert!(refused.headers.contains_key("retry-after"));
+    }
+    let created = post(address, "/v1/conversations", &json!({})).await;
+    assert_eq!(
+        (created.status.as_u16(), &created.json()["error"]["code"]),
+        (503, &json!("store_unavailable"))
+    );
+    assert_eq!(tests::client::metric(address, generated).await, tokens);
+    // What is stored is read and continued, and what needs no store is answered.
+    assert_eq!(status(address, id(&before)).await, "completed");
+    let unstored = json!({ "store": false, "previous_response_id": before["id"] });
+    assert_eq!(ask(address, "2+2?", unstored).await.json()["status"], "completed");
+    assert_eq!(get(address, "/health").await.status, 200);
+
+    limit(&server, None);
+    assert_eq!(
+        ask(address, "2+2?", json!({ "previous_response_id": before["id"] })).await.json()["status"],
+        "completed"
+    );
+    assert!(
+        tests::client::metric(address, r#"sluice_store_errors_total{reason="unavailable"}"#).await >= 5.0
+    );
+}
+
+/// The disk fails while answers are under way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_whose_end_cannot_be_stored_fails_and_is_never_stored_as_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(&folder);
+    let address = server.address;
+    let streamed = begin(address, json!({ "stream": true })).await;
+    let background = begin(address, json!({ "stream": true, "background": true })).await;
+    let unstored = begin(address, json!({ "stream": true, "store": false })).await;
+    let whole = tokio::spawn(ask(address, "long", json!({})));
+
+    limit(&server, Some(0));
+    let events = rest(streamed).await;
+    let ends: Vec<_> = events
+        .iter()
+        .filter(|event| {
+            ["completed", "incomplete", "failed"]
+                .contains(&event["type"].as_str().unwrap().trim_start_matches("response."))
+        })
+        .collect();
+    assert_eq!(ends.len(), 1, "{events:?}");
+    let failed = &ends[0]["response"];
+    assert_eq!((&failed["status"], &failed["error"]["code"]), (&json!("failed"), &json!("server_error")));
+    assert!(events.iter().zip(0_u64..).all(|(event, number)| event["sequence_number"] == number));
+    // In one piece: the request came before the disk failed, or after.
+    let whole = whole.await.unwrap();
+    assert!(matches!(whole.status.as_u16(), 500 | 503), "{:?}", whole.body);
+    assert_eq!(rest(unstored).await.last().unwrap()["type"], "response.completed");
+
+    limit(&server, None);
+    drop(server);
+    let server = start(&folder);
+    // Nobody stored an end: the server that comes next ends them.
+    let log = get(
+        server.address,
+        &format!("/v1/responses/{}?stream=true", id(&background_response(&background.1))),
+    )
+    .await
+    .events();
+    assert_eq!(log.last().unwrap()["type"], "response.failed");
+    while status(server.address, id(failed)).await == "in_progress" {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(status(server.address, id(failed)).await, "failed");
+}
+
+/// The response of a stream's first event.
+fn background_response(text: &str) -> Value {
+    let first = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+    serde_json::from_str::<Value>(first).unwrap()["response"].clone()
+}

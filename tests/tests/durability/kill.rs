@@ -1,0 +1,166 @@
+//! What clients were told outlives the server: it is killed (SIGKILL) at random moments under fifty clients, and started again.
+//!
+//! `SLUICE_SERVER_KILLS` says how often.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use http::Request;
+use http_body_util::Full;
+use serde_json::Value;
+use store::{Options, Outcome, Record, Sqlite, State, Status, Store};
+use tests::client::{Answer, try_send};
+use tests::process::ServerProcess;
+use tokio::task::JoinSet;
+
+use super::clients::{Client, Memory, Random, Told, is_end, rules, text};
+
+const CLIENTS: u64 = 50;
+/// Things that clients are told before a kill, at most.
+const MOST: u64 = 3000;
+/// Kills of servers of one store; then a new one begins.
+const KILLS_OF_A_STORE: u64 = 10;
+
+fn start(file: &Path) -> ServerProcess {
+    ServerProcess::start(&rules(), &["--store", &format!("sqlite:{}", file.display())])
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_clients_were_told_outlives_kill_9() {
+    let kills = std::env::var("SLUICE_SERVER_KILLS").map_or(10, |kills| kills.parse().unwrap());
+    let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ u64::from(std::process::id()));
+    let mut tally = Tally::default();
+    let mut folder = tempfile::tempdir().unwrap();
+    let mut server = start(&folder.path().join("state.db"));
+    for kill in 1..=kills {
+        let told = killed_under_load(server, 1 + random.below(MOST), &mut random).await;
+        let file = folder.path().join("state.db");
+        check_store(&file).await;
+        server = start(&file);
+        for (id, told) in &told {
+            tally.add(&check(&server, id, told).await, told);
+        }
+        if kill % KILLS_OF_A_STORE == 0 {
+            drop(server);
+            check_store(&file).await;
+            folder = tempfile::tempdir().unwrap();
+            server = start(&folder.path().join("state.db"));
+        }
+    }
+    println!("{kills} kills: {tally:?}");
+    assert!(tally.told_of_the_end > 0 && tally.events > 0, "{tally:?}");
+}
+
+/// What the tests have seen.
+#[derive(Debug, Default)]
+struct Tally {
+    responses: u64,
+    events: u64,
+    told_of_the_end: u64,
+    ended_unseen: u64,
+    lost_and_failed: u64,
+}
+
+impl Tally {
+    fn add(&mut self, status: &str, told: &Told) {
+        self.responses += 1;
+        self.events += told.events.len() as u64;
+        match (&told.ended, status) {
+            (Some(_), _) => self.told_of_the_end += 1,
+            (None, "failed") => self.lost_and_failed += 1,
+            (None, _) => self.ended_unseen += 1,
+        }
+    }
+}
+
+/// Kills a server after its clients were told so many things. Returns all that they were told.
+async fn killed_under_load(server: ServerProcess, after: u64, random: &mut Random) -> Vec<(String, Told)> {
+    let memory = Arc::new(Memory::default());
+    let left = Arc::new(AtomicU64::new(after));
+    let mut clients = JoinSet::new();
+    for _ in 0..CLIENTS {
+        let client = Client {
+            address: server.address,
+            memory: Arc::clone(&memory),
+            random: Random(1 + random.below(u64::MAX - 1)),
+            left: Arc::clone(&left),
+        };
+        clients.spawn(client.run());
+    }
+    memory.enough.notified().await;
+    drop(server);
+    clients.join_all().await;
+    let told = memory.told().drain().collect();
+    told
+}
+
+/// Checks a store that no server has open: what it promises holds, and no response that completed is half of one.
+async fn check_store(file: &Path) {
+    let store = Sqlite::open(file, &Options::default()).unwrap();
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+    let mut after = 0;
+    while let Some((number, record)) = store.export(None, after).await.unwrap() {
+        after = number;
+        let Record::Response(_, response, input) = record else { panic!("nobody made anything else") };
+        assert_eq!(input.len(), 1);
+        if let State::Ended(Outcome { status: Status::Completed, output, .. }) = response.state {
+            let item: Value = serde_json::from_slice(&output[0].body).unwrap();
+            let asked: Value = serde_json::from_slice(&input[0].body).unwrap();
+            let asked = asked["content"][0]["text"].as_str().unwrap().to_owned();
+            assert_eq!((output.len(), &item["content"][0]["text"]), (1, &Value::from(text(&asked))));
+        }
+    }
+}
+
+/// Checks a response on the server that came after the one that told of it. Returns its status.
+async fn check(server: &ServerProcess, id: &str, told: &Told) -> String {
+    let path = format!("/v1/responses/{id}");
+    let numbered =
+        |events: &[Value]| events.iter().zip(0_u64..).all(|(event, n)| event["sequence_number"] == n);
+    assert!(numbered(&told.events), "{id}: {told:?}");
+    if told.background {
+        // To its end: one that waited runs now.
+        let answer = get(server, &format!("{path}?stream=true&include_obfuscation=false")).await;
+        let log = answer.events();
+        assert!(numbered(&log) && answer.body.ends_with(b"data: [DONE]\n\n"), "{id}: {log:?}");
+        assert!(log.starts_with(&told.events), "{id}: {told:?} {log:?}");
+        let ends = log.iter().filter(|event| event["response"]["status"].as_str().is_some_and(is_end));
+        let ends: Vec<_> = ends.map(|event| &event["response"]).collect();
+        assert_eq!(ends, [&get(server, &path).await.json()], "{id}");
+    }
+    let response = ended(server, &path).await;
+    let status = response["status"].as_str().unwrap().to_owned();
+    if let Some(ended) = &told.ended {
+        assert_eq!(&response, ended);
+    }
+    match &*status {
+        "completed" => assert_eq!(response["output"][0]["content"][0]["text"], text(told.input)),
+        "failed" => {
+            assert_eq!((&response["error"]["code"], &told.ended), (&Value::from("server_error"), &None))
+        }
+        "cancelled" => assert!(told.background),
+        _ => panic!("{id}: {response}"),
+    }
+    status
+}
+
+/// What a server answers, which must be there.
+async fn get(server: &ServerProcess, path: &str) -> Answer {
+    let request = Request::get(path).header("host", "localhost").body(Full::default()).unwrap();
+    let answer = try_send(server.address, request).await;
+    let answer = answer.unwrap_or_else(|error| panic!("{path}: {error:#}\n{}", server.log()));
+    assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
+    answer
+}
+
+/// The response once it has ended: one whose server was lost is ended as soon as the next one has begun.
+async fn ended(server: &ServerProcess, path: &str) -> Value {
+    loop {
+        let response = get(server, path).await.json();
+        if response["status"].as_str().is_some_and(is_end) {
+            return response;
+        }
+        tokio::task::yield_now().await;
+    }
+}
