@@ -118,7 +118,7 @@ impl AnswerStream {
     pub fn abort(&mut self, failure: TurnFailure) -> (usize, Option<EndedTurn>) {
         self.forget();
         match &mut self.0 {
-            Turns::None(true) => (0, None),
+            Turns::None(true) | Turns::AgentLoop { over: true, .. } => (0, None),
             Turns::None(over) => {
                 *over = true;
                 (0, Some(EndedTurn { end: TurnEnd::Failed(failure), usage: Usage::default() }))
@@ -129,7 +129,6 @@ impl AnswerStream {
                 events.clear();
                 aborted
             }
-            Turns::AgentLoop { over: true, .. } => (0, None),
             Turns::AgentLoop { several, events, over } => {
                 *over = true;
                 (0, Some(several.abort(failure, events)))

@@ -71,9 +71,10 @@ impl ClientEvent {
     ///
     /// # Errors
     /// 400 where the type is unknown or a field has a wrong value.
-    pub(crate) fn read(body: &Object<'_>) -> Result<Self, BadEvent> {
-        let stream_id = StreamId::read(body).map_err(|error| BadEvent { stream_id: None, error })?;
-        Self::read_in(body, stream_id.clone()).map_err(|error| BadEvent { stream_id, error })
+    pub(crate) fn read(body: &Object<'_>) -> Result<Self, Box<BadEvent>> {
+        let bad = |stream_id, error| Box::new(BadEvent { stream_id, error });
+        let stream_id = StreamId::read(body).map_err(|error| bad(None, error))?;
+        Self::read_in(body, stream_id.clone()).map_err(|error| bad(stream_id, error))
     }
 
     fn read_in(body: &Object<'_>, stream_id: Option<StreamId>) -> Result<Self, ApiError> {
