@@ -34,7 +34,7 @@ pub struct AppState {
     pub access: Access,
     /// Budgets of memory and CPU time that requests may use before an answer begins.
     pub accounts: Accounts,
-    /// Budgets of memory for unstored responses that WebSockets remember.
+    /// Budgets of memory for unstored responses that web sockets remember.
     pub(super) remembered: Accounts,
     /// Places for open connections.
     pub(super) capacity: Capacity,

@@ -88,6 +88,8 @@ pub(crate) struct Continuation {
     pub(crate) whole: Option<WholeInput>,
     /// Whether the response is stored.
     pub(crate) store: bool,
+    /// Whether the model is not to answer, so that there may be nothing to answer.
+    pub(crate) prompt_only: bool,
     /// Number of references to items that aren't stored, which are left out.
     pub(crate) unknown_references: usize,
     /// The response's id and time of creation, where it waited before it is read to run.

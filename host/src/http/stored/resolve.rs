@@ -87,7 +87,8 @@ pub(in crate::http) async fn resolve(
     }
     let own = input.iter().map(|item| &*item.body);
     let whole = needs_whole.then(|| WholeInput::new(&before, own, &app.limits)).transpose()?;
-    let continuation = Continuation { whole, store: wishes.store, unknown_references, queued: None };
+    let continuation =
+        Continuation { whole, store: wishes.store, unknown_references, prompt_only: false, queued: None };
     let Wishes { background, bare, pad, .. } = wishes;
     Ok((continuation, Resolved { background, link, input, bare, pad, before }))
 }
