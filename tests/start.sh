@@ -25,7 +25,7 @@ healthy() {
 # Starts the server once; prints the time in ms with one decimal.
 start() {
   local began=${EPOCHREALTIME/./} ended
-  "$HOST" serve --listen "127.0.0.1:$PORT" --parser-cache "$FOLDER/cache" --seal-key none "${ARGUMENTS[@]}" > "$FOLDER/log" 2>&1 &
+  "$HOST" serve --listen "127.0.0.1:$PORT" --parser-cache "$FOLDER/cache" --seal-key none --store memory "${ARGUMENTS[@]}" > "$FOLDER/log" 2>&1 &
   SERVER=$!
   until healthy; do
     kill -0 "$SERVER" 2> /dev/null || { cat "$FOLDER/log" >&2; exit 1; }

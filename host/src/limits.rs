@@ -2,6 +2,7 @@
 //! gives their names on the command line.
 
 mod bound;
+mod stored;
 mod switches;
 #[cfg(test)]
 mod tests;
@@ -9,6 +10,7 @@ mod tests;
 use std::time::Duration;
 
 pub use bound::{Bound, Bounded, Unit};
+pub use stored::StoreLimits;
 
 /// Maximum number of blocking threads, which make prompts: more would only compete for cores with each other and with the engine. Half of them
 /// may compile grammars.

@@ -156,7 +156,7 @@ bench_shape() {
 start() {
     local log=$OUT/$1.log wait
     shift
-    "$HOST" serve --listen 127.0.0.1:0 "${LOAD[@]}" "$@" > "$log" 2>&1 &
+    "$HOST" serve --listen 127.0.0.1:0 --store memory "${LOAD[@]}" "$@" > "$log" 2>&1 &
     server=$! address=
     for wait in $(seq 900); do
         address=$(sed -n 's/^address  *//p' "$log")

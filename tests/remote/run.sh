@@ -29,7 +29,7 @@ start() {
     done
 }
 
-serve() { start "$1" "$2" 60 "$HOST" serve --model "$FOLDER/qwen3-tiny" --seal-key none --listen "127.0.0.1:$2" "${@:3}"; }
+serve() { start "$1" "$2" 60 "$HOST" serve --model "$FOLDER/qwen3-tiny" --seal-key none --store memory --listen "127.0.0.1:$2" "${@:3}"; }
 
 ./model.sh "$FOLDER/qwen3-tiny"
 for engine in "${ENGINES[@]}"; do

@@ -115,6 +115,8 @@ impl ServerProcess {
         stderr: Stderr,
     ) -> Self {
         let log = File::create(folder.path().join(LOG)).expect("a temporary folder can be written");
+        // Not the store of whoever runs the tests.
+        let store: &[&str] = if arguments.contains(&"--store") { &[] } else { &["--store", "memory"] };
         let mut child = Command::new(binary())
             .env("RUST_LOG", levels)
             .args(["serve", "--listen", "127.0.0.1:0", "--served-model-name", "bench", "--seal-key", "none"])
@@ -123,6 +125,7 @@ impl ServerProcess {
             .arg(folder.path())
             .arg("--parser-cache")
             .arg(std::env::temp_dir().join("sluice-tests/parsers"))
+            .args(store)
             .args(arguments)
             .env_remove("SLUICE_API_KEY")
             .stdout(Stdio::piped())

@@ -62,7 +62,7 @@ class Server:
     def __init__(self, folder, names):
         (folder / "replay.json").write_text(json.dumps({"rules": [{"text": "x"}]}))
         self.log = tempfile.TemporaryFile("w+")
-        command = [HOST, "serve", "--listen", "127.0.0.1:0", "--log-json", "--parser", "none", "--engine", f"replay:{folder}/replay.json"]
+        command = [HOST, "serve", "--listen", "127.0.0.1:0", "--log-json", "--parser", "none", "--store", "none", "--engine", f"replay:{folder}/replay.json"]
         command += [word for name in ARGUMENTS for word in ("--template-argument", name)]
         command += [word for name in names for word in ("--model", f"{name}={folder / name}")]
         # Dates in prompts are of one time zone.

@@ -19,7 +19,7 @@ const FIRST: [&str; 12] = [
 ];
 
 /// Headings of the others, with the switches below each.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Model and prompt",
         &[
@@ -48,6 +48,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("Parsers", &["plugins", "parser_option", "parser_sha256", "parser_cache", "parser_fault"]),
+    ("Stored responses", &["store", "store_sync"]),
     ("Remote engines", &["engine_kind", "engine_key", "engine_ca"]),
     ("Tools that the server runs", &["mcp_request_urls"]),
     (

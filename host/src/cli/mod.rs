@@ -4,6 +4,7 @@ mod access;
 mod bench;
 mod cache;
 mod compaction;
+mod data;
 mod devices;
 mod ending;
 mod engines;
@@ -21,6 +22,7 @@ mod progress;
 mod seal;
 mod serve;
 mod stderr;
+mod store;
 mod summary;
 mod table;
 mod tips;
@@ -51,6 +53,8 @@ enum Command {
     Devices(devices::DevicesArguments),
     /// List, create, test and measure output parsers.
     Parser(Box<parser::ParserCommandArguments>),
+    /// Show, export, back up, check and delete what a server has stored.
+    Store(store::StoreCommandArguments),
     /// Check recorded event streams.
     #[command(subcommand)]
     Stream(StreamCommand),
@@ -83,6 +87,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Parser(arguments) => parser::run(&arguments),
+        Command::Store(arguments) => store::run(arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
     };
     let code = match result {

@@ -1,6 +1,6 @@
 //! The key that seals data which clients keep for this server: its file, and the fallback if there can be no file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use host::api::seal::Seal;
@@ -14,7 +14,7 @@ pub(super) fn load(given: Option<&Path>) -> anyhow::Result<Seal> {
         Some(file) => return Seal::from_file(file).context("--seal-key"),
         None => {}
     }
-    let Some(file) = default_file() else {
+    let Some(file) = super::data::file("seal.key") else {
         tracing::info!("no data folder: encrypted reasoning is lost at a restart; --seal-key keeps it");
         return Ok(Seal::random());
     };
@@ -28,10 +28,4 @@ pub(super) fn load(given: Option<&Path>) -> anyhow::Result<Seal> {
         }
         Ok(seal) => Ok(seal),
     }
-}
-
-fn default_file() -> Option<PathBuf> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let data = variable("XDG_DATA_HOME").or_else(|| variable("HOME").map(|home| home.join(".local/share")));
-    data.map(|data| data.join("sluice/seal.key"))
 }

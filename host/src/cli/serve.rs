@@ -21,6 +21,7 @@ use super::mcp::McpArguments;
 use super::models::ModelArguments;
 use super::progress::show_loading;
 use super::stderr;
+use super::store::StoreArguments;
 use super::summary::announce;
 
 #[derive(clap::Args)]
@@ -42,6 +43,8 @@ pub(super) struct ServeArguments {
     /// File with the prompt by which the model writes the summary when a conversation is compacted [default: the server's own].
     #[arg(long, value_name = "FILE")]
     compaction_prompt: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArguments,
     #[command(flatten)]
     mcp: McpArguments,
     /// Address to listen on. A port alone means the loopback interface; a host name is looked up.
@@ -124,6 +127,7 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
         Some(address) => Some(address.bind("--admin-listen").await?),
         None => None,
     };
+    let (store, stored) = tokio::task::block_in_place(|| arguments.store.open())?;
     let load = || Models::load(&first, &others, &shared, &limits, &mut show_loading);
     let models = tokio::task::block_in_place(load).map_err(with_switch)?;
     let defaults = Defaults {
@@ -137,7 +141,7 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     };
     let keys = access.keys.clone();
     let keyed = !keys.is_empty();
-    let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, None);
+    let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, store);
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
     let mut addresses = vec![("address", server.address()?)];
     addresses.extend(server.admin_address()?.map(|address| ("admin", address)));
@@ -145,7 +149,7 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     let follow_plugin_files = models.follow_plugin_files();
     let warnings = if keyed { Vec::new() } else { super::access::warn_of_public(&addresses) };
     stderr::flush();
-    announce(&models, &addresses, keyed, &warnings);
+    announce(&models, &stored, &addresses, keyed, &warnings);
     tokio::select! {
         ended = run_until_stopped(|stop| server.run(stop), models.lost(), stop_signal) => ended.map_err(anyhow::Error::msg),
         () = follow_plugin_files => Ok(()),

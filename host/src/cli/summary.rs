@@ -15,11 +15,12 @@ const PRINT_TIME: Duration = Duration::from_secs(1);
 /// Prints the summary, with warnings first. An output that is closed, full or not read is no reason not to serve.
 pub(super) fn announce(
     models: &Models,
+    store: &str,
     addresses: &[(&'static str, SocketAddr)],
     keyed: bool,
     warnings: &[String],
 ) {
-    let text = summary(models, addresses, keyed, warnings);
+    let text = summary(models, store, addresses, keyed, warnings);
     let (sender, written) = sync_channel(1);
     let print = move || {
         let mut out = io::stdout();
@@ -33,6 +34,7 @@ pub(super) fn announce(
 
 fn summary(
     models: &Models,
+    store: &str,
     addresses: &[(&'static str, SocketAddr)],
     keyed: bool,
     warnings: &[String],
@@ -40,6 +42,7 @@ fn summary(
     let mut lines: Vec<String> = warnings.iter().map(|warning| format!("warning  {warning}")).collect();
     let facts = models.iter().flat_map(Model::summary);
     lines.extend(facts.map(|(what, value)| format!("{what:8} {value}")));
+    lines.push(format!("store    {store}"));
     lines.extend(addresses.iter().map(|(what, address)| format!("{what:8} http://{address}")));
     let (_, address) = addresses[0];
     let name = &models.first().names()[0];

@@ -9,6 +9,7 @@ use host::api::{Protocol, ReasoningEvents};
 use host::bench::serve::Api;
 use host::model::LoadFormat;
 use host::turn::FaultPolicy;
+use store::Synchronous;
 
 /// Parser of whole numbers in `range`; an error names the range.
 pub(super) fn number<N: TryFrom<u64>>(
@@ -37,6 +38,10 @@ pub(super) fn fault_policy() -> impl TypedValueParser<Value = FaultPolicy> {
 
 pub(super) fn reasoning_events() -> impl TypedValueParser<Value = ReasoningEvents> {
     word(&[("text", ReasoningEvents::Text), ("summary", ReasoningEvents::Summary)])
+}
+
+pub(super) fn synchronous() -> impl TypedValueParser<Value = Synchronous> {
+    word(&[("normal", Synchronous::Normal), ("full", Synchronous::Full)])
 }
 
 pub(super) fn protocol() -> impl TypedValueParser<Value = Protocol> {

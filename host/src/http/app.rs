@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 
 use super::access::Access;
 use super::capacity::Capacity;
+use super::metered_store::MeteredStore;
 use super::stored::Running;
 use crate::accounts::Accounts;
 use crate::api::Defaults;
@@ -82,7 +83,7 @@ impl App {
             limits,
             access,
             check_streams,
-            store,
+            store: store.map(|store| Arc::new(MeteredStore::new(store)) as Arc<dyn Store>),
             running: Running::default(),
             queued: Notify::new(),
             stopping: CancellationToken::new(),

@@ -3,8 +3,9 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
+use super::{metered_store, store_upkeep};
 use crate::accounts::Overdrawn;
 use crate::model::{LoadResult, Models};
 
@@ -16,6 +17,9 @@ pub fn install() {
     HANDLE.get_or_init(|| {
         let buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 20.0, 60.0, 300.0];
         let builder = PrometheusBuilder::new().set_buckets(&buckets).expect("the list isn't empty");
+        let of_store = Matcher::Full(metered_store::SECONDS.to_owned());
+        let builder =
+            builder.set_buckets_for_metric(of_store, &metered_store::BUCKETS).expect("nor is this one");
         let recorder = builder.build_recorder();
         let handle = recorder.handle();
         // Fails only if another recorder is installed already; then this one stays empty.
@@ -75,6 +79,8 @@ fn describe() {
         "Calls dropped because the request forbids calls."
     );
     metrics::describe_counter!("sluice_truncated_messages_total", "Messages dropped to make a prompt fit.");
+    metered_store::describe();
+    store_upkeep::describe();
     crate::remote::describe();
 }
 

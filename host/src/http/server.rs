@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::app::App;
 use super::capacity::ConnectionPlace;
-use super::{admin, connection, metrics, routes, stored};
+use super::{admin, connection, metrics, routes, store_upkeep, stored};
 
 /// A server that is bound to its addresses.
 pub struct Server {
@@ -50,6 +50,9 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { listener, admin, app } = self;
         metrics::register(&app.models);
+        if let Some(store) = app.store.clone() {
+            app.tasks.spawn(store_upkeep::run(store, app.stopping.clone()));
+        }
         let router = routes::router(app.clone(), ip_of(&listener));
         let admin_router = admin::router(app.clone(), ip_of(admin.as_ref().unwrap_or(&listener)));
         let mut connections = Connections { app: &app, tasks: JoinSet::new() };

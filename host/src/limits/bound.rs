@@ -39,6 +39,8 @@ pub enum Unit {
     Milliseconds,
     /// Seconds.
     Seconds,
+    /// Days.
+    Days,
 }
 
 /// Field that holds a bound: a count, a number of bytes, or a time.
@@ -106,6 +108,7 @@ impl Unit {
             Self::Mib => "MIB",
             Self::Milliseconds => "MS",
             Self::Seconds => "SECONDS",
+            Self::Days => "DAYS",
         }
     }
 
@@ -116,6 +119,7 @@ impl Unit {
             Self::Kib => 1 << 10,
             Self::Mib => 1 << 20,
             Self::Seconds => 1000,
+            Self::Days => 24 * 60 * 60 * 1000,
         }
     }
 }

@@ -4,9 +4,9 @@
 //! protocol defines it, or authors of parsers rely on it.
 
 use super::bound::Field::{Time, U8, U32, U64, Usize};
-use super::bound::Unit::{Count, Kib, Mib, Milliseconds, Seconds};
+use super::bound::Unit::{Count, Days, Kib, Mib, Milliseconds, Seconds};
 use super::bound::{Bound, Bounded, bound};
-use super::{Limits, McpLimits, ParserLimits, RemoteLimits};
+use super::{Limits, McpLimits, ParserLimits, RemoteLimits, StoreLimits};
 
 impl Bounded for Limits {
     const HEADING: &'static str = "Limits";
@@ -87,5 +87,22 @@ impl Bounded for RemoteLimits {
         bound("engine-token-seconds", Seconds, 1..=3600, "Time between two tokens from an engine; after that the answer fails", |l| Time(&mut l.token_time)),
         bound("engine-retries", Count("ENGINES"), 1..=16, "Other engines that are tried for an answer that hasn't begun", |l| Usize(&mut l.retries)),
         bound("engine-health-seconds", Seconds, 1..=600, "Interval of checks of an engine's health and load", |l| Time(&mut l.health_time)),
+    ];
+}
+
+impl Bounded for StoreLimits {
+    const HEADING: &'static str = "Limits of what is stored";
+    #[rustfmt::skip] // A row per bound.
+    const BOUNDS: &'static [Bound<Self>] = &[
+        bound("store-size", Mib, 1..=1_073_741_824, "Size of everything stored; what wasn't used for longest makes room", |l| U64(&mut l.bounds.bytes)),
+        bound("store-owner-size", Mib, 1..=1_073_741_824, "Size of what one key has stored", |l| U64(&mut l.bounds.owner_bytes)),
+        bound("store-memory", Mib, 1..=1_048_576, "Size of everything stored where the store is in memory", |l| U64(&mut l.memory_bytes)),
+        bound("store-days", Days, 1..=36_500, "Time after which responses and conversations that nobody uses are gone", |l| Time(&mut l.bounds.unused)),
+        bound("store-log-seconds", Seconds, 1..=2_592_000, "Time for which a background response's events are kept after its end", |l| Time(&mut l.bounds.log_kept)),
+        bound("store-log", Mib, 1..=1024, "Size of a background response's events, compressed", |l| U64(&mut l.bounds.log_bytes)),
+        bound("store-running", Count("RESPONSES"), 1..=1024, "Background responses of one key that run at a time", |l| U64(&mut l.bounds.running)),
+        bound("store-queued", Count("RESPONSES"), 1..=1_000_000, "Background responses of one key that wait; further ones get 429", |l| U64(&mut l.bounds.queued)),
+        bound("store-chain", Count("RESPONSES"), 1..=1_000_000, "Responses of a chain (`previous_response_id`)", |l| U64(&mut l.bounds.links)),
+        bound("store-context", Mib, 1..=1024, "Size of the items of a chain or conversation", |l| U64(&mut l.bounds.context_bytes)),
     ];
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use super::{Bound, Bounded, Limits, McpLimits, ParserLimits, RemoteLimits};
+use super::{Bound, Bounded, Limits, McpLimits, ParserLimits, RemoteLimits, StoreLimits};
 
 /// Values of all rows, in order.
 fn values<L: Bounded>(limits: &mut L) -> Vec<u64> {
@@ -33,6 +33,7 @@ fn each_switch_sets_its_own_bound_within_its_range() {
     each_row_sets_its_own::<ParserLimits>(&mut names);
     each_row_sets_its_own::<McpLimits>(&mut names);
     each_row_sets_its_own::<RemoteLimits>(&mut names);
+    each_row_sets_its_own::<StoreLimits>(&mut names);
 }
 
 #[test]
@@ -66,6 +67,7 @@ fn the_page_has_the_switches_as_they_are() {
     table::<ParserLimits>(&mut fresh);
     table::<McpLimits>(&mut fresh);
     table::<RemoteLimits>(&mut fresh);
+    table::<StoreLimits>(&mut fresh);
     write!(fresh, "\n{END}{after}").unwrap();
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, fresh).unwrap();

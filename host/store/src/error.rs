@@ -1,5 +1,7 @@
 //! What can go wrong in a store, as its callers must tell it apart. Every transaction that returns an error has changed nothing.
 
+use std::fmt::Display;
+
 /// Why a transaction wasn't made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -67,6 +69,42 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[error("store {file}: {why}")]
 pub struct OpenError {
-    pub(crate) file: String,
-    pub(crate) why: String,
+    file: String,
+    why: String,
+    cause: OpenCause,
+}
+
+/// What stands in the way of opening a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenCause {
+    /// Another process has the file open.
+    InUse,
+    /// The file or its folder can't be created, read or written.
+    Unreachable,
+    /// The file is no store, is damaged, or is of a newer version.
+    Content,
+}
+
+impl OpenError {
+    pub(crate) fn new(cause: OpenCause, file: impl Display, why: impl Display) -> Self {
+        Self { file: file.to_string(), why: why.to_string(), cause }
+    }
+
+    /// An error of SQLite on this file.
+    pub(crate) fn sqlite(file: impl Display, error: &rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        match error.sqlite_error_code() {
+            Some(NotADatabase | DatabaseCorrupt) => Self::new(
+                OpenCause::Content,
+                file,
+                format!("{error}; give a file that isn't something else's"),
+            ),
+            _ => Self::new(OpenCause::Unreachable, file, error),
+        }
+    }
+
+    /// What stands in the way.
+    pub fn cause(&self) -> OpenCause {
+        self.cause
+    }
 }

@@ -1,5 +1,7 @@
 //! What an operator asks of a store: figures, purges, exported records.
 
+use std::ops::AddAssign;
+
 use crate::{Completion, Conversation, Item, Millis, Owner, Response};
 
 /// What is stored.
@@ -11,6 +13,8 @@ pub struct Stats {
     pub queued: u64,
     /// Responses that run.
     pub running: u64,
+    /// Background responses among them.
+    pub running_background: u64,
     /// Deleted responses whose items a living one needs.
     pub kept: u64,
     /// Conversations.
@@ -19,6 +23,8 @@ pub struct Stats {
     pub owners: Vec<(Owner, u64)>,
     /// Bytes of the database's pages that are in use.
     pub file_bytes: u64,
+    /// What was evicted since it was opened, for space and for age.
+    pub evicted: Evicted,
 }
 
 /// What was removed.
@@ -32,6 +38,14 @@ pub struct Evicted {
     pub logs: u64,
 }
 
+impl AddAssign for Evicted {
+    fn add_assign(&mut self, more: Self) {
+        self.responses += more.responses;
+        self.conversations += more.conversations;
+        self.logs += more.logs;
+    }
+}
+
 /// What an operator wants gone. Both given: what fits both; none: everything.
 #[derive(Clone, Debug, Default)]
 pub struct Purge {
@@ -39,6 +53,8 @@ pub struct Purge {
     pub owner: Option<Owner>,
     /// Unused since then.
     pub unused_since: Option<Millis>,
+    /// Whether it is only counted.
+    pub count_only: bool,
 }
 
 /// An exported record.

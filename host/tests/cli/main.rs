@@ -17,3 +17,5 @@ mod serving_parsers;
 mod several_models;
 mod start_and_stop;
 mod stderr;
+mod store_commands;
+mod store_switches;

@@ -88,6 +88,9 @@ fn every_command_has_rows() {
     for command in ["serve", "bench model", "bench serve", "stream lint"] {
         assert!(has(command), "{command}");
     }
+    for command in ["stats", "export", "purge", "check", "migrate", "backup"] {
+        assert!(has(&format!("store {command}")), "{command}");
+    }
     for command in ["list", "inspect", "test", "run", "trace", "bench", "new"] {
         assert!(has(&format!("parser {command}")), "{command}");
     }

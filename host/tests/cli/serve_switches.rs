@@ -33,15 +33,15 @@ pub(super) fn refused(command: Command) -> (String, i32) {
 }
 
 /// Running binary, which is killed when dropped.
-struct Running(Child);
+pub(super) struct Running(Child);
 
 impl Running {
-    fn start(mut command: Command) -> Self {
+    pub(super) fn start(mut command: Command) -> Self {
         Self(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs"))
     }
 
     /// Lines that it prints before it serves.
-    fn startup_lines(&mut self) -> Vec<String> {
+    pub(super) fn startup_lines(&mut self) -> Vec<String> {
         let lines = BufReader::new(self.0.stdout.take().expect("piped")).lines().map_while(Result::ok);
         lines.take_while(|line| !line.starts_with("try ")).collect()
     }
@@ -140,7 +140,7 @@ impl Serving {
 }
 
 /// Starts a server, kills it when it serves, and returns its log.
-fn log_of_start(command: Command) -> String {
+pub(super) fn log_of_start(command: Command) -> String {
     Serving::start(command).log()
 }
 
@@ -279,7 +279,7 @@ fn the_key_is_made_in_the_data_folder_and_is_the_same_the_next_time() {
 #[test]
 fn where_the_data_folder_cannot_be_written_a_warning_says_what_is_lost() {
     let file = tempfile::NamedTempFile::new().expect("a file");
-    let mut command = serve(&[]);
+    let mut command = serve(&["--store", "memory"]);
     command.env("HOME", file.path());
     let log = log_of_start(command);
     let lines: Vec<&str> = log.lines().collect();

@@ -30,7 +30,16 @@ impl Fixture {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
         let replay = format!("replay:{}", self.path("replay.json").display());
-        command.args(["serve", "--listen", "127.0.0.1:0", "--engine", &replay, "--plugins"]);
+        command.args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--store",
+            "memory",
+            "--engine",
+            &replay,
+            "--plugins",
+        ]);
         command.arg(self.path("plugins")).args(arguments).env("XDG_CACHE_HOME", self.path("cache"));
         command
     }

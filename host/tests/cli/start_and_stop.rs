@@ -21,7 +21,9 @@ impl Server {
         // Background jobs of shells ignore SIGINT, and the server would inherit that until it listens.
         let mut command = Command::new("env");
         command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_host")]);
-        command.args([&["serve", "--parser", "none", "--seal-key", "none"], arguments].concat());
+        command.args(
+            [&["serve", "--parser", "none", "--seal-key", "none", "--store", "memory"], arguments].concat(),
+        );
         command.env("RUST_LOG", "info").env_remove("SLUICE_API_KEY").stdin(Stdio::null());
         command.stdout(writer.try_clone().expect("a pipe")).stderr(writer);
         Self { child: command.spawn().expect("the binary runs"), lines: BufReader::new(reader).lines() }

@@ -18,7 +18,7 @@ impl Drop for Server {
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
-    command.args(["serve", "--parser", "none", "--seal-key", "none"]).args(arguments);
+    command.args(["serve", "--parser", "none", "--seal-key", "none", "--store", "memory"]).args(arguments);
     command.env("RUST_LOG", "info").env_remove("SLUICE_API_KEY").stdin(Stdio::null());
     command
 }

@@ -13,6 +13,7 @@ const HOST = process.env.SLUICE_HOST ?? join(ROOT, "target/release/host");
 /** Starts `host serve` on a free port, with every stream checked against the event grammar. */
 export async function start(...args) {
   const command = ["serve", "--listen", "127.0.0.1:0", "--check-streams", ...args];
+  if (!args.includes("--store")) command.push("--store", "memory");
   const child = spawn(HOST, command, { cwd: ROOT, stdio: ["ignore", "pipe", "ignore"] });
   for await (const line of createInterface({ input: child.stdout })) {
     const match = line.match(/^address\s+(http:\S+)/);

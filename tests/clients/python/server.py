@@ -17,6 +17,8 @@ class Server:
     def __init__(self, *arguments, env=None):
         self.log = tempfile.TemporaryFile("w+")
         command = [HOST, "serve", "--listen", "127.0.0.1:0", "--check-streams", *arguments]
+        if "--store" not in arguments:
+            command += ["--store", "memory"]
         env = {**os.environ, **(env or {})}
         self.process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.address = self._address()

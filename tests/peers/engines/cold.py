@@ -81,7 +81,7 @@ def resident(process):
 def measure(host, directory, switches):
     began = time.monotonic()
     command = [host, "serve", "--model", directory, "--served-model-name", "cold", "--listen", f"127.0.0.1:{PORT}"]
-    process = subprocess.Popen([*command, "--parser", "none", *switches], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([*command, "--parser", "none", "--store", "none", *switches], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         return first_token(process, began), *resident(process)
     finally:

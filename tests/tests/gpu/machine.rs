@@ -61,7 +61,8 @@ impl Machine {
 
     /// `host serve` of the embedded model. Only the driver is where the loader looks.
     pub(crate) fn serve_without_libraries(&self, settings: &str, arguments: &[&str]) -> Command {
-        let mut command = self.host(settings, &["serve", "--listen", "127.0.0.1:0", "--seal-key", "none"]);
+        let mut command = self
+            .host(settings, &["serve", "--listen", "127.0.0.1:0", "--seal-key", "none", "--store", "memory"]);
         command
             .args(["--kernel-cache", "none", "--plugins"])
             .arg(self.folder.path())

@@ -253,7 +253,10 @@ fn a_compacted_conversation_is_the_users_messages_and_one_item() {
     });
     assert_eq!(response, expected);
     let (_, response) = compacted(&json!("Hi \"you\"."), Some(SUMMARY), &TurnEnd::Completed);
-    assert_eq!((&response["output"][0]["role"], &response["output"][0]["content"]), (&json!("user"), &text("Hi \"you\".")));
+    assert_eq!(
+        (&response["output"][0]["role"], &response["output"][0]["content"]),
+        (&json!("user"), &text("Hi \"you\"."))
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What an operator reads: figures, the check of everything that the tables promise each other, exported records.
 
+use std::sync::PoisonError;
+
 use rusqlite::params;
 
 use super::row::{CHUNK_ROW, ResponseRow};
@@ -14,6 +16,7 @@ pub(crate) fn stats(s: &Session) -> Result<Stats> {
         responses: count("response WHERE deleted = 0")?,
         queued: count("response WHERE ended IS NULL AND status = 0")?,
         running: count("response WHERE ended IS NULL AND status = 1")?,
+        running_background: count("response WHERE ended IS NULL AND status = 1 AND background")?,
         kept: count("response WHERE deleted = 1")?,
         conversations: count("conversation")?,
         owners: s.all("SELECT name, bytes FROM owner ORDER BY name", [], |row| {
@@ -23,6 +26,7 @@ pub(crate) fn stats(s: &Session) -> Result<Stats> {
             "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
             [],
         )?,
+        evicted: *s.evicted.lock().unwrap_or_else(PoisonError::into_inner),
     })
 }
 

@@ -44,6 +44,7 @@ pub(crate) fn evict(s: &Session) -> Result<Evicted> {
     }
     while total_bytes(s)? > s.bounds.bytes && evict_oldest(s, None, None, &mut evicted)? {}
     shrink(s)?;
+    s.count(evicted);
     Ok(evicted)
 }
 
@@ -60,6 +61,7 @@ pub(crate) fn make_room(s: &Session, owner: i64, keep: Option<i64>) -> Result<()
             return Err(Error::Full(Full::Store));
         }
     }
+    s.count(evicted);
     Ok(())
 }
 
@@ -148,6 +150,12 @@ pub(crate) fn purge(s: &Session, what: &Purge) -> Result<Evicted> {
     let since = what.unused_since.unwrap_or(u64::MAX >> 1);
     let chosen = "(?1 IS NULL OR owner = (SELECT key FROM owner WHERE name = ?1)) AND used <= ?2";
     let mut evicted = Evicted::default();
+    if what.count_only {
+        let count = |rows| s.number(&format!("SELECT COUNT(*) FROM {rows} {chosen}"), params![owner, since]);
+        evicted.responses = count("response WHERE deleted = 0 AND")?;
+        evicted.conversations = count("conversation WHERE")?;
+        return Ok(evicted);
+    }
     // Children have larger keys than their parents.
     let sql = format!("SELECT key FROM response WHERE deleted = 0 AND {chosen} ORDER BY key DESC");
     for key in s.all(&sql, params![owner, since], |row| row.get::<_, i64>(0))? {

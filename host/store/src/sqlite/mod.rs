@@ -13,14 +13,17 @@ mod row;
 mod session;
 mod transactions;
 
+use std::cell::Cell;
 use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use crate::{Bounds, Clock, OpenError};
+use crate::{Bounds, Clock, Evicted, OpenCause, OpenError};
 use queue::Queue;
 use session::Session;
+
+pub use open::{Schema, backup};
 
 const READERS: usize = 2;
 
@@ -63,38 +66,63 @@ pub struct Sqlite {
     threads: Vec<JoinHandle<()>>,
     /// Lock on the file, held until the threads have ended.
     lock: Option<File>,
+    schema: Schema,
+    evicted: Arc<Mutex<Evicted>>,
 }
 
 impl Sqlite {
-    /// Opens a file, which is created if it doesn't exist.
+    /// Opens a file, which is created if it doesn't exist, and brings it to the newest schema.
     pub fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
         let (lock, file) = open::lock(path)?;
-        let fail =
-            |e: &dyn std::fmt::Display| OpenError { file: path.display().to_string(), why: e.to_string() };
-        let mut store =
-            Self::start(open::writer(Some(&file), options.synchronous)?, options).map_err(|e| fail(&e))?;
+        let failed = |e: std::io::Error| OpenError::new(OpenCause::Unreachable, path.display(), e);
+        let (connection, schema) = open::writer(Some(&file), options.synchronous)?;
+        let mut store = Self::start(connection, schema, options).map_err(failed)?;
         store.lock = Some(lock);
         store.reader = Queue::new();
         for _ in 0..READERS {
-            let session = session(open::reader(&file).map_err(|e| fail(&e))?, options);
-            store.spawn("store-reader", store.reader.clone(), session, queue::read).map_err(|e| fail(&e))?;
+            let connection = open::reader(&file).map_err(|e| OpenError::sqlite(path.display(), &e))?;
+            let session = store.session(connection, options);
+            store.spawn("store-reader", store.reader.clone(), session, queue::read).map_err(failed)?;
         }
         Ok(store)
     }
 
     /// A store in memory, with the same bounds.
     pub fn memory(options: &Options) -> Result<Self, OpenError> {
-        let connection = open::writer(None, options.synchronous)?;
-        Self::start(connection, options)
-            .map_err(|e| OpenError { file: "memory".to_owned(), why: e.to_string() })
+        let (connection, schema) = open::writer(None, options.synchronous)?;
+        Self::start(connection, schema, options)
+            .map_err(|e| OpenError::new(OpenCause::Unreachable, "memory", e))
     }
 
-    fn start(connection: rusqlite::Connection, options: &Options) -> std::io::Result<Self> {
+    /// The schema of its database, before it was opened and since.
+    pub fn schema(&self) -> Schema {
+        self.schema
+    }
+
+    fn start(connection: rusqlite::Connection, schema: Schema, options: &Options) -> std::io::Result<Self> {
         let writer = Queue::new();
-        let mut store =
-            Self { reader: writer.clone(), writer: writer.clone(), threads: Vec::new(), lock: None };
-        store.spawn("store-writer", writer, session(connection, options), queue::write)?;
+        let mut store = Self {
+            reader: writer.clone(),
+            writer: writer.clone(),
+            threads: Vec::new(),
+            lock: None,
+            schema,
+            evicted: Arc::default(),
+        };
+        let session = store.session(connection, options);
+        store.spawn("store-writer", writer, session, queue::write)?;
         Ok(store)
+    }
+
+    fn session(&self, connection: rusqlite::Connection, options: &Options) -> Session {
+        Session {
+            connection,
+            bounds: options.bounds.clone(),
+            clock: options.clock.clone(),
+            host: options.host.as_str().into(),
+            evicting: Cell::default(),
+            evicted: self.evicted.clone(),
+        }
     }
 
     fn spawn(
@@ -107,15 +135,6 @@ impl Sqlite {
         let thread = std::thread::Builder::new().name(name.to_owned());
         self.threads.push(thread.spawn(move || run(&queue, &session))?);
         Ok(())
-    }
-}
-
-fn session(connection: rusqlite::Connection, options: &Options) -> Session {
-    Session {
-        connection,
-        bounds: options.bounds.clone(),
-        clock: options.clock.clone(),
-        host: options.host.as_str().into(),
     }
 }
 

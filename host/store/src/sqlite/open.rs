@@ -1,5 +1,6 @@
 //! Opens the file: its lock, its mode, the database's settings and migrations. One process owns a file; of others, the second is refused.
 
+use std::fmt::Display;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -8,48 +9,61 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::Synchronous;
-use crate::OpenError;
+use crate::{OpenCause, OpenError};
 
 /// Migration N brings a database of schema N-1 to schema N. A released one is never edited.
 pub(crate) const MIGRATIONS: [&str; 2] =
     [include_str!("../../migrations/001.sql"), include_str!("../../migrations/002.sql")];
 
 /// Marks a file as ours: "Slui".
-const APPLICATION: i64 = 0x536c_7569;
+const APPLICATION: usize = 0x536c_7569;
 const STATEMENTS: usize = 128;
 
 /// Creates file and folder if they don't exist, for their user alone, and takes the lock. Returns it with the file's one true path: a second
 /// link to the file has the same lock.
 pub(crate) fn lock(path: &Path) -> Result<(File, PathBuf), OpenError> {
-    let fail = |why: String| OpenError { file: path.display().to_string(), why };
-    let io = |e: std::io::Error| fail(format!("{e}; give a file in a folder that this user may write to"));
+    let shown = &path.display();
+    let io = |e: std::io::Error| {
+        let why = format!("{e}; give a file in a folder that this user may write to");
+        OpenError::new(OpenCause::Unreachable, shown, why)
+    };
     if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty() && !f.exists()) {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(io)?;
     }
     let file = private(path).map_err(io)?;
-    let path = path.canonicalize().map_err(io)?;
-    let mut name = path.clone().into_os_string();
+    let real = path.canonicalize().map_err(io)?;
+    let mut name = real.clone().into_os_string();
     name.push(".lock");
     let lock = private(Path::new(&name)).map_err(io)?;
     lock.try_lock().map_err(|e| match e {
         TryLockError::WouldBlock => {
-            fail("another process has it open; stop that one, or give each a file of its own".to_owned())
+            let why = "another process has it open; stop that one, or give each a file of its own";
+            OpenError::new(OpenCause::InUse, shown, why)
         }
         TryLockError::Error(e) => io(e),
     })?;
     file.set_permissions(Permissions::from_mode(0o600)).map_err(io)?;
-    Ok((lock, path))
+    Ok((lock, real))
 }
 
 fn private(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(path)
 }
 
+/// The schema of a database: a number that migrations raise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schema {
+    /// Number before it was opened; 0 of a new file.
+    pub before: usize,
+    /// Number since then.
+    pub now: usize,
+}
+
 /// The writer's connection, migrated. Without a path: a database in memory.
-pub(crate) fn writer(path: Option<&PathBuf>, sync: Synchronous) -> Result<Connection, OpenError> {
+pub(crate) fn writer(path: Option<&PathBuf>, sync: Synchronous) -> Result<(Connection, Schema), OpenError> {
     let file = path.map_or_else(|| "memory".to_owned(), |p| p.display().to_string());
-    let fail = |why: String| OpenError { file: file.clone(), why };
-    let connection = connect(path).map_err(|e| fail(e.to_string()))?;
+    let fail = |e: rusqlite::Error| OpenError::sqlite(&file, &e);
+    let connection = connect(path).map_err(fail)?;
     let settings = || -> rusqlite::Result<()> {
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -57,9 +71,10 @@ pub(crate) fn writer(path: Option<&PathBuf>, sync: Synchronous) -> Result<Connec
         connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         connection.pragma_update(None, "secure_delete", "FAST")
     };
-    settings().map_err(|e| fail(format!("{e}; give a file that isn't something else's")))?;
-    migrate(&connection).map_err(fail)?;
-    Ok(connection)
+    settings().map_err(fail)?;
+    let migrated = migrate(&connection).map_err(fail)?;
+    let schema = migrated.map_err(|why| OpenError::new(OpenCause::Content, &file, why))?;
+    Ok((connection, schema))
 }
 
 /// A reader's connection.
@@ -80,31 +95,63 @@ fn connect(path: Option<&PathBuf>) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Brings the database to the newest schema, in one transaction that keeps everybody else out.
-fn migrate(connection: &Connection) -> Result<(), String> {
+/// Why a database isn't a store that this version knows; none if it is one, or is empty.
+fn foreign(connection: &Connection) -> rusqlite::Result<Option<String>> {
     let newest = MIGRATIONS.len();
-    let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let steps = || -> rusqlite::Result<Result<(), String>> {
-        connection.execute_batch("BEGIN EXCLUSIVE")?;
-        let version = usize::try_from(number("user_version")?).unwrap_or(usize::MAX);
-        let tables: i64 = connection.query_row("SELECT COUNT(*) FROM sqlite_schema", [], |row| row.get(0))?;
-        if tables > 0 && number("application_id")? != APPLICATION {
-            return Ok(Err("it is another program's database; give another file".to_owned()));
-        }
-        if version > newest {
-            return Ok(Err(format!(
-                "it has schema {version}, and this version knows schemas up to {newest}; use the version that wrote it, or another file"
-            )));
-        }
-        for (index, migration) in MIGRATIONS.iter().enumerate().skip(version) {
-            connection.execute_batch(migration)?;
-            connection.pragma_update(None, "user_version", index + 1)?;
-        }
-        connection.pragma_update(None, "application_id", APPLICATION)?;
-        // Runs of an earlier process are lost: whoever sweeps takes them over at once.
-        connection.execute("UPDATE response SET lease = 0 WHERE ended IS NULL AND lease > 0", [])?;
-        connection.execute_batch("COMMIT")?;
-        Ok(Ok(()))
-    };
-    steps().map_err(|e| e.to_string())?
+    let version = number(connection, "user_version")?;
+    let tables: i64 = connection.query_row("SELECT COUNT(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables > 0 && number(connection, "application_id")? != APPLICATION {
+        return Ok(Some("it is another program's database; give another file".to_owned()));
+    }
+    Ok((version > newest).then(|| {
+        format!(
+            "it has schema {version}, and this version knows schemas up to {newest}; use the version that wrote it, or another file"
+        )
+    }))
+}
+
+fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<usize> {
+    let number = connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0))?;
+    Ok(usize::try_from(number).unwrap_or(usize::MAX))
+}
+
+/// Brings the database to the newest schema, in one transaction that keeps everybody else out.
+fn migrate(connection: &Connection) -> rusqlite::Result<Result<Schema, String>> {
+    connection.execute_batch("BEGIN EXCLUSIVE")?;
+    if let Some(why) = foreign(connection)? {
+        return Ok(Err(why));
+    }
+    let before = number(connection, "user_version")?;
+    for (index, migration) in MIGRATIONS.iter().enumerate().skip(before) {
+        connection.execute_batch(migration)?;
+        connection.pragma_update(None, "user_version", index + 1)?;
+    }
+    connection.pragma_update(None, "application_id", APPLICATION)?;
+    // Runs of an earlier process are lost: whoever sweeps takes them over at once.
+    connection.execute("UPDATE response SET lease = 0 WHERE ended IS NULL AND lease > 0", [])?;
+    connection.execute_batch("COMMIT")?;
+    Ok(Ok(Schema { before, now: MIGRATIONS.len() }))
+}
+
+/// Copies the store in `file` to a new file `to` of mode 0600, in one consistent state. Another process may have the store open and go on
+/// writing.
+///
+/// # Errors
+/// `file` is no store, or `to` exists or can't be written. Then `to` isn't made.
+pub fn backup(file: &Path, to: &Path) -> Result<(), OpenError> {
+    let fail = |e: rusqlite::Error| OpenError::sqlite(file.display(), &e);
+    // The file must not be made by being looked at.
+    let source = connect(Some(&file.to_owned())).map_err(fail)?;
+    if number(&source, "application_id").map_err(fail)? != APPLICATION {
+        return Err(OpenError::new(OpenCause::Content, file.display(), "it is no store"));
+    }
+    let unreachable = |e: &dyn Display| OpenError::new(OpenCause::Unreachable, to.display(), e);
+    let name = to.to_str().ok_or_else(|| unreachable(&"its name isn't UTF-8"))?;
+    let created = OpenOptions::new().create_new(true).write(true).mode(0o600).open(to);
+    created.map_err(|e| unreachable(&e))?;
+    // SQLite takes an empty file, which keeps its mode.
+    source.execute("VACUUM INTO ?", [name]).map(|_| ()).map_err(|e| {
+        let _ = std::fs::remove_file(to);
+        OpenError::sqlite(to.display(), &e)
+    })
 }

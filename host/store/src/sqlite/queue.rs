@@ -163,24 +163,30 @@ fn commit(session: &Session, calls: Vec<Boxed>) {
             call.answer(Some(&error));
             continue;
         }
+        let evicting = session.evicting.get();
         let kept = call.run(session);
         let end = if kept {
             session.execute("RELEASE call")
         } else {
+            session.evicting.set(evicting);
             session.execute("ROLLBACK TO call").and_then(|()| session.execute("RELEASE call"))
         };
         made.push(call);
         if end.is_err() || session.rolled_back() {
             // A failing disk makes SQLite roll back the whole transaction.
             let _ = session.execute("ROLLBACK");
+            session.evicting.take();
             answer(&mut made, Some(&Error::Unavailable("the disk failed during the commit".to_owned())));
             begun = session.execute("BEGIN IMMEDIATE");
         }
     }
     if begun.is_ok() {
         let committed = session.execute("COMMIT");
-        if committed.is_err() {
+        if committed.is_ok() {
+            session.committed();
+        } else {
             let _ = session.execute("ROLLBACK");
+            session.evicting.take();
         }
         answer(&mut made, committed.err().as_ref());
     }

@@ -1,11 +1,12 @@
 //! A connection with what transactions need beside it: bounds, the clock, the host's name. Statements are prepared once.
 
-use std::sync::Arc;
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use crate::bounds::millis;
-use crate::{Bounds, Clock, Error, Millis, Result};
+use crate::{Bounds, Clock, Error, Evicted, Millis, Result};
 
 /// A thread's connection.
 pub(crate) struct Session {
@@ -13,6 +14,10 @@ pub(crate) struct Session {
     pub(crate) bounds: Bounds,
     pub(crate) clock: Clock,
     pub(crate) host: Arc<str>,
+    /// What the transaction under way has evicted.
+    pub(crate) evicting: Cell<Evicted>,
+    /// What was evicted by all that were committed.
+    pub(crate) evicted: Arc<Mutex<Evicted>>,
 }
 
 impl Session {
@@ -55,6 +60,18 @@ impl Session {
     /// Whether SQLite has ended the transaction by itself.
     pub(crate) fn rolled_back(&self) -> bool {
         self.connection.is_autocommit()
+    }
+
+    /// Counts what the transaction under way evicts.
+    pub(crate) fn count(&self, evicted: Evicted) {
+        let mut all = self.evicting.get();
+        all += evicted;
+        self.evicting.set(all);
+    }
+
+    /// Adds what was evicted, once that is committed.
+    pub(crate) fn committed(&self) {
+        *self.evicted.lock().unwrap_or_else(PoisonError::into_inner) += self.evicting.take();
     }
 
     pub(crate) fn now(&self) -> Millis {

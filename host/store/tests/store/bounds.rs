@@ -53,6 +53,8 @@ async fn the_leaf_that_wasnt_used_for_longest_is_evicted() {
         kit.clock.advance(DAY);
         kit.complete("f", Link::Alone).await;
         assert_eq!(stored(kit, "abcdef").await, "acef");
+        let evicted = kit.store.stats().await.unwrap().evicted;
+        assert_eq!(evicted, Evicted { responses: 2, ..Evicted::default() });
     })
     .await;
 }
@@ -156,10 +158,15 @@ async fn an_operator_purges_by_owner_and_age() {
         kit.complete("b", parent("a")).await;
         kit.create("c", Link::Alone).await.unwrap();
         kit.store.create(&bob, new("a", Link::Alone)).await.unwrap();
-        let what = Purge { owner: Some(kit.owner.clone()), unused_since: Some(old) };
-        assert_eq!(kit.store.purge(what).await, Ok(Evicted { conversations: 1, ..Evicted::default() }));
-        let what = Purge { owner: Some(kit.owner.clone()), unused_since: None };
-        assert_eq!(kit.store.purge(what).await, Ok(Evicted { responses: 3, ..Evicted::default() }));
+        let purged = async |unused_since, expected: Evicted| {
+            let owner = Some(kit.owner.clone());
+            for count_only in [true, false] {
+                let what = Purge { owner: owner.clone(), unused_since, count_only };
+                assert_eq!(kit.store.purge(what).await, Ok(expected));
+            }
+        };
+        purged(Some(old), Evicted { conversations: 1, ..Evicted::default() }).await;
+        purged(None, Evicted { responses: 3, ..Evicted::default() }).await;
         let stats = kit.store.stats().await.unwrap();
         assert_eq!((stats.responses, stats.kept, stats.owners.len()), (1, 0, 1));
     })

@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use store::{
-    End, Error, Events, Link, NewCompletion, Options, Owner, Record, Sqlite, Status, Store, Tag, Target,
+    End, Error, Events, Link, NewCompletion, OpenCause, Options, Owner, Record, Sqlite, Status, Store, Tag,
+    Target, backup,
 };
 
 use crate::kit::{chunk, conversation, end, item, new, parent, path};
 
-fn refused(file: &Path) -> String {
-    let error = Sqlite::open(file, &Options::default()).err().unwrap().to_string();
+fn refused(file: &Path, cause: OpenCause) -> String {
+    let error = Sqlite::open(file, &Options::default()).err().unwrap();
+    assert_eq!(error.cause(), cause);
+    let error = error.to_string();
     assert!(error.starts_with(&format!("store {}: ", file.display())) && !error.contains('\n'), "{error}");
     error
 }
@@ -39,10 +42,10 @@ fn only_its_user_reads_the_file() {
 fn a_file_that_is_open_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let first = Sqlite::open(&path(&folder), &Options::default()).unwrap();
-    assert!(refused(&path(&folder)).contains("another process has it open; stop that one"));
+    assert!(refused(&path(&folder), OpenCause::InUse).contains("another process has it open; stop that one"));
     let link = folder.path().join("link.db");
     std::os::unix::fs::symlink(path(&folder), &link).unwrap();
-    assert!(refused(&link).contains("another process has it open"));
+    assert!(refused(&link, OpenCause::InUse).contains("another process has it open"));
     drop(first);
     Sqlite::open(&path(&folder), &Options::default()).unwrap();
 }
@@ -52,16 +55,62 @@ fn what_isnt_a_store_of_ours_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("notes.txt");
     fs::write(&text, "no database\n".repeat(100)).unwrap();
-    assert!(refused(&text).contains("file is not a database"));
+    assert!(refused(&text, OpenCause::Content).contains("file is not a database"));
     assert_eq!(fs::read_to_string(&text).unwrap(), "no database\n".repeat(100));
 
     let other = folder.path().join("other.db");
     Connection::open(&other).unwrap().execute_batch("CREATE TABLE theirs (x)").unwrap();
-    assert!(refused(&other).contains("another program's database"));
+    assert!(refused(&other, OpenCause::Content).contains("another program's database"));
 
     drop(Sqlite::open(&path(&folder), &Options::default()).unwrap());
     Connection::open(path(&folder)).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    assert!(refused(&path(&folder)).contains("it has schema 99, and this version knows schemas up to"));
+    assert!(
+        refused(&path(&folder), OpenCause::Content)
+            .contains("it has schema 99, and this version knows schemas up to")
+    );
+}
+
+#[test]
+fn where_there_can_be_no_file_it_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    assert!(
+        refused(&folder.path().join("file/state.db"), OpenCause::Unreachable).contains("Not a directory")
+    );
+}
+
+#[test]
+fn an_open_says_which_schema_was_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let newest = files("migrations").len();
+    for before in [0, newest] {
+        let schema = Sqlite::open(&path(&folder), &Options::default()).unwrap().schema();
+        assert_eq!((schema.before, schema.now), (before, newest));
+    }
+}
+
+#[tokio::test]
+async fn a_backup_of_an_open_store_is_one_and_no_other_user_reads_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("backup.db");
+    let store = Sqlite::open(&path(&folder), &Options::default()).unwrap();
+    write_fixture(&store).await;
+    backup(&path(&folder), &to).unwrap();
+    assert_eq!(fs::metadata(&to).unwrap().permissions().mode() & 0o777, 0o600);
+    // What comes later isn't in it, and a second backup doesn't take its place.
+    store.conversation_create(&Owner::new("alice"), "later", vec![], vec![]).await.unwrap();
+    assert!(backup(&path(&folder), &to).unwrap_err().to_string().contains("File exists"));
+    read_fixture(&Sqlite::open(&to, &Options::default()).unwrap()).await;
+}
+
+#[test]
+fn only_a_store_is_backed_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let (text, to) = (folder.path().join("notes.txt"), folder.path().join("backup.db"));
+    fs::write(&text, "no database\n".repeat(100)).unwrap();
+    assert_eq!(backup(&text, &to).unwrap_err().cause(), OpenCause::Content);
+    assert_eq!(backup(&path(&folder), &to).unwrap_err().cause(), OpenCause::Unreachable);
+    assert!(!to.exists() && !path(&folder).exists());
 }
 
 #[tokio::test]

@@ -1,0 +1,19 @@
+//! `host store backup`: a copy of a store that a server may have open.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::file::FileArgument;
+
+#[derive(clap::Args)]
+pub(super) struct BackupArguments {
+    /// File for the copy, which must not exist. Only this user may read it.
+    copy: PathBuf,
+    #[command(flatten)]
+    file: FileArgument,
+}
+
+pub(super) fn run(arguments: &BackupArguments) -> anyhow::Result<ExitCode> {
+    store::backup(&arguments.file.path()?, &arguments.copy)?;
+    Ok(ExitCode::SUCCESS)
+}
