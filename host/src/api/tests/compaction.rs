@@ -47,6 +47,8 @@ fn shape(messages: &[Message]) -> Vec<(Role, &str)> {
 
 #[test]
 fn an_item_stands_for_all_before_it_but_users_messages_and_instructions() {
+    use Role::{Assistant, Developer, System, User};
+
     let input = json!([
         { "role": "developer", "content": "Be kind." }, { "role": "user", "content": "Weather?" },
         { "type": "reasoning", "content": [{ "type": "reasoning_text", "text": "Hm." }] },
@@ -59,7 +61,6 @@ fn an_item_stands_for_all_before_it_but_users_messages_and_instructions() {
         job(responses::read, &body(&json!({ "input": input, "instructions": "Be brief." })));
     let messages = job.conversation.messages;
     assert_eq!(warnings, Vec::<String>::new());
-    use Role::{Assistant, Developer, System, User};
     let expected =
         [(System, ""), (Developer, ""), (User, ""), (User, "(summary)"), (Assistant, ""), (User, "")];
     assert_eq!(shape(&messages), expected);
