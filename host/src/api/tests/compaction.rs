@@ -158,7 +158,9 @@ fn told(extra: &Value, summary: Option<&str>, rest: &[TurnEvent], end: &TurnEnd)
     machine.compaction(&CompactionEvent::Sampled, &mut buffer);
     let summary = summary.map(str::to_owned);
     machine.compaction(&CompactionEvent::Ended { summary }, &mut buffer);
-    rest.iter().for_each(|event| machine.turn(event, &mut buffer));
+    for event in rest {
+        machine.turn(event, &mut buffer);
+    }
     machine.end(end, Usage { input_tokens: 40, output_tokens: 20, ..Usage::default() }, &mut buffer);
     let stream = super::sse_of(&*machine, &buffer);
     responses::validator::check_sse(stream.as_bytes()).unwrap_or_else(|fault| panic!("{fault}\n{stream}"));
