@@ -108,7 +108,7 @@ pub struct Limits {
     pub socket_waiting: usize,
     /// Bytes of unstored responses that one WebSocket remembers.
     pub socket_memory: usize,
-    /// Bytes of unstored responses that all WebSockets remember.
+    /// Bytes of unstored responses that all web sockets remember.
     pub remembered_memory: usize,
     /// Bounds of a parser.
     pub parser: ParserLimits,

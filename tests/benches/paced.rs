@@ -40,7 +40,8 @@ fn path(protocol: Protocol) -> &'static str {
 /// few that open and close an answer.
 fn per_token(load: Load, protocol: Protocol) -> Cost {
     let text = "<think>\n\n</think>\n\n".to_owned() + &"a ".repeat(load.tokens);
-    let server = ServerProcess::start(&json!([{ "text": text, "pace_ms": load.pace_ms }]), &[]);
+    let server =
+        ServerProcess::start(&json!([{ "text": text, "pace_ms": load.pace_ms }]), &["--store", "none"]);
     // Streams at full speed are half over when all have begun, so their beginning counts as well.
     let (mut cpu, mut before) = (server.cpu_time(), 0);
     let mut clients = Clients::start(server.address, load, path(protocol));

@@ -15,6 +15,8 @@ use crate::turn::{TokenLogprobs, TurnEnd, TurnEvent, TurnEvents, TurnFailure, Us
 pub struct AnswerStream(Turns);
 
 enum Turns {
+    /// No turn; whether the end was told.
+    None(bool),
     One {
         choices: Choices,
         events: TurnEvents,
@@ -78,6 +80,11 @@ impl AnswerStream {
         Self(Turns::One { choices, events: TurnEvents::default(), prompt_only: true })
     }
 
+    /// Makes an answer that is empty, for which nothing runs.
+    pub fn empty() -> Self {
+        Self(Turns::None(false))
+    }
+
     fn of(several: AgentLoop) -> Self {
         Self(Turns::AgentLoop { several: Box::new(several), events: Vec::new(), over: false })
     }
@@ -88,6 +95,10 @@ impl AnswerStream {
     pub async fn next(&mut self) -> (usize, Option<EndedTurn>) {
         self.forget();
         match &mut self.0 {
+            Turns::None(over) => {
+                *over = true;
+                (0, Some(EndedTurn { end: TurnEnd::Completed, usage: Usage::default() }))
+            }
             Turns::One { choices, events, prompt_only: false } => choices.next(events).await,
             Turns::One { choices, events, prompt_only: true } => {
                 let (choice, ended) = choices.next(events).await;
@@ -107,13 +118,17 @@ impl AnswerStream {
     pub fn abort(&mut self, failure: TurnFailure) -> (usize, Option<EndedTurn>) {
         self.forget();
         match &mut self.0 {
+            Turns::None(true) | Turns::AgentLoop { over: true, .. } => (0, None),
+            Turns::None(over) => {
+                *over = true;
+                (0, Some(EndedTurn { end: TurnEnd::Failed(failure), usage: Usage::default() }))
+            }
             Turns::One { choices, events, prompt_only: false } => choices.abort(failure, events),
             Turns::One { choices, events, prompt_only: true } => {
                 let aborted = choices.abort(failure, events);
                 events.clear();
                 aborted
             }
-            Turns::AgentLoop { over: true, .. } => (0, None),
             Turns::AgentLoop { several, events, over } => {
                 *over = true;
                 (0, Some(several.abort(failure, events)))
@@ -123,6 +138,7 @@ impl AnswerStream {
 
     fn forget(&mut self) {
         match &mut self.0 {
+            Turns::None(_) => {}
             Turns::One { events, .. } => events.clear(),
             Turns::AgentLoop { events, .. } => events.clear(),
         }
@@ -131,6 +147,7 @@ impl AnswerStream {
     /// Events of the last `next` or `abort`, in order.
     pub fn events(&self) -> impl Iterator<Item = RoundEventRef<'_>> {
         let (turn, round): (&[TurnEvent], &[RoundEvent]) = match &self.0 {
+            Turns::None(_) => (&[], &[]),
             Turns::One { events, .. } => (events, &[]),
             Turns::AgentLoop { events, .. } => (&[], events),
         };
@@ -141,7 +158,7 @@ impl AnswerStream {
     pub fn is_over(&self) -> bool {
         match &self.0 {
             Turns::One { choices, .. } => choices.is_over(),
-            Turns::AgentLoop { over, .. } => *over,
+            Turns::None(over) | Turns::AgentLoop { over, .. } => *over,
         }
     }
 
@@ -149,7 +166,7 @@ impl AnswerStream {
     pub fn prompt_tokens(&mut self) -> u32 {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(0).prompt_tokens(),
-            Turns::AgentLoop { .. } => 0,
+            Turns::None(_) | Turns::AgentLoop { .. } => 0,
         }
     }
 
@@ -157,7 +174,7 @@ impl AnswerStream {
     pub fn stop_string(&mut self, choice: usize) -> Option<&str> {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(choice).stop_string(),
-            Turns::AgentLoop { .. } => None,
+            Turns::None(_) | Turns::AgentLoop { .. } => None,
         }
     }
 
@@ -165,7 +182,7 @@ impl AnswerStream {
     pub fn stop_token(&mut self, choice: usize) -> Option<&TokenLogprobs> {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(choice).stop_token(),
-            Turns::AgentLoop { .. } => None,
+            Turns::None(_) | Turns::AgentLoop { .. } => None,
         }
     }
 
@@ -173,7 +190,7 @@ impl AnswerStream {
     pub fn take_echo(&mut self, choice: usize) -> Option<Echo> {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(choice).take_echo(),
-            Turns::AgentLoop { .. } => None,
+            Turns::None(_) | Turns::AgentLoop { .. } => None,
         }
     }
 
@@ -181,7 +198,7 @@ impl AnswerStream {
     pub fn next_raw(&mut self, choice: usize) -> Option<RawStep<'_>> {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(choice).next_raw(),
-            Turns::AgentLoop { .. } => None,
+            Turns::None(_) | Turns::AgentLoop { .. } => None,
         }
     }
 
@@ -189,6 +206,7 @@ impl AnswerStream {
     pub fn take_raw(&mut self, choice: usize) -> Vec<RawTurn> {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(choice).take_raw().into_iter().collect(),
+            Turns::None(_) => Vec::new(),
             Turns::AgentLoop { several, .. } => several.take_raw(),
         }
     }

@@ -87,7 +87,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Parser(arguments) => parser::run(&arguments),
-        Command::Store(arguments) => store::run(arguments),
+        Command::Store(arguments) => store::run(&arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
     };
     let code = match result {

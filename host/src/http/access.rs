@@ -32,7 +32,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Checks the origin of a page that asks for a WebSocket. Browsers apply no CORS to WebSockets, so without this any page could use a server
+    /// Checks the origin of a page that asks for a WebSocket. Browsers apply no CORS to these, so without this any page could use a server
     /// on an address that isn't loopback. Where a key is required, it protects: pages have no way to send one.
     pub(super) fn check_page(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let text =

@@ -11,6 +11,7 @@ use super::access::Access;
 use super::capacity::Capacity;
 use super::metered_store::MeteredStore;
 use super::stored::Running;
+use super::unpaid::UNPAID;
 use crate::accounts::Accounts;
 use crate::api::Defaults;
 use crate::api::error::ApiError;
@@ -33,12 +34,14 @@ pub struct AppState {
     pub access: Access,
     /// Budgets of memory and CPU time that requests may use before an answer begins.
     pub accounts: Accounts,
-    /// Budgets of memory for unstored responses that WebSockets remember.
+    /// Budgets of memory for unstored responses that web sockets remember.
     pub(super) remembered: Accounts,
     /// Places for open connections.
     pub(super) capacity: Capacity,
     /// Permits to read large bodies, one for every two cores: the other cores stay free for requests that take less time.
     pub(super) readers: Semaphore,
+    /// Permits to read from the store what isn't paid for yet.
+    pub(super) unpaid: Semaphore,
     /// Whether every stream is checked against the event grammar.
     pub check_streams: bool,
     /// Where responses and conversations are kept; none: nothing is.
@@ -81,6 +84,7 @@ impl App {
             remembered: Accounts::of_kept(limits.remembered_memory, &limits, access.keys.owners()),
             capacity: Capacity::new(limits.connections),
             readers: Semaphore::new(cores.div_ceil(2)),
+            unpaid: Semaphore::new(UNPAID),
             defaults: models.iter().map(|model| defaults.of(model)).collect(),
             models,
             limits,

@@ -35,6 +35,7 @@ mod store_upkeep;
 mod stored;
 mod stream;
 mod tokens;
+mod unpaid;
 mod web_socket;
 
 pub use access::{Access, CorsOrigin, HostName};

@@ -165,7 +165,7 @@ pub(super) fn post_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRou
         .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "POST")))
 }
 
-/// Handler of `/v1/responses`: requests, and upgrades to WebSockets.
+/// Handler of `/v1/responses`: requests, and upgrades to a WebSocket.
 fn responses() -> MethodRouter<App> {
     let handler = |app: State<App>, request: Request| generate(app, request, Protocol::Responses);
     post(handler).get(web_socket::upgrade)

@@ -15,6 +15,7 @@ use super::app::App;
 use super::body::{CheckedBody, check_json};
 use super::connection::Disconnect;
 use super::stored::{self, Continues, Resolved, resolve};
+use super::unpaid::unpaid;
 use crate::accounts::{Account, Principal};
 use crate::agent::AnswerStream;
 use crate::answer::{Answer, LogReader, Policy, SseBody, event_log};
@@ -25,6 +26,7 @@ use crate::api::ids::{Ids, unix_now};
 use crate::api::responses::{self, Continuation, Wishes};
 use crate::api::{ApiRequest, Object, Protocol};
 use crate::model::{Job, Model};
+use crate::prompt::Role;
 
 /// Who sent a request, and when.
 #[derive(Debug, Clone)]
@@ -148,7 +150,8 @@ pub(super) async fn accept(
     if protocol != Protocol::Responses {
         return accept_other(app, caller, protocol, body).await;
     }
-    let (body, continuation, mut resolved) = consult(app, caller, body, continues).await?;
+    let (body, mut continuation, mut resolved) = consult(app, caller, body, continues).await?;
+    continuation.prompt_only = !generate;
     let store = continuation.store;
     let (request, model, account) = read(app, protocol, body, continuation).await?;
     let (stream, warnings) = (request.stream, request.warnings.clone());
@@ -224,6 +227,7 @@ pub(super) async fn consult(
     if continues.asks_store() && wishes.need_store() {
         super::store_error::store(app)?;
     }
+    let _unpaid = if wishes.read_store() { Some(unpaid(app).await?) } else { None };
     let (continuation, resolved) = resolve(app, &caller.owner(), wishes, continues).await?;
     body.hold(continuation.size() + resolved.size())?;
     Ok((body, continuation, resolved))
@@ -267,13 +271,20 @@ pub(super) async fn launch(
     let events = if generate {
         let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
         AnswerStream::begin(model, job, hosted, compaction, &app.limits.mcp, refusal).await
-    } else {
+    } else if has_question(&job) {
         let job = Job { max_output_tokens: Some(1), ..job };
         model.start_choices(job).await.map(AnswerStream::of_prompt)
+    } else {
+        Ok(AnswerStream::empty())
     }
     .map_err(|error| protocol.refusal(&error))?;
     let check = app.check_streams.then(|| protocol.check());
     Ok(Answer::new(label, caller.id.clone(), caller.began, events, machine, check, &app.aborting))
+}
+
+/// Whether a user speaks in the job's conversation. Templates render no other.
+fn has_question(job: &Job) -> bool {
+    job.conversation.messages.iter().any(|message| message.role == Role::User)
 }
 
 /// Starts the generation of a stored request that has waited.

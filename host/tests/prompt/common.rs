@@ -100,6 +100,7 @@ fn message(json: &Value) -> Option<Message> {
         tool_calls,
         tool_call_id: owned("tool_call_id"),
         name: owned("name"),
+        is_summary: false,
     })
 }
 

@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
 mod connections;
+mod conversations;
 mod engines;
 mod grammars;
 mod keys;
@@ -28,5 +29,6 @@ fn main() {
     tools::run(&is_asked);
     logs::run(&is_asked);
     connections::run(&is_asked);
+    conversations::run(&is_asked);
     keys::run(&is_asked);
 }

@@ -87,7 +87,7 @@ fn rules() -> Value {
 
 fn measure(shape: &Shape) -> Row {
     let body = (shape.body)();
-    let server = ServerProcess::start(&rules(), &[]);
+    let server = ServerProcess::start(&rules(), &["--store", "none"]);
     let stream = PacedStream::start(server.address, PACED);
     let health = Health::start(server.address);
     let idle = server.resident_mib();

@@ -57,3 +57,26 @@ async fn what_cant_fit_is_refused_and_nothing_goes_for_it() {
     assert_eq!(alice.texts(&conversation, "asc", 9).await, ["kept"]);
     server.stop().await;
 }
+
+/// What is read from the store counts on the memory for requests until it is sent: more than that is refused, and nothing of it stays.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_memory_has_no_room_for_is_refused_and_its_items_are_not() {
+    let mut setup = Setup::default();
+    setup.limits.request_memory = 8 << 20;
+    let server = TestServer::start(setup).await;
+    let client = Client::new(&server, "any");
+    let conversation = client.conversation(&[]).await;
+    let items = format!("{conversation}/items");
+    let mut ids = Vec::new();
+    for _ in 0..8 {
+        let added = client.post(&items, json!({ "items": [message(&"x".repeat(600 << 10))] })).await;
+        ids.push(added.json()["first_id"].as_str().expect("an id").to_owned());
+    }
+    let whole = client.get(&items).await;
+    assert_eq!(refusal(&whole), (503, "server_unavailable".to_owned()));
+    assert_eq!(client.get(&format!("{items}?limit=2")).await.json()["has_more"], json!(true));
+    for id in ids {
+        assert_eq!(client.get(&format!("{items}/{id}")).await.status, 200);
+    }
+    server.stop().await;
+}

@@ -6,6 +6,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
 use tests::client::{Open, get, json_request, open, post};
 use tests::process::ServerProcess;
+use tokio::task::JoinSet;
 
 const LONG: usize = 600;
 
@@ -123,7 +124,8 @@ async fn an_answer_whose_end_cannot_be_stored_fails_and_is_never_stored_as_more(
     let streamed = begin(address, json!({ "stream": true })).await;
     let background = begin(address, json!({ "stream": true, "background": true })).await;
     let unstored = begin(address, json!({ "stream": true, "store": false })).await;
-    let whole = tokio::spawn(ask(address, "long", json!({})));
+    let mut whole = JoinSet::new();
+    whole.spawn(ask(address, "long", json!({})));
 
     limit(&server, Some(0));
     let events = rest(streamed).await;
@@ -139,7 +141,7 @@ async fn an_answer_whose_end_cannot_be_stored_fails_and_is_never_stored_as_more(
     assert_eq!((&failed["status"], &failed["error"]["code"]), (&json!("failed"), &json!("server_error")));
     assert!(events.iter().zip(0_u64..).all(|(event, number)| event["sequence_number"] == number));
     // In one piece: the request came before the disk failed, or after.
-    let whole = whole.await.unwrap();
+    let whole = whole.join_next().await.unwrap().unwrap();
     assert!(matches!(whole.status.as_u16(), 500 | 503), "{:?}", whole.body);
     assert_eq!(rest(unstored).await.last().unwrap()["type"], "response.completed");
 

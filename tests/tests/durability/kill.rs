@@ -42,13 +42,13 @@ async fn what_clients_were_told_outlives_kill_9() {
             tally.add(&check(&server, id, told).await, told);
         }
         if kill % KILLS_OF_A_STORE == 0 {
+            println!("{kill} kills: {tally:?}");
             drop(server);
             check_store(&file).await;
             folder = tempfile::tempdir().unwrap();
             server = start(&folder.path().join("state.db"));
         }
     }
-    println!("{kills} kills: {tally:?}");
     assert!(tally.told_of_the_end > 0 && tally.events > 0, "{tally:?}");
 }
 
@@ -91,8 +91,7 @@ async fn killed_under_load(server: ServerProcess, after: u64, random: &mut Rando
     memory.enough.notified().await;
     drop(server);
     clients.join_all().await;
-    let told = memory.told().drain().collect();
-    told
+    memory.told().drain().collect()
 }
 
 /// Checks a store that no server has open: what it promises holds, and no response that completed is half of one.
@@ -137,7 +136,7 @@ async fn check(server: &ServerProcess, id: &str, told: &Told) -> String {
     match &*status {
         "completed" => assert_eq!(response["output"][0]["content"][0]["text"], text(told.input)),
         "failed" => {
-            assert_eq!((&response["error"]["code"], &told.ended), (&Value::from("server_error"), &None))
+            assert_eq!((&response["error"]["code"], &told.ended), (&Value::from("server_error"), &None));
         }
         "cancelled" => assert!(told.background),
         _ => panic!("{id}: {response}"),

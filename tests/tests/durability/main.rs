@@ -1,8 +1,9 @@
-//! What the store's users see of it outlives whatever happens to the server's process and its disk: kill -9, a full disk, a read-only one. And what
-//! is too old goes.
+//! What clients see of the store, whatever happens to the server: kill -9, a disk that fails, bounds that are reached, age.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
+#![expect(clippy::float_cmp, reason = "metrics of these tests are counts")]
 
+mod bounds;
 mod clients;
 mod disk;
 mod kill;

@@ -108,7 +108,7 @@ async fn a_socket_has_thirty_two_lanes_beside_the_one_without_a_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn livekit_5586_a_lane_is_free_after_a_response_that_failed() {
+async fn a_lane_is_free_after_a_response_that_failed() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
     for _ in 0..3 {

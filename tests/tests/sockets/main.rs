@@ -6,4 +6,5 @@ mod events;
 mod hostile;
 mod lanes;
 mod memory;
+mod stored;
 mod upgrade;

@@ -112,6 +112,21 @@ async fn agentic_api_238_other_sockets_and_http_find_nothing() {
     server.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn codex_lb_818_a_chain_is_not_found_under_another_key() {
+    let keys = vec!["ada=one".to_owned(), "bob=two".to_owned()];
+    let Scripted { server, .. } = Scripted::with(|setup| setup.keys = keys).await;
+    let ada = [("authorization", "Bearer one")];
+    let mut first = Socket::with_headers(server.address, &ada).await.expect("a socket").0;
+    let parent = introduced(&mut first, &Value::Null).await;
+    let bob = [("authorization", "Bearer two")];
+    let mut foreign = Socket::with_headers(server.address, &bob).await.expect("a socket").0;
+    is_not_found(&foreign.refusal(asking(&parent, &Value::Null)).await);
+    assert_eq!(text(&first.answer(asking(&parent, &Value::Null)).await), "Hello!");
+    drop((first, foreign));
+    server.stop().await;
+}
+
 /// smg 916: what was sent with `store: false` was stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn smg_916_what_is_remembered_is_not_stored() {
@@ -279,6 +294,22 @@ async fn cliproxyapi_1901_generate_false_answers_with_nothing_to_go_on_from() {
         let both = json!([said("My name is Ada."), said("Who am I?")]);
         assert_eq!(tokens(&answer), count(&server, both).await);
         assert_eq!(answer["previous_response_id"], response["id"]);
+    }
+    drop(socket);
+    server.stop().await;
+}
+
+/// Codex sends its instructions and tools before there is a question.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_before_a_question_can_be_gone_on_from() {
+    let Scripted { server, .. } = Scripted::start().await;
+    let mut socket = Socket::open(server.address).await;
+    for instructions in [json!("Be brief."), Value::Null] {
+        let before = json!({ "input": [], "instructions": instructions, "generate": false, "store": false });
+        let response = socket.answer(before).await;
+        assert_eq!(response["output"], json!([]));
+        let answer = socket.answer(asking(&id(&response), &Value::Null)).await;
+        assert_eq!(tokens(&answer), count(&server, json!("Who am I?")).await);
     }
     drop(socket);
     server.stop().await;

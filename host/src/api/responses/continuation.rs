@@ -56,8 +56,13 @@ impl Wishes {
 
     /// Whether the request can't be answered without a store.
     pub(crate) fn need_store(&self) -> bool {
+        self.store || self.read_store()
+    }
+
+    /// Whether something has to be read from the store before the request is.
+    pub(crate) fn read_store(&self) -> bool {
         let refers = |item: &OwnItem| matches!(item, OwnItem::Reference(_));
-        self.store || self.link != Link::Alone || self.own.iter().flatten().any(refers)
+        self.link != Link::Alone || self.own.iter().flatten().any(refers)
     }
 }
 
@@ -83,6 +88,8 @@ pub(crate) struct Continuation {
     pub(crate) whole: Option<WholeInput>,
     /// Whether the response is stored.
     pub(crate) store: bool,
+    /// Whether the model is not to answer, so that there may be nothing to answer.
+    pub(crate) prompt_only: bool,
     /// Number of references to items that aren't stored, which are left out.
     pub(crate) unknown_references: usize,
     /// The response's id and time of creation, where it waited before it is read to run.

@@ -25,6 +25,7 @@ pub(super) fn messages(
     body: &Object<'_>,
     input: Input<'_>,
     defaults: &Defaults,
+    may_be_empty: bool,
     warnings: &mut Warnings,
 ) -> Result<Vec<Message>, ApiError> {
     let mut history = History::default();
@@ -57,7 +58,7 @@ pub(super) fn messages(
         warnings.add("reasoning at the end of the input without an answer left out");
     }
     let messages = history.into_messages();
-    if messages.is_empty() {
+    if messages.is_empty() && !may_be_empty {
         return Err(path.invalid("there is no message in it to answer"));
     }
     Ok(messages)

@@ -166,9 +166,8 @@ impl Item {
             | Self::Message { status, .. }
             | Self::FunctionCall { status, .. }
             | Self::CustomToolCall { status, .. } => *status = new,
-            Self::Compaction { .. } => {}
             // `hosted` sets it.
-            Self::Hosted(_) => {}
+            Self::Compaction { .. } | Self::Hosted(_) => {}
         }
     }
 }

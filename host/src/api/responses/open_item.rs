@@ -94,7 +94,8 @@ impl OpenItem {
     /// Sends that the summary has grown which the item, a compaction, will hold.
     pub(super) fn compacting(&self, out: EventSink<'_>) {
         let at = At { item_id: self.item.id(), output_index: self.index };
-        out.sequence.send(events::compacting(at), out.buffer);
+        let EventSink { sequence, buffer } = out;
+        sequence.send(events::compacting(at), buffer);
     }
 
     /// Sends the item's last events and returns the finished item. Reasoning and compactions hold the `encrypted` text.

@@ -47,6 +47,8 @@ fn shape(messages: &[Message]) -> Vec<(Role, &str)> {
 
 #[test]
 fn an_item_stands_for_all_before_it_but_users_messages_and_instructions() {
+    use Role::{Assistant, Developer, System, User};
+
     let input = json!([
         { "role": "developer", "content": "Be kind." }, { "role": "user", "content": "Weather?" },
         { "type": "reasoning", "content": [{ "type": "reasoning_text", "text": "Hm." }] },
@@ -59,7 +61,6 @@ fn an_item_stands_for_all_before_it_but_users_messages_and_instructions() {
         job(responses::read, &body(&json!({ "input": input, "instructions": "Be brief." })));
     let messages = job.conversation.messages;
     assert_eq!(warnings, Vec::<String>::new());
-    use Role::{Assistant, Developer, System, User};
     let expected =
         [(System, ""), (Developer, ""), (User, ""), (User, "(summary)"), (Assistant, ""), (User, "")];
     assert_eq!(shape(&messages), expected);
@@ -157,7 +158,9 @@ fn told(extra: &Value, summary: Option<&str>, rest: &[TurnEvent], end: &TurnEnd)
     machine.compaction(&CompactionEvent::Sampled, &mut buffer);
     let summary = summary.map(str::to_owned);
     machine.compaction(&CompactionEvent::Ended { summary }, &mut buffer);
-    rest.iter().for_each(|event| machine.turn(event, &mut buffer));
+    for event in rest {
+        machine.turn(event, &mut buffer);
+    }
     machine.end(end, Usage { input_tokens: 40, output_tokens: 20, ..Usage::default() }, &mut buffer);
     let stream = super::sse_of(&*machine, &buffer);
     responses::validator::check_sse(stream.as_bytes()).unwrap_or_else(|fault| panic!("{fault}\n{stream}"));
@@ -253,7 +256,10 @@ fn a_compacted_conversation_is_the_users_messages_and_one_item() {
     });
     assert_eq!(response, expected);
     let (_, response) = compacted(&json!("Hi \"you\"."), Some(SUMMARY), &TurnEnd::Completed);
-    assert_eq!((&response["output"][0]["role"], &response["output"][0]["content"]), (&json!("user"), &text("Hi \"you\".")));
+    assert_eq!(
+        (&response["output"][0]["role"], &response["output"][0]["content"]),
+        (&json!("user"), &text("Hi \"you\"."))
+    );
 }
 
 #[test]

@@ -40,13 +40,13 @@ enum StoreCommand {
 }
 
 /// Runs `host store`.
-pub(super) fn run(arguments: StoreCommandArguments) -> anyhow::Result<ExitCode> {
-    match arguments.command {
-        StoreCommand::Stats(arguments) => stats::run(&arguments),
-        StoreCommand::Export(arguments) => export::run(&arguments),
+pub(super) fn run(arguments: &StoreCommandArguments) -> anyhow::Result<ExitCode> {
+    match &arguments.command {
+        StoreCommand::Stats(arguments) => stats::run(arguments),
+        StoreCommand::Export(arguments) => export::run(arguments),
         StoreCommand::Purge(arguments) => purge::run(arguments),
-        StoreCommand::Check(arguments) => check::run(&arguments),
-        StoreCommand::Migrate(arguments) => migrate::run(&arguments),
-        StoreCommand::Backup(arguments) => backup::run(&arguments),
+        StoreCommand::Check(arguments) => check::run(arguments),
+        StoreCommand::Migrate(arguments) => migrate::run(arguments),
+        StoreCommand::Backup(arguments) => backup::run(arguments),
     }
 }

@@ -1,6 +1,6 @@
 //! The store of `host serve`: `--store`, its default, and the fallback if there can be no file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ impl StoreArguments {
         match &self.store {
             Some(Place::Nowhere) => return Ok((None, "none: nothing is kept".to_owned())),
             Some(Place::Memory) => return self.memory(),
-            Some(Place::Sqlite(file)) => return self.sqlite(file.clone()).context("--store"),
+            Some(Place::Sqlite(file)) => return self.sqlite(file).context("--store"),
             None => {}
         }
         let Some(file) = data::file(DEFAULT) else {
@@ -72,7 +72,7 @@ impl StoreArguments {
             );
             return self.memory();
         };
-        match self.sqlite(file) {
+        match self.sqlite(&file) {
             Err(error) if error.cause() == OpenCause::Content => {
                 Err(error).context("the default store (--store names another, or `memory`)")
             }
@@ -84,8 +84,8 @@ impl StoreArguments {
         }
     }
 
-    fn sqlite(&self, file: PathBuf) -> Result<Opened, OpenError> {
-        let store = Sqlite::open(&file, &self.options(self.limits.0.bounds.clone()))?;
+    fn sqlite(&self, file: &Path) -> Result<Opened, OpenError> {
+        let store = Sqlite::open(file, &self.options(self.limits.0.bounds.clone()))?;
         Ok((Some(Arc::new(store)), format!("sqlite:{}", file.display())))
     }
 

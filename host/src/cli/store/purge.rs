@@ -32,7 +32,7 @@ pub(super) struct PurgeArguments {
     file: FileArgument,
 }
 
-pub(super) fn run(arguments: PurgeArguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &PurgeArguments) -> anyhow::Result<ExitCode> {
     let store = arguments.file.open()?;
     let owner = arguments.what.owner.as_deref().map(Owner::new);
     if let Some(owner) = &owner

@@ -26,7 +26,7 @@ async fn created(app: &App, asker: &Asker, request: Request) -> Result<Response,
         |body: &Object<'_>, defaults: &Defaults| conversations::create(body, defaults, &mut Ids::random());
     let (new, mut account) = check_json(app, request).await?.read_without_model(app, read).await?;
     let store = store(app)?;
-    let (items, warnings) = settle(&**store, &asker.owner(), new.items, &mut account).await?;
+    let (items, warnings) = settle(app, &asker.owner(), new.items, &mut account).await?;
     let id = Ids::random().next("conv_");
     let stored =
         store.conversation_create(&asker.owner(), &id, new.metadata, items).await.map_err(refusal)?;

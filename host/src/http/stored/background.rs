@@ -83,7 +83,7 @@ async fn run(app: App, store: Arc<dyn Store>, claimed: Claimed) {
         begun = begin(&app, &store, &claimed) => begun,
         () = place.withdrawn.cancelled() => Err(Ending::Cancelled),
         // Another process may run it: it has sent nothing yet.
-        () = app.aborting.cancelled() => return,
+        () = app.aborting.cancelled() => return place.leave(),
     };
     match begun {
         Ok((mut answer, next)) => {
@@ -92,7 +92,10 @@ async fn run(app: App, store: Arc<dyn Store>, claimed: Claimed) {
             answer.kept_by(Box::new(StoreKeeper { store, place }));
             answer.run_stored(journal).await;
         }
-        Err(ending) => end(&store, claimed, ending).await,
+        Err(ending) => {
+            end(&store, claimed, ending).await;
+            place.leave();
+        }
     }
     // Its owner may have others waiting.
     app.queued.notify_one();

@@ -12,7 +12,8 @@ use super::super::body::check_json;
 use super::super::held_body::held_json;
 use super::super::path::{Named, named};
 use super::super::store_error::{refusal, store};
-use super::keeping::kept;
+use super::super::unpaid::unpaid;
+use super::keeping::{entered, kept};
 use crate::answer::Answer;
 use crate::api::chat::stored;
 use crate::api::deleted::Deletion;
@@ -31,8 +32,8 @@ pub(in crate::http) async fn keep_completion(
 ) -> Result<CancellationToken, ApiError> {
     let store = store(app)?;
     let record = answer.record().expect("completions have records");
-    let lease = store.completion_create(owner, wish.completion(record.id)).await.map_err(refusal)?;
-    Ok(kept(answer, store, app.running.enter(lease)))
+    let place = entered(app, store.completion_create(owner, wish.completion(record.id))).await?;
+    Ok(kept(answer, store, place))
 }
 
 /// `GET /v1/chat/completions`: a page of the stored completions.
@@ -43,6 +44,7 @@ pub(in crate::http) async fn completions(State(app): State<App>, asker: Asker) -
 async fn listed(app: &App, asker: &Asker) -> Result<Response, ApiError> {
     let tags = stored::listed_by(&asker.query, app.limits.metadata)?;
     let page = asker.query.page(Order::Ascending)?;
+    let _unpaid = unpaid(app).await?;
     let found = store(app)?.completion_list(&asker.owner(), tags, page).await.map_err(refusal)?;
     let items: Vec<Item> = found.data.into_iter().map(stored::shown).collect();
     held_list(app, asker, &items, found.more)
@@ -55,6 +57,7 @@ pub(in crate::http) async fn completion(State(app): State<App>, id: Named<String
 
 async fn found(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
     let (store, id) = (store(app)?, named(id)?);
+    let _unpaid = unpaid(app).await?;
     let completion = store.completion_get(&asker.owner(), &id).await.map_err(refusal)?;
     held(app, asker, completion)
 }
@@ -79,6 +82,7 @@ async fn updated(
     let body = check_json(app, request).await?;
     let ((metadata, warnings), _account) = body.read_without_model(app, stored::update).await?;
     let store = store(app)?;
+    let _unpaid = unpaid(app).await?;
     let before = store.completion_get(&owner, &id).await.map_err(refusal)?;
     let tags = stored::retagged(&before, &metadata);
     let completion = store.completion_retag(&owner, &id, tags).await.map_err(refusal)?;
@@ -114,6 +118,7 @@ pub(in crate::http) async fn completion_messages(
 async fn messages(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
     let (store, id) = (store(app)?, named(id)?);
     let page = asker.query.page(Order::Ascending)?;
+    let _unpaid = unpaid(app).await?;
     let items = store.completion_items(&asker.owner(), &id, page).await.map_err(refusal)?;
     held_list(app, asker, &items.data, items.more)
 }

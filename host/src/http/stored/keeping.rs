@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use store::{End, Error, Finished, NewResponse, Owner, Status, Store, Target};
+use store::{End, Error, Finished, Lease, NewResponse, Owner, Reply, Status, Store, Target};
 use tokio_util::sync::CancellationToken;
 
 use super::super::app::App;
@@ -32,14 +32,23 @@ pub(in crate::http) async fn keep(
         request: StoredRequest::write(record.object, None),
         input: std::mem::take(&mut resolved.input),
     };
-    let lease = store.create(owner, new).await.map_err(refusal)?;
-    let place = app.running.enter(lease);
+    let place = entered(app, store.create(owner, new)).await?;
     if let Err(error) = check_unchanged(app, owner, resolved).await {
         // What can't be deleted now is ended as lost later.
         let _ = store.delete(owner, place.lease.id()).await;
+        place.leave();
         return Err(error);
     }
     Ok(kept(answer, store, place))
+}
+
+/// The place of a response that is being stored. A task of its own waits for it, so that one whose client leaves meanwhile gets a place, too, and
+/// with it an end.
+pub(super) async fn entered(app: &App, creating: Reply<Lease>) -> Result<Place, ApiError> {
+    let running = app.running.clone();
+    let entering = app.tasks.spawn(async move { creating.await.map(|lease| running.enter(lease)) });
+    let entered = entering.await.map_err(|_| ApiError::internal("The server failed to store this."))?;
+    entered.map_err(refusal)
 }
 
 /// Has the end of an answer stored that runs at this place. Returns the answer's end from outside.
@@ -61,7 +70,9 @@ impl Keeper for StoreKeeper {
         Box::pin(async move {
             let Self { store, place } = *self;
             let status = end.status;
-            match store.finish(Target::Lease(place.lease.clone()), end).await {
+            let finished = store.finish(Target::Lease(place.lease.clone()), end).await;
+            place.leave();
+            match finished {
                 Ok(Finished::Now) => Ok(()),
                 // Whoever cancelled or deleted it has ended it already.
                 Ok(Finished::Before(_)) | Err(Error::NotFound | Error::LeaseLost)

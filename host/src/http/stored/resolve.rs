@@ -6,6 +6,7 @@ use store::{Error, Item, Link, Owner};
 
 use super::super::app::App;
 use super::super::store_error::{refusal, store};
+use super::super::unpaid::unpaid;
 use crate::api::error::ApiError;
 use crate::api::responses::{Continuation, OwnItem, WholeInput, Wishes};
 
@@ -86,7 +87,8 @@ pub(in crate::http) async fn resolve(
     }
     let own = input.iter().map(|item| &*item.body);
     let whole = needs_whole.then(|| WholeInput::new(&before, own, &app.limits)).transpose()?;
-    let continuation = Continuation { whole, store: wishes.store, unknown_references, queued: None };
+    let continuation =
+        Continuation { whole, store: wishes.store, unknown_references, prompt_only: false, queued: None };
     let Wishes { background, bare, pad, .. } = wishes;
     Ok((continuation, Resolved { background, link, input, bare, pad, before }))
 }
@@ -101,6 +103,7 @@ fn refers(item: &OwnItem) -> bool {
 /// 400 `conversation_locked` if it isn't.
 pub(super) async fn check_unchanged(app: &App, owner: &Owner, resolved: &Resolved) -> Result<(), ApiError> {
     let Link::Conversation(_) = &resolved.link else { return Ok(()) };
+    let _unpaid = unpaid(app).await?;
     let now = before(app, owner, &resolved.link).await?;
     if now.len() == resolved.before.len() { Ok(()) } else { Err(refusal(Error::Locked)) }
 }

@@ -1,15 +1,26 @@
 //! Stored responses that run in this process, by id: who cancels one, or waits for its events, finds it here.
+//!
+//! Invariant: a response leaves when its end was stored, or is another's to store. One whose place is dropped before that, since its client left while
+//! it began or its task failed, is handed to the upkeep, which ends it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use store::{Lease, Owner};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 /// The responses that run. Cheap to clone.
 #[derive(Clone, Default)]
-pub(in crate::http) struct Running(Arc<Mutex<HashMap<String, Entry>>>);
+pub(in crate::http) struct Running(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    entries: Mutex<HashMap<String, Entry>>,
+    /// Leases of those that nobody ends.
+    abandoned: Mutex<Vec<Lease>>,
+    has_abandoned: Notify,
+}
 
 struct Entry {
     lease: Lease,
@@ -35,10 +46,17 @@ impl Handle {
 /// A response's place. Dropping it says that the response runs no more.
 pub(super) struct Place {
     running: Running,
-    id: String,
     pub(super) lease: Lease,
     pub(super) withdrawn: CancellationToken,
     pub(super) stored: watch::Sender<u64>,
+    has_ended: bool,
+}
+
+impl Place {
+    /// Gives the place up, since the response's end was stored, or is another's to store.
+    pub(super) fn leave(mut self) {
+        self.has_ended = true;
+    }
 }
 
 impl Running {
@@ -46,29 +64,40 @@ impl Running {
     pub(super) fn enter(&self, lease: Lease) -> Place {
         let (stored, receiver) = watch::channel(0);
         let withdrawn = CancellationToken::new();
-        let id = lease.id().to_owned();
         let handle = Handle { withdrawn: withdrawn.clone(), stored: receiver };
-        self.lock().insert(id.clone(), Entry { lease: lease.clone(), handle });
-        Place { running: self.clone(), id, lease, withdrawn, stored }
+        lock(&self.0.entries).insert(lease.id().to_owned(), Entry { lease: lease.clone(), handle });
+        Place { running: self.clone(), lease, withdrawn, stored, has_ended: false }
     }
 
     /// The owner's response of this id, if it runs here.
     pub(super) fn find(&self, owner: &Owner, id: &str) -> Option<Handle> {
-        self.lock().get(id).filter(|entry| entry.lease.owner() == owner).map(|entry| entry.handle.clone())
+        let entries = lock(&self.0.entries);
+        entries.get(id).filter(|entry| entry.lease.owner() == owner).map(|entry| entry.handle.clone())
     }
 
     /// Leases of all.
     pub(super) fn leases(&self) -> Vec<Lease> {
-        self.lock().values().map(|entry| entry.lease.clone()).collect()
+        lock(&self.0.entries).values().map(|entry| entry.lease.clone()).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits for responses that nobody ends.
+    pub(super) async fn abandoned(&self) -> Vec<Lease> {
+        self.0.has_abandoned.notified().await;
+        std::mem::take(&mut *lock(&self.0.abandoned))
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.running.lock().remove(&self.id);
+        let shared = &self.running.0;
+        lock(&shared.entries).remove(self.lease.id());
+        if !self.has_ended {
+            lock(&shared.abandoned).push(self.lease.clone());
+            shared.has_abandoned.notify_one();
+        }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::{Claimed, Store, Target};
+use store::{Claimed, End, Lease, Status, Store, Target};
 
 use super::super::app::App;
 use super::background::events_of;
@@ -22,7 +22,31 @@ pub(in crate::http) async fn upkeep(app: App) {
         sweep(&store).await;
         // Hosts that share a store sweep at different times.
         let jitter = Duration::from_millis(random::seed() % 1000);
-        tokio::time::sleep(RENEWAL.saturating_sub(jitter)).await;
+        let pause = tokio::time::sleep(RENEWAL.saturating_sub(jitter));
+        tokio::pin!(pause);
+        loop {
+            tokio::select! {
+                () = &mut pause => break,
+                abandoned = app.running.abandoned() => {
+                    for lease in abandoned {
+                        end_abandoned(&store, lease).await;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Ends a response that its client left before it ran, or whose task failed.
+async fn end_abandoned(store: &Arc<dyn Store>, lease: Lease) {
+    match store.response(lease.owner(), lease.id()).await {
+        Ok(response) => end(store, Claimed { lease, response }, Ending::Cancelled).await,
+        // A chat completion, of which nothing stays that doesn't end well, or a response that was deleted.
+        Err(store::Error::NotFound) => {
+            let end = End { status: Status::Cancelled, result: Vec::new(), output: Vec::new(), last: None };
+            let _ = store.finish(Target::Lease(lease), end).await;
+        }
+        Err(error) => tracing::warn!(%error, "a response that was left can't be ended now"),
     }
 }
 

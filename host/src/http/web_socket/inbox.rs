@@ -15,7 +15,7 @@ use super::metered::{CONTROL_HEAD, Intake, READ_BYTES};
 use super::outbox::Outbox;
 use crate::accounts::Overdrawn;
 use crate::api::error::ApiError;
-use crate::api::responses::web_socket::{BadEvent, ClientEvent, steer_failed};
+use crate::api::responses::web_socket::{ClientEvent, steer_failed};
 
 /// Bytes of answers to pings that may wait for the connection.
 const PONG_BYTES: usize = 64 << 10;
@@ -96,7 +96,7 @@ impl Inbox<'_> {
             Err(error) => return self.out.error(&error, None).await,
         };
         match (event, body) {
-            (Err(BadEvent { stream_id, error }), _) => self.out.error(&error, stream_id.as_ref()).await,
+            (Err(bad), _) => self.out.error(&bad.error, bad.stream_id.as_ref()).await,
             (Ok(ClientEvent::Processed), _) => {}
             (Ok(ClientEvent::Steer { response, input }), _) => {
                 self.out.event(steer_failed(&response, input)).await;

@@ -86,7 +86,10 @@ fn too_many_lanes(most: usize) -> ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::responses::web_socket::lane;
+
+    fn named(name: &str) -> StreamId {
+        StreamId::new(name)
+    }
 
     fn lanes(most: usize) -> Lanes<u32> {
         Lanes::new(&Limits {
@@ -101,17 +104,17 @@ mod tests {
     fn a_lane_is_first_in_first_out_and_lanes_run_side_by_side() {
         let mut lanes = lanes(2);
         for (number, name) in ["a", "a", "b", "c", "b"].into_iter().enumerate() {
-            lanes.push(lane(name), u32::try_from(number).unwrap()).unwrap();
+            lanes.push(Some(named(name)), u32::try_from(number).unwrap()).unwrap();
         }
-        assert_eq!(lanes.start(), Some((lane("a"), 0)));
-        assert_eq!(lanes.start(), Some((lane("b"), 2)));
+        assert_eq!(lanes.start(), Some((Some(named("a")), 0)));
+        assert_eq!(lanes.start(), Some((Some(named("b")), 2)));
         assert_eq!(lanes.start(), None, "two run");
-        lanes.ended(&lane("b"));
-        assert_eq!(lanes.start(), Some((lane("c"), 3)), "the oldest that may run");
-        lanes.ended(&lane("a"));
-        assert_eq!(lanes.start(), Some((lane("a"), 1)));
-        lanes.ended(&lane("c"));
-        assert_eq!(lanes.start(), Some((lane("b"), 4)));
+        lanes.ended(&Some(named("b")));
+        assert_eq!(lanes.start(), Some((Some(named("c")), 3)), "the oldest that may run");
+        lanes.ended(&Some(named("a")));
+        assert_eq!(lanes.start(), Some((Some(named("a")), 1)));
+        lanes.ended(&Some(named("c")));
+        assert_eq!(lanes.start(), Some((Some(named("b")), 4)));
         assert_eq!(lanes.start(), None);
     }
 
@@ -120,13 +123,17 @@ mod tests {
         let mut lanes = lanes(1);
         let code = |refused: Result<(), ApiError>| refused.unwrap_err().code;
         for name in ["a", "b"] {
-            lanes.push(lane(name), 0).unwrap();
+            lanes.push(Some(named(name)), 0).unwrap();
         }
-        assert_eq!(code(lanes.push(lane("c"), 0)), Some("websocket_stream_limit_reached"));
+        assert_eq!(code(lanes.push(Some(named("c")), 0)), Some("websocket_stream_limit_reached"));
         lanes.push(None, 0).unwrap();
-        lanes.push(lane("a"), 0).unwrap();
-        assert_eq!(code(lanes.push(lane("a"), 0)), Some("rate_limit_exceeded"));
+        lanes.push(Some(named("a")), 0).unwrap();
+        assert_eq!(code(lanes.push(Some(named("a")), 0)), Some("rate_limit_exceeded"));
         assert_eq!(lanes.take_waiting().len(), 4);
-        assert_eq!(code(lanes.push(lane("c"), 0)), Some("websocket_stream_limit_reached"), "a name stays");
+        assert_eq!(
+            code(lanes.push(Some(named("c")), 0)),
+            Some("websocket_stream_limit_reached"),
+            "a name stays"
+        );
     }
 }

@@ -86,19 +86,19 @@ where
             Ok(None) => return Ok(()),
             Err(_) => Some(Outgoing::Message(Message::Ping(Bytes::new()))),
         };
-        let mut waiting = Vec::new();
+        let mut told = Vec::new();
         let writing = async {
             while let Some(outgoing) = next {
                 match outgoing {
                     Outgoing::Message(message) => sink.feed(message).await?,
-                    Outgoing::Flushed(sender) => waiting.push(sender),
+                    Outgoing::Flushed(sender) => told.push(sender),
                 }
                 next = queue.try_recv().ok();
             }
             sink.flush().await
         };
         match with_progress(writing, intake, limits).await? {
-            Ok(()) => waiting.into_iter().for_each(|sender| _ = sender.send(())),
+            Ok(()) => told.into_iter().for_each(|sender| _ = sender.send(())),
             Err(Error::Protocol(ProtocolError::SendAfterClosing)) => {
                 // The client has ended the socket, and the reader ends the closing handshake.
                 tokio::time::sleep(limits.rest_time).await;
