@@ -1,4 +1,5 @@
-"""Coding agents of the command line over Chat Completions: each writes one file with its own tool (aider with a text), in every format."""
+"""Coding agents of the command line over Chat Completions, opencode over a WebSocket, too: each writes one file with its own tool (aider with a
+text), in every format."""
 import json
 import os
 import pathlib
@@ -75,20 +76,26 @@ def rules(form):
 served = scripted(rules)
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-def test_an_agent_writes_a_file(proxied, model, tmp_path, agent):
-    proxy = proxied()
-    commands, settings = AGENTS[agent][0](proxy.address + "/v1", model)
-    work = tmp_path / "work"
+def run(commands, settings, home):
+    """Runs the commands in a folder of their own; returns the last one, which has ended well, and the folder."""
+    work = home / "work"
     work.mkdir()
     cache = os.environ.get("UV_CACHE_DIR", str(pathlib.Path.home() / ".cache/uv"))
-    folders = {"HOME": str(tmp_path), "PWD": str(work), "UV_CACHE_DIR": cache, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    commands[-1].append(asked(agent))
+    folders = {"HOME": str(home), "PWD": str(work), "UV_CACHE_DIR": cache, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     for command in commands:
         done = subprocess.run(
             command, cwd=work, env=os.environ | folders | settings, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600
         )
         assert done.returncode == 0, done.stdout + done.stderr
+    return done, work
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_agent_writes_a_file(proxied, model, tmp_path, agent):
+    proxy = proxied()
+    commands, settings = AGENTS[agent][0](proxy.address + "/v1", model)
+    commands[-1].append(asked(agent))
+    done, work = run(commands, settings, tmp_path)
     if agent == "cline":  # it leaves a process behind
         subprocess.run(["pkill", "-f", "--", f"--cline-hub-daemon --cwd {work}"], check=True)
     assert (work / "note.txt").read_text() == "done\n"
@@ -99,3 +106,23 @@ def test_an_agent_writes_a_file(proxied, model, tmp_path, agent):
         assert "done" in json.dumps(sent_back)
     if agent != "mini-swe-agent":
         assert DONE in done.stdout
+
+
+def test_opencode_works_over_a_web_socket(proxied, model, tmp_path):
+    proxy = proxied()
+    [command], settings = opencode(proxy.address + "/v1", model)
+    server = {"baseURL": proxy.address + "/v1", "apiKey": "none"}
+    provider = {"provider": {"openai": {"options": server, "models": {model: {}}}}}
+    chosen = {"model": f"openai/{model}", "small_model": f"openai/{model}"}
+    config = json.loads(settings["OPENCODE_CONFIG_CONTENT"]) | provider | chosen
+    settings |= {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_EXPERIMENTAL_WEBSOCKETS": "1"}
+    keys = tmp_path / ".local/share/opencode/auth.json"
+    keys.parent.mkdir(parents=True)
+    keys.write_text(json.dumps({"openai": {"type": "api", "key": "none"}}))  # without it opencode uses HTTP
+    done, work = run([[*command, asked("opencode")]], settings, tmp_path)
+    assert (work / "note.txt").read_text() == "done\n"
+    assert DONE in done.stdout
+    first, second = [exchange for exchange in proxy.exchanges if exchange.status == 101]
+    [result] = [item for item in second.request["input"] if item.get("type") == "function_call_output"]
+    assert "done" in json.dumps(result["output"])
+    assert [exchange.events()[-1]["type"] for exchange in (first, second)] == ["response.completed"] * 2
