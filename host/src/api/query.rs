@@ -61,7 +61,7 @@ impl Query {
     /// 400 where it is no number from 0 to 2⁶³ - 1.
     pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, ApiError> {
         let Some(text) = self.get(name) else { return Ok(None) };
-        let number = text.parse().ok().filter(|number| *number <= i64::MAX as u64);
+        let number = text.parse::<i64>().ok().and_then(|number| u64::try_from(number).ok());
         number.map(Some).ok_or_else(|| wrong(name, "expected an integer that isn't negative"))
     }
 

@@ -162,9 +162,10 @@ pub(super) async fn accept(
         return Ok(Accepted::Queued(QueuedResponse { id, object, stream, pad, warnings }));
     }
     let mut answer = launch(app, caller, protocol, request, model, generate).await?;
-    let withdrawn = match store {
-        true => Some(stored::keep(app, &caller.owner(), &mut answer, &mut resolved).await?),
-        false => None,
+    let withdrawn = if store {
+        Some(stored::keep(app, &caller.owner(), &mut answer, &mut resolved).await?)
+    } else {
+        None
     };
     drop(account);
     let Resolved { before, input, .. } = resolved;

@@ -56,7 +56,8 @@ fn trigger() -> Value {
 
 fn body(input: &[Value], extra: Value) -> Value {
     let mut body = json!({ "model": "qwen3-tiny", "input": input, "store": false });
-    body.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
+    let Value::Object(extra) = extra else { panic!("not an object") };
+    body.as_object_mut().expect("an object").extend(extra);
     body
 }
 

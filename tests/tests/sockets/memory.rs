@@ -275,7 +275,7 @@ async fn all_sockets_of_a_server_remember_a_bounded_amount() {
     server.stop().await;
 }
 
-/// CLIProxyAPI 1901: `generate: false` was passed on, or generated all the same.
+/// `CLIProxyAPI` 1901: `generate: false` was passed on, or generated all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cliproxyapi_1901_generate_false_answers_with_nothing_to_go_on_from() {
     let Scripted { server, .. } = Scripted::start().await;

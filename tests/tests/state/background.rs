@@ -185,7 +185,7 @@ async fn until<T, F: Future<Output = T>>(ask: impl Fn() -> F, fits: impl Fn(&T) 
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), asking).await.expect("it comes to that")
+    tokio::time::timeout(Duration::from_mins(1), asking).await.expect("it comes to that")
 }
 
 /// A response whose process is gone is ended by the next one, with the items that were done.

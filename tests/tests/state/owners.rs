@@ -6,7 +6,7 @@ use tests::server::{Setup, TestServer};
 
 use super::support::{ask, body, id, rules};
 
-/// codex-lb 818, LiteLLM 35536 and 39559: chains and ids were found under other accounts.
+/// codex-lb 818, `LiteLLM` 35536 and 39559: chains and ids were found under other accounts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_owners_response_is_as_unknown_as_one_that_never_was() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -132,7 +132,7 @@ impl World {
     }
 
     /// The id of one of the owner's responses.
-    fn pick(&self, owner: usize, which: &prop::sample::Index) -> Option<String> {
+    fn pick(&self, owner: usize, which: prop::sample::Index) -> Option<String> {
         let known = &self.known[owner];
         (!known.is_empty()).then(|| known.keys().nth(which.index(known.len())).cloned()).flatten()
     }
@@ -140,14 +140,14 @@ impl World {
     async fn make(&mut self, step: &Step) -> Result<(), TestCaseError> {
         match step {
             Step::Create { owner, parent, how, text } => {
-                let parent = parent.as_ref().and_then(|which| self.pick(*owner, which));
+                let parent = parent.and_then(|which| self.pick(*owner, which));
                 self.create(*owner, parent, *how, text).await
             }
             Step::Converse { owner } => self.converse(*owner).await,
-            Step::Cancel { owner, which } => self.cancel(*owner, self.pick(*owner, which)).await,
-            Step::Delete { owner, which } => self.delete(*owner, self.pick(*owner, which)).await,
+            Step::Cancel { owner, which } => self.cancel(*owner, self.pick(*owner, *which)).await,
+            Step::Delete { owner, which } => self.delete(*owner, self.pick(*owner, *which)).await,
             Step::Resume { owner, which, after } => {
-                self.resume(*owner, self.pick(*owner, which), *after).await
+                self.resume(*owner, self.pick(*owner, *which), *after).await
             }
             Step::Evict => self.evict().await,
             Step::Restart => {
