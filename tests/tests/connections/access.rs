@@ -106,7 +106,7 @@ async fn pages_of_a_named_origin_may_ask_and_read_streams_and_errors_too() {
     let answer = send(server.address, preflight).await;
     assert_eq!(answer.status, 200, "no key is asked for: {:?}", answer.body);
     assert_eq!(text(&answer, header::ACCESS_CONTROL_ALLOW_ORIGIN), Some(PAGE));
-    assert_eq!(text(&answer, header::ACCESS_CONTROL_ALLOW_METHODS), Some("GET,POST"));
+    assert_eq!(text(&answer, header::ACCESS_CONTROL_ALLOW_METHODS), Some("GET,POST,DELETE"));
     let allowed = text(&answer, header::ACCESS_CONTROL_ALLOW_HEADERS);
     assert_eq!(allowed, Some("authorization,content-type,x-stainless-lang"));
 

@@ -66,6 +66,11 @@ pub(super) fn messages(
 
 /// Checks an item that is only stored for now, as if a model read it. What a model doesn't see of it, clients are told when one does.
 pub(in crate::api) fn check_item(item: Object<'_>, defaults: &Defaults) -> Result<(), ApiError> {
+    if item.string("type")? == Some(compaction::TRIGGER) {
+        return Err(item
+            .at("type")
+            .invalid("it asks for a response and says nothing: send it to /v1/responses"));
+    }
     let (mut history, mut unheard) = (History::default(), Warnings::default());
     self::item(item, (&defaults.seal, &Approvals::default()), &mut history, &mut unheard)
 }

@@ -5,7 +5,7 @@ use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{
-    CONNECTION, HeaderName, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+    ALLOW, CONNECTION, HeaderName, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
 use hyper_util::rt::TokioIo;
@@ -25,10 +25,10 @@ const VERSION: &str = "13";
 /// at once, while they try again after 405.
 pub(in crate::http) async fn upgrade(State(app): State<App>, request: Request) -> Response {
     if request.method() != Method::GET || !request.headers().contains_key(UPGRADE) {
-        return refuse(&ApiError::method_not_allowed(
-            request.method().as_str(),
-            "POST, or GET for a WebSocket",
-        ));
+        let mut response =
+            refuse(&ApiError::method_not_allowed(request.method().as_str(), "POST, or GET for a WebSocket"));
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+        return response;
     }
     if app.access.no_web_socket {
         return upgrade_required(&ApiError::no_web_socket(), "HTTP/1.1");

@@ -24,7 +24,7 @@ pub(crate) use request::compact;
 pub(super) const SUMMARY: &str = "responses compaction";
 
 /// The item type that asks for a compaction.
-const TRIGGER: &str = "compaction_trigger";
+pub(super) const TRIGGER: &str = "compaction_trigger";
 
 /// Adds a compaction item to the history: its summary replaces what came before. An item without content comes from a compaction that failed,
 /// and replaces nothing.
