@@ -117,7 +117,7 @@ async fn on_a_read_only_disk_nothing_is_begun_that_must_be_stored() {
 
 /// The disk fails while answers are under way.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_whose_end_cannot_be_stored_fails_and_is_never_stored_as_more() {
+async fn librechat_14466_an_answer_whose_end_cannot_be_stored_fails_and_is_never_stored_as_more() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(&folder);
     let address = server.address;

@@ -37,9 +37,9 @@ async fn a_background_response_waits_runs_and_can_be_read_at_its_end() {
     server.stop().await;
 }
 
-/// vLLM 0.32: a replay ended at `completed` only.
+/// A replay ended at `completed` only.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn events_are_followed_from_any_number_on_to_any_end() {
+async fn vllm_0_32_events_are_followed_from_any_number_on_to_any_end() {
     let server = replaying(&rules()).await;
     let more = json!({ "background": true, "stream": true });
     let streamed = post(server.address, "/v1/responses", &body("long", &more)).await.events();
@@ -74,9 +74,9 @@ async fn events_are_followed_from_any_number_on_to_any_end() {
     server.stop().await;
 }
 
-/// vLLM 57999: a cancel after the end changed it.
+/// A cancel after the end changed it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cancelled_response_keeps_its_items_and_one_that_had_ended_its_end() {
+async fn vllm_57999_a_cancelled_response_keeps_its_items_and_one_that_had_ended_its_end() {
     let server = replaying(&rules()).await;
     let more = json!({ "background": true, "stream": true });
     let mut stream: Open =
@@ -118,9 +118,9 @@ async fn a_deleted_response_stops_and_is_gone() {
     server.stop().await;
 }
 
-/// A client that leaves finds its response cancelled, with what was written: hermes-agent 15026 showed an id and then 404.
+/// An id was shown, and then nothing found under it; and a conversation's lock outlived its client.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_leaves_finds_its_response_cancelled() {
+async fn hermes_agent_15026_and_livekit_5586_a_client_that_leaves_finds_its_response_cancelled() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = memory();
     let setup = Setup { store: Some(store.clone()), ..Setup::replay(folder.path(), &rules()) };
@@ -148,7 +148,6 @@ async fn a_client_that_leaves_finds_its_response_cancelled() {
             // The response runs until its client leaves: nothing else ends it.
             assert!(tokio::time::timeout(Duration::from_millis(300), asking).await.is_err());
         }
-        // livekit 5586: a lock outlived its client.
         let more = json!({ "conversation": id(&conversation) });
         let next = until(
             || async { post(address, "/v1/responses", &body("x", &more)).await },

@@ -49,9 +49,9 @@ async fn a_chain_has_all_that_was_said_and_each_response_its_own() {
     server.stop().await;
 }
 
-/// vLLM 43244: calls were lost from a chain.
+/// Calls were lost from a chain.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn calls_stay_in_a_chain() {
+async fn vllm_43244_calls_stay_in_a_chain() {
     let server = replaying(&rules()).await;
     let tools = json!([{ "type": "function", "name": "f", "parameters": { "type": "object" } }]);
     let called = respond(server.address, "call", &json!({ "tools": tools })).await;

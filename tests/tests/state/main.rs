@@ -2,6 +2,7 @@
 
 mod background;
 mod chains;
+mod faults;
 mod owners;
 mod programs;
 mod support;

@@ -6,9 +6,9 @@ use tests::server::{Setup, TestServer};
 
 use super::support::{ask, body, id, rules};
 
-/// codex-lb 818, `LiteLLM` 35536 and 39559: chains and ids were found under other accounts.
+/// Chains and ids were found under other accounts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_owners_response_is_as_unknown_as_one_that_never_was() {
+async fn codex_lb_818_and_litellm_35536_another_owners_response_is_as_unknown_as_none() {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = vec!["ada=key-a".to_owned(), "bob=key-b".to_owned()];
     let server = TestServer::start(Setup { keys, ..Setup::replay(folder.path(), &rules()) }).await;
