@@ -1,4 +1,4 @@
-//! Random programs of two owners: create, chain, fork, converse, cancel, delete, resume, evict, restart. Whatever they did, what can be read is what
+//! Random programs of two owners: create, chain, fork, converse, cancel, delete, resume, compact, evict, restart. Whatever they did, what can be read is what
 //! was answered, the events of every reader add up to it, and nobody sees another owner's.
 
 use std::collections::BTreeMap;
@@ -46,6 +46,11 @@ enum Step {
         which: prop::sample::Index,
         after: u64,
     },
+    /// A response that goes on from the summary of a chain.
+    Compact {
+        owner: usize,
+        which: prop::sample::Index,
+    },
     /// What wasn't used for a day is too old.
     Evict,
     Restart,
@@ -70,6 +75,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => owner.clone().prop_map(|owner| Step::Converse { owner }),
         2 => (owner.clone(), which.clone()).prop_map(|(owner, which)| Step::Cancel { owner, which }),
         2 => (owner.clone(), which.clone()).prop_map(|(owner, which)| Step::Delete { owner, which }),
+        2 => (owner.clone(), which.clone()).prop_map(|(owner, which)| Step::Compact { owner, which }),
         4 => (owner, which, 0..80u64).prop_map(|(owner, which, after)| Step::Resume { owner, which, after }),
         1 => Just(Step::Evict),
         1 => Just(Step::Restart),
@@ -149,6 +155,7 @@ impl World {
             Step::Resume { owner, which, after } => {
                 self.resume(*owner, self.pick(*owner, *which), *after).await
             }
+            Step::Compact { owner, which } => self.compact(*owner, self.pick(*owner, *which)).await,
             Step::Evict => self.evict().await,
             Step::Restart => {
                 self.server.take().expect("it runs").stop().await;
@@ -248,6 +255,27 @@ impl World {
         prop_assert_eq!(self.ask(owner, Method::DELETE, &path, &Value::Null).await.status, 200);
         prop_assert_eq!(self.get(owner, &path).await.status, 404);
         self.known[owner].remove(&id);
+        Ok(())
+    }
+
+    async fn compact(&mut self, owner: usize, id: Option<String>) -> Result<(), TestCaseError> {
+        let Some(id) = id else { return Ok(()) };
+        let path = "/v1/responses/compact";
+        let more = json!({ "model": "qwen3-tiny", "previous_response_id": id });
+        prop_assert_eq!(self.ask(1 - owner, Method::POST, path, &more).await.status, 400);
+        let compacted = self.ask(owner, Method::POST, path, &more).await.json();
+        let mut items = compacted["output"].as_array().cloned().unwrap_or_default();
+        prop_assert_eq!(&items.last().expect("a summary")["type"], "compaction", "{}", compacted);
+        items.push(json!({ "role": "user", "content": "2+2?" }));
+        let mut texts = super::support::texts(&json!({ "data": &items[..items.len() - 1] }));
+        let response = self
+            .ask(owner, Method::POST, "/v1/responses", &body("", &json!({ "input": items })))
+            .await
+            .json();
+        prop_assert_eq!(&response["status"], "completed", "{}", response);
+        texts.push("2+2?".to_owned());
+        texts.extend(output_texts(&response));
+        self.known[owner].insert(id_of(&response), Known { response, texts, background: false });
         Ok(())
     }
 
