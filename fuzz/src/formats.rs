@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use parser_sdk::testing::{agree, check_broken_off};
+use parser_kit::{agree, check_broken_off};
 use parser_sdk::{Descriptor, Parser};
 
 use crate::Stream;

@@ -5,18 +5,16 @@
 
 pub mod formats;
 mod stream;
-#[cfg(feature = "host")]
 mod turn;
 
 pub use stream::{HEAD, Stream, spell};
-#[cfg(feature = "host")]
 pub use turn::{markers, turn};
 
 /// Scans the body in chunks of the head's two sizes.
 pub fn json_scanner(data: &[u8]) {
     let Some((head, body)) = data.split_first_chunk::<2>() else { return };
     let sizes = head.map(|byte| usize::from(byte % 16) + 1);
-    parser_sdk::testing::check_scan(&body[..body.len().min(LONGEST)], &sizes);
+    parser_kit::check_scan(&body[..body.len().min(LONGEST)], &sizes);
 }
 
 /// Maximum number of bytes of a body that are used: the oracles play a stream some thirty times, and texts that break a parser are short.

@@ -1,6 +1,6 @@
 //! Decodes a fuzzer's bytes as one turn: the head selects the end, the prompt, the request and the cuts; the body spells the model's output.
 
-use parser_sdk::testing::request;
+use parser_kit::request;
 use parser_sdk::{FinishReason, Request, ToolChoice, ToolKind};
 
 use crate::LONGEST;

@@ -1,7 +1,7 @@
 //! Decodes a fuzzer's bytes as a turn of the host, with the scripted parsers of its own tests; and as literals and text for its marker matcher.
 
-use host::turn::FaultPolicy;
-use host::turn::oracle::{Cuts, FRAGMENTS, check_arbitrary, check_conforming, check_cuts, check_markers};
+use turn::FaultPolicy;
+use turn::oracle::{Cuts, FRAGMENTS, check_arbitrary, check_conforming, check_cuts, check_markers};
 
 use crate::{LONGEST, spell};
 

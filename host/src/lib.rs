@@ -24,4 +24,3 @@ pub mod remote;
 pub mod replay;
 mod sse;
 mod tls;
-pub mod turn;

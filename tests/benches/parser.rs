@@ -12,12 +12,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use contract::{FinishReason, Request, Tool, ToolChoice, ToolKind};
 use formats::{FORMATS, Format, Shape, WORD};
 use host::limits::ParserLimits;
-use host::parser::contract::{FinishReason, Request, Tool, ToolChoice, ToolKind};
 use host::parser::{Plugin, PluginSource, Runtime};
-use host::turn::{ItemHead, ItemStatus, MarkerTable, TokenText, Turn, TurnEvent, TurnEvents, TurnSettings};
 use tests::measure::{median, resident_kib, thread_cpu};
+use turn::{
+    Binding, ItemHead, ItemStatus, TokenText, Turn, TurnEvent, TurnEvents, TurnSettings, counted_call_ids,
+};
 
 const LENGTHS: [usize; 5] = [256, 1024, 4096, 16_384, 65_536];
 /// Number of deltas measured for each figure, in streams of its length, and the minimum number of streams.
@@ -28,7 +30,7 @@ const STREAMS: usize = 7;
 struct Sandbox {
     format: &'static Format,
     plugin: Arc<Plugin>,
-    markers: Arc<MarkerTable>,
+    binding: Arc<Binding>,
     request: Request,
 }
 
@@ -36,7 +38,8 @@ impl Sandbox {
     fn new(runtime: &Runtime, format: &'static Format, file: PathBuf) -> Self {
         let plugin = runtime.load(&PluginSource::File(file), &[]).expect("a shipped parser");
         let literals = &plugin.descriptor().markers;
-        let markers = MarkerTable::new(literals, |text| token(format, literals, text)).expect("markers");
+        let binding =
+            Binding::new(plugin.descriptor(), |text| token(format, literals, text)).expect("markers");
         let tool = Tool {
             name: "tool".to_owned(),
             description: String::new(),
@@ -52,7 +55,7 @@ impl Sandbox {
             options: Vec::new(),
             ..Request::default()
         };
-        Self { format, markers: Arc::new(markers), plugin, request }
+        Self { format, binding, plugin, request }
     }
 
     fn pieces<'a>(&self, deltas: &[&'a str]) -> Vec<TokenText<'a>> {
@@ -63,11 +66,8 @@ impl Sandbox {
 
     fn turn(&self) -> Turn {
         let parser = self.plugin.start(&self.request).expect("an instance");
-        let mut settings = TurnSettings::new(self.format.name, Arc::clone(&self.markers));
-        settings.tools = Arc::new(["tool".to_owned()]);
-        settings.stops = self.plugin.descriptor().stops.clone().into();
-        settings.trim = self.plugin.descriptor().trim;
-        Turn::new(settings, parser)
+        let settings = TurnSettings::of(&self.request, counted_call_ids());
+        Turn::new(&self.binding, parser, settings)
     }
 
     /// CPU time of a stream's deltas after its warm-up.

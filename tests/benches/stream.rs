@@ -6,9 +6,9 @@
 
 use host::api::event_buffer::EventBuffer;
 use host::api::{ApiRequest, Defaults, Protocol};
-use host::turn::TurnEvents;
 use tests::measure::{median_cpu, resident_kib};
 use tests::path::{Shape, answer, replay_model};
+use turn::TurnEvents;
 
 /// Numbers of tokens of an answer.
 const LENGTHS: [usize; 3] = [1 << 10, 1 << 14, 1 << 16];

@@ -6,8 +6,8 @@ use host::api::frames::Frames;
 use host::api::{ApiRequest, Defaults, Protocol};
 use host::limits::Limits;
 use host::model::{Model, Models};
-use host::turn::TurnEvents;
 use serde_json::{Value, json};
+use turn::TurnEvents;
 
 use crate::server::Setup;
 

@@ -11,10 +11,10 @@ use host::http::{Access, App, CorsOrigin, HostName, Keys, Server, install_metric
 use host::limits::Limits;
 use host::mcp::McpServers;
 use host::model::{EngineChoice, KvCacheBytes, LoadFormat, Model, ModelOptions, Models, SharedOptions};
-use host::turn::FaultPolicy;
 use serde_json::{Value, json};
 use store::{Options, Sqlite, Store};
 use tokio::sync::oneshot;
+use turn::FaultPolicy;
 
 /// Configuration of a test server. Its streams are always checked against the event grammar.
 #[derive(Clone)]

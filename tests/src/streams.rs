@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use host::parser::contract::{FinishReason, Request, ToolChoice};
+use contract::{FinishReason, Request, ToolChoice};
 use host::parser::{Plugin, PluginLoadError, PluginSource, Runtime};
-use host::turn::{Flow, Item, MarkerTable, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, fold};
+use turn::{Binding, Flow, Item, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, counted_call_ids, fold};
 
 use crate::guests::guest;
 
@@ -43,20 +43,11 @@ pub struct Stream {
 impl Stream {
     /// Starts a stream; `None` if the guest doesn't start.
     pub fn start(plugin: &Plugin) -> Option<Self> {
-        let descriptor = plugin.descriptor();
-        let markers = MarkerTable::by_text(&descriptor.markers).expect("the host checked them");
-        let mut count = 0;
-        let settings = TurnSettings {
-            stops: descriptor.stops.clone().into(),
-            trim: descriptor.trim,
-            call_ids: Box::new(move || {
-                count += 1;
-                format!("call_{count}")
-            }),
-            ..TurnSettings::new(descriptor.name.clone(), Arc::new(markers))
-        };
+        let binding = Binding::by_text(plugin.descriptor()).expect("the host checked its markers");
+        let request = request();
+        let settings = TurnSettings::of(&request, counted_call_ids());
         Some(Self {
-            turn: Turn::new(settings, plugin.start(&request()).ok()?),
+            turn: Turn::new(&binding, plugin.start(&request).ok()?, settings),
             events: TurnEvents::default(),
         })
     }

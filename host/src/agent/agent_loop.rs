@@ -14,9 +14,9 @@ use super::toolbox::{NO_SUCH_TOOL, Toolbox, builtin_names};
 use super::turn_record::{RecordedCall, TurnRecord};
 use crate::limits::McpLimits;
 use crate::model::{EndedTurn, Job, Model, RawTurn, StartError, TurnStream};
-use crate::parser::contract::ToolChoice;
 use crate::prompt::Role;
-use crate::turn::{TurnEnd, TurnEvents, TurnFailure, Usage};
+use contract::ToolChoice;
+use turn::{TurnEnd, TurnEvents, TurnFailure, Usage};
 
 /// Makes the failure to report when a turn can't be started.
 pub type Refusal = Box<dyn Fn(&StartError) -> TurnFailure + Send>;

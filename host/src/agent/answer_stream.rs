@@ -9,7 +9,7 @@ use super::hosted::Hosted;
 use crate::limits::McpLimits;
 use crate::model::{Choices, Echo, EndedTurn, Job, Model, RawStep, RawTurn, StartError, Truncation};
 use crate::prompt::RenderError;
-use crate::turn::{TokenLogprobs, TurnEnd, TurnEvent, TurnEvents, TurnFailure, Usage};
+use turn::{TokenLogprobs, TurnEnd, TurnEvent, TurnEvents, TurnFailure, Usage};
 
 /// An answer that is being generated. Dropping it cancels the generation and every call under way.
 pub struct AnswerStream(Turns);

@@ -2,7 +2,7 @@
 //! report it, from its first byte on.
 
 use crate::mcp::McpTool;
-use crate::turn::TurnEvent;
+use turn::TurnEvent;
 
 /// An event of an answer.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,8 +12,8 @@ use super::event::{CallKind, Called, Consent, RoundEvent, ServerEvent};
 use super::hosted::{Approved, HostedTools, Purpose};
 use crate::mcp::{McpServer, McpTool};
 use crate::model::Job;
-use crate::parser::contract::{Payload, Tool, ToolKind};
 use crate::prompt::ToolDeclaration;
+use contract::{Payload, Tool, ToolKind};
 
 /// Error of an approved call whose tool no longer exists.
 pub(super) const NO_SUCH_TOOL: &str = "the server has no such tool any more";

@@ -2,7 +2,7 @@
 //! follow it. Output in another order begins a new message, so that the order is kept.
 
 use crate::prompt::{HistoryCall, Message, Role};
-use crate::turn::{ItemHead, TurnEvent};
+use turn::{ItemHead, TurnEvent};
 
 /// Messages of one turn.
 #[derive(Debug, Default)]

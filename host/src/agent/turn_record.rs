@@ -6,7 +6,7 @@ use super::event::{CallKind, Consent, RoundEvent, ServerEvent};
 use super::toolbox::{Route, Toolbox};
 use super::transcript::Transcript;
 use crate::prompt::Message;
-use crate::turn::{ItemHead, ItemStatus, TurnEvent};
+use turn::{ItemHead, ItemStatus, TurnEvent};
 
 /// Record of the current turn.
 pub(super) struct TurnRecord {

@@ -24,7 +24,7 @@ use crate::api::event_buffer::EventBuffer;
 use crate::api::frames::Frames;
 use crate::api::machine::{Machine, Record};
 use crate::model::EndedTurn;
-use crate::turn::{TurnEnd, TurnFailure};
+use turn::{TurnEnd, TurnFailure};
 
 /// An answer that is being generated.
 pub struct Answer {

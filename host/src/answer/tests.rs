@@ -15,8 +15,8 @@ use crate::api::frames::Frames;
 use crate::api::machine::Machine;
 use crate::api::{ApiRequest, Defaults, Protocol, sse};
 use crate::limits::Limits;
-use crate::parser::contract::{Payload, Phase};
-use crate::turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, Usage};
+use contract::{Payload, Phase};
+use turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, Usage};
 
 const REQUESTS: [(Protocol, &str); 4] = [
     (Protocol::Responses, r#"{"model":"m","input":"x"}"#),

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::limits::MESSAGE_BYTES;
 use crate::printable::{printable, shortened};
-use crate::turn::TurnFailure;
+use turn::TurnFailure;
 
 /// Maximum size of the path of a parameter, in bytes.
 const PARAM_BYTES: usize = 512;

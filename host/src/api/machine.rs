@@ -3,7 +3,7 @@
 use super::event_buffer::EventBuffer;
 use crate::agent::{CompactionEvent, ServerEvent};
 use crate::model::{Echo, RawStep, RawTurn};
-use crate::turn::{TokenLogprobs, TurnEnd, TurnEvent, Usage};
+use turn::{TokenLogprobs, TurnEnd, TurnEvent, Usage};
 
 /// An answer as it is stored: so far, or to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::fields::{ANY_OBJECT, Field, Shape, TEXTS};
 use super::format;
 use super::json::{Object, Path, Value};
 use crate::limits::Limits;
-use crate::parser::contract::Grammar;
+use contract::Grammar;
 
 /// The fields.
 pub(crate) const FIELDS: [Field; 5] = [

@@ -12,8 +12,8 @@ use super::request::Defaults;
 use super::warnings::Warnings;
 use super::{chat, completions};
 use crate::model::{Beginning, Job, SamplingRequest, Tokenized, TokenizerInfo, Truncation};
-use crate::parser::contract::ToolChoice;
 use crate::prompt::Conversation;
+use contract::ToolChoice;
 
 const MODEL: Field = Field::supported(
     "model",

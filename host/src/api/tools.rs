@@ -10,8 +10,8 @@ use super::error::ApiError;
 use super::json::{List, Object, Value};
 use super::raw::{self, Json};
 use super::request::Defaults;
-use crate::parser::contract::{Grammar, Tool, ToolKind};
 use crate::prompt::ToolDeclaration;
+use contract::{Grammar, Tool, ToolKind};
 
 pub(crate) use choice::{Allowed, ToolChoiceField, choice};
 

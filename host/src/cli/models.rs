@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use engine::SpeculationOptions;
 use host::limits::RemoteLimits;
 use host::model::{EngineChoice, KvCacheBytes, ModelOptions, Pin, SharedOptions, default_name};
-use host::turn::{DraftCalls, FaultPolicy};
+use turn::{DraftCalls, FaultPolicy};
 
 use super::cache;
 use super::engines::EngineArguments;

@@ -8,8 +8,8 @@ use engine::cpu::{InputDtype, KvDtype, QuantizeTo, Repack};
 use host::api::{Protocol, ReasoningEvents};
 use host::bench::serve::Api;
 use host::model::LoadFormat;
-use host::turn::FaultPolicy;
 use store::Synchronous;
+use turn::FaultPolicy;
 
 /// Parser of whole numbers in `range`; an error names the range.
 pub(super) fn number<N: TryFrom<u64>>(

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::parser::contract::{Fault, FinishReason, ResourceUsage, Step, StreamParser};
+use contract::{Fault, FinishReason, ResourceUsage, SendParser, Step, StreamParser};
 
 /// Input of one call of a parser.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ struct CallLogState {
 
 impl CallLog {
     /// Wraps `parser` so that its calls are recorded here.
-    pub(super) fn of(&self, parser: Box<dyn StreamParser>) -> Box<dyn StreamParser> {
+    pub(super) fn of(&self, parser: SendParser) -> SendParser {
         self.lock().usage = parser.usage();
         Box::new(Recorder { parser, log: self.clone() })
     }
@@ -57,7 +57,7 @@ impl CallLog {
 }
 
 struct Recorder {
-    parser: Box<dyn StreamParser>,
+    parser: SendParser,
     log: CallLog,
 }
 

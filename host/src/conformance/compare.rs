@@ -1,6 +1,6 @@
 //! Compares a turn's result with the expected one: no byte is lost, and the items are equal.
 
-use parser_sdk::testing::case::CaseItem;
+use parser_kit::case::CaseItem;
 
 use super::play::{Ending, Outcome, play};
 use super::recording::Recording;

@@ -9,7 +9,7 @@ use super::subject::ParserSource;
 use super::suite::longest;
 use super::thresholds::{DELTA_CHARACTERS, SIZES};
 use crate::cpu_clock::thread_cpu_time;
-use crate::turn::TurnEvents;
+use turn::TurnEvents;
 
 /// Number of runs, whose median each figure is.
 const RUNS: usize = 5;

@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 
 use super::call_log::{CallInput, ParserCall};
-use crate::parser::contract::{Op, Route, Step};
-use crate::turn::{PresetRoute, StepError, TokenText};
+use contract::{Op, Route, Step};
+use turn::{PresetRoute, StepError, TokenText};
 
 /// The account of one stream.
 #[derive(Debug, Default)]

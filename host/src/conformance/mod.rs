@@ -1,5 +1,5 @@
 //! Conformance tests of parsers: plays recorded turns ([`Recording`]) to a parser as the server would, through the sandbox and the real
-//! [`crate::turn::Turn`], and checks the properties that every parser must have. `docs/cases.md` describes the format of the recordings.
+//! [`turn::Turn`], and checks the properties that every parser must have. `docs/cases.md` describes the format of the recordings.
 //!
 //! [`test()`] checks every property over a list of case files and returns a [`Report`]; [`play_case`] and [`trace`] show one turn, [`cost()`]
 //! measures the CPU time of a delta.
@@ -9,7 +9,6 @@
 
 mod call_log;
 mod compare;
-mod convert;
 mod cost;
 mod growth;
 mod ledger;

@@ -1,18 +1,16 @@
 //! Plays one turn to its end through the real [`Turn`].
 
-use parser_sdk::testing::case::{CaseItem, CasePayload, End, Status};
+use parser_kit::Item;
+use parser_kit::case::{CaseItem, CasePayload, End, Status};
 use serde::de::IgnoredAny;
 
 use super::call_log::CallLog;
-use super::convert;
 use super::recording::Recording;
 use super::subject::Subject;
 use super::tape::Tape;
 use crate::parser::FailedParser;
-use crate::parser::contract::{Fault, FinishReason, Request};
-use crate::turn::{
-    ByteCounts, Flow, FoldError, ItemHead, TokenText, Turn, TurnEnd, TurnEvent, TurnEvents, fold,
-};
+use contract::{Fault, FinishReason, Request};
+use turn::{ByteCounts, Flow, FoldError, ItemHead, TokenText, Turn, TurnEnd, TurnEvent, TurnEvents, fold};
 
 /// Result of a turn.
 #[derive(Debug, Clone)]
@@ -37,7 +35,7 @@ pub struct Outcome {
 impl Outcome {
     /// How the response of this turn ends.
     pub fn end(&self) -> End {
-        convert::end(&self.end)
+        End::of(&self.end)
     }
 
     /// Why the turn or one of its calls failed, a line each.
@@ -115,7 +113,7 @@ impl Session {
             Some(log) => log.of(parser),
             None => parser,
         };
-        let mut turn = Turn::new(subject.settings(request, tape.mode()), parser);
+        let mut turn = Turn::new(subject.binding(tape.mode()), parser, subject.settings(request));
         let pieces = prompt.pieces(0..prompt.len());
         let flow = turn.replay(&pieces, out);
         Self { turn, fed: bytes(&pieces), flow }
@@ -152,7 +150,7 @@ impl Session {
         events.extend(last.drain());
         let items = fold(events.iter().cloned());
         Outcome {
-            items: items.map(|items| items.into_iter().map(convert::item).collect()),
+            items: items.map(|items| items.into_iter().map(|item| Item::from(item).into()).collect()),
             end,
             fault: self.turn.fault().cloned(),
             shown,

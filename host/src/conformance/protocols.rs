@@ -9,7 +9,7 @@ use crate::api::ids::Ids;
 use crate::api::machine::Machine;
 use crate::api::request::ReadRequest;
 use crate::api::{Defaults, Protocol, chat, completions, messages, read_body, responses, sse};
-use crate::turn::{TurnEnd, TurnEvent, Usage};
+use turn::{TurnEnd, TurnEvent, Usage};
 
 const RESPONSES_BODY: &[u8] =
     br#"{"model": "case", "input": "x", "stream": true, "stream_options": {"include_obfuscation": false}}"#;

@@ -3,14 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use parser_sdk::testing::case::{Case, CaseItem, End, MarkerMode, Piece};
+use parser_kit::case::{Case, CaseItem, End, MarkerMode, Piece};
 use serde_json::{Value, json};
 
-use super::convert;
 use super::play::play_case;
 use super::subject::{ParserSource, Subject};
 use super::tape::Tape;
-use crate::parser::contract::{FinishReason, Request};
+use contract::{FinishReason, Request};
 
 /// A recorded turn, the parser under test, and the expected result.
 pub struct Recording {
@@ -49,7 +48,7 @@ impl Recording {
         let raw: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let case = Case::parse(text)?;
         let says_nothing = case.expect.is_none();
-        let mut request = convert::request(case.request());
+        let mut request = case.request();
         let subject = source.load(&request.options)?;
         let markers = &subject.descriptor().markers;
         request.token_markers = case.token_markers(markers);
@@ -70,7 +69,7 @@ impl Recording {
             request,
             prompt,
             cuts,
-            finish: convert::finish(case.finish()),
+            finish: case.finish(),
             expected: case.expected().into_iter().map(CaseItem::from).collect(),
             end: case.expect.as_ref().and_then(|expect| expect.end),
             says_nothing,

@@ -4,7 +4,7 @@
 use serde::de::IgnoredAny;
 
 use super::protocols;
-use crate::turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent};
+use turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent};
 
 /// Shapes of one case's turns whose streams are valid.
 #[derive(Default)]
@@ -60,8 +60,8 @@ fn shape(events: &[TurnEvent]) -> Vec<ItemShape> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parser::contract::Payload;
-    use crate::turn::Delta;
+    use contract::Payload;
+    use turn::Delta;
 
     fn turn(arguments: &[&str], status: ItemStatus) -> Vec<TurnEvent> {
         let head = ItemHead::ToolCall {

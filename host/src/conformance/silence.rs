@@ -8,7 +8,7 @@
 //!
 //! The same plays keep the second account of the bytes (conservation) and record the highest use of each limit (limits).
 
-use parser_sdk::testing::case::MarkerMode;
+use parser_kit::case::MarkerMode;
 
 use super::call_log::{CallInput, CallLog};
 use super::compare::{difference, shortened};
@@ -20,8 +20,8 @@ use super::report::{Property, Tally};
 use super::stretch::{Stretch, StretchKind};
 use super::tape::Tape;
 use super::thresholds::{DELTA_CHARACTERS, MAX_SILENT_DELTAS};
-use crate::parser::contract::{FinishReason, ResourceUsage};
-use crate::turn::{TurnEvent, TurnEvents};
+use contract::{FinishReason, ResourceUsage};
+use turn::{TurnEvent, TurnEvents};
 
 /// Number of deltas to which a string is stretched.
 const STRETCHED: usize = 4_096;
@@ -146,11 +146,8 @@ pub(super) fn play_recorded(
 }
 
 /// The pieces up to the first stop and including it; the rest is no part of the turn.
-fn until_stop<'a, 'b>(
-    pieces: &'a [crate::turn::TokenText<'b>],
-    stops: &[u32],
-) -> &'a [crate::turn::TokenText<'b>] {
-    let is_stop = |piece: &crate::turn::TokenText<'_>| piece.id.is_some_and(|id| stops.contains(&id));
+fn until_stop<'a, 'b>(pieces: &'a [turn::TokenText<'b>], stops: &[u32]) -> &'a [turn::TokenText<'b>] {
+    let is_stop = |piece: &turn::TokenText<'_>| piece.id.is_some_and(|id| stops.contains(&id));
     let end = pieces.iter().position(is_stop).map_or(pieces.len(), |at| at + 1);
     &pieces[..end]
 }

@@ -1,6 +1,6 @@
 //! Split invariance: the same stream gives the same items and the same end, however it is cut, grouped into steps, or tokenised.
 
-use parser_sdk::testing::case::MarkerMode;
+use parser_kit::case::MarkerMode;
 
 use super::compare::{counted, difference};
 use super::play::{Ending, Outcome, play};
@@ -9,7 +9,7 @@ use super::report::{Property, Tally};
 use super::shrink;
 use super::split_mix::SplitMix64;
 use super::tape::Tape;
-use crate::parser::contract::FinishReason;
+use contract::FinishReason;
 
 /// Most atoms of a short stream, which is cut in two at every place.
 const SHORT: usize = 1_024;

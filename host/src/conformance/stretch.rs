@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use parser_sdk::testing::case::{CaseItem, CasePayload, MarkerMode, Piece, Status};
+use parser_kit::case::{CaseItem, CasePayload, MarkerMode, Piece, Status};
 use serde_json::Value;
 
 use super::compare::difference;

@@ -3,23 +3,23 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use parser_sdk::testing::case::MarkerMode;
+use parser_kit::case::MarkerMode;
 
 use crate::limits::ParserLimits;
-use crate::parser::contract::{Descriptor, Fault, Request, StreamParser};
 use crate::parser::{CompileCache, PluginSource, Runtime};
-use crate::turn::{DraftCalls, FaultPolicy, MarkerTable, TurnSettings};
+use contract::{Descriptor, Fault, Request, SendParser};
+use turn::{Binding, TurnSettings, counted_call_ids};
 
 /// Function that starts the parser of one stream.
-pub type Start = Box<dyn Fn(&Request) -> Result<Box<dyn StreamParser>, Fault> + Send + Sync>;
+pub type Start = Box<dyn Fn(&Request) -> Result<SendParser, Fault> + Send + Sync>;
 
 /// A parser under test.
 pub struct Subject {
     descriptor: Descriptor,
     digest: String,
     limits: ParserLimits,
-    by_text: Arc<MarkerTable>,
-    by_id: Arc<MarkerTable>,
+    by_text: Arc<Binding>,
+    by_id: Arc<Binding>,
     start: Start,
 }
 
@@ -32,16 +32,9 @@ impl Subject {
         let wrong = |error| format!("parser {}: {error}", descriptor.name);
         let id = |literal: &str| descriptor.markers.iter().position(|marker| marker == literal);
         let id = |literal: &str| id(literal).and_then(|index| u32::try_from(index).ok());
-        let by_id = MarkerTable::new(&descriptor.markers, id).map_err(wrong)?;
-        let by_text = MarkerTable::by_text(&descriptor.markers).map_err(wrong)?;
-        Ok(Self {
-            limits: limits.clone(),
-            digest: String::new(),
-            by_text: Arc::new(by_text),
-            by_id: Arc::new(by_id),
-            start,
-            descriptor,
-        })
+        let by_id = Binding::new(&descriptor, id).map_err(wrong)?;
+        let by_text = Binding::by_text(&descriptor).map_err(wrong)?;
+        Ok(Self { limits: limits.clone(), digest: String::new(), by_text, by_id, start, descriptor })
     }
 
     /// The parser's descriptor.
@@ -59,31 +52,21 @@ impl Subject {
         &self.limits
     }
 
-    pub(super) fn start(&self, request: &Request) -> Result<Box<dyn StreamParser>, Fault> {
+    pub(super) fn start(&self, request: &Request) -> Result<SendParser, Fault> {
         (self.start)(request)
     }
 
-    /// Settings of a turn as in a server, except that the turn continues as plain text after a fault of the parser.
-    pub(super) fn settings(&self, request: &Request, mode: MarkerMode) -> TurnSettings {
-        let markers = match mode {
+    /// The parser bound to a source that has markers in this mode.
+    pub(super) fn binding(&self, mode: MarkerMode) -> &Arc<Binding> {
+        match mode {
             MarkerMode::Text => &self.by_text,
             MarkerMode::Id => &self.by_id,
-        };
-        let mut calls = 0;
-        TurnSettings {
-            stops: self.descriptor.stops.clone().into(),
-            token_markers: request.token_markers.clone().into(),
-            drafts: DraftCalls::of(&request.options).unwrap_or_default(),
-            trim: self.descriptor.trim,
-            tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
-            fault_policy: FaultPolicy::Continue,
-            held_bytes: self.limits.held_bytes,
-            call_ids: Box::new(move || {
-                calls += 1;
-                format!("call_{calls}")
-            }),
-            ..TurnSettings::new(self.descriptor.name.clone(), Arc::clone(markers))
         }
+    }
+
+    /// Settings of a turn as in a server, except that the turn continues as plain text after a fault of the parser.
+    pub(super) fn settings(&self, request: &Request) -> TurnSettings {
+        TurnSettings { held_bytes: self.limits.held_bytes, ..TurnSettings::of(request, counted_call_ids()) }
     }
 }
 

@@ -5,10 +5,8 @@
 
 use std::ops::Range;
 
-use parser_sdk::testing::case::{MarkerMode, Piece, by_marker};
+use parser_kit::case::{MarkerMode, Piece, by_marker};
 use serde_json::{Value, json};
-
-use crate::turn;
 
 /// A stream of atoms. Cuts are indices of atoms in rising order, each above 0 and below [`Tape::len`]; a cut lies before its atom.
 #[derive(Debug, Clone)]

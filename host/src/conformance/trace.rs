@@ -8,7 +8,7 @@ use super::protocols::machine;
 use super::recording::Recording;
 use crate::api::Protocol;
 use crate::api::event_buffer::EventBuffer;
-use crate::turn::{TurnEvent, TurnEvents, Usage};
+use turn::{TurnEvent, TurnEvents, Usage};
 
 /// One step of the engine.
 #[derive(Debug, Clone, Default)]
@@ -76,6 +76,6 @@ fn take_events(buffer: &mut EventBuffer) -> Vec<Value> {
     taken
 }
 
-fn owned(pieces: &[crate::turn::TokenText<'_>]) -> Vec<(Option<u32>, String)> {
+fn owned(pieces: &[turn::TokenText<'_>]) -> Vec<(Option<u32>, String)> {
     pieces.iter().map(|piece| (piece.id, piece.text.to_owned())).collect()
 }

@@ -1,8 +1,8 @@
 //! Truncation: wherever the stream is cut off, and for whatever reason, the turn ends well-formed in every protocol; and the part of a
 //! call's arguments that a client has seen until then is a prefix of what the whole case expects.
 
-use parser_sdk::testing::case::{CaseItem, Status};
-use parser_sdk::testing::is_left_over;
+use parser_kit::case::{CaseItem, Status};
+use parser_kit::is_left_over;
 
 use super::compare::counted;
 use super::play::{Ending, Outcome, play};
@@ -12,8 +12,8 @@ use super::shapes::ValidShapes;
 use super::shrink;
 use super::split_mix::SplitMix64;
 use super::tape::Tape;
-use crate::parser::contract::FinishReason;
-use crate::turn::TurnEnd;
+use contract::FinishReason;
+use turn::TurnEnd;
 
 /// Most places at which a stream is cut off. Streams with more atoms are cut off at so many random places instead of everywhere.
 const PLACES: usize = 1_024;

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use engine::SubmitError;
 
 use super::generate::{EndedTurn, TurnStream};
-use crate::turn::{TurnEnd, TurnEvents, TurnFailure};
+use turn::{TurnEnd, TurnEvents, TurnFailure};
 
 /// All choices of one request.
 pub struct Choices {

@@ -16,7 +16,7 @@ use super::served::Served;
 use crate::accounts::Caller;
 use crate::grammar::{define_markers, reasoning_end};
 use crate::mask::{GrammarError, Grammars, MaskStart, json_grammar, text_grammar};
-use crate::parser::contract::{Request, ToolChoice};
+use contract::{Request, ToolChoice};
 
 impl Job {
     /// Whether a grammar may have to be compiled for the job.

@@ -2,7 +2,7 @@
 
 use engine::Token;
 
-use crate::turn::TokenLogprobs;
+use turn::TokenLogprobs;
 
 /// A prompt to show.
 #[derive(Debug, Clone, PartialEq)]

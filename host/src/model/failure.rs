@@ -3,7 +3,7 @@
 use engine::{GenerationError, MaskError, PlayedMismatch};
 
 use super::text::StreamText;
-use crate::turn::TurnFailure;
+use turn::TurnFailure;
 
 /// Characters of a replayed output that a message quotes.
 const QUOTED: usize = 40;

@@ -13,7 +13,7 @@ use super::{EngineChoice, KvCacheBytes, LoadFormat, ModelOptions, SharedOptions}
 use crate::limits::{Limits, ParserLimits};
 use crate::mask::GrammarShare;
 use crate::parser::{CompileCache, Runtime};
-use crate::turn::FaultPolicy;
+use turn::FaultPolicy;
 
 /// Options of the embedded model, with nothing else chosen.
 pub(super) fn options(plugins: &Path, engine: EngineChoice) -> ModelOptions {

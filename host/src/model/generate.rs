@@ -10,11 +10,10 @@ use super::echo::{Echo, PendingEcho};
 use super::failure;
 use super::raw::{RawStep, RawTokens, RawTurn};
 use super::text::StreamText;
-use crate::parser::contract::{Fault, FinishReason, Request};
 use crate::parser::{FailedParser, Plugin};
-use crate::turn::{
-    Flow, ItemStatus, OneCall, StopStrings, TokenLogprobs, TokenText, Turn, TurnEnd, TurnEvents, TurnFailure,
-    TurnSettings, Usage,
+use contract::{Fault, FinishReason, Request};
+use turn::{
+    Binding, Flow, TokenLogprobs, TokenText, Turn, TurnEnd, TurnEvents, TurnFailure, TurnSettings, Usage,
 };
 
 /// End of a turn.
@@ -29,6 +28,7 @@ pub struct EndedTurn {
 /// Values from which a stream's parser is made, once the first token comes.
 pub(super) struct ParserStart {
     pub(super) plugin: Arc<Plugin>,
+    pub(super) binding: Arc<Binding>,
     pub(super) request: Request,
     pub(super) settings: TurnSettings,
     /// The part of the turn that the prompt has written, which is replayed to the parser.
@@ -39,7 +39,7 @@ impl ParserStart {
     /// Makes the parser and replays the opening to it. A parser that can't be made is treated as one that failed.
     pub(super) fn open(self, out: &mut TurnEvents) -> (Turn, Flow) {
         let parser = self.plugin.start(&self.request).unwrap_or_else(|fault| Box::new(FailedParser(fault)));
-        let mut turn = Turn::new(self.settings, parser);
+        let mut turn = Turn::new(&self.binding, parser, self.settings);
         let pieces: Vec<_> = self.opening.iter().map(|(id, text)| TokenText::new(*id, text)).collect();
         let flow = turn.replay(&pieces, out);
         (turn, flow)
@@ -60,15 +60,9 @@ pub struct TurnStream {
     generation: Generation,
     text: StreamText,
     state: State,
-    stop: StopStrings,
-    one_call: OneCall,
-    /// Whether the turn ended early, by a stop string or the end of the only call. Nothing is shown after that.
-    stopped: bool,
-    /// Whether that call was cut off, so that the turn isn't complete.
-    call_cut_off: bool,
+    /// The stop string that ended the turn, if one did.
+    stop_string: Option<String>,
     usage: Usage,
-    /// Buffer of events before the filters that end a turn early.
-    raw: TurnEvents,
     /// Raw tokens of the turn, if the job asks for them.
     tokens: Option<RawTokens>,
     /// The prompt, if it is to be shown, until the first step.
@@ -85,7 +79,6 @@ impl TurnStream {
         generation: Generation,
         text: StreamText,
         parser: ParserStart,
-        stop: StopStrings,
         input_tokens: u32,
         tokens: Option<RawTokens>,
     ) -> Self {
@@ -93,12 +86,8 @@ impl TurnStream {
             model,
             generation,
             text,
-            stop,
-            one_call: OneCall::new(parser.request.parallel_tool_calls),
-            stopped: false,
-            call_cut_off: false,
+            stop_string: None,
             usage: Usage { input_tokens, ..Usage::default() },
-            raw: TurnEvents::default(),
             tokens,
             pending_echo: None,
             echo: None,
@@ -144,7 +133,7 @@ impl TurnStream {
 
     /// The stop string that ended the turn, if one did.
     pub fn stop_string(&self) -> Option<&str> {
-        self.stop.found()
+        self.stop_string.as_deref()
     }
 
     /// Waits for the engine's next step and appends its events; returns the end with the last ones.
@@ -169,18 +158,8 @@ impl TurnStream {
             self.echo = Some(self.text.echo(pending, step.prompt_tokens));
         }
         self.usage.cached_tokens = count(step.cached_tokens);
-        let mut rest = &step.tokens[..];
-        loop {
-            // Tokens behind an early end are no part of the turn. If the turn may end early, tokens are taken one by one.
-            let ends_early = !(self.stop.is_idle() && self.one_call.is_idle());
-            let (tokens, later) = rest.split_at(if ends_early { rest.len().min(1) } else { rest.len() });
-            if self.take(tokens, out) == Flow::Stop {
-                return Some(self.finish(FinishReason::Stop, None, out));
-            }
-            rest = later;
-            if rest.is_empty() {
-                break;
-            }
+        if self.take(&step.tokens, out) == Flow::Stop {
+            return Some(self.finish(FinishReason::Stop, None, out));
         }
         self.usage.output_tokens += count(step.untold_tokens);
         match step.finish? {
@@ -207,23 +186,27 @@ impl TurnStream {
         }
     }
 
-    /// Counts the tokens and appends their events.
+    /// Counts the tokens and appends their events. Tokens behind an early end are no part of the turn, so where one may come they are taken
+    /// one by one.
     fn take(&mut self, tokens: &[Token], out: &mut TurnEvents) -> Flow {
-        self.usage.output_tokens += count(tokens.len());
-        self.stop.counted(self.usage.output_tokens);
-        if let Some(raw) = &mut self.tokens {
-            raw.step(tokens);
+        let mut flow = self.begin(out);
+        let State::Running(turn) = &mut self.state else { return flow };
+        let size = if turn.may_end_early() { 1 } else { tokens.len().max(1) };
+        for tokens in tokens.chunks(size) {
+            if flow == Flow::Stop {
+                break;
+            }
+            self.usage.output_tokens += count(tokens.len());
+            if let Some(raw) = &mut self.tokens {
+                raw.step(tokens);
+            }
+            flow = turn.step(&self.text.pieces(tokens), out);
         }
-        let mut flow = self.begin();
-        if let (State::Running(turn), Flow::Continue) = (&mut self.state, flow) {
-            flow = turn.step(&self.text.pieces(tokens), &mut self.raw);
-        }
-        self.flush_events(out);
-        if self.stopped { Flow::Stop } else { flow }
+        flow
     }
 
     /// Makes the parser and replays the opening, if that hasn't happened yet.
-    fn begin(&mut self) -> Flow {
+    fn begin(&mut self, out: &mut TurnEvents) -> Flow {
         let start = match std::mem::replace(&mut self.state, State::Ended) {
             State::Waiting(start) => *start,
             begun => {
@@ -231,39 +214,25 @@ impl TurnStream {
                 return Flow::Continue;
             }
         };
-        let (turn, flow) = start.open(&mut self.raw);
+        let (turn, flow) = start.open(out);
         self.state = State::Running(Box::new(turn));
         flow
     }
 
-    /// Moves events from `raw` to `out`, up to the point where the turn ends early.
-    fn flush_events(&mut self, out: &mut TurnEvents) {
-        if self.stop.is_idle() && self.one_call.is_idle() && out.is_empty() {
-            return std::mem::swap(&mut self.raw, out);
-        }
-        for event in self.raw.drain() {
-            if self.stopped {
-                continue;
-            }
-            let ended = self.one_call.ended(&event);
-            self.stopped = self.stop.filter(event, out) || ended.is_some();
-            self.call_cut_off = ended == Some(ItemStatus::Incomplete);
-        }
-    }
-
     fn finish(&mut self, reason: FinishReason, ended_by: Option<u32>, out: &mut TurnEvents) -> EndedTurn {
-        let _ = self.begin();
+        let _ = self.begin(out);
         let State::Running(mut turn) = std::mem::replace(&mut self.state, State::Ended) else {
             return EndedTurn { end: TurnEnd::Cancelled, usage: self.usage };
         };
         if let Some(tail) = self.text.tail() {
-            let _ = turn.step(&[tail], &mut self.raw);
+            let _ = turn.step(&[tail], out);
         }
         let ending = ended_by.map(|id| self.text.ending(id));
-        let end = turn.finish(reason, ending, &mut self.raw);
-        self.flush_events(out);
-        // Output after the early end was never shown, so its failure doesn't count.
-        let end = if self.stopped && !self.call_cut_off { TurnEnd::Completed } else { end };
+        let end = turn.finish(reason, ending, out);
+        self.stop_string = turn.stop_string().map(str::to_owned);
+        if !turn.bytes().are_balanced() {
+            tracing::error!(model = %self.model, bytes = ?turn.bytes(), "a turn's bytes don't balance");
+        }
         if let Some(fault) = turn.fault() {
             report_fault(&self.model, fault);
         }

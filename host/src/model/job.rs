@@ -1,7 +1,7 @@
 //! A job: a protocol's request to a model for one turn, in types that belong to no protocol.
 
-use crate::parser::contract::{Grammar, Tool, ToolChoice};
 use crate::prompt::Conversation;
+use contract::{Grammar, Tool, ToolChoice};
 
 /// Request for one turn.
 #[derive(Debug, Clone, PartialEq, Default)]

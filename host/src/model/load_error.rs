@@ -44,7 +44,7 @@ pub enum ModelLoadError {
     Sandbox(#[from] parser::RuntimeError),
     /// The parser's markers are invalid.
     #[error(transparent)]
-    Markers(#[from] crate::turn::MarkerError),
+    Markers(#[from] turn::MarkerError),
     /// No parser can be chosen for the model.
     #[error(transparent)]
     Select(#[from] SelectError),

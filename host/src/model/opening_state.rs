@@ -3,8 +3,8 @@
 
 use super::job::Job;
 use super::parsers::ParserBinding;
-use crate::parser::contract::FinishReason;
-use crate::turn::{FaultPolicy, Item, ItemHead, TokenText, TurnEnd, TurnEvents, fold};
+use contract::FinishReason;
+use turn::{FaultPolicy, Item, ItemHead, TokenText, TurnEnd, TurnEvents, fold};
 
 /// Short JSON answers: an object, which is usual, and a value that looks like a word in a header.
 const JSON: [&str; 2] = ["{}", "true"];

@@ -9,7 +9,7 @@ use engine::{DeviceChoice, SpeculationOptions};
 use super::parsers::pins::Pin;
 use super::source::EngineChoice;
 use crate::remote::{EngineKey, EngineKind};
-use crate::turn::FaultPolicy;
+use turn::FaultPolicy;
 
 /// Source of the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

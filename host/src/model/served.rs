@@ -16,7 +16,7 @@ use crate::accounts::{Account, Caller, CpuMeter, Principal, TurnSlots};
 use crate::limits::Limits;
 use crate::mask::Grammars;
 use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
-use crate::turn::FaultPolicy;
+use turn::FaultPolicy;
 
 /// A served model. Cheap to clone.
 #[derive(Clone)]

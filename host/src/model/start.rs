@@ -23,7 +23,7 @@ use crate::prompt::{
     spell_history_call_ids,
 };
 use crate::random;
-use crate::turn::{StopPatterns, StopStrings};
+use turn::{StopPatterns, StopStrings};
 
 /// A prompt, ready to be submitted.
 #[derive(Clone)]
@@ -206,13 +206,14 @@ impl Served {
         } else {
             self.source.submit(request, &conversation)?
         };
-        let start =
-            parser.start(job, prompt.generation_prompt, self.fault_policy, self.limits.parser.held_bytes);
         let stop = StopStrings::new(stop.clone())
             .with_stop_shown(job.sampling.include_stop)
             .with_min_tokens(job.sampling.min_tokens);
+        let held = self.limits.parser.held_bytes;
+        let mut start = parser.start(job, prompt.generation_prompt, self.fault_policy, held);
+        start.settings.stop = stop;
         let label = Arc::clone(&self.label);
-        Ok(TurnStream::new(label, generation, text, start, stop, input_tokens, tokens).with_echo(echo))
+        Ok(TurnStream::new(label, generation, text, start, input_tokens, tokens).with_echo(echo))
     }
 
     fn generation_request(

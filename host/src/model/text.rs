@@ -6,7 +6,7 @@ use engine::{Logprobs, Token};
 
 use super::echo::{Echo, EchoedToken, PendingEcho};
 use crate::prompt::{Detokenizer, Tokenizer};
-use crate::turn::{TokenLogprob, TokenLogprobs, TokenText};
+use turn::{TokenLogprob, TokenLogprobs, TokenText};
 
 /// Converter of one stream's tokens to text. Buffers are reused from step to step.
 pub(super) struct StreamText {

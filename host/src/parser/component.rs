@@ -7,12 +7,12 @@ use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime::component::{Component, Linker};
 
-use super::contract::{self, Fault, FinishReason, Request, Step, StreamParser};
 use super::error::{LoadProblem, one_line, reason};
 use super::factory::ParserFactory;
 use super::instance::{Exports, GuestParser, LiveGuest};
 use super::instance_limits::InstanceLimits;
 use super::sandbox::Sandbox;
+use contract::{self, Fault, FinishReason, Request, SendParser, Step};
 
 mod translate;
 
@@ -114,7 +114,7 @@ impl ComponentFactory {
 }
 
 impl ParserFactory for ComponentFactory {
-    fn start(&self, request: &Request) -> Result<Box<dyn StreamParser>, Fault> {
+    fn start(&self, request: &Request) -> Result<SendParser, Fault> {
         let live = self.start(request)?;
         Ok(Box::new(GuestParser::new(live, Arc::clone(&self.parser), self.sandbox.limits.ops)))
     }

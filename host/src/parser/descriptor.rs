@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::contract::Descriptor;
 use super::error::one_line;
+use contract::Descriptor;
 
 /// Maximum size of a name, a version, an entry of `models`, and the pattern of call ids, in bytes.
 const NAME_BYTES: usize = 256;

@@ -1,6 +1,6 @@
 //! Stand-in for a parser that couldn't be started. Callers put it into the turn, which treats it like any parser that failed.
 
-use super::contract::{Fault, FinishReason, Step, StreamParser};
+use contract::{Fault, FinishReason, Step, StreamParser};
 
 /// Parser that returns its fault at each call.
 pub(crate) struct FailedParser(pub(crate) Fault);

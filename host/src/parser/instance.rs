@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::contract::{Fault, FinishReason, ResourceUsage, Step, StreamParser};
 use super::error::{one_line, reason};
 use super::instance_limits::InstanceLimits;
 use super::sandbox::FUEL;
+use contract::{Fault, FinishReason, ResourceUsage, Step, StreamParser};
 
 /// Exported functions of a guest that are called after `start`, for any version of the contract.
 pub(super) trait Exports: Send {

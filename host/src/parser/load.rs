@@ -8,7 +8,6 @@ use wasmtime::component::Component;
 use super::cache::CompileCache;
 use super::compiled::CompiledComponents;
 use super::component::ComponentFactory;
-use super::contract::Descriptor;
 use super::descriptor;
 use super::digest::digest;
 use super::error::{LoadProblem, one_line};
@@ -17,6 +16,7 @@ use super::sandbox::Sandbox;
 use super::section::Section;
 use super::source::PluginSource;
 use super::stamp;
+use contract::Descriptor;
 
 /// Loads a plugin; see [`super::Runtime::load`].
 pub(super) fn load(

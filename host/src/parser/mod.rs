@@ -9,7 +9,6 @@
 mod cache;
 mod compiled;
 mod component;
-pub mod contract;
 mod descriptor;
 mod digest;
 mod error;

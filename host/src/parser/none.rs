@@ -1,14 +1,14 @@
 //! Parser of `--parser none`: no markers, all text is content. It has no state, no limits, and can't fail.
 
-use super::contract::{Fault, FinishReason, Op, Request, Route, Run, Step, StreamParser};
 use super::factory::ParserFactory;
+use contract::{Fault, FinishReason, Op, Request, Route, Run, SendParser, Step, StreamParser};
 
 /// Factory of the plugin `none`, and the parser of every stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NoParser;
 
 impl ParserFactory for NoParser {
-    fn start(&self, _: &Request) -> Result<Box<dyn StreamParser>, Fault> {
+    fn start(&self, _: &Request) -> Result<SendParser, Fault> {
         Ok(Box::new(Self))
     }
 
@@ -44,7 +44,7 @@ impl StreamParser for NoParser {
 mod tests {
     use super::super::plugin::Plugin;
     use super::*;
-    use crate::parser::contract::ToolChoice;
+    use contract::ToolChoice;
 
     #[test]
     fn everything_is_content_and_the_host_asks_once() {

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::contract::{Descriptor, Fault, Request, StreamParser};
 use super::factory::ParserFactory;
 use super::none::NoParser;
+use contract::{Descriptor, Fault, Request, SendParser};
 
 /// A checked and compiled parser plugin, shared by all streams that use it.
 pub struct Plugin {
@@ -55,7 +55,7 @@ impl Plugin {
     ///
     /// # Errors
     /// The parser can't be made, or refuses the request.
-    pub fn start(&self, request: &Request) -> Result<Box<dyn StreamParser>, Fault> {
+    pub fn start(&self, request: &Request) -> Result<SendParser, Fault> {
         self.factory.start(request)
     }
 

@@ -7,7 +7,6 @@ use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig, RegallocAlgorit
 
 use super::cache::CompileCache;
 use super::compiled::CompiledComponents;
-use super::contract::Descriptor;
 use super::error::PluginLoadError;
 use super::instance_limits::TABLE_ELEMENTS;
 use super::load;
@@ -16,6 +15,7 @@ use super::sandbox::Sandbox;
 use super::source::PluginSource;
 use super::ticker::Ticker;
 use crate::limits::ParserLimits;
+use contract::Descriptor;
 
 /// Size in bytes of the unmapped guard after a memory's reservation: the bounds check of an access with a smaller constant offset
 /// can be shared with its neighbours'.
@@ -52,7 +52,7 @@ impl Runtime {
     }
 
     /// Sets up a runtime for tools that make instances by the thousand, a few per core at a time: their memory is reused and not
-    /// mapped again. `metered` instances count what they use ([`super::contract::StreamParser::usage`]); they are slower, and
+    /// mapped again. `metered` instances count what they use ([`contract::StreamParser::usage`]); they are slower, and
     /// their components are compiled separately. `quick` code is compiled in half the time, and is slower.
     ///
     /// # Errors

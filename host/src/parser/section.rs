@@ -3,9 +3,9 @@
 
 use wasmtime::wasmparser::{Parser, Payload};
 
-use super::contract::Descriptor;
 use super::descriptor;
 use super::error::{LoadProblem, one_line};
+use contract::Descriptor;
 
 /// Name of the section.
 pub(super) const DESCRIPTOR: &str = "sluice-descriptor";

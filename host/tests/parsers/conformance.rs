@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use host::conformance::{Measures, Property, Recording, Report, Sandboxed, play_case, test};
 use host::limits::ParserLimits;
 use host::parser::{CompileCache, PluginSource};
-use parser_sdk::testing::case::case_files;
+use parser_kit::case::case_files;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

@@ -2,15 +2,14 @@
 //! within its limits.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use contract::{FinishReason, Request, ToolChoice};
 use host::limits::ParserLimits;
-use host::parser::contract::{FinishReason, Request, ToolChoice};
 use host::parser::{Plugin, PluginSource, Runtime};
-use host::turn::{MarkerTable, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, fold};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use turn::{Binding, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, counted_call_ids, fold};
 
 use crate::guests::{NAMES, guest};
 
@@ -58,15 +57,10 @@ fn serve(plugin: &Plugin) {
         options: vec![],
         ..Request::default()
     };
-    let descriptor = plugin.descriptor();
-    let Ok(markers) = MarkerTable::by_text(&descriptor.markers) else { return };
-    let settings = TurnSettings {
-        stops: descriptor.stops.clone().into(),
-        trim: descriptor.trim,
-        ..TurnSettings::new("mutant", Arc::new(markers))
-    };
+    let Ok(binding) = Binding::by_text(plugin.descriptor()) else { return };
+    let settings = TurnSettings::of(&request, counted_call_ids());
     let Ok(parser) = plugin.start(&request) else { return };
-    let (mut turn, mut events) = (Turn::new(settings, parser), TurnEvents::default());
+    let (mut turn, mut events) = (Turn::new(&binding, parser, settings), TurnEvents::default());
     for text in OUTPUT {
         let _ = turn.step(&[TokenText::new(None, text)], &mut events);
     }

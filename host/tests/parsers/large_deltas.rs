@@ -1,12 +1,11 @@
 //! Deltas of megabytes, as engines send whose parser or detokenizer hangs back: the time that a parser's call may take doesn't depend on them.
 
 use std::path::Path;
-use std::sync::Arc;
 
+use contract::{FinishReason, Request, Tool, ToolKind};
 use host::limits::ParserLimits;
-use host::parser::contract::{FinishReason, Request, Tool, ToolKind};
 use host::parser::{PluginSource, Runtime};
-use host::turn::{ItemStatus, MarkerTable, TokenText, Turn, TurnEvents, TurnSettings, fold};
+use turn::{Binding, ItemStatus, TokenText, Turn, TurnEvents, TurnSettings, counted_call_ids, fold};
 
 /// Size of the arguments in one delta: what a parser reads in five milliseconds is far less.
 const ARGUMENTS: usize = 8 << 20;
@@ -31,14 +30,9 @@ fn a_call_of_megabytes_in_one_delta_comes_back_whole() {
             grammar: None,
         };
         let request = Request { tools: vec![tool], ..Request::default() };
-        let descriptor = plugin.descriptor();
-        let markers = MarkerTable::by_text(&descriptor.markers).expect("the host checked them");
-        let settings = TurnSettings {
-            stops: descriptor.stops.clone().into(),
-            tools: Arc::new(["add".to_owned()]),
-            ..TurnSettings::new(name, Arc::new(markers))
-        };
-        let mut turn = Turn::new(settings, plugin.start(&request).expect("an instance"));
+        let binding = Binding::by_text(plugin.descriptor()).expect("the host checked its markers");
+        let settings = TurnSettings::of(&request, counted_call_ids());
+        let mut turn = Turn::new(&binding, plugin.start(&request).expect("an instance"), settings);
         let mut events = TurnEvents::default();
         let _ = turn.step(&[TokenText::new(None, &[before, &arguments, behind].concat())], &mut events);
         let _ = turn.finish(FinishReason::Stop, None, &mut events);

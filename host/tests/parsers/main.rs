@@ -8,4 +8,3 @@ mod conformance;
 mod damaged_components;
 mod large_deltas;
 mod room;
-mod turn_qwen3;

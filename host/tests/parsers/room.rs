@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use host::limits::ParserLimits;
-use host::parser::contract::{
+use contract::{
     Fault, FinishReason, Grammar, Op, Request, Route, Run, Step, StreamParser, Tool, ToolCall, ToolChoice,
     ToolKind,
 };
+use host::limits::ParserLimits;
 use host::parser::{LoadProblem, Plugin, PluginSource, Runtime};
 
 use crate::guests::{guest, with_section};

@@ -2,7 +2,7 @@
 //! test kit counts), text and arguments are routed with their own chunk, and the marker that ends the turn never reaches the output.
 
 use deepseek_v3_parser::DeepSeekV3;
-use parser_sdk::testing::{
+use parser_kit::{
     Streams, check_asked_once, check_input_flows, check_long_arguments, check_turns, request_with_custom,
     steps,
 };

@@ -2,11 +2,11 @@
 //! the same items, arguments are JSON, and what is written of them at any moment is a prefix of the final arguments.
 
 use glm_parser::Glm;
-use parser_sdk::Request;
-use parser_sdk::testing::{
+use parser_kit::{
     Streams, check_array_is_routed, check_many_parameters, check_string_flows, check_string_parameters,
     typed_request,
 };
+use parser_sdk::Request;
 
 const FRAGMENTS: &[&str] = &[
     "<think>",

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use glm_parser::Glm;
-use parser_sdk::testing::check_cases;
+use parser_kit::check_cases;
 
 #[test]
 fn every_case_gives_its_items_however_it_is_cut() {

@@ -2,7 +2,7 @@
 //! test kit counts), text and arguments are routed with their own chunk, and no marker reaches the output.
 
 use harmony_parser::Harmony;
-use parser_sdk::testing::{self, Head, Item, Streams, check_long_arguments, cut, play, request};
+use parser_kit::{self, Head, Item, Streams, check_long_arguments, cut, play, request};
 use parser_sdk::{
     FinishReason, InString, JsonRest, Op, Parser, Payload, Phase, Request, Route, Step, ToolCall, ToolKind,
 };
@@ -152,7 +152,7 @@ proptest! {
 
 /// The parser's steps for a stream of markers and texts.
 fn steps(parts: &[&str]) -> Vec<Step> {
-    testing::steps::<Harmony>(&tools(), parts)
+    parser_kit::steps::<Harmony>(&tools(), parts)
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn a_header_without_its_message_marker_is_held_for_sixteen_deltas_at_most() {
     for text in
         ["https://example.org/a/very/long/path/without/any/space/".repeat(8), "to be or not to be".repeat(20)]
     {
-        let deltas: Vec<&str> = parser_sdk::testing::cut(&text, &[4]);
+        let deltas: Vec<&str> = parser_kit::cut(&text, &[4]);
         let answers = steps(&[&["<|channel|>", "final"][..], &deltas].concat());
         let held = answers[2..].iter().take_while(|step| **step == Step::Hold).count();
         assert!(held <= 16, "{held} deltas of {text:?} are held");

@@ -2,10 +2,10 @@
 //! test kit counts), text and arguments are routed with their own chunk, and the marker that ends the turn never reaches the output.
 
 use kimi_k2_parser::KimiK2;
-use parser_sdk::Request;
-use parser_sdk::testing::{
+use parser_kit::{
     Streams, check_asked_once, check_input_flows, check_long_arguments, check_turns, request_with_custom,
 };
+use parser_sdk::Request;
 
 const FRAGMENTS: &[&str] = &[
     "<think>",

@@ -2,7 +2,7 @@
 //! the same items, the markers that end the turn never reach the output, and arguments are routed with their own chunk.
 
 use llama3_parser::Llama3;
-use parser_sdk::testing::{Streams, check_long_arguments, request, steps};
+use parser_kit::{Streams, check_long_arguments, request, steps};
 use parser_sdk::{Request, Route, Step, Stream, Until};
 
 const FRAGMENTS: &[&str] = &[
@@ -84,7 +84,9 @@ fn arguments_and_prose_come_out_with_every_chunk() {
     let mut stream = Stream::<Llama3>::start(&request(&["add"])).unwrap();
     assert_eq!(stream.text("{\"na"), Step::Hold);
     assert!(matches!(stream.text("me\": \"add\", \"parameters\": {\"a\": \"x"), Step::Ops(_)));
-    let until = |bytes| parser_sdk::Op::UntilByte(Until { route: Route::Arguments, bytes });
+    let until = |bytes: &'static str| {
+        parser_sdk::Op::UntilByte(Until { route: Route::Arguments, bytes: bytes.into() })
+    };
     assert!(matches!(stream.text(" and so on"), Step::Ops(ops) if ops.last() == Some(&until("\"\\"))));
     assert_eq!(stream.text("\\n and on"), Step::Pass);
     let mut stream = Stream::<Llama3>::start(&request(&["add"])).unwrap();
@@ -120,6 +122,6 @@ fn prose_is_routed_until_the_next_marker() {
 #[test]
 fn a_string_among_keywords_is_asked_about_where_it_may_end() {
     let steps = steps::<Llama3>(&request(&["add"]), &["<|python_tag|>", "add.call(a='x", " and so on"]);
-    let until = parser_sdk::Op::UntilByte(Until { route: Route::ArgumentsEscaped, bytes: "'\\" });
+    let until = parser_sdk::Op::UntilByte(Until { route: Route::ArgumentsEscaped, bytes: "'\\".into() });
     assert!(matches!(&steps[2], Step::Ops(ops) if ops.last() == Some(&until)), "{steps:?}");
 }

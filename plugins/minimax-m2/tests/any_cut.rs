@@ -2,10 +2,10 @@
 //! the same items, arguments are JSON, and what is written of them at any moment is a prefix of the final arguments.
 
 use minimax_m2_parser::MiniMaxM2;
-use parser_sdk::Request;
-use parser_sdk::testing::{
+use parser_kit::{
     Streams, check_long_string, check_string_flows, check_string_parameters, check_turns, typed_request,
 };
+use parser_sdk::Request;
 use serde_json::Value;
 
 const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "string", "integer"]}, "s": {"type": "string"}, "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;

@@ -2,7 +2,7 @@
 //! test kit counts), text and arguments are routed with their own chunk, and the marker that ends the turn never reaches the output.
 
 use mistral_parser::Mistral;
-use parser_sdk::testing::{
+use parser_kit::{
     Streams, check_input_flows, check_long_arguments, check_turns_between, request_with_custom, steps,
 };
 use parser_sdk::{Op, Request, Route, Step, Until};
@@ -100,7 +100,7 @@ fn a_string_of_the_arguments_goes_out_until_it_may_end() {
     assert_eq!(steps[..2], [Step::Hold, Step::Hold]);
     for step in &steps[4..] {
         let Step::Ops(ops) = step else { panic!("{step:?}") };
-        let until = Until { route: Route::Arguments, bytes: "\"\\" };
+        let until = Until { route: Route::Arguments, bytes: "\"\\".into() };
         assert_eq!(ops.last(), Some(&Op::UntilByte(until)));
     }
 }

@@ -1,7 +1,7 @@
 //! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, markers by token or by text give
 //! the same items, arguments are JSON, and what is written of them at any moment is a prefix of the final arguments.
 
-use parser_sdk::testing::{
+use parser_kit::{
     Item, Streams, agree, check_array_is_routed, check_long_string, check_many_parameters,
     check_string_flows, check_string_parameters, typed_request,
 };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use parser_sdk::testing::check_cases;
+use parser_kit::check_cases;
 use qwen3_parser::Qwen3;
 
 #[test]

@@ -1,7 +1,7 @@
 //! Properties of random streams under each table of `tables/`: any cut gives the same items, markers as text or as tokens give the same
 //! items, the markers that end the turn never reach the output, and text is routed with its own chunk.
 
-use parser_sdk::testing::{Item, Streams, check_long_arguments, cut, play, request};
+use parser_kit::{Item, Streams, check_long_arguments, cut, play, request};
 use parser_sdk::{FinishReason, Op, Parser, Route, Run, Step, Stream, ToolKind, Until};
 use response_template_parser::ResponseTemplate;
 
@@ -111,7 +111,7 @@ fn arguments_come_out_with_every_chunk() {
     assert_eq!(stream.text("commentary to=functions.add json"), Step::Hold);
     assert!(matches!(stream.marker(index("<|message|>")), Step::Ops(_)));
     assert!(matches!(stream.text("{\"a\": \"x"), Step::Ops(_)));
-    let until = Until { route: Route::Arguments, bytes: "\"\\" };
+    let until = Until { route: Route::Arguments, bytes: "\"\\".into() };
     let bytes = Op::Bytes(Run { route: until.route, bytes: 10 });
     assert_eq!(stream.text(" and so on"), Step::Ops(vec![bytes, Op::UntilByte(until)]));
 }

@@ -134,7 +134,7 @@ fn a_table_says_which_markers_it_needs_and_what_it_trims() {
 
 /// What `constrain` returns under this table if a call of the tool `name` is demanded.
 fn demanded(table: &Value, name: &str) -> Result<Option<String>, String> {
-    let mut request = parser_sdk::testing::request(&[name]);
+    let mut request = parser_kit::request(&[name]);
     request.tool_choice = parser_sdk::ToolChoice::Required;
     request.options = vec![("response_template".into(), table.to_string())];
     ResponseTemplate::constrain(&request)

@@ -1,4 +1,4 @@
-//! The component's side, on wasm32-unknown-unknown only: bindings from the WIT file, and the translation between them and [`crate::types`].
+//! The component's side, on wasm32-unknown-unknown only: bindings from the WIT file, and the translation between them and [`contract`].
 //!
 //! Invariant: one stream per instance, kept in a static of the parser's own crate (`export_parser!` declares it).
 //! A call before `start` is a fault, not a trap.
@@ -11,9 +11,9 @@ use std::slice;
 use crate::output::StepRef;
 use crate::parser::Parser;
 use crate::stream::Stream;
-use crate::types as plain;
 pub use answer::Lowered;
 use bindings::exports::sluice::parser::parser as wit;
+use contract as plain;
 
 mod answer;
 #[allow(

@@ -1,7 +1,7 @@
 //! What a parser author needs: write a type that implements [`Parser`], hand it to [`export_parser!`], build for wasm32-unknown-unknown.
 //!
 //! A parser routes bytes, it doesn't write: the host holds the text, and [`Output`] says where it goes and does all the counting.
-//! A parser is an ordinary library with ordinary tests ([`testing`] plays the host); the component's bindings exist on
+//! A parser is an ordinary library with ordinary tests (crate `parser-kit` plays the host); the component's bindings exist on
 //! wasm32-unknown-unknown only. The meaning of every type stands in `wit/parser-0.1/parser.wit`.
 #![deny(missing_docs)]
 
@@ -16,20 +16,17 @@ mod parser;
 mod prose;
 pub mod sections;
 mod stream;
-#[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
-pub mod testing;
 mod tools;
-mod types;
 
+pub use contract::{
+    Descriptor, FinishReason, Grammar, InString, JsonRest, Op, Payload, Phase, Request, Route, Run, Step,
+    Tool, ToolCall, ToolChoice, ToolKind, Trim, Until,
+};
 pub use output::Output;
 pub use parser::Parser;
 pub use prose::Prose;
 pub use stream::Stream;
 pub use tools::{Tools, begins_plausibly, is_plausible};
-pub use types::{
-    Descriptor, FinishReason, Grammar, InString, JsonRest, Op, Payload, Phase, Request, Route, Run, Step,
-    Tool, ToolCall, ToolChoice, ToolKind, Trim, Until,
-};
 
 /// Exports a [`Parser`] as the component's `parser` interface. On any target but wasm32-unknown-unknown it expands to nothing.
 ///

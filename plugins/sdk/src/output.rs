@@ -4,7 +4,7 @@
 //! becomes a fault that says so. A step that only continues the last route becomes `pass`, a step without ops becomes `hold`. The
 //! list of ops is reused, so a step allocates nothing. [`crate::Stream`] feeds and reads it.
 
-use crate::types::{InString, JsonRest, Op, Payload, Phase, Route, Run, ToolCall, Until};
+use contract::{InString, JsonRest, Op, Payload, Phase, Route, Run, ToolCall, Until};
 
 /// The answer to one call of the parser, and the number of bytes that the host holds.
 #[derive(Debug, Default)]
@@ -116,7 +116,7 @@ impl Output {
     /// the next text that the host gives the parser begins with that byte.
     pub fn until_byte(&mut self, route: Route, bytes: &'static str) {
         self.rest(route);
-        self.ops.push(Op::UntilByte(Until { route, bytes }));
+        self.ops.push(Op::UntilByte(Until { route, bytes: bytes.into() }));
     }
 
     /// Routes all held bytes, and the rest of a JSON value of which `depth` brackets are open, and perhaps a string. The host follows

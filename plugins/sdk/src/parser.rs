@@ -2,13 +2,13 @@
 
 use crate::grammar;
 use crate::output::Output;
-use crate::types::{Descriptor, FinishReason, Request};
+use contract::{Descriptor, FinishReason, Request};
 
 /// Parser of one choice of one response. The host calls `start` once, then `text` and `marker` in the order of the stream, and
 /// `finish` once at the end. `describe` and `constrain` are called without a stream.
 ///
 /// ```
-/// use parser_sdk::testing::{Item, play, request};
+/// use parser_kit::{Item, play, request};
 /// use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Route};
 ///
 /// /// Reasoning in `<think>…</think>`, and a message behind it.

@@ -6,7 +6,7 @@ use crate::{Output, Route};
 /// The present kind of prose: content (the default) or reasoning.
 ///
 /// ```
-/// use parser_sdk::testing::{Item, play, request};
+/// use parser_kit::{Item, play, request};
 /// use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request};
 ///
 /// /// Reasoning begins with `Thought:`, which is a part of it, and ends at `Answer:`.

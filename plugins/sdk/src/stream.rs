@@ -4,7 +4,7 @@
 
 use crate::output::{Output, StepRef};
 use crate::parser::Parser;
-use crate::types::{FinishReason, Request, Step};
+use contract::{FinishReason, Request, Step};
 
 /// A parser at work on one stream.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 //!
 //! Invariant: [`is_plausible`] alone decides what counts as the name of a tool that isn't declared.
 
-use crate::types::{Payload, Request, ToolKind};
+use contract::{Payload, Request, ToolKind};
 
 /// Length of the longest plausible name, in bytes.
 const NAME: usize = 128;

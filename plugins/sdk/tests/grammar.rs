@@ -1,7 +1,7 @@
 //! What request data can and can't do to a grammar. That grammars mean what they should is shown by `tests/tests/grammars`.
 
+use parser_kit::request;
 use parser_sdk::grammar::{Lark, Markers, Spelling, Turn, Value, literal, named_json, parameters};
-use parser_sdk::testing::request;
 use parser_sdk::{Grammar, Request, Tool, ToolChoice, ToolKind};
 
 fn strict(name: &str, schema: &str) -> Request {

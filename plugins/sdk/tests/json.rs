@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use parser_sdk::json::{Event, Scanner, unescape};
-use parser_sdk::testing::check_scan;
+use parser_kit::check_scan;
+use parser_sdk::json::{Event, Scanner};
 use proptest::prelude::*;
 
 /// The members of an object as the scanner finds them: key, raw value, decoded string if it is one.
@@ -124,16 +124,6 @@ fn being_inside_a_string_is_known_at_every_cut() {
         .map(|byte| (scanner.push(byte), if scanner.in_string() { '1' } else { '0' }).1)
         .collect();
     assert_eq!(inside, "01111000011000"[..inside.len()]);
-}
-
-#[test]
-fn half_a_surrogate_pair_and_unknown_escapes_are_survived() {
-    assert_eq!(unescape(br"a\ud83db"), "a\u{fffd}b");
-    assert_eq!(unescape(br"\ude00\ud83d\ud83d\ude00\ud83d"), "\u{fffd}\u{fffd}😀\u{fffd}");
-    assert_eq!(unescape(br"\ud83d\n"), "\u{fffd}\n");
-    assert_eq!(unescape(br"\q\u12G\u00e9"), "\\q\u{fffd}Gé");
-    assert_eq!(unescape(br#"\"\\\/\b\f\n\r\t"#), "\"\\/\u{8}\u{c}\n\r\t");
-    assert_eq!(unescape(br"end\"), "end");
 }
 
 /// JSON text of any value, white space and all.

@@ -1,6 +1,6 @@
 //! Which names a call may have: those of declared tools, whatever they look like, and plausible ones.
 
-use parser_sdk::testing::request;
+use parser_kit::request;
 use parser_sdk::{Tools, is_plausible};
 
 #[test]

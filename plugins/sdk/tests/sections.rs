@@ -1,8 +1,8 @@
 //! The worked example of the guide for authors: a format with a marker before each call, one before its arguments and none behind them, and
 //! without a grammar.
 
+use parser_kit::{Item, Streams, check_long_arguments, check_turns_between, play, request};
 use parser_sdk::sections::{Format, Mark, Sections};
-use parser_sdk::testing::{Item, Streams, check_long_arguments, check_turns_between, play, request};
 use parser_sdk::{Descriptor, FinishReason, Parser, Request, ToolChoice};
 
 /// `[TOOL_CALLS]NAME[ARGS]{…}`, and reasoning in `[THINK]`.

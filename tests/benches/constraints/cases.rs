@@ -1,6 +1,6 @@
 //! Cases of the benchmark: a request, and a text that satisfies it.
 
-use host::parser::contract::{Request, Tool, ToolChoice, ToolKind};
+use contract::{Request, Tool, ToolChoice, ToolKind};
 use serde_json::{Value, json};
 
 use super::schemas;

@@ -16,19 +16,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cases::Case;
+use contract::{Request, ToolChoice};
 use engine::{JsonBegins, JsonConstraint};
 use host::cpu_clock::process_cpu_time;
 use host::grammar::define_markers;
 use host::limits::ParserLimits;
 use host::mask::{Grammars, MaskStart, json_grammar};
-use host::parser::contract::{Request, ToolChoice};
 use host::parser::{Plugin, PluginSource, Runtime};
 use host::prompt::Tokenizer;
-use host::turn::MarkerTable;
 use late::Answer;
 use serde_json::{Value, json};
 use tests::grammars::{compile, grammars};
 use tests::measure::{median_cpu, thread_cpu};
+use turn::MarkerTable;
 use walk::{Costs, microseconds};
 
 const EMBEDDED: &[u8] = include_bytes!("../../../host/models/qwen3-tiny/tokenizer.json");

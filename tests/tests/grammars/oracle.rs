@@ -1,6 +1,6 @@
 //! Oracle that judges a walk: it plays the walk to the format's own parser with several chunk sizes, and checks the items against the request.
 
-use parser_sdk::testing::{Head, Item};
+use parser_kit::{Head, Item};
 use parser_sdk::{Descriptor, Parser, Payload, Request, Tool, ToolChoice, ToolKind};
 use serde_json::Value;
 

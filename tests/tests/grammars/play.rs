@@ -1,6 +1,6 @@
 //! Plays a walk to a parser as a host does: markers are found in the text, and chunks are cut anywhere.
 
-use parser_sdk::testing::{Item, Player};
+use parser_kit::{Item, Player};
 use parser_sdk::{FinishReason, Parser, Request};
 
 use super::walk::{Markers, Piece};
@@ -44,18 +44,16 @@ pub(super) fn play<P: Parser>(
     markers: Markers,
     cut: usize,
 ) -> Vec<Item> {
-    let mut player = Player::<P>::start(request);
+    let mut player = match markers {
+        Markers::Tokens => Player::<P>::by_tokens(request),
+        Markers::Text => Player::<P>::start(request),
+    };
     player.prompt(prompt);
     for piece in pieces {
         match piece {
             Piece::Marker(index) => player.marker(*index),
             Piece::Text(text) => {
-                for chunk in chunks(text, cut) {
-                    match markers {
-                        Markers::Tokens => player.text(chunk),
-                        Markers::Text => player.feed(chunk),
-                    }
-                }
+                chunks(text, cut).into_iter().for_each(|chunk| player.feed(chunk));
             }
         }
     }

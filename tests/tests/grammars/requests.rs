@@ -1,6 +1,6 @@
 //! Requests with constraints, with difficult schemas and names.
 
-use parser_sdk::testing::request;
+use parser_kit::request;
 use parser_sdk::{Grammar, Request, Tool, ToolChoice, ToolKind};
 
 /// Expected result of `constrain` for a request.

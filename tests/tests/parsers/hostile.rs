@@ -1,11 +1,11 @@
 //! Hostile parsers in a real server: each stream ends well-formed as the fault policy demands, and no text is lost.
 
 use host::api::Protocol;
-use host::turn::FaultPolicy;
 use serde_json::{Value, json};
 use tests::client::post;
 use tests::guests::guest;
 use tests::server::{Setup, TestServer};
+use turn::FaultPolicy;
 
 const TEXT: &str = "Some text that is long enough to be cut into several steps of the engine.";
 

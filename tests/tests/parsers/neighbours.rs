@@ -3,10 +3,10 @@
 
 use host::limits::ParserLimits;
 use host::parser::{Plugin, Runtime};
-use host::turn::{Item, TurnEnd};
 use tests::guests::NAMES;
 use tests::streams::{SHIPPED, Stream, deltas, load, load_guest};
 use tests::transcripts::QWEN3;
+use turn::{Item, TurnEnd};
 
 const NEIGHBOURS: usize = 100;
 const THREADS: usize = 2;

@@ -1,8 +1,8 @@
 //! The job of a summary.
 
 use crate::model::{Beginning, Job, SamplingRequest, Truncation};
-use crate::parser::contract::ToolChoice;
 use crate::prompt::{Message, Role};
+use contract::ToolChoice;
 
 /// The prompt for summaries, unless the operator has another one.
 pub const DEFAULT_PROMPT: &str = include_str!("prompt.txt");
@@ -33,8 +33,8 @@ pub fn summary_job(mut job: Job, prompt: &str) -> Job {
 mod tests {
     use super::{DEFAULT_PROMPT, summary_job};
     use crate::model::{Job, SamplingRequest, Truncation};
-    use crate::parser::contract::{Grammar, Tool, ToolChoice, ToolKind};
     use crate::prompt::{Conversation, Message, Role, ToolDeclaration};
+    use contract::{Grammar, Tool, ToolChoice, ToolKind};
 
     #[test]
     fn what_shapes_the_answer_does_not_shape_the_summary() {

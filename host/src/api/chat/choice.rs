@@ -11,8 +11,8 @@ use super::logprobs::{ChosenToken, ContentLogprobs};
 use super::machine::OutputOptions;
 use super::stream::Stream;
 use crate::model::{RawStep, RawTurn};
-use crate::parser::contract::Payload;
-use crate::turn::{self, ItemHead, TurnEnd, TurnEvent};
+use contract::Payload;
+use turn::{self, ItemHead, TurnEnd, TurnEvent};
 
 /// Separator between two items that become one text.
 const JOINT: &str = "\n\n";

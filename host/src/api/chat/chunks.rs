@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::super::schema::padded;
 use super::super::token_ids::TokenIds;
 use super::logprobs::ContentLogprobs;
-use crate::turn::Usage;
+use turn::Usage;
 
 /// One `data:` line of a stream.
 #[derive(Debug, JsonSchema, Serialize)]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::turn::{DeltaToken, TokenLogprob};
+use turn::{DeltaToken, TokenLogprob};
 
 /// Smallest log-probability that is written. JSON has no minus infinity; `OpenAI` writes this number for it.
 const LEAST: f32 = -9999.0;

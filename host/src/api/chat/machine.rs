@@ -10,7 +10,7 @@ use super::choice::ChoiceMachine;
 use super::chunks::Completion;
 use super::stream::Stream;
 use crate::model::{RawStep, RawTurn};
-use crate::turn::{TurnEnd, TurnEvent, TurnFailure, Usage};
+use turn::{TurnEnd, TurnEvent, TurnFailure, Usage};
 
 /// The chunk machine of one completion.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use super::super::event_buffer::EventBuffer;
 use super::super::obfuscation::encoded_len;
 use super::chunks::{Chunk, ChunkChoice, ChunkUsage};
-use crate::turn::Usage;
+use turn::Usage;
 
 /// Writer of one stream's chunks.
 #[derive(Debug)]

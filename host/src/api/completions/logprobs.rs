@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::model::EchoedToken;
-use crate::turn::{TokenLogprob, TokenLogprobs};
+use turn::{TokenLogprob, TokenLogprobs};
 
 /// Smallest log-probability that is written. JSON has no minus infinity; `OpenAI` writes this number for it.
 const LEAST: f32 = -9999.0;

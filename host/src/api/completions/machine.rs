@@ -8,7 +8,7 @@ use super::super::token_ids::{TokenIds, UnsentIds};
 use super::logprobs::{TextLogprobs, TokenNames};
 use super::objects::{Completion, TextChoice};
 use crate::model::{Echo, RawStep, RawTurn};
-use crate::turn::{Delta, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
+use turn::{Delta, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
 
 /// Options of a request that decide what its answer holds.
 #[derive(Debug)]

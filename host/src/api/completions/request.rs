@@ -12,8 +12,8 @@ use super::fields;
 use super::logprobs::TokenNames;
 use super::machine::{CompletionMachine, OutputOptions};
 use crate::model::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
-use crate::parser::contract::ToolChoice;
 use crate::prompt::Conversation;
+use contract::ToolChoice;
 
 /// Default of `max_tokens`, as `OpenAI` has it.
 const MAX_TOKENS: u32 = 16;

@@ -8,7 +8,7 @@ use super::super::error::ApiError;
 use crate::model::StartError;
 use crate::printable::printable;
 use crate::prompt::RenderError;
-use crate::turn::TurnFailure;
+use turn::TurnFailure;
 
 /// `{"type": "error", "error": {"type", "message"}, "request_id"}`.
 #[derive(Debug, JsonSchema, Serialize)]

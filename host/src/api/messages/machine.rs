@@ -11,8 +11,8 @@ use super::THINKING;
 use super::error::{ErrorObject, error_body, no_object};
 use super::events::{Block, Delta, Event, Message, Stop, Usage, no_input};
 use super::input_check::InputCheck;
-use crate::parser::contract::Payload;
-use crate::turn::{self, ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
+use contract::Payload;
+use turn::{self, ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
 
 /// The event machine of one message.
 #[derive(Debug)]

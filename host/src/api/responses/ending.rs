@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use store::{Chunk, End, Item, Status};
 
 use super::fold::Fold;
-use crate::turn::TurnFailure;
+use turn::TurnFailure;
 
 /// Why a response ends.
 #[derive(Debug, Clone, PartialEq, Eq)]

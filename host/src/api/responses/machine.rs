@@ -20,8 +20,8 @@ use super::resource::{
 };
 use crate::agent::{CompactionEvent, ServerEvent};
 use crate::model::{RawText, RawTurn};
-use crate::parser::contract::{Payload, Phase};
-use crate::turn::{Delta, ItemHead, ItemStatus, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
+use contract::{Payload, Phase};
+use turn::{Delta, ItemHead, ItemStatus, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
 
 /// Options of a request that decide which events its answer has.
 #[derive(Debug, Clone)]
@@ -297,7 +297,7 @@ fn message_phase(phase: Phase) -> Option<MessagePhase> {
 }
 
 fn token_logprob(token: &TokenLogprobs) -> TokenLogprob {
-    let likelihood = |of: &crate::turn::TokenLogprob| Likelihood {
+    let likelihood = |of: &turn::TokenLogprob| Likelihood {
         token: String::from_utf8_lossy(&of.bytes).into_owned(),
         bytes: of.bytes.clone(),
         // JSON has no minus infinity: this number stands for it.

@@ -8,9 +8,9 @@ use super::super::request::{ApiRequest, Defaults};
 use super::super::seal::Seal;
 use super::super::{responses, sse};
 use super::{Turn, call, item, message, read, reasoning, refusal};
-use crate::parser::contract::{Payload, Phase};
 use crate::prompt::Message;
-use crate::turn::{ItemHead, TurnEnd};
+use contract::{Payload, Phase};
+use turn::{ItemHead, TurnEnd};
 
 fn ask(extra: &Value, defaults: &Defaults) -> ApiRequest {
     let mut body = json!({ "model": "m", "input": "x" });

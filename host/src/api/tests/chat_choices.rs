@@ -10,8 +10,8 @@ use super::super::machine::Machine;
 use super::{Turn, call, item, machine, message, reasoning};
 use crate::api::sse;
 use crate::model::{RawStep, RawText, RawTurn};
-use crate::parser::contract::{Payload, Phase};
-use crate::turn::{
+use contract::{Payload, Phase};
+use turn::{
     Delta, DeltaToken, ItemHead, ItemStatus, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure,
     Usage,
 };

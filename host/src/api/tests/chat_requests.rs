@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::super::chat;
 use super::{defaults, job, read, refusal};
 use crate::model::{Beginning, SamplingRequest};
-use crate::parser::contract::{ToolChoice, ToolKind};
 use crate::prompt::{Content, HistoryCall, Message, Role};
+use contract::{ToolChoice, ToolKind};
 
 fn with(extra: &Value) -> Value {
     let mut body = json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] });

@@ -13,7 +13,7 @@ use super::goldens::compare;
 use super::{defaults, job, machine, read, refusal};
 use crate::agent::{CompactionEvent, Occasion};
 use crate::prompt::{Message, Role};
-use crate::turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure, Usage};
+use turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure, Usage};
 
 const SUMMARY: &str = "The user asked for two cities: Paris and Rome 🌍.";
 
@@ -177,7 +177,7 @@ fn compare_masked(name: &str, stream: &str, body: &Value) {
 }
 
 fn message() -> [TurnEvent; 3] {
-    let phase = crate::parser::contract::Phase::Unspecified;
+    let phase = contract::Phase::Unspecified;
     [
         TurnEvent::Open(ItemHead::Message { phase }),
         TurnEvent::Text("Sunny.".into()),

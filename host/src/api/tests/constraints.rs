@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Defaults, ReadRequest, job, machine, refusal};
 use crate::api::{Protocol, chat, completions, messages, responses};
 use crate::model::{ConstraintField, Job, StartError};
-use crate::parser::contract::ToolChoice;
+use contract::ToolChoice;
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"b":{},"a":{}}}"#;
 

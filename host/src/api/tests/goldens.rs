@@ -10,8 +10,8 @@ use super::super::request::ReadRequest;
 use super::super::{chat, responses};
 use super::{Item, Turn, call, cut, give_logprobs, machine, message, reasoning};
 use crate::model::{RawText, RawTurn};
-use crate::parser::contract::{Payload, Phase};
-use crate::turn::{ItemHead, TurnEnd, TurnFailure};
+use contract::{Payload, Phase};
+use turn::{ItemHead, TurnEnd, TurnFailure};
 
 fn responses_request(extra: &Value) -> Value {
     let mut body = json!({

@@ -10,8 +10,8 @@ use super::read;
 use crate::agent::{CallKind, Called, Consent, Purpose, RoundEvent, ServerEvent};
 use crate::limits::McpLimits;
 use crate::mcp::{Approval, McpConfig, McpServers, McpTool, RequestUrls};
-use crate::parser::contract::Phase;
-use crate::turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, Usage};
+use contract::Phase;
+use turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, Usage};
 
 fn defaults(urls: RequestUrls) -> Defaults {
     let config = json!({

@@ -62,16 +62,15 @@ fn leaf_builders_take_plain_values_only() {
 
 /// The violation in a leaf that has this line, if it is one.
 fn violation_of(line: &str) -> Option<String> {
-    let source = format!(
-        "//! A leaf.\n\nuse super::At;\n{line}\n#[cfg(test)]\nmod tests {{ use crate::turn::Turn; }}\n"
-    );
+    let source =
+        format!("//! A leaf.\n\nuse super::At;\n{line}\n#[cfg(test)]\nmod tests {{ use turn::Turn; }}\n");
     violation(&module_of("api/responses/events/message.rs"), &source, &modules(&leaves()))
 }
 
 #[test]
 fn a_leaf_that_knew_a_turn_or_a_parser_would_be_noticed() {
     for line in [
-        "use crate::turn::Usage;",
+        "use turn::Usage;",
         "use crate::turn as t;",
         "use crate::{turn};",
         "pub(super) use super::super::super::super::turn::ItemHead;",
@@ -81,12 +80,12 @@ fn a_leaf_that_knew_a_turn_or_a_parser_would_be_noticed() {
         "use super::*;",
         "use super::super::super::ids::Ids;",
         "use engine::Token;",
-        "use ::host::turn::Usage;",
+        "use ::turn::Usage;",
         "extern crate engine as e;",
         "pub(in super::super) type Head = super::super::super::super::turn::ItemHead;",
-        "fn opened(head: &crate::turn::ItemHead) {}",
+        "fn opened(head: &turn::ItemHead) {}",
         "fn token(token: engine::Token) {}",
-        "#[serde(serialize_with = \"crate::turn::write\")]",
+        "#[serde(serialize_with = \"turn::write\")]",
         "include!(\"../machine.rs\");",
     ] {
         assert!(violation_of(line).is_some(), "{line}");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::{messages, read_body};
 use super::{job, refusal};
 use crate::model::Beginning;
-use crate::parser::contract::ToolChoice;
+use contract::ToolChoice;
 
 /// A small request with the fields `extra`.
 pub(super) fn with(extra: &Value) -> Value {

@@ -36,10 +36,8 @@ use super::messages::THINKING;
 use super::request::{ApiRequest, Defaults, ReadRequest, read_body};
 use super::seal::{KEY_BYTES, Seal};
 use crate::model::{Job, RawTurn};
-use crate::parser::contract::{Payload, Phase};
-use crate::turn::{
-    Delta, DeltaToken, ItemHead, ItemStatus, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent, Usage,
-};
+use contract::{Payload, Phase};
+use turn::{Delta, DeltaToken, ItemHead, ItemStatus, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent, Usage};
 
 /// All events of a turn, and its end.
 #[derive(Debug, Clone)]

@@ -7,8 +7,8 @@ use super::super::responses;
 use super::{Turn, job, machine, read, reasoning, refusal};
 use crate::api::event_buffer::EventBuffer;
 use crate::api::{Document, Protocol, References, references};
-use crate::parser::contract::ToolChoice;
-use crate::turn::TurnEnd;
+use contract::ToolChoice;
+use turn::TurnEnd;
 
 fn with(extra: &Value) -> Value {
     let mut body = json!({ "model": "m", "input": "x" });

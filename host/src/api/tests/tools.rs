@@ -8,7 +8,7 @@ use super::super::tools::{Allowed, ClientTools, ToolChoiceField, choice};
 use super::super::{chat, messages, responses};
 use super::{job, refusal};
 use crate::limits::Limits;
-use crate::parser::contract::{Grammar, Tool, ToolChoice, ToolKind};
+use contract::{Grammar, Tool, ToolChoice, ToolKind};
 
 fn custom(declared: &Value) -> Result<(Tool, Value), String> {
     let mut client_tools = ClientTools::default();

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use contract::Descriptor;
 use host::limits::ParserLimits;
 use host::model::shipped_parsers;
-use host::parser::contract::Descriptor;
 use host::parser::{LoadProblem, Plugin, PluginLoadError, PluginSource, Runtime};
 use serde_json::{Value, json};
 

@@ -9,11 +9,30 @@ use anyhow::{Context, bail};
 use include_dir::{Dir, DirEntry, include_dir};
 
 static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../plugins/template");
-static SDK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../plugins/sdk/src");
 static WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../wit");
 /// The template's lock file, with all packages except the new crate's own.
 const LOCK: &str = "Cargo.lock.template";
-const SDK_MANIFEST: &str = include_str!("../../../../plugins/sdk/Cargo.toml");
+/// Crates of this repository that a parser and its tests are built with: name, sources, manifest.
+static VENDORED: [(&str, Dir<'_>, &str); 4] = [
+    (
+        "contract",
+        include_dir!("$CARGO_MANIFEST_DIR/contract/src"),
+        include_str!("../../../contract/Cargo.toml"),
+    ),
+    ("turn", include_dir!("$CARGO_MANIFEST_DIR/turn/src"), include_str!("../../../turn/Cargo.toml")),
+    (
+        "sdk",
+        include_dir!("$CARGO_MANIFEST_DIR/../plugins/sdk/src"),
+        include_str!("../../../../plugins/sdk/Cargo.toml"),
+    ),
+    (
+        "kit",
+        include_dir!("$CARGO_MANIFEST_DIR/../plugins/kit/src"),
+        include_str!("../../../../plugins/kit/Cargo.toml"),
+    ),
+];
+/// Folders of those crates that only their own tests have.
+const TESTS: [&str; 2] = ["tests", "oracle"];
 const TOOLCHAIN_SCRIPT: &str = include_str!("../../../../plugins/wasm-toolchain.sh");
 
 #[derive(clap::Args)]
@@ -50,13 +69,16 @@ fn files(name: &str) -> Vec<(PathBuf, String)> {
         let is_lock = path == Path::new(LOCK);
         files.push((renamed(path), if is_lock { locked(&text, name) } else { text }));
     }
-    for (path, text) in texts(&SDK) {
-        files.push((Path::new("vendor/sdk/src").join(path), text.to_owned()));
+    for (name, sources, manifest) in &VENDORED {
+        let folder = Path::new("vendor").join(name);
+        files.push((folder.join("Cargo.toml"), without_tests(manifest)));
+        let sources =
+            texts(sources).into_iter().filter(|(path, _)| !TESTS.iter().any(|own| path.starts_with(own)));
+        files.extend(sources.map(|(path, text)| (folder.join("src").join(path), text.to_owned())));
     }
     for (path, text) in texts(&WIT) {
         files.push((Path::new("wit").join(path), text.to_owned()));
     }
-    files.push(("vendor/sdk/Cargo.toml".into(), without_tests(SDK_MANIFEST)));
     files.push(("wasm-toolchain.sh".into(), TOOLCHAIN_SCRIPT.to_owned()));
     files
 }
@@ -91,8 +113,9 @@ fn filled(text: &str, name: &str) -> String {
 /// Adds the new crate's own package to a lock file, which cargo sorts by package name.
 fn locked(others: &str, name: &str) -> String {
     const PACKAGE: &str = "[[package]]\n";
-    let own =
-        format!("name = \"{name}-parser\"\nversion = \"0.1.0\"\ndependencies = [\n \"parser-sdk\",\n]\n");
+    let own = format!(
+        "name = \"{name}-parser\"\nversion = \"0.1.0\"\ndependencies = [\n \"parser-kit\",\n \"parser-sdk\",\n]\n"
+    );
     let mut parts: Vec<&str> = others.split(PACKAGE).map(str::trim_end).collect();
     let head = parts.remove(0);
     parts.push(own.trim_end());
@@ -107,7 +130,7 @@ fn type_name(name: &str) -> String {
     name.split('-').map(capitalised).collect()
 }
 
-/// The SDK's manifest without its development dependencies.
+/// A manifest without its development dependencies.
 fn without_tests(manifest: &str) -> String {
     let sections =
         manifest.split_inclusive("\n[").filter(|section| !section.starts_with("dev-dependencies]"));
@@ -156,7 +179,8 @@ mod tests {
 
     #[test]
     fn the_sdks_manifest_loses_its_test_dependencies_and_nothing_else() {
-        let manifest = without_tests(SDK_MANIFEST);
+        let (_, _, manifest) = VENDORED.iter().find(|(name, ..)| *name == "sdk").expect("the SDK");
+        let manifest = without_tests(manifest);
         assert!(!manifest.contains("dev-dependencies") && !manifest.contains("proptest"), "{manifest}");
         assert!(manifest.contains("[lints]") && manifest.contains("wit-bindgen"), "{manifest}");
     }
@@ -176,10 +200,12 @@ mod tests {
             ".cargo/config.toml",
             "src/lib.rs",
             "vendor/sdk/src/lib.rs",
+            "vendor/turn/src/stream/finish.rs",
         ] {
             assert!(has(path), "{path}");
         }
         assert!(has("wit/parser-0.1/parser.wit"));
+        assert!(!files.iter().any(|(path, _)| path.starts_with("vendor/turn/src/tests")));
     }
 
     #[test]

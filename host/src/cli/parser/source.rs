@@ -7,7 +7,7 @@ use host::conformance::{Measures, Sandboxed};
 use host::limits::ParserLimits;
 use host::model::find_parser;
 use host::parser::{PluginSource, Runtime};
-use parser_sdk::testing::case::case_files;
+use parser_kit::case::case_files;
 
 use crate::cli::cache::CacheArgument;
 use crate::cli::limits::Switches;

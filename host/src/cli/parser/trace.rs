@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use contract::{InString, JsonRest, Op, Run, Step, Until};
 use host::api::Protocol;
 use host::conformance::{self, CallInput, Measures, Outcome, ParserCall, Recording, TracedStep};
-use host::parser::contract::{InString, JsonRest, Op, Run, Step, Until};
-use host::turn::{ItemHead, TurnEvent};
 use serde_json::{Value, json};
+use turn::{ItemHead, TurnEvent};
 
 use super::paint::{BAD, BOLD, DIM, EVENT, OP, TEXT, painted};
 use super::source::ParserArguments;

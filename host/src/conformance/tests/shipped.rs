@@ -3,15 +3,16 @@
 
 use std::path::Path;
 
-use parser_sdk::testing::case::{CaseItem, End, MarkerMode, case_files};
+use parser_kit::Item;
+use parser_kit::case::{CaseItem, End, MarkerMode, case_files};
 
-use super::super::{Measures, Sandboxed, convert, play_case};
+use super::super::{Measures, Sandboxed, play_case};
 use super::Recording;
 use crate::conformance::tape::Tape;
 use crate::limits::ParserLimits;
 use crate::parser::PluginSource;
-use crate::parser::contract::FinishReason;
-use crate::turn::{Flow, Turn, TurnEvents, TurnSettings, fold};
+use contract::FinishReason;
+use turn::{Flow, Turn, TurnEvents, TurnSettings, fold};
 
 /// Calls `test` with each case of the shipped parsers whose file has one of these words in its name.
 fn each_case(words: &[&str], mut test: impl FnMut(&str, Recording)) {
@@ -43,9 +44,10 @@ fn played(
     change: impl FnOnce(&mut TurnSettings),
 ) -> (Vec<CaseItem>, End, u32) {
     let Recording { subject, request, prompt, finish, .. } = recording;
-    let mut settings = subject.settings(request, tape.mode());
+    let mut settings = subject.settings(request);
     change(&mut settings);
-    let mut turn = Turn::new(settings, subject.start(request).expect("it starts"));
+    let mut turn =
+        Turn::new(subject.binding(tape.mode()), subject.start(request).expect("it starts"), settings);
     let mut events = TurnEvents::default();
     let _ = turn.replay(&prompt.pieces(0..prompt.len()), &mut events);
     let mut steps = tape.groups(cuts).into_iter();
@@ -53,8 +55,9 @@ fn played(
     let reason = if over { FinishReason::Stop } else { *finish };
     let end = turn.finish(reason, None, &mut events);
     assert_eq!(turn.fault(), None);
-    let items = fold(events).expect("a well-formed turn").into_iter().map(convert::item).collect();
-    (items, convert::end(&end), turn.dropped_calls())
+    let items =
+        fold(events).expect("a well-formed turn").into_iter().map(|item| Item::from(item).into()).collect();
+    (items, End::of(&end), turn.dropped_calls())
 }
 
 #[test]

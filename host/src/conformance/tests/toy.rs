@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::conformance::{ParserSource, Start, Subject};
 use crate::limits::ParserLimits;
-use crate::parser::contract::{
+use contract::{
     Descriptor, Fault, FinishReason, Op, Payload, ResourceUsage, Route, Run, Step, StreamParser, ToolCall,
 };
 

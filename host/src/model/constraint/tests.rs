@@ -21,8 +21,8 @@ use crate::model::opening_state::OpeningProbe;
 use crate::model::opening_state::tests::{function, job, load, opening, shipped};
 use crate::model::parsers::ParserBinding;
 use crate::parser::Plugin;
-use crate::parser::contract::ToolChoice;
 use crate::prompt::Tokenizer;
+use contract::ToolChoice;
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
 const ALL: ConstraintSupport = ConstraintSupport { grammar: true, json: true, masks: false };

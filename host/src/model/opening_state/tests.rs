@@ -9,8 +9,8 @@ use crate::limits::ParserLimits;
 use crate::model::job::Job;
 use crate::model::parsers::ParserBinding;
 use crate::model::{find_parser, fixture};
-use crate::parser::contract::{Tool, ToolKind};
 use crate::parser::{Plugin, Runtime};
+use contract::{Tool, ToolKind};
 
 /// Loads a shipped parser.
 pub(in crate::model) fn load(runtime: &Runtime, name: &str) -> Arc<Plugin> {

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use crate::model::generate::ParserStart;
 use crate::model::job::Job;
 use crate::parser::Plugin;
-use crate::parser::contract::{Descriptor, Request, ToolChoice};
 use crate::prompt::Tokenizer;
-use crate::turn::{DraftCalls, FaultPolicy, MarkerError, MarkerTable, TurnSettings};
+use crate::random;
+use contract::{Descriptor, Request, ToolChoice};
+use turn::{Binding, FaultPolicy, MarkerError, TurnSettings};
 
 /// The model's tokenizer and end tokens, to which plugins are bound.
 pub(in crate::model) struct ModelTokens {
@@ -24,7 +25,7 @@ pub(in crate::model) struct ParserBinding {
     pub(in crate::model) plugin: Arc<Plugin>,
     /// Options that each stream's parser gets.
     options: Vec<(String, String)>,
-    markers: Arc<MarkerTable>,
+    turns: Arc<Binding>,
     /// Ids of the markers that are tokens.
     pub(in crate::model) marker_ids: Arc<[u32]>,
     /// Ids that end a turn: the model's own, and those of the parser's stop markers that are tokens.
@@ -54,13 +55,13 @@ impl ParserBinding {
     ) -> Result<Self, MarkerError> {
         let id = |literal: &String| token_id(literal);
         let descriptor = plugin.descriptor();
-        let markers = Arc::new(MarkerTable::new(&descriptor.markers, &token_id)?);
+        let turns = Binding::new(descriptor, &token_id)?;
         let marker_ids = descriptor.markers.iter().filter_map(id).collect();
         let stops = descriptor.stops.iter().filter_map(|index| descriptor.markers.get(*index as usize));
         let mut seen = HashSet::new();
         let stop_ids = eos.iter().copied().chain(stops.filter_map(id));
         let stop_ids = stop_ids.filter(|id| seen.insert(*id)).collect();
-        Ok(Self { plugin, options, markers, marker_ids, stop_ids })
+        Ok(Self { plugin, options, turns, marker_ids, stop_ids })
     }
 
     /// The parser's descriptor.
@@ -81,23 +82,16 @@ impl ParserBinding {
         fault_policy: FaultPolicy,
         held_bytes: usize,
     ) -> ParserStart {
-        let descriptor = self.descriptor();
-        let mut settings = TurnSettings::new(descriptor.name.clone(), Arc::clone(&self.markers));
-        settings.stops = descriptor.stops.clone().into();
-        settings.trim = descriptor.trim;
-        settings.reads_on = true;
-        settings.tools = job.tools.iter().map(|tool| tool.name.clone()).collect();
-        settings.fault_policy = fault_policy;
-        settings.held_bytes = held_bytes;
-        // A parser reads calls that are forbidden, too, so that nothing of them is shown.
         let mut request = self.request(job);
-        settings.may_call = request.tool_choice != ToolChoice::None;
-        if !settings.may_call {
+        let call_ids = Box::new(|| format!("call_{}", random::hex::<12>()));
+        let settings =
+            TurnSettings { reads_on: true, fault_policy, held_bytes, ..TurnSettings::of(&request, call_ids) };
+        // A parser reads calls that are forbidden, too, so that nothing of them is shown.
+        if request.tool_choice == ToolChoice::None {
             request.tool_choice = ToolChoice::Auto;
         }
-        settings.token_markers = request.token_markers.clone().into();
-        settings.drafts = DraftCalls::of(&request.options).unwrap_or_default();
-        ParserStart { plugin: Arc::clone(&self.plugin), request, settings, opening }
+        let (plugin, binding) = (Arc::clone(&self.plugin), Arc::clone(&self.turns));
+        ParserStart { plugin, binding, request, settings, opening }
     }
 
     /// The request as a parser is told of it. It lacks the answer's schema, which only grammars need.
@@ -106,7 +100,7 @@ impl ParserBinding {
             tools: job.tools.clone(),
             tool_choice: job.tool_choice.clone(),
             parallel_tool_calls: job.parallel_tool_calls,
-            token_markers: self.markers.tokens(),
+            token_markers: self.turns.markers().tokens(),
             options: self.options.clone(),
             ..Request::default()
         }
@@ -114,6 +108,6 @@ impl ParserBinding {
 
     /// The markers' literals, each with its token id, or `None` if it is matched in the text.
     pub(in crate::model) fn markers(&self) -> impl Iterator<Item = (&str, Option<u32>)> {
-        self.markers.entries()
+        self.turns.markers().entries()
     }
 }

@@ -15,8 +15,8 @@ use super::report::CandidateReport;
 use crate::model::load_error::ModelLoadError;
 use crate::model::options::ModelOptions;
 use crate::model::shipped::find_parser;
-use crate::parser::contract::Descriptor;
 use crate::parser::{LoadProblem, Plugin, PluginSource, Runtime};
+use contract::Descriptor;
 
 mod auto;
 mod usable;

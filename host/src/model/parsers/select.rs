@@ -20,8 +20,8 @@
 
 use std::collections::HashSet;
 
-use crate::parser::contract::Descriptor;
 use crate::prompt::CallingTurn;
+use contract::Descriptor;
 
 mod reader;
 mod weight;

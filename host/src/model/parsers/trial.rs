@@ -8,9 +8,9 @@ use std::sync::Arc;
 use super::binding::ParserBinding;
 use crate::model::job::Job;
 use crate::parser::Plugin;
-use crate::parser::contract::{FinishReason, Tool, ToolKind};
 use crate::prompt::{CallingTurn, spell_call_id};
-use crate::turn::{FaultPolicy, Item, ItemHead, ItemStatus, TokenText, TurnEnd, TurnEvents, fold};
+use contract::{FinishReason, Tool, ToolKind};
+use turn::{FaultPolicy, Item, ItemHead, ItemStatus, TokenText, TurnEnd, TurnEvents, fold};
 
 /// Most bytes that a parser may hold in a trial.
 const HELD_BYTES: usize = 1 << 20;

@@ -1,7 +1,7 @@
 //! Conversions between the types of contract 0.1 and [`contract`]'s, case by case. Strings are moved, requests are borrowed.
 
 use super::bindings::exports::sluice::parser::parser as wit;
-use crate::parser::contract;
+use contract;
 
 /// Borrows `pairs` as the bindings take them.
 pub(super) fn pairs(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
@@ -116,7 +116,7 @@ impl From<wit::Op> for contract::Op {
             wit::Op::Close => Self::Close,
             wit::Op::DerivedArguments(text) => Self::DerivedArguments(text),
             wit::Op::UntilByte(until) => {
-                Self::UntilByte(contract::Until { route: until.route.into(), bytes: until.bytes })
+                Self::UntilByte(contract::Until { route: until.route.into(), bytes: until.bytes.into() })
             }
             wit::Op::BrokenCall => Self::BrokenCall,
             wit::Op::UntilJson(rest) => Self::UntilJson(contract::JsonRest {

@@ -2,7 +2,7 @@
 //! once (the test kit counts), arguments are routed with their own chunk, and a step that continues the last route is `Step::Pass`.
 
 use crate::turns::tools;
-use parser_sdk::testing::{Item, Streams, check_turns, play};
+use parser_kit::{Item, Streams, check_turns, play};
 use parser_sdk::{FinishReason, Request, Route, Step, Stream, Until};
 use qwen3_parser::Qwen3;
 
@@ -88,7 +88,9 @@ fn arguments_and_prose_come_out_with_every_chunk() {
     for _ in 0..1000 {
         assert_eq!(stream.text("y\\n{ "), Step::Pass);
     }
-    let until = |bytes| parser_sdk::Op::UntilByte(Until { route: Route::Arguments, bytes });
+    let until = |bytes: &'static str| {
+        parser_sdk::Op::UntilByte(Until { route: Route::Arguments, bytes: bytes.into() })
+    };
     assert!(matches!(stream.text("plain"), Step::Ops(ops) if ops.last() == Some(&until("\"\\"))));
     stream.text("\", \"b\": [");
     assert!(matches!(stream.text("1, 2, 3, "), Step::Ops(ops) if ops.last() == Some(&until("\"{[}]"))));

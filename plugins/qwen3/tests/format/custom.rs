@@ -1,8 +1,8 @@
 //! Custom tools: the model sees a function with one string `input`, and the client gets the decoded content of that string.
 
 use crate::turns::{items, tools, turn};
+use parser_kit::{Head, Item};
 use parser_sdk::FinishReason::{Length, Stop};
-use parser_sdk::testing::{Head, Item};
 use parser_sdk::{Payload, Step, Stream, ToolCall};
 use qwen3_parser::Qwen3;
 

@@ -1,8 +1,8 @@
 //! Malformed calls of which many variants are tested; single ones are recorded turns in `cases/`.
 
 use crate::turns::{items, tools, turn};
+use parser_kit::Item;
 use parser_sdk::FinishReason::Stop;
-use parser_sdk::testing::Item;
 
 #[test]
 fn arguments_that_are_not_json_are_passed_on_verbatim() {

@@ -1,6 +1,6 @@
 //! Helpers that play a turn in several cuts, which must all give the same items.
 
-use parser_sdk::testing::{Item, agree, request};
+use parser_kit::{Item, agree, request};
 use parser_sdk::{FinishReason, Request, ToolKind};
 use qwen3_parser::Qwen3;
 

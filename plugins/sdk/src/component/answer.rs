@@ -1,7 +1,7 @@
 //! A step as the canonical ABI lays it out in memory (`variant step` and `variant op` of the WIT file: a case, then its fields).
 
 use crate::output::StepRef;
-use crate::types::Op;
+use contract::Op;
 
 /// The answer to one call. The host reads it, and the memory it points to, right after the call.
 #[repr(C)]
@@ -32,7 +32,7 @@ impl Lowered {
     }
 }
 
-/// The fields of an op. Variants of the enumerations in [`crate::types`] have the order of the WIT file.
+/// The fields of an op. Variants of the enumerations in [`contract`] have the order of the WIT file.
 fn fields(op: &Op) -> [usize; 4] {
     match op {
         Op::Bytes(run) => [0, run.route as usize, run.bytes as usize, 0],
@@ -41,7 +41,7 @@ fn fields(op: &Op) -> [usize; 4] {
         Op::ToolCall(call) => [3, address(&call.name), call.name.len(), call.payload as usize],
         Op::Close => [4, 0, 0, 0],
         Op::DerivedArguments(text) => [5, address(text), text.len(), 0],
-        Op::UntilByte(until) => [6, until.route as usize, address(until.bytes), until.bytes.len()],
+        Op::UntilByte(until) => [6, until.route as usize, address(&until.bytes), until.bytes.len()],
         Op::BrokenCall => [7, 0, 0, 0],
         Op::UntilJson(rest) => [8, rest.route as usize, rest.depth as usize, rest.in_string as usize],
     }

@@ -1,4 +1,4 @@
-//! JSON read as it arrives, byte by byte: [`Scanner`] finds the members of an object, [`Unescape`] decodes the inside of a string, [`Call`]
+//! JSON read as it arrives, byte by byte: [`Scanner`] finds the members of an object, [`Call`]
 //! routes a call that is one JSON object, [`ArgumentsText`] routes arguments that stand alone, [`Object`] routes arguments that end without
 //! a marker, [`Calls`] routes all between the markers of calls; [`Bare`] decides whether an object without markup is a call.
 //!
@@ -14,7 +14,6 @@ mod keys;
 mod object;
 mod quoted;
 mod scanner;
-mod unescape;
 
 pub use arguments_text::ArgumentsText;
 pub use bare::{Bare, Name, Verdict};
@@ -23,7 +22,6 @@ pub use calls::Calls;
 pub use fence::surplus;
 pub use object::Object;
 pub use scanner::{Event, Scanner};
-pub use unescape::{Unescape, unescape};
 
 /// Parses a whole JSON text. Every place of a component that needs it calls this function, so that a component has one copy of the reader.
 ///

@@ -6,7 +6,8 @@
 
 use std::borrow::Cow;
 
-use super::unescape;
+use contract::json_text::unescape;
+
 use crate::InString;
 
 /// Longest string at depth 1 that is kept, in bytes as written. A name is shorter.
@@ -86,7 +87,8 @@ impl Scanner {
     /// [`Self::raw_string`] with its escapes decoded.
     pub fn string(&self) -> Option<Cow<'_, str>> {
         let raw = self.raw_string()?;
-        Some(if raw.contains(&b'\\') { unescape(raw).into() } else { String::from_utf8_lossy(raw) })
+        let text = String::from_utf8_lossy(raw);
+        Some(if raw.contains(&b'\\') { unescape(&text).into() } else { text })
     }
 
     /// Number of leading `bytes` that need not be pushed: below depth 1 they mean nothing, inside a string or between strings and

@@ -30,7 +30,7 @@ use crate::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Tri
 ///
 /// ```
 /// use parser_sdk::sections::{Format, Mark, Sections};
-/// use parser_sdk::testing::{Item, play, request};
+/// use parser_kit::{Item, play, request};
 /// use parser_sdk::{Descriptor, FinishReason};
 ///
 /// /// `[CALL]NAME[ARGS]{…}[END]`.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use host::limits::ParserLimits;
-use host::parser::contract::{FinishReason, Request, Tool, ToolChoice, ToolKind};
+use contract::{FinishReason, Request, Tool, ToolChoice, ToolKind};
 use host::parser::{Plugin, PluginSource, Runtime};
-use host::turn::{ItemHead, MarkerTable, TokenText, Turn, TurnEvent, TurnEvents, TurnSettings};
+use turn::{Binding, ItemHead, TokenText, Turn, TurnEvent, TurnEvents, TurnSettings, counted_call_ids};
 
 use super::{TOOL, parameters};
 use crate::stream::{Cut, Delta, Sink, Start, Stream};
@@ -41,13 +41,10 @@ pub(super) fn start(format: &str) -> Option<Start> {
             let at = literals.iter().position(|known| known == text && !format.spelt.contains(&text))?;
             (cut == Cut::Tokens).then(|| u32::try_from(at).expect("few markers"))
         };
-        let markers = Arc::new(MarkerTable::new(literals, token).expect("markers"));
-        let mut settings = TurnSettings::new(format.name, markers);
-        settings.tools = Arc::new([TOOL.to_owned()]);
-        settings.stops = plugin.descriptor().stops.clone().into();
-        settings.trim = plugin.descriptor().trim;
+        let binding = Binding::new(plugin.descriptor(), token).expect("markers");
+        let settings = TurnSettings::of(&request, counted_call_ids());
         Some(Box::new(Ours {
-            turn: Turn::new(settings, parser),
+            turn: Turn::new(&binding, parser, settings),
             events: TurnEvents::default(),
             place: Place::default(),
         }))

@@ -1,6 +1,6 @@
 //! Trial of one schema in one format: the schema must allow what the grammar allows, and the grammar must allow what the schema allows.
 
-use parser_sdk::testing::{Head, Item};
+use parser_kit::{Head, Item};
 use parser_sdk::{Request, ToolChoice};
 use serde_json::{Map, Value, json};
 

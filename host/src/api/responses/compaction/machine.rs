@@ -13,7 +13,7 @@ use super::super::items::Item;
 use super::super::resource::ResponseUsage;
 use super::SUMMARY;
 use crate::agent::CompactionEvent;
-use crate::turn::{TurnEnd, TurnEvent, TurnFailure, Usage};
+use turn::{TurnEnd, TurnEvent, TurnFailure, Usage};
 
 /// Message of the failure where the summary wasn't whole when its tokens were used up.
 const CUT_OFF: &str =

@@ -14,8 +14,8 @@ use crate::model::parsers::select::{
 };
 use crate::model::parsers::trial::turns_read;
 use crate::model::shipped::SHIPPED;
-use crate::parser::contract::Descriptor;
 use crate::parser::{self, LoadProblem, PluginSource, plugins_in};
+use contract::Descriptor;
 
 impl Loader {
     pub(super) fn automatic(&mut self, serving: Option<&str>) -> Result<ParserChoice, ModelLoadError> {

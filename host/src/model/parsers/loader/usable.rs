@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::parser::PluginSource;
-use crate::parser::contract::Descriptor;
+use contract::Descriptor;
 
 /// A plugin that can be chosen. It may not be loaded yet.
 pub(super) struct Usable {

@@ -1,0 +1,16 @@
+//! The contract between host and parser in plain Rust: the types of `wit/parser-0.1/parser.wit`, under the same names, without Wasm.
+//!
+//! The WIT file gives the full meaning of each field and case. Hosts and parsers, their tests and tools share these types: only the code at
+//! either side of the sandbox's wall knows others.
+#![deny(missing_docs)]
+
+mod descriptor;
+pub mod json_text;
+mod request;
+mod step;
+mod stream_parser;
+
+pub use descriptor::{Descriptor, Trim};
+pub use request::{Grammar, Request, Tool, ToolChoice, ToolKind};
+pub use step::{FinishReason, InString, JsonRest, Op, Payload, Phase, Route, Run, Step, ToolCall, Until};
+pub use stream_parser::{Fault, ResourceUsage, SendParser, StreamParser};

@@ -1,0 +1,138 @@
+//! What a parser answers: steps, and the operations in them.
+
+use std::borrow::Cow;
+
+/// Which part of the answer a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// The format doesn't say.
+    #[default]
+    Unspecified,
+    /// A preamble beside calls.
+    Commentary,
+    /// The answer.
+    Final,
+}
+
+/// Kind of a call's arguments, once decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Payload {
+    /// JSON text.
+    Json,
+    /// Plain text.
+    Text,
+}
+
+/// Head of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCall {
+    /// Name of the tool, without the format's own prefix; never empty.
+    pub name: String,
+    /// Kind of the arguments.
+    pub payload: Payload,
+}
+
+/// Destination of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// Text of a message.
+    Content,
+    /// Text of a reasoning item.
+    Reasoning,
+    /// Arguments of the open call, as they are.
+    Arguments,
+    /// Arguments that become the inside of a JSON string.
+    ArgumentsEscaped,
+    /// Arguments that are the inside of a JSON string, decoded by the host.
+    ArgumentsUnescaped,
+    /// Markup.
+    Drop,
+}
+
+/// Run: the next held bytes, and their route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// Route of the bytes.
+    pub route: Route,
+    /// Number of bytes.
+    pub bytes: u32,
+}
+
+/// Operation on the bytes that the host holds for this stream, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Op {
+    /// Routes the next bytes; bytes that no run takes stay held.
+    Bytes(Run),
+    /// Routes all text up to the next marker, without asking the parser again.
+    UntilMarker(Route),
+    /// Closes the open item; content that follows is a new message of this phase.
+    Message(Phase),
+    /// Closes the open item and opens a tool call.
+    ToolCall(ToolCall),
+    /// Closes the open item, which is complete.
+    Close,
+    /// Argument text that the parser writes itself (bounded).
+    DerivedArguments(String),
+    /// Routes all text up to the next marker or the first of these bytes, without asking the parser again.
+    UntilByte(Until),
+    /// The model began a call and broke off before its name: if it ended the turn by itself, the turn fails.
+    BrokenCall,
+    /// Routes the rest of a JSON value, up to the bracket that closes it or a marker outside of its strings, without asking the parser again.
+    UntilJson(JsonRest),
+}
+
+/// Route of the text up to the first of `bytes`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Until {
+    /// Route of the text.
+    pub route: Route,
+    /// 1 to 16 ASCII characters.
+    pub bytes: Cow<'static, str>,
+}
+
+/// Where the next byte of a JSON value stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InString {
+    /// Outside of the value's strings.
+    #[default]
+    No,
+    /// Inside a string.
+    Yes,
+    /// Behind a backslash inside a string.
+    AfterBackslash,
+}
+
+/// Route of the rest of a JSON object or list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JsonRest {
+    /// Route of the rest.
+    pub route: Route,
+    /// Number of its brackets that are open, 1 or more.
+    pub depth: u32,
+    /// Whether a string is open, too.
+    pub in_string: InString,
+}
+
+/// A parser's answer to one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Routes all held bytes where the last run went.
+    Pass,
+    /// Decides nothing yet; the bytes stay held.
+    Hold,
+    /// Operations, applied in order.
+    Ops(Vec<Op>),
+    /// The parser can't go on, for this reason.
+    Fault(String),
+}
+
+/// Reason why the stream ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FinishReason {
+    /// The model ended its turn (or a stop string was met).
+    Stop,
+    /// The token limit was reached.
+    Length,
+    /// The client went away or the server stops.
+    Cancelled,
+}

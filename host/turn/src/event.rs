@@ -1,0 +1,107 @@
+//! Events of a turn: its items in order, each opened once, filled, and closed once. Protocols' machines are built on these alone.
+
+use super::delta::Delta;
+use contract::{Payload, Phase};
+
+/// Event of a turn. `Text` and `Close` belong to the item opened last; items never overlap.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnEvent {
+    /// A new item begins.
+    Open(ItemHead),
+    /// More text of the open item; never empty.
+    Text(Delta),
+    /// The open item ends.
+    Close(ItemStatus),
+}
+
+/// Kind of an item and its fixed fields, known when it opens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ItemHead {
+    /// The model's reasoning.
+    Reasoning,
+    /// Text for the user.
+    Message {
+        /// Part of the answer that the message is, where the format says.
+        phase: Phase,
+    },
+    /// A tool call; the item's text is the arguments.
+    ToolCall {
+        /// Unique id that client and host use for this call, e.g. `call_…`.
+        call_id: String,
+        /// Name of the tool.
+        name: String,
+        /// Kind of the arguments.
+        payload: Payload,
+    },
+}
+
+/// How an item ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemStatus {
+    /// The item is complete.
+    Completed,
+    /// The item was cut off.
+    Incomplete,
+}
+
+/// How the turn ended. No event follows it, and every item has been closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// The model ended its turn, and no item was cut off.
+    Completed,
+    /// The token limit was reached.
+    MaxOutputTokens,
+    /// The client left or the server is stopping.
+    Cancelled,
+    /// The turn failed; the client is sent the failure.
+    Failed(TurnFailure),
+}
+
+/// A failure as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnFailure {
+    /// OpenAI's error code, e.g. `model_error` or `server_error`.
+    pub code: &'static str,
+    /// Message for people: what failed, where, and what to do. No addresses, paths or prompt text.
+    pub message: String,
+}
+
+impl TurnFailure {
+    /// The end of an answer that its client cancelled, deleted or left.
+    pub fn withdrawn() -> Self {
+        Self { code: Self::WITHDRAWN, message: "The answer was cancelled by its client.".to_owned() }
+    }
+
+    /// Code of a failure: the answer's schema or grammar reached a size limit while the answer was generated.
+    pub const CONSTRAINT_TOO_COMPLEX: &'static str = "constraint_too_complex";
+    /// Code of a failure: the answer's schema or grammar reached a time limit while the answer was generated.
+    pub const CONSTRAINT_TOO_SLOW: &'static str = "constraint_too_slow";
+    /// Code of a failure: the client doesn't want the answer any more.
+    pub const WITHDRAWN: &'static str = "cancelled";
+    /// Code of a failure: nothing satisfies the answer's schema or grammar.
+    pub const CONSTRAINT_UNSATISFIABLE: &'static str = "constraint_unsatisfiable";
+    /// Code of a failure: a replayed output isn't what the request demands.
+    pub const REPLAY_MISMATCH: &'static str = "replay_mismatch";
+}
+
+/// Token counts of one answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Number of tokens of the prompt.
+    pub input_tokens: u32,
+    /// Number of the prompt's tokens that were found in the prefix cache.
+    pub cached_tokens: u32,
+    /// Number of generated tokens, including the one that ended the turn.
+    pub output_tokens: u32,
+    /// Number of generated tokens whose first byte went to reasoning.
+    pub reasoning_tokens: u32,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, more: Self) {
+        self.input_tokens = self.input_tokens.saturating_add(more.input_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(more.cached_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(more.output_tokens);
+        self.reasoning_tokens = self.reasoning_tokens.saturating_add(more.reasoning_tokens);
+    }
+}

@@ -1,0 +1,53 @@
+//! Turns: finds markers in the text, applies the parser's ops to the held bytes, and makes ordered items. Knows no protocol and no engine.
+//!
+//! Path of a token: [`Turn::step`] → `markers` (text or marker?) → `stream` (asks the parser) → `router` (ops over `held` bytes)
+//! → `ledger` (`dropped` markup, `tokens` counted) → `items` and `call` (open, fill, close) → `early_end` → [`TurnEvent`]. If
+//! the parser has given the route of text in advance, `stream` passes the text straight to the `ledger`.
+
+mod binding;
+mod call;
+mod delta;
+mod draft;
+mod driver;
+mod dropped;
+mod early_end;
+mod event;
+mod events;
+mod failure;
+mod flow;
+mod fold;
+mod held;
+mod items;
+mod ledger;
+mod markers;
+mod one_call;
+mod open_json;
+#[cfg(any(test, feature = "oracles"))]
+#[doc(hidden)]
+pub mod oracle;
+mod preset;
+mod prose;
+mod router;
+mod settings;
+mod step_error;
+mod stop;
+mod stream;
+mod tokens;
+
+#[cfg(test)]
+mod tests;
+
+pub use binding::Binding;
+pub use delta::{Delta, DeltaToken, TokenLogprob, TokenLogprobs};
+pub use driver::Turn;
+pub use event::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure, Usage};
+pub use events::TurnEvents;
+pub use flow::Flow;
+pub use fold::{FoldError, Item, fold};
+pub use markers::{MarkerError, MarkerTable, TokenText};
+pub use preset::PresetRoute;
+pub use settings::{CallIds, DraftCalls, FaultPolicy, TurnSettings, counted_call_ids};
+pub use step_error::StepError;
+pub use stop::{StopPatterns, StopStrings};
+pub use stream::ByteCounts;
+pub use tokens::TokenCounts;

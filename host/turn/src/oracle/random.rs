@@ -1,0 +1,146 @@
+//! Parsers that answer at random: one within the contract, one that ignores it.
+
+use std::sync::{Arc, Mutex};
+
+use super::format::{LITERALS, bytes, call};
+use contract::{Fault, FinishReason, InString, JsonRest, Op, Phase, Route, Step, StreamParser, Until};
+
+/// Generator of pseudo-random choices, which a seed determines (xorshift).
+pub(super) struct XorShift(pub(super) u64);
+
+impl XorShift {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).expect("31 bits") % bound
+    }
+}
+
+/// Parser that routes what it holds at random, always within the contract, and notes the text that must come out.
+pub(super) struct ConformingParser {
+    choices: XorShift,
+    held: String,
+    call: bool,
+    expected: Arc<Mutex<String>>,
+}
+
+impl ConformingParser {
+    pub(super) fn new(seed: u64, expected: Arc<Mutex<String>>) -> Self {
+        Self { choices: XorShift(seed), held: String::new(), call: false, expected }
+    }
+
+    fn step(&mut self, chunk: &str) -> Step {
+        self.held += chunk;
+        let ops: Vec<Op> = (0..self.choices.below(6)).map(|_| self.op()).collect();
+        Step::Ops(ops)
+    }
+
+    fn op(&mut self) -> Op {
+        match self.choices.below(12) {
+            0 => {
+                self.call = true;
+                call("weather")
+            }
+            1 => {
+                self.call = false;
+                Op::Close
+            }
+            2 => {
+                self.call = false;
+                Op::Message(Phase::Commentary)
+            }
+            3 if self.call => {
+                self.expected.lock().expect("nothing panics with it").push('~');
+                Op::DerivedArguments("~".into())
+            }
+            choice => self.run(choice),
+        }
+    }
+
+    fn run(&mut self, choice: usize) -> Op {
+        let end = self.choices.below(self.held.len() + 1);
+        let taken: String = self.held.drain(..self.held.floor_char_boundary(end)).collect();
+        let route = match choice % 4 {
+            0 => Route::Drop,
+            1 => Route::Reasoning,
+            2 if self.call => Route::Arguments,
+            _ => Route::Content,
+        };
+        if route != Route::Drop {
+            self.expected.lock().expect("nothing panics with it").push_str(&taken);
+            self.call &= route == Route::Arguments || taken.is_empty();
+        }
+        bytes(route, u32::try_from(taken.len()).expect("a short text"))
+    }
+}
+
+impl StreamParser for ConformingParser {
+    fn text(&mut self, chunk: &str) -> Result<Step, Fault> {
+        Ok(self.step(chunk))
+    }
+    fn marker(&mut self, index: u32) -> Result<Step, Fault> {
+        Ok(self.step(LITERALS[index as usize]))
+    }
+    fn finish(&mut self, _: FinishReason) -> Result<Step, Fault> {
+        let step = self.step("");
+        self.expected.lock().expect("nothing panics with it").push_str(&self.held);
+        Ok(step)
+    }
+}
+
+/// Parser that answers anything at all.
+pub(super) struct ArbitraryParser(pub(super) XorShift);
+
+impl ArbitraryParser {
+    fn step(&mut self) -> Result<Step, Fault> {
+        Ok(match self.0.below(24) {
+            0 => Step::Fault("enough".into()),
+            1 => return Err(Fault::new("arbitrary", "trapped")),
+            2..6 => Step::Pass,
+            6..9 => Step::Hold,
+            _ => Step::Ops((0..self.0.below(5)).map(|_| self.op()).collect()),
+        })
+    }
+
+    fn op(&mut self) -> Op {
+        let name = ["", "a", "weather", "weather", "weather"][self.0.below(5)];
+        match self.0.below(17) {
+            0 => Op::Close,
+            1 => Op::Message(Phase::Final),
+            2 => Op::BrokenCall,
+            3 => call(name),
+            4 => Op::DerivedArguments("~".repeat(self.0.below(300))),
+            5 | 6 => Op::UntilMarker(self.route()),
+            7 => {
+                let bytes = ["a:", "\"\\", "", "é", " <>!\n"][self.0.below(5)].to_owned();
+                Op::UntilByte(Until { route: self.route(), bytes: bytes.into() })
+            }
+            8 => {
+                use InString::{AfterBackslash, No, Yes};
+                let in_string = [No, Yes, AfterBackslash][self.0.below(3)];
+                let depth = [0, 1, 2][self.0.below(3)];
+                Op::UntilJson(JsonRest { route: self.route(), depth, in_string })
+            }
+            _ => bytes(self.route(), u32::try_from(self.0.below(5)).expect("below 5")),
+        }
+    }
+
+    fn route(&mut self) -> Route {
+        use Route::{Arguments, ArgumentsEscaped, ArgumentsUnescaped, Content, Drop, Reasoning};
+        [Content, Content, Reasoning, Reasoning, Drop, Drop, Arguments, ArgumentsEscaped, ArgumentsUnescaped]
+            [self.0.below(9)]
+    }
+}
+
+impl StreamParser for ArbitraryParser {
+    fn text(&mut self, _: &str) -> Result<Step, Fault> {
+        self.step()
+    }
+    fn marker(&mut self, _: u32) -> Result<Step, Fault> {
+        self.step()
+    }
+    fn finish(&mut self, _: FinishReason) -> Result<Step, Fault> {
+        self.step()
+    }
+}

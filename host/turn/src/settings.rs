@@ -1,0 +1,109 @@
+//! Settings of a turn.
+
+use std::sync::Arc;
+
+use super::stop::StopStrings;
+use contract::{Request, ToolChoice};
+
+/// What happens to a turn whose parser fails while no tool call is open. (With one open, the turn always fails.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FaultPolicy {
+    /// The rest of the text goes to the open item, else to content.
+    #[default]
+    Continue,
+    /// The turn fails.
+    Fail,
+}
+
+/// What happens to a call that begins inside reasoning, which may be a draft of a later one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DraftCalls {
+    /// The call waits until the reasoning's end, after which it is reasoning, or the turn's end, at which it counts.
+    #[default]
+    Held,
+    /// The call counts at once.
+    AtOnce,
+}
+
+impl DraftCalls {
+    /// Name of the parser option that says which.
+    const OPTION: &str = "calls-in-reasoning";
+
+    /// Reads a parser's options.
+    ///
+    /// # Errors
+    /// The option has another value; the message has one line.
+    pub fn of(options: &[(String, String)]) -> Result<Self, String> {
+        match options.iter().rfind(|(name, _)| name == Self::OPTION).map(|(_, value)| value.as_str()) {
+            None | Some("held") => Ok(Self::Held),
+            Some("at-once") => Ok(Self::AtOnce),
+            Some(value) => Err(format!("{}={value}: it is held or at-once", Self::OPTION)),
+        }
+    }
+}
+
+/// Generator of tool calls' ids, each of which is unique.
+pub type CallIds = Box<dyn FnMut() -> String + Send>;
+
+/// Returns a generator of `call_1`, `call_2`, …, unique within one turn, for tests and tools.
+pub fn counted_call_ids() -> CallIds {
+    let mut calls = 0;
+    Box::new(move || {
+        calls += 1;
+        format!("call_{calls}")
+    })
+}
+
+/// Settings of one turn.
+pub struct TurnSettings {
+    /// Indices of the markers that come as tokens of their own: they end a string of a call's JSON ([`Request::token_markers`]).
+    pub token_markers: Arc<[u32]>,
+    /// Whether a marker that is a token is text all the same in a string of a call's JSON that plainly goes on behind it.
+    pub reads_on: bool,
+    /// Whether the model may call tools. What is a call where it may is dropped where it may not, and ends no turn.
+    pub may_call: bool,
+    /// Whether it may call several in one turn: if not, the turn ends with the first call.
+    pub parallel_calls: bool,
+    /// What happens to calls inside reasoning.
+    pub drafts: DraftCalls,
+    /// Names of the tools that the request declares.
+    pub tools: Arc<[String]>,
+    /// Whether the parser is asked about all text, also where it said `until-marker` or `until-byte`: for tests, since the items are the same.
+    pub asks_always: bool,
+    /// Strings that end the turn where they occur in a message.
+    pub stop: StopStrings,
+    /// What to do when the parser fails.
+    pub fault_policy: FaultPolicy,
+    /// Maximum number of bytes that the parser may leave undecided, and of white space that is held back for trimming.
+    pub held_bytes: usize,
+    /// Generator of tool calls' ids.
+    pub call_ids: CallIds,
+}
+
+impl TurnSettings {
+    /// Default of [`Self::held_bytes`].
+    pub const HELD_BYTES: usize = 1 << 20;
+
+    /// Settings of a turn whose parser is told of this request; what the request doesn't say are defaults.
+    pub fn of(request: &Request, call_ids: CallIds) -> Self {
+        Self {
+            token_markers: request.token_markers.as_slice().into(),
+            reads_on: false,
+            may_call: request.tool_choice != ToolChoice::None,
+            parallel_calls: request.parallel_tool_calls,
+            drafts: DraftCalls::of(&request.options).unwrap_or_default(),
+            tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
+            asks_always: false,
+            stop: StopStrings::default(),
+            fault_policy: FaultPolicy::default(),
+            held_bytes: Self::HELD_BYTES,
+            call_ids,
+        }
+    }
+}
+
+impl std::fmt::Debug for TurnSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TurnSettings").field("tools", &self.tools).finish_non_exhaustive()
+    }
+}

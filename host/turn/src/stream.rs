@@ -1,0 +1,266 @@
+//! One turn after its markers were found: asks the parser, applies its steps, and goes on without the parser once it has failed.
+//!
+//! Invariant: every byte is routed or dropped exactly once (counted in production too), whatever the parser does; a parser
+//! that failed is never called again; after `finish` every item is closed. `driver` feeds it.
+
+mod finish;
+mod string_marker;
+mod text;
+
+use std::fmt;
+use std::sync::Arc;
+
+use self::string_marker::StringMarker;
+use super::binding::Binding;
+use super::delta::TokenLogprobs;
+use super::event::{ItemStatus, TurnFailure};
+use super::events::TurnEvents;
+use super::failure::{self, quoted};
+use super::flow::Flow;
+use super::items::OpenKind;
+use super::router::Router;
+use super::settings::{FaultPolicy, TurnSettings};
+use super::step_error::StepError;
+use super::tokens::TokenCounts;
+use contract::{Fault, Route, Step, StreamParser};
+
+/// Numbers of a turn's bytes, including its prompt's, by where they went.
+/// After `finish`, `routed`, `dropped` and `aside` add up to `taken`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ByteCounts {
+    /// Bytes fed.
+    pub taken: u64,
+    /// Bytes that went to an item.
+    pub routed: u64,
+    /// Bytes dropped as markup.
+    pub dropped: u64,
+    /// Bytes after the stop marker that ended the turn.
+    pub aside: u64,
+}
+
+/// State of one turn, fed with text and markers. The parser comes with each call, so that this code is compiled once for all parsers.
+pub(super) struct Stream {
+    binding: Arc<Binding>,
+    /// Markers that come as tokens.
+    token_markers: Arc<[u32]>,
+    /// Whether such a marker may be text of a string that plainly goes on behind it.
+    reads_on: bool,
+    undecided: Option<Box<StringMarker>>,
+    policy: FaultPolicy,
+    router: Router,
+    fault: Option<Fault>,
+    failed: Option<TurnFailure>,
+    /// Whether a stop marker came: what follows is no part of the turn.
+    ended: bool,
+    /// Number of bytes that followed the stop marker.
+    aside: u64,
+}
+
+impl Stream {
+    pub(super) fn new(binding: Arc<Binding>, settings: TurnSettings) -> Self {
+        Self {
+            token_markers: settings.token_markers.clone(),
+            reads_on: settings.reads_on,
+            undecided: None,
+            policy: settings.fault_policy,
+            router: Router::new(binding.trim, settings),
+            binding,
+            fault: None,
+            failed: None,
+            ended: false,
+            aside: 0,
+        }
+    }
+
+    pub(super) fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    pub(super) fn malformed_calls(&self) -> u32 {
+        self.router.ledger.items.calls().malformed
+    }
+
+    pub(super) fn dropped_calls(&self) -> u32 {
+        self.router.ledger.items.calls().dropped
+    }
+
+    pub(super) fn held_draft(&self) -> bool {
+        self.router.ledger.held_draft
+    }
+
+    pub(super) fn tokens(&self) -> TokenCounts {
+        self.router.ledger.tokens.counts()
+    }
+
+    /// Counts of the bytes by where they went; `taken` is their total.
+    pub(super) fn bytes(&self, taken: u64) -> ByteCounts {
+        let (routed, dropped) = self.router.ledger.routed_and_dropped();
+        ByteCounts { taken, routed, dropped, aside: self.aside }
+    }
+
+    pub(super) fn flow(&self) -> Flow {
+        if self.failed.is_some() || self.ended { Flow::Stop } else { Flow::Continue }
+    }
+
+    /// Begins a step of the engine.
+    pub(super) fn begin_step(&mut self, out: &mut TurnEvents) {
+        self.router.ledger.begin_step(out);
+    }
+
+    /// Ends a step of the engine.
+    pub(super) fn end_step(&mut self, out: &mut TurnEvents) -> Flow {
+        self.router.ledger.end_step(out);
+        self.flow()
+    }
+
+    /// Notes that a token begins at byte `start` of the stream.
+    pub(super) fn begin_token(&mut self, start: u64, logprobs: Option<&Arc<TokenLogprobs>>) {
+        self.router.ledger.tokens.push(start, logprobs);
+    }
+
+    /// Begins the prompt: the bytes that come until `end_prompt` belong to it.
+    pub(super) fn begin_prompt(&mut self) {
+        self.router.begin_prompt();
+    }
+
+    /// Ends the prompt, which has `bytes` bytes.
+    pub(super) fn end_prompt(&mut self, bytes: u64, out: &mut TurnEvents) {
+        self.router.end_prompt(bytes, out);
+    }
+
+    /// Takes a marker: the parser is asked about it, unless it is text of a string that the host follows.
+    fn take_marker(
+        &mut self,
+        parser: &mut dyn StreamParser,
+        index: u32,
+        literal: &str,
+        out: &mut TurnEvents,
+    ) {
+        if self.ended {
+            self.aside += literal.len() as u64;
+            return;
+        }
+        self.ask(parser, out);
+        if self.router.in_string() && self.fault.is_none() {
+            if !self.binding.stops.contains(&index) && !self.token_markers.contains(&index) {
+                return self.take_text(parser, literal, out);
+            }
+            self.router.cut_string();
+        }
+        self.router.end_preset();
+        self.router.held.push(literal);
+        self.router.begin_answer(literal.len());
+        self.ask_marker(parser, index, out);
+        self.ended = self.binding.stops.contains(&index) && !self.router.is_prompt();
+    }
+
+    /// Asks the parser about the text that it hasn't seen.
+    #[inline]
+    pub(super) fn ask(&mut self, parser: &mut dyn StreamParser, out: &mut TurnEvents) {
+        if !self.router.held.is_shown() {
+            self.ask_text(parser, out);
+        }
+    }
+
+    fn ask_text(&mut self, parser: &mut dyn StreamParser, out: &mut TurnEvents) {
+        if self.fault.is_some() {
+            return self.route_without_parser(out);
+        }
+        if let Some((route, bytes)) = self.router.preset_prefix() {
+            self.router.held.skip(bytes);
+            if let Err(error) = self.router.run(route, bytes, out) {
+                return self.break_contract(error, out);
+            }
+            if self.router.held.is_empty() {
+                return;
+            }
+            self.router.end_preset();
+        }
+        self.router.begin_answer(0);
+        let answer = parser.text(self.router.held.unseen());
+        self.apply(answer, out);
+    }
+
+    fn ask_marker(&mut self, parser: &mut dyn StreamParser, index: u32, out: &mut TurnEvents) {
+        if self.fault.is_none() {
+            let answer = parser.marker(index);
+            self.apply(answer, out);
+        } else if self.binding.stops.contains(&index) {
+            self.router.discard();
+        } else {
+            self.route_without_parser(out);
+        }
+    }
+
+    fn apply(&mut self, answer: Result<Step, Fault>, out: &mut TurnEvents) {
+        self.router.held.show();
+        let applied = match answer {
+            Ok(step) => self.router.apply(step, out).map_err(|error| self.fault_of(error)),
+            Err(fault) => Err(fault),
+        };
+        if let Err(fault) = applied {
+            self.handle_fault(fault, out);
+        }
+    }
+
+    fn fault_of(&self, error: StepError) -> Fault {
+        let fault = Fault::new(&self.binding.parser, error.to_string());
+        match error {
+            StepError::GaveUp(words) => Fault { words: quoted(&words).into(), ..fault },
+            _ => fault,
+        }
+    }
+
+    #[cold]
+    fn break_contract(&mut self, error: StepError, out: &mut TurnEvents) {
+        self.handle_fault(self.fault_of(error), out);
+    }
+
+    /// Handles the parser's fault. What the parser did before stands; the held bytes and the rest are routed by the policy.
+    fn handle_fault(&mut self, fault: Fault, out: &mut TurnEvents) {
+        self.router.ledger.resolve_draft(true, out);
+        self.fault = Some(fault);
+        if self.policy == FaultPolicy::Fail || self.router.ledger.items.kind() == OpenKind::Call {
+            let what = match self.router.ledger.items.open_call() {
+                Some(call) => format!("inside a call of {:?}", quoted(call.name())),
+                None => String::from("on this answer"),
+            };
+            self.router.ledger.items.end(ItemStatus::Incomplete, out);
+            self.failed = Some(failure::parser(&self.binding.parser, &what));
+        }
+        self.route_without_parser(out);
+    }
+
+    /// Routes the held bytes without the parser: to the open item, else to content. Drops them once the turn has failed.
+    fn route_without_parser(&mut self, out: &mut TurnEvents) {
+        if self.failed.is_some() {
+            self.router.discard();
+        } else if self.router.ledger.items.kind() == OpenKind::Reasoning {
+            self.route_held(Route::Reasoning, out);
+        } else {
+            self.route_held(Route::Content, out);
+        }
+    }
+
+    /// Routes all held bytes as prose.
+    fn route_held(&mut self, route: Route, out: &mut TurnEvents) {
+        self.router.held.show();
+        self.router.run(route, self.router.held.len(), out).expect("prose may be anything");
+    }
+}
+
+impl ByteCounts {
+    /// Whether each byte of an ended turn was settled once. Anything else is a fault of this program, not of the parser.
+    pub fn are_balanced(&self) -> bool {
+        self.routed + self.dropped + self.aside == self.taken
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("parser", &self.binding.parser)
+            .field("fault", &self.fault)
+            .finish_non_exhaustive()
+    }
+}

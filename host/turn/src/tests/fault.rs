@@ -1,0 +1,147 @@
+//! Parsers that fail or break the contract: no text is lost, every item is closed, nothing panics.
+
+use super::*;
+
+/// Applies the ops to `held`, which is followed by `<r>`, more text and the marker that ends the turn.
+fn broken(policy: FaultPolicy, held: &str, ops: Vec<Op>) -> (Vec<Item>, TurnEnd, String) {
+    let settings = TurnSettings { fault_policy: policy, ..settings() };
+    let (items, end, turn) =
+        run(scripted(settings, [Step::Ops(ops)]), &[held, "<r>", "z", "<end>"], FinishReason::Stop);
+    let reason = turn.fault().map(|fault| fault.reason.to_string()).unwrap_or_default();
+    (items, end, reason)
+}
+
+fn assert_refused(held: &str, ops: Vec<Op>, reason: &str) {
+    let (items, end, told) = broken(FaultPolicy::Continue, held, ops);
+    assert!(told.contains(reason), "{told}");
+    assert_eq!((items, end), (vec![message(&format!("{held}<r>z"))], TurnEnd::Completed), "{reason}");
+}
+
+#[test]
+fn ops_that_break_the_contract_are_faults_after_which_all_text_goes_out() {
+    assert_refused("ab", vec![bytes(Route::Content, 3)], "routed 3 bytes while 2 were held");
+    assert_refused("é", vec![bytes(Route::Drop, 1)], "inside a character");
+    assert_refused("ab", vec![bytes(Route::Arguments, 1)], "no tool call was open");
+    assert_refused("ab", vec![Op::DerivedArguments("{".into())], "no tool call was open");
+    assert_refused("ab", vec![Op::UntilMarker(Route::Content)], "an until while 2 bytes were held");
+    for stops in ["", "é", "0123456789abcdefg"] {
+        let until = Until { route: Route::Content, bytes: stops.into() };
+        assert_refused("a", vec![bytes(Route::Content, 1), Op::UntilByte(until)], "until-byte names no byte");
+    }
+    assert_refused("ab", vec![call("")], "without a name");
+    assert_refused("ab", vec![call("news")], "neither declared");
+    assert_refused(&"a".repeat(4097), vec![], "held more than 4096 bytes");
+}
+
+#[test]
+fn a_name_shown_as_text_or_used_by_another_call_does_not_name_a_tool() {
+    let shown = vec![bytes(Route::Content, 4), call("news")];
+    assert_eq!(broken(FaultPolicy::Continue, "news", shown).0, [message("news<r>z")]);
+    let twice = vec![bytes(Route::Drop, 4), call("news"), Op::Close, call("news")];
+    let (items, _, reason) = broken(FaultPolicy::Continue, "newsx", twice);
+    assert_eq!(items, [tool_call(1, "news", ""), message("x<r>z")]);
+    assert!(reason.contains("neither declared"), "{reason}");
+}
+
+#[test]
+fn pass_before_any_run_is_a_fault() {
+    let (items, end, turn) = run(scripted(settings(), [Step::Pass]), &["a", "b"], FinishReason::Stop);
+    assert_eq!((items, end), (vec![message("ab")], TurnEnd::Completed));
+    assert!(turn.fault().unwrap().reason.contains("pass before any run"));
+}
+
+#[test]
+fn after_a_fault_the_rest_goes_on_in_what_is_open() {
+    let ops = vec![bytes(Route::Reasoning, 1), bytes(Route::Drop, 9)];
+    assert_eq!(broken(FaultPolicy::Continue, "ab", ops).0, [reasoning("ab<r>z")]);
+    let ops = vec![Op::Message(Phase::Final), bytes(Route::Drop, 9)];
+    assert_eq!(broken(FaultPolicy::Continue, "ab", ops).0, [phased(Phase::Final, "ab<r>z")]);
+}
+
+#[test]
+fn a_fault_inside_a_call_fails_the_turn() {
+    for policy in [FaultPolicy::Continue, FaultPolicy::Fail] {
+        let (items, end, _) =
+            broken(policy, "ab", vec![call("weather"), bytes(Route::Arguments, 1), bytes(Route::Drop, 9)]);
+        assert_eq!(items, [incomplete(tool_call(1, "weather", "a"))]);
+        assert_eq!(failure_code(&end), "server_error");
+    }
+}
+
+#[test]
+fn with_policy_fail_any_fault_fails_the_turn() {
+    let (items, end, _) =
+        broken(FaultPolicy::Fail, "ab", vec![bytes(Route::Content, 1), bytes(Route::Drop, 9)]);
+    assert_eq!(items, [incomplete(message("a"))]);
+    assert_eq!(failure_code(&end), "server_error");
+}
+
+#[test]
+fn the_turn_stops_at_once_when_it_has_failed_and_stays_so() {
+    let mut turn = scripted(TurnSettings { fault_policy: FaultPolicy::Fail, ..settings() }, [Step::Pass]);
+    let mut out = TurnEvents::default();
+    assert_eq!(turn.step(&[text("a<r>b")], &mut out), Flow::Stop);
+    assert_eq!(turn.step(&[text("c<end>")], &mut out), Flow::Stop);
+    let end = turn.finish(FinishReason::Cancelled, None, &mut out);
+    assert_eq!((failure_code(&end), out.to_vec()), ("server_error", vec![]));
+}
+
+#[test]
+fn a_parser_that_gives_up_is_reported_but_quoted_neither_in_logs_nor_to_clients() {
+    let settings = TurnSettings { fault_policy: FaultPolicy::Fail, ..settings() };
+    let steps = [Step::Fault(format!("secret{}\nmore", "x".repeat(500)))];
+    let (_, end, turn) = run(scripted(settings, steps), &["a"], FinishReason::Stop);
+    let fault = turn.fault().unwrap();
+    let reason = "it gave up, in 511 bytes of its own words";
+    assert_eq!((&*fault.parser, &*fault.reason, fault.words.len()), ("test", reason, 200));
+    let TurnEnd::Failed(failure) = end else { panic!("{end:?}") };
+    assert!(failure.message.contains("test") && !failure.message.contains("secret"), "{}", failure.message);
+}
+
+#[test]
+fn a_trap_is_a_fault_and_the_parser_is_not_called_again() {
+    let trap = Fault::new("test", "trapped");
+    let parser = Scripted([Err(trap.clone()), Ok(Step::Ops(vec![call("weather")]))].into());
+    let (items, end, turn) = run(
+        Turn::new(&binding(false, false), Box::new(parser), settings()),
+        &["a", "<r>", "b"],
+        FinishReason::Stop,
+    );
+    assert_eq!((items, end), (vec![message("a<r>b")], TurnEnd::Completed));
+    assert_eq!(turn.fault(), Some(&trap));
+}
+
+#[test]
+fn text_that_arrives_for_a_call_that_has_ended_is_a_fault() {
+    let ops = vec![bytes(Route::Drop, 1), call("weather"), Op::UntilMarker(Route::Arguments), Op::Close];
+    let (items, end, turn) = run(scripted(settings(), [Step::Ops(ops)]), &["a", "b"], FinishReason::Stop);
+    assert_eq!((items, end), (vec![tool_call(1, "weather", ""), message("b")], TurnEnd::Completed));
+    assert!(turn.fault().unwrap().reason.contains("no tool call was open"));
+}
+
+#[test]
+fn derived_text_is_bounded_by_what_was_dropped_for_the_call() {
+    let derive = |derived: usize, after: Vec<Op>| {
+        let ops = vec![bytes(Route::Drop, 1), call("weather"), Op::DerivedArguments("x".repeat(derived))];
+        broken(FaultPolicy::Continue, "abcde", [ops, after].concat()).2
+    };
+    let drop = || vec![bytes(Route::Drop, 4), Op::Close];
+    let show = || vec![bytes(Route::Arguments, 4), Op::Close];
+    assert_eq!(derive(256 + 5 * 8, drop()), "");
+    assert!(derive(256 + 5 * 8 + 1, drop()).contains("derived"));
+    assert_eq!(derive(256 + 8, show()), "");
+    assert!(derive(256 + 8 + 1, show()).contains("derived"));
+    assert!(derive(256 + 8 + 1, vec![bytes(Route::Content, 4)]).contains("derived"));
+}
+
+#[test]
+fn the_search_for_undeclared_names_is_bounded() {
+    let settings = TurnSettings { held_bytes: 1 << 20, ..settings() };
+    let held = "a".repeat(1 << 20);
+    // The parser is asked about 64 KiB at a time.
+    let steps = [vec![Step::Hold; 15], vec![Step::Ops(vec![call("a"); 20])]].concat();
+    let (items, end, turn) = run(scripted(settings, steps), &[&held], FinishReason::Stop);
+    assert!(turn.fault().unwrap().reason.contains("undeclared"));
+    assert_eq!(items.len(), 5);
+    assert_eq!(failure_code(&end), "server_error");
+}

@@ -1,0 +1,79 @@
+//! Plays turns to a parser natively, for an author's tests: the markers, the held bytes, the items and the end are those of the server, whose
+//! [`turn`] this is. What `host parser test` checks in the sandbox is checked here without one.
+//!
+//! It panics, saying what was wrong, where a server would call a fault: bytes routed that aren't held, a cut inside a
+//! character, arguments without a call, a name that stands nowhere.
+//!
+//! ```
+//! # use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Route};
+//! # struct Plain;
+//! # impl Parser for Plain {
+//! #     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> { Ok(Descriptor::default()) }
+//! #     fn start(_: &Request) -> Result<Self, String> { Ok(Self) }
+//! #     fn text(&mut self, _: &str, out: &mut Output) { out.until_marker(Route::Content); }
+//! #     fn marker(&mut self, _: usize, out: &mut Output) { out.drop_all(); }
+//! # }
+//! use parser_kit::{Item, Player, request};
+//!
+//! let mut turn = Player::<Plain>::start(&request(&["get_weather"]));
+//! turn.feed("Hello, ");
+//! turn.feed("world");
+//! assert_eq!(turn.finish(FinishReason::Stop), [Item::message("Hello, world")]);
+//! ```
+
+mod broken_off;
+pub mod case;
+mod check;
+mod cut;
+mod explore;
+mod items;
+mod parameters;
+mod player;
+mod scan;
+mod streams;
+mod written;
+
+pub use broken_off::{check_broken_off, is_left_over};
+pub use check::check_cases;
+pub use cut::{Script, agree, cut};
+pub use items::{Head, Item};
+pub use parameters::{
+    check_array_is_routed, check_long_string, check_many_parameters, check_string_flows, typed_request,
+};
+pub use player::{Player, play};
+pub use scan::check_scan;
+pub use streams::{Drawn, Streams};
+pub use written::{
+    check_asked_once, check_input_flows, check_long_arguments, check_string_parameters, check_turns,
+    check_turns_between, steps,
+};
+
+use contract::{Request, Tool, ToolChoice, ToolKind};
+
+/// The option with which a host lets calls inside reasoning count at once.
+const AT_ONCE: [&str; 2] = ["calls-in-reasoning", "at-once"];
+
+/// A request that declares functions of these names.
+pub fn request(tools: &[&str]) -> Request {
+    let tool = |name: &&str| Tool {
+        name: (*name).into(),
+        description: String::new(),
+        kind: ToolKind::Function,
+        parameters_json: r#"{"type":"object"}"#.into(),
+        strict: false,
+        grammar: None,
+    };
+    Request {
+        tools: tools.iter().map(tool).collect(),
+        tool_choice: ToolChoice::Auto,
+        parallel_tool_calls: true,
+        ..Request::default()
+    }
+}
+
+/// [`request`] with the custom tool `custom` behind the functions.
+pub fn request_with_custom(functions: &[&str], custom: &str) -> Request {
+    let mut request = request(&[functions, &[custom]].concat());
+    request.tools[functions.len()].kind = ToolKind::Custom;
+    request
+}
