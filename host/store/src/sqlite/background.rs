@@ -1,12 +1,12 @@
-//! Background responses and leases: claim, renew, sweep. What waits is claimed again if its host was lost; what ran is ended, since its tools
+//! Background responses and leases: claim, release, renew, sweep. What waits is claimed again if its host was lost; what ran is ended, since its tools
 //! may have acted.
 
 use rusqlite::params;
 
-use super::row::ResponseRow;
+use super::row::{QUEUED, ResponseRow};
 use super::session::Session;
 use super::{completions, read};
-use crate::{Claimed, Lease, Owner, Result};
+use crate::{Claimed, Error, Lease, Owner, Result};
 
 // Both searches name their index: SQLite would rather read the whole table in the order of its keys.
 
@@ -35,6 +35,15 @@ fn take(s: &Session, key: i64) -> Result<Claimed> {
     let owner = Owner::new(&owner.unwrap_or_default());
     let lease = Lease { owner, id: row.id.clone(), host: s.host.clone(), epoch: row.epoch };
     Ok(Claimed { lease, response: read::load(s, row)? })
+}
+
+pub(crate) fn release(s: &Session, lease: &Lease) -> Result<()> {
+    let row = ResponseRow::leased(s, lease)?;
+    if row.status != QUEUED {
+        return Err(Error::LeaseLost);
+    }
+    s.run("UPDATE response SET host = NULL, lease = 0, tries = tries - 1 WHERE key = ?", [row.key])?;
+    Ok(())
 }
 
 pub(crate) fn renew(s: &Session, leases: Vec<Lease>) -> Result<Vec<Lease>> {
