@@ -6,10 +6,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use store::{Claimed, Events, NewResponse, Owner, Response, Store};
 
+use super::super::acceptance::start;
 use super::super::app::App;
 use super::super::body::CheckedBody;
+use super::super::caller::Caller;
 use super::super::store_error::{refusal, store};
-use super::super::stream::{Caller, start};
 use super::keeping::StoreKeeper;
 use super::request::StoredRequest;
 use super::resolve::Resolved;

@@ -6,10 +6,11 @@ use std::time::Instant;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::super::acceptance::{Accepted, Begun, Extent, accept};
 use super::super::answer::RequestId;
 use super::super::app::App;
+use super::super::caller::Caller;
 use super::super::stored::Continues;
-use super::super::stream::{Accepted, Begun, Caller, accept};
 use super::inbox::Create;
 use super::lanes::Lane;
 use super::memory::{Memory, MemoryKeeper};
@@ -53,7 +54,8 @@ impl Socket {
             Some(parent) => self.memory.find(parent).map_or(Continues::ToRemember, Continues::Remembered),
             None => Continues::ToRemember,
         };
-        let accepted = accept(&self.app, &caller, Protocol::Responses, body, continues, generate).await;
+        let extent = if generate { Extent::Answer } else { Extent::Prefill };
+        let accepted = accept(&self.app, &caller, Protocol::Responses, body, continues, extent).await;
         let Begun { mut answer, before, input, .. } = match accepted {
             Ok(Accepted::Begun(begun)) => *begun,
             Ok(Accepted::Queued(_)) => return Err(ApiError::internal("A socket's response was queued.")),
