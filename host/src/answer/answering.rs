@@ -16,16 +16,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::figures::AnswerFigures;
 use super::framed_check::FramedCheck;
-use super::keeper::{Journal, Keeper};
+use super::keeper::Keeper;
 use super::log::{LogWriter, Signal};
 use crate::agent::{AnswerStream, CompactionEvent, RoundEventRef};
 use crate::api::StreamCheck;
-use crate::api::error::not_stored;
 use crate::api::event_buffer::EventBuffer;
 use crate::api::frames::Frames;
 use crate::api::machine::{Machine, Record};
 use crate::model::EndedTurn;
 use crate::turn::{TurnEnd, TurnFailure};
+
+mod background;
 
 /// An answer that is being generated.
 pub struct Answer {
@@ -120,45 +121,6 @@ impl Answer {
             tracing::info!(id = %self.id, ms, "the client left; generation cancelled");
             self.withdraw(TurnFailure::withdrawn(), &mut EventBuffer::discarding());
             self.keep(None, &mut EventBuffer::discarding()).await;
-        }
-    }
-
-    /// Generates the answer without a client, and stores its events in `journal` as they come. An answer that lost its lease is another
-    /// host's, and ends here without a word.
-    pub async fn run_stored(mut self, mut journal: Journal) {
-        let mut buffer = EventBuffer::new();
-        self.machine.begin(&mut buffer);
-        let failed = self.drive_stored(&mut journal, &mut buffer).await.err();
-        match failed {
-            None => {}
-            Some(store::Error::LeaseLost) => return,
-            Some(error) => {
-                tracing::error!(id = %self.id, %error, "the answer's events can't be stored");
-                self.withdraw(not_stored(), &mut buffer);
-            }
-        }
-        journal.add(&mut buffer);
-        self.keep(journal.take(), &mut buffer).await;
-    }
-
-    /// Stores events until the answer's last ones are in the buffer.
-    async fn drive_stored(
-        &mut self,
-        journal: &mut Journal,
-        buffer: &mut EventBuffer,
-    ) -> Result<(), store::Error> {
-        loop {
-            journal.add(buffer);
-            if journal.is_full() {
-                journal.flush().await?;
-            }
-            tokio::select! {
-                biased;
-                () = journal.due() => journal.flush().await?,
-                over = self.advance(buffer) => if over {
-                    return Ok(());
-                },
-            }
         }
     }
 
