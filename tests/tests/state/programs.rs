@@ -90,7 +90,13 @@ impl World {
             }
             Step::Converse { owner } => self.converse(*owner).await,
             Step::Cancel { owner, which } => self.cancel(*owner, self.pick(*owner, *which)).await,
-            Step::Delete { owner, which } => self.delete(*owner, self.pick(*owner, *which)).await,
+            Step::Delete { owner, which, continued } => {
+                let id = self.pick(*owner, *which);
+                if *continued && id.is_some() {
+                    self.create(*owner, id.clone(), How::Whole, "2+2?").await?;
+                }
+                self.delete(*owner, id).await
+            }
             Step::Resume { owner, which, after } => {
                 self.resume(*owner, self.pick(*owner, *which), *after).await
             }

@@ -175,7 +175,7 @@ mod tests {
         let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let is_stream = |path: &std::path::PathBuf| {
             let name = path.file_name().unwrap().to_str().unwrap();
-            name.starts_with("responses-") && name.ends_with(".sse")
+            name.starts_with("responses-") && path.extension().is_some_and(|extension| extension == "sse")
         };
         let events = |path: std::path::PathBuf| {
             let stream = std::fs::read_to_string(path).unwrap();

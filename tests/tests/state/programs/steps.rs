@@ -22,9 +22,11 @@ pub(super) enum Step {
         owner: usize,
         which: prop::sample::Index,
     },
+    /// Deletes a response; one that was continued before.
     Delete {
         owner: usize,
         which: prop::sample::Index,
+        continued: bool,
     },
     /// Events of a response, behind a number.
     Resume {
@@ -62,7 +64,8 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(owner, parent, how, text)| Step::Create { owner, parent, how, text }),
         2 => owner.clone().prop_map(|owner| Step::Converse { owner }),
         2 => (owner.clone(), which.clone()).prop_map(|(owner, which)| Step::Cancel { owner, which }),
-        3 => (owner.clone(), which.clone()).prop_map(|(owner, which)| Step::Delete { owner, which }),
+        3 => (owner.clone(), which.clone(), any::<bool>())
+            .prop_map(|(owner, which, continued)| Step::Delete { owner, which, continued }),
         2 => (owner.clone(), which.clone()).prop_map(|(owner, which)| Step::Compact { owner, which }),
         4 => (owner, which, 0..80u64).prop_map(|(owner, which, after)| Step::Resume { owner, which, after }),
         1 => Just(Step::Evict),
