@@ -125,8 +125,11 @@ async fn respond(app: &App, request: Request, protocol: Protocol) -> Result<Resp
             (response, warnings)
         }
         Accepted::Queued(QueuedResponse { id, object, stream, pad, warnings }) => {
-            let response =
-                if stream { stored::follow(app, caller.owner(), id, None, pad) } else { json(200, object) };
+            let response = if stream {
+                stored::follow(app, caller.owner(), id, None, pad, disconnect)
+            } else {
+                json(200, object)
+            };
             (response, warnings)
         }
     };

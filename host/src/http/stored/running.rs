@@ -65,7 +65,11 @@ impl Running {
         let (stored, receiver) = watch::channel(0);
         let withdrawn = CancellationToken::new();
         let handle = Handle { withdrawn: withdrawn.clone(), stored: receiver };
-        lock(&self.0.entries).insert(lease.id().to_owned(), RunningEntry { lease: lease.clone(), handle });
+        let entry = RunningEntry { lease: lease.clone(), handle };
+        if let Some(older) = lock(&self.0.entries).insert(lease.id().to_owned(), entry) {
+            // Whoever ran it has lost its lease.
+            older.handle.withdrawn.cancel();
+        }
         RunningPlace { running: self.clone(), lease, withdrawn, stored, has_ended: false }
     }
 
@@ -90,7 +94,11 @@ impl Running {
 impl Drop for RunningPlace {
     fn drop(&mut self) {
         let shared = &self.running.0;
-        lock(&shared.entries).remove(self.lease.id());
+        let mut entries = lock(&shared.entries);
+        if entries.get(self.lease.id()).is_some_and(|entry| entry.lease == self.lease) {
+            entries.remove(self.lease.id());
+        }
+        drop(entries);
         if !self.has_ended {
             lock(&shared.abandoned).push(self.lease.clone());
             shared.has_abandoned.notify_one();
