@@ -111,28 +111,27 @@ async fn respond(app: &App, request: Request, protocol: Protocol) -> Result<Resp
     let caller = Caller::of(&request);
     let disconnect = request.extensions().get::<Disconnect>().cloned();
     let body = check_json(app, request).await?;
-    let (mut response, warnings) = match accept(app, &caller, protocol, body, Continues::AsTheBodySays, true)
-        .await?
-    {
-        Accepted::Begun(begun) => {
-            let Begun { answer, stream, warnings, withdrawn, .. } = *begun;
-            let response = if stream {
-                send(app, answer, disconnect)
-            } else {
-                let (status, body) = in_one_piece(app, answer, withdrawn).await;
-                json(status, body)
-            };
-            (response, warnings)
-        }
-        Accepted::Queued(QueuedResponse { id, object, stream, pad, warnings }) => {
-            let response = if stream {
-                stored::follow(app, caller.owner(), id, None, pad, disconnect)
-            } else {
-                json(200, object)
-            };
-            (response, warnings)
-        }
-    };
+    let (mut response, warnings) =
+        match accept(app, &caller, protocol, body, Continues::AsTheBodySays, true).await? {
+            Accepted::Begun(begun) => {
+                let Begun { answer, stream, warnings, withdrawn, .. } = *begun;
+                let response = if stream {
+                    send(app, answer, disconnect)
+                } else {
+                    let (status, body) = in_one_piece(app, answer, withdrawn).await;
+                    json(status, body)
+                };
+                (response, warnings)
+            }
+            Accepted::Queued(QueuedResponse { id, object, stream, pad, warnings }) => {
+                let response = if stream {
+                    stored::follow(app, caller.owner(), id, None, pad, disconnect)
+                } else {
+                    json(200, object)
+                };
+                (response, warnings)
+            }
+        };
     warn(&mut response, &warnings);
     Ok(response)
 }

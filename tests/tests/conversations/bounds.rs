@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-use store::{Bounds, Options, Sqlite};
+use serde_json::{Value, json};
+use store::{Bounds, Options, Sqlite, Store};
 use tests::server::{Setup, TestServer};
 
 use crate::kit::{Client, message, refusal};
@@ -78,5 +78,66 @@ async fn a_page_that_memory_has_no_room_for_is_refused_and_its_items_are_not() {
     for id in ids {
         assert_eq!(client.get(&format!("{items}/{id}")).await.status, 200);
     }
+    server.stop().await;
+}
+
+/// The most metadata that a request may have.
+fn metadata(letter: char) -> Value {
+    let text = |length: usize| letter.to_string().repeat(length);
+    (0..16)
+        .map(|number| (format!("{number:02}{}", text(62)), json!(text(512))))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn floods_of_completions_and_of_their_metadata_stay_within_their_owners_bytes() {
+    const BYTES: u64 = 256 << 10;
+    let bounds = Bounds { owner_bytes: BYTES, ..Bounds::default() };
+    let store =
+        Arc::new(Sqlite::memory(&Options { bounds, ..Options::default() }).expect("memory can be had"));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let keys = vec!["alice=key-of-alice".to_owned(), "bob=key-of-bob".to_owned()];
+    let setup = Setup::replay(folder.path(), &json!([{ "text": "said" }]));
+    let server = TestServer::start(Setup { keys, store: Some(store.clone()), ..setup }).await;
+    let (alice, bob) = (Client::new(&server, "key-of-alice"), Client::new(&server, "key-of-bob"));
+    let complete = async |client: Client, metadata: Value| {
+        let messages = json!([{ "role": "user", "content": "x" }]);
+        let body =
+            json!({ "model": "qwen3-tiny", "messages": messages, "store": true, "metadata": metadata });
+        let answer = client.post("/v1/chat/completions", body).await;
+        assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+        format!("/v1/chat/completions/{}", answer.json()["id"].as_str().expect("an id"))
+    };
+    let of_bob = complete(bob, json!({ "a": "b" })).await;
+    let bytes = async || {
+        let owners = store.stats().await.expect("it works").owners;
+        owners.iter().find(|(owner, _)| owner.name() == "alice").expect("she has some").1
+    };
+    let mut made = Vec::new();
+    for _ in 0..100 {
+        made.push(complete(alice, metadata('x')).await);
+        // What ends is counted, and makes no room by itself.
+        assert!(bytes().await < BYTES + (16 << 10));
+    }
+    let mut kept = Vec::new();
+    for path in &made {
+        if alice.get(path).await.status == 200 {
+            kept.push(path.clone());
+        }
+    }
+    assert!((8..40).contains(&kept.len()) && made.ends_with(&kept), "{}", kept.len());
+
+    // The oldest of them is changed again and again, and stays; what it pushes out is others'.
+    for round in 0..100 {
+        let letter = if round % 2 == 0 { 'é' } else { 'y' };
+        let changed = alice.post(&kept[0], json!({ "metadata": metadata(letter) })).await;
+        assert_eq!(changed.status, 200, "{}", String::from_utf8_lossy(&changed.body));
+        assert_eq!(alice.get(&kept[0]).await.json()["metadata"], metadata(letter));
+        assert!(bytes().await <= BYTES);
+    }
+    assert_eq!(alice.get(&kept[0]).await.json()["metadata"], metadata('y'));
+    assert_eq!(bob.get(&of_bob).await.json()["metadata"], json!({ "a": "b" }));
+    assert_eq!(store.check().await, Ok(Vec::new()));
     server.stop().await;
 }

@@ -52,7 +52,9 @@ impl OpenFile {
 
     fn lost(&self, why: &str) -> Error {
         let file = self.path.display();
-        Error::Unavailable(format!("{file}, while it was open: {why}; stop the server, put the file back, start it"))
+        Error::Unavailable(format!(
+            "{file}, while it was open: {why}; stop the server, put the file back, start it"
+        ))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Error, Evicted, Events, Item, Link, NewCompletion, Order, Status, Target};
+use store::{Bounds, Error, Events, Evicted, Item, Link, NewCompletion, Order, Status, Target};
 
 use crate::kit::{Kit, chunk, conversation, each, end, ids, item, page, parent};
 

@@ -275,7 +275,10 @@ async fn a_file_that_is_deleted_replaced_or_cut_while_it_is_open_is_unavailable_
         let write = store.conversation_create(&alice, "later", vec![], vec![]).await.err();
         let read = store.response(&alice, "b").await.err();
         for error in [write, read] {
-            assert!(matches!(&error, Some(Error::Unavailable(text)) if text.contains(why)), "{why}: {error:?}");
+            assert!(
+                matches!(&error, Some(Error::Unavailable(text)) if text.contains(why)),
+                "{why}: {error:?}"
+            );
         }
     };
     fs::rename(&file, &away).unwrap();
