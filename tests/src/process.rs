@@ -169,6 +169,15 @@ impl ServerProcess {
         self.child.id()
     }
 
+    /// Whether it lives, as the system says it: `S (sleeping)`, or `Z (zombie)` of one that has ended.
+    ///
+    /// # Panics
+    /// If there is no `/proc`.
+    pub fn state(&self) -> String {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("Linux");
+        status.lines().find_map(|line| line.strip_prefix("State:")).unwrap_or_default().trim().to_owned()
+    }
+
     /// Log so far.
     ///
     /// # Panics

@@ -1,6 +1,9 @@
 //! Bounds of bytes: the oldest conversations go, the owner's only, and what can't fit is refused.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use store::{Bounds, Options, Sqlite, Store};
@@ -78,6 +81,38 @@ async fn a_page_that_memory_has_no_room_for_is_refused_and_its_items_are_not() {
     for id in ids {
         assert_eq!(client.get(&format!("{items}/{id}")).await.status, 200);
     }
+    server.stop().await;
+}
+
+/// They held the memory for as long as they liked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_that_read_nothing_of_a_large_page_give_its_memory_back() {
+    let mut setup = Setup::default();
+    setup.limits.request_memory = 64 << 20;
+    setup.limits.slow_reader = Duration::from_millis(50);
+    let server = TestServer::start(setup).await;
+    let client = Client::new(&server, "any");
+    let conversation = client.conversation(&[]).await;
+    let items = format!("{conversation}/items");
+    for _ in 0..6 {
+        let text = "x".repeat(4 << 20);
+        assert_eq!(client.post(&items, json!({ "items": [message(&text)] })).await.status, 200);
+    }
+    let silent = || {
+        let mut socket = TcpStream::connect(server.address).expect("it listens");
+        write!(socket, "GET {items} HTTP/1.1\r\nhost: localhost\r\n\r\n").expect("it reads");
+        socket.read_exact(&mut [0; 15]).expect("it answers");
+        socket
+    };
+    let crowd: Vec<TcpStream> = (0..8).map(|_| silent()).collect();
+    let whole = async {
+        while client.get(&items).await.status != 200 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let read = tokio::time::timeout(Duration::from_mins(1), whole).await;
+    assert!(read.is_ok(), "their memory is held");
+    drop(crowd);
     server.stop().await;
 }
 

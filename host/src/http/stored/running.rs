@@ -66,7 +66,8 @@ impl Running {
         let withdrawn = CancellationToken::new();
         let handle = Handle { withdrawn: withdrawn.clone(), stored: receiver };
         let entry = RunningEntry { lease: lease.clone(), handle };
-        if let Some(older) = lock(&self.0.entries).insert(lease.id().to_owned(), entry) {
+        let older = lock(&self.0.entries).insert(lease.id().to_owned(), entry);
+        if let Some(older) = older {
             // Whoever ran it has lost its lease.
             older.handle.withdrawn.cancel();
         }
