@@ -155,7 +155,7 @@ async fn a_file_that_is_cut_is_refused_by_the_server_the_check_and_the_next_star
 async fn pages_that_are_overwritten_are_never_told_as_something_else() {
     let (_folder, file, server, responses) = stored(&["2+2?"; 40]).await;
     let size = usize::try_from(fs::metadata(&file).unwrap().len()).unwrap();
-    let garbage: Vec<u8> = (0..size - PAGE).map(|at| (at * 7 + at / 251) as u8).collect();
+    let garbage: Vec<u8> = (0..=250).cycle().take(size - PAGE).collect();
     fs::File::options().write(true).open(&file).unwrap().write_all_at(&garbage, PAGE as u64).unwrap();
     let mut unavailable = 0;
     for response in &responses {
