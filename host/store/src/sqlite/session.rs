@@ -28,7 +28,7 @@ impl Session {
     pub(crate) fn begin(&self, sql: &str) -> Result<()> {
         if let Some(file) = &self.file {
             file.check(|| {
-                self.number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", [])
+                self.number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", []).ok()
             })?;
         }
         self.execute(sql)
