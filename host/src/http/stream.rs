@@ -45,7 +45,7 @@ async fn respond(app: &App, request: Request, protocol: Protocol) -> Result<Resp
             }
             Accepted::Queued(QueuedResponse { id, object, stream, pad, warnings }) => {
                 let response = if stream {
-                    stored::follow(app, caller.owner(), id, None, pad)
+                    stored::follow(app, caller.owner(), id, None, pad, disconnect)
                 } else {
                     json(200, object)
                 };

@@ -18,7 +18,7 @@ pub(crate) fn claim(s: &Session) -> Result<Option<Claimed>> {
         "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND background AND status = 0 AND lease <= ?1 AND tries < ?2 AND owner NOT IN \
          (SELECT owner FROM response INDEXED BY response_live WHERE ended IS NULL AND background AND lease > ?1 GROUP BY owner HAVING COUNT(*) >= ?3) \
          ORDER BY key LIMIT 1",
-        params![s.now(), s.bounds.claims, s.bounds.running],
+        params![s.lease_now(), s.bounds.claims, s.bounds.running],
         |row| row.get(0),
     )?;
     key.map(|key| take(s, key)).transpose()
@@ -65,7 +65,7 @@ pub(crate) fn sweep(s: &Session) -> Result<Vec<Claimed>> {
     completions::sweep(s)?;
     let keys = s.all(
         "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ? AND (status = 1 OR tries >= ?) ORDER BY key LIMIT ?",
-        params![s.now(), s.bounds.claims, SWEPT],
+        params![s.lease_now(), s.bounds.claims, SWEPT],
         |row| row.get(0),
     )?;
     keys.into_iter().map(|key| take(s, key)).collect()
