@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
@@ -101,6 +101,17 @@ impl ServerProcess {
         Self::start_in(command, folder, &engine, arguments, LEVELS, Stderr::File)
     }
 
+    /// Starts the same binary with the store that it takes by itself in a user's data folder.
+    ///
+    /// # Panics
+    /// If it doesn't start.
+    pub fn start_with_data_folder(rules: &Value, data: &Path) -> Self {
+        let mut command = Command::new(binary());
+        command.env("XDG_DATA_HOME", data);
+        let (folder, engine) = replay(rules);
+        Self::start_in(command, folder, &engine, &[], LEVELS, Stderr::File)
+    }
+
     fn start_replay(rules: &Value, arguments: &[&str], levels: &str, stderr: Stderr) -> Self {
         let (folder, engine) = replay(rules);
         Self::start_in(Command::new(binary()), folder, &engine, arguments, levels, stderr)
@@ -125,7 +136,9 @@ impl ServerProcess {
     ) -> Self {
         let log = File::create(folder.path().join(LOG)).expect("a temporary folder can be written");
         // Not the store of whoever runs the tests.
-        let store: &[&str] = if arguments.contains(&"--store") { &[] } else { &["--store", "memory"] };
+        let is_chosen =
+            arguments.contains(&"--store") || command.get_envs().any(|(name, _)| name == "XDG_DATA_HOME");
+        let store: &[&str] = if is_chosen { &[] } else { &["--store", "memory"] };
         let mut child = command
             .env("RUST_LOG", levels)
             .args(["serve", "--listen", "127.0.0.1:0", "--served-model-name", "bench", "--seal-key", "none"])
@@ -156,6 +169,15 @@ impl ServerProcess {
         self.child.id()
     }
 
+    /// Whether it lives, as the system says it: `S (sleeping)`, or `Z (zombie)` of one that has ended.
+    ///
+    /// # Panics
+    /// If there is no `/proc`.
+    pub fn state(&self) -> String {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("Linux");
+        status.lines().find_map(|line| line.strip_prefix("State:")).unwrap_or_default().trim().to_owned()
+    }
+
     /// Log so far.
     ///
     /// # Panics
@@ -170,7 +192,9 @@ impl ServerProcess {
     /// If it can't be ended.
     pub fn stop(mut self) -> String {
         let sent = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
-        assert!(sent.expect("kill runs").success() && self.child.wait().expect("it ends").success());
+        assert!(sent.expect("kill runs").success());
+        let ended = self.child.wait().expect("it ends");
+        assert!(ended.success(), "{ended}: {}", self.log());
         self.log()
     }
 
@@ -208,7 +232,7 @@ impl ServerProcess {
 
     /// CPU time that all threads of the server have used, in its own code and in the kernel; the longest time if the server has died.
     pub fn cpu(&self) -> Duration {
-        let lives = std::path::Path::new(&format!("/proc/{}/stat", self.child.id())).exists();
+        let lives = Path::new(&format!("/proc/{}/stat", self.child.id())).exists();
         let time = lives.then(|| self.cpu_time());
         time.map_or(Duration::MAX, |time| time.user + time.system)
     }

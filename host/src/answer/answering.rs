@@ -7,7 +7,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::BytesMut;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
@@ -15,21 +14,23 @@ use store::{Chunk, End};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::keeper::{Journal, Keeper};
+use super::figures::AnswerFigures;
+use super::framed_check::FramedCheck;
+use super::keeper::Keeper;
 use super::log::{LogWriter, Signal};
 use crate::agent::{AnswerStream, CompactionEvent, RoundEventRef};
 use crate::api::StreamCheck;
-use crate::api::error::not_stored;
 use crate::api::event_buffer::EventBuffer;
 use crate::api::frames::Frames;
 use crate::api::machine::{Machine, Record};
 use crate::model::EndedTurn;
 use turn::{TurnEnd, TurnFailure};
 
+mod background;
+
 /// An answer that is being generated.
 pub struct Answer {
-    /// Label of the model, for metrics.
-    model: Arc<str>,
+    figures: AnswerFigures,
     id: String,
     began: Instant,
     stream: AnswerStream,
@@ -39,36 +40,10 @@ pub struct Answer {
     /// Why the answer must end, when it must. Each is polled only when it is woken, since polling takes a lock that all answers share.
     aborting: FuturesUnordered<BoxFuture<'static, TurnFailure>>,
     keeper: Option<Box<dyn Keeper>>,
-    /// Dropped when the answer ends.
-    _counted: StreamGauge,
-}
-
-/// Check of the stream that a reader would send.
-struct FramedCheck {
-    check: StreamCheck,
-    frames: Frames,
-    buffer: BytesMut,
 }
 
 /// The answer isn't wanted any more: no reader is left, or one takes nothing.
 struct Abandoned;
-
-/// Gauge of a model's answers under way.
-struct StreamGauge(metrics::Gauge);
-
-impl StreamGauge {
-    fn enter(model: &Arc<str>) -> Self {
-        let gauge = metrics::gauge!("sluice_streams", "model" => Arc::clone(model));
-        gauge.increment(1);
-        Self(gauge)
-    }
-}
-
-impl Drop for StreamGauge {
-    fn drop(&mut self) {
-        self.0.decrement(1);
-    }
-}
 
 /// What happens to a reader that takes nothing.
 struct SlowReader {
@@ -95,12 +70,11 @@ impl Answer {
             began,
             stream,
             machine,
-            check: check.map(|check| FramedCheck { check, frames, buffer: BytesMut::new() }),
+            check: check.map(|check| FramedCheck::new(check, frames)),
             first_event_sent: false,
             aborting: FuturesUnordered::from_iter([aborted(aborting, shutting_down)]),
             keeper: None,
-            _counted: StreamGauge::enter(&model),
-            model,
+            figures: AnswerFigures::begin(model),
         }
     }
 
@@ -147,45 +121,6 @@ impl Answer {
             tracing::info!(id = %self.id, ms, "the client left; generation cancelled");
             self.withdraw(TurnFailure::withdrawn(), &mut EventBuffer::discarding());
             self.keep(None, &mut EventBuffer::discarding()).await;
-        }
-    }
-
-    /// Generates the answer without a client, and stores its events in `journal` as they come. An answer that lost its lease is another
-    /// host's, and ends here without a word.
-    pub async fn run_stored(mut self, mut journal: Journal) {
-        let mut buffer = EventBuffer::new();
-        self.machine.begin(&mut buffer);
-        let failed = self.drive_stored(&mut journal, &mut buffer).await.err();
-        match failed {
-            None => {}
-            Some(store::Error::LeaseLost) => return,
-            Some(error) => {
-                tracing::error!(id = %self.id, %error, "the answer's events can't be stored");
-                self.withdraw(not_stored(), &mut buffer);
-            }
-        }
-        journal.add(&mut buffer);
-        self.keep(journal.take(), &mut buffer).await;
-    }
-
-    /// Stores events until the answer's last ones are in the buffer.
-    async fn drive_stored(
-        &mut self,
-        journal: &mut Journal,
-        buffer: &mut EventBuffer,
-    ) -> Result<(), store::Error> {
-        loop {
-            journal.add(buffer);
-            if journal.is_full() {
-                journal.flush().await?;
-            }
-            tokio::select! {
-                biased;
-                () = journal.due() => journal.flush().await?,
-                over = self.advance(buffer) => if over {
-                    return Ok(());
-                },
-            }
         }
     }
 
@@ -243,7 +178,7 @@ impl Answer {
     ) -> Result<(), Abandoned> {
         self.check(buffer, over);
         if !buffer.is_empty() && !log.has_room() && timeout(slow.patience, log.room()).await.is_err() {
-            metrics::counter!("sluice_slow_readers_total", "model" => Arc::clone(&self.model)).increment(1);
+            self.figures.slow_reader();
             if let Some(too_slow) = &slow.too_slow {
                 too_slow.cancel();
             }
@@ -300,9 +235,7 @@ impl Answer {
             let is_announcement = matches!(event, RoundEventRef::Compaction(CompactionEvent::Begun));
             if !self.first_event_sent && !is_announcement {
                 self.first_event_sent = true;
-                let model = Arc::clone(&self.model);
-                metrics::histogram!("sluice_first_token_seconds", "model" => model)
-                    .record(self.began.elapsed());
+                self.figures.first_token(self.began.elapsed());
             }
             match event {
                 RoundEventRef::Turn(event) => self.machine.turn(event, buffer),
@@ -312,41 +245,29 @@ impl Answer {
         }
     }
 
-    /// Checks events that are about to be written against the event grammar, if that is switched on.
+    /// Checks events that are about to be written against the event grammar, if that is switched on. A stream is reported once.
     fn check(&mut self, events: &EventBuffer, over: bool) {
-        let Some(FramedCheck { check, frames, buffer }) = &mut self.check else { return };
-        frames.events(events, buffer);
-        if over {
-            frames.end(buffer);
+        let Some(check) = &mut self.check else { return };
+        if let Err(violation) = check.feed(events, over) {
+            self.check = None;
+            self.figures.violation();
+            let model = self.figures.model();
+            tracing::error!(id = %self.id, model, violation, "this stream breaks the event grammar");
         }
-        let fed = check.feed(buffer);
-        buffer.clear();
-        if let Err(violation) = fed.and_then(|()| if over { check.finish() } else { Ok(()) }) {
-            self.report(&violation);
-        }
-    }
-
-    fn report(&mut self, violation: &str) {
-        self.check = None;
-        metrics::counter!("sluice_stream_violations_total", "model" => Arc::clone(&self.model)).increment(1);
-        tracing::error!(id = %self.id, model = %self.model, violation, "this stream breaks the event grammar");
     }
 
     /// Updates the counters and writes the log line of a turn that has ended.
     fn report_end(&mut self, ended: &EndedTurn) {
-        let model = || Arc::clone(&self.model);
+        self.figures.end(ended.usage, self.began.elapsed());
         let (input, output) = (ended.usage.input_tokens, ended.usage.output_tokens);
-        metrics::counter!("sluice_prompt_tokens_total", "model" => model()).increment(input.into());
-        metrics::counter!("sluice_generated_tokens_total", "model" => model()).increment(output.into());
-        metrics::histogram!("sluice_answer_seconds", "model" => model()).record(self.began.elapsed());
         let end = match &ended.end {
             TurnEnd::Completed => "completed",
             TurnEnd::MaxOutputTokens => "max_output_tokens",
             TurnEnd::Cancelled => "cancelled",
             TurnEnd::Failed(failure) => failure.code,
         };
-        let ms = self.age_ms();
-        tracing::info!(id = %self.id, model = %self.model, end, input, output, ms, "turn ended");
+        let (model, ms) = (self.figures.model(), self.age_ms());
+        tracing::info!(id = %self.id, model, end, input, output, ms, "turn ended");
     }
 
     fn age_ms(&self) -> u64 {

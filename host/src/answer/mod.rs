@@ -6,6 +6,8 @@
 //! reader's own. Nothing in here knows sockets, routes or keys.
 
 mod answering;
+mod figures;
+mod framed_check;
 mod idle_timer;
 mod keeper;
 mod log;

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// Runs a server until it ends. The first signal makes it drain, the second one ends it at once. A lost device counts as the first signal.
@@ -12,7 +12,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 pub(super) async fn run_until_stopped<S: Future<Output = ()>>(
     run: impl FnOnce(WaitForCancellationFutureOwned) -> S,
     lost: impl Future<Output = String>,
-    signal: impl AsyncFn(),
+    mut signal: impl AsyncFnMut(),
 ) -> Result<(), String> {
     let stop = CancellationToken::new();
     let reason = OnceCell::new();
@@ -28,7 +28,6 @@ pub(super) async fn run_until_stopped<S: Future<Output = ()>>(
         signal().await;
     };
     tokio::select! {
-        // The signals are waited for before anybody is served: until then they would end the process.
         biased;
         () = impatience => tracing::warn!("told to stop again: streams under way are cut"),
         () = run(stop.clone().cancelled_owned()) => {}
@@ -36,12 +35,27 @@ pub(super) async fn run_until_stopped<S: Future<Output = ()>>(
     reason.into_inner().map_or(Ok(()), Err)
 }
 
-/// Ready at SIGTERM or ctrl-c.
-pub(super) async fn stop_signal() {
-    let mut terminate = signal(SignalKind::terminate()).expect("SIGTERM can be waited for");
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
+/// SIGTERM and ctrl-c. Until they are caught they end the process, so they are before anybody is told that it serves.
+pub(super) struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    /// Catches the signals from now on.
+    ///
+    /// # Errors
+    /// The system doesn't let them be caught.
+    pub(super) fn catch() -> std::io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// Waits for the next one.
+    pub(super) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
     }
 }
 

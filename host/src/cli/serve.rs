@@ -12,7 +12,7 @@ use host::model::Models;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::access::AccessArguments;
-use super::ending::{run_until_stopped, stop_signal};
+use super::ending::{StopSignals, run_until_stopped};
 use super::limits::Switches;
 use super::listen::{ListenAddress, listen};
 use super::load::with_switch;
@@ -149,9 +149,10 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     let follow_plugin_files = models.follow_plugin_files();
     let warnings = if keyed { Vec::new() } else { super::access::warn_of_public(&addresses) };
     stderr::flush();
+    let mut signals = StopSignals::catch().context("can't wait for SIGTERM")?;
     announce(&models, &stored, &addresses, keyed, &warnings);
     tokio::select! {
-        ended = run_until_stopped(|stop| server.run(stop), models.lost(), stop_signal) => ended.map_err(anyhow::Error::msg),
+        ended = run_until_stopped(|stop| server.run(stop), models.lost(), async || signals.next().await) => ended.map_err(anyhow::Error::msg),
         () = follow_plugin_files => Ok(()),
         () = reload_on_hangup(&models, &arguments.access, &keys, hangup) => Ok(()),
     }

@@ -14,7 +14,8 @@ use serde::Serialize;
 use super::access::refuse_foreign_pages;
 use super::answer::{json, to_json};
 use super::app::App;
-use super::routes::{get_only, health, layered, no_route, post_only, scrape};
+use super::routes::{get_only, layered, no_route, post_only};
+use super::server_info::{health, scrape};
 use crate::model::{LoadResult, Model, ParserReport};
 
 /// All routes of the admin address, in the same layers as those of the main address, without CORS.

@@ -8,6 +8,7 @@ use store::Owner;
 
 use super::app::App;
 use super::body;
+use super::connection::Disconnect;
 use crate::accounts::{Account, Principal};
 use crate::api::error::ApiError;
 use crate::api::query::Query;
@@ -19,6 +20,8 @@ const COPIES: usize = 2;
 pub(super) struct Asker {
     principal: Principal,
     pub(super) query: Query,
+    /// Closes the connection.
+    pub(super) disconnect: Option<Disconnect>,
 }
 
 impl FromRequestParts<App> for Asker {
@@ -26,7 +29,8 @@ impl FromRequestParts<App> for Asker {
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Infallible> {
         let principal = parts.extensions.get::<Principal>().cloned().unwrap_or_default();
-        Ok(Self { principal, query: Query::new(parts.uri.query().unwrap_or_default()) })
+        let disconnect = parts.extensions.get::<Disconnect>().cloned();
+        Ok(Self { principal, query: Query::new(parts.uri.query().unwrap_or_default()), disconnect })
     }
 }
 

@@ -3,11 +3,12 @@
 use axum::extract::{Request, State};
 use axum::response::Response;
 
+use super::acceptance::{Extent, consult, launch};
 use super::answer::{answer, json, warn};
 use super::app::App;
 use super::body::check_json;
+use super::caller::Caller;
 use super::stored::Continues;
-use super::stream::{Caller, consult, launch};
 use crate::api::error::ApiError;
 use crate::api::ids::{Ids, unix_now};
 use crate::api::{Object, Protocol, responses};
@@ -31,7 +32,8 @@ async fn run(app: &App, request: Request) -> Result<Response, ApiError> {
     let (request, model, _account) = body.read(app, read).await?;
     let warnings = request.warnings.clone();
     // A client that leaves drops the answer, and with it the generation.
-    let (status, body) = launch(app, &caller, Protocol::Responses, request, model, true).await?.whole().await;
+    let (status, body) =
+        launch(app, &caller, Protocol::Responses, request, model, Extent::Answer).await?.whole().await;
     let mut response = json(status, body);
     warn(&mut response, &warnings);
     Ok(response)

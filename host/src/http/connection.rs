@@ -1,5 +1,4 @@
-//! One connection: hyper's HTTP/1.1 with limits on the head. It ends by the client, by the server's stop, or because the client of a stream
-//! stopped reading. A client that only ends its sending side still gets its answer; `socket` tells it from one that left. An answer may hand
+//! One connection: hyper's HTTP/1.1 with limits on the head. It ends by the client, by the server's stop, or because the client stopped reading. A client that only ends its sending side still gets its answer; `socket` tells it from one that left. An answer may hand
 //! the connection over to another protocol, which then has its place, and the drain waits for it.
 
 use std::convert::Infallible;
@@ -108,7 +107,7 @@ pub(super) async fn serve(
 enum Interruption {
     /// The server stops: the current answer is the last one.
     Stopping,
-    /// The client of a stream has stopped reading, or a newer excess connection takes the place.
+    /// The client has stopped reading, or a newer excess connection takes the place.
     Disconnected,
     ClientGone,
 }
@@ -124,6 +123,7 @@ fn interruptions<'a>(
         app.stopping.cancelled().map(|()| Interruption::Stopping).boxed(),
         disconnect.0.cancelled().map(|()| Interruption::Disconnected).boxed(),
         link.gone(app.limits.keep_alive).map(|()| Interruption::ClientGone).boxed(),
+        link.stalled(app.limits.slow_reader).map(|()| Interruption::Disconnected).boxed(),
     ])
 }
 

@@ -4,11 +4,13 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use serde::Serialize;
 
+use super::acceptance::consult;
 use super::answer::{answer, json, to_json, warn};
 use super::app::App;
 use super::body::{CheckedBody, check_json};
+use super::caller::Caller;
 use super::stored::Continues;
-use super::stream::{Caller, consult};
+
 use crate::api::error::ApiError;
 use crate::api::request::CountRequest;
 use crate::api::{Defaults, Object, Protocol, messages, responses};

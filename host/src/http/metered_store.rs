@@ -196,6 +196,10 @@ impl Store for MeteredStore {
         write(self.0.claim())
     }
 
+    fn release(&self, lease: Lease) -> Reply<()> {
+        write(self.0.release(lease))
+    }
+
     fn renew(&self, leases: Vec<Lease>) -> Reply<Vec<Lease>> {
         write(self.0.renew(leases))
     }

@@ -3,6 +3,7 @@
 //! Invariants: no code here blocks a thread; every task belongs to the server's tracker; a client can't make the server hold more
 //! of its data than the limits say; a fault of one connection has no effect on others.
 
+mod acceptance;
 mod access;
 mod admin;
 mod answer;
@@ -11,6 +12,7 @@ mod app;
 mod asker;
 mod auth;
 mod body;
+mod caller;
 mod capacity;
 mod compact;
 mod connection;
@@ -27,8 +29,10 @@ mod keys_file;
 mod metered_store;
 mod metrics;
 mod path;
+mod request_log;
 mod routes;
 mod server;
+mod server_info;
 mod socket;
 mod store_error;
 mod store_upkeep;
@@ -36,6 +40,7 @@ mod stored;
 mod stream;
 mod tokens;
 mod unpaid;
+mod update;
 mod web_socket;
 
 pub use access::{Access, CorsOrigin, HostName};

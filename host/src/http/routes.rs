@@ -2,12 +2,9 @@
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
-use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::Body;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{MatchedPath, Path, Request, State};
+use axum::extract::{Request, State};
 use axum::handler::Handler;
 use axum::http::Method;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
@@ -18,7 +15,7 @@ use tower::util::option_layer;
 use tower_http::cors::CorsLayer;
 
 use super::access::{HostCheck, check_host};
-use super::answer::{RequestId, identify, json, refuse, to_json, typed};
+use super::answer::{identify, json, refuse};
 use super::app::App;
 use super::auth::require_key;
 use super::body::discard_unasked;
@@ -28,19 +25,20 @@ use super::cors;
 use super::count::{count_messages, count_responses};
 use super::excess::refuse_excess;
 use super::guard::refuse_malformed;
-use super::metrics;
+use super::request_log::log;
+use super::server_info::{health, index, list_models, one_model, scrape, version};
 use super::stored;
 use super::stream::generate;
 use super::tokens;
 use super::web_socket;
 use crate::api::error::ApiError;
-use crate::api::{Protocol, models, openapi};
+use crate::api::{Protocol, openapi};
 
 /// A route: methods, path and handler.
 type Route = (&'static [&'static str], &'static str, MethodRouter<App>);
 
 /// The route of probes.
-const HEALTH: &str = "/health";
+pub(super) const HEALTH: &str = "/health";
 /// The route of Prometheus.
 const METRICS: &str = "/metrics";
 /// Message while streams that have begun get their time to end.
@@ -175,17 +173,6 @@ pub(super) async fn no_route(method: Method, uri: http::Uri) -> Response {
     refuse(&ApiError::not_found(method.as_str(), uri.path()))
 }
 
-/// 200 while the server takes new work, else 503.
-pub(super) async fn health(State(app): State<App>) -> Response {
-    if app.stopping.is_cancelled() {
-        return refuse(&ApiError::unavailable(DRAINING));
-    }
-    if !app.models.are_alive() {
-        return refuse(&ApiError::unavailable("The server is stopping."));
-    }
-    json(200, r#"{"status":"ok"}"#.to_owned())
-}
-
 /// Middleware: 503 for a request that comes after the signal to stop, except for metrics, which show how far the drain is.
 async fn refuse_while_draining(State(app): State<App>, request: Request, next: Next) -> Response {
     if !app.stopping.is_cancelled() || request.uri().path() == METRICS {
@@ -193,98 +180,6 @@ async fn refuse_while_draining(State(app): State<App>, request: Request, next: N
     }
     discard_unasked(request, &app.limits).await;
     refuse(&ApiError::unavailable(DRAINING))
-}
-
-/// What is there: a person or a program that finds the address sees what it speaks.
-async fn index() -> Response {
-    let routes: Vec<String> =
-        openapi::paths().map(|(method, path)| format!("{} {path}", method.to_uppercase())).collect();
-    let index =
-        serde_json::json!({ "name": "sluice", "version": env!("CARGO_PKG_VERSION"), "routes": routes });
-    json(200, to_json(&index))
-}
-
-async fn version() -> Response {
-    json(200, concat!(r#"{"version":""#, env!("CARGO_PKG_VERSION"), r#""}"#).to_owned())
-}
-
-async fn list_models(State(app): State<App>) -> Response {
-    let mut list = Vec::new();
-    for model in &app.models {
-        let (created, context) = (model.created(), model.context());
-        list.extend(model.names().iter().map(|name| models::Model::new(name, created, context)));
-    }
-    json(200, to_json(&models::ModelList::new(list)))
-}
-
-async fn one_model(State(app): State<App>, id: Result<Path<String>, PathRejection>) -> Response {
-    let Ok(Path(id)) = id else { return refuse(&ApiError::unreadable_path()) };
-    match app.models.find(&id) {
-        Some(model) => json(200, to_json(&models::Model::new(id, model.created(), model.context()))),
-        None => refuse(&ApiError::model_not_found(&id)),
-    }
-}
-
-pub(super) async fn scrape(State(app): State<App>) -> Response {
-    for model in &app.models {
-        for (figure, value) in model.engine_figures() {
-            ::metrics::gauge!("sluice_engine", "model" => model.label(), "figure" => figure).set(value);
-        }
-    }
-    let sizes = [
-        ("sluice_request_memory_bytes", app.accounts.memory_held()),
-        ("sluice_grammar_bytes", app.models.first().grammar_bytes()),
-    ];
-    for (name, bytes) in sizes {
-        #[expect(clippy::cast_precision_loss, reason = "metrics are f64; sizes below 2^53 are exact")]
-        ::metrics::gauge!(name).set(bytes as f64);
-    }
-    typed(200, "text/plain; version=0.0.4", Body::from(metrics::render()))
-}
-
-/// Middleware: logs one line per request, without any of its text.
-async fn log(request: Request, next: Next) -> Response {
-    let began = Instant::now();
-    let route = request
-        .extensions()
-        .get::<MatchedPath>()
-        .map_or("(none)".to_owned(), |path| path.as_str().to_owned());
-    let method = method_name(request.method());
-    let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
-    let response = next.run(request).await;
-    let status = response.status().as_u16();
-    ::metrics::counter!("sluice_requests_total", "route" => route.clone(), "status" => status.to_string())
-        .increment(1);
-    let ms = whole_ms(began.elapsed());
-    if route == HEALTH {
-        // Probes come every few seconds, for ever.
-        tracing::debug!(%id, method, %route, status, ms, "answered");
-    } else {
-        tracing::info!(%id, method, %route, status, ms, "answered");
-    }
-    response
-}
-
-/// Milliseconds for the log: 64 bits, since the log writes a `u128` as a string in JSON.
-pub(super) fn whole_ms(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Name of a method for the log, which must not hold a word that a client made up.
-fn method_name(method: &Method) -> &'static str {
-    let known = [
-        Method::GET,
-        Method::POST,
-        Method::OPTIONS,
-        Method::HEAD,
-        Method::PUT,
-        Method::PATCH,
-        Method::DELETE,
-        Method::CONNECT,
-        Method::TRACE,
-    ];
-    let names = ["GET", "POST", "OPTIONS", "HEAD", "PUT", "PATCH", "DELETE", "CONNECT", "TRACE"];
-    known.iter().position(|known| known == method).map_or("(other)", |at| names[at])
 }
 
 /// Middleware: a handler's panic becomes a 500 of its own request only.

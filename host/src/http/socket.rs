@@ -7,7 +7,7 @@
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -32,6 +32,8 @@ pub(super) struct Link {
     pub(super) busy: AtomicBool,
     /// Whether everything that hyper wrote is in the kernel.
     flushed: AtomicBool,
+    /// Number of bytes that the kernel took of answers.
+    written: AtomicU64,
     /// Whether a head that hyper couldn't read was answered.
     pub(super) refused_head: AtomicBool,
 }
@@ -43,6 +45,7 @@ impl Link {
             awaits_head: AtomicBool::new(false),
             busy: AtomicBool::new(false),
             flushed: AtomicBool::new(true),
+            written: AtomicU64::new(0),
             refused_head: AtomicBool::new(false),
         })
     }
@@ -58,6 +61,20 @@ impl Link {
         tokio::select! {
             _ = self.stream.ready(Interest::ERROR) => {}
             () = self.probe(every) => {}
+        }
+    }
+
+    /// Ready when the client has taken nothing of an answer for this time, or up to twice as long.
+    pub(super) async fn stalled(&self, patience: Duration) {
+        let mut before = None;
+        loop {
+            let waits = !self.flushed.load(Ordering::Relaxed);
+            let now = waits.then(|| self.written.load(Ordering::Relaxed));
+            if now.is_some() && now == before {
+                return;
+            }
+            before = now;
+            tokio::time::sleep(patience).await;
         }
     }
 
@@ -128,7 +145,10 @@ impl Socket {
     {
         ready!(self.send_replaced(cx))?;
         self.link.flushed.store(false, Ordering::Relaxed);
-        retry(cx, |cx| self.link.stream.poll_write_ready(cx), || write(&self.link.stream))
+        let written =
+            ready!(retry(cx, |cx| self.link.stream.poll_write_ready(cx), || write(&self.link.stream)))?;
+        self.link.written.fetch_add(written as u64, Ordering::Relaxed);
+        Poll::Ready(Ok(written))
     }
 
     fn send_replaced(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

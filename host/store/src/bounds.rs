@@ -1,8 +1,8 @@
 //! How much is stored and for how long, and the clock that says so. `docs/state.md` has the table.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::Millis;
 
@@ -62,26 +62,49 @@ impl Default for Bounds {
 
 /// The time: the system's, or one that a test sets.
 #[derive(Clone, Debug, Default)]
-pub struct Clock(Option<Arc<AtomicU64>>);
+pub struct Clock(Option<Arc<ManualTime>>);
+
+#[derive(Debug)]
+struct ManualTime {
+    date: AtomicU64,
+    elapsed: AtomicU64,
+}
 
 impl Clock {
     /// A clock that stands still until it is advanced.
     pub fn manual(start: Millis) -> Self {
-        Self(Some(Arc::new(AtomicU64::new(start))))
+        Self(Some(Arc::new(ManualTime { date: start.into(), elapsed: 0.into() })))
     }
 
     /// Advances a manual clock; the system's isn't ours to set.
     pub fn advance(&self, by: Duration) {
-        if let Some(now) = &self.0 {
-            now.fetch_add(millis(by), Ordering::Relaxed);
+        if let Some(time) = &self.0 {
+            time.date.fetch_add(millis(by), Ordering::Relaxed);
+            time.elapsed.fetch_add(millis(by), Ordering::Relaxed);
+        }
+    }
+
+    /// Sets a manual clock to another date, as an operator sets the system's: no time passes.
+    pub fn set(&self, date: Millis) {
+        if let Some(time) = &self.0 {
+            time.date.store(date, Ordering::Relaxed);
         }
     }
 
     /// The time now.
     pub fn now(&self) -> Millis {
         match &self.0 {
-            Some(now) => now.load(Ordering::Relaxed),
+            Some(time) => time.date.load(Ordering::Relaxed),
             None => millis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()),
+        }
+    }
+
+    /// Time that has passed since some moment of this process, however the date is set meanwhile.
+    pub(crate) fn elapsed(&self) -> Millis {
+        static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+        match &self.0 {
+            Some(time) => time.elapsed.load(Ordering::Relaxed),
+            None => millis(BEGAN.elapsed()),
         }
     }
 }

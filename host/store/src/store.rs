@@ -87,6 +87,8 @@ pub trait Store: Send + Sync {
 
     /// Claims the background response that waits longest, of an owner with fewer than `Bounds::running`.
     fn claim(&self) -> Reply<Option<Claimed>>;
+    /// Gives back a background response that was claimed and not begun: it can be claimed at once, as if it hadn't been.
+    fn release(&self, lease: Lease) -> Reply<()>;
     /// Renews leases. Returns those that were lost: their runners must stop.
     fn renew(&self, leases: Vec<Lease>) -> Reply<Vec<Lease>>;
     /// Takes over responses whose host was lost, at most 64 a call. They aren't run again: the caller ends them.

@@ -133,6 +133,18 @@ fn a_signal_while_it_starts_ends_it_at_once() {
     }
 }
 
+/// It ended the process as if the server hadn't begun.
+#[test]
+fn a_signal_that_follows_the_address_at_once_is_a_stop() {
+    for signal in ["-TERM", "-INT"].repeat(4) {
+        let mut server = Server::start(&["--listen", "0"]);
+        server.until("address  http://");
+        server.signal(signal);
+        let (lines, status) = server.end();
+        assert!(status.success(), "{signal} {status}: {lines:#?}");
+    }
+}
+
 #[test]
 fn the_first_interrupt_waits_for_streams_and_the_second_does_not() {
     let folder = tempfile::tempdir().expect("a temporary folder");

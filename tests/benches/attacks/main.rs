@@ -14,6 +14,7 @@ mod keys;
 mod logs;
 mod model;
 mod row;
+mod stored;
 mod tools;
 
 use row::Row;
@@ -31,4 +32,5 @@ fn main() {
     connections::run(&is_asked);
     conversations::run(&is_asked);
     keys::run(&is_asked);
+    stored::run(&is_asked);
 }

@@ -1,9 +1,12 @@
 //! Bounds of bytes: the oldest conversations go, the owner's only, and what can't fit is refused.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Duration;
 
-use serde_json::json;
-use store::{Bounds, Options, Sqlite};
+use serde_json::{Value, json};
+use store::{Bounds, Options, Sqlite, Store};
 use tests::server::{Setup, TestServer};
 
 use crate::kit::{Client, message, refusal};
@@ -78,5 +81,98 @@ async fn a_page_that_memory_has_no_room_for_is_refused_and_its_items_are_not() {
     for id in ids {
         assert_eq!(client.get(&format!("{items}/{id}")).await.status, 200);
     }
+    server.stop().await;
+}
+
+/// They held the memory for as long as they liked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_that_read_nothing_of_a_large_page_give_its_memory_back() {
+    let mut setup = Setup::default();
+    setup.limits.request_memory = 64 << 20;
+    setup.limits.slow_reader = Duration::from_millis(50);
+    let server = TestServer::start(setup).await;
+    let client = Client::new(&server, "any");
+    let conversation = client.conversation(&[]).await;
+    let items = format!("{conversation}/items");
+    for _ in 0..6 {
+        let text = "x".repeat(4 << 20);
+        assert_eq!(client.post(&items, json!({ "items": [message(&text)] })).await.status, 200);
+    }
+    let silent = || {
+        let mut socket = TcpStream::connect(server.address).expect("it listens");
+        write!(socket, "GET {items} HTTP/1.1\r\nhost: localhost\r\n\r\n").expect("it reads");
+        socket.read_exact(&mut [0; 15]).expect("it answers");
+        socket
+    };
+    let crowd: Vec<TcpStream> = (0..8).map(|_| silent()).collect();
+    let whole = async {
+        while client.get(&items).await.status != 200 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let read = tokio::time::timeout(Duration::from_mins(1), whole).await;
+    assert!(read.is_ok(), "their memory is held");
+    drop(crowd);
+    server.stop().await;
+}
+
+/// The most metadata that a request may have.
+fn metadata(letter: char) -> Value {
+    let text = |length: usize| letter.to_string().repeat(length);
+    (0..16)
+        .map(|number| (format!("{number:02}{}", text(62)), json!(text(512))))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn floods_of_completions_and_of_their_metadata_stay_within_their_owners_bytes() {
+    const BYTES: u64 = 256 << 10;
+    let bounds = Bounds { owner_bytes: BYTES, ..Bounds::default() };
+    let store =
+        Arc::new(Sqlite::memory(&Options { bounds, ..Options::default() }).expect("memory can be had"));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let keys = vec!["alice=key-of-alice".to_owned(), "bob=key-of-bob".to_owned()];
+    let setup = Setup::replay(folder.path(), &json!([{ "text": "said" }]));
+    let server = TestServer::start(Setup { keys, store: Some(store.clone()), ..setup }).await;
+    let (alice, bob) = (Client::new(&server, "key-of-alice"), Client::new(&server, "key-of-bob"));
+    let complete = async |client: Client, metadata: Value| {
+        let messages = json!([{ "role": "user", "content": "x" }]);
+        let body =
+            json!({ "model": "qwen3-tiny", "messages": messages, "store": true, "metadata": metadata });
+        let answer = client.post("/v1/chat/completions", body).await;
+        assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+        format!("/v1/chat/completions/{}", answer.json()["id"].as_str().expect("an id"))
+    };
+    let of_bob = complete(bob, json!({ "a": "b" })).await;
+    let bytes = async || {
+        let owners = store.stats().await.expect("it works").owners;
+        owners.iter().find(|(owner, _)| owner.name() == "alice").expect("she has some").1
+    };
+    let mut made = Vec::new();
+    for _ in 0..100 {
+        made.push(complete(alice, metadata('x')).await);
+        // What ends is counted, and makes no room by itself.
+        assert!(bytes().await < BYTES + (16 << 10));
+    }
+    let mut kept = Vec::new();
+    for path in &made {
+        if alice.get(path).await.status == 200 {
+            kept.push(path.clone());
+        }
+    }
+    assert!((8..40).contains(&kept.len()) && made.ends_with(&kept), "{}", kept.len());
+
+    // The oldest of them is changed again and again, and stays; what it pushes out is others'.
+    for round in 0..100 {
+        let letter = if round % 2 == 0 { 'é' } else { 'y' };
+        let changed = alice.post(&kept[0], json!({ "metadata": metadata(letter) })).await;
+        assert_eq!(changed.status, 200, "{}", String::from_utf8_lossy(&changed.body));
+        assert_eq!(alice.get(&kept[0]).await.json()["metadata"], metadata(letter));
+        assert!(bytes().await <= BYTES);
+    }
+    assert_eq!(alice.get(&kept[0]).await.json()["metadata"], metadata('y'));
+    assert_eq!(bob.get(&of_bob).await.json()["metadata"], json!({ "a": "b" }));
+    assert_eq!(store.check().await, Ok(Vec::new()));
     server.stop().await;
 }

@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Instant;
 
 use http::Request;
 use http_body_util::Full;
@@ -147,8 +148,16 @@ async fn check(server: &ServerProcess, id: &str, told: &Told) -> String {
 /// What a server answers, which must be there.
 async fn get(server: &ServerProcess, path: &str) -> Answer {
     let request = Request::get(path).header("host", "localhost").body(Full::default()).unwrap();
+    let asked = Instant::now();
     let answer = try_send(server.address, request).await;
-    let answer = answer.unwrap_or_else(|error| panic!("{path}: {error:#}\n{}", server.log()));
+    let answer = answer.unwrap_or_else(|error| {
+        panic!(
+            "{path} after {:?}: {error:#}; the server: {}\n{}",
+            asked.elapsed(),
+            server.state(),
+            server.log()
+        )
+    });
     assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
     answer
 }

@@ -5,6 +5,11 @@
 
 mod bounds;
 mod clients;
+mod clock;
 mod disk;
+mod file;
+mod followers;
 mod kill;
+mod queues;
+mod servers;
 mod upkeep;

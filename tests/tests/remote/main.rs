@@ -10,6 +10,7 @@ mod health;
 mod lists;
 mod overload;
 mod setup;
+mod state;
 mod steps;
 mod tls;
 mod two;

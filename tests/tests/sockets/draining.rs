@@ -51,6 +51,9 @@ async fn a_response_that_outlasts_the_grace_fails_and_its_socket_ends() {
     gated.server.begin_stop();
     let (events, code) = socket.rest().await;
     assert!(events.iter().all(|event| event["type"] != "error"), "the failure comes alone");
+    for (number, event) in events.iter().enumerate() {
+        assert_eq!(event["sequence_number"], number, "{event}");
+    }
     let last = events.last().expect("an end");
     assert_eq!(
         (&last["type"], &last["response"]["error"]["code"]),

@@ -1,13 +1,18 @@
 //! Responses that run without their client: followed from any event, cancelled, and ended where their process is gone.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use host::api::responses::fold::Fold;
+use host::model::EngineChoice;
 use serde_json::{Value, json};
-use store::{Events, Owner, Store};
+use store::{Clock, Events, Owner, Store};
 use tests::client::{Open, json_request, open, post};
+use tests::fake_engine::{Action, FakeEngine};
 use tests::server::{Setup, TestServer, memory};
 
-use super::support::{body, delete, error, id, read, replaying, respond, rules};
+use super::support::{body, delete, error, id, read, replaying, respond, rules, texts};
 
 const BACKGROUND: &str = r#"{"background":true}"#;
 
@@ -187,50 +192,105 @@ async fn until<T, F: Future<Output = T>>(ask: impl Fn() -> F, fits: impl Fn(&T) 
     tokio::time::timeout(Duration::from_mins(1), asking).await.expect("it comes to that")
 }
 
-/// A response whose process is gone is ended by the next one, with the items that were done.
+/// A response whose process is gone is ended by the next one, with all that was sent of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_response_whose_process_is_gone_ends_as_failed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("state.db");
-    let open_store = || -> std::sync::Arc<dyn Store> {
-        std::sync::Arc::new(store::Sqlite::open(&file, &store::Options::default()).expect("it opens"))
-    };
-    let lost = {
-        let store = open_store();
-        let setup = Setup { store: Some(store.clone()), ..Setup::replay(folder.path(), &rules()) };
+    // Behind the text, within it, and before it has begun.
+    for (sent, text, status) in [
+        ("response.completed", Some("Four."), Some("completed")),
+        ("response.output_text.done", Some("Four."), Some("incomplete")),
+        ("response.output_text.delta", Some(""), Some("incomplete")),
+        ("response.output_item.added", None, None),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("state.db");
+        let done = lose(&file, sent).await;
+        let setup = Setup { store: Some(opened(&file)), ..Setup::replay(folder.path(), &rules()) };
         let server = TestServer::start(setup).await;
-        let done = respond(server.address, "2+2?", &background()).await;
-        ended(&server, id(&done)).await;
-        // As a process leaves it that ends between two chunks.
-        let owner = Owner::new("local");
-        let Ok(Events::Log { chunk, .. }) = store.events_after(&owner, id(&done), None).await else {
-            panic!("a log")
-        };
-        let stored = store.response(&owner, id(&done)).await.expect("a response");
-        let new = store::NewResponse {
-            id: "resp_lost".to_owned(),
-            link: store::Link::Alone,
-            request: stored.request,
-            input: vec![],
-        };
-        store.enqueue(&owner, new, chunk.events[..2].to_vec()).await.expect("room");
+        let response = ended(&server, "resp_lost").await;
+        assert_eq!(
+            (&response["status"], &response["error"]["code"]),
+            (&json!("failed"), &json!("server_error"))
+        );
+        let item = &response["output"][0];
+        assert_eq!((item["content"][0]["text"].as_str(), item["status"].as_str()), (text, status), "{sent}");
+        let events = read(server.address, "/v1/responses/resp_lost?stream=true").await.events();
+        let mut fold = Fold::default();
+        for (number, event) in events.iter().enumerate() {
+            assert_eq!(event["sequence_number"], number);
+            assert_eq!(fold.add(event), Ok(()), "{event}");
+        }
+        assert_eq!(fold.whole(), response);
+        assert_eq!(events.last().expect("events")["response"], response);
+        let done = read(server.address, &format!("/v1/responses/{done}")).await.json();
+        assert_eq!(done["status"], json!("completed"));
         server.stop().await;
-        let claimed = store.claim().await.expect("it works").expect("one waits");
-        let events = chunk.events[2..chunk.events.len() - 1].to_vec();
-        store.append(&claimed.lease, store::Chunk { first: 2, events }).await.expect("room");
-        (chunk.events.len(), id(&done).to_owned())
-    };
-    let setup = Setup { store: Some(open_store()), ..Setup::replay(folder.path(), &rules()) };
+    }
+}
+
+fn opened(file: &Path) -> Arc<dyn Store> {
+    Arc::new(store::Sqlite::open(file, &store::Options::default()).expect("it opens"))
+}
+
+/// Leaves `resp_lost` in a store as a process leaves it that ends between two chunks, before the first event of the type `before` is stored.
+/// Returns the id of a response like it that has ended.
+async fn lose(file: &Path, before: &str) -> String {
+    let store = opened(file);
+    let folder = tempfile::tempdir().expect("a folder");
+    let setup = Setup { store: Some(store.clone()), ..Setup::replay(folder.path(), &rules()) };
     let server = TestServer::start(setup).await;
-    let response = ended(&server, "resp_lost").await;
-    assert_eq!((&response["status"], &response["error"]["code"]), (&json!("failed"), &json!("server_error")));
-    assert_eq!(response["output"][0]["content"][0]["text"], json!("Four."));
-    let events = read(server.address, "/v1/responses/resp_lost?stream=true").await.events();
-    assert_eq!(events.len(), lost.0 + 2, "{events:?}");
-    assert_eq!(events.last().expect("events")["response"], response);
-    assert_eq!(
-        read(server.address, &format!("/v1/responses/{}", lost.1)).await.json()["status"],
-        json!("completed")
-    );
+    let done = respond(server.address, "2+2?", &background()).await;
+    ended(&server, id(&done)).await;
+    let owner = Owner::new("local");
+    let Ok(Events::Log { chunk, .. }) = store.events_after(&owner, id(&done), None).await else {
+        panic!("a log")
+    };
+    let stored = store.response(&owner, id(&done)).await.expect("a response");
+    let new = store::NewResponse {
+        id: "resp_lost".to_owned(),
+        link: store::Link::Alone,
+        request: stored.request,
+        input: vec![],
+    };
+    server.stop().await;
+    store.enqueue(&owner, new, chunk.events[..2].to_vec()).await.expect("room");
+    let claimed = store.claim().await.expect("it works").expect("one waits");
+    let is_kind = |event: &Vec<u8>| {
+        serde_json::from_slice::<Value>(event).expect("JSON")["type"].as_str() == Some(before)
+    };
+    let cut = chunk.events.iter().position(is_kind).expect("such an event");
+    let events = chunk.events[2..cut].to_vec();
+    store.append(&claimed.lease, store::Chunk { first: 2, events }).await.expect("room");
+    id(&done).to_owned()
+}
+
+/// What a server had claimed and not begun when it stops, another one runs at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_stops_gives_back_what_it_has_not_begun() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Its leases never end.
+    let clock = Clock::manual(1_800_000_000_000);
+    let options = store::Options { clock, ..store::Options::default() };
+    let store: Arc<dyn Store> = Arc::new(store::Sqlite::memory(&options).expect("memory can be had"));
+    // An engine that never begins.
+    let engine = FakeEngine::start(|_, _| vec![Action::UntilDisconnect]).await;
+    let mut setup = Setup { store: Some(store.clone()), ..Setup::default() };
+    setup.model.engine = engine.url().parse::<EngineChoice>().expect("a URL");
+    let server = TestServer::start(setup).await;
+    let mut queued = Vec::new();
+    for _ in 0..3 {
+        queued.push(respond(server.address, "2+2?", &background()).await);
+    }
+    engine.received.wait_until(|log| log.requests().len() == queued.len()).await;
+    assert!(store.claim().await.expect("it works").is_none(), "all are claimed");
+    server.stop().await;
+    let setup = Setup { store: Some(store), ..Setup::replay(folder.path(), &rules()) };
+    let server = TestServer::start(setup).await;
+    for response in queued {
+        let whole = tokio::time::timeout(Duration::from_mins(1), ended(&server, id(&response))).await;
+        let whole = whole.expect("it ends");
+        assert_eq!((&whole["status"], &whole["id"]), (&json!("completed"), &response["id"]));
+        assert_eq!(texts(&json!({ "data": whole["output"] })), ["Four."]);
+    }
     server.stop().await;
 }

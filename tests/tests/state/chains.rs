@@ -79,6 +79,7 @@ async fn references_to_items_stand_for_the_items() {
         { "role": "user", "content": "one" },
         { "type": "item_reference", "id": message },
         { "id": "msg_unknown" },
+        { "type": null, "role": null, "id": message },
         { "role": "user", "content": "two" },
     ]);
     let more = json!({ "input": input, "enable_response_messages": true, "store": false });
@@ -86,7 +87,51 @@ async fn references_to_items_stand_for_the_items() {
     let warning = answer.headers["x-sluice-warning"].to_str().expect("text");
     assert!(warning.contains("item_reference"), "{warning}");
     let prompt = answer.json()["input_messages"][0]["message"].to_string();
-    assert!(prompt.contains("Four."), "{prompt}");
+    assert_eq!(prompt.matches("Four.").count(), 2, "{prompt}");
+    let conversation = post(server.address, "/v1/conversations", &json!({})).await.json();
+    let path = format!("/v1/conversations/{}/items", id(&conversation));
+    let added = json!({ "items": [{ "type": null, "role": null, "id": message }] });
+    let added = post(server.address, &path, &added).await.json();
+    assert_eq!((&added["data"][0]["id"], texts(&added)), (&json!(message), vec!["Four.".to_owned()]));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_without_its_call_is_refused_in_what_is_sent_and_taken_in_what_is_there() {
+    let server = replaying(&rules()).await;
+    let first = respond(server.address, "one", &json!({})).await;
+    let conversation = post(server.address, "/v1/conversations", &json!({})).await.json();
+    let result = |call: &str| json!({ "type": "function_call_output", "call_id": call, "output": "seven" });
+    let sent = json!([result("call_0")]);
+    let continues = [
+        json!({ "previous_response_id": id(&first), "input": sent }),
+        json!({ "conversation": id(&conversation), "input": sent }),
+        json!({ "conversation": id(&conversation), "input": sent, "background": true }),
+    ];
+    for more in &continues {
+        let refused = post(server.address, "/v1/responses", &body("", more)).await;
+        assert_eq!(error(&refused), (400, json!("invalid_value")), "{more}");
+        assert_eq!(refused.json()["error"]["param"], "input[0].call_id");
+    }
+    // A conversation may hold one: its client has added it, or has removed the call.
+    let path = format!("/v1/conversations/{}/items", id(&conversation));
+    let call = json!({ "type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}" });
+    let added = post(server.address, &path, &json!({ "items": [result("call_0"), call] })).await;
+    assert_eq!(added.status, 200);
+    for more in [
+        json!({ "conversation": id(&conversation), "input": [result("call_1")] }),
+        json!({ "conversation": id(&conversation) }),
+    ] {
+        let answer = respond(server.address, "two", &more).await;
+        assert_eq!(answer["status"], "completed", "{more}");
+    }
+    let call = added.json()["data"][1]["id"].as_str().expect("an id").to_owned();
+    assert_eq!(delete(server.address, &format!("{path}/{call}")).await.status, 200);
+    let more = json!({ "conversation": id(&conversation), "background": true });
+    let queued = respond(server.address, "three", &more).await;
+    let path = format!("/v1/responses/{}", id(&queued));
+    read(server.address, &format!("{path}?stream=true")).await;
+    assert_eq!(read(server.address, &path).await.json()["status"], "completed");
     server.stop().await;
 }
 

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::api::responses::fold::Fold;
 use host::api::seal::Seal;
 use http::Method;
 use proptest::collection::vec;
@@ -16,81 +15,14 @@ use store::{Bounds, Clock, Options, Sqlite, Store};
 use tests::client::Answer;
 use tests::server::{Setup, TestServer};
 
+use self::known::{Known, check_prompt, folded, id_of, output_texts, without_padding};
+use self::steps::{How, Step, step};
 use super::support::{ask, body, rules};
 
+mod known;
+mod steps;
+
 const KEYS: [&str; 2] = ["key-a", "key-b"];
-
-#[derive(Debug, Clone)]
-enum Step {
-    /// A response: whose, after which one of theirs, and how.
-    Create {
-        owner: usize,
-        parent: Option<prop::sample::Index>,
-        how: How,
-        text: &'static str,
-    },
-    /// A response in the owner's conversation.
-    Converse {
-        owner: usize,
-    },
-    Cancel {
-        owner: usize,
-        which: prop::sample::Index,
-    },
-    Delete {
-        owner: usize,
-        which: prop::sample::Index,
-    },
-    /// Events of a response, behind a number.
-    Resume {
-        owner: usize,
-        which: prop::sample::Index,
-        after: u64,
-    },
-    /// A response that goes on from the summary of a chain.
-    Compact {
-        owner: usize,
-        which: prop::sample::Index,
-    },
-    /// What wasn't used for a day is too old.
-    Evict,
-    Restart,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
-    Whole,
-    Streamed,
-    Background,
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let owner = 0..KEYS.len();
-    let which = any::<prop::sample::Index>();
-    let how = prop_oneof![Just(How::Whole), Just(How::Streamed), Just(How::Background)];
-    let text = prop_oneof![4 => Just("2+2?"), 1 => Just("long")];
-    let parent = prop::option::of(which.clone());
-    prop_oneof![
-        8 => (owner.clone(), parent, how, text)
-            .prop_map(|(owner, parent, how, text)| Step::Create { owner, parent, how, text }),
-        2 => owner.clone().prop_map(|owner| Step::Converse { owner }),
-        2 => (owner.clone(), which.clone()).prop_map(|(owner, which)| Step::Cancel { owner, which }),
-        2 => (owner.clone(), which.clone()).prop_map(|(owner, which)| Step::Delete { owner, which }),
-        2 => (owner.clone(), which.clone()).prop_map(|(owner, which)| Step::Compact { owner, which }),
-        4 => (owner, which, 0..80u64).prop_map(|(owner, which, after)| Step::Resume { owner, which, after }),
-        1 => Just(Step::Evict),
-        1 => Just(Step::Restart),
-    ]
-}
-
-/// What is known of an owner's response that can be read.
-struct Known {
-    /// Its object at its end.
-    response: Value,
-    /// The texts of its input, with all that it continues, and of its output.
-    texts: Vec<String>,
-    background: bool,
-}
 
 /// A server with its store, and what its answers must be.
 struct World {
@@ -158,7 +90,13 @@ impl World {
             }
             Step::Converse { owner } => self.converse(*owner).await,
             Step::Cancel { owner, which } => self.cancel(*owner, self.pick(*owner, *which)).await,
-            Step::Delete { owner, which } => self.delete(*owner, self.pick(*owner, *which)).await,
+            Step::Delete { owner, which, continued } => {
+                let id = self.pick(*owner, *which);
+                if *continued && id.is_some() {
+                    self.create(*owner, id.clone(), How::Whole, "2+2?").await?;
+                }
+                self.delete(*owner, id).await
+            }
             Step::Resume { owner, which, after } => {
                 self.resume(*owner, self.pick(*owner, *which), *after).await
             }
@@ -184,6 +122,7 @@ impl World {
             "previous_response_id": parent,
             "stream": how == How::Streamed,
             "background": how == How::Background,
+            "enable_response_messages": true,
         });
         let answer = self.ask(owner, Method::POST, "/v1/responses", &body(text, &more)).await;
         let before = parent.as_ref().map(|parent| &self.known[owner][parent]);
@@ -206,6 +145,7 @@ impl World {
         let stored = self.get(owner, &format!("/v1/responses/{id}")).await.json();
         prop_assert_eq!(&stored, &response);
         texts.push(text.to_owned());
+        check_prompt(&response, &texts)?;
         texts.extend(output_texts(&response));
         let background = how == How::Background;
         self.known[owner].insert(id, Known { response, texts, background });
@@ -218,10 +158,11 @@ impl World {
             self.conversations[owner] = Some((id_of(&made), Vec::new()));
         }
         let (id, mut said) = self.conversations[owner].clone().expect("there is one");
-        let more = json!({ "conversation": id });
+        let more = json!({ "conversation": id, "enable_response_messages": true });
         let response = self.ask(owner, Method::POST, "/v1/responses", &body("2+2?", &more)).await.json();
         prop_assert_eq!(&response["status"], "completed");
         said.push("2+2?".to_owned());
+        check_prompt(&response, &said)?;
         said.extend(output_texts(&response));
         let path = format!("/v1/conversations/{id}/items?order=asc&limit=100");
         let items = self.get(owner, &path).await.json();
@@ -276,11 +217,12 @@ impl World {
         prop_assert_eq!(last, Some(&json!("compaction")), "{}", compacted);
         items.push(json!({ "role": "user", "content": "2+2?" }));
         let mut texts = super::support::texts(&json!({ "data": &items[..items.len() - 1] }));
-        let response = self
-            .ask(owner, Method::POST, "/v1/responses", &body("", &json!({ "input": items })))
-            .await
-            .json();
+        prop_assert_eq!(&texts, &self.known[owner][&id].users());
+        let more = json!({ "input": items, "enable_response_messages": true });
+        let response = self.ask(owner, Method::POST, "/v1/responses", &body("", &more)).await.json();
         prop_assert_eq!(&response["status"], "completed", "{}", response);
+        let shown = [texts.clone(), vec!["Task: sums.".to_owned(), "2+2?".to_owned()]].concat();
+        check_prompt(&response, &shown)?;
         texts.push("2+2?".to_owned());
         texts.extend(output_texts(&response));
         self.known[owner].insert(id_of(&response), Known { response, texts, background: false });
@@ -328,8 +270,13 @@ impl World {
             for (id, known) in &self.known[owner] {
                 let path = format!("/v1/responses/{id}");
                 prop_assert_eq!(&self.get(owner, &path).await.json(), &known.response);
-                let unknown = self.get(1 - owner, "/v1/responses/resp_0").await.body;
-                prop_assert_eq!(self.get(1 - owner, &path).await.body, unknown);
+                for rest in ["", "?stream=true", "/input_items", "/cancel"] {
+                    let method = if rest == "/cancel" { Method::POST } else { Method::GET };
+                    let other = async |path: &str| {
+                        self.ask(1 - owner, method.clone(), &format!("{path}{rest}"), &Value::Null).await.body
+                    };
+                    prop_assert_eq!(other(&path).await, other("/v1/responses/resp_0").await, "{}", rest);
+                }
                 let items = self.get(owner, &format!("{path}/input_items?order=asc&limit=100")).await.json();
                 let mut texts = super::support::texts(&items);
                 texts.extend(output_texts(&known.response));
@@ -340,28 +287,6 @@ impl World {
         prop_assert!(faults.is_empty(), "{:?}", faults);
         Ok(())
     }
-}
-
-fn id_of(response: &Value) -> String {
-    response["id"].as_str().expect("an id").to_owned()
-}
-
-fn output_texts(response: &Value) -> Vec<String> {
-    super::support::texts(&json!({ "data": response["output"] }))
-}
-
-fn without_padding(mut event: Value) -> Value {
-    event.as_object_mut().expect("an object").remove("obfuscation");
-    event
-}
-
-/// The response that events add up to; each must fit to those before it.
-fn folded(events: &[Value]) -> Result<Value, TestCaseError> {
-    let mut fold = Fold::default();
-    for event in events {
-        fold.add(event).map_err(TestCaseError::fail)?;
-    }
-    Ok(fold.whole())
 }
 
 proptest! {

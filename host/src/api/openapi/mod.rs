@@ -1,6 +1,7 @@
 //! The `OpenAPI` document of the endpoints on the server's main address. It is made of the endpoints' table, the tables of fields, and
 //! the schemas of the types of answers, and doesn't depend on the operator's settings.
 
+mod endpoint;
 mod endpoints;
 mod shapes;
 
@@ -17,7 +18,8 @@ use serde_json::{Map, Value, json};
 
 use super::answer_schemas::AnswerSchemas;
 use super::fields::Field;
-use endpoints::{ENDPOINTS, Endpoint, ErrorFormat};
+use endpoint::{Endpoint, ErrorFormat};
+use endpoints::ENDPOINTS;
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
 

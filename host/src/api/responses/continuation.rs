@@ -66,7 +66,11 @@ impl Wishes {
     }
 }
 
-fn link(body: &Object<'_>) -> Result<Link, ApiError> {
+/// What a request continues.
+///
+/// # Errors
+/// 400 where it names a response and a conversation, or one of them wrongly.
+pub(super) fn link(body: &Object<'_>) -> Result<Link, ApiError> {
     let parent = body.string("previous_response_id")?;
     let conversation = echo::conversation(body)?;
     match (parent, conversation) {

@@ -37,11 +37,20 @@ impl Fold {
         extend(item, kind, event)
     }
 
-    /// The response as its events said it last, with the output that they add up to: the items that are done.
+    /// The response as its events said it last, with the output that they add up to.
     pub fn whole(mut self) -> Value {
-        self.response["output"] =
-            self.items.into_iter().filter(|(_, done)| *done).map(|(item, _)| item).collect();
+        self.response["output"] = self.output();
         self.response
+    }
+
+    /// The items that are done.
+    pub(super) fn output(&self) -> Value {
+        self.items.iter().filter(|(_, done)| *done).map(|(item, _)| item.clone()).collect()
+    }
+
+    /// All items so far, and whether each is done.
+    pub(super) fn items(&self) -> &[(Value, bool)] {
+        &self.items
     }
 
     /// Takes the response that an event carries, whose output must be that of the events so far.

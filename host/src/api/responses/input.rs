@@ -2,6 +2,7 @@
 //! are ignored with a warning.
 
 use serde_json::json;
+use store::Link;
 
 use super::super::content;
 use super::super::error::ApiError;
@@ -11,6 +12,7 @@ use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::Warnings;
 use super::compaction;
+use super::continuation::{self, Continuation};
 use super::hosted::input::Approvals;
 use super::input_items::Input;
 use super::names::flat;
@@ -25,7 +27,7 @@ pub(super) fn messages(
     body: &Object<'_>,
     input: Input<'_>,
     defaults: &Defaults,
-    may_be_empty: bool,
+    continuation: &Continuation,
     warnings: &mut Warnings,
 ) -> Result<Vec<Message>, ApiError> {
     let mut history = History::default();
@@ -41,10 +43,11 @@ pub(super) fn messages(
         Some(Value::String(text)) => history.message(Role::User, text.get().to_owned()),
         Some(Value::List(_)) => {
             let approvals = Approvals::of(input)?;
-            let is_chained = body.string("previous_response_id")?.is_some();
+            // One that waited was checked before it was stored.
+            let is_checked = continuation.queued.is_none() && continuation::link(body)? != Link::Alone;
             for (index, (path, value)) in input.items().enumerate() {
                 let item = Object::new(value, path)?;
-                if is_chained && index >= input.before() {
+                if is_checked && index >= input.before() {
                     check_result(item, &history)?;
                 }
                 self::item(item, (&defaults.seal, &approvals), &mut history, warnings)?;
@@ -58,7 +61,7 @@ pub(super) fn messages(
         warnings.add("reasoning at the end of the input without an answer left out");
     }
     let messages = history.into_messages();
-    if messages.is_empty() && !may_be_empty {
+    if messages.is_empty() && !continuation.prompt_only {
         return Err(path.invalid("there is no message in it to answer"));
     }
     Ok(messages)
@@ -75,11 +78,12 @@ pub(in crate::api) fn check_item(item: Object<'_>, defaults: &Defaults) -> Resul
     self::item(item, (&defaults.seal, &Approvals::default()), &mut history, &mut unheard)
 }
 
-/// Refuses the result of a call that a chain doesn't have: the client continues another response than it means.
+/// Refuses the result of a call that is neither in what the request continues nor in its input: the client continues something else than it
+/// means. What is continued may hold such results, since a client may add them to a conversation, or remove a call from it.
 fn check_result(item: Object<'_>, history: &History) -> Result<(), ApiError> {
     let is_result = matches!(item.string("type")?, Some("function_call_output" | "custom_tool_call_output"));
     if is_result && !history.has_call(call_id(item)?) {
-        let what = "no call with this id is in the response that `previous_response_id` names, those before it or the input";
+        let what = "no call with this id is in what `previous_response_id` or `conversation` continues, or before this item in the input";
         return Err(item.at("call_id").invalid(what));
     }
     Ok(())

@@ -1,13 +1,13 @@
 //! Output items and their parts, exactly as clients get them.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::super::schema::tagged;
 use super::hosted::items::HostedItem;
 
 /// Status of an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "OutputStatus")]
 pub(super) enum Status {
@@ -20,7 +20,7 @@ pub(super) enum Status {
 }
 
 /// A part of a reasoning item's content.
-#[derive(Debug, Clone, Default, JsonSchema, Serialize)]
+#[derive(Debug, Clone, Default, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename = "reasoning_text")]
 #[schemars(transform = tagged("reasoning_text"))]
 pub(super) struct ReasoningText {
@@ -29,7 +29,7 @@ pub(super) struct ReasoningText {
 }
 
 /// A part of a reasoning item's summary.
-#[derive(Debug, Clone, Default, JsonSchema, Serialize)]
+#[derive(Debug, Clone, Default, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename = "summary_text")]
 #[schemars(transform = tagged("summary_text"))]
 pub(super) struct SummaryText {
@@ -38,7 +38,7 @@ pub(super) struct SummaryText {
 }
 
 /// A part of a message.
-#[derive(Debug, Clone, Default, JsonSchema, Serialize)]
+#[derive(Debug, Clone, Default, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename = "output_text")]
 #[schemars(transform = tagged("output_text"))]
 pub(super) struct OutputText {
@@ -51,7 +51,7 @@ pub(super) struct OutputText {
 }
 
 /// A generated token, how likely it was, and what else was likely in its place.
-#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Deserialize, Serialize)]
 #[schemars(rename = "ResponseToken")]
 pub(super) struct TokenLogprob {
     /// The token and its likelihood.
@@ -62,7 +62,7 @@ pub(super) struct TokenLogprob {
 }
 
 /// A token and its likelihood.
-#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Deserialize, Serialize)]
 #[schemars(rename = "ResponseLikelyToken")]
 pub(super) struct Likelihood {
     /// Its text; what isn't UTF-8 by itself is replaced.
@@ -74,7 +74,7 @@ pub(super) struct Likelihood {
 }
 
 /// Part of the answer that a message is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum MessagePhase {
     /// A preamble beside calls.
@@ -83,8 +83,16 @@ pub(super) enum MessagePhase {
     FinalAnswer,
 }
 
+/// Who a message of the output is by.
+#[derive(Debug, Clone, Copy, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum AuthorRole {
+    /// The model.
+    Assistant,
+}
+
 /// An output item. Its texts grow while it is open.
-#[derive(Debug, Clone, JsonSchema, Serialize)]
+#[derive(Debug, Clone, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[schemars(rename = "OutputItem")]
 pub(super) enum Item {
@@ -103,8 +111,8 @@ pub(super) enum Item {
     Message {
         id: String,
         status: Status,
-        #[schemars(extend("const" = "assistant"))]
-        role: &'static str,
+        #[schemars(with = "String", extend("const" = "assistant"))]
+        role: AuthorRole,
         #[serde(skip_serializing_if = "Option::is_none")]
         phase: Option<MessagePhase>,
         content: Vec<OutputText>,

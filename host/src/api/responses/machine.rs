@@ -12,7 +12,7 @@ use super::continuation::Queued;
 use super::events::{self, SequenceNumbers};
 use super::hosted::{self, HostedCalls};
 use super::input::REASONING;
-use super::items::{Item, Likelihood, MessagePhase, Status, TokenLogprob};
+use super::items::{AuthorRole, Item, Likelihood, MessagePhase, Status, TokenLogprob};
 use super::names::Namespaces;
 use super::open_item::{EventSink, OpenItem};
 use super::resource::{
@@ -120,7 +120,7 @@ impl ResponsesMachine {
             }
             ItemHead::Message { phase } => {
                 let (id, phase, content) = (ids.next("msg_"), message_phase(*phase), Vec::new());
-                Item::Message { id, status, role: "assistant", phase, content }
+                Item::Message { id, status, role: AuthorRole::Assistant, phase, content }
             }
             ItemHead::ToolCall { call_id, name, payload } => {
                 let (namespace, name) = self.options.namespaces.split(name);

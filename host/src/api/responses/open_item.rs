@@ -55,6 +55,17 @@ impl OpenItem {
         written
     }
 
+    /// An item that was announced earlier, with its text so far; none if its part wasn't announced, too.
+    pub(super) fn announced(item: Item, index: usize) -> Option<Self> {
+        let has_part = match &item {
+            Item::Message { content, .. } => !content.is_empty(),
+            Item::Reasoning { content: Some(content), .. } => !content.is_empty(),
+            Item::Reasoning { summary, .. } => !summary.is_empty(),
+            _ => true,
+        };
+        has_part.then_some(Self { item, index })
+    }
+
     /// Appends `delta` and sends it. `logprobs` are sent and kept if the item is a message.
     pub(super) fn text(
         &mut self,

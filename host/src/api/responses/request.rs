@@ -81,7 +81,7 @@ pub(crate) fn parse(
     let include = Include::read(body, &echo, &mut warnings)?;
     let job = Job {
         conversation: Conversation {
-            messages: input::messages(body, input, defaults, continuation.prompt_only, &mut warnings)?,
+            messages: input::messages(body, input, defaults, continuation, &mut warnings)?,
             tools: declared.client_tools.declarations,
         },
         beginning: Beginning::default(),

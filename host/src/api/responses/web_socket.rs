@@ -146,6 +146,16 @@ fn to_bytes(event: &impl Serialize) -> Bytes {
     serde_json::to_vec(event).expect("protocol types serialise").into()
 }
 
+/// The event `number` of a response under another number.
+pub(crate) fn renumbered(event: Bytes, number: u64, new: u64) -> Bytes {
+    // The number stands before anything that a model or a client wrote.
+    let old = format!(r#""sequence_number":{number},"#);
+    let at = event.windows(old.len()).position(|bytes| bytes == old.as_bytes());
+    let Some(at) = at.filter(|_| new != number) else { return event };
+    let new = format!(r#""sequence_number":{new},"#);
+    [&event[..at], new.as_bytes(), &event[at + old.len()..]].concat().into()
+}
+
 /// A response's event as its lane has it: with the lane's name, if it has one.
 pub(crate) fn of_lane(event: Bytes, stream_id: Option<&StreamId>) -> Bytes {
     let (Some(StreamId(name)), Some(fields)) = (stream_id, event.strip_suffix(b"}")) else { return event };

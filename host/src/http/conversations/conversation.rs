@@ -9,6 +9,7 @@ use super::super::asker::Asker;
 use super::super::body::check_json;
 use super::super::path::{Named, named};
 use super::super::store_error::{refusal, store};
+use super::super::update::{self, Stored};
 use super::items::settle;
 use crate::api::conversations::{self, conversation};
 use crate::api::deleted::Deletion;
@@ -51,21 +52,11 @@ pub(in super::super) async fn update(
     asker: Asker,
     request: Request,
 ) -> Response {
-    answer(updated(&app, id, &asker, request).await)
-}
-
-async fn updated(
-    app: &App,
-    id: Named<String>,
-    asker: &Asker,
-    request: Request,
-) -> Result<Response, ApiError> {
-    let id = named(id)?;
-    let body = check_json(app, request).await?;
-    let store = store(app)?;
-    let ((metadata, warnings), _account) = body.read_without_model(app, conversations::update).await?;
-    let stored = store.conversation_update(&asker.owner(), &id, metadata).await.map_err(refusal)?;
-    Ok(shown(&stored, &warnings))
+    let change = async |Stored { store, owner, id }: Stored, metadata| {
+        store.conversation_update(&owner, &id, metadata).await
+    };
+    update::update(&app, id, &asker, request, conversations::update, change, |stored| Ok(shown(&stored, &[])))
+        .await
 }
 
 /// Deletes a conversation.

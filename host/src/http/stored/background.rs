@@ -6,10 +6,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use store::{Claimed, Events, NewResponse, Owner, Response, Store};
 
+use super::super::acceptance::start;
 use super::super::app::App;
 use super::super::body::CheckedBody;
+use super::super::caller::Caller;
 use super::super::store_error::{refusal, store};
-use super::super::stream::{Caller, start};
 use super::keeping::StoreKeeper;
 use super::request::StoredRequest;
 use super::resolve::Resolved;
@@ -60,7 +61,9 @@ pub(in crate::http) async fn run_claimed(app: App) {
             () = tokio::time::sleep(LOOK) => {}
             () = app.stopping.cancelled() => return,
         }
-        loop {
+        // The drain waits for what is being claimed.
+        let hold = app.tasks.token();
+        while !app.stopping.is_cancelled() {
             match store.claim().await {
                 Ok(Some(claimed)) => {
                     let run = run(app.clone(), Arc::clone(&store), claimed);
@@ -73,17 +76,24 @@ pub(in crate::http) async fn run_claimed(app: App) {
                 }
             }
         }
+        drop(hold);
     }
 }
 
-/// Runs a claimed response to its end.
+/// Runs a claimed response to its end. If the server stops before the response has begun, it is given back: it has sent nothing yet, so another
+/// process may run it.
 async fn run(app: App, store: Arc<dyn Store>, claimed: Claimed) {
     let place = app.running.enter(claimed.lease.clone());
     let begun = tokio::select! {
-        begun = begin(&app, &store, &claimed) => begun,
+        biased;
         () = place.withdrawn.cancelled() => Err(Ending::Cancelled),
-        // Another process may run it: it has sent nothing yet.
-        () = app.aborting.cancelled() => return place.leave(),
+        () = app.stopping.cancelled() => {
+            if let Err(error) = store.release(claimed.lease).await {
+                tracing::warn!(%error, "a queued response can't be given back: it waits for the end of its lease");
+            }
+            return place.leave();
+        }
+        begun = begin(&app, &store, &claimed) => begun,
     };
     match begun {
         Ok((mut answer, next)) => {

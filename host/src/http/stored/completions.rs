@@ -5,14 +5,14 @@ use axum::response::Response;
 use store::{Item, Order, Owner};
 use tokio_util::sync::CancellationToken;
 
-use super::super::answer::{answer, json, to_json, warn};
+use super::super::answer::{answer, json, to_json};
 use super::super::app::App;
 use super::super::asker::Asker;
-use super::super::body::check_json;
 use super::super::held_body::held_json;
 use super::super::path::{Named, named};
 use super::super::store_error::{refusal, store};
 use super::super::unpaid::unpaid;
+use super::super::update::{self, Stored};
 use super::keeping::{entered, kept};
 use crate::answer::Answer;
 use crate::api::chat::stored;
@@ -69,26 +69,14 @@ pub(in crate::http) async fn update_completion(
     asker: Asker,
     request: Request,
 ) -> Response {
-    answer(updated(&app, id, &asker, request).await)
-}
-
-async fn updated(
-    app: &App,
-    id: Named<String>,
-    asker: &Asker,
-    request: Request,
-) -> Result<Response, ApiError> {
-    let (owner, id) = (asker.owner(), named(id)?);
-    let body = check_json(app, request).await?;
-    let ((metadata, warnings), _account) = body.read_without_model(app, stored::update).await?;
-    let store = store(app)?;
-    let _unpaid = unpaid(app).await?;
-    let before = store.completion_get(&owner, &id).await.map_err(refusal)?;
-    let tags = stored::retagged(&before, &metadata);
-    let completion = store.completion_retag(&owner, &id, tags).await.map_err(refusal)?;
-    let mut response = held(app, asker, completion)?;
-    warn(&mut response, &warnings);
-    Ok(response)
+    let change = async |Stored { store, owner, id }: Stored, metadata| {
+        let before = store.completion_get(&owner, &id).await?;
+        store.completion_retag(&owner, &id, stored::retagged(&before, &metadata)).await
+    };
+    update::update(&app, id, &asker, request, stored::update, change, |completion| {
+        held(&app, &asker, completion)
+    })
+    .await
 }
 
 /// `DELETE /v1/chat/completions/{id}`.

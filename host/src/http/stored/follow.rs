@@ -7,6 +7,7 @@ use store::{Events, Owner};
 use tokio::time::timeout;
 
 use super::super::app::App;
+use super::super::connection::Disconnect;
 use super::super::store_error::{refusal, store};
 use super::super::stream::event_stream;
 use super::running::Handle;
@@ -20,16 +21,18 @@ use crate::api::responses::stored::push;
 const LOOK: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 
 /// The stream of a background response's events behind number `after`, from the first on without one; deltas are padded if the client wants
-/// them so (`pad`).
+/// them so (`pad`). A client that takes nothing for too long is disconnected.
 pub(in crate::http) fn follow(
     app: &App,
     owner: Owner,
     id: String,
     after: Option<u64>,
     pad: bool,
+    disconnect: Option<Disconnect>,
 ) -> Response {
-    let (log, reader) = event_log(Policy::Cancel { queue: app.limits.stream_queue });
-    let follower = Follower { app: app.clone(), owner, id, after, pad };
+    // Events wait in the store, so a reader that takes none holds one read's.
+    let (log, reader) = event_log(Policy::Cancel { queue: 1 });
+    let follower = Follower { app: app.clone(), owner, id, after, pad, disconnect };
     app.tasks.spawn(follower.run(log));
     event_stream(app, reader, Frames::new(true))
 }
@@ -41,6 +44,7 @@ struct Follower {
     /// Number of the last event that was read.
     after: Option<u64>,
     pad: bool,
+    disconnect: Option<Disconnect>,
 }
 
 impl Follower {
@@ -60,6 +64,13 @@ impl Follower {
         let store = store(&self.app)?;
         let mut wait = LOOK.0;
         loop {
+            if !log.has_room() && timeout(self.app.limits.slow_reader, log.room()).await.is_err() {
+                tracing::info!("a client that follows a stored response reads nothing: disconnected");
+                if let Some(Disconnect(token)) = &self.disconnect {
+                    token.cancel();
+                }
+                return Ok(());
+            }
             // The number of stored events is watched before the store is read: what comes in between is noticed.
             let running = self.app.running.find(&self.owner, &self.id);
             let events = store.events_after(&self.owner, &self.id, self.after).await.map_err(refusal)?;
@@ -69,9 +80,6 @@ impl Follower {
             chunk.events.iter().for_each(|event| push(event, self.pad, &mut buffer));
             if came {
                 self.after = Some(chunk.first + chunk.events.len() as u64 - 1);
-                if !log.has_room() && timeout(self.app.limits.slow_reader, log.room()).await.is_err() {
-                    return Ok(());
-                }
             }
             if end {
                 log.finish(&mut buffer);

@@ -50,7 +50,7 @@ async fn read(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, A
         let what = "stream: the events of this response are no longer stored: read it without `stream`";
         return Err(ApiError::invalid("stream".to_owned(), what).with_code("events_expired"));
     }
-    Ok(follow(app, asker.owner(), id, after, pad))
+    Ok(follow(app, asker.owner(), id, after, pad, asker.disconnect.clone()))
 }
 
 /// The response as it is.

@@ -65,7 +65,12 @@ impl Running {
         let (stored, receiver) = watch::channel(0);
         let withdrawn = CancellationToken::new();
         let handle = Handle { withdrawn: withdrawn.clone(), stored: receiver };
-        lock(&self.0.entries).insert(lease.id().to_owned(), RunningEntry { lease: lease.clone(), handle });
+        let entry = RunningEntry { lease: lease.clone(), handle };
+        let older = lock(&self.0.entries).insert(lease.id().to_owned(), entry);
+        if let Some(older) = older {
+            // Whoever ran it has lost its lease.
+            older.handle.withdrawn.cancel();
+        }
         RunningPlace { running: self.clone(), lease, withdrawn, stored, has_ended: false }
     }
 
@@ -90,7 +95,11 @@ impl Running {
 impl Drop for RunningPlace {
     fn drop(&mut self) {
         let shared = &self.running.0;
-        lock(&shared.entries).remove(self.lease.id());
+        let mut entries = lock(&shared.entries);
+        if entries.get(self.lease.id()).is_some_and(|entry| entry.lease == self.lease) {
+            entries.remove(self.lease.id());
+        }
+        drop(entries);
         if !self.has_ended {
             lock(&shared.abandoned).push(self.lease.clone());
             shared.has_abandoned.notify_one();

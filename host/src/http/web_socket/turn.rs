@@ -6,10 +6,11 @@ use std::time::Instant;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::super::acceptance::{Accepted, Begun, Extent, accept};
 use super::super::answer::RequestId;
 use super::super::app::App;
+use super::super::caller::Caller;
 use super::super::stored::Continues;
-use super::super::stream::{Accepted, Begun, Caller, accept};
 use super::inbox::Create;
 use super::lanes::Lane;
 use super::memory::{Memory, MemoryKeeper};
@@ -19,7 +20,7 @@ use crate::answer::{Answer, EventReader, Policy, event_log};
 use crate::api::Protocol;
 use crate::api::error::ApiError;
 use crate::api::machine::Record;
-use crate::api::responses::web_socket::of_lane;
+use crate::api::responses::web_socket::{of_lane, renumbered};
 
 /// What the responses of one socket share.
 pub(super) struct Socket {
@@ -53,7 +54,8 @@ impl Socket {
             Some(parent) => self.memory.find(parent).map_or(Continues::ToRemember, Continues::Remembered),
             None => Continues::ToRemember,
         };
-        let accepted = accept(&self.app, &caller, Protocol::Responses, body, continues, generate).await;
+        let extent = if generate { Extent::Answer } else { Extent::Prefill };
+        let accepted = accept(&self.app, &caller, Protocol::Responses, body, continues, extent).await;
         let Begun { mut answer, before, input, .. } = match accepted {
             Ok(Accepted::Begun(begun)) => *begun,
             Ok(Accepted::Queued(_)) => return Err(ApiError::internal("A socket's response was queued.")),
@@ -75,12 +77,16 @@ impl Socket {
         let (log, reader) = event_log(Policy::Cancel { queue: limits.stream_queue });
         self.app.tasks.spawn(answer.run(log, limits.slow_reader, Some(self.disconnect.clone())));
         let mut events = EventReader::new(reader);
+        let mut left_out = 0;
         loop {
             match timeout(limits.heartbeat, events.next()).await {
                 Err(_) => events.ask_for_heartbeat(),
                 // `response.failed` says the same, and clients of sockets take errors for those of requests without a response.
-                Ok(Ok(Some(event))) if event.name == Some("error") => {}
-                Ok(Ok(Some(event))) => self.out.event(of_lane(event.json, lane.as_ref())).await,
+                Ok(Ok(Some(event))) if event.name == Some("error") => left_out += 1,
+                Ok(Ok(Some(event))) => {
+                    let json = renumbered(event.json, event.number, event.number - left_out);
+                    self.out.event(of_lane(json, lane.as_ref())).await;
+                }
                 Ok(Ok(None)) => return,
                 Ok(Err(error)) => {
                     tracing::error!(%error, "an answer broke off");

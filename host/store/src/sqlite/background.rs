@@ -1,12 +1,12 @@
-//! Background responses and leases: claim, renew, sweep. What waits is claimed again if its host was lost; what ran is ended, since its tools
+//! Background responses and leases: claim, release, renew, sweep. What waits is claimed again if its host was lost; what ran is ended, since its tools
 //! may have acted.
 
 use rusqlite::params;
 
-use super::row::ResponseRow;
+use super::row::{QUEUED, ResponseRow};
 use super::session::Session;
 use super::{completions, read};
-use crate::{Claimed, Lease, Owner, Result};
+use crate::{Claimed, Error, Lease, Owner, Result};
 
 // Both searches name their index: SQLite would rather read the whole table in the order of its keys.
 
@@ -18,7 +18,7 @@ pub(crate) fn claim(s: &Session) -> Result<Option<Claimed>> {
         "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND background AND status = 0 AND lease <= ?1 AND tries < ?2 AND owner NOT IN \
          (SELECT owner FROM response INDEXED BY response_live WHERE ended IS NULL AND background AND lease > ?1 GROUP BY owner HAVING COUNT(*) >= ?3) \
          ORDER BY key LIMIT 1",
-        params![s.now(), s.bounds.claims, s.bounds.running],
+        params![s.lease_now(), s.bounds.claims, s.bounds.running],
         |row| row.get(0),
     )?;
     key.map(|key| take(s, key)).transpose()
@@ -35,6 +35,15 @@ fn take(s: &Session, key: i64) -> Result<Claimed> {
     let owner = Owner::new(&owner.unwrap_or_default());
     let lease = Lease { owner, id: row.id.clone(), host: s.host.clone(), epoch: row.epoch };
     Ok(Claimed { lease, response: read::load(s, row)? })
+}
+
+pub(crate) fn release(s: &Session, lease: &Lease) -> Result<()> {
+    let row = ResponseRow::leased(s, lease)?;
+    if row.status != QUEUED {
+        return Err(Error::LeaseLost);
+    }
+    s.run("UPDATE response SET host = NULL, lease = 0, tries = tries - 1 WHERE key = ?", [row.key])?;
+    Ok(())
 }
 
 pub(crate) fn renew(s: &Session, leases: Vec<Lease>) -> Result<Vec<Lease>> {
@@ -56,7 +65,7 @@ pub(crate) fn sweep(s: &Session) -> Result<Vec<Claimed>> {
     completions::sweep(s)?;
     let keys = s.all(
         "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ? AND (status = 1 OR tries >= ?) ORDER BY key LIMIT ?",
-        params![s.now(), s.bounds.claims, SWEPT],
+        params![s.lease_now(), s.bounds.claims, SWEPT],
         |row| row.get(0),
     )?;
     keys.into_iter().map(|key| take(s, key)).collect()

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use rusqlite::{params, params_from_iter};
 
+use super::evict::Keep;
 use super::session::Session;
 use super::{evict, read, responses};
 use crate::bounds::{ITEM_BYTES, TOUCH, millis};
@@ -122,14 +123,14 @@ pub(crate) fn list(s: &Session, owner: &Owner, tags: &[Tag], page: &Page) -> Res
 pub(crate) fn retag(s: &Session, owner: &Owner, id: &str, tags: &[Tag]) -> Result<Completion> {
     let row = find(s, owner, id)?;
     s.run(
-        "UPDATE response SET used = ?1, bytes = bytes - \
+        "UPDATE response SET used = MAX(used, ?1), bytes = bytes - \
          (SELECT COALESCE(SUM(?2 + OCTET_LENGTH(name) + OCTET_LENGTH(value)), 0) FROM tag WHERE response = key) WHERE key = ?3",
         params![s.now(), ITEM_BYTES, row.key],
     )?;
     s.run("DELETE FROM tag WHERE response = ?", [row.key])?;
     tag(s, row.key, tags)?;
     let completion = load(s, row.key)?;
-    evict::make_room(s, row.owner, None)?;
+    evict::make_room(s, row.owner, Some(Keep::Response(row.key)))?;
     Ok(completion)
 }
 
@@ -147,7 +148,7 @@ pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
 pub(crate) fn sweep(s: &Session) -> Result<()> {
     let lost = s.all(
         "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ? AND kind = 1",
-        [s.now()],
+        [s.lease_now()],
         |row| row.get(0),
     )?;
     lost.into_iter().try_for_each(|key| evict::remove(s, key, 0))

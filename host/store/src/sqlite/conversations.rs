@@ -2,6 +2,7 @@
 
 use rusqlite::params;
 
+use super::evict::Keep;
 use super::responses::{body_bytes, counted};
 use super::row::owner_key;
 use super::session::Session;
@@ -39,7 +40,7 @@ pub(crate) fn get(s: &Session, owner: &Owner, id: &str) -> Result<(Conversation,
 
 /// Renews a conversation's age.
 pub(crate) fn touch(s: &Session, key: i64) -> Result<()> {
-    s.run("UPDATE conversation SET used = ? WHERE key = ?", params![s.now(), key])?;
+    s.run("UPDATE conversation SET used = MAX(used, ?) WHERE key = ?", params![s.now(), key])?;
     Ok(())
 }
 
@@ -94,7 +95,7 @@ pub(crate) fn append(s: &Session, owner: &Owner, id: &str, items: &[Item]) -> Re
         return Err(Error::TooLong(TooLong::Bytes));
     }
     add(s, row.key, row.owner, row.next, items)?;
-    evict::make_room(s, row.owner, Some(row.key))
+    evict::make_room(s, row.owner, Some(Keep::Conversation(row.key)))
 }
 
 /// Adds entries from place `next` on.
@@ -106,7 +107,7 @@ fn add(s: &Session, key: i64, owner: i64, next: u64, items: &[Item]) -> Result<(
         )?;
     }
     s.run(
-        "UPDATE conversation SET next = next + ?1, items = items + ?2, bytes = bytes + ?3, used = ?4 WHERE key = ?5",
+        "UPDATE conversation SET next = next + ?1, items = items + ?2, bytes = bytes + ?3, used = MAX(used, ?4) WHERE key = ?5",
         params![items.len(), body_bytes(items), counted(items), s.now(), key],
     )?;
     Ok(())
@@ -132,10 +133,10 @@ pub(crate) fn release(s: &Session, response: i64, keep: bool) -> Result<()> {
 pub(crate) fn update(s: &Session, owner: &Owner, id: &str, metadata: Vec<u8>) -> Result<Conversation> {
     let row = find(s, owner, id)?;
     s.run(
-        "UPDATE conversation SET metadata = ?1, used = ?2, bytes = bytes + ?3 - ?4 WHERE key = ?5",
+        "UPDATE conversation SET metadata = ?1, used = MAX(used, ?2), bytes = bytes + ?3 - ?4 WHERE key = ?5",
         params![metadata, s.now(), metadata.len(), row.shown.metadata.len(), row.key],
     )?;
-    evict::make_room(s, row.owner, Some(row.key))?;
+    evict::make_room(s, row.owner, Some(Keep::Conversation(row.key)))?;
     Ok(Conversation { metadata, ..row.shown })
 }
 
@@ -186,7 +187,7 @@ pub(crate) fn remove(s: &Session, owner: &Owner, id: &str, item: &str) -> Result
     let (pos, body) = newest(s, &row, item)?;
     s.run("DELETE FROM entry WHERE conversation = ? AND pos = ?", params![row.key, pos])?;
     s.run(
-        "UPDATE conversation SET items = items - ?1, bytes = bytes - ?2, used = ?3 WHERE key = ?4",
+        "UPDATE conversation SET items = items - ?1, bytes = bytes - ?2, used = MAX(used, ?3) WHERE key = ?4",
         params![body.len(), ITEM_BYTES + (item.len() + body.len()) as u64, s.now(), row.key],
     )?;
     Ok(row.shown)

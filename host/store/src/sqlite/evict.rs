@@ -12,6 +12,13 @@ const REMOVED: u64 = 256;
 /// Pages that are given back to the file system at once.
 const PAGES: usize = 1024;
 
+/// What is being changed, and so isn't evicted.
+#[derive(Clone, Copy)]
+pub(crate) enum Keep {
+    Conversation(i64),
+    Response(i64),
+}
+
 pub(crate) fn evict(s: &Session) -> Result<Evicted> {
     let mut evicted = Evicted::default();
     let kept_since = s.now().saturating_sub(millis(s.bounds.log_kept));
@@ -48,8 +55,8 @@ pub(crate) fn evict(s: &Session) -> Result<Evicted> {
     Ok(evicted)
 }
 
-/// Evicts until the bounds hold, `keep` (a conversation) and what runs excepted.
-pub(crate) fn make_room(s: &Session, owner: i64, keep: Option<i64>) -> Result<()> {
+/// Evicts until the bounds hold, `keep` and what runs excepted.
+pub(crate) fn make_room(s: &Session, owner: i64, keep: Option<Keep>) -> Result<()> {
     let mut evicted = Evicted::default();
     while owner_bytes(s, owner)? > s.bounds.owner_bytes {
         if !evict_oldest(s, Some(owner), keep, &mut evicted)? {
@@ -74,22 +81,31 @@ fn total_bytes(s: &Session) -> Result<u64> {
 }
 
 /// Evicts the leaf or conversation that wasn't used for longest, of one owner or of all. Returns whether there was one.
-fn evict_oldest(s: &Session, owner: Option<i64>, keep: Option<i64>, evicted: &mut Evicted) -> Result<bool> {
-    let leaf = "ended IS NOT NULL AND children = 0 ORDER BY used, key LIMIT 1";
+fn evict_oldest(s: &Session, owner: Option<i64>, keep: Option<Keep>, evicted: &mut Evicted) -> Result<bool> {
+    let leaf = "ended IS NOT NULL AND children = 0 AND key IS NOT ?1 ORDER BY used, key LIMIT 1";
     let idle = "running IS NULL AND key IS NOT ?1 ORDER BY used, key LIMIT 1";
+    let (kept_response, kept_conversation) = match keep {
+        Some(Keep::Response(key)) => (Some(key), None),
+        Some(Keep::Conversation(key)) => (None, Some(key)),
+        None => (None, None),
+    };
     let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, u64>(0)?, row.get::<_, i64>(1)?));
     let (response, conversation) = match owner {
         Some(owner) => (
-            s.first(&format!("SELECT used, key FROM response WHERE owner = ? AND {leaf}"), [owner], read)?,
+            s.first(
+                &format!("SELECT used, key FROM response WHERE owner = ?2 AND {leaf}"),
+                params![kept_response, owner],
+                read,
+            )?,
             s.first(
                 &format!("SELECT used, key FROM conversation WHERE owner = ?2 AND {idle}"),
-                params![keep, owner],
+                params![kept_conversation, owner],
                 read,
             )?,
         ),
         None => (
-            s.first(&format!("SELECT used, key FROM response WHERE {leaf}"), [], read)?,
-            s.first(&format!("SELECT used, key FROM conversation WHERE {idle}"), [keep], read)?,
+            s.first(&format!("SELECT used, key FROM response WHERE {leaf}"), [kept_response], read)?,
+            s.first(&format!("SELECT used, key FROM conversation WHERE {idle}"), [kept_conversation], read)?,
         ),
     };
     let oldest =

@@ -6,6 +6,7 @@ mod completions;
 mod conversations;
 mod evict;
 mod open;
+mod open_file;
 mod queue;
 mod read;
 mod responses;
@@ -20,6 +21,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use crate::{Bounds, Clock, Evicted, OpenCause, OpenError};
+use open_file::OpenFile;
 use queue::Queue;
 use session::Session;
 
@@ -66,6 +68,8 @@ pub struct Sqlite {
     threads: Vec<JoinHandle<()>>,
     /// Lock on the file, held until the threads have ended.
     lock: Option<File>,
+    /// The database's file; none in memory.
+    file: Option<Arc<OpenFile>>,
     schema: Schema,
     evicted: Arc<Mutex<Evicted>>,
 }
@@ -76,7 +80,8 @@ impl Sqlite {
         let (lock, file) = open::lock(path)?;
         let failed = |e: std::io::Error| OpenError::new(OpenCause::Unreachable, path.display(), e);
         let (connection, schema) = open::writer(Some(&file), options.synchronous)?;
-        let mut store = Self::start(connection, schema, options).map_err(failed)?;
+        let open = Arc::new(OpenFile::new(file.clone()).map_err(failed)?);
+        let mut store = Self::start(connection, schema, options, Some(open)).map_err(failed)?;
         store.lock = Some(lock);
         store.reader = Queue::new();
         for _ in 0..READERS {
@@ -90,7 +95,7 @@ impl Sqlite {
     /// A store in memory, with the same bounds.
     pub fn memory(options: &Options) -> Result<Self, OpenError> {
         let (connection, schema) = open::writer(None, options.synchronous)?;
-        Self::start(connection, schema, options)
+        Self::start(connection, schema, options, None)
             .map_err(|e| OpenError::new(OpenCause::Unreachable, "memory", e))
     }
 
@@ -99,13 +104,19 @@ impl Sqlite {
         self.schema
     }
 
-    fn start(connection: rusqlite::Connection, schema: Schema, options: &Options) -> std::io::Result<Self> {
+    fn start(
+        connection: rusqlite::Connection,
+        schema: Schema,
+        options: &Options,
+        file: Option<Arc<OpenFile>>,
+    ) -> std::io::Result<Self> {
         let writer = Queue::new();
         let mut store = Self {
             reader: writer.clone(),
             writer: writer.clone(),
             threads: Vec::new(),
             lock: None,
+            file,
             schema,
             evicted: Arc::default(),
         };
@@ -117,6 +128,7 @@ impl Sqlite {
     fn session(&self, connection: rusqlite::Connection, options: &Options) -> Session {
         Session {
             connection,
+            file: self.file.clone(),
             bounds: options.bounds.clone(),
             clock: options.clock.clone(),
             host: options.host.as_str().into(),

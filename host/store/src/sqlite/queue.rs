@@ -21,7 +21,7 @@ type Boxed = Box<dyn Call>;
 trait Call: Send {
     /// Makes the call. Returns whether it succeeded.
     fn run(&mut self, session: &Session) -> bool;
-    /// Answers the caller; `lost` says why a success wasn't committed.
+    /// Answers the caller; `lost` says why it wasn't made, or why a success wasn't committed.
     fn answer(self: Box<Self>, lost: Option<&Error>);
 }
 
@@ -42,6 +42,8 @@ impl<T: Send, F: FnOnce(&Session) -> Result<T> + Send> Call for Pending<F, T> {
 
     fn answer(self: Box<Self>, lost: Option<&Error>) {
         let result = match lost {
+            // One that wasn't made has no error of its own.
+            Some(error) if self.work.is_some() => Err(error.clone()),
             Some(error) => self.result.and(Err(error.clone())),
             None => self.result,
         };
@@ -144,7 +146,7 @@ pub(crate) fn read(queue: &Queue, session: &Session) {
     let _close = CloseOnDrop(queue);
     loop {
         let Some(mut call) = queue.take(1).pop() else { return };
-        let begun = session.execute("BEGIN");
+        let begun = session.begin("BEGIN");
         if begun.is_ok() {
             call.run(session);
             // A transaction that only read has nothing to lose.
@@ -156,7 +158,7 @@ pub(crate) fn read(queue: &Queue, session: &Session) {
 
 fn commit(session: &Session, calls: Vec<Boxed>) {
     let mut made: Vec<Boxed> = Vec::with_capacity(calls.len());
-    let mut begun = session.execute("BEGIN IMMEDIATE");
+    let mut begun = session.begin("BEGIN IMMEDIATE");
     for mut call in calls {
         if let Err(error) = begun.clone().and_then(|()| session.execute("SAVEPOINT call")) {
             // Without a transaction, nothing may be written.
@@ -177,7 +179,7 @@ fn commit(session: &Session, calls: Vec<Boxed>) {
             let _ = session.execute("ROLLBACK");
             session.evicting.take();
             answer(&mut made, Some(&Error::Unavailable("the disk failed during the commit".to_owned())));
-            begun = session.execute("BEGIN IMMEDIATE");
+            begun = session.begin("BEGIN IMMEDIATE");
         }
     }
     if begun.is_ok() {

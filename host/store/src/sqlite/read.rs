@@ -12,8 +12,8 @@ use crate::{
     Side, State,
 };
 
-/// Raw bytes of events that one call returns, about.
-const EVENTS_BYTES: usize = 1 << 20;
+/// Raw bytes of events after which a call returns: a follower that reads nothing holds as much.
+const EVENTS_BYTES: usize = 64 << 10;
 
 /// Where an item is stored.
 pub(crate) struct Place {

@@ -105,7 +105,7 @@ fn link(s: &Session, owner: &Owner, link: &Link) -> Result<Before> {
                 return Err(Error::TooLong(TooLong::Links));
             }
             s.run(
-                "UPDATE response SET children = children + 1, used = ? WHERE key = ?",
+                "UPDATE response SET children = children + 1, used = MAX(used, ?) WHERE key = ?",
                 params![s.now(), parent.key],
             )?;
             Before {
@@ -131,7 +131,7 @@ fn link(s: &Session, owner: &Owner, link: &Link) -> Result<Before> {
         }
     };
     if before.root.is_some() {
-        s.run("UPDATE conversation SET used = ? WHERE key = ?", params![s.now(), before.root])?;
+        s.run("UPDATE conversation SET used = MAX(used, ?) WHERE key = ?", params![s.now(), before.root])?;
     }
     Ok(before)
 }
@@ -192,7 +192,7 @@ pub(crate) fn finish(
     insert_items(s, row.key, row.owner, 1, &end.output)?;
     s.run("UPDATE body SET result = ? WHERE response = ?", params![end.result, row.key])?;
     s.run(
-        "UPDATE response SET status = ?1, ended = ?2, used = ?2, bytes = bytes + ?3, context = context + ?4 WHERE key = ?5",
+        "UPDATE response SET status = ?1, ended = ?2, used = MAX(used, ?2), bytes = bytes + ?3, context = context + ?4 WHERE key = ?5",
         params![
             status_number(end.status),
             s.now(),
@@ -213,11 +213,11 @@ pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
     evict::remove(s, row.key, row.children)
 }
 
-/// Renews the age of a response and of the conversation that its chain began in.
+/// Renews the age of a response (use makes nothing older, wherever the clock stands) and of the conversation that its chain began in.
 pub(crate) fn touch(s: &Session, key: i64) -> Result<()> {
-    s.run("UPDATE response SET used = ? WHERE key = ?", params![s.now(), key])?;
+    s.run("UPDATE response SET used = MAX(used, ?) WHERE key = ?", params![s.now(), key])?;
     s.run(
-        "UPDATE conversation SET used = ? WHERE key = (SELECT root FROM response WHERE key = ?)",
+        "UPDATE conversation SET used = MAX(used, ?) WHERE key = (SELECT root FROM response WHERE key = ?)",
         params![s.now(), key],
     )?;
     Ok(())

@@ -5,12 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
+use super::open_file::OpenFile;
 use crate::bounds::millis;
 use crate::{Bounds, Clock, Error, Evicted, Millis, Result};
 
 /// A thread's connection.
 pub(crate) struct Session {
     pub(crate) connection: Connection,
+    /// The database's file; none in memory.
+    pub(crate) file: Option<Arc<OpenFile>>,
     pub(crate) bounds: Bounds,
     pub(crate) clock: Clock,
     pub(crate) host: Arc<str>,
@@ -21,6 +24,16 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// Begins a transaction with this statement, if the file is still there.
+    pub(crate) fn begin(&self, sql: &str) -> Result<()> {
+        if let Some(file) = &self.file {
+            file.check(|| {
+                self.number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", []).ok()
+            })?;
+        }
+        self.execute(sql)
+    }
+
     /// Runs a statement without parameters or rows.
     pub(crate) fn execute(&self, sql: &str) -> Result<()> {
         Ok(self.connection.prepare_cached(sql)?.execute([]).map(|_| ())?)
@@ -69,8 +82,11 @@ impl Session {
         self.evicting.set(all);
     }
 
-    /// Adds what was evicted, once that is committed.
+    /// Adds what was evicted, once that is committed, and notes the file's size.
     pub(crate) fn committed(&self) {
+        if let Some(file) = &self.file {
+            file.committed();
+        }
         *self.evicted.lock().unwrap_or_else(PoisonError::into_inner) += self.evicting.take();
     }
 
@@ -83,9 +99,14 @@ impl Session {
         self.now().saturating_sub(millis(self.bounds.unused))
     }
 
+    /// The time by which leases end. It isn't the date, which may be set under a lease. Only this process reads it: opening the file ends all leases.
+    pub(crate) fn lease_now(&self) -> Millis {
+        self.clock.elapsed()
+    }
+
     /// When a lease that is given now ends.
     pub(crate) fn lease_end(&self) -> Millis {
-        self.now() + millis(self.bounds.lease)
+        self.lease_now() + millis(self.bounds.lease)
     }
 }
 

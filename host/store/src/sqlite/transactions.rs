@@ -182,6 +182,10 @@ impl Store for Sqlite {
         self.write(background::claim)
     }
 
+    fn release(&self, lease: Lease) -> Reply<()> {
+        self.write(move |s| background::release(s, &lease))
+    }
+
     fn renew(&self, leases: Vec<Lease>) -> Reply<Vec<Lease>> {
         self.write(move |s| background::renew(s, leases))
     }

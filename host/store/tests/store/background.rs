@@ -175,6 +175,26 @@ async fn what_was_claimed_and_not_begun_is_claimed_twice_again() {
 }
 
 #[tokio::test]
+async fn what_was_given_back_can_be_claimed_at_once_and_as_often_as_before() {
+    each(Bounds::default(), async |kit| {
+        kit.store.enqueue(&kit.owner, new("r", Link::Alone), chunk(0, 2).events).await.unwrap();
+        for _ in 0..9 {
+            let old = kit.store.claim().await.unwrap().unwrap().lease;
+            assert!(kit.store.claim().await.unwrap().is_none());
+            assert_eq!(kit.store.release(old.clone()).await, Ok(()));
+            assert_eq!(kit.store.release(old.clone()).await, Err(Error::LeaseLost), "it is nobody's");
+            assert_eq!(kit.store.append(&old, chunk(2, 1)).await, Err(Error::LeaseLost));
+            assert_eq!(kit.store.renew(vec![old.clone()]).await, Ok(vec![old]));
+        }
+        let lease = kit.store.claim().await.unwrap().unwrap().lease;
+        kit.store.append(&lease, chunk(2, 1)).await.unwrap();
+        assert_eq!(kit.store.release(lease.clone()).await, Err(Error::LeaseLost), "it has begun");
+        kit.store.append(&lease, chunk(3, 1)).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_restart_leaves_orphans_to_the_sweep_and_the_queue_to_claims() {
     each(Bounds::default(), async |kit| {
         let lease = kit.run("running").await;

@@ -168,3 +168,29 @@ async fn the_oldest_completions_go_when_there_is_no_room_and_when_they_are_old()
     })
     .await;
 }
+
+#[tokio::test]
+async fn metadata_that_grows_pushes_out_others_and_never_its_own_completion() {
+    let one = "x".repeat(1000);
+    each(Bounds { owner_bytes: 8 << 10, ..Bounds::default() }, async |kit| {
+        for id in ["a", "b", "c", "d"] {
+            let lease = create(kit, id, &[("model", &one)]).await;
+            finish(kit, lease, Status::Completed).await;
+        }
+        // The clock is behind, so that the one that changes looks like the oldest.
+        kit.clock.set(kit.clock.now() - 1000);
+        let larger = tags(&[("model", &one), ("metadata.a", &"y".repeat(4000))]);
+        assert!(kit.store.completion_retag(&kit.owner, "a", larger.clone()).await.is_ok());
+        assert_eq!(kit.store.completion_get(&kit.owner, "a").await.unwrap().tags, larger);
+        let (ids, _) = listed(kit, &[], Order::Ascending, 9, None).await;
+        assert!(ids.len() < 4 && ids.first().is_some_and(|id| id == "a"), "{ids:?}");
+        // What can't fit changes nothing.
+        let endless = tags(&[("metadata.a", &"z".repeat(9000))]);
+        let refused = kit.store.completion_retag(&kit.owner, "a", endless).await;
+        assert_eq!(refused, Err(Error::Full(store::Full::Owner)));
+        assert_eq!(kit.store.completion_get(&kit.owner, "a").await.unwrap().tags, larger);
+        assert_eq!(listed(kit, &[], Order::Ascending, 9, None).await.0, ids);
+        sound(kit).await;
+    })
+    .await;
+}

@@ -262,3 +262,53 @@ fn dump(connection: &Connection) -> String {
     }
     dump
 }
+
+/// SQLite alone would commit to a file that nobody finds again.
+#[tokio::test]
+async fn a_file_that_is_deleted_replaced_or_cut_while_it_is_open_is_unavailable_until_it_is_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (alice, file, away) = (Owner::new("alice"), path(&folder), folder.path().join("away.db"));
+    // Its pages are in the file, not in the log.
+    write_fixture(&Sqlite::open(&file, &Options::default()).unwrap()).await;
+    let mut store = Sqlite::open(&file, &Options::default()).unwrap();
+    let unavailable = async |store: &Sqlite, why: &str| {
+        let write = store.conversation_create(&alice, "later", vec![], vec![]).await.err();
+        let read = store.response(&alice, "b").await.err();
+        for error in [write, read] {
+            assert!(
+                matches!(&error, Some(Error::Unavailable(text)) if text.contains(why)),
+                "{why}: {error:?}"
+            );
+        }
+    };
+    fs::rename(&file, &away).unwrap();
+    unavailable(&store, "No such file").await;
+    fs::copy(&away, &file).unwrap();
+    unavailable(&store, "replaced by another file").await;
+    fs::rename(&away, &file).unwrap();
+    assert!(store.response(&alice, "b").await.is_ok());
+
+    let whole = fs::read(&file).unwrap();
+    for kept in [0, 1, whole.len() / 2, whole.len() - 1] {
+        fs::File::options().write(true).open(&file).unwrap().set_len(kept as u64).unwrap();
+        unavailable(&store, "it was cut").await;
+        fs::write(&file, &whole).unwrap();
+        // Its connections may have read what wasn't there.
+        unavailable(&store, "it was cut").await;
+        drop(store);
+        store = Sqlite::open(&file, &Options::default()).unwrap();
+        assert!(store.response(&alice, "b").await.is_ok());
+    }
+    // And no sooner: what grows, shrinks and is checkpointed is no fault.
+    for round in 0..3 {
+        for number in 0..200 {
+            let (id, ballast) = (format!("{round}-{number}"), vec![7; 20_000]);
+            store.conversation_create(&alice, &id, ballast, vec![]).await.unwrap();
+        }
+        let all = store::Purge { owner: Some(alice.clone()), ..store::Purge::default() };
+        store.purge(all).await.unwrap();
+        while store.evict().await.unwrap() != store::Evicted::default() {}
+        assert_eq!(store.stats().await.unwrap().conversations, 0);
+    }
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+}

@@ -4,6 +4,7 @@
 
 mod background;
 mod bounds;
+mod clock;
 mod completions;
 mod conversations;
 mod disk;

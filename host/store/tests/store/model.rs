@@ -41,6 +41,8 @@ pub(crate) struct ModelResponse {
     pub(crate) events: u64,
     deleted: bool,
     pub(crate) epoch: u64,
+    /// Whether it was given back since it was claimed last.
+    pub(crate) released: bool,
     lease: u64,
     tries: u64,
 }
@@ -187,6 +189,7 @@ impl Model {
             events: 0,
             deleted: false,
             epoch: u64::from(!background),
+            released: false,
             lease: if background { 0 } else { now + self.limits.lease },
             tries: u64::from(!background),
         });
@@ -265,7 +268,7 @@ impl Model {
         if response.ended.is_some() {
             return Ok(false);
         }
-        if epoch.is_some_and(|epoch| epoch != response.epoch) {
+        if epoch.is_some_and(|epoch| epoch != response.epoch || response.released) {
             return Err(Error::LeaseLost);
         }
         response.ended = Some((end.status, now));

@@ -89,6 +89,11 @@ impl Program<'_> {
                 };
                 assert_eq!(self.kit.store.renew(vec![lease]).await, Ok(expected));
             }
+            Step::Release(lease) => {
+                let Some((lease, epoch)) = self.lease(lease) else { return };
+                let expected = self.model.release(lease.owner(), lease.id(), epoch);
+                assert_eq!(self.kit.store.release(lease).await, expected);
+            }
             Step::Delete((o, id)) => {
                 assert_eq!(
                     store.delete(&owner(o), &response(id)).await,

@@ -1,11 +1,11 @@
 //! Items of tools that the server runs, exactly as clients get them.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Status of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(in super::super) enum CallStatus {
     /// Being written, or running.
@@ -19,7 +19,7 @@ pub(in super::super) enum CallStatus {
 }
 
 /// A tool in a list.
-#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Deserialize, Serialize)]
 pub(in super::super) struct ListedTool {
     pub(in super::super) name: String,
     pub(in super::super) description: String,
@@ -28,7 +28,7 @@ pub(in super::super) struct ListedTool {
 }
 
 /// What a web search did.
-#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(in super::super) enum WebAction {
     /// It searched.
@@ -40,7 +40,7 @@ pub(in super::super) enum WebAction {
 }
 
 /// What went wrong with a call: the protocol's word for a tool that didn't do what it was asked for, whatever the reason.
-#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename = "mcp_tool_execution_error")]
 #[schemars(transform = super::super::super::schema::tagged("mcp_tool_execution_error"))]
 pub(in super::super) struct CallError {
@@ -48,7 +48,7 @@ pub(in super::super) struct CallError {
 }
 
 /// The words of an error.
-#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename = "text")]
 #[schemars(transform = super::super::super::schema::tagged("text"))]
 pub(in super::super) struct ErrorText {
@@ -56,7 +56,7 @@ pub(in super::super) struct ErrorText {
 }
 
 /// What code printed.
-#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename = "logs")]
 #[schemars(transform = super::super::super::schema::tagged("logs"))]
 pub(in super::super) struct Logs {
@@ -64,7 +64,7 @@ pub(in super::super) struct Logs {
 }
 
 /// An item of a tool that the server runs.
-#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(in super::super) enum HostedItem {
     /// The tools of an MCP server.

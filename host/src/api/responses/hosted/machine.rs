@@ -64,6 +64,65 @@ impl OutputSink<'_> {
     fn done(&mut self, place: usize) {
         self.sequence.send(events::item_done(place, &self.output[place]), self.buffer);
     }
+
+    /// Ends a list.
+    fn end_list(&mut self, place: usize, listed: &Result<Vec<McpTool>, String>) {
+        if let HostedItem::McpListTools { tools, error, open, .. } = self.item(place) {
+            *open = false;
+            match listed {
+                Ok(listed) => *tools = listed.iter().map(shown).collect(),
+                Err(reason) => *error = Some(reason.clone()),
+            }
+        }
+        self.progress(
+            place,
+            if listed.is_ok() { ItemProgress::ListCompleted } else { ItemProgress::ListFailed },
+        );
+        self.done(place);
+    }
+
+    /// Ends the text of a call. Code in an object of arguments is sent as one delta here, since it is read from the complete object.
+    fn end_text(&mut self, place: usize, arguments: &str) {
+        let Item::Hosted(item) = &mut self.output[place] else { return };
+        match item {
+            HostedItem::McpCall { id, arguments, .. } => {
+                let at = At { item_id: id, output_index: place };
+                self.sequence.send(events::hosted::mcp_arguments_done(at, arguments), self.buffer);
+            }
+            HostedItem::CodeInterpreterCall { id, code, .. } => {
+                let at = At { item_id: id, output_index: place };
+                if !arguments.is_empty() {
+                    *code = code_of(arguments);
+                    self.sequence.send(events::hosted::code_delta(at, code), self.buffer);
+                }
+                self.sequence.send(events::hosted::code_done(at, code), self.buffer);
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends a call that was cut off before it was `written`, or failed after that.
+    fn fail_call(&mut self, place: usize, written: bool, reason: &str) {
+        let now = if written { CallStatus::Failed } else { CallStatus::Incomplete };
+        let item = self.item(place);
+        set_result(item, now, &Err(reason.to_owned()));
+        // Other kinds have no event for a failure: the item's status says it.
+        if matches!(item, HostedItem::McpCall { .. }) {
+            self.progress(place, ItemProgress::McpFailed);
+        }
+        self.done(place);
+    }
+
+    /// Ends an open item that nobody goes on with. `written` says whether a call's text has ended.
+    pub(in super::super) fn break_off(&mut self, place: usize, written: bool, reason: &str) {
+        if let HostedItem::McpListTools { .. } = self.item(place) {
+            return self.end_list(place, &Err(reason.to_owned()));
+        }
+        if !written {
+            self.end_text(place, "");
+        }
+        self.fail_call(place, written, reason);
+    }
 }
 
 impl HostedCalls {
@@ -97,19 +156,9 @@ impl HostedCalls {
     }
 
     fn list_ended(&mut self, server: &str, listed: &Result<Vec<McpTool>, String>, out: &mut OutputSink<'_>) {
-        let Some(place) = self.lists.remove(server) else { return };
-        if let HostedItem::McpListTools { tools, error, open, .. } = out.item(place) {
-            *open = false;
-            match listed {
-                Ok(listed) => *tools = listed.iter().map(shown).collect(),
-                Err(reason) => *error = Some(reason.clone()),
-            }
+        if let Some(place) = self.lists.remove(server) {
+            out.end_list(place, listed);
         }
-        out.progress(
-            place,
-            if listed.is_ok() { ItemProgress::ListCompleted } else { ItemProgress::ListFailed },
-        );
-        out.done(place);
     }
 
     fn call_begun(&mut self, call_id: &str, called: &Called, out: &mut OutputSink<'_>) {
@@ -141,7 +190,7 @@ impl HostedCalls {
             self.calls.remove(call_id);
             return;
         };
-        call.end_text(place, out);
+        out.end_text(place, &call.arguments);
         call.written = true;
         match call.called.kind {
             CallKind::Mcp => {}
@@ -160,21 +209,16 @@ impl HostedCalls {
         // A call that was cut off before the client could be asked for approval leaves no item.
         let Some(place) = call.place else { return };
         if !call.written {
-            call.end_text(place, out);
+            out.end_text(place, &call.arguments);
         }
-        let now = match (result, call.written) {
-            (Ok(_), _) => CallStatus::Completed,
-            (Err(_), true) => CallStatus::Failed,
-            (Err(_), false) => CallStatus::Incomplete,
-        };
-        set_result(out.item(place), now, result);
-        match (call.called.kind, now) {
-            (kind, CallStatus::Completed) => out.progress(place, completed(kind)),
-            (CallKind::Mcp, _) => out.progress(place, ItemProgress::McpFailed),
-            // Other kinds have no event for a failure: the item's status says it.
-            _ => {}
+        match result {
+            Ok(_) => {
+                set_result(out.item(place), CallStatus::Completed, result);
+                out.progress(place, completed(call.called.kind));
+                out.done(place);
+            }
+            Err(reason) => out.fail_call(place, call.written, reason),
         }
-        out.done(place);
     }
 }
 
@@ -195,27 +239,6 @@ impl OpenCall {
                 sequence.send(events::hosted::code_delta(at, delta), buffer);
             }
             _ => arguments.push_str(delta),
-        }
-    }
-
-    /// Ends the item's text. Code in an object of arguments is sent as one delta here, since it is read from the complete object.
-    fn end_text(&self, place: usize, out: &mut OutputSink<'_>) {
-        let (sequence, buffer) = (&mut *out.sequence, &mut *out.buffer);
-        let Item::Hosted(item) = &mut out.output[place] else { return };
-        match item {
-            HostedItem::McpCall { id, arguments, .. } => {
-                let at = At { item_id: id, output_index: place };
-                sequence.send(events::hosted::mcp_arguments_done(at, arguments), buffer);
-            }
-            HostedItem::CodeInterpreterCall { id, code, .. } => {
-                let at = At { item_id: id, output_index: place };
-                if !self.arguments.is_empty() {
-                    *code = code_of(&self.arguments);
-                    sequence.send(events::hosted::code_delta(at, code), buffer);
-                }
-                sequence.send(events::hosted::code_done(at, code), buffer);
-            }
-            _ => {}
         }
     }
 }

@@ -9,7 +9,7 @@ impl Model {
     pub(crate) fn append(&mut self, owner: &Owner, id: &str, epoch: u64, count: u64) -> Result<(), Error> {
         let index = self.find(owner, id)?;
         let response = &mut self.responses[index];
-        if response.ended.is_some() || response.epoch != epoch {
+        if response.ended.is_some() || response.epoch != epoch || response.released {
             return Err(Error::LeaseLost);
         }
         if !response.background {
@@ -47,6 +47,7 @@ impl Model {
         let lease = self.now + self.limits.lease;
         let response = self.responses.iter_mut().find(|r| r.key == key).unwrap();
         response.epoch += 1;
+        response.released = false;
         response.tries += 1;
         response.lease = lease;
         (response.owner.clone(), response.id.clone(), response.epoch)
@@ -57,11 +58,25 @@ impl Model {
         let end = self.now + self.limits.lease;
         let Ok(index) = self.find(owner, id) else { return false };
         let response = &mut self.responses[index];
-        let held = response.ended.is_none() && response.epoch == epoch;
+        let held = response.ended.is_none() && response.epoch == epoch && !response.released;
         if held {
             response.lease = end;
         }
         held
+    }
+
+    /// Gives back what was claimed and not begun.
+    pub(crate) fn release(&mut self, owner: &Owner, id: &str, epoch: u64) -> Result<(), Error> {
+        let index = self.find(owner, id)?;
+        let response = &mut self.responses[index];
+        let waits = response.background && !response.begun && response.ended.is_none();
+        if !waits || response.epoch != epoch || response.released {
+            return Err(Error::LeaseLost);
+        }
+        response.released = true;
+        response.lease = 0;
+        response.tries -= 1;
+        Ok(())
     }
 
     pub(crate) fn reopen(&mut self) {

@@ -13,6 +13,7 @@ pub(crate) enum Step {
     Append { lease: prop::sample::Index, count: u64 },
     Finish { lease: prop::sample::Index, status: Status, size: usize, last: u64 },
     Renew(prop::sample::Index),
+    Release(prop::sample::Index),
     Cancel(Name),
     Delete(Name),
     Claim,
@@ -45,6 +46,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         7 => (index(), status, 0..900_usize, 0..9_u64)
             .prop_map(|(lease, status, size, last)| Step::Finish { lease, status, size, last }),
         1 => index().prop_map(Step::Renew),
+        2 => index().prop_map(Step::Release),
         2 => name().prop_map(Step::Cancel),
         3 => name().prop_map(Step::Delete),
         4 => Just(Step::Claim),

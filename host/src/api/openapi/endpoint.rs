@@ -1,0 +1,125 @@
+//! An endpoint, as the table of endpoints describes it.
+
+use schemars::SchemaGenerator;
+use serde_json::{Value, json};
+
+use super::super::answer_schemas::AnswerSchemas;
+use super::super::fields::{Field, Tables};
+use super::super::{error, messages};
+
+/// An endpoint: method, path, and what requests and answers are.
+pub(crate) struct Endpoint {
+    /// `get`, `post` or `delete`.
+    pub(crate) method: &'static str,
+    /// The endpoint's path; `{id}` of a model stands for the rest of the path, slashes included.
+    pub(crate) path: &'static str,
+    /// The operation's id in the document, from which clients make names.
+    pub(super) id: &'static str,
+    /// The operation's summary in the document.
+    pub(super) summary: &'static str,
+    /// Whether the connection becomes a WebSocket, of which the document can't tell more.
+    pub(super) upgrades: bool,
+    /// Whether the endpoint needs no API key.
+    pub(super) open: bool,
+    /// The fields of the request's body, if it has one.
+    pub(super) request: Option<Tables>,
+    /// The fields of its query.
+    pub(super) query: &'static [Field],
+    /// Media type of answers that aren't streams.
+    pub(super) media: &'static str,
+    /// Makes the schemas of the answers.
+    pub(super) answer: fn(&mut SchemaGenerator) -> AnswerSchemas,
+    /// Shape of the error object of refusals.
+    pub(super) errors: ErrorFormat,
+}
+
+/// Shapes of error objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ErrorFormat {
+    /// `OpenAI`'s error object.
+    OpenAi,
+    /// `OpenAI`'s error object, but a response that failed is answered with the response object.
+    Responses,
+    /// Anthropic's error object.
+    Anthropic,
+}
+
+impl ErrorFormat {
+    /// Schema of the error object.
+    pub(super) fn error(self, generator: &mut SchemaGenerator) -> Value {
+        match self {
+            Self::OpenAi | Self::Responses => error::body_schema(generator),
+            Self::Anthropic => messages::error_schema(generator),
+        }
+    }
+}
+
+impl Endpoint {
+    /// An endpoint that the table completes.
+    pub(super) const NEW: Self = Self {
+        method: "post",
+        path: "",
+        id: "",
+        summary: "",
+        upgrades: false,
+        open: false,
+        request: None,
+        query: &[],
+        media: "application/json",
+        answer: text,
+        errors: ErrorFormat::OpenAi,
+    };
+
+    /// Statuses of the endpoint's refusals, each with a description.
+    pub(super) fn refusals(&self) -> Vec<(&'static str, &'static str)> {
+        let mut all = vec![("403", "The host or the origin of the request is not allowed.")];
+        if !self.open {
+            all.push(("401", "No key, or a wrong one."));
+        }
+        if self.request.is_some() {
+            all.extend([
+                ("400", "The request is wrong: the message says where, and what to do."),
+                ("404", "No such model, or nothing is stored under the id."),
+                ("408", "The body didn't arrive in time."),
+                ("413", "The body is too large."),
+                ("415", "The body isn't declared as JSON."),
+                ("429", "Too many requests are waiting."),
+                ("500", "The server failed."),
+            ]);
+        }
+        if self.path.contains("{id}") {
+            all.extend([
+                ("400", "The path is not UTF-8, or the query is wrong."),
+                ("404", "No such model, or nothing is stored under the id."),
+            ]);
+        }
+        if self.upgrades {
+            all.extend([
+                ("400", "The request has no key of a WebSocket."),
+                ("426", "There are no WebSockets here, or not of this version: the header `upgrade` says what is spoken."),
+                ("503", "The server is stopping, or too many connections are open."),
+            ]);
+        }
+        if self.request.is_some() || self.path.contains("{id}") || self.open {
+            all.push(("503", "The server is starting or stopping, or its store can't be reached."));
+        }
+        all
+    }
+}
+
+/// A text.
+fn text(_: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas { whole: json!({ "type": "string" }), events: None }
+}
+
+/// Any object.
+pub(super) fn object(_: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas { whole: json!({ "type": "object" }), events: None }
+}
+
+/// That all is well.
+pub(super) fn health(_: &mut SchemaGenerator) -> AnswerSchemas {
+    let status = json!({ "const": "ok" });
+    let whole = json!({ "type": "object", "required": ["status"], "properties": { "status": status } });
+    AnswerSchemas { whole, events: None }
+}
