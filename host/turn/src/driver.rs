@@ -36,7 +36,7 @@ struct Feed<P> {
 impl<P: StreamParser> Turn<P> {
     /// Creates a turn. `parser` has been started for it.
     pub fn new(binding: &Arc<Binding>, parser: P, mut settings: TurnSettings) -> Self {
-        let early = EarlyEnd::new(std::mem::take(&mut settings.stop), settings.parallel_calls);
+        let early = EarlyEnd::new(std::mem::take(&mut settings.stop), settings.calls);
         let markers = Markers::new(binding.markers.clone());
         Self { feed: Feed { parser, markers, stream: Stream::new(Arc::clone(binding), settings) }, early }
     }

@@ -5,6 +5,7 @@
 use super::event::{ItemStatus, TurnEnd};
 use super::events::TurnEvents;
 use super::one_call::OneCall;
+use super::settings::AllowedCalls;
 use super::stop::StopStrings;
 
 /// Filter of a turn's events that may end it early.
@@ -22,8 +23,8 @@ pub(super) struct EarlyEnd {
 }
 
 impl EarlyEnd {
-    pub(super) fn new(stop: StopStrings, parallel_calls: bool) -> Self {
-        let (one_call, unfiltered) = (OneCall::new(parallel_calls), TurnEvents::default());
+    pub(super) fn new(stop: StopStrings, calls: AllowedCalls) -> Self {
+        let (one_call, unfiltered) = (OneCall::new(calls != AllowedCalls::One), TurnEvents::default());
         Self { stop, one_call, has_come: false, call_cut_off: false, tokens: 0, unfiltered }
     }
 

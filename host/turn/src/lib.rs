@@ -46,7 +46,7 @@ pub use flow::Flow;
 pub use fold::{FoldError, Item, fold};
 pub use markers::{MarkerError, MarkerTable, TokenText};
 pub use preset::PresetRoute;
-pub use settings::{CallIds, DraftCalls, FaultPolicy, TurnSettings, counted_call_ids};
+pub use settings::{AllowedCalls, CallIds, DraftCalls, FaultPolicy, TurnSettings, counted_call_ids};
 pub use step_error::StepError;
 pub use stop::{StopPatterns, StopStrings};
 pub use stream::ByteCounts;

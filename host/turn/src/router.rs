@@ -11,7 +11,7 @@ use super::held::Held;
 use super::items::{Items, OpenKind};
 use super::ledger::Ledger;
 use super::preset::PresetRoute;
-use super::settings::{CallIds, DraftCalls, TurnSettings};
+use super::settings::{AllowedCalls, CallIds, DraftCalls, TurnSettings};
 use super::step_error::StepError;
 use contract::{Op, Route, Step, ToolCall, Trim};
 
@@ -39,7 +39,7 @@ impl Router {
     pub(super) fn new(trim: Trim, settings: TurnSettings) -> Self {
         Self {
             held: Held::default(),
-            ledger: Ledger::new(Items::new(trim, settings.held_bytes, settings.may_call)),
+            ledger: Ledger::new(Items::new(trim, settings.held_bytes, settings.calls != AllowedCalls::None)),
             tools: settings.tools,
             call_ids: settings.call_ids,
             held_bytes: settings.held_bytes,

@@ -42,6 +42,28 @@ impl DraftCalls {
     }
 }
 
+/// How many tools the model may call in one turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AllowedCalls {
+    /// None. What would be a call is dropped, and ends no turn.
+    None,
+    /// One: the turn ends with it.
+    One,
+    /// Any number.
+    #[default]
+    Any,
+}
+
+impl AllowedCalls {
+    fn of(request: &Request) -> Self {
+        match (&request.tool_choice, request.parallel_tool_calls) {
+            (ToolChoice::None, _) => Self::None,
+            (_, false) => Self::One,
+            (_, true) => Self::Any,
+        }
+    }
+}
+
 /// Generator of tool calls' ids, each of which is unique.
 pub type CallIds = Box<dyn FnMut() -> String + Send>;
 
@@ -60,10 +82,8 @@ pub struct TurnSettings {
     pub token_markers: Arc<[u32]>,
     /// Whether a marker that is a token is text all the same in a string of a call's JSON that plainly goes on behind it.
     pub reads_on: bool,
-    /// Whether the model may call tools. What is a call where it may is dropped where it may not, and ends no turn.
-    pub may_call: bool,
-    /// Whether it may call several in one turn: if not, the turn ends with the first call.
-    pub parallel_calls: bool,
+    /// How many tools the model may call.
+    pub calls: AllowedCalls,
     /// What happens to calls inside reasoning.
     pub drafts: DraftCalls,
     /// Names of the tools that the request declares.
@@ -89,8 +109,7 @@ impl TurnSettings {
         Self {
             token_markers: request.token_markers.as_slice().into(),
             reads_on: false,
-            may_call: request.tool_choice != ToolChoice::None,
-            parallel_calls: request.parallel_tool_calls,
+            calls: AllowedCalls::of(request),
             drafts: DraftCalls::of(&request.options).unwrap_or_default(),
             tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
             asks_always: false,

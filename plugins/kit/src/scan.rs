@@ -82,7 +82,9 @@ fn check_end(bytes: &[u8], sizes: &[usize], each: &[(Event, Option<String>)]) {
 fn check_unescape(bytes: &[u8], sizes: &[usize]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let (mut decoder, mut out) = (Unescape::default(), String::new());
-    super::cut(text, sizes).into_iter().for_each(|piece| decoder.push(piece, &mut out));
+    for piece in super::cut(text, sizes) {
+        decoder.push(piece, &mut out);
+    }
     decoder.finish(&mut out);
     let whole = unescape(text);
     assert_eq!(out, whole);

@@ -71,9 +71,9 @@ fn violation_of(line: &str) -> Option<String> {
 fn a_leaf_that_knew_a_turn_or_a_parser_would_be_noticed() {
     for line in [
         "use turn::Usage;",
-        "use crate::turn as t;",
-        "use crate::{turn};",
-        "pub(super) use super::super::super::super::turn::ItemHead;",
+        "use turn as t;",
+        "use {turn::Usage as U};",
+        "pub(super) use ::turn::ItemHead;",
         "use super::super::machine::{self, ResponsesMachine};",
         "use super::super::{items, machine::ResponsesMachine};",
         "use super::super::items::{\n    Item as T,\n};",
@@ -82,7 +82,7 @@ fn a_leaf_that_knew_a_turn_or_a_parser_would_be_noticed() {
         "use engine::Token;",
         "use ::turn::Usage;",
         "extern crate engine as e;",
-        "pub(in super::super) type Head = super::super::super::super::turn::ItemHead;",
+        "pub(in super::super) type Head = ::turn::ItemHead;",
         "fn opened(head: &turn::ItemHead) {}",
         "fn token(token: engine::Token) {}",
         "#[serde(serialize_with = \"turn::write\")]",
@@ -100,8 +100,8 @@ fn leaves_may_know_leaves_and_what_they_are_built_of() {
         "use crate::api::event_buffer::EventBuffer;",
         "use std::fmt;\nfn f(x: fmt::Error) { let _ = (u8::from(true), Self::new(), serde_json::json!(1)); }",
         "pub(in super::super) fn f(number: u32) -> u8 { number as u8 }",
-        "// crate::turn is a comment",
-        "let x = 1; // and so is crate::turn",
+        "// turn::Usage is a comment",
+        "let x = 1; // and so is turn::Usage",
     ] {
         assert_eq!(violation_of(line), None, "{line}");
     }

@@ -68,7 +68,7 @@ fn forbidden_calls_are_dropped_and_the_rest_of_the_turn_is_what_it_is_with_them(
         let mut items = allowed.items.clone().expect("a well-formed turn");
         let all = items.len();
         items.retain(|item| !matches!(item, CaseItem::ToolCall { .. }));
-        let forbid = |settings: &mut TurnSettings| settings.may_call = false;
+        let forbid = |settings: &mut TurnSettings| settings.calls = turn::AllowedCalls::None;
         let (found, end, count) = played(&recording, &recording.tape, &recording.cuts, forbid);
         assert_eq!(found, items, "{file}");
         assert_eq!(usize::try_from(count), Ok(all - items.len()), "{file}");

@@ -186,7 +186,7 @@ fn a_parser_is_asked_about_64_kib_at_most_however_much_a_step_brings() {
 #[test]
 fn where_calls_are_forbidden_nothing_of_a_call_is_shown_and_none_ends_the_turn() {
     let broken = |out: &str, ops: Vec<Op>, reason| {
-        let forbidding = TurnSettings { may_call: false, ..settings() };
+        let forbidding = TurnSettings { calls: crate::AllowedCalls::None, ..settings() };
         let steps = [Step::Ops(vec![bytes(Route::Content, 2)]), Step::Ops(ops)];
         let (items, end, turn) = run(scripted(forbidding, steps), &["Hi", out], reason);
         assert_eq!(turn.fault(), None);
