@@ -18,7 +18,7 @@ use std::time::Duration;
 use cases::Case;
 use engine::{JsonBegins, JsonConstraint};
 use host::cpu_clock::process_cpu_time;
-use host::grammar::define_markers;
+use grammar::define_markers;
 use host::limits::ParserLimits;
 use host::mask::{Grammars, MaskStart, json_grammar};
 use host::parser::contract::{Request, ToolChoice};

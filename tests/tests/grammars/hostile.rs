@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::{MaskError, TokenMask};
-use host::grammar::define_markers;
+use grammar::define_markers;
 use host::mask::{Grammars, MaskStart};
 use host::prompt::Tokenizer;
 use parser_sdk::{Grammar, Request};

@@ -1,8 +1,10 @@
 //! Tests that a parser's `constrain` allows what its request demands: texts of random walks through the grammar are parsed by the same parser,
 //! and the calls are checked against the request by an independent JSON schema validator.
 
+mod composed;
 mod hostile;
 mod inputs;
+mod notations;
 mod oracle;
 mod play;
 mod requests;
@@ -19,7 +21,14 @@ const SEEDS: u64 = 12;
 /// Number of seeds for each table of `response-template`, of which there are many.
 const SEEDS_OF_A_TABLE: u64 = 3;
 
-const QWEN3: Format = Format::of::<qwen3_parser::Qwen3>(&[
+/// The template of a parser's grammars.
+macro_rules! template {
+    ($parser:literal) => {
+        include_str!(concat!("../../../plugins/", $parser, "/src/grammar.lark"))
+    };
+}
+
+const QWEN3: Format = Format::of::<qwen3_parser::Qwen3>(template!("qwen3"), &[
     "",
     "<|im_start|>assistant\n",
     "<|im_start|>assistant\n<think>\n",
@@ -30,11 +39,11 @@ const QWEN3_CODER: Format = Format {
     // The other markers are text in every tokenizer.
     tokens: &[0, 1, 2, 3, 4, 5],
     inputs: Inputs::BeforeText,
-    ..Format::of::<qwen3_coder_parser::Qwen3Coder>(QWEN3.prompts)
+    ..Format::of::<qwen3_coder_parser::Qwen3Coder>(template!("qwen3-coder"), QWEN3.prompts)
 };
 const GLM: Format = Format {
     inputs: Inputs::BeforeToken,
-    ..Format::of::<glm_parser::Glm>(&[
+    ..Format::of::<glm_parser::Glm>(template!("glm"), &[
         "",
         "<|assistant|>",
         "<|assistant|>\n<think></think>",
@@ -44,7 +53,7 @@ const GLM: Format = Format {
 };
 const KIMI_K2: Format = Format {
     only_tokens: true,
-    ..Format::of::<kimi_k2_parser::KimiK2>(&[
+    ..Format::of::<kimi_k2_parser::KimiK2>(template!("kimi-k2"), &[
         "",
         "<|im_assistant|>assistant<|im_middle|>",
         "<|im_assistant|>assistant<|im_middle|><think>",
@@ -52,7 +61,7 @@ const KIMI_K2: Format = Format {
 };
 const DEEPSEEK_V3: Format = Format {
     only_tokens: true,
-    ..Format::of::<deepseek_v3_parser::DeepSeekV3>(&[
+    ..Format::of::<deepseek_v3_parser::DeepSeekV3>(template!("deepseek-v3"), &[
         "",
         "<｜Assistant｜>",
         "<｜Assistant｜><think>\n",
@@ -63,7 +72,7 @@ const DEEPSEEK_V3: Format = Format {
 const HARMONY: Format = Format {
     only_tokens: true,
     inputs: Inputs::BeforeToken,
-    ..Format::of::<harmony_parser::Harmony>(&[
+    ..Format::of::<harmony_parser::Harmony>(template!("harmony"), &[
         "",
         "<|start|>assistant",
         "<|start|>assistant<|channel|>analysis<|message|>",
@@ -71,14 +80,14 @@ const HARMONY: Format = Format {
 };
 const LLAMA3: Format = Format {
     tokens: &[0, 3, 4, 5, 6, 7],
-    ..Format::of::<llama3_parser::Llama3>(&["", "<|start_header_id|>assistant<|end_header_id|>\n\n"])
+    ..Format::of::<llama3_parser::Llama3>(template!("llama3"), &["", "<|start_header_id|>assistant<|end_header_id|>\n\n"])
 };
-const MISTRAL: Format = Format::of::<mistral_parser::Mistral>(&["", "[THINK]"]);
+const MISTRAL: Format = Format::of::<mistral_parser::Mistral>(template!("mistral"), &["", "[THINK]"]);
 const MINIMAX_M2: Format = Format {
     // The other markers are text in every tokenizer.
     tokens: &[0, 1, 2, 3, 4, 5],
     inputs: Inputs::BeforeText,
-    ..Format::of::<minimax_m2_parser::MiniMaxM2>(&[
+    ..Format::of::<minimax_m2_parser::MiniMaxM2>(template!("minimax-m2"), &[
         "",
         "]~b]ai\n",
         "]~b]ai\n<think>\n",

@@ -9,7 +9,7 @@ use super::play::{found_in, play};
 use super::requests::Expected;
 use super::schemas;
 use super::tables;
-use super::walk::{Markers, Piece, Walker};
+use super::walk::{Markers, Piece, Walker, ids};
 
 type Describe = fn(&[(String, String)]) -> Result<Descriptor, String>;
 
@@ -18,6 +18,8 @@ type Describe = fn(&[(String, String)]) -> Result<Descriptor, String>;
 pub(crate) struct Format {
     pub(crate) describe: Describe,
     pub(crate) constrain: fn(&Request) -> Result<Option<String>, String>,
+    /// Template of the format's grammars; empty for tables, which make theirs.
+    pub(crate) template: &'static str,
     pub(crate) play: fn(&Request, &str, &[Piece], Markers, usize) -> Vec<Item>,
     /// Generation prompts with which templates of this format open a turn.
     pub(crate) prompts: &'static [&'static str],
@@ -42,10 +44,11 @@ pub(crate) enum Inputs {
 }
 
 impl Format {
-    pub(crate) const fn of<P: Parser>(prompts: &'static [&'static str]) -> Self {
+    pub(crate) const fn of<P: Parser>(template: &'static str, prompts: &'static [&'static str]) -> Self {
         Self {
             describe: P::describe,
             constrain: P::constrain,
+            template,
             play: play::<P>,
             prompts,
             tokens: &[],
@@ -122,6 +125,18 @@ impl Format {
     ) -> Result<Walker, String> {
         let descriptor = (self.describe)(&request.options)?;
         Walker::new(grammar, &descriptor.markers, &self.tokens_in(&descriptor, markers), &descriptor.stops)
+    }
+
+    /// Ids of the markers in this mode, as walkers have them, and the indices of those that end the turn.
+    pub(crate) fn ids(&self, request: &Request, markers: Markers) -> (Vec<Option<u32>>, Vec<u32>) {
+        let descriptor = (self.describe)(&request.options).expect("the format describes itself");
+        (ids(&self.tokens_in(&descriptor, markers)).collect(), descriptor.stops)
+    }
+
+    /// Makes a walker at the beginning of a grammar whose markers are defined.
+    pub(crate) fn walker_of(&self, request: &Request, grammar: &str, markers: Markers) -> Result<Walker, String> {
+        let descriptor = (self.describe)(&request.options)?;
+        Walker::of_whole(grammar, &descriptor.markers, &self.tokens_in(&descriptor, markers))
     }
 
     /// Walks once after this prompt and judges the result.
