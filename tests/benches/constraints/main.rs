@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use cases::Case;
 use engine::{JsonBegins, JsonConstraint};
-use host::cpu_clock::process_cpu_time;
 use grammar::define_markers;
+use host::cpu_clock::process_cpu_time;
 use host::limits::ParserLimits;
 use host::mask::{Grammars, MaskStart, json_grammar};
 use host::parser::contract::{Request, ToolChoice};

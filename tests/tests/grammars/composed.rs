@@ -47,7 +47,12 @@ pub(super) fn template(format: &Format, request: &Request) -> Template {
 }
 
 /// A grammar of a walker's vocabulary.
-fn composed(format: &Format, template: &Template, request: &Request, markers: Markers) -> Result<Option<Grammar>, String> {
+fn composed(
+    format: &Format,
+    template: &Template,
+    request: &Request,
+    markers: Markers,
+) -> Result<Option<Grammar>, String> {
     let (ids, stops) = format.ids(request, markers);
     let made = template.compose(request, Vocabulary { markers: &ids, stops: &stops });
     made.map_err(|error| error.to_string())
@@ -78,8 +83,9 @@ fn compare(format: &Format, template: impl Fn(&Request) -> Template) -> Result<T
                 (Ok(Some(old)), Ok(Some(new))) if old.reasoning_end == new.reasoning_end => {
                     tally.grammars += 1;
                     let both = [&old, &new];
-                    walks(format, both, &request, markers, &mut tally)
-                        .map_err(|error| tell(format!("{error}\n{}\n--- composed:\n{}", old.lark, new.lark)))?;
+                    walks(format, both, &request, markers, &mut tally).map_err(|error| {
+                        tell(format!("{error}\n{}\n--- composed:\n{}", old.lark, new.lark))
+                    })?;
                 }
                 (old, new) => return Err(tell(format!("{old:?}\n--- composed: {new:?}"))),
             }
@@ -117,8 +123,12 @@ fn same(name: &str, format: &Format) {
     let compared = compare(format, |request| template(format, request));
     let Tally { grammars, masks, free, refusals, hash } =
         compared.unwrap_or_else(|error| panic!("{name}: {error}"));
-    assert!(grammars > 20 && masks > 500 && free > 0, "{name}: {grammars} grammars, {masks} masks, {free} free");
-    let line = format!("{name}: {grammars} grammars, {masks} masks, {free} free, {refusals} refusals, {hash:016x}");
+    assert!(
+        grammars > 20 && masks > 500 && free > 0,
+        "{name}: {grammars} grammars, {masks} masks, {free} free"
+    );
+    let line =
+        format!("{name}: {grammars} grammars, {masks} masks, {free} free, {refusals} refusals, {hash:016x}");
     let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
     if std::env::var_os("UPDATE_MASKS").is_some() {
         recorded.insert(name.to_owned(), line);
@@ -178,7 +188,10 @@ fn a_template_that_means_something_else_is_noticed() {
 fn keys_that_no_schema_declares_end_where_the_format_ends_them() {
     let request = of(vec![tool("f", r#"{"allOf":[{}]}"#)], ToolChoice::Required);
     for (format, call) in [
-        (super::QWEN3_CODER, "<tool_call>\n<function=f>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>"),
+        (
+            super::QWEN3_CODER,
+            "<tool_call>\n<function=f>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>",
+        ),
         (super::GLM, "<tool_call>f\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>"),
         (
             super::MINIMAX_M2,
@@ -186,7 +199,8 @@ fn keys_that_no_schema_declares_end_where_the_format_ends_them() {
         ),
     ] {
         for markers in [Markers::Tokens, Markers::Text] {
-            let request = Request { token_markers: format.token_markers(&request, markers), ..request.clone() };
+            let request =
+                Request { token_markers: format.token_markers(&request, markers), ..request.clone() };
             let grammar = composed(&format, &template(&format, &request), &request, markers);
             let lark = grammar.expect("it can be followed").expect("it is demanded").lark;
             let walker = format.walker_of(&request, &lark, markers).expect("a grammar");

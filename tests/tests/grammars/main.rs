@@ -28,12 +28,15 @@ macro_rules! template {
     };
 }
 
-const QWEN3: Format = Format::of::<qwen3_parser::Qwen3>(template!("qwen3"), &[
-    "",
-    "<|im_start|>assistant\n",
-    "<|im_start|>assistant\n<think>\n",
-    "<|im_start|>assistant\n<think>\n\n</think>\n\n",
-]);
+const QWEN3: Format = Format::of::<qwen3_parser::Qwen3>(
+    template!("qwen3"),
+    &[
+        "",
+        "<|im_start|>assistant\n",
+        "<|im_start|>assistant\n<think>\n",
+        "<|im_start|>assistant\n<think>\n\n</think>\n\n",
+    ],
+);
 
 const QWEN3_CODER: Format = Format {
     // The other markers are text in every tokenizer.
@@ -43,56 +46,56 @@ const QWEN3_CODER: Format = Format {
 };
 const GLM: Format = Format {
     inputs: Inputs::BeforeToken,
-    ..Format::of::<glm_parser::Glm>(template!("glm"), &[
-        "",
-        "<|assistant|>",
-        "<|assistant|>\n<think></think>",
-        "<|assistant|>\n<think></think>\n",
-        "<|assistant|><think>",
-    ])
+    ..Format::of::<glm_parser::Glm>(
+        template!("glm"),
+        &[
+            "",
+            "<|assistant|>",
+            "<|assistant|>\n<think></think>",
+            "<|assistant|>\n<think></think>\n",
+            "<|assistant|><think>",
+        ],
+    )
 };
 const KIMI_K2: Format = Format {
     only_tokens: true,
-    ..Format::of::<kimi_k2_parser::KimiK2>(template!("kimi-k2"), &[
-        "",
-        "<|im_assistant|>assistant<|im_middle|>",
-        "<|im_assistant|>assistant<|im_middle|><think>",
-    ])
+    ..Format::of::<kimi_k2_parser::KimiK2>(
+        template!("kimi-k2"),
+        &["", "<|im_assistant|>assistant<|im_middle|>", "<|im_assistant|>assistant<|im_middle|><think>"],
+    )
 };
 const DEEPSEEK_V3: Format = Format {
     only_tokens: true,
-    ..Format::of::<deepseek_v3_parser::DeepSeekV3>(template!("deepseek-v3"), &[
-        "",
-        "<｜Assistant｜>",
-        "<｜Assistant｜><think>\n",
-        "<｜Assistant｜></think>",
-    ])
+    ..Format::of::<deepseek_v3_parser::DeepSeekV3>(
+        template!("deepseek-v3"),
+        &["", "<｜Assistant｜>", "<｜Assistant｜><think>\n", "<｜Assistant｜></think>"],
+    )
 };
 
 const HARMONY: Format = Format {
     only_tokens: true,
     inputs: Inputs::BeforeToken,
-    ..Format::of::<harmony_parser::Harmony>(template!("harmony"), &[
-        "",
-        "<|start|>assistant",
-        "<|start|>assistant<|channel|>analysis<|message|>",
-    ])
+    ..Format::of::<harmony_parser::Harmony>(
+        template!("harmony"),
+        &["", "<|start|>assistant", "<|start|>assistant<|channel|>analysis<|message|>"],
+    )
 };
 const LLAMA3: Format = Format {
     tokens: &[0, 3, 4, 5, 6, 7],
-    ..Format::of::<llama3_parser::Llama3>(template!("llama3"), &["", "<|start_header_id|>assistant<|end_header_id|>\n\n"])
+    ..Format::of::<llama3_parser::Llama3>(
+        template!("llama3"),
+        &["", "<|start_header_id|>assistant<|end_header_id|>\n\n"],
+    )
 };
 const MISTRAL: Format = Format::of::<mistral_parser::Mistral>(template!("mistral"), &["", "[THINK]"]);
 const MINIMAX_M2: Format = Format {
     // The other markers are text in every tokenizer.
     tokens: &[0, 1, 2, 3, 4, 5],
     inputs: Inputs::BeforeText,
-    ..Format::of::<minimax_m2_parser::MiniMaxM2>(template!("minimax-m2"), &[
-        "",
-        "]~b]ai\n",
-        "]~b]ai\n<think>\n",
-        "]~b]ai\n<think>\n\n</think>\n\n",
-    ])
+    ..Format::of::<minimax_m2_parser::MiniMaxM2>(
+        template!("minimax-m2"),
+        &["", "]~b]ai\n", "]~b]ai\n<think>\n", "]~b]ai\n<think>\n\n</think>\n\n"],
+    )
 };
 
 #[test]

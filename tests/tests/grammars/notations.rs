@@ -74,8 +74,10 @@ impl Notation {
         let tokens = vec![true; literals.len()];
         let markers: Vec<_> = ids(&tokens).collect();
         let vocabulary = Vocabulary { markers: &markers, stops: &[] };
-        let grammar = template.compose(request, vocabulary).expect("it can be followed").expect("it is demanded");
-        Walker::of_whole(&grammar.lark, &literals, &tokens).unwrap_or_else(|error| panic!("{error}\n{}", grammar.lark))
+        let grammar =
+            template.compose(request, vocabulary).expect("it can be followed").expect("it is demanded");
+        Walker::of_whole(&grammar.lark, &literals, &tokens)
+            .unwrap_or_else(|error| panic!("{error}\n{}", grammar.lark))
     }
 
     /// Checks which whole turns the grammar allows.
@@ -179,7 +181,8 @@ fn calls_as_python_writes_them() {
 
 #[test]
 fn conditions_on_strings_hold_where_strings_are_those_of_json() {
-    let schema = r#"{"type":"object","properties":{"p":{"type":"string","pattern":"^[a-c]{2}$"}},"required":["p"]}"#;
+    let schema =
+        r#"{"type":"object","properties":{"p":{"type":"string","pattern":"^[a-c]{2}$"}},"required":["p"]}"#;
     let call = |text: &str| format!("<|tool_call_start|>[get_weather(p={text})]<|tool_call_end|>");
     PYTHON.check(&required(schema), &[call("\"ab\"")], &[call("\"ad\""), call("\"abc\"")]);
 }

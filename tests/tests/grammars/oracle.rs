@@ -134,7 +134,12 @@ impl Format {
     }
 
     /// Makes a walker at the beginning of a grammar whose markers are defined.
-    pub(crate) fn walker_of(&self, request: &Request, grammar: &str, markers: Markers) -> Result<Walker, String> {
+    pub(crate) fn walker_of(
+        &self,
+        request: &Request,
+        grammar: &str,
+        markers: Markers,
+    ) -> Result<Walker, String> {
         let descriptor = (self.describe)(&request.options)?;
         Walker::of_whole(grammar, &descriptor.markers, &self.tokens_in(&descriptor, markers))
     }

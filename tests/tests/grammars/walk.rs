@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use llguidance::api::TopLevelGrammar;
-use llguidance::toktrie::{ApproximateTokEnv, InferenceCapabilities, SimpleVob, TokEnv, TokRxInfo, TokTrie, TokenId};
+use llguidance::toktrie::{
+    ApproximateTokEnv, InferenceCapabilities, SimpleVob, TokEnv, TokRxInfo, TokTrie, TokenId,
+};
 use llguidance::{Matcher, ParserFactory};
 
 /// Whether markers are one token each, or text.
@@ -144,7 +146,11 @@ impl Walker {
         let mut steps: Vec<Step> = Vec::new();
         self.walk_along(seed, |matcher, tokens| {
             let may_end = matcher.is_accepting().map_err(unsound)?;
-            steps.push(Step { mask: matcher.compute_mask().map_err(unsound)?, may_end, tokens: tokens.to_vec() });
+            steps.push(Step {
+                mask: matcher.compute_mask().map_err(unsound)?,
+                may_end,
+                tokens: tokens.to_vec(),
+            });
             Ok(())
         })?;
         Ok(steps)

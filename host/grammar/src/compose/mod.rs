@@ -56,8 +56,10 @@ impl Template {
         let has_inputs = self.directives.input.is_some();
         let turn = if has_inputs { Turn::with_inputs(request)? } else { Turn::of(request)? };
         let Some(turn) = turn else { return Ok(None) };
-        let ids = || self.literals.iter().zip(vocabulary.markers.iter().copied().chain(std::iter::repeat(None)));
-        let tokens: Vec<u32> = (0..).zip(ids()).filter(|(_, (_, id))| id.is_some()).map(|(at, _)| at).collect();
+        let ids =
+            || self.literals.iter().zip(vocabulary.markers.iter().copied().chain(std::iter::repeat(None)));
+        let tokens: Vec<u32> =
+            (0..).zip(ids()).filter(|(_, (_, id))| id.is_some()).map(|(at, _)| at).collect();
         let lark = Composer::new(self, &turn, &tokens)?.whole(request)?;
         let markers: Vec<(&str, Option<u32>)> = ids().map(|(literal, id)| (literal.as_str(), id)).collect();
         Grammar::completed(&lark, &markers, vocabulary.stops).map(Some)
@@ -194,7 +196,8 @@ impl<'a> Composer<'a> {
 
     /// What comes behind reasoning. `is_text`: the answer has a grammar and no schema.
     fn body(&self, shape: Shape, is_text: bool) -> String {
-        let for_text = if is_text && shape.has_answer() { format!("{}_text", shape.name()) } else { String::new() };
+        let for_text =
+            if is_text && shape.has_answer() { format!("{}_text", shape.name()) } else { String::new() };
         let own = self.template.rule(&for_text).or_else(|| self.template.rule(shape.name()));
         let calls = self.calls_name();
         match (own, shape) {
@@ -248,7 +251,11 @@ fn written_name(template: &Template, lark: &Lark, name: &str) -> String {
 
 /// Name under which a rule of the template's own is written.
 fn own(name: &str) -> String {
-    if name.contains(|char: char| char.is_ascii_uppercase()) { format!("OWN_{name}") } else { format!("own_{name}") }
+    if name.contains(|char: char| char.is_ascii_uppercase()) {
+        format!("OWN_{name}")
+    } else {
+        format!("own_{name}")
+    }
 }
 
 /// Whether a tool's input is raw text that follows the tool's grammar.

@@ -45,7 +45,9 @@ fn rules_of_a_template_are_kept_apart_from_those_of_the_server() {
     let template = format!("{BARE}before: input_0? TEXT_PIECE?\ninput_0: \"a\"\nTEXT_PIECE: \"b\"\n");
     let grammar = compose(&template, &property("{}")).unwrap().unwrap();
     assert!(grammar.lark.contains("own_input_0 ? OWN_TEXT_PIECE ?"), "{}", grammar.lark);
-    assert!(grammar.lark.contains("\nown_input_0: \"a\"\n") && grammar.lark.contains("\nOWN_TEXT_PIECE: \"b\"\n"));
+    assert!(
+        grammar.lark.contains("\nown_input_0: \"a\"\n") && grammar.lark.contains("\nOWN_TEXT_PIECE: \"b\"\n")
+    );
 }
 
 #[test]
@@ -79,7 +81,6 @@ fn what_a_notation_cannot_express_is_an_error_for_strict_tools_and_left_out_for_
         (r#"{"allOf":[{}]}"#, "`allOf` can't be followed"),
         (r#"{"oneOf":[{"type":"string"},{"type":["string","null"]}]}"#, "`oneOf`"),
         (r#"{"enum":[{"a":1}]}"#, "can't be written"),
-        (r#"{"enum":["<|\"|>"]}"#, "can't be written"),
         (r#"{"type":"object","properties":{"a b":{}}}"#, "property \"a b\": the name"),
         (r#"{"type":"object","required":["x"]}"#, "\"x\" is required and not described"),
         (r##"{"$ref":"#/$defs/none"}"##, "the reference"),
@@ -88,13 +89,11 @@ fn what_a_notation_cannot_express_is_an_error_for_strict_tools_and_left_out_for_
         ("false", "allows nothing"),
     ] {
         let mut request = property(schema);
-        if schema.contains("<|") {
-            // Where the marker is a token, its spelling is text.
-            assert!(compose(BARE, &request).is_ok(), "{schema}");
-            continue;
-        }
         let error = compose(BARE, &request).expect_err(schema);
-        assert!(error.starts_with("tool \"f\": property \"p\": ") && error.contains(words), "{schema}: {error}");
+        assert!(
+            error.starts_with("tool \"f\": property \"p\": ") && error.contains(words),
+            "{schema}: {error}"
+        );
         request.tools[0].strict = false;
         assert!(compose(BARE, &request).is_ok(), "{schema}");
     }

@@ -86,7 +86,11 @@ fn names(template: &Template) -> Result<(), String> {
     for name in template.rules.keys().chain(texts.clone()) {
         let is_hole = ROLES.iter().any(|role| role.holes.contains(&name.as_str()));
         let is_role = is_role(name) && template.rules.contains_key(name);
-        if marker(name).is_some() || EVERYWHERE.contains(&name.as_str()) || (is_hole && !is_role) || name == "start" {
+        if marker(name).is_some()
+            || EVERYWHERE.contains(&name.as_str())
+            || (is_hole && !is_role)
+            || name == "start"
+        {
             return Err(format!("`{name}` is defined by the server"));
         }
     }
@@ -151,7 +155,10 @@ fn calls(template: &Template) -> Result<(), String> {
     if template.has("call", "parameters") {
         for rules in [["raw", "parameter"], ["json", "parameter"]] {
             if !rules.iter().any(|name| template.rules.contains_key(*name)) {
-                return Err(format!("`call` has `parameters`, so a rule `{}` is needed", rules.join("` or `")));
+                return Err(format!(
+                    "`call` has `parameters`, so a rule `{}` is needed",
+                    rules.join("` or `")
+                ));
             }
         }
     }

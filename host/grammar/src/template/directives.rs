@@ -150,7 +150,11 @@ fn is_rule(name: &str) -> bool {
 /// Reads the number of a marker.
 pub(super) fn number(word: &str, markers: usize) -> Result<usize, String> {
     let number = word.parse().map_err(|_| format!("`{word}` is no number of a marker"))?;
-    if number < markers { Ok(number) } else { Err(format!("there is no marker {number}: the parser has {markers}")) }
+    if number < markers {
+        Ok(number)
+    } else {
+        Err(format!("there is no marker {number}: the parser has {markers}"))
+    }
 }
 
 /// Reads `MAX /class/`.

@@ -79,10 +79,17 @@ pub(crate) fn around_holes<'w>(words: &'w [Word], is_hole: impl Fn(&str) -> bool
     let (mut depth, mut begin, mut end) = (0_usize, 0, words.len());
     for (at, word) in words.iter().enumerate() {
         let is_cut = depth == 0 && !word.binds();
-        if is_cut && first.is_some_and(|first| at <= first) && !matches!(words[..at].last(), Some(Word::Text(_))) {
+        if is_cut
+            && first.is_some_and(|first| at <= first)
+            && !matches!(words[..at].last(), Some(Word::Text(_)))
+        {
             begin = at;
         }
-        if is_cut && end == words.len() && last.is_some_and(|last| at > last) && !matches!(word, Word::Text(_)) {
+        if is_cut
+            && end == words.len()
+            && last.is_some_and(|last| at > last)
+            && !matches!(word, Word::Text(_))
+        {
             end = at;
         }
         match word {

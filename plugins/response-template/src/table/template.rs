@@ -95,7 +95,8 @@ impl Writer<'_> {
                 self.rule("reasoning_end", &format!("marker_{end}"));
                 has_end = true;
             }
-            let (open, close, rule) = (self.any(&field.open), self.any(&field.close), format!("thoughts_{index}"));
+            let (open, close, rule) =
+                (self.any(&field.open), self.any(&field.close), format!("thoughts_{index}"));
             all.push(match (is_first, field.repeats) {
                 (true, _) if field.open.is_empty() => format!("{rule} ({close})"),
                 // Text before the opening delimiter is reasoning, too.
@@ -147,10 +148,14 @@ impl Writer<'_> {
             Kind::Objects { name, arguments, .. } => {
                 let [name, arguments] = [name, arguments].map(|key| Value::from(key.as_str()).to_string());
                 let (head, then) = (literal(&format!("{{{name}: ")), literal(&format!(", {arguments}: ")));
-                let (open, object) = (self.any(&field.open), format!("{head} json_name {then} arguments \"}}\""));
+                let (open, object) =
+                    (self.any(&field.open), format!("{head} json_name {then} arguments \"}}\""));
                 if is_listed {
                     more = "gap? \",\" gap?";
-                    self.rule("section", &format!("({open}) gap? \"[\" gap? calls gap? \"]\" gap? ({close})"));
+                    self.rule(
+                        "section",
+                        &format!("({open}) gap? \"[\" gap? calls gap? \"]\" gap? ({close})"),
+                    );
                     self.rule("call", &object);
                 } else {
                     self.rule("call", &format!("({open}) gap? {object} gap? ({close})"));
@@ -209,7 +214,11 @@ impl Writer<'_> {
                 // What follows the name ends it, and so does a line.
                 let next = texts(&pieces[at + 1..]).concat().chars().next();
                 let without: String = except.chars().chain(next).chain(['\n']).map(escaped).collect();
-                classes.push(if *word { r"[\p{Alphabetic}\p{N}_]".to_owned() } else { format!("[^{without}]") });
+                classes.push(if *word {
+                    r"[\p{Alphabetic}\p{N}_]".to_owned()
+                } else {
+                    format!("[^{without}]")
+                });
             }
         }
         if !classes.is_empty() {

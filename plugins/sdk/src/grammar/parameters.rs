@@ -187,7 +187,12 @@ impl Object<'_> {
                 other => (other.to_string(), coerce(&other.to_string(), types) == Coerced::Verbatim),
             };
             let is_string = value.is_string();
-            if !reads || (is_string && !types.allows(Types::STRING)) || !self.forbidden.allows(&text) || text.starts_with('\n') || text.ends_with('\n') {
+            if !reads
+                || (is_string && !types.allows(Types::STRING))
+                || !self.forbidden.allows(&text)
+                || text.starts_with('\n')
+                || text.ends_with('\n')
+            {
                 return Err(format!("the value {value} can't be written in this format"));
             }
             let texts = if is_string || !self.is_typed { &mut strings } else { &mut others };
