@@ -12,6 +12,6 @@ mod compose;
 mod markers;
 mod template;
 
-pub use compose::{ConstraintError, Grammar, Vocabulary};
+pub use compose::{ConstraintError, Grammar, MarkerTokens};
 pub use markers::{define_markers, reasoning_end};
 pub use template::{Template, TemplateError};

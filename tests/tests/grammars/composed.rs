@@ -5,9 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use grammar::{Grammar, Template, Vocabulary};
+use grammar::{Grammar, MarkerTokens, Template};
 use parser_sdk::{Request, ToolChoice};
-use response_template_parser::ResponseTemplate;
 
 use super::oracle::Format;
 use super::requests::{of, requests, tool};
@@ -36,16 +35,6 @@ struct Tally {
     hash: u64,
 }
 
-/// The template of a format.
-pub(super) fn template(format: &Format, request: &Request) -> Template {
-    let text = match format.template {
-        "" => ResponseTemplate::grammar_template(&request.options).expect("a table"),
-        text => text.to_owned(),
-    };
-    let descriptor = (format.describe)(&request.options).expect("the format describes itself");
-    Template::parse(&text, &descriptor.markers).unwrap_or_else(|error| panic!("{error}\n{text}"))
-}
-
 /// A grammar of a walker's vocabulary.
 fn composed(
     format: &Format,
@@ -54,7 +43,7 @@ fn composed(
     markers: Markers,
 ) -> Result<Option<Grammar>, String> {
     let (ids, stops) = format.ids(request, markers);
-    let made = template.compose(request, Vocabulary { markers: &ids, stops: &stops });
+    let made = template.compose(request, MarkerTokens { ids: &ids, stops: &stops });
     made.map_err(|error| error.to_string())
 }
 
@@ -102,7 +91,7 @@ fn walks(
     markers: Markers,
     tally: &mut Tally,
 ) -> Result<(), String> {
-    let fresh = |grammar: &Grammar| format.walker_of(request, &grammar.lark, markers);
+    let fresh = |grammar: &Grammar| format.walker(request, &grammar.lark, markers);
     let (old, new) = (fresh(old)?, fresh(new)?);
     for seed in 0..SEEDS {
         for prompt in format.prompts {
@@ -120,7 +109,7 @@ fn walks(
 
 /// Compares the two grammars of each request, and the masks with the recorded ones.
 fn same(name: &str, format: &Format) {
-    let compared = compare(format, |request| template(format, request));
+    let compared = compare(format, |request| format.template(request));
     let Tally { grammars, masks, free, refusals, hash } =
         compared.unwrap_or_else(|error| panic!("{name}: {error}"));
     assert!(
@@ -201,9 +190,9 @@ fn keys_that_no_schema_declares_end_where_the_format_ends_them() {
         for markers in [Markers::Tokens, Markers::Text] {
             let request =
                 Request { token_markers: format.token_markers(&request, markers), ..request.clone() };
-            let grammar = composed(&format, &template(&format, &request), &request, markers);
-            let lark = grammar.expect("it can be followed").expect("it is demanded").lark;
-            let walker = format.walker_of(&request, &lark, markers).expect("a grammar");
+            let grammar = format.grammar(&request, markers);
+            let lark = grammar.expect("it can be followed").expect("it is demanded");
+            let walker = format.walker(&request, &lark, markers).expect("a grammar");
             assert!(walker.accepts(&[(true, call.to_owned())]).is_some(), "{call}, {markers:?}");
         }
     }

@@ -1,6 +1,6 @@
 //! Formats that spell JSON in a notation of their own, or say of each value whether it is a string: what their templates allow, text by text.
 
-use grammar::{Template, Vocabulary};
+use grammar::{MarkerTokens, Template};
 use parser_sdk::{Request, ToolChoice};
 
 use super::requests::{of, strict, tool};
@@ -71,12 +71,11 @@ impl Notation {
     fn walker(&self, request: &Request) -> Walker {
         let literals: Vec<String> = self.literals.iter().map(|text| (*text).to_owned()).collect();
         let template = Template::parse(self.template, &literals).unwrap_or_else(|error| panic!("{error}"));
-        let tokens = vec![true; literals.len()];
-        let markers: Vec<_> = ids(&tokens).collect();
-        let vocabulary = Vocabulary { markers: &markers, stops: &[] };
-        let grammar =
-            template.compose(request, vocabulary).expect("it can be followed").expect("it is demanded");
-        Walker::of_whole(&grammar.lark, &literals, &tokens)
+        let are_tokens = vec![true; literals.len()];
+        let markers: Vec<_> = ids(&are_tokens).collect();
+        let tokens = MarkerTokens { ids: &markers, stops: &[] };
+        let grammar = template.compose(request, tokens).expect("it can be followed").expect("it is demanded");
+        Walker::new(&grammar.lark, &literals, &are_tokens)
             .unwrap_or_else(|error| panic!("{error}\n{}", grammar.lark))
     }
 

@@ -100,19 +100,8 @@ const BAIT: [&str; 14] = [
 ];
 
 impl Walker {
-    pub(crate) fn new(
-        grammar: &str,
-        literals: &[String],
-        tokens: &[bool],
-        stops: &[u32],
-    ) -> Result<Self, String> {
-        let spellings: Vec<_> = literals.iter().map(String::as_str).zip(ids(tokens)).collect();
-        let grammar = grammar::define_markers(grammar, &spellings, stops)?;
-        Self::of_whole(&grammar, literals, tokens)
-    }
-
-    /// A walker of a grammar whose markers are defined.
-    pub(crate) fn of_whole(grammar: &str, literals: &[String], tokens: &[bool]) -> Result<Self, String> {
+    /// A walker at the beginning of a whole grammar.
+    pub(crate) fn new(grammar: &str, literals: &[String], tokens: &[bool]) -> Result<Self, String> {
         let matcher = matcher(TopLevelGrammar::from_lark(grammar.to_owned()), literals.len())?;
         Ok(Self { matcher, literals: literals.to_vec(), tokens: tokens.to_vec() })
     }

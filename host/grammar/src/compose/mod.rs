@@ -13,11 +13,11 @@ use crate::template::check::{CALL, marker};
 use crate::template::{InputEnd, Shape, Template, Tokens, Word, around_holes, grouped, written};
 use call::Call;
 
-/// What of a tokenizer counts for a grammar.
+/// The tokens that stand for a parser's markers in a model's tokenizer.
 #[derive(Debug, Clone, Copy)]
-pub struct Vocabulary<'a> {
-    /// For each of the parser's markers the id of its token; `None` where it is text.
-    pub markers: &'a [Option<u32>],
+pub struct MarkerTokens<'a> {
+    /// For each marker the id of its token; `None` where it is text.
+    pub ids: &'a [Option<u32>],
     /// Indices of the markers that end the turn.
     pub stops: &'a [u32],
 }
@@ -44,25 +44,24 @@ impl From<String> for ConstraintError {
 
 impl Template {
     /// The grammar of the turns that satisfy a request; `None` where the model is left free. The request's `token_markers` aren't read:
-    /// `vocabulary` says them.
+    /// `tokens` says them.
     ///
     /// # Errors
     /// What of the request can't be followed in this format, or with this tokenizer.
     pub fn compose(
         &self,
         request: &Request,
-        vocabulary: Vocabulary<'_>,
+        tokens: MarkerTokens<'_>,
     ) -> Result<Option<Grammar>, ConstraintError> {
         let has_inputs = self.directives.input.is_some();
         let turn = if has_inputs { Turn::with_inputs(request)? } else { Turn::of(request)? };
         let Some(turn) = turn else { return Ok(None) };
-        let ids =
-            || self.literals.iter().zip(vocabulary.markers.iter().copied().chain(std::iter::repeat(None)));
-        let tokens: Vec<u32> =
+        let ids = || self.literals.iter().zip(tokens.ids.iter().copied().chain(std::iter::repeat(None)));
+        let indices: Vec<u32> =
             (0..).zip(ids()).filter(|(_, (_, id))| id.is_some()).map(|(at, _)| at).collect();
-        let lark = Composer::new(self, &turn, &tokens)?.whole(request)?;
+        let lark = Composer::new(self, &turn, &indices)?.whole(request)?;
         let markers: Vec<(&str, Option<u32>)> = ids().map(|(literal, id)| (literal.as_str(), id)).collect();
-        Grammar::completed(&lark, &markers, vocabulary.stops).map(Some)
+        Grammar::completed(&lark, &markers, tokens.stops).map(Some)
     }
 }
 

@@ -3,7 +3,7 @@
 use parser_sdk::testing::request;
 use parser_sdk::{Request, Tool, ToolChoice};
 
-use super::{Grammar, Vocabulary};
+use super::{Grammar, MarkerTokens};
 use crate::Template;
 
 const MARKERS: [&str; 4] = ["<call>", "</call>", "<|\"|>", "<turn>"];
@@ -21,8 +21,8 @@ string: marker_2 chars marker_2
 
 fn compose(template: &str, request: &Request) -> Result<Option<Grammar>, String> {
     let template = Template::parse(template, &MARKERS).unwrap_or_else(|error| panic!("{error}"));
-    let vocabulary = Vocabulary { markers: &[Some(7), Some(8), Some(9), Some(10)], stops: &[3] };
-    template.compose(request, vocabulary).map_err(|error| error.to_string())
+    let tokens = MarkerTokens { ids: &[Some(7), Some(8), Some(9), Some(10)], stops: &[3] };
+    template.compose(request, tokens).map_err(|error| error.to_string())
 }
 
 fn strict(schema: &str) -> Request {

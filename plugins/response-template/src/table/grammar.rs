@@ -61,26 +61,6 @@ impl Table {
     pub(super) fn message(&self) -> Option<&Field> {
         self.fields.iter().find(|field| matches!(field.kind, Kind::Content))
     }
-
-    /// Whether an opening delimiter of calls may begin a message of JSON.
-    pub(super) fn calls_begin_as_json(&self) -> bool {
-        let calls = self.fields.iter().filter(|field| !field.kind.is_text());
-        let mut triggers = calls.flat_map(|field| &field.open).map(|open| &self.markers.0[open.trigger]);
-        self.implicit.is_some() && triggers.any(|literal| literal.starts_with(['{', '[', '"']))
-    }
-}
-
-impl Parameter {
-    /// Whether the delimiter before a value may have any key that a grammar writes.
-    pub(super) fn has_any_keys(&self) -> bool {
-        let is_fit = |piece: &Piece| match piece {
-            Piece::Run { except, word, .. } => {
-                !word && except.chars().all(|char| "<>=".contains(char) || char.is_whitespace())
-            }
-            _ => true,
-        };
-        self.key.pattern.0.iter().all(is_fit)
-    }
 }
 
 /// A grammar being written.

@@ -79,7 +79,10 @@ impl Notation<'_, '_> {
     /// Any key: bare, and as a JSON string.
     fn any_key(&self) -> (Word, Word) {
         let bare = match &self.template.directives.key {
-            Some(keys) => format!("/(?:{}){{1,{}}}/", keys.class, keys.most),
+            Some(keys) => {
+                let class = keys.class.replace("\\/", "/").replace('/', "\\/");
+                format!("/(?:{class}){{1,{}}}/", keys.most)
+            }
             None => "key".to_owned(),
         };
         (Word::Other(bare), Word::Other(self.json(json!({"type": "string"})).unwrap_or_default()))
