@@ -121,8 +121,8 @@ fn same(name: &str, format: &Format) {
     let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
     if std::env::var_os("UPDATE_MASKS").is_some() {
         recorded.insert(name.to_owned(), line);
-        let lines: String = recorded.values().map(|line| format!("{line}\n")).collect();
-        return std::fs::write(MASKS, lines).expect("it can be written");
+        let lines: Vec<&str> = recorded.values().map(String::as_str).collect();
+        return std::fs::write(MASKS, lines.join("\n") + "\n").expect("it can be written");
     }
     assert_eq!(recorded.get(name), Some(&line), "the masks of {name} have changed");
 }

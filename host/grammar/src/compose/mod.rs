@@ -173,9 +173,10 @@ impl<'a> Composer<'a> {
         };
         let customs: Vec<bool> = self.turn.tools.iter().map(is_custom).collect();
         let words = self.template.rule("call").unwrap_or_default();
-        let [before, call, behind] = match customs.contains(&true) {
-            true => [&[], words, &[]],
-            false => around_holes(words, |name| CALL.contains(&name)),
+        let [before, call, behind] = if customs.contains(&true) {
+            [&[], words, &[]]
+        } else {
+            around_holes(words, |name| CALL.contains(&name))
         };
         let mut all = Vec::new();
         for ((index, tool), is_custom) in self.turn.tools.iter().enumerate().zip(customs) {

@@ -91,14 +91,14 @@ impl<'a, 'l> Notation<'a, 'l> {
             _ => None,
         };
         if let Some(values) = listed {
-            self.known(members, &["enum", "const"])?;
+            known(members, &["enum", "const"])?;
             return self.listed(&values);
         }
         for keyword in ["anyOf", "oneOf"] {
             if let Some(parts) =
                 members.get(keyword).and_then(Value::as_array).filter(|parts| !parts.is_empty())
             {
-                self.known(members, &[keyword])?;
+                known(members, &[keyword])?;
                 if keyword == "oneOf" && !are_apart(parts) {
                     return Err(
                         "`oneOf` of schemas that may hold at once can't be followed in this format".into()
@@ -116,7 +116,7 @@ impl<'a, 'l> Notation<'a, 'l> {
             _ => TYPES.to_vec(),
         };
         let all_keywords = [&OBJECT[..], &LIST, &TEXT, &NUMBER].concat();
-        self.known(members, &all_keywords)?;
+        known(members, &all_keywords)?;
         let all: Result<Vec<_>, _> = types.iter().map(|one| self.typed(one, members, depth)).collect();
         let all = all?;
         if all.len() == 1 { Ok(all.concat()) } else { self.rule(&all.join(" | ")) }
@@ -164,7 +164,7 @@ impl<'a, 'l> Notation<'a, 'l> {
     }
 
     fn reference(&mut self, members: &Members, target: &str, depth: usize) -> Result<String, String> {
-        self.known(members, &["$ref"])?;
+        known(members, &["$ref"])?;
         if let Some(rule) = self.definitions.get(target) {
             return Ok(rule.clone());
         }
@@ -175,15 +175,6 @@ impl<'a, 'l> Notation<'a, 'l> {
         let body = self.value(&found, depth + 1)?;
         self.lark.rule(&name, &body);
         Ok(name)
-    }
-
-    /// Checks that a schema has no keywords but these and such as say nothing.
-    fn known(&self, members: &Members, keywords: &[&str]) -> Result<(), String> {
-        let is_known = |key: &str| key == "type" || keywords.contains(&key) || is_aside(key);
-        match members.keys().find(|key| !is_known(key)) {
-            Some(keyword) => Err(format!("`{keyword}` can't be followed in this format")),
-            None => Ok(()),
-        }
     }
 
     /// Defines a rule, so that expressions stay short.
@@ -199,6 +190,15 @@ impl<'a, 'l> Notation<'a, 'l> {
             return Err("the schema is too large to be followed in this format".into());
         }
         Ok(format!("{}_value_{}", self.prefix, self.count))
+    }
+}
+
+/// Checks that a schema has no keywords but these and such as say nothing.
+fn known(members: &Members, keywords: &[&str]) -> Result<(), String> {
+    let is_known = |key: &str| key == "type" || keywords.contains(&key) || is_aside(key);
+    match members.keys().find(|key| !is_known(key)) {
+        Some(keyword) => Err(format!("`{keyword}` can't be followed in this format")),
+        None => Ok(()),
     }
 }
 

@@ -85,10 +85,10 @@ fn names(template: &Template) -> Result<(), String> {
     let texts = template.directives.texts.keys().filter(|name| *name != "text");
     for name in template.rules.keys().chain(texts.clone()) {
         let is_hole = ROLES.iter().any(|role| role.holes.contains(&name.as_str()));
-        let is_role = is_role(name) && template.rules.contains_key(name);
+        let is_rule = is_role(name) && template.rules.contains_key(name);
         if marker(name).is_some()
             || EVERYWHERE.contains(&name.as_str())
-            || (is_hole && !is_role)
+            || (is_hole && !is_rule)
             || name == "start"
         {
             return Err(format!("`{name}` is defined by the server"));
@@ -147,10 +147,9 @@ fn calls(template: &Template) -> Result<(), String> {
     let is_refused = |shape: &Shape| template.directives.refused.contains_key(shape);
     let with_calls = Shape::ALL.into_iter().filter(|shape| shape.has_calls());
     if template.rule("call").is_none() {
-        return match with_calls.into_iter().all(|shape| is_refused(&shape)) {
-            true => Ok(()),
-            false => Err("a rule `call` is missing; `%refuse calls why` is for formats without".into()),
-        };
+        let has_none = with_calls.into_iter().all(|shape| is_refused(&shape));
+        let missing = "a rule `call` is missing; `%refuse calls why` is for formats without";
+        return if has_none { Ok(()) } else { Err(missing.into()) };
     }
     if template.has("call", "parameters") {
         for rules in [["raw", "parameter"], ["json", "parameter"]] {

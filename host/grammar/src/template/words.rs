@@ -73,7 +73,7 @@ pub(crate) fn grouped(words: &[Word], name: impl Fn(&str) -> String) -> String {
 }
 
 /// Cuts a body around its holes: the words before them, those with them, and those behind them. Brackets, and texts that touch a hole, stay whole.
-pub(crate) fn around_holes<'w>(words: &'w [Word], is_hole: impl Fn(&str) -> bool) -> [&'w [Word]; 3] {
+pub(crate) fn around_holes(words: &[Word], is_hole: impl Fn(&str) -> bool) -> [&[Word]; 3] {
     let is_hole = |word: &Word| matches!(word, Word::Name(name) if is_hole(name));
     let (first, last) = (words.iter().position(is_hole), words.iter().rposition(is_hole));
     let (mut depth, mut begin, mut end) = (0_usize, 0, words.len());

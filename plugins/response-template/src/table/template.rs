@@ -83,8 +83,8 @@ impl Writer<'_> {
 
     /// A directive about markers.
     fn markers(&mut self, directive: &str, markers: &[usize]) {
-        let markers: String = markers.iter().map(|index| format!(" {index}")).collect();
-        self.lines.push(format!("%{directive}{markers}"));
+        let markers: Vec<String> = markers.iter().map(usize::to_string).collect();
+        self.lines.push(format!("%{directive} {}", markers.join(" ")));
     }
 
     fn refuse(&mut self, shapes: &[&'static str], why: &str) {

@@ -3,7 +3,7 @@
 use parser_sdk::grammar::{ArgumentsRule, Callable, ParameterList};
 use serde_json::{Value, json};
 
-use super::{DEPTH, Members, Notation, OBJECT};
+use super::{DEPTH, Members, Notation, OBJECT, known};
 use crate::compose::call::{filled, joined};
 use crate::template::Word;
 
@@ -32,7 +32,7 @@ impl Notation<'_, '_> {
         rule: &str,
         depth: usize,
     ) -> Result<ParameterList, String> {
-        self.known(object, &OBJECT)?;
+        known(object, &OBJECT)?;
         let none = Members::new();
         let properties = object.get("properties").and_then(Value::as_object).unwrap_or(&none);
         let required = object.get("required").and_then(Value::as_array).into_iter().flatten();
@@ -104,7 +104,7 @@ impl Notation<'_, '_> {
                 members.remove("type");
                 return Ok(members);
             };
-            self.known(&members, &["$ref", "type"])?;
+            known(&members, &["$ref", "type"])?;
             let found = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
             let found = found.and_then(Value::as_object).cloned();
             members = found.ok_or_else(|| format!("the reference {target:?} can't be followed"))?;
