@@ -69,6 +69,7 @@ impl Call<'_, '_> {
     /// The parameters, one by one.
     fn parameters(&mut self) -> Result<String, String> {
         let comma = self.template.rule("comma").map(|words| grouped(words, |name| self.name(name)));
+        let comma = comma.or_else(|| self.template.has_notation().then(|| literal(",")));
         let list = if self.template.has_notation() {
             let tool = self.tool;
             self.notation()?.parameters(tool)?

@@ -161,11 +161,9 @@ fn calls(template: &Template) -> Result<(), String> {
             }
         }
     }
-    let needs_notation = template.rules.contains_key("pair") || template.rules.contains_key("object");
-    for name in NOTATION.iter().filter(|name| !template.rules.contains_key(**name)) {
-        if template.has_notation() && needs_notation && ["object", "pair"].contains(name) {
-            return Err(format!("a format that spells JSON by itself needs a rule `{name}`"));
-        }
+    let is_missing = |name: &&&str| template.has_notation() && !template.rules.contains_key(**name);
+    if let Some(name) = ["object", "pair", "list"].iter().find(is_missing) {
+        return Err(format!("a format that spells JSON by itself needs a rule `{name}`"));
     }
     Ok(())
 }

@@ -64,6 +64,8 @@ fn holes_that_a_rule_needs_are_named() {
         ("raw: key", "rule `raw`: `value` is missing"),
         ("reasoning_end: gap", "rule `reasoning_end`: it has to be one marker"),
         ("object: \"{\" members \"}\"", "needs a rule `pair`"),
+        ("true: \"True\"", "needs a rule `object`"),
+        ("object: members\npair: key value", "needs a rule `list`"),
     ]);
     assert!(refusal("call: marker_2 arguments").contains("`name` or `json_name` is missing"));
     assert!(refusal("call: name parameters").contains("a rule `raw` or `parameter` is needed"));
