@@ -9,7 +9,6 @@ pub mod api;
 pub mod bench;
 pub mod conformance;
 pub mod cpu_clock;
-pub mod grammar;
 pub mod http;
 pub mod limits;
 pub mod mask;

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use engine::{Constraint, EngineInfo, JsonBegins, JsonConstraint, TokenMask};
+use grammar::Grammar;
 
 use super::error::{ConstraintField, StartError};
 use super::job::{Beginning, Job};
@@ -14,7 +15,6 @@ use super::opening_state::{OpeningPieces, OpeningProbe, OpeningState};
 use super::parsers::ParserBinding;
 use super::served::Served;
 use crate::accounts::Caller;
-use crate::grammar::{define_markers, reasoning_end};
 use crate::mask::{GrammarError, Grammars, MaskStart, json_grammar, text_grammar};
 use contract::{Request, ToolChoice};
 
@@ -130,10 +130,7 @@ impl ConstraintBuilder<'_> {
             GrammarError::Left => StartError::Left,
         };
         let (grammar, opening, mut reasoning_end) = match self.parser_grammar(field) {
-            Ok(grammar) => {
-                let end = reasoning_end(&grammar, &self.parser.markers().collect::<Vec<_>>());
-                (grammar, self.probe.opening, end)
-            }
+            Ok(grammar) => (grammar.lark, self.probe.opening, grammar.reasoning_end),
             Err(error) => {
                 let json = self.json().ok_or(error)?;
                 let end = if let JsonBegins::After { id, .. } = json.begins { id } else { None };
@@ -231,27 +228,34 @@ impl ConstraintBuilder<'_> {
             };
             return Err(refused(reason.to_owned()));
         }
-        self.parser_grammar(field)
+        Ok(self.parser_grammar(field)?.lark)
     }
 
     /// Makes the parser's grammar of the whole turn, including the part that the prompt has written.
-    fn parser_grammar(&self, field: ConstraintField) -> Result<String, StartError> {
+    fn parser_grammar(&self, field: ConstraintField) -> Result<Grammar, StartError> {
         if matches!(self.job.beginning, Beginning::Raw(_)) {
-            return self.raw_grammar().map_err(|reason| at_fault(field, reason));
+            let lark = self.raw_grammar().map_err(|reason| at_fault(field, reason))?;
+            return Ok(Grammar { lark, reasoning_end: None });
         }
-        let refused = |reason: String| StartError::Constraint { field, reason };
-        let markers: Vec<_> = self.parser.markers().collect();
         let request = Request {
             response_schema: self.job.response_schema.clone(),
             response_grammar: self.job.response_grammar.clone(),
             ..self.parser.request(self.job)
         };
+        self.format_grammar(&request, field)
+    }
+
+    /// Asks the parser for its format's grammar, and completes it for the model's tokenizer.
+    fn format_grammar(&self, request: &Request, field: ConstraintField) -> Result<Grammar, StartError> {
+        let refused = |reason: String| StartError::Constraint { field, reason };
         let descriptor = self.parser.descriptor();
         let made =
-            self.parser.plugin.constrain(&request).map_err(|fault| at_fault(field, fault.reason.into()))?;
+            self.parser.plugin.constrain(request).map_err(|fault| at_fault(field, fault.reason.into()))?;
         let grammar =
             made.ok_or_else(|| refused(format!("the parser {} has no grammars", descriptor.name)))?;
-        define_markers(&grammar, &markers, &descriptor.stops).map_err(refused)
+        let markers: Vec<_> = self.parser.markers().collect();
+        let completed = Grammar::completed(&grammar, &markers, &descriptor.stops);
+        completed.map_err(|error| refused(error.to_string()))
     }
 
     /// Makes the grammar of the text behind a raw prompt, in which no parser has markers. A grammar in Lark may name tokens, since who writes the

@@ -60,7 +60,7 @@ impl Plugin {
     }
 
     /// Returns a grammar of the turns that satisfy the request, in the model's own format; `None` where the model is left free,
-    /// or the format has no grammars. Its markers are still to be defined ([`crate::grammar::define_markers`]). Takes up to
+    /// or the format has no grammars. Its markers are still to be defined ([`grammar::define_markers`]). Takes up to
     /// [`crate::limits::ParserLimits::grammar_time`] of CPU time: not for the async threads.
     ///
     /// # Errors

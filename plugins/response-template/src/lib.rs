@@ -117,6 +117,14 @@ impl Parser for ResponseTemplate {
 }
 
 impl ResponseTemplate {
+    /// The template of the grammars of turns as the table describes them.
+    ///
+    /// # Errors
+    /// Those of [`Parser::describe`].
+    pub fn grammar_template(options: &[(String, String)]) -> Result<String, String> {
+        Ok(Table::read(options)?.template())
+    }
+
     fn place(&self) -> Place {
         let within = match &self.call {
             InCall::No => Within::NoCall,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::{MaskError, TokenMask};
-use host::grammar::define_markers;
+use grammar::MarkerTokens;
 use host::mask::{Grammars, MaskStart};
 use host::prompt::Tokenizer;
 use parser_sdk::{Grammar, Request};
@@ -45,14 +45,12 @@ impl Server {
     }
 
     /// Compiles the request's grammar; the error is the reason why it is refused.
-    fn start(&self, mut request: Request) -> Result<MaskStart, String> {
+    fn start(&self, request: &Request) -> Result<MaskStart, String> {
         let descriptor = (QWEN3.describe)(&[])?;
-        let markers: Vec<_> =
-            descriptor.markers.iter().map(|text| (text.as_str(), self.tokenizer.token_id(text))).collect();
-        let tokens = (0..).zip(&markers).filter(|(_, (_, id))| id.is_some()).map(|(index, _)| index);
-        request.token_markers = tokens.collect();
-        let grammar = (QWEN3.constrain)(&request)?.expect("a demand has a grammar");
-        let grammar = define_markers(&grammar, &markers, &descriptor.stops)?;
+        let ids: Vec<_> = descriptor.markers.iter().map(|text| self.tokenizer.token_id(text)).collect();
+        let tokens = MarkerTokens { ids: &ids, stops: &descriptor.stops };
+        let grammar = QWEN3.template(request).compose(request, tokens).map_err(|error| error.to_string())?;
+        let grammar = grammar.expect("a demand has a grammar").lark;
         let stops = Arc::from([self.tokenizer.token_id("<|im_end|>").expect("a stop")]);
         let compiled = compile(&self.grammars, &grammar).map_err(|error| error.to_string())?;
         compiled.start(&[], &stops).map_err(|error| error.to_string())
@@ -90,7 +88,7 @@ impl Server {
     }
 
     /// Compiles the request's grammar and walks through it several times.
-    fn outcome(&self, name: &str, request: Request) -> Outcome {
+    fn outcome(&self, name: &str, request: &Request) -> Outcome {
         let began = Instant::now();
         let start = self.start(request);
         let compiled = began.elapsed();
@@ -262,7 +260,7 @@ fn larks() -> Vec<(&'static str, Request)> {
 fn check_all(requests: Vec<(&'static str, Request)>, refused: &[(&str, &str)], stopped: &[&str]) {
     let server = Server::new();
     for (name, request) in requests {
-        let outcome = server.outcome(name, request);
+        let outcome = server.outcome(name, &request);
         if std::env::var_os("SLUICE_TOKENIZER").is_some() {
             continue;
         }

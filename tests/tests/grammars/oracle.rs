@@ -1,7 +1,9 @@
 //! Oracle that judges a walk: it plays the walk to the format's own parser with several chunk sizes, and checks the items against the request.
 
+use grammar::{MarkerTokens, Template};
 use parser_kit::{Head, Item};
 use parser_sdk::{Descriptor, Parser, Payload, Request, Tool, ToolChoice, ToolKind};
+use response_template_parser::ResponseTemplate;
 use serde_json::Value;
 
 use super::inputs;
@@ -9,7 +11,7 @@ use super::play::{found_in, play};
 use super::requests::Expected;
 use super::schemas;
 use super::tables;
-use super::walk::{Markers, Piece, Walker};
+use super::walk::{Markers, Piece, Walker, ids};
 
 type Describe = fn(&[(String, String)]) -> Result<Descriptor, String>;
 
@@ -17,7 +19,10 @@ type Describe = fn(&[(String, String)]) -> Result<Descriptor, String>;
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
     pub(crate) describe: Describe,
+    /// The parser's own grammar, for as long as there is one.
     pub(crate) constrain: fn(&Request) -> Result<Option<String>, String>,
+    /// Template of the format's grammars; empty for tables, which make theirs.
+    pub(crate) template: &'static str,
     pub(crate) play: fn(&Request, &str, &[Piece], Markers, usize) -> Vec<Item>,
     /// Generation prompts with which templates of this format open a turn.
     pub(crate) prompts: &'static [&'static str],
@@ -42,10 +47,11 @@ pub(crate) enum Inputs {
 }
 
 impl Format {
-    pub(crate) const fn of<P: Parser>(prompts: &'static [&'static str]) -> Self {
+    pub(crate) const fn of<P: Parser>(template: &'static str, prompts: &'static [&'static str]) -> Self {
         Self {
             describe: P::describe,
             constrain: P::constrain,
+            template,
             play: play::<P>,
             prompts,
             tokens: &[],
@@ -113,7 +119,30 @@ impl Format {
             .collect()
     }
 
-    /// Makes a walker at the grammar's beginning.
+    /// Ids of the markers in this mode, as walkers have them, and the indices of those that end the turn.
+    pub(crate) fn ids(&self, request: &Request, markers: Markers) -> (Vec<Option<u32>>, Vec<u32>) {
+        let descriptor = (self.describe)(&request.options).expect("the format describes itself");
+        (ids(&self.tokens_in(&descriptor, markers)).collect(), descriptor.stops)
+    }
+
+    /// The template of the format's grammars.
+    pub(crate) fn template(&self, request: &Request) -> Template {
+        let text = match self.template {
+            "" => ResponseTemplate::grammar_template(&request.options).expect("a table"),
+            text => text.to_owned(),
+        };
+        let descriptor = (self.describe)(&request.options).expect("the format describes itself");
+        Template::parse(&text, &descriptor.markers).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    /// The grammar that the server composes for a request in this mode.
+    pub(crate) fn grammar(&self, request: &Request, markers: Markers) -> Result<Option<String>, String> {
+        let (ids, stops) = self.ids(request, markers);
+        let made = self.template(request).compose(request, MarkerTokens { ids: &ids, stops: &stops });
+        Ok(made.map_err(|error| error.to_string())?.map(|grammar| grammar.lark))
+    }
+
+    /// Makes a walker at the beginning of a grammar.
     pub(crate) fn walker(
         &self,
         request: &Request,
@@ -121,7 +150,7 @@ impl Format {
         markers: Markers,
     ) -> Result<Walker, String> {
         let descriptor = (self.describe)(&request.options)?;
-        Walker::new(grammar, &descriptor.markers, &self.tokens_in(&descriptor, markers), &descriptor.stops)
+        Walker::new(grammar, &descriptor.markers, &self.tokens_in(&descriptor, markers))
     }
 
     /// Walks once after this prompt and judges the result.

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use llguidance::api::TopLevelGrammar;
-use llguidance::toktrie::{ApproximateTokEnv, InferenceCapabilities, TokEnv, TokRxInfo, TokTrie, TokenId};
+use llguidance::toktrie::{
+    ApproximateTokEnv, InferenceCapabilities, SimpleVob, TokEnv, TokRxInfo, TokTrie, TokenId,
+};
 use llguidance::{Matcher, ParserFactory};
 
 /// Whether markers are one token each, or text.
@@ -53,6 +55,24 @@ pub(crate) struct Walker {
     tokens: Vec<bool>,
 }
 
+/// A step of a walk.
+#[derive(Debug)]
+pub(crate) struct Step {
+    /// Tokens that are allowed before it.
+    pub(crate) mask: SimpleVob,
+    /// Whether the turn may end before it.
+    pub(crate) may_end: bool,
+    tokens: Vec<TokenId>,
+}
+
+impl Step {
+    /// Hash (FNV-1a) of what is behind `hash`, and this step.
+    pub(crate) fn hashed(&self, hash: u64) -> u64 {
+        let words = self.mask.as_slice().iter().copied().chain([u32::from(self.may_end)]);
+        words.fold(hash, |hash, word| (hash ^ u64::from(word)).wrapping_mul(0x0100_0000_01b3))
+    }
+}
+
 const FIRST_MARKER: u32 = 256;
 const QUOTE: TokenId = b'"' as TokenId;
 /// Number of digits after which a number ends if it may.
@@ -80,16 +100,9 @@ const BAIT: [&str; 14] = [
 ];
 
 impl Walker {
-    pub(crate) fn new(
-        grammar: &str,
-        literals: &[String],
-        tokens: &[bool],
-        stops: &[u32],
-    ) -> Result<Self, String> {
-        let ids = (FIRST_MARKER..).zip(tokens).map(|(id, token)| token.then_some(id));
-        let spellings: Vec<_> = literals.iter().map(String::as_str).zip(ids).collect();
-        let grammar = host::grammar::define_markers(grammar, &spellings, stops)?;
-        let matcher = matcher(TopLevelGrammar::from_lark(grammar), literals.len())?;
+    /// A walker at the beginning of a whole grammar.
+    pub(crate) fn new(grammar: &str, literals: &[String], tokens: &[bool]) -> Result<Self, String> {
+        let matcher = matcher(TopLevelGrammar::from_lark(grammar.to_owned()), literals.len())?;
         Ok(Self { matcher, literals: literals.to_vec(), tokens: tokens.to_vec() })
     }
 
@@ -114,9 +127,54 @@ impl Walker {
 
     /// Walks until the grammar may end.
     pub(crate) fn walk(&mut self, seed: u64) -> Result<Vec<Piece>, String> {
+        self.walk_along(seed, |_, _| Ok(()))
+    }
+
+    /// Walks until the grammar may end, and keeps the mask before each step.
+    pub(crate) fn steps(&mut self, seed: u64) -> Result<Vec<Step>, String> {
+        let mut steps: Vec<Step> = Vec::new();
+        self.walk_along(seed, |matcher, tokens| {
+            let may_end = matcher.is_accepting().map_err(unsound)?;
+            steps.push(Step {
+                mask: matcher.compute_mask().map_err(unsound)?,
+                may_end,
+                tokens: tokens.to_vec(),
+            });
+            Ok(())
+        })?;
+        Ok(steps)
+    }
+
+    /// Takes the steps of another walker; the error is the first difference of the masks.
+    pub(crate) fn follow(&mut self, steps: &[Step]) -> Result<(), String> {
+        let mut taken = Vec::new();
+        for step in steps {
+            let mask = self.matcher.compute_mask().map_err(unsound)?;
+            let may_end = self.matcher.is_accepting().map_err(unsound)?;
+            if mask.as_slice() != step.mask.as_slice() || may_end != step.may_end {
+                let only = |one: &SimpleVob, other: &SimpleVob| -> Vec<TokenId> {
+                    one.iter().filter(|token| !other.is_allowed(*token)).collect()
+                };
+                let (here, there) = (only(&mask, &step.mask), only(&step.mask, &mask));
+                return Err(format!(
+                    "behind {:?}: may end {may_end}, only here {here:?}, only there {there:?}",
+                    pieces(&taken)
+                ));
+            }
+            self.matcher.consume_tokens(&step.tokens).map_err(unsound)?;
+            taken.extend(&step.tokens);
+        }
+        Ok(())
+    }
+
+    /// Walks until the grammar may end, and calls `each` before each step with the tokens that it takes.
+    fn walk_along(
+        &mut self,
+        seed: u64,
+        mut each: impl FnMut(&mut Matcher, &[TokenId]) -> Result<(), String>,
+    ) -> Result<Vec<Piece>, String> {
         let mut random = Random::new(seed);
         let mut taken = Vec::new();
-        let unsound = |error: anyhow::Error| error.to_string();
         while !self.matcher.is_stopped() {
             let hurry = taken.len() > SOON;
             if self.matcher.is_accepting().map_err(unsound)? && (hurry || random.below(12) == 0) {
@@ -128,6 +186,7 @@ impl Walker {
             let tokens = self
                 .step(hurry, &taken, &mut random)
                 .map_err(|error| format!("{error}: {:?}", pieces(&taken)))?;
+            each(&mut self.matcher, &tokens)?;
             self.matcher.consume_tokens(&tokens).map_err(unsound)?;
             taken.extend(tokens);
         }
@@ -203,6 +262,16 @@ impl Walker {
         }
         tokens
     }
+}
+
+/// The ids of markers, of which some are tokens.
+pub(crate) fn ids(tokens: &[bool]) -> impl Iterator<Item = Option<TokenId>> {
+    (FIRST_MARKER..).zip(tokens).map(|(id, token)| token.then_some(id))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` gives it")]
+fn unsound(error: anyhow::Error) -> String {
+    error.to_string()
 }
 
 /// Compiles a grammar over a vocabulary with `markers` markers.

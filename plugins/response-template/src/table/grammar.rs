@@ -10,7 +10,7 @@ use super::delimiter::parts;
 use super::{Delimiter, Field, Kind, Match, Parameter, Pattern, Piece, Table};
 
 /// Longest delimiter with a tool's name in it, in bytes without white space: the parser waits for 256, white space included.
-const NAMED: usize = 200;
+pub(super) const NAMED: usize = 200;
 
 impl Table {
     /// A Lark grammar of the turns that satisfy the request; `None` where the request leaves the model free. See [`parser_sdk::grammar`].
@@ -22,15 +22,15 @@ impl Table {
         let lark = Lark::with_active(
             &self.markers.0,
             Markers::Any(&request.token_markers),
-            self.active_markers(&turn),
+            self.active_markers(!turn.tools.is_empty()),
         )?;
         Writer { table: self, turn: &turn, lark }.whole().map(Some)
     }
 
-    /// Indices of the markers that no message contains: those that begin a delimiter that counts there, and those that look like special
-    /// tokens.
-    fn active_markers(&self, turn: &Turn<'_>) -> Vec<usize> {
-        let calls = !turn.tools.is_empty() || self.implicit.is_none();
+    /// Indices of the markers that no message contains: those that begin a delimiter that counts there, of calls if the turn may have some,
+    /// and those that look like special tokens.
+    pub(super) fn active_markers(&self, may_call: bool) -> Vec<usize> {
+        let calls = may_call || self.implicit.is_none();
         let opens =
             self.fields.iter().filter(|field| calls || field.kind.is_text()).flat_map(|field| &field.open);
         match self.message().filter(|message| !message.open.is_empty()) {
@@ -40,12 +40,12 @@ impl Table {
     }
 
     /// Indices of the markers that begin these delimiters or the turn's end.
-    fn triggers<'a>(&'a self, delimiters: impl IntoIterator<Item = &'a Delimiter>) -> Vec<usize> {
+    pub(super) fn triggers<'a>(&'a self, delimiters: impl IntoIterator<Item = &'a Delimiter>) -> Vec<usize> {
         delimiters.into_iter().chain(self.ends()).map(|delimiter| delimiter.trigger).collect()
     }
 
     /// Adds to the markers `active` all that look like special tokens, which no message shows.
-    fn with_special_tokens(&self, active: Vec<usize>) -> Vec<usize> {
+    pub(super) fn with_special_tokens(&self, active: Vec<usize>) -> Vec<usize> {
         let all = self.markers.0.iter().enumerate();
         let tokens = all.filter(|(_, literal)| literal.len() > 1 && literal.starts_with(['<', '[']));
         let mut triggers: Vec<usize> = tokens.map(|(index, _)| index).chain(active).collect();
@@ -58,7 +58,7 @@ impl Table {
         self.implicit.map_or(&[], |implicit| &self.fields[implicit].close)
     }
 
-    fn message(&self) -> Option<&Field> {
+    pub(super) fn message(&self) -> Option<&Field> {
         self.fields.iter().find(|field| matches!(field.kind, Kind::Content))
     }
 }
@@ -131,7 +131,7 @@ impl Writer<'_> {
         Ok(match (self.turn.answer(&self.lark)?, calls) {
             (None, Some(calls)) if self.turn.is_demanded() => format!("between ({calls}) between"),
             (Some(_), _) if message.is_none() => return Err("the table has no field for a message".into()),
-            (Some(_), Some(_)) if self.calls_begin_as_json() => {
+            (Some(_), Some(_)) if self.table.calls_begin_as_json() => {
                 return Err("in this format a message of JSON beside tools looks like a call".into());
             }
             (Some(json), calls) => {
@@ -151,14 +151,6 @@ impl Writer<'_> {
                 format!("{message} {calls} between")
             }
         })
-    }
-
-    /// Whether an opening delimiter of calls may begin a message of JSON.
-    fn calls_begin_as_json(&self) -> bool {
-        let calls = self.table.fields.iter().filter(|field| !field.kind.is_text());
-        let mut triggers =
-            calls.flat_map(|field| &field.open).map(|open| &self.table.markers.0[open.trigger]);
-        self.table.implicit.is_some() && triggers.any(|literal| literal.starts_with(['{', '[', '"']))
     }
 
     /// The turn's calls.
@@ -229,13 +221,7 @@ impl Writer<'_> {
         parameter: &Parameter,
         active: &[usize],
     ) -> Result<String, String> {
-        let is_fit = |piece: &Piece| match piece {
-            Piece::Run { except, word, .. } => {
-                !word && except.chars().all(|char| "<>=".contains(char) || char.is_whitespace())
-            }
-            _ => true,
-        };
-        if !parameter.key.pattern.0.iter().all(is_fit) {
+        if !parameter.has_any_keys() {
             return Err("the keys of this table's parameters can't be described".into());
         }
         let (line, is_trimmed) = (if parameter.spaced { "\"\\n\"" } else { "" }, parameter.end.len() > 1);

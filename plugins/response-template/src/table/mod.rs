@@ -12,6 +12,7 @@ mod delimiter;
 mod grammar;
 mod pattern;
 mod read;
+mod template;
 mod watch;
 
 pub(crate) use delimiter::{Delimiter, Markers};

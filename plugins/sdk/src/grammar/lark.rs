@@ -88,7 +88,7 @@ impl Lark {
         };
         lark.text("text", active)?;
         lark.rule("gap", r"/[ \t\r\n]{1,8}/");
-        lark.rule("key", r"/[^<>=\s]{1,64}/");
+        lark.rule("key", r#"/[^<>="\s]{1,64}/"#);
         lark.rule("INTEGER", r"/-?(?:0|[1-9][0-9]{0,18})/");
         lark.rule("NUMBER", r"/-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,17})?(?:[eE][-+]?[0-9]{1,2})?/");
         Ok(lark)
@@ -153,7 +153,10 @@ impl Lark {
     }
 
     /// The literals of these markers, to be kept out of text.
-    pub(super) fn forbidden(&self, markers: impl IntoIterator<Item = usize>) -> Result<Forbidden, String> {
+    ///
+    /// # Errors
+    /// No text can be kept from spelling them.
+    pub fn forbidden(&self, markers: impl IntoIterator<Item = usize>) -> Result<Forbidden, String> {
         let spelt = markers.into_iter().filter(|index| self.spelt.contains(index));
         Forbidden::new(spelt.map(|index| self.literals[index].as_str()))
     }

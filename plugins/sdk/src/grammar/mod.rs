@@ -36,9 +36,11 @@ pub(crate) const NO_GRAMMAR: &str =
     "this parser has no grammar: tool_choice, strict tools and response schemas can't be enforced";
 
 pub use arguments::{ArgumentsRule, keyed_json, named_json};
-pub use input::{Input, response_text};
+pub use input::{Definition, Input, Part, definition, is_terminal, response_text};
 pub use lark::{Lark, Markers, json, literal};
-pub use parameters::{Spelling, Value, parameters};
-pub use schema::response_json;
+pub use parameters::{ParameterList, Spelling, Value, parameter_list, parameters};
+pub use safe::without;
+pub use schema::{ANNOTATIONS, Follow, prepared, response_json};
+pub use text::Forbidden;
 pub(crate) use turn::is_free;
 pub use turn::{Answer, Callable, Turn};

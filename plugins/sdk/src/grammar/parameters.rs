@@ -46,24 +46,61 @@ impl std::fmt::Debug for Spelling<'_> {
     }
 }
 
-/// Lark expression of all parameters of a call.
+/// The parameters of a call, each a Lark expression.
+#[derive(Debug)]
+pub enum ParameterList {
+    /// This one, any number of times: its key is any.
+    Any(String),
+    /// These in this order, each with whether it has to be there.
+    Declared(Vec<(String, bool)>),
+}
+
+/// Lark expression of all parameters of a call, one behind the other.
+///
+/// # Errors
+/// Those of [`parameter_list`].
+pub fn parameters(lark: &Lark, callable: &Callable<'_>, spelling: &Spelling<'_>) -> Result<String, String> {
+    Ok(match parameter_list(lark, callable, spelling, false)? {
+        ParameterList::Any(parameter) => format!("({parameter})*"),
+        ParameterList::Declared(all) if all.is_empty() => literal(""),
+        ParameterList::Declared(all) => {
+            let write = |(one, is_required)| if is_required { one } else { format!("({one})?") };
+            all.into_iter().map(write).collect::<Vec<_>>().join(" ")
+        }
+    })
+}
+
+/// The parameters of a call. If the format says of each value whether it is a string (`is_typed`), a listed string may look like JSON, and
+/// what is listed and no string is [`Value::Json`].
 ///
 /// # Errors
 /// The tool is strict, and its schema can't be followed; one line naming the tool and the parameter.
-pub fn parameters(lark: &Lark, callable: &Callable<'_>, spelling: &Spelling<'_>) -> Result<String, String> {
-    let any = || format!("({})*", (spelling.write)("key", &Value::Text(spelling.text)));
-    match &callable.arguments {
-        ArgumentsRule::Any => Ok(any()),
-        ArgumentsRule::Text(None) => Ok((spelling.write)(&literal("input"), &Value::Text(spelling.text))),
-        ArgumentsRule::Text(Some(input)) => {
-            Ok((spelling.write)(&literal("input"), &Value::Input(input.rule())))
+pub fn parameter_list(
+    lark: &Lark,
+    callable: &Callable<'_>,
+    spelling: &Spelling<'_>,
+    is_typed: bool,
+) -> Result<ParameterList, String> {
+    let forbidden = lark.forbidden(spelling.markers.iter().copied())?;
+    let any = || {
+        let text = (spelling.write)("key", &Value::Text(spelling.text));
+        if !is_typed {
+            return Ok(ParameterList::Any(text));
         }
+        let others = json!({"type": ["object", "array", "number", "boolean", "null"]});
+        let others = lark::json(&schema::prepared(safe::without(others, &forbidden)?, Follow::Strictly));
+        Ok(ParameterList::Any(format!("({text} | {})", (spelling.write)("key", &Value::Json(others)))))
+    };
+    let input = |value| ParameterList::Declared(vec![((spelling.write)(&literal("input"), value), true)]);
+    match &callable.arguments {
+        ArgumentsRule::Any => any(),
+        ArgumentsRule::Text(None) => Ok(input(&Value::Text(spelling.text))),
+        ArgumentsRule::Text(Some(rule)) => Ok(input(&Value::Input(rule.rule()))),
         ArgumentsRule::Schema { schema, strict } => {
-            let forbidden = lark.forbidden(spelling.markers.iter().copied())?;
-            match (Object { root: schema, forbidden: &forbidden, spelling }).parameters() {
+            match (Object { root: schema, forbidden: &forbidden, spelling, is_typed }).parameters() {
                 Err(error) if *strict => Err(format!("tool {:?}: {error}", callable.tool.name)),
-                Err(_) => Ok(any()),
-                Ok(parameters) => Ok(parameters),
+                Err(_) => any(),
+                Ok(parameters) => Ok(ParameterList::Declared(parameters)),
             }
         }
     }
@@ -74,10 +111,12 @@ struct Object<'a> {
     root: &'a Json,
     forbidden: &'a Forbidden,
     spelling: &'a Spelling<'a>,
+    /// Whether the format says of each value whether it is a string.
+    is_typed: bool,
 }
 
 impl Object<'_> {
-    fn parameters(&self) -> Result<String, String> {
+    fn parameters(&self) -> Result<Vec<(String, bool)>, String> {
         let object = self.resolved(self.root)?;
         if let Some(keyword) =
             object.keys().find(|key| !AROUND.contains(&key.as_str()) && !is_annotation(key))
@@ -102,10 +141,9 @@ impl Object<'_> {
             let parameter = self
                 .parameter(name, schema, types.types(name))
                 .map_err(|error| format!("parameter {name:?}: {error}"))?;
-            let is_required = required.contains(&name.as_str());
-            parameters.push(if is_required { parameter } else { format!("({parameter})?") });
+            parameters.push((parameter, required.contains(&name.as_str())));
         }
-        Ok(if parameters.is_empty() { literal("") } else { parameters.join(" ") })
+        Ok(parameters)
     }
 
     fn parameter(&self, name: &str, schema: &Json, types: Types) -> Result<String, String> {
@@ -115,10 +153,14 @@ impl Object<'_> {
         {
             return Err("the name can't be written in this format".into());
         }
-        Ok((self.spelling.write)(&literal(name), &self.value(schema, types)?))
+        let values = self.values(schema, types)?;
+        let written: Vec<String> =
+            values.iter().map(|value| (self.spelling.write)(&literal(name), value)).collect();
+        Ok(if written.len() == 1 { written.concat() } else { format!("({})", written.join(" | ")) })
     }
 
-    fn value(&self, schema: &Json, types: Types) -> Result<Value<'_>, String> {
+    /// The spellings of a value: one, or that of its strings and that of its other values.
+    fn values(&self, schema: &Json, types: Types) -> Result<Vec<Value<'_>>, String> {
         let members = self.resolved(schema)?;
         let values = match (members.get("enum"), members.get("const")) {
             (Some(Json::Array(values)), None) => Some(values.clone()),
@@ -130,28 +172,38 @@ impl Object<'_> {
             .any(|key| !["enum", "const", "type"].contains(&key.as_str()) && !is_annotation(key));
         match values {
             Some(values) if !others => self.one_of(&values, types),
-            _ if !types.allows(Types::STRING) => self.json(schema, &members, types),
-            _ if is_plain(&Json::Object(members.clone())) => Ok(Value::Text(self.spelling.text)),
+            _ if !types.allows(Types::STRING) => Ok(vec![self.json(schema, &members, types)?]),
+            _ if is_plain(&Json::Object(members.clone())) => Ok(vec![Value::Text(self.spelling.text)]),
             _ => Err("a string with conditions can't be followed in this format".into()),
         }
     }
 
     /// One of these values, each of which must be read back as it was.
-    fn one_of(&self, values: &[Json], types: Types) -> Result<Value<'_>, String> {
-        let mut texts = Vec::new();
+    fn one_of(&self, values: &[Json], types: Types) -> Result<Vec<Value<'_>>, String> {
+        let (mut strings, mut others) = (Vec::new(), Vec::new());
         for value in values {
             let (text, reads) = match value {
-                Json::String(text) => {
-                    (text.clone(), coerce(text, types) == Coerced::Text && types.allows(Types::STRING))
-                }
+                Json::String(text) => (text.clone(), self.is_typed || coerce(text, types) == Coerced::Text),
                 other => (other.to_string(), coerce(&other.to_string(), types) == Coerced::Verbatim),
             };
-            if !reads || !self.forbidden.allows(&text) || text.starts_with('\n') || text.ends_with('\n') {
+            let is_string = value.is_string();
+            if !reads
+                || (is_string && !types.allows(Types::STRING))
+                || !self.forbidden.allows(&text)
+                || text.starts_with('\n')
+                || text.ends_with('\n')
+            {
                 return Err(format!("the value {value} can't be written in this format"));
             }
+            let texts = if is_string || !self.is_typed { &mut strings } else { &mut others };
             texts.push(literal(&text));
         }
-        Ok(Value::Exactly(format!("({})", texts.join(" | "))))
+        let one = |texts: Vec<String>| format!("({})", texts.join(" | "));
+        Ok(match (strings.is_empty(), others.is_empty()) {
+            (_, true) => vec![Value::Exactly(one(strings))],
+            (true, false) => vec![Value::Json(one(others))],
+            (false, false) => vec![Value::Exactly(one(strings)), Value::Json(one(others))],
+        })
     }
 
     /// A value that is no string.

@@ -19,11 +19,11 @@ const DIVISOR: u64 = 10_000;
 const WHITE_SPACE: &str = r"(?: |\r?\n[ \t]{0,32})";
 
 /// Keywords that say nothing about values.
-pub(super) const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "$comment"];
+pub const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "$comment"];
 
 /// How closely a schema is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Follow {
+pub enum Follow {
     /// What llguidance doesn't know is an error.
     Strictly,
     /// What llguidance doesn't know is left out.
@@ -60,7 +60,7 @@ pub fn response_json(schema: &str) -> Result<String, String> {
 }
 
 /// The schema, set up for `%json`.
-pub(super) fn prepared(schema: Value, follow: Follow) -> Value {
+pub fn prepared(schema: Value, follow: Follow) -> Value {
     let mut members = members(exact(closed(bounded(schema))));
     let lenient = follow == Follow::Leniently;
     members.insert("x-guidance".into(), json!({"whitespace_pattern": WHITE_SPACE, "lenient": lenient}));

@@ -12,7 +12,7 @@ const SHORTEST: usize = 2;
 
 /// Literals that a text must not contain.
 #[derive(Debug)]
-pub(super) struct Forbidden {
+pub struct Forbidden {
     literals: Vec<Vec<char>>,
     /// Their first characters.
     first: Vec<char>,
@@ -54,7 +54,7 @@ impl Forbidden {
     }
 
     /// Whether there is nothing to keep out.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.literals.is_empty()
     }
 
@@ -75,7 +75,7 @@ impl Forbidden {
     }
 
     /// Whether a text contains none of the literals.
-    pub(super) fn allows(&self, text: &str) -> bool {
+    pub fn allows(&self, text: &str) -> bool {
         !self.literals.iter().any(|literal| text.contains(&literal.iter().collect::<String>()))
     }
 

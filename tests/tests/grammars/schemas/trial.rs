@@ -62,8 +62,8 @@ impl<'a> Trial<'a> {
         if markers == Markers::Text && format_case.format.only_tokens(&request) {
             return None;
         }
-        let grammar =
-            (format_case.format.constrain)(&request).map(|grammar| grammar.expect("a demand has a grammar"));
+        let grammar = format_case.format.grammar(&request, markers);
+        let grammar = grammar.map(|grammar| grammar.expect("a demand has a grammar"));
         let fresh = grammar.and_then(|grammar| format_case.format.walker(&request, &grammar, markers));
         Some(fresh.map(|fresh| Self { schema, format_case, role, markers, request, is_wrapped, fresh }))
     }

@@ -9,17 +9,19 @@ use super::regex;
 
 /// A definition, all of whose names are defined.
 #[derive(Debug, Default)]
-pub(super) struct Definition {
+pub struct Definition {
     /// Bodies of rules and terminals, by name.
-    pub(super) bodies: BTreeMap<String, Vec<Part>>,
+    pub bodies: BTreeMap<String, Vec<Part>>,
     /// Imported terminals: names in `common`, by local name.
-    pub(super) imports: BTreeMap<String, String>,
-    pub(super) ignored: Vec<Vec<Part>>,
+    pub imports: BTreeMap<String, String>,
+    /// Bodies of `%ignore`.
+    pub ignored: Vec<Vec<Part>>,
 }
 
 /// Part of a body.
 #[derive(Debug)]
-pub(super) enum Part {
+pub enum Part {
+    /// Name of a rule or a terminal.
     Name(String),
     /// Any other text, as it is to be written.
     Lark(String),
@@ -135,7 +137,8 @@ pub(super) fn flat_name(prefix: &str, name: &str) -> String {
     format!("{prefix}_{kind}_{}", name.to_ascii_uppercase())
 }
 
-pub(super) fn is_terminal(name: &str) -> bool {
+/// Whether a name is a terminal's.
+pub fn is_terminal(name: &str) -> bool {
     name.contains(|char: char| char.is_ascii_uppercase())
 }
 

@@ -15,7 +15,7 @@ mod regex;
 
 use super::lark::{Lark, literal};
 use crate::{Grammar, Tool};
-use definition::Definition;
+pub use definition::{Definition, Part, is_terminal};
 use lexemes::lexemes;
 
 /// Greatest length of a definition, in bytes.
@@ -74,9 +74,17 @@ pub fn response_text(grammar: &Grammar) -> Result<String, String> {
     Input::answer(grammar).map(|input| input.nested())
 }
 
+/// Reads a definition in Lark. Whether its names are defined isn't checked.
+///
+/// # Errors
+/// What isn't understood, and its line.
+pub fn definition(text: &str) -> Result<Definition, String> {
+    reader::read(&lexemes(text)?)
+}
+
 /// Reads and checks a definition in Lark.
 fn lark(text: &str) -> Result<Definition, String> {
-    let definition = reader::read(&lexemes(text)?)?;
+    let definition = definition(text)?;
     definition.check()?;
     Ok(definition)
 }

@@ -1,0 +1,264 @@
+//! Completes a template for a request and a tokenizer.
+
+mod call;
+mod notation;
+#[cfg(test)]
+mod tests;
+
+use parser_sdk::grammar::{ArgumentsRule, Callable, Lark, Markers, Turn};
+use parser_sdk::{Request, ToolKind};
+
+use crate::markers::{define_markers, reasoning_end};
+use crate::template::check::{CALL, marker};
+use crate::template::{InputEnd, Shape, Template, Tokens, Word, around_holes, grouped, written};
+use call::Call;
+
+/// The tokens that stand for a parser's markers in a model's tokenizer.
+#[derive(Debug, Clone, Copy)]
+pub struct MarkerTokens<'a> {
+    /// For each marker the id of its token; `None` where it is text.
+    pub ids: &'a [Option<u32>],
+    /// Indices of the markers that end the turn.
+    pub stops: &'a [u32],
+}
+
+/// A grammar in llguidance's dialect of Lark, whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grammar {
+    /// The grammar itself.
+    pub lark: String,
+    /// The token that ends reasoning, if the format says which, and it is a token.
+    pub reasoning_end: Option<u32>,
+}
+
+/// Why a request can't be followed in a format: one line for its author.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConstraintError(String);
+
+impl From<String> for ConstraintError {
+    fn from(reason: String) -> Self {
+        Self(reason)
+    }
+}
+
+impl Template {
+    /// The grammar of the turns that satisfy a request; `None` where the model is left free. The request's `token_markers` aren't read:
+    /// `tokens` says them.
+    ///
+    /// # Errors
+    /// What of the request can't be followed in this format, or with this tokenizer.
+    pub fn compose(
+        &self,
+        request: &Request,
+        tokens: MarkerTokens<'_>,
+    ) -> Result<Option<Grammar>, ConstraintError> {
+        let has_inputs = self.directives.input.is_some();
+        let turn = if has_inputs { Turn::with_inputs(request)? } else { Turn::of(request)? };
+        let Some(turn) = turn else { return Ok(None) };
+        let ids = || self.literals.iter().zip(tokens.ids.iter().copied().chain(std::iter::repeat(None)));
+        let indices: Vec<u32> =
+            (0..).zip(ids()).filter(|(_, (_, id))| id.is_some()).map(|(at, _)| at).collect();
+        let lark = Composer::new(self, &turn, &indices)?.whole(request)?;
+        let markers: Vec<(&str, Option<u32>)> = ids().map(|(literal, id)| (literal.as_str(), id)).collect();
+        Grammar::completed(&lark, &markers, tokens.stops).map(Some)
+    }
+}
+
+impl Grammar {
+    /// Completes a format's grammar for a tokenizer: defines the rules that stand for its markers. `markers` are their literals, each with the
+    /// id of its token; `stops` are the indices of those that end the turn.
+    ///
+    /// # Errors
+    /// Those of [`define_markers`].
+    pub fn completed(
+        lark: &str,
+        markers: &[(&str, Option<u32>)],
+        stops: &[u32],
+    ) -> Result<Self, ConstraintError> {
+        let lark = define_markers(lark, markers, stops)?;
+        Ok(Self { reasoning_end: reasoning_end(&lark, markers), lark })
+    }
+}
+
+/// A grammar being written.
+struct Composer<'a> {
+    template: &'a Template,
+    turn: &'a Turn<'a>,
+    lark: Lark,
+}
+
+impl<'a> Composer<'a> {
+    /// Begins a grammar with the rules of text. `tokens` are the markers that are tokens.
+    fn new(template: &'a Template, turn: &'a Turn<'a>, tokens: &[u32]) -> Result<Self, String> {
+        let directives = &template.directives;
+        let needs_token = directives.input == Some(InputEnd::Token) && turn.inputs().next().is_some();
+        let are_tokens = directives.tokens == Tokens::All || needs_token;
+        let markers = if are_tokens { Markers::Tokens } else { Markers::Any(tokens) };
+        let alone = directives.answer.as_ref().filter(|_| turn.tools.is_empty());
+        let active = alone.or_else(|| directives.texts.get("text")).cloned();
+        let active = active.unwrap_or_else(|| (0..template.literals.len()).collect());
+        let mut lark = Lark::with_active(&template.literals, markers, active)?;
+        if let Some(value) = &directives.value {
+            lark.text("value", value.iter().copied())?;
+        }
+        for (name, markers) in directives.texts.iter().filter(|(name, _)| *name != "text") {
+            lark.text(&own(name), markers.iter().copied())?;
+        }
+        for input in turn.inputs() {
+            match directives.input {
+                Some(InputEnd::Text(end)) => {
+                    lark.input_before(input, end, directives.value.as_deref().unwrap_or_default())?;
+                }
+                _ => lark.input(input),
+            }
+        }
+        Ok(Self { template, turn, lark })
+    }
+
+    fn whole(mut self, request: &Request) -> Result<String, String> {
+        let calls = self.calls()?;
+        let answer = self.turn.answer(&self.lark)?;
+        let shape = match (&answer, calls) {
+            (None, _) if self.turn.is_demanded() => Shape::Forced,
+            (None, _) => Shape::Free,
+            (Some(_), false) => Shape::Answer,
+            (Some(_), true) => Shape::Either,
+        };
+        if let Some(why) = self.template.directives.refused.get(&shape) {
+            return Err(why.clone());
+        }
+        if let Some(answer) = answer {
+            self.lark.rule("answer", &answer);
+        }
+        self.own_rules();
+        let is_text = request.response_schema.is_none() && request.response_grammar.is_some();
+        let body = self.body(shape, is_text);
+        if let Some([Word::Name(end)]) = self.template.rule("reasoning_end") {
+            self.lark.reasoning_end(&self.name(end));
+        }
+        let before = self.template.rule("before").map(|words| self.grouped(words)).unwrap_or_default();
+        Ok(self.lark.start(&format!("{before} {body}")))
+    }
+
+    /// Defines the rules of the turn's calls; returns whether there are any.
+    fn calls(&mut self) -> Result<bool, String> {
+        if self.turn.tools.is_empty() {
+            return Ok(false);
+        }
+        if let Some(why) = self.refused_calls() {
+            return Err(why.to_owned());
+        }
+        let call = self.call()?;
+        self.lark.rule("call", &call);
+        let more = self.template.rule("more").map_or("gap?".into(), |words| self.grouped(words));
+        let is_single = !self.turn.several || self.template.directives.is_single;
+        let calls = if is_single { "call".to_owned() } else { format!("call ({more} call)*") };
+        self.lark.rule("calls", &calls);
+        if let Some(section) = self.template.rule("section") {
+            let section = self.written(section);
+            self.lark.rule("section", &section);
+        }
+        if let Tokens::These(markers) = &self.template.directives.tokens {
+            let named: Vec<String> = markers.iter().map(|index| format!("token_{index}")).collect();
+            self.lark.rule("tokens", &named.join(" "));
+        }
+        Ok(true)
+    }
+
+    /// Lark expression of a call of any tool. What is the same for all of them is written once.
+    fn call(&mut self) -> Result<String, String> {
+        let is_custom = |tool: &Callable<'_>| {
+            self.template.rule("custom").is_some() && is_raw_input(tool.tool.kind, &tool.arguments)
+        };
+        let customs: Vec<bool> = self.turn.tools.iter().map(is_custom).collect();
+        let words = self.template.rule("call").unwrap_or_default();
+        let [before, call, behind] = if customs.contains(&true) {
+            [&[], words, &[]]
+        } else {
+            around_holes(words, |name| CALL.contains(&name))
+        };
+        let mut all = Vec::new();
+        for ((index, tool), is_custom) in self.turn.tools.iter().enumerate().zip(customs) {
+            let words = if is_custom { self.template.rule("custom").unwrap_or_default() } else { call };
+            all.push(Call { template: self.template, lark: &mut self.lark, tool, index, words }.written()?);
+        }
+        Ok(format!("{} ({}) {}", self.written(before), all.join(" | "), self.written(behind)))
+    }
+
+    /// Why the format has no calls at all.
+    fn refused_calls(&self) -> Option<&str> {
+        let refused = &self.template.directives.refused;
+        let mut with_calls = Shape::ALL.into_iter().filter(|shape| shape.has_calls());
+        let why = refused.get(&Shape::Free)?;
+        with_calls.all(|shape| refused.get(&shape) == Some(why)).then_some(why.as_str())
+    }
+
+    /// What comes behind reasoning. `is_text`: the answer has a grammar and no schema.
+    fn body(&self, shape: Shape, is_text: bool) -> String {
+        let for_text =
+            if is_text && shape.has_answer() { format!("{}_text", shape.name()) } else { String::new() };
+        let own = self.template.rule(&for_text).or_else(|| self.template.rule(shape.name()));
+        let calls = self.calls_name();
+        match (own, shape) {
+            (Some(words), _) => {
+                grouped(words, |name| if name == "calls" { calls.into() } else { self.name(name) })
+            }
+            (None, Shape::Forced) => format!("gap? {calls} gap?"),
+            (None, Shape::Free) => format!("text ({calls} text)?"),
+            (None, Shape::Answer) => "gap? answer gap?".into(),
+            (None, Shape::Either) => format!("gap? (answer | {calls}) gap?"),
+        }
+    }
+
+    /// The rule of all calls with what stands around them.
+    fn calls_name(&self) -> &'static str {
+        if self.template.rule("section").is_some() { "section" } else { "calls" }
+    }
+
+    /// Defines the template's own rules.
+    fn own_rules(&mut self) {
+        for (name, words) in self.template.own_rules() {
+            let body = self.written(words);
+            self.lark.rule(&own(name), &body);
+        }
+    }
+
+    fn written(&self, words: &[Word]) -> String {
+        written(words, |name| self.name(name))
+    }
+
+    fn grouped(&self, words: &[Word]) -> String {
+        grouped(words, |name| self.name(name))
+    }
+
+    /// How a name of the template is written.
+    fn name(&self, name: &str) -> String {
+        written_name(self.template, &self.lark, name)
+    }
+}
+
+/// How a name of the template is written: a marker as the rule that stands for it, a rule of its own under another name, so that it can't be
+/// taken for one of the host's.
+fn written_name(template: &Template, lark: &Lark, name: &str) -> String {
+    match marker(name) {
+        Some(_) if name.starts_with("token_") => name.to_owned(),
+        Some(index) => index.parse().map_or_else(|_| name.to_owned(), |index| lark.marker(index)),
+        None if template.is_own(name) => own(name),
+        None => name.to_owned(),
+    }
+}
+
+/// Name under which a rule of the template's own is written.
+fn own(name: &str) -> String {
+    if name.contains(|char: char| char.is_ascii_uppercase()) {
+        format!("OWN_{name}")
+    } else {
+        format!("own_{name}")
+    }
+}
+
+/// Whether a tool's input is raw text that follows the tool's grammar.
+fn is_raw_input(kind: ToolKind, arguments: &ArgumentsRule) -> bool {
+    kind == ToolKind::Custom && matches!(arguments, ArgumentsRule::Text(Some(_)))
+}

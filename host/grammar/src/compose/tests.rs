@@ -1,0 +1,115 @@
+//! What is composed for formats with a notation of their own, and what of a request is refused.
+
+use parser_kit::request;
+use parser_sdk::{Request, Tool, ToolChoice};
+
+use super::{Grammar, MarkerTokens};
+use crate::Template;
+
+const MARKERS: [&str; 4] = ["<call>", "</call>", "<|\"|>", "<turn>"];
+/// Gemma's notation: bare keys, and strings between markers.
+const BARE: &str = "%key 64 /[A-Za-z0-9_]/
+%value 2
+%name 64 /[a-z_]/
+call: marker_0 \"call:\" name arguments marker_1
+object: \"{\" members \"}\"
+pair: key \":\" value
+comma: \",\"
+list: \"[\" items \"]\"
+string: marker_2 chars marker_2
+";
+
+fn compose(template: &str, request: &Request) -> Result<Option<Grammar>, String> {
+    let template = Template::parse(template, &MARKERS).unwrap_or_else(|error| panic!("{error}"));
+    let tokens = MarkerTokens { ids: &[Some(7), Some(8), Some(9), Some(10)], stops: &[3] };
+    template.compose(request, tokens).map_err(|error| error.to_string())
+}
+
+fn strict(schema: &str) -> Request {
+    let mut request = request(&["f"]);
+    let tool = Tool { strict: true, parameters_json: schema.into(), ..request.tools.remove(0) };
+    Request { tools: vec![tool], tool_choice: ToolChoice::Required, ..request }
+}
+
+fn property(schema: &str) -> Request {
+    strict(&format!(r#"{{"type":"object","properties":{{"p":{schema}}},"required":["p"]}}"#))
+}
+
+#[test]
+fn a_request_that_leaves_the_model_free_has_no_grammar() {
+    assert_eq!(compose(BARE, &request(&["f"])), Ok(None));
+}
+
+#[test]
+fn rules_of_a_template_are_kept_apart_from_those_of_the_server() {
+    let template = format!("{BARE}before: input_0? TEXT_PIECE?\ninput_0: \"a\"\nTEXT_PIECE: \"b\"\n");
+    let grammar = compose(&template, &property("{}")).unwrap().unwrap();
+    assert!(grammar.lark.contains("own_input_0 ? OWN_TEXT_PIECE ?"), "{}", grammar.lark);
+    assert!(
+        grammar.lark.contains("\nown_input_0: \"a\"\n") && grammar.lark.contains("\nOWN_TEXT_PIECE: \"b\"\n")
+    );
+}
+
+#[test]
+fn a_name_reaches_nothing_but_its_place() {
+    let mut request = property("{}");
+    request.tools[0].name = "marker_0\" | \"x".into();
+    let json = "call: marker_0 \"{\" json_name \":\" arguments \"}\"\n";
+    let grammar = compose(json, &request).unwrap().unwrap();
+    assert!(grammar.lark.contains(r#""{\"marker_0\\\" | \\\"x\":""#), "{}", grammar.lark);
+    assert!(compose(BARE, &request).unwrap_err().contains("the name can't be written in this format"));
+}
+
+#[test]
+fn the_end_of_reasoning_is_the_token_that_the_template_names() {
+    let grammar = compose(&format!("{BARE}reasoning_end: marker_3\n"), &property("{}")).unwrap().unwrap();
+    assert_eq!(grammar.reasoning_end, Some(10));
+    assert_eq!(compose(BARE, &property("{}")).unwrap().unwrap().reasoning_end, None);
+}
+
+#[test]
+fn a_shape_that_the_template_refuses_is_refused_in_its_words() {
+    let template = format!("{BARE}%refuse forced this model can't be made to call\n");
+    assert_eq!(compose(&template, &property("{}")).unwrap_err(), "this model can't be made to call");
+}
+
+#[test]
+fn what_a_notation_cannot_express_is_an_error_for_strict_tools_and_left_out_for_others() {
+    for (schema, words) in [
+        (r#"{"type":"string","minLength":3}"#, "`minLength` of a string"),
+        (r#"{"type":"string","pattern":"^a"}"#, "`pattern` of a string"),
+        (r#"{"allOf":[{}]}"#, "`allOf` can't be followed"),
+        (r#"{"oneOf":[{"type":"string"},{"type":["string","null"]}]}"#, "`oneOf`"),
+        (r#"{"enum":[{"a":1}]}"#, "can't be written"),
+        (r#"{"type":"object","properties":{"a b":{}}}"#, "property \"a b\": the name"),
+        (r#"{"type":"object","required":["x"]}"#, "\"x\" is required and not described"),
+        (r##"{"$ref":"#/$defs/none"}"##, "the reference"),
+        (r#"{"type":"array","minItems":2,"maxItems":1}"#, "fewer items"),
+        (r#"{"not":{}}"#, "`not` can't be followed"),
+        ("false", "allows nothing"),
+    ] {
+        let mut request = property(schema);
+        let error = compose(BARE, &request).expect_err(schema);
+        assert!(
+            error.starts_with("tool \"f\": property \"p\": ") && error.contains(words),
+            "{schema}: {error}"
+        );
+        request.tools[0].strict = false;
+        assert!(compose(BARE, &request).is_ok(), "{schema}");
+    }
+}
+
+#[test]
+fn definitions_may_mean_themselves() {
+    let tree = r##"{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{"next":{"$ref":"#/$defs/n"}}}}}"##;
+    assert!(compose(BARE, &strict(tree)).is_ok());
+    let lost = r##"{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}"##;
+    assert!(compose(BARE, &strict(lost)).unwrap_err().contains("nowhere"));
+}
+
+#[test]
+fn a_large_schema_is_refused_before_it_grows() {
+    let wide: Vec<String> = (0..5000).map(|at| format!(r#""p{at}":{{"type":["integer","null"]}}"#)).collect();
+    let schema = format!(r#"{{"type":"object","properties":{{{}}}}}"#, wide.join(","));
+    assert!(compose(BARE, &strict(&schema)).unwrap_err().contains("too large"));
+}
