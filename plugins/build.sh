@@ -44,7 +44,7 @@ stamp() { "${CARGO_TARGET_DIR:-target}/release/examples/stamp" "$@"; }
 plugins=()
 for manifest in plugins/*/Cargo.toml; do
   name=$(basename "$(dirname "$manifest")")
-  [ "$name" = sdk ] || plugins+=("$name")
+  case $name in sdk | kit) ;; *) plugins+=("$name") ;; esac
 done
 
 if ! find_toolchain; then
