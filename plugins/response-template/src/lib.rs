@@ -4,8 +4,8 @@
 //! such field. Inside a region only the region's close counts, and the close of the field without `open`, which ends the turn.
 //! Calls are read as in other formats: JSON strings may contain delimiters, names come from the object or from the header, and the tool's
 //! schema types parameters. A delimiter ends a parameter's value only if a key, the end of the call or the end of the turn follows, after white
-//! space and the ends of elements that the call's opening began (`</function>`, where the call closes with `</tool_call>` alone); otherwise the
-//! delimiter is part of the value.
+//! space and ends of elements (`</function>`, where the call closes with `</tool_call>` alone), or the end of the call after any text of at
+//! most [`TRAILING`] bytes; otherwise the delimiter is part of the value.
 //! A call that the turn's end cuts off before its name is dropped as a broken call. Empty regions are dropped. If the request declares no tools,
 //! calls are text.
 
@@ -15,7 +15,10 @@ use parser_sdk::json::Calls;
 use parser_sdk::params::{ArgumentsWriter, Doubt, Schemas};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Request, Route, Tools};
 
-use table::{Found, Kind, Meaning, Place, Table, Within};
+use table::{Found, Kind, Meaning, Place, Table, Within, are_ends};
+
+/// Longest text between the last parameter and the end of the call that is taken for markup, in bytes: it is held meanwhile.
+const TRAILING: usize = 48;
 
 /// The state of one stream.
 #[derive(Debug)]
@@ -70,11 +73,8 @@ impl Parser for ResponseTemplate {
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         let literal = self.table.markers.0[index].clone();
-        if self.head.is_none() {
-            if let (InCall::Json(calls), true) = (&mut self.call, out.ends_strings()) {
-                calls.end_string(out);
-            }
-            self.settle_doubt(literal.len(), out);
+        if let (None, InCall::Json(calls), true) = (&self.head, &mut self.call, out.ends_strings()) {
+            calls.end_string(out);
         }
         if let Some(head) = self.head.take() {
             let joined = format!("{head}{literal}");
@@ -105,6 +105,9 @@ impl Parser for ResponseTemplate {
             if found == Found::Text && self.table.begins_call(self.place(), &head) {
                 return out.broken_call(0);
             }
+            if let Found::Delimiter(Meaning::Key, ..) = found {
+                return self.end_call(false, false, 0, out);
+            }
             self.settle(found, &head, out);
         }
         self.settle_doubt(0, out);
@@ -124,7 +127,8 @@ impl ResponseTemplate {
             InCall::Json(calls) => Within::Json { is_open: calls.is_open() },
             InCall::Parameters(_) => Within::Parameters,
             InCall::Value(_) => Within::Value,
-            InCall::Ended(..) => Within::Ended,
+            InCall::Ended(_, doubt) if are_ends(doubt.behind(), false) => Within::Ended,
+            InCall::Ended(..) => Within::Trailing,
         };
         Place { region: self.region, within, may_call: !self.tools.is_empty() }
     }
@@ -152,6 +156,9 @@ impl ResponseTemplate {
             Meaning::Open(field) => self.open(field, group, keep, out),
             Meaning::MessageStart => out.drop(out.held() - keep),
             Meaning::Close | Meaning::TurnEnd => {
+                if meaning == Meaning::TurnEnd {
+                    self.settle_doubt(written.len() + keep, out);
+                }
                 let is_text = matches!(&self.call, InCall::Json(calls) if calls.is_text());
                 self.end_call(meaning == Meaning::Close, true, written.len() + keep, out);
                 if is_text && meaning == Meaning::Close {
@@ -198,10 +205,10 @@ impl ResponseTemplate {
         };
     }
 
-    /// Makes a delimiter in doubt part of the value if the end of an element behind it is cut off.
+    /// Makes a delimiter in doubt part of the value, at the end of the turn, if text stands behind it.
     fn settle_doubt(&mut self, keep: usize, out: &mut Output) {
         if let InCall::Ended(_, doubt) = &self.call
-            && !self.table.are_ends(self.region, doubt.behind(), true)
+            && !are_ends(doubt.behind(), false)
         {
             self.resume(keep, out);
         }
@@ -218,8 +225,9 @@ impl ResponseTemplate {
                 self.call = InCall::Json(Calls::none());
                 out.content(out.held() - keep);
             }
-            Kind::Objects { name, arguments, .. } => {
-                self.call = InCall::Json(Calls::objects(out.held() - keep, name, arguments));
+            Kind::Objects { path, name, arguments, .. } => {
+                let calls = Calls::objects(out.held() - keep, name, arguments).within(path);
+                self.call = InCall::Json(calls);
             }
             Kind::Named(parameter) => {
                 let payload = self.tools.payload(&name);
@@ -252,7 +260,8 @@ impl ResponseTemplate {
             InCall::Value(arguments) => arguments.text(text, keep, out),
             InCall::Ended(_, doubt) => {
                 doubt.push(text);
-                if doubt.is_long() || !self.table.are_ends(self.region, doubt.behind(), false) {
+                let is_trailing = !are_ends(doubt.behind(), true);
+                if doubt.is_long() || (is_trailing && doubt.behind().len() > TRAILING) {
                     self.resume(keep, out);
                 }
             }

@@ -69,7 +69,7 @@ fn json_that_is_none() {
 fn transforms_that_name_no_name_and_arguments() {
     for transform in [
         json!({"type": "function"}),
-        json!({"type": "function", "function": {"name": "{content.fn.name}", "arguments": "{content.fn.args}"}}),
+        json!({"type": "function", "function": {"name": "{content.fn.name}", "arguments": "{content.args}"}}),
         json!({"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}),
         json!({"type": "function", "function": {"name": "fixed", "arguments": "{content}"}}),
     ] {
@@ -86,7 +86,7 @@ fn regular_expressions_that_need_what_comes_later() {
         ("<a>.*<b>", "`.*`"),
         ("<a>x+<b>", "`x+`"),
         (r"<a>\d<b>", r"`\d`"),
-        (r"<a>\b", r"`\b`"),
+        (r"<a>\B", r"`\B`"),
         ("<a>[xy]<b>", "`[`"),
         ("<a>(?:x(?:y|z))", "group inside"),
         ("<a>(?:x", "group"),

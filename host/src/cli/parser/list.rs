@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use host::limits::ParserLimits;
-use host::model::shipped_parsers;
+use host::model::{shipped_parsers, tables};
 use host::parser::contract::Descriptor;
 use host::parser::{LoadProblem, Plugin, PluginLoadError, PluginSource, Runtime};
 use serde_json::{Value, json};
@@ -100,13 +100,14 @@ fn show_progress(loaded: usize, of: usize, next: &str) {
     show(&line, false);
 }
 
-/// Parsers to list: the `.wasm` files of the folder by name, then the shipped ones.
+/// Parsers to list: the `.wasm` files of the folder by name, then the shipped ones, then tables.
 fn sources(folder: &Path) -> Vec<PluginSource> {
     let entries = folder.read_dir().into_iter().flatten().filter_map(Result::ok);
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "wasm"));
     files.sort();
-    files.into_iter().map(PluginSource::File).chain(shipped_parsers()).collect()
+    let tables = tables(folder).into_iter().filter_map(|(_, table)| table.ok());
+    files.into_iter().map(PluginSource::File).chain(shipped_parsers()).chain(tables).collect()
 }
 
 fn cells(file: &str, plugin: &Facts) -> [String; 7] {

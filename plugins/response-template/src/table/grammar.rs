@@ -168,6 +168,9 @@ impl Writer<'_> {
         let (tools, close) = (&self.turn.tools, self.any(&field.close));
         let listed = matches!(field.kind, Kind::Objects { listed: true, .. });
         let call = match &field.kind {
+            Kind::Objects { path, .. } if !path.is_empty() => {
+                return Err("calls inside another object can't be described".into());
+            }
             Kind::Objects { name, arguments, .. } => {
                 let object =
                     |tool: &Callable<'_>| keyed_json([name, arguments], &tool.tool.name, &tool.arguments);
@@ -184,7 +187,7 @@ impl Writer<'_> {
                 self.each(field, |tool| Ok(format!("gap? {} gap? ({close})", tool.arguments.json())))?
             }
             Kind::Named(Some(parameter)) => {
-                let active = self.table.triggers(field.close.iter().chain(&parameter.end));
+                let active = self.table.triggers(field.close.iter().chain(&parameter.ends));
                 self.lark.text("value", active.iter().copied())?;
                 self.each(field, |tool| {
                     Ok(format!("gap? {} ({close})", self.parameters(tool, parameter, &active)?))
@@ -235,18 +238,19 @@ impl Writer<'_> {
             }
             _ => true,
         };
-        if !parameter.key.pattern.0.iter().all(is_fit) {
+        let (key, end) = (&parameter.keys[0].pattern, &parameter.ends[0].pattern);
+        if !key.0.iter().all(is_fit) {
             return Err("the keys of this table's parameters can't be described".into());
         }
-        let (line, is_trimmed) = (if parameter.spaced { "\"\\n\"" } else { "" }, parameter.end.len() > 1);
-        let end = self.pattern(&parameter.end[0].pattern, "");
-        let write = |key: &str, value: &Value<'_>| {
+        let (line, is_trimmed) = (if parameter.spaced { "\"\\n\"" } else { "" }, parameter.trimmed);
+        let end = self.pattern(end, "");
+        let write = |name: &str, value: &Value<'_>| {
             let value = match value {
                 Value::Text(rule) | Value::Input(rule) => (*rule).to_owned(),
                 Value::Exactly(text) | Value::Json(text) if is_trimmed => format!("{text} \"\\n\""),
                 Value::Exactly(text) | Value::Json(text) => text.clone(),
             };
-            format!("{} {line} {value} {end} gap?", self.pattern(&parameter.key.pattern, key))
+            format!("{} {line} {value} {end} gap?", self.pattern(key, name))
         };
         parameters(&self.lark, tool, &Spelling { text: "value", markers: active, write: &write })
     }
@@ -274,7 +278,7 @@ impl Writer<'_> {
                 Piece::Literal(text) => words.extend(parts(text).map(part)),
                 Piece::Space => words.push("gap?".into()),
                 Piece::Run { group: Some(_), .. } => words.push(group.to_owned()),
-                Piece::Run { .. } | Piece::Edge(_) => {}
+                Piece::Run { .. } | Piece::Edge(_) | Piece::Boundary => {}
             }
         }
         if matches!(pattern.0.last(), Some(Piece::Run { .. })) {

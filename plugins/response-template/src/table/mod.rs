@@ -16,7 +16,7 @@ mod watch;
 
 pub(crate) use delimiter::{Delimiter, Markers};
 pub(crate) use pattern::{Match, Pattern, Piece, parse};
-pub(crate) use watch::{Found, Meaning, Place, Within};
+pub(crate) use watch::{Found, Meaning, Place, Within, are_ends};
 
 /// A table that has been read.
 #[derive(Debug, Default)]
@@ -48,8 +48,6 @@ pub(crate) struct Field {
     pub(crate) open: Vec<Delimiter>,
     /// Delimiters that close the region.
     pub(crate) close: Vec<Delimiter>,
-    /// Ends of the elements that `open` begins (`</function>`), which may stand before the close of a call.
-    pub(crate) element_ends: Vec<String>,
     /// Whether an answer may have several regions of this field.
     pub(crate) repeats: bool,
 }
@@ -63,6 +61,8 @@ pub(crate) enum Kind {
     Reasoning,
     /// Calls that are JSON objects.
     Objects {
+        /// Keys that lead to the object with the name.
+        path: Vec<String>,
         /// Key of the name.
         name: String,
         /// Key of the arguments.
@@ -77,12 +77,14 @@ pub(crate) enum Kind {
 /// Spelling of a parameter.
 #[derive(Debug)]
 pub(crate) struct Parameter {
-    /// Delimiter before the value, whose group is the key.
-    pub(crate) key: Delimiter,
-    /// Delimiters that end the value.
-    pub(crate) end: Vec<Delimiter>,
+    /// Delimiters before the value, whose group is the key; the plainest first.
+    pub(crate) keys: Vec<Delimiter>,
+    /// Delimiters that end the value; the plainest first.
+    pub(crate) ends: Vec<Delimiter>,
     /// Whether the format has white space before the value.
     pub(crate) spaced: bool,
+    /// Whether the format has white space behind the value.
+    pub(crate) trimmed: bool,
 }
 
 impl Kind {

@@ -137,15 +137,16 @@ impl Table {
         } else if open.is_empty() && std::mem::replace(&mut self.implicit, index).is_some() {
             return Err("another field has no open either".into());
         }
-        let element_ends = open.iter().flat_map(Delimiter::element_ends).collect();
-        self.fields.push(Field { kind, open, close, element_ends, repeats: written.is_set("repeats") });
+        self.fields.push(Field { kind, open, close, repeats: written.is_set("repeats") });
         Ok(())
     }
 
     /// Reads the start anchor. A pattern that `parse` refuses is an error only in [`Table::constrain`].
     fn anchor(&mut self, written: &JsonObject<'_>) -> Result<(), String> {
-        let anchors = match (written.text("start_anchor")?, written.text("start_anchor_pattern")?) {
-            (Some(text), _) => Ok(vec![Pattern(vec![Piece::Literal(text.to_owned())])]),
+        let anchors = match (written.texts("start_anchor")?, written.text("start_anchor_pattern")?) {
+            (Some(texts), _) => {
+                Ok(texts.iter().map(|text| Pattern(vec![Piece::Literal((*text).to_owned())])).collect())
+            }
             (None, Some(regex)) => parse(regex),
             (None, None) => Ok(Vec::new()),
         };
@@ -195,7 +196,16 @@ impl Table {
         let function = JsonObject(transform.get("function").ok_or("transform has no `function`")?);
         if function.0 == "{content}" && is_json && !each {
             let [name, arguments] = ["name", "arguments"].map(String::from);
-            return Ok(Kind::Objects { name, arguments, listed: false });
+            return Ok(Kind::Objects { path: Vec::new(), name, arguments, listed: false });
+        }
+        let path_of = |placeholder| {
+            let path =
+                if each { inside(placeholder)? } else { inside(placeholder)?.strip_prefix("content.")? };
+            is_json.then(|| path.split('.').map(str::to_owned).collect::<Vec<_>>())
+        };
+        if let Some(path) = function.0.as_str().and_then(path_of) {
+            let [name, arguments] = ["name", "arguments"].map(String::from);
+            return Ok(Kind::Objects { path, name, arguments, listed: each });
         }
         let (Some(name), Some(arguments)) = (function.text("name")?, function.text("arguments")?) else {
             return Err("transform: function has no name and arguments".into());
@@ -207,12 +217,15 @@ impl Table {
             }
             return Ok(Kind::Named(if is_json { None } else { Some(self.written_parameter(args)?) }));
         }
-        let key = |text| {
-            let key = if each { inside(text)? } else { inside(text)?.strip_prefix("content.")? };
-            (!key.contains('.') && is_json).then(|| key.to_owned())
-        };
-        match (key(name), key(arguments)) {
-            (Some(name), Some(arguments)) => Ok(Kind::Objects { name, arguments, listed: each }),
+        let (name_path, arguments_path) =
+            (path_of(name).unwrap_or_default(), path_of(arguments).unwrap_or_default());
+        match (name_path.split_last(), arguments_path.split_last()) {
+            (Some((name, path)), Some((arguments, same))) if path == same => Ok(Kind::Objects {
+                path: path.to_vec(),
+                name: name.clone(),
+                arguments: arguments.clone(),
+                listed: each,
+            }),
             _ => Err(format!("transform: {name} and {arguments} aren't two keys of one object")),
         }
     }
@@ -224,16 +237,29 @@ impl Table {
         if !["text", "json"].contains(&parser) {
             return Err(format!("value_parser '{parser}' can't be streamed"));
         }
-        let [Pattern(mut pieces)] =
-            <[Pattern; 1]>::try_from(parse(regex)?).map_err(|_| "tag_pattern with alternatives")?;
+        let mut parameter = Parameter { keys: Vec::new(), ends: Vec::new(), spaced: false, trimmed: false };
+        // An optional group comes before its absence.
+        for Pattern(pieces) in parse(regex)?.into_iter().rev() {
+            self.parameter_spelling(pieces, &mut parameter)?;
+        }
+        Ok(parameter)
+    }
+
+    /// Adds one alternative of a `tag_pattern` to a parameter's spelling.
+    fn parameter_spelling(
+        &mut self,
+        mut pieces: Vec<Piece>,
+        parameter: &mut Parameter,
+    ) -> Result<(), String> {
         let is_group = |piece: &Piece, name: &str| matches!(piece, Piece::Run { group: Some(group), .. } if group == name);
         let value = pieces
             .iter()
             .position(|piece| is_group(piece, "value"))
             .ok_or("tag_pattern has no group 'value'")?;
         let mut after = pieces.split_off(value).split_off(1);
-        let spaced = pieces.pop_if(|piece| *piece == Piece::Space).is_some();
+        parameter.spaced |= pieces.pop_if(|piece| *piece == Piece::Space).is_some();
         let is_trimmed = after.first() == Some(&Piece::Space);
+        parameter.trimmed |= is_trimmed;
         after.drain(..usize::from(is_trimmed));
         let [Piece::Literal(end)] = &after[..] else {
             return Err("tag_pattern: literal text must follow the value".into());
@@ -241,11 +267,17 @@ impl Table {
         if !pieces.iter().any(|piece| is_group(piece, "key")) {
             return Err("tag_pattern has no group 'key' before its value".into());
         }
+        let key = self.markers.delimiter(pieces)?;
+        if !parameter.keys.iter().any(|other| other.pattern == key.pattern) {
+            parameter.keys.push(key);
+        }
         let mut ends = vec![self.markers.literal(end)?];
         if is_trimmed {
             ends.extend(["\n", "\r\n"].map(|line| self.markers.whole(&format!("{line}{end}"))));
         }
-        Ok(Parameter { key: self.markers.delimiter(pieces)?, end: ends, spaced })
+        ends.retain(|end| !parameter.ends.iter().any(|other| other.pattern == end.pattern));
+        parameter.ends.append(&mut ends);
+        Ok(())
     }
 }
 

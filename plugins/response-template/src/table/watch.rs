@@ -36,6 +36,8 @@ pub(crate) enum Within {
     Value,
     /// After a delimiter that ends a parameter's value if the call goes on after it.
     Ended,
+    /// After such a delimiter and text behind it: no key counts.
+    Trailing,
 }
 
 /// What a delimiter means.
@@ -64,6 +66,20 @@ pub(crate) enum Found {
     Undecided,
     /// A delimiter: its meaning, its length in bytes, and the text of its group.
     Delimiter(Meaning, usize, String),
+}
+
+/// Whether `text` is nothing but ends of elements (`</function>`) and white space. An end that is cut off `counts` or doesn't.
+pub(crate) fn are_ends(text: &str, counts: bool) -> bool {
+    let mut rest = text.trim_ascii_start();
+    while let Some(end) = rest.strip_prefix("</") {
+        let is_name = |name: &str| !name.contains(|char: char| char.is_whitespace() || char == '<');
+        match end.split_once('>') {
+            Some((name, behind)) if is_name(name) => rest = behind.trim_ascii_start(),
+            None => return counts && is_name(end),
+            Some(_) => return false,
+        }
+    }
+    rest.is_empty() || (counts && rest == "<")
 }
 
 impl Table {
@@ -105,17 +121,6 @@ impl Table {
         is_call.peek().is_some() && is_call.all(|is_call| is_call)
     }
 
-    /// Whether `text` is nothing but ends of the elements that the region's opening began, and white space; the last end may be cut off
-    /// unless `whole`.
-    pub(crate) fn are_ends(&self, region: Option<usize>, text: &str, whole: bool) -> bool {
-        let ends = region.map_or(&[][..], |region| &self.fields[region].element_ends);
-        let mut rest = text.trim_ascii_start();
-        while let Some(behind) = ends.iter().find_map(|end| rest.strip_prefix(end.as_str())) {
-            rest = behind.trim_ascii_start();
-        }
-        rest.is_empty() || (!whole && ends.iter().any(|end| end.starts_with(rest)))
-    }
-
     /// Spelling of parameters in a region, if there are any.
     pub(crate) fn parameter(&self, region: Option<usize>) -> Option<&Parameter> {
         match &self.fields[region?].kind {
@@ -145,13 +150,16 @@ impl Table {
         let parameter = self.parameter(place.region);
         let key = parameter
             .filter(|_| matches!(place.within, Within::Parameters | Within::Ended))
-            .map(|parameter| &parameter.key);
-        let value = parameter.filter(|_| matches!(place.within, Within::Value | Within::Ended));
+            .map(|parameter| &parameter.keys);
+        let value =
+            parameter.filter(|_| matches!(place.within, Within::Value | Within::Ended | Within::Trailing));
         opens
             .chain(ends.map(|end| (Meaning::TurnEnd, end)))
             .chain(again.chain(anchors).map(|open| (Meaning::MessageStart, open)))
             .chain(closes.map(|close| (Meaning::Close, close)))
-            .chain(key.into_iter().map(|key| (Meaning::Key, key)))
-            .chain(value.into_iter().flat_map(|parameter| &parameter.end).map(|end| (Meaning::ValueEnd, end)))
+            .chain(key.into_iter().flatten().map(|key| (Meaning::Key, key)))
+            .chain(
+                value.into_iter().flat_map(|parameter| &parameter.ends).map(|end| (Meaning::ValueEnd, end)),
+            )
     }
 }
