@@ -19,7 +19,27 @@ pub(super) static SHIPPED: &Shipped = &[
 ];
 
 /// Name and text of each table.
-static TABLES: &ShippedTables = &[("seed-oss", include_str!("../../../plugins/tables/seed-oss.json"))];
+static TABLES: &ShippedTables = &[
+    ("apriel", include_str!("../../../plugins/tables/apriel.json")),
+    ("cohere", include_str!("../../../plugins/tables/cohere.json")),
+    ("ernie", include_str!("../../../plugins/tables/ernie.json")),
+    ("gigachat3", include_str!("../../../plugins/tables/gigachat3.json")),
+    ("granite3", include_str!("../../../plugins/tables/granite3.json")),
+    ("hy3", include_str!("../../../plugins/tables/hy3.json")),
+    ("inkling", include_str!("../../../plugins/tables/inkling.json")),
+    ("internlm", include_str!("../../../plugins/tables/internlm.json")),
+    ("jamba", include_str!("../../../plugins/tables/jamba.json")),
+    ("k2-horizon", include_str!("../../../plugins/tables/k2-horizon.json")),
+    ("longcat", include_str!("../../../plugins/tables/longcat.json")),
+    ("longcat-lite", include_str!("../../../plugins/tables/longcat-lite.json")),
+    ("minicpm5", include_str!("../../../plugins/tables/minicpm5.json")),
+    ("minimax-m1", include_str!("../../../plugins/tables/minimax-m1.json")),
+    ("nemotron", include_str!("../../../plugins/tables/nemotron.json")),
+    ("phi4-mini", include_str!("../../../plugins/tables/phi4-mini.json")),
+    ("plamo3", include_str!("../../../plugins/tables/plamo3.json")),
+    ("seed-oss", include_str!("../../../plugins/tables/seed-oss.json")),
+    ("step3", include_str!("../../../plugins/tables/step3.json")),
+];
 
 /// Name of the parser that reads tables.
 pub(super) const TABLE_PARSER: &str = "response-template";
