@@ -19,6 +19,18 @@ TOOLS = {
 WORDS = ["Oslo", "Zürich", "😀", "it's", "3 < 4", "a > b", "{x}", "[1]", '"so"', "&", "</b>", "<i>", "e=mc²", "\\n", "no.", "日本"]
 
 
+def dialect(value, args):
+    """JSON, with bare keys and with strings between other delimiters where a table has those."""
+    if isinstance(value, dict):
+        written = lambda key: key if args.get("unquoted_keys") else json.dumps(key)
+        return "{" + ", ".join(f"{written(key)}: {dialect(inner, args)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(dialect(inner, args) for inner in value) + "]"
+    if isinstance(value, str) and args.get("string_delims"):
+        return args["string_delims"][0][0] + value + args["string_delims"][0][1]
+    return json.dumps(value, ensure_ascii=False)
+
+
 class Turn:
     """A turn being written."""
 
@@ -39,9 +51,10 @@ class Turn:
             return self.walk(self.random.choice(argument[1]), names, groups)
         if code in (op.MAX_REPEAT, op.MIN_REPEAT):
             least, most, inner = argument
-            is_space = list(inner) == [(op.IN, [(op.CATEGORY, op.CATEGORY_SPACE)])]
-            if is_space:
+            if list(inner) == [(op.IN, [(op.CATEGORY, op.CATEGORY_SPACE)])]:
                 return self.random.choice(["", "", "\n"])
+            if list(inner) == [(op.LITERAL, ord("\n"))]:
+                return "\n"
             return self.walk(inner, names, groups) if least or (most == 1 and self.random.random() < 0.5) else ""
         if code is op.SUBPATTERN:
             name = next((name for name, number in names.items() if number == argument[0]), None)
@@ -59,7 +72,7 @@ class Turn:
         return literal if isinstance(literal, str) else self.random.choice(literal)
 
     def text(self):
-        return " ".join(self.random.choices(WORDS, k=self.random.randint(1, 8)))
+        return " ".join(self.random.choices(WORDS, k=self.random.randint(1, 8)) + ["end"])
 
     def value(self, schema):
         kinds = {
@@ -91,7 +104,7 @@ class Turn:
             written = lambda value: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             inside = "".join(self.sample(tag, key=key, value=written(value)) for key, value in arguments.items())
         elif field["transform"]["function"] == {"name": "{name}", "arguments": "{content}"}:
-            inside = json.dumps(arguments, ensure_ascii=False)
+            inside = dialect(arguments, field.get("content_args", {}))
         else:
             inside = self.object(field, name, arguments)
         return self.delimiter(field, "open", name=name) + inside + self.delimiter(field, "close")
@@ -128,6 +141,11 @@ def read_table(file):
     return content.get("response_template", content)
 
 
+def begins_in_a_region(table):
+    """Whether a region is open from the beginning: then transformers takes the region's own opening for text."""
+    return any("^" in field.get("open_pattern", "").replace("[^", "") for field in table["fields"].values())
+
+
 def turns(seed, number, file):
     """Yields this many turns of a table."""
     table = read_table(file)
@@ -146,6 +164,7 @@ def parameters(properties):
 
 def main(seed, number, *files):
     print(json.dumps({"tools": {name: parameters(properties) for name, properties in TOOLS.items()}})[:-1] + ', "turns": [')
+    files = [file for file in files if not begins_in_a_region(read_table(file))]
     lines = [json.dumps(turn, ensure_ascii=False) for file in files for turn in turns(seed, int(number), file)]
     print(",\n".join(lines) + "\n]}")
 

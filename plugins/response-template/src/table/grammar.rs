@@ -193,6 +193,7 @@ impl Writer<'_> {
                     Ok(format!("gap? {} ({close})", self.parameters(tool, parameter, &active)?))
                 })?
             }
+            Kind::Dialect { .. } => return Err("arguments in a dialect of JSON can't be described".into()),
             Kind::Content | Kind::Reasoning => return Err("the table has no calls".into()),
         };
         if !matches!(field.kind, Kind::Named(Some(_))) {

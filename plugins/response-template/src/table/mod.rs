@@ -8,6 +8,7 @@
 
 use parser_sdk::{Route, Trim};
 
+mod calls;
 mod delimiter;
 mod grammar;
 mod pattern;
@@ -72,6 +73,13 @@ pub(crate) enum Kind {
     },
     /// A call whose name stands in the opening delimiter. The region contains the arguments: parameters, or JSON if `None`.
     Named(Option<Parameter>),
+    /// A call whose name stands in the opening delimiter. The region contains the arguments in a dialect of JSON.
+    Dialect {
+        /// Whether keys may be bare words.
+        bare_keys: bool,
+        /// Delimiters at both ends of strings.
+        strings: Vec<(Delimiter, Delimiter)>,
+    },
 }
 
 /// Spelling of a parameter.
@@ -98,7 +106,7 @@ impl Kind {
         match self {
             Self::Content => Route::Content,
             Self::Reasoning => Route::Reasoning,
-            Self::Objects { .. } | Self::Named(_) => Route::Drop,
+            Self::Objects { .. } | Self::Named(_) | Self::Dialect { .. } => Route::Drop,
         }
     }
 }

@@ -3,7 +3,7 @@
 use parser_sdk::{Trim, json};
 use serde_json::Value;
 
-use super::{Delimiter, Field, Kind, Parameter, Pattern, Piece, Table, parse};
+use super::{Delimiter, Field, Kind, Pattern, Piece, Table, parse};
 
 /// Keys that a table, a field (`FIELD`) and the `content_args` of a field (`ARGS`) may have.
 const TABLE: [&str; 5] = ["version", "defaults", "fields", "start_anchor", "start_anchor_pattern"];
@@ -20,18 +20,19 @@ const FIELD: [&str; 11] = [
     "transform",
     "transform_each",
 ];
-const ARGS: [&str; 4] = ["strip", "allow_non_json", "tag_pattern", "value_parser"];
+const ARGS: [&str; 6] =
+    ["strip", "allow_non_json", "tag_pattern", "value_parser", "unquoted_keys", "string_delims"];
 
 /// An object of the table's JSON.
-struct JsonObject<'a>(&'a Value);
+pub(super) struct JsonObject<'a>(pub(super) &'a Value);
 
 impl<'a> JsonObject<'a> {
-    fn get(&self, key: &str) -> Option<&'a Value> {
+    pub(super) fn get(&self, key: &str) -> Option<&'a Value> {
         self.0.get(key).filter(|value| !value.is_null())
     }
 
     /// The string under `key`; `None` if the key is missing or null.
-    fn text(&self, key: &str) -> Result<Option<&'a str>, String> {
+    pub(super) fn text(&self, key: &str) -> Result<Option<&'a str>, String> {
         let text = |value: &'a Value| value.as_str().ok_or_else(|| format!("{key} must be a string"));
         self.get(key).map(text).transpose()
     }
@@ -45,7 +46,7 @@ impl<'a> JsonObject<'a> {
         texts.map(Some).ok_or_else(|| format!("{key} must hold strings"))
     }
 
-    fn is_set(&self, key: &str) -> bool {
+    pub(super) fn is_set(&self, key: &str) -> bool {
         self.get(key) == Some(&Value::Bool(true))
     }
 }
@@ -183,105 +184,4 @@ impl Table {
             }
         }
     }
-
-    /// Reads a `transform`, which says where a call's name and arguments stand.
-    fn calls(
-        &mut self,
-        transform: &Value,
-        each: bool,
-        is_json: bool,
-        args: &JsonObject<'_>,
-        open: &[Delimiter],
-    ) -> Result<Kind, String> {
-        let function = JsonObject(transform.get("function").ok_or("transform has no `function`")?);
-        if function.0 == "{content}" && is_json && !each {
-            let [name, arguments] = ["name", "arguments"].map(String::from);
-            return Ok(Kind::Objects { path: Vec::new(), name, arguments, listed: false });
-        }
-        let path_of = |placeholder| {
-            let path =
-                if each { inside(placeholder)? } else { inside(placeholder)?.strip_prefix("content.")? };
-            is_json.then(|| path.split('.').map(str::to_owned).collect::<Vec<_>>())
-        };
-        if let Some(path) = function.0.as_str().and_then(path_of) {
-            let [name, arguments] = ["name", "arguments"].map(String::from);
-            return Ok(Kind::Objects { path, name, arguments, listed: each });
-        }
-        let (Some(name), Some(arguments)) = (function.text("name")?, function.text("arguments")?) else {
-            return Err("transform: function has no name and arguments".into());
-        };
-        if arguments == "{content}" && !each {
-            let name = inside(name).ok_or_else(|| format!("transform: {name} names nothing"))?;
-            if open.iter().any(|open| open.pattern.group() != Some(name)) {
-                return Err(format!("transform: open_pattern has no group '{name}'"));
-            }
-            return Ok(Kind::Named(if is_json { None } else { Some(self.written_parameter(args)?) }));
-        }
-        let (name_path, arguments_path) =
-            (path_of(name).unwrap_or_default(), path_of(arguments).unwrap_or_default());
-        match (name_path.split_last(), arguments_path.split_last()) {
-            (Some((name, path)), Some((arguments, same))) if path == same => Ok(Kind::Objects {
-                path: path.to_vec(),
-                name: name.clone(),
-                arguments: arguments.clone(),
-                listed: each,
-            }),
-            _ => Err(format!("transform: {name} and {arguments} aren't two keys of one object")),
-        }
-    }
-
-    /// Reads the `tag_pattern` of `xml-inline` content: literal, key, literal, value, literal.
-    fn written_parameter(&mut self, args: &JsonObject<'_>) -> Result<Parameter, String> {
-        let regex = args.text("tag_pattern")?.ok_or("tag_pattern is missing")?;
-        let parser = args.get("value_parser").and_then(|parser| parser["name"].as_str()).unwrap_or("text");
-        if !["text", "json"].contains(&parser) {
-            return Err(format!("value_parser '{parser}' can't be streamed"));
-        }
-        let mut parameter = Parameter { keys: Vec::new(), ends: Vec::new(), spaced: false, trimmed: false };
-        // An optional group comes before its absence.
-        for Pattern(pieces) in parse(regex)?.into_iter().rev() {
-            self.parameter_spelling(pieces, &mut parameter)?;
-        }
-        Ok(parameter)
-    }
-
-    /// Adds one alternative of a `tag_pattern` to a parameter's spelling.
-    fn parameter_spelling(
-        &mut self,
-        mut pieces: Vec<Piece>,
-        parameter: &mut Parameter,
-    ) -> Result<(), String> {
-        let is_group = |piece: &Piece, name: &str| matches!(piece, Piece::Run { group: Some(group), .. } if group == name);
-        let value = pieces
-            .iter()
-            .position(|piece| is_group(piece, "value"))
-            .ok_or("tag_pattern has no group 'value'")?;
-        let mut after = pieces.split_off(value).split_off(1);
-        parameter.spaced |= pieces.pop_if(|piece| *piece == Piece::Space).is_some();
-        let is_trimmed = after.first() == Some(&Piece::Space);
-        parameter.trimmed |= is_trimmed;
-        after.drain(..usize::from(is_trimmed));
-        let [Piece::Literal(end)] = &after[..] else {
-            return Err("tag_pattern: literal text must follow the value".into());
-        };
-        if !pieces.iter().any(|piece| is_group(piece, "key")) {
-            return Err("tag_pattern has no group 'key' before its value".into());
-        }
-        let key = self.markers.delimiter(pieces)?;
-        if !parameter.keys.iter().any(|other| other.pattern == key.pattern) {
-            parameter.keys.push(key);
-        }
-        let mut ends = vec![self.markers.literal(end)?];
-        if is_trimmed {
-            ends.extend(["\n", "\r\n"].map(|line| self.markers.whole(&format!("{line}{end}"))));
-        }
-        ends.retain(|end| !parameter.ends.iter().any(|other| other.pattern == end.pattern));
-        parameter.ends.append(&mut ends);
-        Ok(())
-    }
-}
-
-/// The name in a placeholder, `{NAME}`.
-fn inside(text: &str) -> Option<&str> {
-    text.strip_prefix('{')?.strip_suffix('}')
 }

@@ -25,6 +25,10 @@ pub(crate) enum Within {
     NoCall,
     /// In a string of JSON: only the turn's end counts.
     String,
+    /// In a dialect of JSON, outside strings.
+    Dialect,
+    /// In a string between the delimiters with this index: only its end and the turn's end count.
+    Delimited(usize),
     /// In JSON, outside strings.
     Json {
         /// Whether brackets are open, so that the next closing bracket is the JSON's and no delimiter.
@@ -55,6 +59,10 @@ pub(crate) enum Meaning {
     Key,
     /// A parameter's value ends.
     ValueEnd,
+    /// A string between the delimiters with this index begins.
+    StringOpen(usize),
+    /// A string between delimiters ends.
+    StringEnd,
 }
 
 /// What held text is.
@@ -129,9 +137,18 @@ impl Table {
         }
     }
 
+    /// Delimiters of strings in a region.
+    fn strings(&self, region: Option<usize>) -> &[(Delimiter, Delimiter)] {
+        match region.map(|region| &self.fields[region].kind) {
+            Some(Kind::Dialect { strings, .. }) => strings,
+            _ => &[],
+        }
+    }
+
     /// The delimiters that count at `place`.
     fn watched(&self, place: Place) -> impl Iterator<Item = (Meaning, &Delimiter)> {
-        let all = if place.within == Within::String { &[] } else { &self.fields[..] };
+        let is_string = matches!(place.within, Within::String | Within::Delimited(_));
+        let all = if is_string { &[] } else { &self.fields[..] };
         let region = place.region.and_then(|region| all.get(region));
         // If no tool may be called, calls are text of the field without `open`, if there is one.
         let calls = place.may_call || self.implicit.is_none();
@@ -148,6 +165,9 @@ impl Table {
         };
         let closes = region.into_iter().flat_map(|field| &field.close).filter(move |close| !is_inner(close));
         let parameter = self.parameter(place.region);
+        let strings = self.strings(place.region).iter().enumerate();
+        let begins = strings.clone().filter(move |_| place.within == Within::Dialect);
+        let ended = strings.filter(move |(index, _)| place.within == Within::Delimited(*index));
         let key = parameter
             .filter(|_| matches!(place.within, Within::Parameters | Within::Ended))
             .map(|parameter| &parameter.keys);
@@ -161,5 +181,7 @@ impl Table {
             .chain(
                 value.into_iter().flat_map(|parameter| &parameter.ends).map(|end| (Meaning::ValueEnd, end)),
             )
+            .chain(begins.map(|(index, (open, _))| (Meaning::StringOpen(index), open)))
+            .chain(ended.map(|(_, (_, close))| (Meaning::StringEnd, close)))
     }
 }
