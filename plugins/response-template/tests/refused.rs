@@ -167,7 +167,7 @@ fn names_and_keys_that_no_pattern_reads() {
     let json = named("</call>", json!({}));
     assert!(demanded(&json, "add").unwrap().unwrap().contains("\"add\" \"\\u000a\""));
     assert!(demanded(&json, "a.b").unwrap_err().contains("\"a.b\""));
-    assert!(demanded(&json, &"a".repeat(300)).unwrap_err().contains("the name"));
+    assert!(demanded(&json, &"a".repeat(500)).unwrap_err().contains("the name"));
     let tag = r"<p>(?P<key>\w+)=(?P<value>.*?)</p>";
     let words = named("</call>", json!({"content": "xml-inline", "content_args": {"tag_pattern": tag}}));
     assert!(demanded(&words, "add").unwrap_err().contains("keys"));

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use parser_sdk::testing::check_cases_with;
+use parser_sdk::testing::{check_cases_with, request};
+use parser_sdk::{Parser, ToolChoice};
 use response_template_parser::ResponseTemplate;
 use serde_json::Value;
 
@@ -13,15 +14,32 @@ fn tables() -> Vec<PathBuf> {
     files.filter(|file| file.extension().is_some_and(|extension| extension == "json")).collect()
 }
 
+/// The options with which the table of `file` is read.
+fn options(file: &Path) -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(file).expect("it can be read");
+    let table: Value = serde_json::from_str(&text).expect("it is JSON");
+    vec![("response_template".to_owned(), table["response_template"].to_string())]
+}
+
 #[test]
 fn every_case_of_a_shipped_table_gives_its_items_however_it_is_cut() {
     let tables = tables();
     assert!(tables.len() >= 15, "{tables:?}");
     for file in tables {
-        let text = std::fs::read_to_string(&file).expect("it can be read");
-        let table: Value = serde_json::from_str(&text).expect("it is JSON");
-        let options = [("response_template".to_owned(), table["response_template"].to_string())];
-        let cases = check_cases_with::<ResponseTemplate>(&file.with_extension("").join("cases"), &options);
-        assert!(cases >= 15, "{}: {cases} cases", file.display());
+        let cases = file.with_extension("").join("cases");
+        let count = check_cases_with::<ResponseTemplate>(&cases, &options(&file));
+        assert!(count >= 15, "{}: {count} cases", file.display());
+    }
+}
+
+#[test]
+fn every_shipped_table_describes_calls_that_a_request_demands() {
+    for file in tables() {
+        let mut request = request(&["get_weather", &"a".repeat(64)]);
+        request.tool_choice = ToolChoice::Required;
+        request.options = options(&file);
+        let grammar = ResponseTemplate::constrain(&request);
+        let grammar = grammar.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        assert!(grammar.expect("a grammar").contains("get_weather"), "{}", file.display());
     }
 }

@@ -1,4 +1,4 @@
-//! `host parser list`: lists the parsers of the plugins folder, and those inside the binary, as their files describe them. Only a file without
+//! `host parser list`: lists the parsers of the plugins folder, and those inside the binary, as their files describe them, then tables. Only a file without
 //! such a description is compiled; whether the others can be is for `host parser inspect`.
 
 use std::io::Write;
@@ -55,8 +55,13 @@ pub(super) fn run(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
     }
     show_progress(sources.len(), sources.len(), "");
     stderr::flush();
+    let tables = tables(&arguments.plugins).into_iter();
     let mut out = std::io::stdout().lock();
     if arguments.json {
+        let tables = tables.map(|(name, table)| match table {
+            Ok(table) => json!({ "file": table.name(), "table": name }),
+            Err(error) => json!({ "file": name, "error": error.to_string() }),
+        });
         let rows: Vec<Value> = rows
             .iter()
             .map(|(file, plugin)| match plugin {
@@ -64,6 +69,7 @@ pub(super) fn run(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
                 Err(LoadProblem::Options(words)) => json!({ "file": file, "needs_options": words }),
                 Err(problem) => json!({ "file": file, "error": problem.to_string() }),
             })
+            .chain(tables)
             .collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
         return Ok(ExitCode::SUCCESS);
@@ -76,6 +82,12 @@ pub(super) fn run(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
                 table.note(&file, &format!("needs a model's table, or --parser-option: {words}"));
             }
             Err(problem) => table.note(&file, &problem.to_string()),
+        }
+    }
+    for (name, source) in tables {
+        match source {
+            Ok(source) => table.note(&source.name(), &format!("the table {name}, read by response-template")),
+            Err(error) => table.note(&name, &error.to_string()),
         }
     }
     write!(out, "{table}")?;
@@ -100,14 +112,13 @@ fn show_progress(loaded: usize, of: usize, next: &str) {
     show(&line, false);
 }
 
-/// Parsers to list: the `.wasm` files of the folder by name, then the shipped ones, then tables.
+/// Parsers to list: the `.wasm` files of the folder by name, then the shipped ones.
 fn sources(folder: &Path) -> Vec<PluginSource> {
     let entries = folder.read_dir().into_iter().flatten().filter_map(Result::ok);
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "wasm"));
     files.sort();
-    let tables = tables(folder).into_iter().filter_map(|(_, table)| table.ok());
-    files.into_iter().map(PluginSource::File).chain(shipped_parsers()).chain(tables).collect()
+    files.into_iter().map(PluginSource::File).chain(shipped_parsers()).collect()
 }
 
 fn cells(file: &str, plugin: &Facts) -> [String; 7] {

@@ -9,8 +9,8 @@ use parser_sdk::grammar::{Callable, Lark, Markers, Spelling, Turn, Value, keyed_
 use super::delimiter::parts;
 use super::{Delimiter, Field, Kind, Match, Parameter, Pattern, Piece, Table};
 
-/// Longest delimiter with a tool's name in it, in bytes without white space: the parser waits for 256, white space included.
-const NAMED: usize = 200;
+/// Longest delimiter with a tool's name in it, in bytes without white space: the parser waits for 512, white space included.
+const NAMED: usize = 400;
 
 impl Table {
     /// A Lark grammar of the turns that satisfy the request; `None` where the request leaves the model free. See [`parser_sdk::grammar`].

@@ -5,7 +5,7 @@
 use super::{Delimiter, Kind, Match, Parameter, Table};
 
 /// Length in bytes above which undecided text is taken for no delimiter.
-const HEAD: usize = 256;
+const HEAD: usize = 512;
 
 /// A place in the stream.
 #[derive(Debug, Clone, Copy)]
