@@ -52,6 +52,6 @@ pub use raw::{RawStep, RawText, RawTurn};
 pub use runner::{RunnerOptions, load_runner};
 pub use served::Model;
 pub use shared::SharedOptions;
-pub use shipped::{find_parser, shipped_parsers};
+pub use shipped::{find_parser, shipped_parsers, tables};
 pub use source::EngineChoice;
 pub use tokenize::{Tokenized, TokenizerInfo};

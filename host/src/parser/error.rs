@@ -47,6 +47,9 @@ pub enum LoadProblem {
     /// The file is empty.
     #[error("the file is empty")]
     Empty,
+    /// The file of a table isn't one.
+    #[error("not a table: {0}")]
+    Table(String),
     /// The file has no WebAssembly magic number.
     #[error("not a WebAssembly component: the file doesn't begin with \"\\0asm\"")]
     NotWasm,

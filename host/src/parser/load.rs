@@ -34,16 +34,26 @@ pub(super) fn load(
     let digest = digest(&bytes);
     let component = components.get_or(&digest, || compiled(sandbox, cache, source, &bytes, &digest))?;
     let factory = ComponentFactory::link(sandbox, component)?;
-    let described = described(&factory, &bytes, options)?;
+    let described = match source {
+        PluginSource::Table(table) => {
+            let described = described(&factory, &bytes, &table.options(options)?)?;
+            Descriptor { name: table.format().into_owned(), ..described }
+        }
+        _ => described(&factory, &bytes, options)?,
+    };
     descriptor::check(&described).map_err(LoadProblem::Descriptor)?;
     let factory = Box::new(factory.named(&described.name));
-    Ok(Arc::new(Plugin::new(described, digest, bytes.len(), factory)))
+    let digest = source.digest().unwrap_or(digest);
+    Ok(Arc::new(Plugin::new(described, digest, bytes.len(), factory, source.table())))
 }
 
 /// Returns a plugin's descriptor without options, if it can be read without compiling the plugin; see [`super::Runtime::describe`].
 pub(super) fn describe(sandbox: &Sandbox, source: &PluginSource) -> Result<Option<Descriptor>, LoadProblem> {
     let bytes = source.read(sandbox.limits.file_bytes)?;
     stamp::check(&bytes)?;
+    if source.table().is_some() {
+        return Ok(None);
+    }
     Section::read(&bytes)?.map(Section::descriptor).transpose()
 }
 

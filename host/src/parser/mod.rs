@@ -24,6 +24,7 @@ mod sandbox;
 mod section;
 mod source;
 mod stamp;
+mod table;
 mod ticker;
 mod version;
 
@@ -35,3 +36,5 @@ pub use plugin::Plugin;
 pub use runtime::{Runtime, RuntimeError};
 pub use source::{PluginSource, ResolveError, Shipped, plugins_in, resolve};
 pub use stamp::build_sections;
+pub(crate) use table::TABLE_OPTION;
+pub use table::{ShippedTables, TableSource, tables_in};

@@ -1,10 +1,12 @@
 //! Loaded plugin of any contract version: its descriptor, and the factory that makes one parser per stream.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use super::factory::ParserFactory;
 use super::none::NoParser;
+use super::table::TableSource;
 use contract::{Descriptor, Fault, Request, SendParser};
 
 /// A checked and compiled parser plugin, shared by all streams that use it.
@@ -13,6 +15,8 @@ pub struct Plugin {
     digest: String,
     size: usize,
     factory: Box<dyn ParserFactory>,
+    /// The table that each stream's parser gets.
+    table: Option<TableSource>,
 }
 
 impl Plugin {
@@ -21,8 +25,9 @@ impl Plugin {
         digest: String,
         size: usize,
         factory: Box<dyn ParserFactory>,
+        table: Option<&TableSource>,
     ) -> Self {
-        Self { descriptor, digest, size, factory }
+        Self { descriptor, digest, size, factory, table: table.cloned() }
     }
 
     /// The plugin without markers, for which all text is content.
@@ -32,7 +37,7 @@ impl Plugin {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ..Descriptor::default()
         };
-        Arc::new(Self::new(descriptor, String::new(), 0, Box::new(NoParser)))
+        Arc::new(Self::new(descriptor, String::new(), 0, Box::new(NoParser), None))
     }
 
     /// Description of the parser, with its markers.
@@ -56,7 +61,7 @@ impl Plugin {
     /// # Errors
     /// The parser can't be made, or refuses the request.
     pub fn start(&self, request: &Request) -> Result<SendParser, Fault> {
-        self.factory.start(request)
+        self.factory.start(&self.with_table(request))
     }
 
     /// Returns a grammar of the turns that satisfy the request, in the model's own format; `None` where the model is left free,
@@ -66,7 +71,16 @@ impl Plugin {
     /// # Errors
     /// The grammar can't express what the request demands, or takes more than that time.
     pub fn constrain(&self, request: &Request) -> Result<Option<String>, Fault> {
-        self.factory.constrain(request)
+        self.factory.constrain(&self.with_table(request))
+    }
+
+    /// The request with the table among its options, if the plugin is one.
+    fn with_table<'a>(&self, request: &'a Request) -> Cow<'a, Request> {
+        let options = self.table.as_ref().and_then(|table| table.options(&request.options).ok());
+        match options {
+            Some(options) => Cow::Owned(Request { options, ..request.clone() }),
+            None => Cow::Borrowed(request),
+        }
     }
 }
 

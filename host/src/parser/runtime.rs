@@ -13,6 +13,7 @@ use super::load;
 use super::plugin::Plugin;
 use super::sandbox::Sandbox;
 use super::source::PluginSource;
+use super::table::TableSource;
 use super::ticker::Ticker;
 use crate::limits::ParserLimits;
 use contract::Descriptor;
@@ -96,6 +97,10 @@ impl Runtime {
                 Ok(bytes) => Ok(PluginSource::Bytes { name, bytes: bytes.into_owned().into() }),
                 Err(problem) => Err(PluginLoadError { plugin: name, problem }),
             },
+            PluginSource::Table(table) => {
+                let reader = Box::new(self.read(&table.reader)?);
+                Ok(PluginSource::Table(TableSource { reader, ..table.clone() }))
+            }
             at_hand => Ok(at_hand.clone()),
         }
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::digest::digest;
 use super::error::LoadProblem;
+use super::table::TableSource;
 
 /// Parsers in the binary: the name (`qwen3`) and the bytes of each.
 pub type Shipped = [(&'static str, &'static [u8])];
@@ -29,6 +30,8 @@ pub enum PluginSource {
         /// The component.
         bytes: Cow<'static, [u8]>,
     },
+    /// A table, and the component that reads tables.
+    Table(TableSource),
 }
 
 impl PluginSource {
@@ -37,16 +40,25 @@ impl PluginSource {
         match self {
             Self::None => Cow::Borrowed("none"),
             Self::File(path) => path.to_string_lossy(),
-            Self::Bytes { name, .. } => Cow::Borrowed(name),
+            Self::Bytes { name, .. } | Self::Table(TableSource { name, .. }) => Cow::Borrowed(name),
         }
     }
 
-    /// SHA-256 of bytes in memory, in lower-case hex; `None` for other sources.
+    /// SHA-256 of bytes in memory, in lower-case hex; of a table that of its component and, behind it, its text. `None` for other sources.
     pub fn digest(&self) -> Option<String> {
         match self {
             Self::Bytes { bytes, .. } => Some(digest(bytes)),
+            Self::Table(TableSource { text, reader, .. }) => match &**reader {
+                Self::Bytes { bytes, .. } => Some(digest(&[&**bytes, text.as_bytes()].concat())),
+                _ => None,
+            },
             Self::None | Self::File(_) => None,
         }
+    }
+
+    /// The table, if the source is one.
+    pub fn table(&self) -> Option<&TableSource> {
+        if let Self::Table(table) = self { Some(table) } else { None }
     }
 
     /// Size of the component in bytes; 0 if it can't be read, which loading it reports.
@@ -55,6 +67,7 @@ impl PluginSource {
             Self::None => 0,
             Self::File(path) => path.metadata().map_or(0, |file| file.len()),
             Self::Bytes { bytes, .. } => bytes.len() as u64,
+            Self::Table(TableSource { reader, .. }) => reader.size(),
         }
     }
 
@@ -64,6 +77,7 @@ impl PluginSource {
             Self::None => Cow::Borrowed(&[][..]),
             Self::File(path) => Cow::Owned(read_file(path, limit)?),
             Self::Bytes { bytes, .. } => Cow::Borrowed(&**bytes),
+            Self::Table(TableSource { reader, .. }) => return reader.read(limit),
         };
         if bytes.len() as u64 > limit { Err(LoadProblem::TooLarge { limit }) } else { Ok(bytes) }
     }
@@ -71,7 +85,7 @@ impl PluginSource {
 
 /// Reads a file of at most `limit` bytes. The limit holds while it is read, too, since files may grow. Anything but a plain file
 /// is opened without waiting for its other end, and not read.
-fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, LoadProblem> {
+pub(super) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, LoadProblem> {
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
     let file = file.map_err(LoadProblem::Unreadable)?;
     let metadata = file.metadata().map_err(LoadProblem::Unreadable)?;
@@ -110,6 +124,14 @@ pub enum ResolveError {
         path: String,
         /// Kind of what is there.
         what: &'static str,
+    },
+    /// The file of a table can't be read.
+    #[error("parser {path}: {problem}")]
+    Table {
+        /// The path.
+        path: String,
+        /// Reason, in one line.
+        problem: String,
     },
     /// The name isn't a path, and no parser has it.
     #[error(
@@ -173,10 +195,15 @@ fn names_in(dir: &Path) -> String {
 /// # Errors
 /// The folder can't be read.
 pub fn plugins_in(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
+    files_in(dir, "wasm")
+}
+
+/// Lists the files in `dir` with this extension by name; of very many, only the first.
+pub(super) fn files_in(dir: &Path, extension: &str) -> std::io::Result<Vec<PathBuf>> {
     let paths = dir.read_dir()?.filter_map(Result::ok).map(|entry| entry.path());
-    let is_plugin =
-        |path: &PathBuf| path.extension().is_some_and(|ending| ending == "wasm") && path.is_file();
-    let mut paths: Vec<_> = paths.filter(is_plugin).collect();
+    let is_listed =
+        |path: &PathBuf| path.extension().is_some_and(|ending| ending == extension) && path.is_file();
+    let mut paths: Vec<_> = paths.filter(is_listed).collect();
     paths.sort_unstable();
     paths.truncate(PLUGINS);
     Ok(paths)

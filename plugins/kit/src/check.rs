@@ -25,13 +25,21 @@ const BREAKS: usize = 128;
 /// # Panics
 /// A case fails, or can't be read, or there is none.
 pub fn check_cases<P: Parser>(folder: &Path) -> usize {
+    check_cases_with::<P>(folder, &[])
+}
+
+/// [`check_cases`] of a parser that gets these options in every case, before the case's own.
+///
+/// # Panics
+/// As [`check_cases`].
+pub fn check_cases_with<P: Parser>(folder: &Path, options: &[(String, String)]) -> usize {
     let files = case_files(folder).unwrap_or_else(|error| panic!("{error}"));
     assert!(!files.is_empty(), "{}: no cases", folder.display());
     let update = std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1");
     let mut failures: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in &files {
         let case = Case::load(file).unwrap_or_else(|error| panic!("{error}"));
-        if let Err(difference) = caught(|| check::<P>(&case, file, update)) {
+        if let Err(difference) = caught(|| check::<P>(&case, options, file, update)) {
             failures.entry(difference).or_default().push(file.display().to_string());
         }
     }
@@ -52,8 +60,14 @@ fn caught(check: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     })
 }
 
-fn check<P: Parser>(case: &Case, file: &Path, update: bool) -> Result<(), String> {
+fn check<P: Parser>(
+    case: &Case,
+    options: &[(String, String)],
+    file: &Path,
+    update: bool,
+) -> Result<(), String> {
     let mut request = case.request();
+    request.options.splice(0..0, options.iter().cloned());
     let markers = P::describe(&request.options).expect("describe").markers;
     request.token_markers = case.token_markers(&markers);
     let script = Script {

@@ -34,7 +34,7 @@ mod streams;
 mod written;
 
 pub use broken_off::{check_broken_off, is_left_over};
-pub use check::check_cases;
+pub use check::{check_cases, check_cases_with};
 pub use cut::{Script, agree, cut};
 pub use items::{Head, Item};
 pub use parameters::{

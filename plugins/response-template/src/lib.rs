@@ -4,18 +4,24 @@
 //! such field. Inside a region only the region's close counts, and the close of the field without `open`, which ends the turn.
 //! Calls are read as in other formats: JSON strings may contain delimiters, names come from the object or from the header, and the tool's
 //! schema types parameters. A delimiter ends a parameter's value only if a key, the end of the call or the end of the turn follows, after white
-//! space and the ends of elements that the call's opening began (`</function>`, where the call closes with `</tool_call>` alone); otherwise the
-//! delimiter is part of the value.
+//! space and ends of elements (`</function>`, where the call closes with `</tool_call>` alone), or the end of the call after any text of at
+//! most [`TRAILING`] bytes; otherwise the delimiter is part of the value.
 //! A call that the turn's end cuts off before its name is dropped as a broken call. Empty regions are dropped. If the request declares no tools,
 //! calls are text.
 
+mod dialect;
 mod table;
+mod values;
 
 use parser_sdk::json::Calls;
 use parser_sdk::params::{ArgumentsWriter, Doubt, Schemas};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Request, Route, Tools};
 
-use table::{Found, Kind, Meaning, Place, Table, Within};
+use dialect::DialectArguments;
+use table::{Found, Kind, Meaning, Place, Table, Within, are_ends};
+
+/// Longest text between the last parameter and the end of the call that is taken for markup, in bytes: it is held meanwhile.
+const TRAILING: usize = 48;
 
 /// The state of one stream.
 #[derive(Debug)]
@@ -37,6 +43,8 @@ enum InCall {
     No,
     Json(Calls),
     Parameters(ArgumentsWriter),
+    /// In arguments in a dialect of JSON.
+    Dialect(DialectArguments),
     /// In a parameter's value.
     Value(ArgumentsWriter),
     /// After a delimiter that ends the value if the call goes on after it.
@@ -70,11 +78,11 @@ impl Parser for ResponseTemplate {
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         let literal = self.table.markers.0[index].clone();
-        if self.head.is_none() {
-            if let (InCall::Json(calls), true) = (&mut self.call, out.ends_strings()) {
-                calls.end_string(out);
-            }
-            self.settle_doubt(literal.len(), out);
+        if let (None, InCall::Json(calls), true) = (&self.head, &mut self.call, out.ends_strings()) {
+            calls.end_string(out);
+        }
+        if self.ends_delimited(index, out) {
+            return;
         }
         if let Some(head) = self.head.take() {
             let joined = format!("{head}{literal}");
@@ -105,6 +113,9 @@ impl Parser for ResponseTemplate {
             if found == Found::Text && self.table.begins_call(self.place(), &head) {
                 return out.broken_call(0);
             }
+            if let Found::Delimiter(Meaning::Key, ..) = found {
+                return self.end_call(false, false, 0, out);
+            }
             self.settle(found, &head, out);
         }
         self.settle_doubt(0, out);
@@ -125,14 +136,30 @@ impl ResponseTemplate {
         Ok(Table::read(options)?.template())
     }
 
+    /// Ends an open string between delimiters, and with it the call, at a marker that [ends strings](Output::ends_strings) and may close the
+    /// region. Returns whether it did.
+    fn ends_delimited(&mut self, marker: usize, out: &mut Output) -> bool {
+        let Place { within: Within::Delimited(_), .. } = self.place() else { return false };
+        let outside = Place { within: Within::Dialect, ..self.place() };
+        if self.head.is_some() || !out.ends_strings() || !self.table.announces(outside, marker, false) {
+            return false;
+        }
+        out.drop(out.held());
+        out.message(Phase::Unspecified);
+        (self.region, self.call) = (None, InCall::No);
+        true
+    }
+
     fn place(&self) -> Place {
         let within = match &self.call {
             InCall::No => Within::NoCall,
             InCall::Json(calls) if calls.in_string() => Within::String,
             InCall::Json(calls) => Within::Json { is_open: calls.is_open() },
+            InCall::Dialect(arguments) => arguments.within(),
             InCall::Parameters(_) => Within::Parameters,
             InCall::Value(_) => Within::Value,
-            InCall::Ended(..) => Within::Ended,
+            InCall::Ended(_, doubt) if are_ends(doubt.behind(), false) => Within::Ended,
+            InCall::Ended(..) => Within::Trailing,
         };
         Place { region: self.region, within, may_call: !self.tools.is_empty() }
     }
@@ -160,6 +187,9 @@ impl ResponseTemplate {
             Meaning::Open(field) => self.open(field, group, keep, out),
             Meaning::MessageStart => out.drop(out.held() - keep),
             Meaning::Close | Meaning::TurnEnd => {
+                if meaning == Meaning::TurnEnd {
+                    self.settle_doubt(written.len() + keep, out);
+                }
                 let is_text = matches!(&self.call, InCall::Json(calls) if calls.is_text());
                 self.end_call(meaning == Meaning::Close, true, written.len() + keep, out);
                 if is_text && meaning == Meaning::Close {
@@ -176,42 +206,11 @@ impl ResponseTemplate {
             }
             Meaning::Key => self.begin_value(&group, keep, out),
             Meaning::ValueEnd => self.doubt_end(written, keep, out),
-        }
-    }
-
-    /// Begins a parameter's value, after the end of the previous value.
-    fn begin_value(&mut self, key: &str, keep: usize, out: &mut Output) {
-        self.call = match std::mem::replace(&mut self.call, InCall::No) {
-            InCall::Parameters(mut arguments) | InCall::Ended(mut arguments, _) => {
-                arguments.end(keep, out);
-                arguments.begin(key, out);
-                if self.table.parameter(self.region).is_some_and(|parameter| parameter.spaced) {
-                    arguments.skip_line();
+            Meaning::StringOpen(_) | Meaning::StringEnd => {
+                if let InCall::Dialect(arguments) = &mut self.call {
+                    arguments.delimiter(meaning, written.len(), keep, out);
                 }
-                InCall::Value(arguments)
             }
-            other => other,
-        };
-    }
-
-    /// Takes `written` for the end of the value until the text after it decides. An earlier end that was in doubt is part of the value.
-    fn doubt_end(&mut self, written: &str, keep: usize, out: &mut Output) {
-        self.call = match std::mem::replace(&mut self.call, InCall::No) {
-            InCall::Value(arguments) => InCall::Ended(arguments, Doubt::of(written)),
-            InCall::Ended(mut arguments, doubt) => {
-                arguments.text(doubt.text(), written.len() + keep, out);
-                InCall::Ended(arguments, Doubt::of(written))
-            }
-            other => other,
-        };
-    }
-
-    /// Makes a delimiter in doubt part of the value if the end of an element behind it is cut off.
-    fn settle_doubt(&mut self, keep: usize, out: &mut Output) {
-        if let InCall::Ended(_, doubt) = &self.call
-            && !self.table.are_ends(self.region, doubt.behind(), true)
-        {
-            self.resume(keep, out);
         }
     }
 
@@ -226,8 +225,15 @@ impl ResponseTemplate {
                 self.call = InCall::Json(Calls::none());
                 out.content(out.held() - keep);
             }
-            Kind::Objects { name, arguments, .. } => {
-                self.call = InCall::Json(Calls::objects(out.held() - keep, name, arguments));
+            Kind::Objects { path, name, arguments, .. } => {
+                let calls = Calls::objects(out.held() - keep, name, arguments).within(path);
+                self.call = InCall::Json(calls);
+            }
+            Kind::Dialect { bare_keys, .. } => {
+                let payload = self.tools.payload(&name);
+                self.call = InCall::Dialect(DialectArguments::new(payload, *bare_keys));
+                out.drop(out.held() - keep);
+                out.tool_call(name, payload);
             }
             Kind::Named(parameter) => {
                 let payload = self.tools.payload(&name);
@@ -256,26 +262,17 @@ impl ResponseTemplate {
                     out.flow(Route::Content, keep);
                 }
             }
+            InCall::Dialect(arguments) => arguments.text(text, keep, out),
             InCall::Parameters(_) => out.flow(Route::Drop, keep),
             InCall::Value(arguments) => arguments.text(text, keep, out),
             InCall::Ended(_, doubt) => {
                 doubt.push(text);
-                if doubt.is_long() || !self.table.are_ends(self.region, doubt.behind(), false) {
+                let is_trailing = !are_ends(doubt.behind(), true);
+                if doubt.is_long() || (is_trailing && doubt.behind().len() > TRAILING) {
                     self.resume(keep, out);
                 }
             }
         }
-    }
-
-    /// Goes on with the value after text that didn't end it: all text in doubt is part of the value.
-    fn resume(&mut self, keep: usize, out: &mut Output) {
-        self.call = match std::mem::replace(&mut self.call, InCall::No) {
-            InCall::Ended(mut arguments, doubt) => {
-                arguments.text(doubt.text(), keep, out);
-                InCall::Value(arguments)
-            }
-            other => other,
-        };
     }
 
     /// Ends an open call or undecided text before the last `bytes` held bytes: at the region's close if it `is_closed`, else with the turn,
@@ -283,6 +280,7 @@ impl ResponseTemplate {
     fn end_call(&mut self, is_closed: bool, by_itself: bool, bytes: usize, out: &mut Output) {
         match &mut self.call {
             InCall::Json(calls) => calls.end(is_closed, by_itself, bytes, out),
+            InCall::Dialect(arguments) => arguments.end(is_closed, bytes, out),
             InCall::Parameters(arguments) if is_closed => arguments.close(out),
             InCall::Value(arguments) if is_closed => {
                 arguments.end(bytes, out);

@@ -6,7 +6,7 @@ use parser_sdk::{FinishReason, Op, Parser, Route, Run, Step, Stream, ToolKind, U
 use response_template_parser::ResponseTemplate;
 
 /// The tables, each with fragments of the streams that it describes, separated by `~`.
-const TABLES: [(&str, &str); 10] = [
+const TABLES: [(&str, &str); 11] = [
     (include_str!("tables/hermes.json"), "<think>~</think>~<tool_call>~</tool_call>~<|im_end|>"),
     (include_str!("tables/smollm.json"), "<think>~</think>~<tool_call>~</tool_call>~<|im_end|>"),
     (
@@ -36,6 +36,10 @@ const TABLES: [(&str, &str); 10] = [
     (
         include_str!("tables/inkling.json"),
         "<|message_model|>~<|content_thinking|>~<|content_text|>~<|content_invoke_tool_json|>~<|end_message|>~{\"name\": \"add\", ~\"args\": ",
+    ),
+    (
+        include_str!("tables/gemma.json"),
+        "<|channel>thought\n~<channel|>~<|tool_call>call:~<|tool_call>call:add{~<tool_call|>~<|\"|>~<|\"|>~a:~city :~input:~<turn|>",
     ),
     (include_str!("tables/llama.json"), "<|eot_id|>~}<|eot_id|>~{\"name\": ~\"parameters\": ~}"),
 ];
@@ -82,7 +86,7 @@ fn any_cut_of_any_stream_gives_the_same_items() {
         for tool in &mut requests[2].tools {
             tool.kind = ToolKind::Custom;
         }
-        let ends = &["<|im_end|>", "<|user|>", "<｜end▁of▁sentence｜>", "<|eot_id|>"];
+        let ends = &["<turn|>", "<|im_end|>", "<|user|>", "<｜end▁of▁sentence｜>", "<|eot_id|>"];
         Streams { requests: &requests, prompts: &[""], fragments: &fragments, count: 200, longest: 25, ends }
             .check::<ResponseTemplate>();
     }

@@ -69,7 +69,7 @@ fn json_that_is_none() {
 fn transforms_that_name_no_name_and_arguments() {
     for transform in [
         json!({"type": "function"}),
-        json!({"type": "function", "function": {"name": "{content.fn.name}", "arguments": "{content.fn.args}"}}),
+        json!({"type": "function", "function": {"name": "{content.fn.name}", "arguments": "{content.args}"}}),
         json!({"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}),
         json!({"type": "function", "function": {"name": "fixed", "arguments": "{content}"}}),
     ] {
@@ -86,7 +86,7 @@ fn regular_expressions_that_need_what_comes_later() {
         ("<a>.*<b>", "`.*`"),
         ("<a>x+<b>", "`x+`"),
         (r"<a>\d<b>", r"`\d`"),
-        (r"<a>\b", r"`\b`"),
+        (r"<a>\B", r"`\B`"),
         ("<a>[xy]<b>", "`[`"),
         ("<a>(?:x(?:y|z))", "group inside"),
         ("<a>(?:x", "group"),
@@ -167,7 +167,7 @@ fn names_and_keys_that_no_pattern_reads() {
     let json = named("</call>", json!({}));
     assert!(demanded(&json, "add").unwrap().unwrap().contains("\"add\" \"\\u000a\""));
     assert!(demanded(&json, "a.b").unwrap_err().contains("\"a.b\""));
-    assert!(demanded(&json, &"a".repeat(300)).unwrap_err().contains("the name"));
+    assert!(demanded(&json, &"a".repeat(500)).unwrap_err().contains("the name"));
     let tag = r"<p>(?P<key>\w+)=(?P<value>.*?)</p>";
     let words = named("</call>", json!({"content": "xml-inline", "content_args": {"tag_pattern": tag}}));
     assert!(demanded(&words, "add").unwrap_err().contains("keys"));

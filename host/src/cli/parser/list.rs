@@ -1,4 +1,4 @@
-//! `host parser list`: lists the parsers of the plugins folder, and those inside the binary, as their files describe them. Only a file without
+//! `host parser list`: lists the parsers of the plugins folder, and those inside the binary, as their files describe them, then tables. Only a file without
 //! such a description is compiled; whether the others can be is for `host parser inspect`.
 
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use contract::Descriptor;
 use host::limits::ParserLimits;
-use host::model::shipped_parsers;
+use host::model::{shipped_parsers, tables};
 use host::parser::{LoadProblem, Plugin, PluginLoadError, PluginSource, Runtime};
 use serde_json::{Value, json};
 
@@ -55,8 +55,13 @@ pub(super) fn run(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
     }
     show_progress(sources.len(), sources.len(), "");
     stderr::flush();
+    let tables = tables(&arguments.plugins).into_iter();
     let mut out = std::io::stdout().lock();
     if arguments.json {
+        let tables = tables.map(|(name, table)| match table {
+            Ok(table) => json!({ "file": table.name(), "table": name }),
+            Err(error) => json!({ "file": name, "error": error.to_string() }),
+        });
         let rows: Vec<Value> = rows
             .iter()
             .map(|(file, plugin)| match plugin {
@@ -64,6 +69,7 @@ pub(super) fn run(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
                 Err(LoadProblem::Options(words)) => json!({ "file": file, "needs_options": words }),
                 Err(problem) => json!({ "file": file, "error": problem.to_string() }),
             })
+            .chain(tables)
             .collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
         return Ok(ExitCode::SUCCESS);
@@ -76,6 +82,12 @@ pub(super) fn run(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
                 table.note(&file, &format!("needs a model's table, or --parser-option: {words}"));
             }
             Err(problem) => table.note(&file, &problem.to_string()),
+        }
+    }
+    for (name, source) in tables {
+        match source {
+            Ok(source) => table.note(&source.name(), &format!("the table {name}, read by response-template")),
+            Err(error) => table.note(&name, &error.to_string()),
         }
     }
     write!(out, "{table}")?;

@@ -52,10 +52,11 @@ impl ParserArguments {
         Sandboxed::new(source, &self.limits.0, cache, measures).map_err(anyhow::Error::msg)
     }
 
-    /// Folder `cases` beside the parser's sources: `plugins/NAME/cases` for `plugins/NAME.wasm`.
+    /// Folder `cases` beside the parser's sources: `plugins/NAME/cases` for `plugins/NAME.wasm`, `plugins/tables/NAME/cases` for a table.
     pub(super) fn cases(&self) -> anyhow::Result<PathBuf> {
         let sources = match self.source()? {
             PluginSource::File(file) => file.with_extension(""),
+            PluginSource::Table(table) => self.plugins.join("tables").join(&*table.format()),
             other => self.plugins.join(&*other.name()),
         };
         let cases = sources.join("cases");

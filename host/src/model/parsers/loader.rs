@@ -14,18 +14,13 @@ use super::pins::Pins;
 use super::report::CandidateReport;
 use crate::model::load_error::ModelLoadError;
 use crate::model::options::ModelOptions;
-use crate::model::shipped::find_parser;
-use crate::parser::{LoadProblem, Plugin, PluginSource, Runtime};
+use crate::model::shipped::{TABLE_PARSER, find_parser};
+use crate::parser::{LoadProblem, Plugin, PluginSource, Runtime, TABLE_OPTION};
 use contract::Descriptor;
 
 mod auto;
 mod usable;
 use usable::Usable;
-
-/// Name of the parser that reads a model's own response template, here called its table.
-const TABLE_PARSER: &str = "response-template";
-/// Option by which the parser gets the table.
-const TABLE_OPTION: &str = "response_template";
 
 /// A plugin ready to be bound.
 #[derive(Debug)]

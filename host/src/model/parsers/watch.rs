@@ -29,7 +29,7 @@ pub(super) struct PluginWatch {
 }
 
 impl PluginWatch {
-    /// Makes a watcher that watches no folder yet. It reports changes of files that end in `.wasm`, and of the one with the name `file`.
+    /// Makes a watcher that watches no folder yet. It reports changes of files that end in `.wasm` or `.json`, and of the one with the name `file`.
     pub(super) fn new(folders: Vec<PathBuf>, file: Option<OsString>) -> notify::Result<Self> {
         // The channel holds one event: while it waits, further events add nothing.
         let (sender, changes) = mpsc::channel(1);
@@ -77,7 +77,8 @@ fn matters(event: &Event, file: Option<&OsStr>) -> bool {
         EventKind::Access(kind) => kind == AccessKind::Close(AccessMode::Write),
         EventKind::Any | EventKind::Other => false,
     };
-    let is_plugin = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "wasm");
+    let is_plugin =
+        |path: &PathBuf| path.extension().is_some_and(|ending| ending == "wasm" || ending == "json");
     let is_file = |path: &PathBuf| file.is_some() && path.file_name() == file;
     kind && event.paths.iter().any(|path| is_plugin(path) || is_file(path))
 }

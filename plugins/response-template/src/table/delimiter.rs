@@ -13,21 +13,6 @@ pub(crate) struct Delimiter {
     pub(crate) pattern: Pattern,
 }
 
-impl Delimiter {
-    /// The ends of the elements that the delimiter begins: `</function>` of `<function=`.
-    pub(super) fn element_ends(&self) -> Vec<String> {
-        let literals = self.pattern.0.iter().filter_map(|piece| match piece {
-            Piece::Literal(literal) => Some(literal),
-            _ => None,
-        });
-        let names = literals.flat_map(|literal| literal.split('<').skip(1)).filter_map(|tag| {
-            let name = tag.split(|char: char| !char.is_alphanumeric() && !"_-.:".contains(char)).next()?;
-            (!name.is_empty()).then(|| format!("</{name}>"))
-        });
-        names.collect()
-    }
-}
-
 /// The markers that a format's delimiters need.
 #[derive(Debug, Default)]
 pub(crate) struct Markers(pub(crate) Vec<String>);

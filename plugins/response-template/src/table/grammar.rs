@@ -9,8 +9,8 @@ use parser_sdk::grammar::{Callable, Lark, Markers, Spelling, Turn, Value, keyed_
 use super::delimiter::parts;
 use super::{Delimiter, Field, Kind, Match, Parameter, Pattern, Piece, Table};
 
-/// Longest delimiter with a tool's name in it, in bytes without white space: the parser waits for 256, white space included.
-pub(super) const NAMED: usize = 200;
+/// Longest delimiter with a tool's name in it, in bytes without white space: the parser waits for 512, white space included.
+pub(super) const NAMED: usize = 400;
 
 impl Table {
     /// A Lark grammar of the turns that satisfy the request; `None` where the request leaves the model free. See [`parser_sdk::grammar`].
@@ -160,6 +160,9 @@ impl Writer<'_> {
         let (tools, close) = (&self.turn.tools, self.any(&field.close));
         let listed = matches!(field.kind, Kind::Objects { listed: true, .. });
         let call = match &field.kind {
+            Kind::Objects { path, .. } if !path.is_empty() => {
+                return Err("calls inside another object can't be described".into());
+            }
             Kind::Objects { name, arguments, .. } => {
                 let object =
                     |tool: &Callable<'_>| keyed_json([name, arguments], &tool.tool.name, &tool.arguments);
@@ -176,12 +179,13 @@ impl Writer<'_> {
                 self.each(field, |tool| Ok(format!("gap? {} gap? ({close})", tool.arguments.json())))?
             }
             Kind::Named(Some(parameter)) => {
-                let active = self.table.triggers(field.close.iter().chain(&parameter.end));
+                let active = self.table.triggers(field.close.iter().chain(&parameter.ends));
                 self.lark.text("value", active.iter().copied())?;
                 self.each(field, |tool| {
                     Ok(format!("gap? {} ({close})", self.parameters(tool, parameter, &active)?))
                 })?
             }
+            Kind::Dialect { .. } => return Err("arguments in a dialect of JSON can't be described".into()),
             Kind::Content | Kind::Reasoning => return Err("the table has no calls".into()),
         };
         if !matches!(field.kind, Kind::Named(Some(_))) {
@@ -224,15 +228,15 @@ impl Writer<'_> {
         if !parameter.has_any_keys() {
             return Err("the keys of this table's parameters can't be described".into());
         }
-        let (line, is_trimmed) = (if parameter.spaced { "\"\\n\"" } else { "" }, parameter.end.len() > 1);
-        let end = self.pattern(&parameter.end[0].pattern, "");
-        let write = |key: &str, value: &Value<'_>| {
+        let (line, is_trimmed) = (if parameter.spaced { "\"\\n\"" } else { "" }, parameter.trimmed);
+        let (key, end) = (&parameter.keys[0].pattern, self.pattern(&parameter.ends[0].pattern, ""));
+        let write = |name: &str, value: &Value<'_>| {
             let value = match value {
                 Value::Text(rule) | Value::Input(rule) => (*rule).to_owned(),
                 Value::Exactly(text) | Value::Json(text) if is_trimmed => format!("{text} \"\\n\""),
                 Value::Exactly(text) | Value::Json(text) => text.clone(),
             };
-            format!("{} {line} {value} {end} gap?", self.pattern(&parameter.key.pattern, key))
+            format!("{} {line} {value} {end} gap?", self.pattern(key, name))
         };
         parameters(&self.lark, tool, &Spelling { text: "value", markers: active, write: &write })
     }
@@ -260,7 +264,7 @@ impl Writer<'_> {
                 Piece::Literal(text) => words.extend(parts(text).map(part)),
                 Piece::Space => words.push("gap?".into()),
                 Piece::Run { group: Some(_), .. } => words.push(group.to_owned()),
-                Piece::Run { .. } | Piece::Edge(_) => {}
+                Piece::Run { .. } | Piece::Edge(_) | Piece::Boundary => {}
             }
         }
         if matches!(pattern.0.last(), Some(Piece::Run { .. })) {

@@ -8,6 +8,7 @@
 
 use parser_sdk::{Route, Trim};
 
+mod calls;
 mod delimiter;
 mod grammar;
 mod pattern;
@@ -17,7 +18,7 @@ mod watch;
 
 pub(crate) use delimiter::{Delimiter, Markers};
 pub(crate) use pattern::{Match, Pattern, Piece, parse};
-pub(crate) use watch::{Found, Meaning, Place, Within};
+pub(crate) use watch::{Found, Meaning, Place, Within, are_ends};
 
 /// A table that has been read.
 #[derive(Debug, Default)]
@@ -49,8 +50,6 @@ pub(crate) struct Field {
     pub(crate) open: Vec<Delimiter>,
     /// Delimiters that close the region.
     pub(crate) close: Vec<Delimiter>,
-    /// Ends of the elements that `open` begins (`</function>`), which may stand before the close of a call.
-    pub(crate) element_ends: Vec<String>,
     /// Whether an answer may have several regions of this field.
     pub(crate) repeats: bool,
 }
@@ -64,6 +63,8 @@ pub(crate) enum Kind {
     Reasoning,
     /// Calls that are JSON objects.
     Objects {
+        /// Keys that lead to the object with the name.
+        path: Vec<String>,
         /// Key of the name.
         name: String,
         /// Key of the arguments.
@@ -73,17 +74,26 @@ pub(crate) enum Kind {
     },
     /// A call whose name stands in the opening delimiter. The region contains the arguments: parameters, or JSON if `None`.
     Named(Option<Parameter>),
+    /// A call whose name stands in the opening delimiter. The region contains the arguments in a dialect of JSON.
+    Dialect {
+        /// Whether keys may be bare words.
+        bare_keys: bool,
+        /// Delimiters at both ends of strings.
+        strings: Vec<(Delimiter, Delimiter)>,
+    },
 }
 
 /// Spelling of a parameter.
 #[derive(Debug)]
 pub(crate) struct Parameter {
-    /// Delimiter before the value, whose group is the key.
-    pub(crate) key: Delimiter,
-    /// Delimiters that end the value.
-    pub(crate) end: Vec<Delimiter>,
+    /// Delimiters before the value, whose group is the key; the plainest first.
+    pub(crate) keys: Vec<Delimiter>,
+    /// Delimiters that end the value; the plainest first.
+    pub(crate) ends: Vec<Delimiter>,
     /// Whether the format has white space before the value.
     pub(crate) spaced: bool,
+    /// Whether the format has white space behind the value.
+    pub(crate) trimmed: bool,
 }
 
 impl Kind {
@@ -97,7 +107,7 @@ impl Kind {
         match self {
             Self::Content => Route::Content,
             Self::Reasoning => Route::Reasoning,
-            Self::Objects { .. } | Self::Named(_) => Route::Drop,
+            Self::Objects { .. } | Self::Named(_) | Self::Dialect { .. } => Route::Drop,
         }
     }
 }

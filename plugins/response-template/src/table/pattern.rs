@@ -2,7 +2,8 @@
 //! text with it. The delimiters of a table are such patterns.
 //!
 //! Invariant: what isn't supported is refused, with its spelling. Supported are literal text, optional white space (`\s*`, `\n?`, …), one
-//! run of a class (`\w+`, `\S+`, `[^…]+`, `.*?`), named or not, alternatives and one level of groups, `^` and `$` standing alone.
+//! run of a class (`\w+`, `\S+`, `[^…]+`, `.*?`), named or not, alternatives and one level of groups, `\b` behind text, and standing alone
+//! `^`, `$` and `\Z`.
 
 /// A sequence of pieces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub(crate) enum Piece {
     Space,
     /// `^` or `$`.
     Edge(char),
+    /// `\b`: a word ends or begins here.
+    Boundary,
     /// Characters of one class, up to the next piece: all but those in `except`, or letters, digits and `_` (`\w`).
     Run {
         /// Characters that end the run.
@@ -49,6 +52,12 @@ impl Pattern {
                 Piece::Literal(literal) if rest.starts_with(literal.as_str()) => at += literal.len(),
                 Piece::Literal(literal) if literal.starts_with(rest) => return Match::Partial,
                 Piece::Literal(_) | Piece::Edge(_) => return Match::No,
+                Piece::Boundary => {
+                    let Some(next) = rest.chars().next() else { return Match::Partial };
+                    if text[..at].chars().next_back().is_some_and(is_word) == is_word(next) {
+                        return Match::No;
+                    }
+                }
                 Piece::Space => at += rest.len() - rest.trim_ascii_start().len(),
                 Piece::Run { group, .. } => {
                     let next = match self.0.get(index + 1) {
@@ -83,11 +92,7 @@ impl Piece {
     fn run(&self, text: &str, next: &str) -> Option<usize> {
         let Self::Run { except, word, .. } = self else { return Some(0) };
         for (at, character) in text.char_indices() {
-            let is_in = if *word {
-                character.is_alphanumeric() || character == '_'
-            } else {
-                !except.contains(character)
-            };
+            let is_in = if *word { is_word(character) } else { !except.contains(character) };
             if !is_in || text[at..].starts_with(next) {
                 return Some(at);
             }
@@ -97,6 +102,10 @@ impl Piece {
         }
         None
     }
+}
+
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
 }
 
 /// Reads a regular expression, as a list of alternatives.
@@ -159,6 +168,8 @@ impl Regex<'_> {
                 }
                 '(' => return Err("a group inside a group".into()),
                 '^' | '$' => Piece::Edge(next),
+                '\\' if self.eat("Z") => Piece::Edge('$'),
+                '\\' if self.eat("b") => Piece::Boundary,
                 _ => self.single(next)?,
             };
             for alternative in &mut current {

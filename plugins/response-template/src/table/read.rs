@@ -3,7 +3,7 @@
 use parser_sdk::{Trim, json};
 use serde_json::Value;
 
-use super::{Delimiter, Field, Kind, Parameter, Pattern, Piece, Table, parse};
+use super::{Delimiter, Field, Kind, Pattern, Piece, Table, parse};
 
 /// Keys that a table, a field (`FIELD`) and the `content_args` of a field (`ARGS`) may have.
 const TABLE: [&str; 5] = ["version", "defaults", "fields", "start_anchor", "start_anchor_pattern"];
@@ -20,18 +20,19 @@ const FIELD: [&str; 11] = [
     "transform",
     "transform_each",
 ];
-const ARGS: [&str; 4] = ["strip", "allow_non_json", "tag_pattern", "value_parser"];
+const ARGS: [&str; 6] =
+    ["strip", "allow_non_json", "tag_pattern", "value_parser", "unquoted_keys", "string_delims"];
 
 /// An object of the table's JSON.
-struct JsonObject<'a>(&'a Value);
+pub(super) struct JsonObject<'a>(pub(super) &'a Value);
 
 impl<'a> JsonObject<'a> {
-    fn get(&self, key: &str) -> Option<&'a Value> {
+    pub(super) fn get(&self, key: &str) -> Option<&'a Value> {
         self.0.get(key).filter(|value| !value.is_null())
     }
 
     /// The string under `key`; `None` if the key is missing or null.
-    fn text(&self, key: &str) -> Result<Option<&'a str>, String> {
+    pub(super) fn text(&self, key: &str) -> Result<Option<&'a str>, String> {
         let text = |value: &'a Value| value.as_str().ok_or_else(|| format!("{key} must be a string"));
         self.get(key).map(text).transpose()
     }
@@ -45,7 +46,7 @@ impl<'a> JsonObject<'a> {
         texts.map(Some).ok_or_else(|| format!("{key} must hold strings"))
     }
 
-    fn is_set(&self, key: &str) -> bool {
+    pub(super) fn is_set(&self, key: &str) -> bool {
         self.get(key) == Some(&Value::Bool(true))
     }
 }
@@ -137,15 +138,16 @@ impl Table {
         } else if open.is_empty() && std::mem::replace(&mut self.implicit, index).is_some() {
             return Err("another field has no open either".into());
         }
-        let element_ends = open.iter().flat_map(Delimiter::element_ends).collect();
-        self.fields.push(Field { kind, open, close, element_ends, repeats: written.is_set("repeats") });
+        self.fields.push(Field { kind, open, close, repeats: written.is_set("repeats") });
         Ok(())
     }
 
     /// Reads the start anchor. A pattern that `parse` refuses is an error only in [`Table::constrain`].
     fn anchor(&mut self, written: &JsonObject<'_>) -> Result<(), String> {
-        let anchors = match (written.text("start_anchor")?, written.text("start_anchor_pattern")?) {
-            (Some(text), _) => Ok(vec![Pattern(vec![Piece::Literal(text.to_owned())])]),
+        let anchors = match (written.texts("start_anchor")?, written.text("start_anchor_pattern")?) {
+            (Some(texts), _) => {
+                Ok(texts.iter().map(|text| Pattern(vec![Piece::Literal((*text).to_owned())])).collect())
+            }
             (None, Some(regex)) => parse(regex),
             (None, None) => Ok(Vec::new()),
         };
@@ -182,74 +184,4 @@ impl Table {
             }
         }
     }
-
-    /// Reads a `transform`, which says where a call's name and arguments stand.
-    fn calls(
-        &mut self,
-        transform: &Value,
-        each: bool,
-        is_json: bool,
-        args: &JsonObject<'_>,
-        open: &[Delimiter],
-    ) -> Result<Kind, String> {
-        let function = JsonObject(transform.get("function").ok_or("transform has no `function`")?);
-        if function.0 == "{content}" && is_json && !each {
-            let [name, arguments] = ["name", "arguments"].map(String::from);
-            return Ok(Kind::Objects { name, arguments, listed: false });
-        }
-        let (Some(name), Some(arguments)) = (function.text("name")?, function.text("arguments")?) else {
-            return Err("transform: function has no name and arguments".into());
-        };
-        if arguments == "{content}" && !each {
-            let name = inside(name).ok_or_else(|| format!("transform: {name} names nothing"))?;
-            if open.iter().any(|open| open.pattern.group() != Some(name)) {
-                return Err(format!("transform: open_pattern has no group '{name}'"));
-            }
-            return Ok(Kind::Named(if is_json { None } else { Some(self.written_parameter(args)?) }));
-        }
-        let key = |text| {
-            let key = if each { inside(text)? } else { inside(text)?.strip_prefix("content.")? };
-            (!key.contains('.') && is_json).then(|| key.to_owned())
-        };
-        match (key(name), key(arguments)) {
-            (Some(name), Some(arguments)) => Ok(Kind::Objects { name, arguments, listed: each }),
-            _ => Err(format!("transform: {name} and {arguments} aren't two keys of one object")),
-        }
-    }
-
-    /// Reads the `tag_pattern` of `xml-inline` content: literal, key, literal, value, literal.
-    fn written_parameter(&mut self, args: &JsonObject<'_>) -> Result<Parameter, String> {
-        let regex = args.text("tag_pattern")?.ok_or("tag_pattern is missing")?;
-        let parser = args.get("value_parser").and_then(|parser| parser["name"].as_str()).unwrap_or("text");
-        if !["text", "json"].contains(&parser) {
-            return Err(format!("value_parser '{parser}' can't be streamed"));
-        }
-        let [Pattern(mut pieces)] =
-            <[Pattern; 1]>::try_from(parse(regex)?).map_err(|_| "tag_pattern with alternatives")?;
-        let is_group = |piece: &Piece, name: &str| matches!(piece, Piece::Run { group: Some(group), .. } if group == name);
-        let value = pieces
-            .iter()
-            .position(|piece| is_group(piece, "value"))
-            .ok_or("tag_pattern has no group 'value'")?;
-        let mut after = pieces.split_off(value).split_off(1);
-        let spaced = pieces.pop_if(|piece| *piece == Piece::Space).is_some();
-        let is_trimmed = after.first() == Some(&Piece::Space);
-        after.drain(..usize::from(is_trimmed));
-        let [Piece::Literal(end)] = &after[..] else {
-            return Err("tag_pattern: literal text must follow the value".into());
-        };
-        if !pieces.iter().any(|piece| is_group(piece, "key")) {
-            return Err("tag_pattern has no group 'key' before its value".into());
-        }
-        let mut ends = vec![self.markers.literal(end)?];
-        if is_trimmed {
-            ends.extend(["\n", "\r\n"].map(|line| self.markers.whole(&format!("{line}{end}"))));
-        }
-        Ok(Parameter { key: self.markers.delimiter(pieces)?, end: ends, spaced })
-    }
-}
-
-/// The name in a placeholder, `{NAME}`.
-fn inside(text: &str) -> Option<&str> {
-    text.strip_prefix('{')?.strip_suffix('}')
 }

@@ -47,7 +47,7 @@ impl Parameter {
             }
             _ => true,
         };
-        self.key.pattern.0.iter().all(is_fit)
+        self.keys[0].pattern.0.iter().all(is_fit)
     }
 }
 
@@ -165,6 +165,10 @@ impl Writer<'_> {
         let mut more = "between";
         let is_listed = matches!(field.kind, Kind::Objects { listed: true, .. });
         match &field.kind {
+            Kind::Objects { path, .. } if !path.is_empty() => {
+                self.refuse(&CALLS, "calls inside another object can't be described");
+            }
+            Kind::Dialect { .. } => self.refuse(&CALLS, "arguments in a dialect of JSON can't be described"),
             Kind::Objects { name, arguments, .. } => {
                 let [name, arguments] = [name, arguments].map(|key| Value::from(key.as_str()).to_string());
                 let (head, then) = (literal(&format!("{{{name}: ")), literal(&format!(", {arguments}: ")));
@@ -206,12 +210,12 @@ impl Writer<'_> {
         if !parameter.has_any_keys() {
             self.refuse(&CALLS, "the keys of this table's parameters can't be described");
         }
-        self.markers("value", &self.table.triggers(field.close.iter().chain(&parameter.end)));
+        self.markers("value", &self.table.triggers(field.close.iter().chain(&parameter.ends)));
         let line = if parameter.spaced { "\"\\n\"" } else { "" };
         let (key, end) =
-            (self.pattern(&parameter.key.pattern, "key"), self.pattern(&parameter.end[0].pattern, ""));
+            (self.pattern(&parameter.keys[0].pattern, "key"), self.pattern(&parameter.ends[0].pattern, ""));
         self.rule("raw", &format!("{key} {line} value {end} gap?"));
-        let before_end = if parameter.end.len() > 1 { "\"\\n\"" } else { "" };
+        let before_end = if parameter.trimmed { "\"\\n\"" } else { "" };
         self.rule("json", &format!("{key} {line} value {before_end} {end} gap?"));
     }
 
@@ -269,7 +273,7 @@ impl Writer<'_> {
                 Piece::Literal(text) => words.extend(parts(text).map(part)),
                 Piece::Space => words.push("gap?".into()),
                 Piece::Run { group: Some(_), .. } => words.push(group.to_owned()),
-                Piece::Run { .. } | Piece::Edge(_) => {}
+                Piece::Run { .. } | Piece::Edge(_) | Piece::Boundary => {}
             }
         }
         if matches!(pattern.0.last(), Some(Piece::Run { .. })) {

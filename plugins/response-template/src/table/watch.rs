@@ -5,7 +5,7 @@
 use super::{Delimiter, Kind, Match, Parameter, Table};
 
 /// Length in bytes above which undecided text is taken for no delimiter.
-const HEAD: usize = 256;
+const HEAD: usize = 512;
 
 /// A place in the stream.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,10 @@ pub(crate) enum Within {
     NoCall,
     /// In a string of JSON: only the turn's end counts.
     String,
+    /// In a dialect of JSON, outside strings.
+    Dialect,
+    /// In a string between the delimiters with this index: only its end and the turn's end count.
+    Delimited(usize),
     /// In JSON, outside strings.
     Json {
         /// Whether brackets are open, so that the next closing bracket is the JSON's and no delimiter.
@@ -36,6 +40,8 @@ pub(crate) enum Within {
     Value,
     /// After a delimiter that ends a parameter's value if the call goes on after it.
     Ended,
+    /// After such a delimiter and text behind it: no key counts.
+    Trailing,
 }
 
 /// What a delimiter means.
@@ -53,6 +59,10 @@ pub(crate) enum Meaning {
     Key,
     /// A parameter's value ends.
     ValueEnd,
+    /// A string between the delimiters with this index begins.
+    StringOpen(usize),
+    /// A string between delimiters ends.
+    StringEnd,
 }
 
 /// What held text is.
@@ -64,6 +74,20 @@ pub(crate) enum Found {
     Undecided,
     /// A delimiter: its meaning, its length in bytes, and the text of its group.
     Delimiter(Meaning, usize, String),
+}
+
+/// Whether `text` is nothing but ends of elements (`</function>`) and white space. An end that is cut off `counts` or doesn't.
+pub(crate) fn are_ends(text: &str, counts: bool) -> bool {
+    let mut rest = text.trim_ascii_start();
+    while let Some(end) = rest.strip_prefix("</") {
+        let is_name = |name: &str| !name.contains(|char: char| char.is_whitespace() || char == '<');
+        match end.split_once('>') {
+            Some((name, behind)) if is_name(name) => rest = behind.trim_ascii_start(),
+            None => return counts && is_name(end),
+            Some(_) => return false,
+        }
+    }
+    rest.is_empty() || (counts && rest == "<")
 }
 
 impl Table {
@@ -105,17 +129,6 @@ impl Table {
         is_call.peek().is_some() && is_call.all(|is_call| is_call)
     }
 
-    /// Whether `text` is nothing but ends of the elements that the region's opening began, and white space; the last end may be cut off
-    /// unless `whole`.
-    pub(crate) fn are_ends(&self, region: Option<usize>, text: &str, whole: bool) -> bool {
-        let ends = region.map_or(&[][..], |region| &self.fields[region].element_ends);
-        let mut rest = text.trim_ascii_start();
-        while let Some(behind) = ends.iter().find_map(|end| rest.strip_prefix(end.as_str())) {
-            rest = behind.trim_ascii_start();
-        }
-        rest.is_empty() || (!whole && ends.iter().any(|end| end.starts_with(rest)))
-    }
-
     /// Spelling of parameters in a region, if there are any.
     pub(crate) fn parameter(&self, region: Option<usize>) -> Option<&Parameter> {
         match &self.fields[region?].kind {
@@ -124,9 +137,18 @@ impl Table {
         }
     }
 
+    /// Delimiters of strings in a region.
+    fn strings(&self, region: Option<usize>) -> &[(Delimiter, Delimiter)] {
+        match region.map(|region| &self.fields[region].kind) {
+            Some(Kind::Dialect { strings, .. }) => strings,
+            _ => &[],
+        }
+    }
+
     /// The delimiters that count at `place`.
     fn watched(&self, place: Place) -> impl Iterator<Item = (Meaning, &Delimiter)> {
-        let all = if place.within == Within::String { &[] } else { &self.fields[..] };
+        let is_string = matches!(place.within, Within::String | Within::Delimited(_));
+        let all = if is_string { &[] } else { &self.fields[..] };
         let region = place.region.and_then(|region| all.get(region));
         // If no tool may be called, calls are text of the field without `open`, if there is one.
         let calls = place.may_call || self.implicit.is_none();
@@ -143,15 +165,23 @@ impl Table {
         };
         let closes = region.into_iter().flat_map(|field| &field.close).filter(move |close| !is_inner(close));
         let parameter = self.parameter(place.region);
+        let strings = self.strings(place.region).iter().enumerate();
+        let begins = strings.clone().filter(move |_| place.within == Within::Dialect);
+        let ended = strings.filter(move |(index, _)| place.within == Within::Delimited(*index));
         let key = parameter
             .filter(|_| matches!(place.within, Within::Parameters | Within::Ended))
-            .map(|parameter| &parameter.key);
-        let value = parameter.filter(|_| matches!(place.within, Within::Value | Within::Ended));
+            .map(|parameter| &parameter.keys);
+        let value =
+            parameter.filter(|_| matches!(place.within, Within::Value | Within::Ended | Within::Trailing));
         opens
             .chain(ends.map(|end| (Meaning::TurnEnd, end)))
             .chain(again.chain(anchors).map(|open| (Meaning::MessageStart, open)))
             .chain(closes.map(|close| (Meaning::Close, close)))
-            .chain(key.into_iter().map(|key| (Meaning::Key, key)))
-            .chain(value.into_iter().flat_map(|parameter| &parameter.end).map(|end| (Meaning::ValueEnd, end)))
+            .chain(key.into_iter().flatten().map(|key| (Meaning::Key, key)))
+            .chain(
+                value.into_iter().flat_map(|parameter| &parameter.ends).map(|end| (Meaning::ValueEnd, end)),
+            )
+            .chain(begins.map(|(index, (open, _))| (Meaning::StringOpen(index), open)))
+            .chain(ended.map(|(_, (_, close))| (Meaning::StringEnd, close)))
     }
 }

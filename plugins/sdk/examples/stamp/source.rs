@@ -32,6 +32,7 @@ pub(crate) fn digest(root: &Path, name: &str) -> io::Result<String> {
         paths.push("Cargo.lock".into());
         TRIAL_DEPENDENCY
     } else {
+        package(Path::new("host").join("contract"))?;
         package(Path::new("plugins").join("sdk"))?;
         package(Path::new("plugins").join(name))?;
         paths.push("wit/parser-0.1/parser.wit".into());

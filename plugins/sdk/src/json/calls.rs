@@ -3,7 +3,7 @@
 //!
 //! Invariant: a region that turns out to be no call is left to the parser as text, with every byte since the last call held.
 
-use super::{Call, Object, Progress};
+use super::{Call, Event, Object, Progress, Scanner};
 use crate::{Output, Payload, Tools};
 
 /// Reader of one region of calls.
@@ -12,13 +12,21 @@ pub struct Calls {
     state: State,
     /// Keys of a call's name and of its arguments.
     keys: (String, String),
+    /// Keys that lead from an object of the region to the call in it.
+    path: Vec<String>,
+    /// Scanners of the objects around the call, the outermost first.
+    around: Vec<Scanner>,
 }
 
 #[derive(Debug)]
 enum State {
     /// Before an object: number of held bytes of markup in front of it.
     Before(usize),
+    /// In an object around the call, before it: number of held bytes, and whether the next key of the path was read last.
+    Around(usize, bool),
     Object(Call),
+    /// In an object around the call, behind it.
+    Behind,
     /// After an object, where another one may follow.
     Between,
     Arguments(Object),
@@ -30,17 +38,27 @@ enum State {
 impl Calls {
     /// Calls that are objects with the keys `name` and `arguments`; `held` bytes of markup are held before the first object.
     pub fn objects(held: usize, name: &str, arguments: &str) -> Self {
-        Self { state: State::Before(held), keys: (name.to_owned(), arguments.to_owned()) }
+        Self { keys: (name.to_owned(), arguments.to_owned()), ..Self::of(State::Before(held)) }
+    }
+
+    /// The calls are inside the region's objects, under the keys `path`: in `{"function": {"name": …}}` under `function`.
+    #[must_use]
+    pub fn within(self, path: &[String]) -> Self {
+        Self { path: path.to_vec(), ..self }
+    }
+
+    fn of(state: State) -> Self {
+        Self { state, keys: <(String, String)>::default(), path: Vec::new(), around: Vec::new() }
     }
 
     /// The arguments of a call that is open already.
     pub fn arguments(payload: Payload) -> Self {
-        Self { state: State::Arguments(Object::new(payload)), keys: <(String, String)>::default() }
+        Self::of(State::Arguments(Object::new(payload)))
     }
 
     /// A region in which nothing is a call.
     pub fn none() -> Self {
-        Self { state: State::Text, keys: <(String, String)>::default() }
+        Self::of(State::Text)
     }
 
     /// Whether the rest of the region is text, because what was read last is no call.
@@ -53,6 +71,7 @@ impl Calls {
         match &self.state {
             State::Object(call) => call.in_string(),
             State::Arguments(arguments) => arguments.in_string(),
+            State::Around(..) | State::Behind => self.around.last().is_some_and(Scanner::in_string),
             _ => false,
         }
     }
@@ -62,6 +81,7 @@ impl Calls {
         match &self.state {
             State::Object(call) => call.is_open(),
             State::Arguments(arguments) => arguments.is_open(),
+            State::Around(..) | State::Behind => true,
             _ => false,
         }
     }
@@ -84,16 +104,38 @@ impl Calls {
         let mut read = text.len();
         match &mut self.state {
             State::Before(held) => {
-                read = after(b" \n\r\t[");
+                read = after(b" \n\r\t[]");
                 *held += read;
-                if read < text.len() {
-                    let call = Call::after(*held).with_keys(&self.keys.0, &self.keys.1);
-                    self.state = (text[read] == b'{').then_some(State::Object(call))?;
+                if read < text.len() && text[read] != b'{' {
+                    return None;
                 }
+                if read < text.len() {
+                    self.state = if self.path.is_empty() {
+                        State::Object(Call::after(*held).with_keys(&self.keys.0, &self.keys.1))
+                    } else {
+                        self.around.push(Scanner::default());
+                        State::Around(*held, false)
+                    };
+                }
+            }
+            State::Around(held, is_next) => {
+                let (held, is_next) = (*held, *is_next);
+                read = self.descend(text, held, is_next)?;
+            }
+            State::Behind => {
+                read = self.ascend(text);
+                out.drop(read);
             }
             State::Object(call) => match call.read(text, tools, out) {
                 Progress::Unfinished => {}
-                Progress::Closed(bytes) => (self.state, read) = (State::Between, bytes),
+                Progress::Closed(bytes) => {
+                    read = bytes;
+                    self.state = if self.around.is_empty() { State::Between } else { State::Behind };
+                    // The objects around the call haven't seen its last bracket.
+                    if let Some(around) = self.around.last_mut() {
+                        around.push(b'}');
+                    }
+                }
                 Progress::NotACall => return None,
             },
             State::Between => {
@@ -114,6 +156,47 @@ impl Calls {
         Some(read)
     }
 
+    /// Reads on to the call in an object. Returns the number of bytes read, or `None` if there is no call in the object.
+    fn descend(&mut self, text: &[u8], held: usize, mut is_next: bool) -> Option<usize> {
+        for (index, &byte) in text.iter().enumerate() {
+            let next = self.path.get(self.around.len() - 1)?;
+            let around = self.around.last_mut()?;
+            match around.push(byte) {
+                Event::Key => is_next = around.string().as_deref() == Some(next),
+                Event::ValueStart if is_next && byte == b'{' => {
+                    if self.around.len() == self.path.len() {
+                        let call = Call::after(held + index).with_keys(&self.keys.0, &self.keys.1);
+                        self.state = State::Object(call);
+                        return Some(index);
+                    }
+                    let mut inner = Scanner::default();
+                    inner.push(byte);
+                    self.around.push(inner);
+                    is_next = false;
+                }
+                Event::ValueStart => is_next = false,
+                Event::End | Event::NotAnObject => return None,
+                _ => {}
+            }
+        }
+        self.state = State::Around(held + text.len(), is_next);
+        Some(text.len())
+    }
+
+    /// Reads on to the end of the outermost object around the call. Returns the number of bytes read.
+    fn ascend(&mut self, text: &[u8]) -> usize {
+        for (index, &byte) in text.iter().enumerate() {
+            while self.around.last_mut().is_some_and(|around| around.push(byte) == Event::End) {
+                self.around.pop();
+            }
+            if self.around.is_empty() {
+                self.state = State::Between;
+                return index + 1;
+            }
+        }
+        text.len()
+    }
+
     /// Ends the string that is open, if one is, at a marker that [ends strings](Output::ends_strings): its call is incomplete, or text if it
     /// has no name yet.
     pub fn end_string(&mut self, out: &mut Output) {
@@ -131,8 +214,11 @@ impl Calls {
                 arguments.give_up(out);
                 State::Between
             }
+            State::Around(..) if self.around.last().is_some_and(Scanner::in_string) => State::Text,
+            State::Behind if self.around.last().is_some_and(Scanner::in_string) => State::Between,
             _ => return,
         };
+        self.around.clear();
     }
 
     /// Ends the region: at its own end if it `is_closed`, else with the turn, which the model ended `by_itself` or not. The `bytes`
@@ -148,9 +234,10 @@ impl Calls {
             State::Arguments(arguments) => arguments.release(out),
             State::Before(0) => out.drop(out.held() - bytes),
             State::Before(_) if is_closed => out.drop(out.held() - bytes),
-            State::Before(_) => out.broken_call(bytes),
+            State::Around(..) if is_closed => out.content(out.held() - bytes),
+            State::Before(_) | State::Around(..) => out.broken_call(bytes),
             State::Text => out.content(out.held() - bytes),
-            State::Between | State::Done => {}
+            State::Between | State::Behind | State::Done => {}
         }
     }
 }

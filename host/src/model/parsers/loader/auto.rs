@@ -5,7 +5,7 @@
 //! what its chat template writes, or none.
 
 use super::usable::Usable;
-use super::{Loader, ParserChoice, TABLE_PARSER};
+use super::{Loader, ParserChoice};
 use crate::model::load_error::ModelLoadError;
 use crate::model::parsers::report::CandidateReport;
 use crate::model::parsers::select::{
@@ -13,8 +13,8 @@ use crate::model::parsers::select::{
     why_not, with_doubt,
 };
 use crate::model::parsers::trial::turns_read;
-use crate::model::shipped::SHIPPED;
-use crate::parser::{self, LoadProblem, PluginSource, plugins_in};
+use crate::model::shipped::{SHIPPED, TABLE_PARSER, tables};
+use crate::parser::{self, LoadProblem, PluginSource, TABLE_OPTION, plugins_in};
 use contract::Descriptor;
 
 impl Loader {
@@ -26,6 +26,7 @@ impl Loader {
         self.drop_copies();
         loop {
             self.check_shipped(serving)?;
+            self.check_tables(serving)?;
             let chosen = match self.select()? {
                 Some(chosen) => chosen,
                 None => match self.for_table(serving)? {
@@ -57,7 +58,7 @@ impl Loader {
         self.note(&source, digest.clone(), described.as_ref());
         match described {
             Ok(descriptor) => self.usable.push(Usable { source, name, digest, descriptor }),
-            Err(ModelLoadError::Parser(error)) if self.may_need_table(&error) => {
+            Err(ModelLoadError::Parser(error)) if source.table().is_none() && self.may_need_table(&error) => {
                 self.undescribed.push(source);
             }
             Err(error) => exclude_or_fail(error, &name, serving)?,
@@ -95,6 +96,38 @@ impl Loader {
             self.check(shipped(name, bytes), serving)?;
         }
         Ok(())
+    }
+
+    /// Checks the tables whose markers the chat template has, unless a parser has a table's name. A table that the operator gives by an option
+    /// is the only one.
+    fn check_tables(&mut self, serving: Option<&str>) -> Result<(), ModelLoadError> {
+        if self.options.iter().any(|(key, _)| key == TABLE_OPTION) {
+            return Ok(());
+        }
+        for (name, table) in tables(&self.folder) {
+            let source = match table {
+                Ok(source) => source,
+                Err(error) => {
+                    tracing::warn!(%error, "table ignored");
+                    continue;
+                }
+            };
+            let is_known = self.candidates.iter().any(|candidate| candidate.source == source.name());
+            let is_replaced = self.usable.iter().any(|usable| usable.descriptor.name == name);
+            if !is_known && !is_replaced && self.fits(&source) {
+                self.check(source, serving)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the chat template has all markers of a table.
+    fn fits(&self, source: &PluginSource) -> bool {
+        let facts = &self.facts;
+        let shows = |marker: &str| {
+            facts.template.contains(marker) || facts.turns.iter().any(|turn| turn.written.contains(marker))
+        };
+        source.table().is_some_and(|table| table.fits(shows))
     }
 
     /// Keeps one of several files of one parser for this model, such as a backup beside it: the one whose name is the name in the descriptor,

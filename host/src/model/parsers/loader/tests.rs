@@ -97,7 +97,7 @@ fn the_template_chooses_among_the_shipped_parsers_for_types_that_nobody_claims()
         ("qwen2", CHATML, "<tool_call></tool_call>", "qwen3"),
         ("smollm3", CHATML, "<think></think><tool_call></tool_call>", "qwen3"),
         ("exaone4", "[|user|][|endofturn|]", "<think></think><tool_call></tool_call>", "qwen3"),
-        ("ernie4_5_moe", CHATML, "<think></think><response></response><tool_call></tool_call>", "qwen3"),
+        ("ernie4_5_moe", CHATML, "<think></think><response></response><tool_call></tool_call>", "ernie"),
         ("nemotron_h", CHATML, XML, "qwen3-coder"),
         (
             "granitemoehybrid",

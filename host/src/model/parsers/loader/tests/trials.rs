@@ -71,7 +71,7 @@ const FORMATS: [Format; 9] = [
 const UNREAD: [&str; 4] = [
     "<calls>[{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}]</calls>",
     "<think>\n</think>\n<TOOLS>[{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}]</TOOLS>",
-    "<seed:tool_call>\n<function=q_z>\n<parameter=q>z w</parameter>\n</function>\n</seed:tool_call>",
+    "<sprout:tool_call>\n<function=q_z>\n<parameter=q>z w</parameter>\n</function>\n</sprout:tool_call>",
     "<tool_call>\n{\"name\": \"q_z, \"arguments\": {\"q\": \"z w\"}}\n</tool_call>",
 ];
 
@@ -100,6 +100,67 @@ fn a_model_that_nobody_claims_gets_the_parser_that_reads_the_templates_call() {
         let (source, doubtful, why) = chosen(model("unheard-of", opening, written)).unwrap();
         assert_eq!((source.as_str(), doubtful), (parser, false), "{why}");
     }
+}
+
+/// The beginning of a turn, a call in it, and the shipped table of the format.
+const TABLES: [(&str, &str, &str); 5] = [
+    (
+        "<seed:bos>assistant",
+        "\n<seed:tool_call>\n<function=q_z>\n<parameter=q>z w</parameter>\n</function>\n</seed:tool_call>",
+        "seed-oss",
+    ),
+    (
+        "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",
+        "<|START_ACTION|>[\n    {\"tool_call_id\": \"qzcall000\", \"tool_name\": \"q_z\", \"parameters\": {\"q\": \"z w\"}}\n]<|END_ACTION|>",
+        "cohere",
+    ),
+    (
+        "<SPECIAL_11>Assistant\n",
+        "<TOOLCALL>[{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}]</TOOLCALL>",
+        "nemotron",
+    ),
+    (
+        "assistant<|role_sep|>\n",
+        "<|message_sep|>\n\nfunction call<|role_sep|>\n{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}<|message_sep|>\n\n",
+        "gigachat3",
+    ),
+    (
+        "<|im_start|>assistant\n",
+        "<function name=\"q_z\"><param name=\"q\">z w</param></function>",
+        "minicpm5",
+    ),
+];
+
+#[test]
+fn a_table_whose_markers_the_template_has_and_that_reads_its_call_is_taken() {
+    for (opening, written, table) in TABLES {
+        let (source, doubtful, why) = chosen(model("unheard-of", opening, written)).unwrap();
+        assert_eq!((source.as_str(), doubtful), (table, false), "{why}");
+        let line = chosen(model("qwen3", opening, written)).unwrap_err();
+        assert!(line.ends_with(&format!("choose with --parser {table} or --parser qwen3")), "{line}");
+    }
+}
+
+#[test]
+fn a_table_of_the_folder_replaces_the_shipped_one_and_is_found_by_its_name() {
+    let folder = folder(&[]);
+    let tables = folder.path().join("tables");
+    std::fs::create_dir(&tables).unwrap();
+    let file = tables.join("seed-oss.json");
+    let path = file.to_str().unwrap().to_owned();
+    let (opening, written, _) = TABLES[0];
+    std::fs::copy("../plugins/tables/seed-oss.json", &file).unwrap();
+    let options = options(folder.path());
+    for argument in ["auto", "seed-oss", &path] {
+        let choice = choose(argument, &options, model("unheard-of", opening, written)).unwrap();
+        assert_eq!(choice.source, path, "{argument}: {}", choice.why);
+        assert_eq!(choice.plugin.descriptor().name, "seed-oss");
+    }
+    std::fs::write(&file, "{}").unwrap();
+    let line = choose("seed-oss", &options, model("unheard-of", opening, written)).unwrap_err();
+    assert!(line.contains("seed-oss.json: not a table: missing field `about`"), "{line}");
+    let choice = choose("auto", &options, model("unheard-of", opening, written)).unwrap();
+    assert_eq!(choice.source, "none", "a table that is none doesn't keep the server from starting");
 }
 
 #[test]

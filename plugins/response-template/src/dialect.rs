@@ -1,0 +1,187 @@
+//! Arguments in a dialect of JSON, as `content_args` describe it: bare keys (`unquoted_keys`), and strings between delimiters of their own
+//! (`string_delims`), whose text has no escapes. They become JSON as they arrive.
+//!
+//! Invariant: held are at most the letters of one bare word, and white space behind it. All other text is routed with its chunk.
+//! Arguments of a custom tool are the first string of their object.
+
+use parser_sdk::{Output, Payload, Route};
+
+use crate::table::{Meaning, Within};
+
+/// Longest bare word that may be a key, in bytes.
+const WORD: usize = 256;
+
+/// The arguments of one call.
+#[derive(Debug)]
+pub(crate) struct DialectArguments {
+    payload: Payload,
+    /// Whether bare words may be keys.
+    bare_keys: bool,
+    /// Number of open brackets.
+    depth: usize,
+    place: Place,
+    /// Whether the string of a custom tool has begun.
+    has_input: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Outside strings; a key `may_begin` behind a brace or comma.
+    Plain { may_begin: bool },
+    /// In a bare word that may be a key, or in white space behind it: lengths of both.
+    Word { word: usize, space: usize },
+    /// In a string in quotes, which goes to this route; behind a backslash or not.
+    Quoted { route: Route, is_escaped: bool },
+    /// In a string between the delimiters with this index, which goes to this route.
+    Delimited { index: usize, route: Route },
+    /// Behind the last bracket.
+    Ended,
+}
+
+impl DialectArguments {
+    pub(crate) fn new(payload: Payload, bare_keys: bool) -> Self {
+        Self { payload, bare_keys, depth: 0, place: Place::Plain { may_begin: false }, has_input: false }
+    }
+
+    /// Position in the call, by which delimiters count: those of strings only inside brackets.
+    pub(crate) fn within(&self) -> Within {
+        match self.place {
+            Place::Delimited { index, .. } => Within::Delimited(index),
+            _ if self.depth > 0 => Within::Dialect,
+            _ => Within::Parameters,
+        }
+    }
+
+    /// Acts on a held delimiter of `bytes` bytes, behind which the `keep` youngest bytes are held: the beginning or the end of a string.
+    pub(crate) fn delimiter(&mut self, meaning: Meaning, bytes: usize, keep: usize, out: &mut Output) {
+        if let Place::Word { .. } = self.place {
+            // The word is no key: a value follows it.
+            out.take(self.structure(), out.held() - bytes - keep);
+        }
+        out.drop(bytes);
+        self.place = match meaning {
+            Meaning::StringOpen(index) => {
+                let route = self.string_route(Route::ArgumentsEscaped, Route::Arguments);
+                Place::Delimited { index, route }
+            }
+            _ => Place::Plain { may_begin: false },
+        };
+        self.quote(out);
+    }
+
+    /// Reads `text`, behind which the `keep` youngest bytes are held.
+    pub(crate) fn text(&mut self, text: &str, keep: usize, out: &mut Output) {
+        if let Place::Delimited { route, .. } = self.place {
+            return out.flow(route, keep);
+        }
+        let mut at = 0;
+        while let Some(&byte) = text.as_bytes().get(at) {
+            at += 1;
+            match self.place {
+                Place::Plain { may_begin } => self.plain(byte, may_begin, out),
+                Place::Word { word, space } => self.word(byte, word, space, out),
+                Place::Quoted { route, is_escaped } => {
+                    let ends = byte == b'"' && !is_escaped;
+                    out.take(if ends { self.structure() } else { route }, 1);
+                    let is_escaped = byte == b'\\' && !is_escaped;
+                    self.place = if ends {
+                        Place::Plain { may_begin: false }
+                    } else {
+                        Place::Quoted { route, is_escaped }
+                    };
+                }
+                Place::Delimited { .. } | Place::Ended => out.drop(1),
+            }
+        }
+    }
+
+    /// Ends the call at the region's close, before the last `bytes` held bytes, or with the turn.
+    pub(crate) fn end(&mut self, is_closed: bool, bytes: usize, out: &mut Output) {
+        out.drop(out.held() - bytes);
+        if is_closed && self.place != Place::Ended {
+            if self.depth == 0 && self.payload == Payload::Json {
+                out.derive("{}");
+            }
+            out.close();
+        }
+    }
+
+    fn plain(&mut self, byte: u8, may_begin: bool, out: &mut Output) {
+        let mut next = Place::Plain { may_begin: may_begin && byte.is_ascii_whitespace() };
+        match byte {
+            b' ' | b'\n' | b'\r' | b'\t' if self.depth == 0 => return out.drop(1),
+            b'"' => {
+                let route = self.string_route(Route::Arguments, Route::ArgumentsUnescaped);
+                next = Place::Quoted { route, is_escaped: false };
+            }
+            b'{' | b'[' => {
+                self.depth += 1;
+                next = Place::Plain { may_begin: byte == b'{' };
+            }
+            b',' => next = Place::Plain { may_begin: true },
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    out.take(self.structure(), 1);
+                    out.close();
+                    self.place = Place::Ended;
+                    return;
+                }
+            }
+            _ if may_begin && self.bare_keys && is_word(byte) => {
+                self.place = Place::Word { word: 1, space: 0 };
+                return;
+            }
+            _ => {}
+        }
+        out.take(self.structure(), 1);
+        self.place = next;
+    }
+
+    fn word(&mut self, byte: u8, word: usize, space: usize, out: &mut Output) {
+        match byte {
+            b':' => {
+                self.quote(out);
+                out.take(self.structure(), word);
+                self.quote(out);
+                out.take(self.structure(), space + 1);
+                self.place = Place::Plain { may_begin: false };
+            }
+            _ if space == 0 && word < WORD && is_word(byte) => {
+                self.place = Place::Word { word: word + 1, space }
+            }
+            b' ' | b'\n' | b'\r' | b'\t' if space < WORD => {
+                self.place = Place::Word { word, space: space + 1 }
+            }
+            _ => {
+                out.take(self.structure(), word + space);
+                self.plain(byte, false, out);
+            }
+        }
+    }
+
+    fn quote(&self, out: &mut Output) {
+        if self.payload == Payload::Json {
+            out.derive("\"");
+        }
+    }
+
+    /// Route of all but strings.
+    fn structure(&self) -> Route {
+        if self.payload == Payload::Json { Route::Arguments } else { Route::Drop }
+    }
+
+    /// Route of the string that begins: `json`, or `text` for the first string of a custom tool.
+    fn string_route(&mut self, json: Route, text: Route) -> Route {
+        match self.payload {
+            Payload::Json => json,
+            Payload::Text if self.depth == 1 && !std::mem::replace(&mut self.has_input, true) => text,
+            Payload::Text => Route::Drop,
+        }
+    }
+}
+
+/// Whether a byte belongs to a word: letters outside ASCII do.
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}

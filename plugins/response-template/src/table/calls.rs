@@ -1,0 +1,138 @@
+//! Reads where a call's name and arguments stand, and how the arguments are spelt.
+
+use serde_json::Value;
+
+use super::read::JsonObject;
+use super::{Delimiter, Kind, Parameter, Pattern, Piece, Table, parse};
+
+impl Table {
+    /// Reads a `transform`, which says where a call's name and arguments stand.
+    pub(super) fn calls(
+        &mut self,
+        transform: &Value,
+        each: bool,
+        is_json: bool,
+        args: &JsonObject<'_>,
+        open: &[Delimiter],
+    ) -> Result<Kind, String> {
+        let function = JsonObject(transform.get("function").ok_or("transform has no `function`")?);
+        let is_dialect = args.is_set("unquoted_keys") || args.get("string_delims").is_some();
+        if is_dialect && function.text("arguments").ok().flatten() != Some("{content}") {
+            return Err("unquoted_keys and string_delims need the name in open_pattern".into());
+        }
+        if function.0 == "{content}" && is_json && !each {
+            let [name, arguments] = ["name", "arguments"].map(String::from);
+            return Ok(Kind::Objects { path: Vec::new(), name, arguments, listed: false });
+        }
+        let path_of = |placeholder| {
+            let path =
+                if each { inside(placeholder)? } else { inside(placeholder)?.strip_prefix("content.")? };
+            is_json.then(|| path.split('.').map(str::to_owned).collect::<Vec<_>>())
+        };
+        if let Some(path) = function.0.as_str().and_then(path_of) {
+            let [name, arguments] = ["name", "arguments"].map(String::from);
+            return Ok(Kind::Objects { path, name, arguments, listed: each });
+        }
+        let (Some(name), Some(arguments)) = (function.text("name")?, function.text("arguments")?) else {
+            return Err("transform: function has no name and arguments".into());
+        };
+        if arguments == "{content}" && !each {
+            let name = inside(name).ok_or_else(|| format!("transform: {name} names nothing"))?;
+            if open.iter().any(|open| open.pattern.group() != Some(name)) {
+                return Err(format!("transform: open_pattern has no group '{name}'"));
+            }
+            return match self.dialect(args)? {
+                Some(dialect) if is_json => Ok(dialect),
+                Some(_) => Err("unquoted_keys and string_delims are of content 'json'".into()),
+                None if is_json => Ok(Kind::Named(None)),
+                None => Ok(Kind::Named(Some(self.written_parameter(args)?))),
+            };
+        }
+        let (name_path, arguments_path) =
+            (path_of(name).unwrap_or_default(), path_of(arguments).unwrap_or_default());
+        match (name_path.split_last(), arguments_path.split_last()) {
+            (Some((name, path)), Some((arguments, same))) if path == same => Ok(Kind::Objects {
+                path: path.to_vec(),
+                name: name.clone(),
+                arguments: arguments.clone(),
+                listed: each,
+            }),
+            _ => Err(format!("transform: {name} and {arguments} aren't two keys of one object")),
+        }
+    }
+
+    /// The arguments' dialect of JSON, if they have one.
+    fn dialect(&mut self, args: &JsonObject<'_>) -> Result<Option<Kind>, String> {
+        let bare_keys = args.is_set("unquoted_keys");
+        let pairs = match args.get("string_delims") {
+            None => &[][..],
+            Some(Value::Array(pairs)) => pairs,
+            Some(_) => return Err("string_delims must be a list of pairs".into()),
+        };
+        let mut strings = Vec::new();
+        for pair in pairs {
+            let [open, close] = [0, 1].map(|index| pair.get(index).and_then(Value::as_str));
+            let (Some(open), Some(close)) = (open, close) else {
+                return Err("string_delims must be a list of pairs".into());
+            };
+            strings.push((self.markers.literal(open)?, self.markers.literal(close)?));
+        }
+        let is_plain = !bare_keys && strings.is_empty();
+        Ok((!is_plain).then_some(Kind::Dialect { bare_keys, strings }))
+    }
+
+    /// Reads the `tag_pattern` of `xml-inline` content: literal, key, literal, value, literal.
+    fn written_parameter(&mut self, args: &JsonObject<'_>) -> Result<Parameter, String> {
+        let regex = args.text("tag_pattern")?.ok_or("tag_pattern is missing")?;
+        let parser = args.get("value_parser").and_then(|parser| parser["name"].as_str()).unwrap_or("text");
+        if !["text", "json"].contains(&parser) {
+            return Err(format!("value_parser '{parser}' can't be streamed"));
+        }
+        let mut parameter = Parameter { keys: Vec::new(), ends: Vec::new(), spaced: false, trimmed: false };
+        // An optional group comes before its absence.
+        for Pattern(pieces) in parse(regex)?.into_iter().rev() {
+            self.parameter_spelling(pieces, &mut parameter)?;
+        }
+        Ok(parameter)
+    }
+
+    /// Adds one alternative of a `tag_pattern` to a parameter's spelling.
+    fn parameter_spelling(
+        &mut self,
+        mut pieces: Vec<Piece>,
+        parameter: &mut Parameter,
+    ) -> Result<(), String> {
+        let is_group = |piece: &Piece, name: &str| matches!(piece, Piece::Run { group: Some(group), .. } if group == name);
+        let value = pieces
+            .iter()
+            .position(|piece| is_group(piece, "value"))
+            .ok_or("tag_pattern has no group 'value'")?;
+        let mut after = pieces.split_off(value).split_off(1);
+        parameter.spaced |= pieces.pop_if(|piece| *piece == Piece::Space).is_some();
+        let is_trimmed = after.first() == Some(&Piece::Space);
+        parameter.trimmed |= is_trimmed;
+        after.drain(..usize::from(is_trimmed));
+        let [Piece::Literal(end)] = &after[..] else {
+            return Err("tag_pattern: literal text must follow the value".into());
+        };
+        if !pieces.iter().any(|piece| is_group(piece, "key")) {
+            return Err("tag_pattern has no group 'key' before its value".into());
+        }
+        let key = self.markers.delimiter(pieces)?;
+        if !parameter.keys.iter().any(|other| other.pattern == key.pattern) {
+            parameter.keys.push(key);
+        }
+        let mut ends = vec![self.markers.literal(end)?];
+        if is_trimmed {
+            ends.extend(["\n", "\r\n"].map(|line| self.markers.whole(&format!("{line}{end}"))));
+        }
+        ends.retain(|end| !parameter.ends.iter().any(|other| other.pattern == end.pattern));
+        parameter.ends.append(&mut ends);
+        Ok(())
+    }
+}
+
+/// The name in a placeholder, `{NAME}`.
+fn inside(text: &str) -> Option<&str> {
+    text.strip_prefix('{')?.strip_suffix('}')
+}

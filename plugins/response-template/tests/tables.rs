@@ -1,0 +1,45 @@
+//! The tables that are shipped, `plugins/tables/NAME.json`, each with its recorded turns in `plugins/tables/NAME/cases`.
+
+use std::path::{Path, PathBuf};
+
+use parser_kit::{check_cases_with, request};
+use parser_sdk::{Parser, ToolChoice};
+use response_template_parser::ResponseTemplate;
+use serde_json::Value;
+
+/// The tables' files.
+fn tables() -> Vec<PathBuf> {
+    let entries = Path::new("../tables").read_dir().expect("the tables");
+    let files = entries.map(|entry| entry.expect("an entry").path());
+    files.filter(|file| file.extension().is_some_and(|extension| extension == "json")).collect()
+}
+
+/// The options with which the table of `file` is read.
+fn options(file: &Path) -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(file).expect("it can be read");
+    let table: Value = serde_json::from_str(&text).expect("it is JSON");
+    vec![("response_template".to_owned(), table["response_template"].to_string())]
+}
+
+#[test]
+fn every_case_of_a_shipped_table_gives_its_items_however_it_is_cut() {
+    let tables = tables();
+    assert!(tables.len() >= 15, "{tables:?}");
+    for file in tables {
+        let cases = file.with_extension("").join("cases");
+        let count = check_cases_with::<ResponseTemplate>(&cases, &options(&file));
+        assert!(count >= 15, "{}: {count} cases", file.display());
+    }
+}
+
+#[test]
+fn every_shipped_table_describes_calls_that_a_request_demands() {
+    for file in tables() {
+        let mut request = request(&["get_weather", &"a".repeat(64)]);
+        request.tool_choice = ToolChoice::Required;
+        request.options = options(&file);
+        let grammar = ResponseTemplate::constrain(&request);
+        let grammar = grammar.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        assert!(grammar.expect("a grammar").contains("get_weather"), "{}", file.display());
+    }
+}
