@@ -82,7 +82,8 @@ impl Parser for Apertus {
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         let literal = MARKERS[index];
-        if matches!(&self.state, State::Arguments(arguments) if arguments.in_string()) && !out.ends_strings() {
+        if matches!(&self.state, State::Arguments(arguments) if arguments.in_string()) && !out.ends_strings()
+        {
             return self.text(literal, out);
         }
         let was_mentioned = matches!(self.state, State::Mentioned);

@@ -54,11 +54,9 @@ pub(crate) fn unmarked(text: &str, tools: &Tools) -> Head {
             return if may_begin { Head::Unclear } else { Head::Other };
         };
         let name = callee.split(['{', '(']).next().unwrap_or_default();
-        if name.len() == callee.len() {
-            let may_begin = tools.names().any(|declared| declared.starts_with(name) || name.contains(':'));
-            return if may_begin { Head::of(known, tools) } else { Head::Other };
-        }
-        if tools.contains(declared(name, tools)) { Head::of(known, tools) } else { Head::Other }
+        let is_whole = name.len() < callee.len();
+        let fits = |declared: &str| if is_whole { declared == name } else { declared.starts_with(name) };
+        if tools.names().any(fits) { Head::of(known, tools) } else { Head::Other }
     })
 }
 

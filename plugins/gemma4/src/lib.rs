@@ -1,4 +1,4 @@
-//! Parser for Gemma 4 and FunctionGemma: calls like `call:get_weather{city:<|"|>Oslo<|"|>,days:3}`, whose keys have no quotes.
+//! Parser for Gemma 4 and `FunctionGemma`: calls like `call:get_weather{city:<|"|>Oslo<|"|>,days:3}`, whose keys have no quotes.
 //!
 //! Both write the same calls between other markers. Gemma 4 reasons in `<|channel>thought\n…<channel|>`. Results come back inside the turn, so
 //! a prompt may hold earlier rounds of it; a result begins with a marker that ends what the model writes.
@@ -90,7 +90,11 @@ impl Parser for Gemma4 {
             version: env!("CARGO_PKG_VERSION").into(),
             models: ["gemma4", "gemma4_text", "gemma4_unified"].map(String::from).into(),
             markers: MARKS.map(|(literal, _)| literal.to_owned()).into(),
-            stops: (0..).zip(MARKS).filter(|(_, (_, mark))| ends_turn(*mark)).map(|(index, _)| index).collect(),
+            stops: (0..)
+                .zip(MARKS)
+                .filter(|(_, (_, mark))| ends_turn(*mark))
+                .map(|(index, _)| index)
+                .collect(),
             trim: Trim { reasoning: true, content: true },
             history_call_ids: None,
         })
@@ -190,13 +194,13 @@ impl Gemma4 {
                 line.push_str(text);
                 self.channel(out);
             }
-            State::Start(held, _) => {
-                held.push_str(text);
+            State::Start(so_far, _) => {
+                so_far.push_str(text);
                 self.beginning(out);
             }
-            State::Head(held) => {
-                held.push_str(text);
-                let head = Head::of(held, &self.tools);
+            State::Head(so_far) => {
+                so_far.push_str(text);
+                let head = Head::of(so_far, &self.tools);
                 self.announced(head, out);
             }
             State::Arguments(arguments) => {
@@ -233,18 +237,18 @@ impl Gemma4 {
 
     /// Decides what the text at a message's beginning is.
     fn beginning(&mut self, out: &mut Output) {
-        let State::Start(held, at_turn) = &self.state else { return };
-        let text = held.trim_start();
+        let State::Start(so_far, at_turn) = &self.state else { return };
+        let text = so_far.trim_start();
         if *at_turn && THOUGHT.starts_with(text) && text != THOUGHT {
             return;
         }
         if *at_turn && text.starts_with(THOUGHT) {
-            out.drop(held.len() - text.len() + THOUGHT.len());
+            out.drop(so_far.len() - text.len() + THOUGHT.len());
             self.prose.turn_to_reasoning();
             self.state = State::Prose;
             return self.prose.flow(out);
         }
-        let head = unmarked(held, &self.tools);
+        let head = unmarked(so_far, &self.tools);
         self.announced(head, out);
     }
 
@@ -258,13 +262,13 @@ impl Gemma4 {
                 self.prose.flow(out);
             }
             Head::Call { name, close, at } => {
-                let (State::Head(held) | State::Start(held, _)) = &mut self.state else { return };
-                let held = std::mem::take(held);
+                let (State::Head(so_far) | State::Start(so_far, _)) = &mut self.state else { return };
+                let so_far = std::mem::take(so_far);
                 let payload = self.tools.payload(&name);
-                out.drop(out.held() - (held.len() - at));
+                out.drop(out.held() - (so_far.len() - at));
                 out.tool_call(name, payload);
                 self.state = State::Arguments(Literals::new(close, payload).with_bare_strings());
-                self.text(&held[at..], out);
+                self.text(&so_far[at..], out);
             }
         }
     }
@@ -274,7 +278,7 @@ impl Gemma4 {
         let ends_turn = matches!(mark, Mark::TurnEnd | Mark::Response);
         match &mut self.state {
             State::Head(_) if ends_turn => out.broken_call(bytes),
-            State::Head(held) if held.trim().is_empty() && mark == Mark::CallEnd => {
+            State::Head(so_far) if so_far.trim().is_empty() && mark == Mark::CallEnd => {
                 out.drop(out.held() - bytes);
             }
             // The beginning of the channel's name.

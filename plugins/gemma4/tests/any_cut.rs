@@ -49,7 +49,8 @@ const FRAGMENTS: &[&str] = &[
     "<start_function_call>call:add{a:<escape>x<escape>}<end_function_call>",
 ];
 
-const PROMPTS: &[&str] = &["", "<|turn>model\n", "<|turn>model\n<|channel>thought\n<channel|>", "<start_of_turn>model\n"];
+const PROMPTS: &[&str] =
+    &["", "<|turn>model\n", "<|turn>model\n<|channel>thought\n<channel|>", "<start_of_turn>model\n"];
 
 #[test]
 fn any_cut_of_any_stream_gives_the_same_items() {

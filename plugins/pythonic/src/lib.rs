@@ -112,7 +112,12 @@ impl Parser for Pythonic {
 
     fn start(request: &Request) -> Result<Self, String> {
         let tools = Tools::callable(request);
-        Ok(Self { tools, prose: Prose::default(), region: Region::Message, state: State::Head(String::new()) })
+        Ok(Self {
+            tools,
+            prose: Prose::default(),
+            region: Region::Message,
+            state: State::Head(String::new()),
+        })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {

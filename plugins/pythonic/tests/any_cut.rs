@@ -1,8 +1,8 @@
 //! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, markers as text or as tokens give the
 //! same items, and the markers that end the turn never reach the output.
 
-use pythonic_parser::Pythonic;
 use parser_sdk::testing::{Streams, request, request_with_custom};
+use pythonic_parser::Pythonic;
 
 const FRAGMENTS: &[&str] = &[
     "<|tool_call_start|>",

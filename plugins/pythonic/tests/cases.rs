@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use pythonic_parser::Pythonic;
 use parser_sdk::testing::check_cases;
+use pythonic_parser::Pythonic;
 
 #[test]
 fn every_case_gives_its_items_however_it_is_cut() {

@@ -24,18 +24,13 @@ impl Frame {
         Self { kind, close, any: false }
     }
 
-    /// JSON before a key.
-    pub(super) fn before_key(&self) -> &'static str {
+    /// JSON before a member, if no comma of the stream goes out there.
+    pub(super) fn before_member(self) -> &'static str {
         match (self.kind, self.any) {
-            (Kind::Arguments, false) => "{\"",
-            (Kind::Arguments, true) => ", \"",
-            (_, false) => "\"",
-            (_, true) => ",\"",
+            (Kind::Arguments, false) => "{",
+            (Kind::Arguments, true) => ", ",
+            (_, false) => "",
+            (_, true) => ",",
         }
-    }
-
-    /// JSON between a key, its quote included, and the value.
-    pub(super) fn after_key(&self) -> &'static str {
-        if self.kind == Kind::Arguments { ": " } else { ":" }
     }
 }

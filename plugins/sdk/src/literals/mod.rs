@@ -5,6 +5,7 @@
 //! key, a number or word, the white space behind it; [`HELD`] bytes at most. What is no literal goes out unchanged, so that the arguments
 //! aren't JSON: nothing is guessed.
 //!
+//! What is JSON inside of values goes out as it is; the arguments themselves are written with a blank behind each comma and colon.
 //! Values are strings, numbers, `true`, `false`, `null` (Python's spellings, too), lists, tuples and objects of these. Commas too many are
 //! dropped. The arguments of a custom tool are its first string.
 
@@ -57,13 +58,15 @@ const DEPTH: usize = 100;
 /// }
 ///
 /// let items = play::<Add>(&request(&["add"]), "", ["to='x', of=[1, None])"], FinishReason::Stop);
-/// assert_eq!(items, [Item::call("add", r#"{"to": "x", "of": [1,null]}"#)]);
+/// assert_eq!(items, [Item::call("add", r#"{"to": "x", "of": [1, null]}"#)]);
 /// ```
 #[derive(Debug)]
 pub struct Literals {
     /// Brackets that are open, those of the arguments first. None are open at the end.
     frames: Vec<Frame>,
     place: Place,
+    /// Number of held bytes before `pending`: a comma between members of a value, and white space.
+    comma: usize,
     /// The bytes that the host holds for the reader.
     pending: Vec<u8>,
     /// Whether text without quotes is a string.
@@ -90,7 +93,10 @@ enum Place {
     Comma,
     Quoted(Quoted),
     /// In a string, or a key, between two markers with this index.
-    Marked { mark: usize, is_key: bool },
+    Marked {
+        mark: usize,
+        is_key: bool,
+    },
     /// Behind a value.
     After,
     NoLiteral,
@@ -112,7 +118,7 @@ impl Literals {
     pub fn new(close: u8, payload: Payload) -> Self {
         let input = if payload == Payload::Text { Input::Sought } else { Input::Json };
         let frames = vec![Frame::new(Kind::Arguments, close)];
-        Self { frames, place: Place::Key, pending: Vec::new(), bare: false, input }
+        Self { frames, place: Place::Key, comma: 0, pending: Vec::new(), bare: false, input }
     }
 
     /// The same reader for a format whose strings may lack their quotes: other text than a literal is a string, which ends with the bracket
@@ -152,16 +158,16 @@ impl Literals {
     pub fn delimiter(&mut self, mark: usize, literal: &str, out: &mut Output) {
         match self.place {
             Place::Key => {
-                self.begin_key(out);
+                self.begin_member(out);
                 self.begin_marked(mark, true, literal, out);
             }
             Place::Comma if self.key_after_comma().is_empty() => {
                 self.end_bare(out);
-                self.begin_key(out);
+                self.begin_member(out);
                 self.begin_marked(mark, true, literal, out);
             }
             Place::Value => {
-                self.begin_string(out);
+                self.begin_value(out);
                 self.begin_marked(mark, false, literal, out);
             }
             Place::Marked { mark: opened, is_key } if opened == mark => {
@@ -171,6 +177,7 @@ impl Literals {
             // The marker before the string was left out.
             Place::Word | Place::Bare | Place::Comma => {
                 if self.place == Place::Word {
+                    self.begin_value(out);
                     self.begin_string(out);
                 }
                 out.take(self.plain_route(), self.pending.len());
@@ -192,13 +199,12 @@ impl Literals {
     pub fn end(&mut self, is_closed: bool, keep: usize, out: &mut Output) {
         match self.place {
             Place::Quoted(quoted) if quoted.may_have_ended() => {
-                self.drop_pending(out);
-                self.end_string(quoted.is_key, out);
+                self.end_quoted(quoted, out);
             }
             Place::Word if is_closed && self.frames.len() == 1 => self.end_word(out),
             Place::Bare if is_closed && self.frames.len() == 1 => self.end_bare(out),
             Place::Bare | Place::Comma => out.take(self.plain_route(), self.pending.len()),
-            Place::NoLiteral => out.take(self.json_route(), self.pending.len()),
+            Place::NoLiteral => out.take(self.json_route(), self.comma + self.pending.len()),
             _ => {}
         }
         out.drop(out.held() - keep);
@@ -221,7 +227,7 @@ impl Literals {
 
     /// Writes text of the JSON that the format spells otherwise.
     fn write(&self, json: &str, out: &mut Output) {
-        if self.input == Input::Json {
+        if self.input == Input::Json && !json.is_empty() {
             out.derive(json);
         }
     }

@@ -1,7 +1,6 @@
 //! What is read outside of strings: keys, brackets, commas, numbers and words. Each function returns the number of bytes that it read.
 
 use super::frame::{Frame, Kind};
-use super::quoted::Quoted;
 use super::{DEPTH, HELD, Input, Literals, MARKER, Place, scalar};
 use crate::Output;
 
@@ -23,7 +22,8 @@ impl Literals {
             }
             Place::After => self.after(byte, out),
             Place::NoLiteral => {
-                out.take(self.json_route(), self.pending.len() + bytes.len());
+                out.take(self.json_route(), self.comma + self.pending.len() + bytes.len());
+                self.comma = 0;
                 self.pending.clear();
                 bytes.len()
             }
@@ -35,14 +35,31 @@ impl Literals {
         self.frames.last_mut().expect("the arguments are open")
     }
 
+    /// Reads white space or a comma before a member. They are held behind a comma, since the bracket's end may follow.
+    fn gap(&mut self, byte: u8, out: &mut Output) {
+        let frame = *self.frame();
+        match byte {
+            _ if frame.kind == Kind::Arguments => out.drop(1),
+            b',' => {
+                out.drop(std::mem::take(&mut self.comma));
+                if frame.any { self.comma = 1 } else { out.drop(1) }
+            }
+            _ if self.comma == HELD => {
+                out.drop(std::mem::take(&mut self.comma));
+                out.drop(1);
+            }
+            _ if self.comma > 0 => self.comma += 1,
+            _ => out.take(self.json_route(), 1),
+        }
+    }
+
     fn key(&mut self, byte: u8, out: &mut Output) -> usize {
         match byte {
-            b' ' | b'\n' | b'\r' | b'\t' | b',' => out.drop(1),
+            b' ' | b'\n' | b'\r' | b'\t' | b',' => self.gap(byte, out),
             _ if byte == self.frame().close => self.close(out),
             b'"' | b'\'' => {
-                self.begin_key(out);
-                out.drop(1);
-                self.place = Place::Quoted(Quoted::new(byte, true));
+                self.begin_member(out);
+                self.begin_quoted(byte, true, out);
             }
             _ => {
                 self.place = Place::KeyWord;
@@ -56,7 +73,8 @@ impl Literals {
         match byte {
             b':' | b'=' if !self.pending.is_empty() => {
                 let name = self.pending.trim_ascii_end().len();
-                self.begin_key(out);
+                self.begin_member(out);
+                self.write("\"", out);
                 out.take(self.plain_route(), name);
                 out.drop(self.pending.len() - name);
                 self.pending.clear();
@@ -76,8 +94,15 @@ impl Literals {
         match byte {
             b' ' | b'\n' | b'\r' | b'\t' => out.drop(1),
             b':' | b'=' => {
-                out.drop(1);
-                self.write(self.frames[self.frames.len() - 1].after_key(), out);
+                if self.frame().kind == Kind::Arguments {
+                    out.drop(1);
+                    self.write(": ", out);
+                } else if byte == b':' {
+                    out.take(self.json_route(), 1);
+                } else {
+                    out.drop(1);
+                    self.write(":", out);
+                }
                 self.place = Place::Value;
             }
             _ => return self.no_literal(),
@@ -88,13 +113,12 @@ impl Literals {
     fn value(&mut self, byte: u8, out: &mut Output) -> usize {
         let frame = *self.frame();
         match byte {
-            b' ' | b'\n' | b'\r' | b'\t' => out.drop(1),
-            b',' if frame.kind == Kind::List => out.drop(1),
+            b' ' | b'\n' | b'\r' | b'\t' => self.gap(byte, out),
+            b',' if frame.kind == Kind::List => self.gap(byte, out),
             _ if byte == frame.close && frame.kind == Kind::List => self.close(out),
             b'"' | b'\'' => {
-                self.begin_string(out);
-                out.drop(1);
-                self.place = Place::Quoted(Quoted::new(byte, false));
+                self.begin_value(out);
+                self.begin_quoted(byte, false, out);
             }
             b'{' | b'[' | b'(' if self.frames.len() < DEPTH => self.open(byte, out),
             b',' | b'{' | b'[' | b'(' | b'}' | b']' | b')' => return self.no_literal(),
@@ -108,8 +132,12 @@ impl Literals {
 
     fn open(&mut self, byte: u8, out: &mut Output) {
         self.begin_value(out);
-        out.drop(1);
-        self.write(if byte == b'{' { "{" } else { "[" }, out);
+        if byte == b'(' {
+            out.drop(1);
+            self.write("[", out);
+        } else {
+            out.take(self.json_route(), 1);
+        }
         let (kind, close, place) = match byte {
             b'{' => (Kind::Object, b'}', Place::Key),
             b'[' => (Kind::List, b']', Place::Value),
@@ -121,25 +149,26 @@ impl Literals {
 
     /// Reads the bracket that closes the innermost one.
     fn close(&mut self, out: &mut Output) {
-        out.drop(1);
-        if let Some(frame) = self.frames.pop() {
-            self.write(
-                match frame.kind {
-                    Kind::Arguments if !frame.any => "{}",
-                    Kind::Arguments | Kind::Object => "}",
-                    Kind::List => "]",
-                },
-                out,
-            );
+        out.drop(std::mem::take(&mut self.comma));
+        match self.frames.pop() {
+            Some(Frame { kind: Kind::Arguments, any, .. }) => {
+                out.drop(1);
+                self.write(if any { "}" } else { "{}" }, out);
+            }
+            Some(Frame { close: b')', .. }) => {
+                out.drop(1);
+                self.write("]", out);
+            }
+            _ => out.take(self.json_route(), 1),
         }
         self.place = Place::After;
     }
 
     fn after(&mut self, byte: u8, out: &mut Output) -> usize {
         match byte {
-            b' ' | b'\n' | b'\r' | b'\t' => out.drop(1),
+            b' ' | b'\n' | b'\r' | b'\t' => self.gap(byte, out),
             b',' => {
-                out.drop(1);
+                self.gap(byte, out);
                 self.place = if self.frame().kind == Kind::List { Place::Value } else { Place::Key };
             }
             _ if byte == self.frame().close => self.close(out),
@@ -179,6 +208,7 @@ impl Literals {
         let word = std::str::from_utf8(&word).unwrap_or_default();
         match scalar::json(&word[..length]) {
             None if self.bare => {
+                self.begin_value(out);
                 self.begin_string(out);
                 out.take(self.plain_route(), length);
                 out.drop(word.len() - length);
@@ -198,35 +228,43 @@ impl Literals {
         self.place = Place::After;
     }
 
-    /// Writes what stands before a key, its quote included.
-    pub(super) fn begin_key(&mut self, out: &mut Output) {
-        let before = self.frame().before_key();
-        self.write(before, out);
+    /// Writes what stands before a member of a bracket.
+    pub(super) fn begin_member(&mut self, out: &mut Output) {
+        let frame = *self.frame();
+        if self.comma > 0 {
+            out.take(self.json_route(), std::mem::take(&mut self.comma));
+        } else {
+            self.write(frame.before_member(), out);
+        }
         self.frame().any = true;
     }
 
     /// Writes what stands before a value.
     pub(super) fn begin_value(&mut self, out: &mut Output) {
-        if self.frame().kind != Kind::List {
-            return;
-        }
-        if std::mem::replace(&mut self.frame().any, true) {
-            self.write(",", out);
+        if self.frame().kind == Kind::List {
+            self.begin_member(out);
         }
     }
 
-    /// Writes what stands before a string, its quote included.
+    /// Writes the quote before a string.
     pub(super) fn begin_string(&mut self, out: &mut Output) {
-        self.begin_value(out);
         self.write("\"", out);
+        self.enter_string();
+    }
+
+    pub(super) fn enter_string(&mut self) {
         if self.input == Input::Sought {
             self.input = Input::Inside;
         }
     }
 
-    /// Ends a string or key, behind its last byte.
+    /// Writes the quote behind a string or key.
     pub(super) fn end_string(&mut self, is_key: bool, out: &mut Output) {
         self.write("\"", out);
+        self.leave_string(is_key);
+    }
+
+    pub(super) fn leave_string(&mut self, is_key: bool) {
         if self.input == Input::Inside {
             self.input = Input::Read;
         }

@@ -16,13 +16,12 @@ pub(super) struct Quoted {
     any: bool,
     /// Number of quotes that are held, with white space behind them.
     quotes: u8,
-    is_escaped: bool,
 }
 
 impl Quoted {
     /// The string behind its first quote.
     pub(super) fn new(quote: u8, is_key: bool) -> Self {
-        Self { quote, is_key, is_triple: false, any: false, quotes: 0, is_escaped: false }
+        Self { quote, is_key, is_triple: false, any: false, quotes: 0 }
     }
 
     /// Whether the held quotes end the string if nothing follows.
@@ -42,16 +41,41 @@ impl Quoted {
 }
 
 impl Literals {
+    /// Begins a string or key in quotes, behind `quote`.
+    pub(super) fn begin_quoted(&mut self, quote: u8, is_key: bool, out: &mut Output) {
+        if quote == b'"' {
+            out.take(self.json_route(), 1);
+        } else {
+            out.drop(1);
+            self.write("\"", out);
+        }
+        if !is_key {
+            self.enter_string();
+        }
+        self.place = Place::Quoted(Quoted::new(quote, is_key));
+    }
+
+    /// Ends a string or key whose last quote is held, and white space behind it.
+    pub(super) fn end_quoted(&mut self, quoted: Quoted, out: &mut Output) {
+        if quoted.quote == b'"' && !quoted.is_triple {
+            out.take(self.json_route(), 1);
+            out.drop(self.pending.len() - 1);
+            self.pending.clear();
+            return self.leave_string(quoted.is_key);
+        }
+        self.drop_pending(out);
+        self.end_string(quoted.is_key, out);
+    }
+
     pub(super) fn quoted(&mut self, mut quoted: Quoted, bytes: &[u8], out: &mut Output) -> usize {
         let byte = bytes[0];
-        let read = if quoted.is_escaped {
-            (quoted.is_escaped, quoted.any) = (false, true);
+        let read = if self.pending.first() == Some(&b'\\') {
+            quoted.any = true;
             self.escape(byte, out)
         } else if quoted.quotes > 0 || byte == quoted.quote {
             return self.quote(quoted, byte, out);
         } else if byte == b'\\' {
             self.pending.push(byte);
-            quoted.is_escaped = true;
             1
         } else {
             let ends = |other: &u8| *other == quoted.quote || *other == b'\\';
@@ -75,15 +99,13 @@ impl Literals {
                 (quoted.is_triple, quoted.quotes) = (true, 0);
                 self.drop_pending(out);
             } else if quoted.quotes == 3 {
-                self.drop_pending(out);
-                self.end_string(quoted.is_key, out);
+                self.end_quoted(quoted, out);
                 return 1;
             }
         } else if !quoted.is_triple && byte.is_ascii_whitespace() && self.pending.len() < HELD {
             self.pending.push(byte);
         } else if !quoted.is_triple && quoted.ends_before(byte) {
-            self.drop_pending(out);
-            self.end_string(quoted.is_key, out);
+            self.end_quoted(quoted, out);
             return 0;
         } else {
             // The quotes are text.

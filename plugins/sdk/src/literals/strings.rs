@@ -7,6 +7,11 @@ use crate::Output;
 impl Literals {
     /// Begins a string or key between markers, behind the marker `literal`, which is all that is held.
     pub(super) fn begin_marked(&mut self, mark: usize, is_key: bool, literal: &str, out: &mut Output) {
+        if is_key {
+            self.write("\"", out);
+        } else {
+            self.begin_string(out);
+        }
         out.drop(literal.len());
         self.place = Place::Marked { mark, is_key };
         out.until_marker(self.plain_route());
@@ -14,6 +19,7 @@ impl Literals {
 
     /// Begins a string without quotes, whose first bytes are held.
     pub(super) fn begin_bare(&mut self, out: &mut Output) {
+        self.begin_value(out);
         self.begin_string(out);
         let length = self.pending.trim_ascii_end().len();
         out.take(self.plain_route(), length);
