@@ -260,6 +260,50 @@ pub const MINIMAX_M2: Format = Format::of::<minimax_m2_parser::MiniMaxM2>(
     ],
 );
 
+/// Gemma 4 and `FunctionGemma`: keys without quotes, strings between markers.
+pub const GEMMA4: Format = Format::of::<gemma4_parser::Gemma4>(
+    "gemma4",
+    &["<|turn>model\n", "", "<|turn>model\n<|channel>thought\n<channel|>", "<start_of_turn>model\n"],
+    &[
+        "<|channel>thought\n",
+        "<|tool_call>call:add{a:",
+        "<|tool_call>call:patch{input:<|\"|>",
+        "<|\"|>,s:New York, i:",
+        "<start_function_call>call:add{s:<escape>",
+        "call:add(a=",
+        "thought\n",
+        "}<tool_call|>",
+    ],
+);
+
+/// Calls in Python.
+pub const PYTHONIC: Format = Format::of::<pythonic_parser::Pythonic>(
+    "pythonic",
+    &["<|im_start|>assistant\n", "", "<|header_start|>assistant<|header_end|>\n\n"],
+    &[
+        "[add(a=",
+        "<|tool_call_start|>[patch(input='",
+        "<function_calls>\nadd(s=\"",
+        "', s=\"\"\"",
+        ", s=New York, i=",
+        "{'a': (1, None)}",
+        "[{\"name\": \"add\", \"arguments\": ",
+        ")]",
+    ],
+);
+
+/// Apertus: JSON calls whose key is the tool's name.
+pub const APERTUS: Format = Format::of::<apertus_parser::Apertus>(
+    "apertus",
+    &["<|assistant_start|>", ""],
+    &[
+        "<|tools_prefix|>[{\"add\": ",
+        "<|tools_prefix|>[{\"patch\": {\"input\": \"",
+        "}, {\"add\": {\"a\": ",
+        "}]<|tools_suffix|>",
+    ],
+);
+
 /// Formats that are tables in a model's `tokenizer_config.json`.
 pub const RESPONSE_TEMPLATE: Format = Format {
     tables: &[
@@ -296,5 +340,17 @@ pub const RESPONSE_TEMPLATE: Format = Format {
 };
 
 /// All formats whose seeds are made from cases.
-pub const ALL: [&Format; 9] =
-    [&QWEN3, &QWEN3_CODER, &HARMONY, &KIMI_K2, &DEEPSEEK_V3, &GLM, &LLAMA3, &MISTRAL, &MINIMAX_M2];
+pub const ALL: [&Format; 12] = [
+    &QWEN3,
+    &QWEN3_CODER,
+    &HARMONY,
+    &KIMI_K2,
+    &DEEPSEEK_V3,
+    &GLM,
+    &LLAMA3,
+    &MISTRAL,
+    &MINIMAX_M2,
+    &GEMMA4,
+    &PYTHONIC,
+    &APERTUS,
+];

@@ -140,6 +140,30 @@ pub(crate) const FORMATS: &[Format] = &[
         ],
         between: &["\n"],
     },
+    Format {
+        name: "gemma4",
+        spelt: &[],
+        prose: [&[], &[]],
+        call: [&["<|tool_call>", "call", ":tool", "{x", ":", "<|\"|>"], &["<|\"|>", "}", "<tool_call|>"]],
+        between: &[],
+    },
+    Format {
+        name: "pythonic",
+        spelt: &[],
+        prose: [&[], &[]],
+        call: [&["<|tool_call_start|>", "[tool", "(x", "=\""], &["\")", "]", "<|tool_call_end|>"]],
+        between: &["\n"],
+    },
+    Format {
+        name: "apertus",
+        spelt: &[],
+        prose: [&[], &[]],
+        call: [
+            &["<|tools_prefix|>", "[{\"", "tool", "\": ", "{\"x\":", " \""],
+            &["\"}", "}]", "<|tools_suffix|>"],
+        ],
+        between: &["\n"],
+    },
 ];
 
 /// Content of a stream.

@@ -11,14 +11,13 @@
 mod grammar;
 mod open_call;
 mod opening;
-mod python;
 
 use parser_sdk::json::{Bare, Name, Object, Verdict};
+use parser_sdk::literals::{Literals, Opening};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Route, Tools, Trim};
 
 use open_call::OpenCall;
-use opening::Opening;
-use python::Keywords;
+use opening::of_element;
 
 const MARKERS: [&str; 8] = [
     "<|python_tag|>",
@@ -207,8 +206,8 @@ impl Llama3 {
                 self.state = State::Bare(Bare::of(Name::Any), out.held() - code.len());
                 return self.text(code, out);
             }
-            TAG => (Opening::of_code(code, ".call"), code),
-            _ => (Opening::of_element(&head), head.as_str()),
+            TAG => (Opening::of_keywords(code, ".call"), code),
+            _ => (of_element(&head), head.as_str()),
         };
         match opening {
             Opening::Unclear => self.state = State::Head(marker, head),
@@ -218,7 +217,8 @@ impl Llama3 {
                 self.open(name, payload, call, &text[read..], out);
             }
             Opening::Call(name, read) if self.interpreter.is_none() || self.tools.contains(name) => {
-                let call = State::Call(OpenCall::Keywords(Keywords::default()), Name::Any);
+                let arguments = Literals::new(b')', Payload::Json);
+                let call = State::Call(OpenCall::Keywords(arguments), Name::Any);
                 self.open(name, Payload::Json, call, &text[read..], out);
             }
             _ => self.read_as_prose(marker == TAG, out),

@@ -1,9 +1,8 @@
 //! An open call in any of the spellings that the format mixes. `Llama3` holds an [`OpenCall`] while a call is open, and feeds it.
 
 use parser_sdk::json::{Call, Object, Progress};
+use parser_sdk::literals::Literals;
 use parser_sdk::{Output, Payload, Route, Tools};
-
-use crate::python::Keywords;
 
 /// Reader of an open call, by the spelling of the call's rest.
 #[derive(Debug)]
@@ -13,7 +12,7 @@ pub(crate) enum OpenCall {
     /// The JSON object of the arguments.
     Object(Object),
     /// Python's keyword arguments.
-    Keywords(Keywords),
+    Keywords(Literals),
     /// Plain text with this route, which only a marker ends.
     Text(Route),
 }
@@ -62,7 +61,7 @@ impl OpenCall {
             Self::Named(call) if by_itself && call.has_arguments() => call.close(out),
             Self::Named(call) => call.release(out),
             Self::Object(arguments) => arguments.release(out),
-            Self::Keywords(_) => out.drop(out.held() - keep),
+            Self::Keywords(keywords) => keywords.end(false, keep, out),
             Self::Text(route) => {
                 out.take(*route, out.held() - keep);
                 if by_itself {

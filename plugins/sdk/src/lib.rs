@@ -10,6 +10,7 @@
 pub mod component;
 pub mod grammar;
 pub mod json;
+pub mod literals;
 mod output;
 pub mod params;
 mod parser;

@@ -69,12 +69,17 @@ impl Prose {
 
     /// Drops all held bytes as markup; content follows. Closes reasoning, if that is the present kind.
     pub fn content(&mut self, out: &mut Output) {
+        self.undecided_content(out);
+        self.flow(out);
+    }
+
+    /// The same, where the content's beginning is for the parser to decide: the host asks about it ([`Self::flow`] ends that).
+    pub fn undecided_content(&mut self, out: &mut Output) {
         out.drop_all();
         if self.0 == Route::Reasoning {
             out.close();
         }
         self.turn_to_content();
-        self.flow(out);
     }
 
     /// Reasoning follows, the held bytes among it: a format that opens reasoning without markup, or with markup that stays in it.

@@ -149,6 +149,14 @@ fn every_format_can_force_a_call() {
 }
 
 #[test]
+fn a_format_without_a_grammar_refuses_a_forced_call() {
+    for name in ["gemma4", "pythonic", "apertus"] {
+        let (field, _) = made(&shipped(name), &[], &forced(), ALL).unwrap_err();
+        assert_eq!(field, ConstraintField::ToolChoice, "{name}");
+    }
+}
+
+#[test]
 fn where_tools_may_be_called_json_alone_would_forbid_it() {
     let parser = shipped("qwen3");
     let with_tools = Job { tools: vec![function("f", false)], ..with_schema() };

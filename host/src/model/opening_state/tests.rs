@@ -97,6 +97,14 @@ const OPENINGS: &[(&str, &[&str], OpeningState, bool)] = &[
     ),
     ("mistral", &[], OpeningState::Message, true),
     ("minimax-m2", &["]~b]", "ai\n", "<think>", "\n"], THINK_END, false),
+    ("gemma4", &["<|turn>", "model\n"], OpeningState::Message, true),
+    ("gemma4", &["<|turn>", "model\n", "<|channel>", "thought\n", "<channel|>"], OpeningState::Message, true),
+    ("gemma4", &["<|turn>", "model\n", "<|channel>", "thought\n"], OpeningState::Reasoning(Some(3)), false),
+    ("gemma4", &["<start_of_turn>", "model\n"], OpeningState::Message, true),
+    ("pythonic", &["<|im_start|>", "assistant\n"], OpeningState::Message, true),
+    ("pythonic", &["<|header_start|>", "assistant", "<|header_end|>", "\n\n"], OpeningState::Message, true),
+    ("pythonic", &["<|im_start|>", "assistant\n", "<think>"], THINK_END, false),
+    ("apertus", &["<|assistant_start|>"], OpeningState::Message, true),
 ];
 
 #[test]

@@ -18,7 +18,7 @@ const CODER: Format = (
     "qwen3-coder",
     "qwen3_5",
 );
-const FORMATS: [Format; 9] = [
+const FORMATS: [Format; 14] = [
     QWEN3,
     CODER,
     (
@@ -64,6 +64,36 @@ const FORMATS: [Format; 9] = [
         "[TOOL_CALLS] [{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}, \"id\": \"qzcall000\"}]",
         "mistral",
         "mistral",
+    ),
+    (
+        "<|turn>model\n",
+        "<|tool_call>call:q_z{q:<|\"|>z w<|\"|>}<tool_call|><|tool_response>",
+        "gemma4",
+        "gemma4",
+    ),
+    (
+        "<start_of_turn>model\n",
+        "<start_function_call>call:q_z{q:<escape>z w<escape>}<end_function_call><start_function_response>",
+        "gemma4",
+        "gemma4_text",
+    ),
+    (
+        "<|im_start|>assistant\n",
+        "<|tool_call_start|>[q_z(q='z w')]<|tool_call_end|><|im_end|>\n",
+        "pythonic",
+        "lfm2",
+    ),
+    (
+        "<|im_start|>assistant\n",
+        "<function_calls>\nq_z(q='z w')\n</function_calls><|im_end|>\n",
+        "pythonic",
+        "olmo3",
+    ),
+    (
+        "<|assistant_start|>",
+        "<|tools_prefix|>[{\"q_z\": {\"q\": \"z w\"}}]<|tools_suffix|>",
+        "apertus",
+        "apertus",
     ),
 ];
 
@@ -161,6 +191,21 @@ fn a_table_of_the_folder_replaces_the_shipped_one_and_is_found_by_its_name() {
     assert!(line.contains("seed-oss.json: not a table: missing field `about`"), "{line}");
     let choice = choose("auto", &options, model("unheard-of", opening, written)).unwrap();
     assert_eq!(choice.source, "none", "a table that is none doesn't keep the server from starting");
+}
+
+/// Lists of calls in Python, which no marker announces.
+#[test]
+fn a_bare_list_of_calls_is_read_by_the_parser_of_python() {
+    for (opening, written) in [
+        ("<|header_start|>assistant<|header_end|>\n\n", "[q_z(q=\"z w\")]<|eot|>"),
+        ("<|start_header_id|>assistant<|end_header_id|>\n\n", "[q_z(q=z w)]<|eot_id|>"),
+        ("<start_of_turn>model\n", "[q_z(q=\"z w\")]<end_of_turn>\n"),
+    ] {
+        for model_type in ["llama", "llama4", "gemma3"] {
+            let (source, doubtful, why) = chosen(model(model_type, opening, written)).unwrap();
+            assert_eq!((source.as_str(), doubtful), ("pythonic", false), "{why}");
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,275 @@
+//! Parser for calls written in Python, `get_weather(city="Oslo", days=3)`: Llama 4, Llama 3.2, Gemma 3, LFM2 and Olmo 3.
+//!
+//! - Llama and Gemma write a list, `[get_weather(city="Oslo"), get_time()]`, at a message's beginning. Nothing marks it as calls, so it is only
+//!   where it begins with a call of a declared tool. Llama 4 may put `<|python_start|>` before it.
+//! - LFM2 writes the list between `<|tool_call_start|>` and `<|tool_call_end|>`, or a list of JSON calls there; Olmo 3 writes a call a line between
+//!   `<function_calls>` and `</function_calls>`. Behind such a marker the tool need not be declared. A marker that no call follows is text.
+//! - Reasoning stands in `<think>…</think>`, if the model reasons.
+//!
+//! Values are Python's literals or JSON. Strings may lack their quotes: Llama 3.2's template shows them so. If the turn ends in the opening of a
+//! call, the held bytes are dropped as a broken call.
+//!
+//! Inside a string every marker is text but those that end the turn or came as tokens: these break the call off.
+
+use parser_sdk::json::Calls;
+use parser_sdk::literals::{Literals, Opening};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
+
+/// What a marker means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Think,
+    ThinkEnd,
+    Calls,
+    CallsEnd,
+    /// Before a list that may be calls, or behind it.
+    Code,
+    Turn,
+    TurnEnd,
+}
+
+const MARKS: [(&str, Mark); 19] = [
+    ("<think>", Mark::Think),
+    ("</think>", Mark::ThinkEnd),
+    ("<|tool_call_start|>", Mark::Calls),
+    ("<|tool_call_end|>", Mark::CallsEnd),
+    ("<function_calls>", Mark::Calls),
+    ("</function_calls>", Mark::CallsEnd),
+    ("<|python_start|>", Mark::Code),
+    ("<|python_end|>", Mark::Code),
+    ("<|im_start|>", Mark::Turn),
+    ("<|im_end|>", Mark::TurnEnd),
+    ("<|header_start|>", Mark::Turn),
+    ("<|header_end|>", Mark::Code),
+    ("<|eot|>", Mark::TurnEnd),
+    ("<|start_header_id|>", Mark::Turn),
+    ("<|end_header_id|>", Mark::Code),
+    ("<|eot_id|>", Mark::TurnEnd),
+    ("<|eom_id|>", Mark::TurnEnd),
+    ("<start_of_turn>", Mark::Turn),
+    ("<end_of_turn>", Mark::TurnEnd),
+];
+
+/// White space and brackets before a call, and what stands between calls.
+const BEFORE: &[char] = &[' ', '\n', '\r', '\t', '[', ']'];
+const BETWEEN: &[u8] = b" \n\r\t,;[]";
+/// Most bytes before a call's name.
+const GAP: usize = 64;
+
+/// The state of one stream.
+#[derive(Debug)]
+pub struct Pythonic {
+    tools: Tools,
+    prose: Prose,
+    region: Region,
+    state: State,
+}
+
+/// What shows that a call may follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Region {
+    /// Nothing: only a list of declared tools' calls is one.
+    Message,
+    /// An earlier call of the list.
+    List,
+    /// A marker, up to the marker of the calls' end.
+    Marked,
+}
+
+#[derive(Debug)]
+enum State {
+    Prose,
+    /// After a marker of calls that went out as text: so does the marker of their end.
+    Mentioned,
+    /// In the line after a turn's marker.
+    Role,
+    /// Where a call may begin, in text that is held: at a message's beginning, behind a marker of calls, or behind another call.
+    Head(String),
+    Arguments(Literals),
+    /// After a call.
+    Between,
+    /// In calls that are JSON.
+    Json(Calls),
+}
+
+impl Parser for Pythonic {
+    fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+        Ok(Descriptor {
+            name: "pythonic".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            // Not `llama4`: its template decides, and some write JSON.
+            models: ["lfm2", "lfm2_moe", "lfm2_vl", "olmo3"].map(String::from).into(),
+            markers: MARKS.map(|(literal, _)| literal.to_owned()).into(),
+            stops: (0..)
+                .zip(MARKS)
+                .filter(|(_, (_, mark))| *mark == Mark::TurnEnd)
+                .map(|(index, _)| index)
+                .collect(),
+            trim: Trim { reasoning: true, content: true },
+            history_call_ids: None,
+        })
+    }
+
+    fn start(request: &Request) -> Result<Self, String> {
+        let tools = Tools::callable(request);
+        Ok(Self {
+            tools,
+            prose: Prose::default(),
+            region: Region::Message,
+            state: State::Head(String::new()),
+        })
+    }
+
+    fn text(&mut self, chunk: &str, out: &mut Output) {
+        let mut text = chunk;
+        while !text.is_empty() {
+            text = &text[self.read(text, out)..];
+        }
+    }
+
+    fn marker(&mut self, index: usize, out: &mut Output) {
+        let (literal, mark) = MARKS[index];
+        let in_string = match &self.state {
+            State::Arguments(arguments) => arguments.in_string(),
+            State::Json(calls) => calls.in_string(),
+            _ => false,
+        };
+        if in_string && !out.ends_strings() {
+            return self.text(literal, out);
+        }
+        let was_mentioned = matches!(self.state, State::Mentioned);
+        self.end(mark, true, literal.len(), out);
+        match mark {
+            Mark::Think => self.prose.reasoning(out),
+            Mark::ThinkEnd => {
+                self.prose.undecided_content(out);
+                self.state = State::Head(String::new());
+            }
+            Mark::Calls if !self.tools.is_empty() => {
+                (self.region, self.state) = (Region::Marked, State::Head(String::new()));
+            }
+            Mark::CallsEnd if !self.tools.is_empty() && !was_mentioned => out.drop_all(),
+            Mark::Calls | Mark::CallsEnd => self.prose.flow(out),
+            Mark::Code | Mark::TurnEnd => {
+                out.drop_all();
+                self.state = State::Head(String::new());
+            }
+            Mark::Turn => {
+                out.drop_all();
+                self.prose.turn_to_content();
+                self.state = State::Role;
+            }
+        }
+    }
+
+    fn finish(&mut self, reason: FinishReason, out: &mut Output) {
+        self.end(Mark::TurnEnd, reason == FinishReason::Stop, 0, out);
+    }
+}
+
+impl Pythonic {
+    /// Reads the beginning of `text`; returns how many bytes it read.
+    fn read(&mut self, text: &str, out: &mut Output) -> usize {
+        match &mut self.state {
+            State::Prose | State::Mentioned => self.prose.flow(out),
+            State::Role => {
+                let end = out.drop_line(text.as_bytes());
+                if end.is_some() {
+                    self.state = State::Head(String::new());
+                }
+                return end.unwrap_or(text.len());
+            }
+            State::Head(head) => {
+                head.push_str(text);
+                let head = std::mem::take(head);
+                self.head(head, out);
+            }
+            State::Arguments(arguments) => {
+                let end = arguments.read(text, out);
+                if end.is_some() {
+                    self.state = State::Between;
+                }
+                return end.unwrap_or(text.len());
+            }
+            State::Between => {
+                let read = text.bytes().take_while(|byte| BETWEEN.contains(byte)).count();
+                out.drop(read);
+                if read < text.len() {
+                    self.state = State::Head(String::new());
+                }
+                return read;
+            }
+            State::Json(calls) => {
+                if !calls.read(text.as_bytes(), &self.tools, out) {
+                    self.release_as_prose(out);
+                }
+            }
+        }
+        text.len()
+    }
+
+    /// Decides what the text begins.
+    fn head(&mut self, head: String, out: &mut Output) {
+        let code = head.trim_start_matches(BEFORE);
+        let before = head.len() - code.len();
+        let is_marked = self.region == Region::Marked;
+        if is_marked && code.starts_with('{') {
+            let json = Calls::objects(out.held() - head.len(), "name", "arguments");
+            self.state = State::Json(json);
+            return self.text(&head, out);
+        }
+        let is_list = self.region != Region::Message || head[..before].contains('[');
+        let opening = match code {
+            _ if self.tools.is_empty() || before > GAP => Opening::Other,
+            "" => Opening::Unclear,
+            _ if is_list => Opening::of_keywords(code, ""),
+            _ => Opening::Other,
+        };
+        let name = code.split('(').next().unwrap_or_default();
+        match opening {
+            Opening::Unclear if is_marked || self.begins_declared(name) => self.state = State::Head(head),
+            Opening::Call(name, read) if is_marked || self.tools.contains(name) => {
+                let (payload, rest) = (self.tools.payload(name), &code[read..]);
+                out.drop(out.held() - rest.len());
+                out.tool_call(name, payload);
+                self.region = if is_marked { Region::Marked } else { Region::List };
+                self.state = State::Arguments(Literals::new(b')', payload).with_bare_strings());
+                self.text(rest, out);
+            }
+            _ => self.release_as_prose(out),
+        }
+    }
+
+    /// Whether a declared tool's name begins with `name`.
+    fn begins_declared(&self, name: &str) -> bool {
+        self.tools.names().any(|declared| declared.starts_with(name))
+    }
+
+    /// Routes the held bytes as prose, since they begin no call.
+    fn release_as_prose(&mut self, out: &mut Output) {
+        self.state = if self.region == Region::Marked { State::Mentioned } else { State::Prose };
+        self.region = Region::Message;
+        self.prose.flow(out);
+    }
+
+    /// Ends what is open before a marker of `bytes` bytes, or with the turn. A call may be complete only if neither the token limit nor a
+    /// cancellation cut it off (`by_itself`).
+    fn end(&mut self, mark: Mark, by_itself: bool, bytes: usize, out: &mut Output) {
+        let (is_closed, ends_turn) = (mark == Mark::CallsEnd, mark == Mark::TurnEnd);
+        match &mut self.state {
+            State::Head(head) if is_closed && head.trim_start_matches(BEFORE).is_empty() => {
+                out.drop(out.held() - bytes);
+            }
+            State::Head(head) if ends_turn && (self.region == Region::Marked || head.contains('(')) => {
+                out.broken_call(bytes);
+            }
+            State::Arguments(arguments) => arguments.end(is_closed, bytes, out),
+            State::Json(calls) => calls.end(is_closed, by_itself, bytes, out),
+            State::Prose | State::Mentioned | State::Role | State::Between => {}
+            State::Head(_) => self.prose.release(bytes, out),
+        }
+        (self.region, self.state) = (Region::Message, State::Prose);
+    }
+}
+
+parser_sdk::export_parser!(Pythonic);

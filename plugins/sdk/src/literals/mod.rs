@@ -1,0 +1,261 @@
+//! Arguments of a call in a language's literals, rewritten as a JSON object while they arrive: Python's keywords (`city="Oslo", days=3)`) and
+//! objects with unquoted keys (`city:<|"|>Oslo<|"|>,days:3}`), whose strings may stand between markers.
+//!
+//! Invariant: text inside a string goes out with its own chunk, but for a byte or two that may end the string. Held is what isn't decided: a
+//! key, a number or word, the white space behind it; [`HELD`] bytes at most. What is no literal goes out unchanged, so that the arguments
+//! aren't JSON: nothing is guessed.
+//!
+//! What is JSON inside of values goes out as it is; the arguments themselves are written with a blank behind each comma and colon.
+//! Values are strings, numbers, `true`, `false`, `null` (Python's spellings, too), lists, tuples and objects of these. Commas too many are
+//! dropped. The arguments of a custom tool are its first string.
+
+mod frame;
+mod opening;
+mod places;
+mod quoted;
+mod scalar;
+mod strings;
+
+pub use opening::Opening;
+
+use frame::{Frame, Kind};
+use quoted::Quoted;
+
+use crate::{Output, Payload, Phase, Route};
+
+/// Most bytes that are held.
+const HELD: usize = 128;
+/// Length in bytes up to which a string without quotes waits if it begins like a marker.
+const MARKER: usize = 32;
+/// Most brackets that may be open.
+const DEPTH: usize = 100;
+
+/// Reader of one call's arguments, from behind their opening bracket.
+///
+/// ```
+/// use parser_sdk::literals::Literals;
+/// use parser_kit::{Item, play, request};
+/// use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request};
+///
+/// /// Everything is the arguments of one call.
+/// struct Add(Option<Literals>);
+///
+/// impl Parser for Add {
+///     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+///         Ok(Descriptor { name: "add".into(), version: "0.1.0".into(), ..Descriptor::default() })
+///     }
+///     fn start(_: &Request) -> Result<Self, String> {
+///         Ok(Self(None))
+///     }
+///     fn text(&mut self, chunk: &str, out: &mut Output) {
+///         let arguments = self.0.get_or_insert_with(|| {
+///             out.tool_call("add", Payload::Json);
+///             Literals::new(b')', Payload::Json)
+///         });
+///         arguments.read(chunk, out);
+///     }
+///     fn marker(&mut self, _: usize, _: &mut Output) {}
+/// }
+///
+/// let items = play::<Add>(&request(&["add"]), "", ["to='x', of=[1, None])"], FinishReason::Stop);
+/// assert_eq!(items, [Item::call("add", r#"{"to": "x", "of": [1, null]}"#)]);
+/// ```
+#[derive(Debug)]
+pub struct Literals {
+    /// Brackets that are open, those of the arguments first. None are open at the end.
+    frames: Vec<Frame>,
+    place: Place,
+    /// Number of held bytes before `pending`: a comma between members of a value, and white space.
+    comma: usize,
+    /// The bytes that the host holds for the reader.
+    pending: Vec<u8>,
+    /// Whether text without quotes is a string.
+    bare: bool,
+    input: Input,
+}
+
+/// Where the next byte stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before a key or the bracket that closes the object.
+    Key,
+    /// In a key without quotes.
+    KeyWord,
+    /// Behind a quoted key.
+    AfterKey,
+    /// Before a value.
+    Value,
+    /// In a number or a word.
+    Word,
+    /// In a string without quotes.
+    Bare,
+    /// Behind a comma in a string without quotes: the next key, or more of the string.
+    Comma,
+    Quoted(Quoted),
+    /// In a string, or a key, between two markers with this index.
+    Marked {
+        mark: usize,
+        is_key: bool,
+    },
+    /// Behind a value.
+    After,
+    NoLiteral,
+}
+
+/// What becomes of the values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Input {
+    /// They are the values of an object.
+    Json,
+    /// The first string is the input of a custom tool: before it, in it, behind it.
+    Sought,
+    Inside,
+    Read,
+}
+
+impl Literals {
+    /// Arguments that end with the bracket `close`, of a call with this payload.
+    pub fn new(close: u8, payload: Payload) -> Self {
+        let input = if payload == Payload::Text { Input::Sought } else { Input::Json };
+        let frames = vec![Frame::new(Kind::Arguments, close)];
+        Self { frames, place: Place::Key, comma: 0, pending: Vec::new(), bare: false, input }
+    }
+
+    /// The same reader for a format whose strings may lack their quotes: other text than a literal is a string, which ends with the bracket
+    /// around it, or with a comma (in an object, a comma that another key follows).
+    #[must_use]
+    pub fn with_bare_strings(self) -> Self {
+        Self { bare: true, ..self }
+    }
+
+    /// Whether the next byte is inside a string or key with quotes: a marker there is text.
+    pub fn in_string(&self) -> bool {
+        match self.place {
+            Place::Quoted(quoted) => !quoted.may_have_ended(),
+            Place::Marked { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Reads `text` up to the bracket that closes the arguments, where the call is closed. Returns the number of bytes read if it came.
+    pub fn read(&mut self, text: &str, out: &mut Output) -> Option<usize> {
+        let (bytes, flowed) = (text.as_bytes(), self.flowing());
+        let mut index = 0;
+        while index < bytes.len() {
+            index += self.step(&bytes[index..], out);
+            if self.frames.is_empty() {
+                out.close();
+                return Some(index);
+            }
+        }
+        if let (true, Some(stops)) = (flowed.is_some(), self.flowing()) {
+            out.until_byte(self.quoted_route(), stops);
+        }
+        None
+    }
+
+    /// Reads the marker `mark`, of `length` bytes, which stands before and behind strings of the format.
+    pub fn delimiter(&mut self, mark: usize, literal: &str, out: &mut Output) {
+        match self.place {
+            Place::Key => {
+                self.begin_member(out);
+                self.begin_marked(mark, true, literal, out);
+            }
+            Place::Comma if self.key_after_comma().is_empty() => {
+                self.end_bare(out);
+                self.begin_member(out);
+                self.begin_marked(mark, true, literal, out);
+            }
+            Place::Value => {
+                self.begin_value(out);
+                self.begin_marked(mark, false, literal, out);
+            }
+            Place::Marked { mark: opened, is_key } if opened == mark => {
+                out.drop(literal.len());
+                self.end_string(is_key, out);
+            }
+            // The marker before the string was left out.
+            Place::Word | Place::Bare | Place::Comma => {
+                if self.place == Place::Word {
+                    self.begin_value(out);
+                    self.begin_string(out);
+                }
+                out.take(self.plain_route(), self.pending.len());
+                self.pending.clear();
+                out.drop(literal.len());
+                self.end_string(false, out);
+            }
+            Place::AfterKey | Place::After => out.drop(literal.len()),
+            Place::KeyWord => {
+                self.place = Place::NoLiteral;
+                _ = self.read(literal, out);
+            }
+            Place::Quoted(_) | Place::Marked { .. } | Place::NoLiteral => _ = self.read(literal, out),
+        }
+    }
+
+    /// Ends arguments whose bracket didn't come, before the `keep` youngest held bytes. Where the format itself ends the call (`is_closed`),
+    /// arguments that lack only this bracket are whole; all others are incomplete. Other output may follow.
+    pub fn end(&mut self, is_closed: bool, keep: usize, out: &mut Output) {
+        match self.place {
+            Place::Quoted(quoted) if quoted.may_have_ended() => {
+                self.end_quoted(quoted, out);
+            }
+            Place::Word if is_closed && self.frames.len() == 1 => self.end_word(out),
+            Place::Bare if is_closed && self.frames.len() == 1 => self.end_bare(out),
+            Place::Bare | Place::Comma => out.take(self.plain_route(), self.pending.len()),
+            Place::NoLiteral => out.take(self.json_route(), self.comma + self.pending.len()),
+            _ => {}
+        }
+        out.drop(out.held() - keep);
+        if is_closed && self.frames.len() == 1 && matches!(self.place, Place::After | Place::Key) {
+            self.write(if self.frames[0].any { "}" } else { "{}" }, out);
+            out.close();
+        } else if keep > 0 {
+            out.message(Phase::Unspecified);
+        }
+        self.frames.clear();
+    }
+
+    /// The bytes that may end the string in which the next byte is, if nothing else decides anything.
+    fn flowing(&self) -> Option<&'static str> {
+        match self.place {
+            Place::Quoted(quoted) if self.pending.is_empty() => Some(quoted.stops()),
+            _ => None,
+        }
+    }
+
+    /// Writes text of the JSON that the format spells otherwise.
+    fn write(&self, json: &str, out: &mut Output) {
+        if self.input == Input::Json && !json.is_empty() {
+            out.derive(json);
+        }
+    }
+
+    /// Route of text that is JSON as it is.
+    fn json_route(&self) -> Route {
+        if self.input == Input::Json { Route::Arguments } else { Route::Drop }
+    }
+
+    /// Route of the text of a string.
+    fn plain_route(&self) -> Route {
+        match self.input {
+            Input::Json => Route::ArgumentsEscaped,
+            Input::Inside => Route::Arguments,
+            Input::Sought | Input::Read => Route::Drop,
+        }
+    }
+
+    /// Route of the text of a string that may have escapes.
+    fn quoted_route(&self) -> Route {
+        match self.input {
+            Input::Inside => Route::ArgumentsUnescaped,
+            _ => self.plain_route(),
+        }
+    }
+
+    fn drop_pending(&mut self, out: &mut Output) {
+        out.drop(self.pending.len());
+        self.pending.clear();
+    }
+}
