@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 
 use super::{Calls, Mark, Style, Tag, Tagged};
 use crate::grammar;
-use crate::{Descriptor, FinishReason, Output, Parser, Request, Trim};
+use crate::{Descriptor, FinishReason, Output, Parser, Request, Tools, Trim};
 
 /// A format with calls in a block; [`Blocks`] is its parser.
 ///
@@ -48,6 +48,18 @@ pub trait Format {
     /// How the format spells a parameter.
     const STYLE: Style;
 
+    /// What the message of a tag is; `tag` is what stands between [`Part::TurnTag`] and [`Part::TagEnd`].
+    fn message(tag: &str) -> Message {
+        let _ = tag;
+        Message::Calls
+    }
+
+    /// The tool's name, given what a call's tag says.
+    fn name<'a>(said: &'a str, tools: &Tools) -> &'a str {
+        let _ = tools;
+        said
+    }
+
     /// The parser's descriptor; [`Blocks`] fills in its markers, stops and trim.
     fn describe() -> Descriptor;
 
@@ -58,6 +70,17 @@ pub trait Format {
     fn constrain(request: &Request) -> Result<Option<String>, String> {
         if grammar::is_free(request) { Ok(None) } else { Err(grammar::NO_GRAMMAR.into()) }
     }
+}
+
+/// What a message is, in formats whose turns have several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Message {
+    /// Reasoning, in which call markup is text.
+    Reasoning,
+    /// Content, in which call markup is text.
+    Content,
+    /// Content and calls.
+    Calls,
 }
 
 /// Meaning of a marker.
@@ -85,7 +108,7 @@ pub enum Part {
     ValueEnd,
     /// A turn begins; the rest of the line names its role.
     Turn,
-    /// A turn begins; what follows up to the end of the tag names its role.
+    /// A turn or a message of it begins; what follows up to the end of the tag says whose it is.
     TurnTag,
     /// The model's turn ends.
     TurnEnd,
@@ -100,6 +123,8 @@ pub struct Blocks<F> {
     state: State,
     /// Whether the stream is in a block in which calls may stand.
     in_block: bool,
+    /// Whether calls may stand in the present message.
+    may_call: bool,
     tag: Tag,
     format: PhantomData<F>,
 }
@@ -129,7 +154,7 @@ impl<F: Format> Parser for Blocks<F> {
 
     fn start(request: &Request) -> Result<Self, String> {
         let (calls, tag) = (Calls::new(request, F::STYLE), Tag::of(F::STYLE));
-        Ok(Self { calls, state: State::Between, in_block: false, tag, format: PhantomData })
+        Ok(Self { calls, state: State::Between, in_block: false, may_call: true, tag, format: PhantomData })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -143,12 +168,8 @@ impl<F: Format> Parser for Blocks<F> {
         let (literal, part) = F::PARTS[index];
         match (self.state, part) {
             (State::Between, _) | (State::Announced, Part::Call | Part::BlockEnd) => {}
-            (State::Turn, _) => {
-                self.state = State::Between;
-                if part == Part::TagEnd {
-                    return self.calls.prose.drop_markup(out);
-                }
-            }
+            (State::Turn, Part::TagEnd) => return self.begin_message(out),
+            (State::Turn, _) => self.state = State::Between,
             (State::Name, Part::TagEnd) if self.calls.tools.accepts(self.tag.name()) => {
                 return self.open(0, out);
             }
@@ -175,7 +196,8 @@ impl<F: Format> Parser for Blocks<F> {
 impl<F: Format> Blocks<F> {
     /// Handles a marker that stands outside an open call.
     fn outside(&mut self, part: Part, out: &mut Output) {
-        let (calls, prose) = (!self.calls.tools.is_empty(), &mut self.calls.prose);
+        let calls = self.may_call && !self.calls.tools.is_empty();
+        let prose = &mut self.calls.prose;
         let was_in_block = self.in_block;
         self.in_block &= !matches!(part, Part::BlockEnd | Part::Turn | Part::TurnTag | Part::TurnEnd);
         self.state = State::Between;
@@ -185,7 +207,7 @@ impl<F: Format> Blocks<F> {
             Part::Turn => self.calls.begin_turn(out),
             Part::TurnTag => {
                 out.drop_all();
-                prose.turn_to_content();
+                self.tag.begin();
                 self.state = State::Turn;
             }
             Part::Markup => prose.drop_markup(out),
@@ -205,12 +227,25 @@ impl<F: Format> Blocks<F> {
     fn read(&mut self, text: &str, out: &mut Output) -> usize {
         match self.state {
             State::Between => self.calls.text(text, out),
-            State::Turn => out.drop_all(),
+            State::Turn => {
+                out.drop_all();
+                self.tag.push(text);
+            }
             State::Announced if text.trim_start().is_empty() => {}
             State::Announced => self.release_as_prose(0, out),
             State::Name => return self.read_tag(text, out),
         }
         text.len()
+    }
+
+    /// Begins the message whose tag has been read.
+    fn begin_message(&mut self, out: &mut Output) {
+        let message = F::message(self.tag.text());
+        (self.state, self.may_call) = (State::Between, message == Message::Calls);
+        match message {
+            Message::Reasoning => self.calls.prose.reasoning(out),
+            Message::Content | Message::Calls => self.calls.prose.content(out),
+        }
     }
 
     fn read_tag(&mut self, text: &str, out: &mut Output) -> usize {
@@ -229,7 +264,8 @@ impl<F: Format> Blocks<F> {
 
     /// Opens the call of the tag, behind which the `keep` youngest bytes are held.
     fn open(&mut self, keep: usize, out: &mut Output) {
-        self.calls.open(self.tag.name(), keep, out);
+        let name = F::name(self.tag.name(), &self.calls.tools);
+        self.calls.open(name, keep, out);
         self.state = State::Between;
     }
 
@@ -250,12 +286,10 @@ impl Part {
             Self::Call => Mark::Call,
             Self::CallEnd => Mark::End,
             Self::Key => Mark::Key,
-            Self::TagEnd => Mark::Value,
+            Self::TagEnd if style.ends_by_marker() => Mark::Value,
             Self::ValueEnd => Mark::ValueEnd,
             Self::TurnEnd => Mark::Stop,
-            Self::Think | Self::ThinkEnd | Self::Content | Self::Turn | Self::TurnTag | Self::Markup => {
-                Mark::Other
-            }
+            _ => Mark::Other,
         }
     }
 }

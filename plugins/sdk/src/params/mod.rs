@@ -21,7 +21,7 @@ mod tag;
 mod types;
 
 pub use arguments::ArgumentsWriter;
-pub use blocks::{Blocks, Format, Part};
+pub use blocks::{Blocks, Format, Message, Part};
 pub use call_reader::CallReader;
 pub use calls::Calls;
 pub use coerce::{Coerced, coerce};

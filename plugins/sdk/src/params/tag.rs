@@ -36,6 +36,17 @@ impl Tag {
         self.text.clear();
     }
 
+    /// Adds `text` to the tag, of which the first 256 bytes are kept.
+    pub(super) fn push(&mut self, text: &str) {
+        let room = Self::LONGEST.saturating_sub(self.text.len());
+        self.text.push_str(&text[..text.floor_char_boundary(room)]);
+    }
+
+    /// The tag as far as it has been read.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The name in the tag, as far as it has been read.
     pub fn name(&self) -> &str {
         self.style.name(&self.text)
