@@ -97,6 +97,8 @@ const OPENINGS: &[(&str, &[&str], OpeningState, bool)] = &[
     ),
     ("mistral", &[], OpeningState::Message, true),
     ("minimax-m2", &["]~b]", "ai\n", "<think>", "\n"], THINK_END, false),
+    ("deepseek-v4", &["<｜Assistant｜>", "<think>"], THINK_END, false),
+    ("deepseek-v4", &["<｜Assistant｜>", "</think>"], OpeningState::Message, true),
 ];
 
 #[test]
