@@ -275,6 +275,18 @@ pub const DEEPSEEK_V4: Format = Format::of::<deepseek_v4_parser::DeepSeekV4>(
     ],
 );
 
+/// Hunyuan A13B: a JSON list of calls.
+pub const HUNYUAN: Format = Format::of::<hunyuan_parser::Hunyuan>(
+    "hunyuan",
+    &["<|extra_0|>", "", "<|extra_0|><think>\n\n</think>\n"],
+    &[
+        "<tool_calls>[{\"name\": \"add\", \"arguments\": ",
+        "<tool_calls>[{\"name\": \"patch\", \"arguments\": {\"input\": \"",
+        "}, {\"arguments\": {\"a\": 1}, \"name\": \"add\"}]",
+        "}]</tool_calls>\n</answer>",
+    ],
+);
+
 /// Kimi K3: channels, and arguments that say their types.
 pub const KIMI_K3: Format = Format::of::<kimi_k3_parser::KimiK3>(
     "kimi-k3",

@@ -16,6 +16,7 @@ pub(super) static SHIPPED: &Shipped = &[
     ("mistral", include_bytes!("../../../plugins/mistral.wasm")),
     ("minimax-m2", include_bytes!("../../../plugins/minimax-m2.wasm")),
     ("deepseek-v4", include_bytes!("../../../plugins/deepseek-v4.wasm")),
+    ("hunyuan", include_bytes!("../../../plugins/hunyuan.wasm")),
     ("kimi-k3", include_bytes!("../../../plugins/kimi-k3.wasm")),
     ("muse", include_bytes!("../../../plugins/muse.wasm")),
     ("response-template", include_bytes!("../../../plugins/response-template.wasm")),

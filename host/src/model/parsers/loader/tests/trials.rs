@@ -18,7 +18,7 @@ const CODER: Format = (
     "qwen3-coder",
     "qwen3_5",
 );
-const FORMATS: [Format; 12] = [
+const FORMATS: [Format; 13] = [
     QWEN3,
     CODER,
     (
@@ -65,6 +65,12 @@ const FORMATS: [Format; 12] = [
          </｜DSML｜invoke>\n</｜DSML｜tool_calls><｜end▁of▁sentence｜>",
         "deepseek-v4",
         "deepseek_v4",
+    ),
+    (
+        "<|extra_0|>",
+        "<think>\n\n</think>\n<answer>\n<tool_calls>[{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}]</tool_calls>\n</answer><|eos|>",
+        "hunyuan",
+        "hunyuan_v1_moe",
     ),
     (
         "<|open|>message role=\"assistant\"<|sep|>",
