@@ -64,6 +64,8 @@ const FRAGMENTS: &[&str] = &[
     "\\",
     "{",
     "{\"k\": 1}",
+    "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"add\">\n{\"i\": ",
+    "{\"s\": \"",
     "<",
     "</",
     "\n\n\n",

@@ -4,7 +4,7 @@
 //! <|close|>call<|sep|>…<|close|>tools<|sep|>`, as the model's encoder has it. `<|open|>`, `<|close|>`, `<|sep|>` and `<|end_of_msg|>` are
 //! tokens, names of channels are text. The value of type `string` is raw text, kept to the byte; that of any other type is JSON. The prompt
 //! opens the turn with `<|open|>message role="assistant"<|sep|>` and `<|open|>think<|sep|>`, or with `<|open|>response<|sep|>` where the model
-//! is not to think. `params::Blocks` is the state machine. The `index` of a call and the message's own end are markup.
+//! is not to think. Instead of arguments a call may have `<|open|>json type="object"<|sep|>{…}<|close|>json<|sep|>`. `params::Blocks` is the state machine. The `index` of a call and the message's own end are markup.
 
 use parser_sdk::Descriptor;
 use parser_sdk::params::{Blocks, Format, Part, Style};
@@ -28,6 +28,8 @@ impl Format for Channels {
         ("<|close|>call<|sep|>", Part::CallEnd),
         ("<|open|>argument key=", Part::Key),
         ("<|close|>argument<|sep|>", Part::ValueEnd),
+        ("<|open|>json type=\"object\"<|sep|>", Part::Body),
+        ("<|close|>json<|sep|>", Part::BodyEnd),
         ("<|open|>message", Part::TurnTag),
         ("<|close|>message<|sep|>", Part::Markup),
         ("<|sep|>", Part::TagEnd),

@@ -3,118 +3,17 @@
 //!
 //! Invariant: a call opens when its tag is complete and the name in it is declared or plausible; only the tag is held until then. A block
 //! that begins with anything but a call goes out as prose. An empty block is dropped; an opening that the turn's end cuts off is dropped
-//! as a broken call. Outside a block, or if the request declares no tools, call markup is text. A call inside reasoning doesn't end the
+//! as a broken call. A call whose parameters are left out for one JSON object has that object as its arguments. Outside a block, or if the request declares no tools, call markup is text. A call inside reasoning doesn't end the
 //! reasoning: text after the call is reasoning up to its end. [`super::CallReader`] says what is markup inside a value.
+
+mod format;
 
 use std::marker::PhantomData;
 
-use super::{Calls, Mark, Style, Tag, Tagged};
-use crate::grammar;
-use crate::{Descriptor, FinishReason, Output, Parser, Request, Tools, Trim};
-
-/// A format with calls in a block; [`Blocks`] is its parser.
-///
-/// ```
-/// use parser_sdk::params::{Blocks, Format, Part, Style};
-/// use parser_sdk::testing::{Item, play, request};
-/// use parser_sdk::{Descriptor, FinishReason};
-///
-/// /// `[calls][call "NAME">[set "KEY">VALUE[end][done][/calls]`.
-/// struct Brackets;
-///
-/// impl Format for Brackets {
-///     const PARTS: &'static [(&'static str, Part)] = &[
-///         ("[calls]", Part::Block),
-///         ("[/calls]", Part::BlockEnd),
-///         ("[call ", Part::Call),
-///         ("[done]", Part::CallEnd),
-///         ("[set ", Part::Key),
-///         ("[end]", Part::ValueEnd),
-///     ];
-///     const STYLE: Style = Style::Quoted;
-///
-///     fn describe() -> Descriptor {
-///         Descriptor { name: "brackets".into(), version: "0.1.0".into(), ..Descriptor::default() }
-///     }
-/// }
-///
-/// let output = ["Sure.[calls][call \"add\">[set \"word\">one[end][done][/calls]"];
-/// let items = play::<Blocks<Brackets>>(&request(&["add"]), "", output, FinishReason::Stop);
-/// assert_eq!(items, [Item::message("Sure."), Item::call("add", "{\"word\": \"one\"}")]);
-/// ```
-pub trait Format {
-    /// The markers' literals and meanings.
-    const PARTS: &'static [(&'static str, Part)];
-    /// How the format spells a parameter.
-    const STYLE: Style;
-
-    /// What the message of a tag is; `tag` is what stands between [`Part::TurnTag`] and [`Part::TagEnd`].
-    fn message(tag: &str) -> Message {
-        let _ = tag;
-        Message::Calls
-    }
-
-    /// The tool's name, given what a call's tag says.
-    fn name<'a>(said: &'a str, tools: &Tools) -> &'a str {
-        let _ = tools;
-        said
-    }
-
-    /// The parser's descriptor; [`Blocks`] fills in its markers, stops and trim.
-    fn describe() -> Descriptor;
-
-    /// [`Parser::constrain`]. By default the format has no grammar, and demanded calls are refused.
-    ///
-    /// # Errors
-    /// One line saying what can't be expressed.
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        if grammar::is_free(request) { Ok(None) } else { Err(grammar::NO_GRAMMAR.into()) }
-    }
-}
-
-/// What a message is, in formats whose turns have several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Message {
-    /// Reasoning, in which call markup is text.
-    Reasoning,
-    /// Content, in which call markup is text.
-    Content,
-    /// Content and calls.
-    Calls,
-}
-
-/// Meaning of a marker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// Reasoning begins.
-    Think,
-    /// Reasoning ends.
-    ThinkEnd,
-    /// Content begins.
-    Content,
-    /// Calls follow.
-    Block,
-    /// No more calls follow.
-    BlockEnd,
-    /// A call begins with the tag that has its name.
-    Call,
-    /// A call ends.
-    CallEnd,
-    /// A parameter begins with the tag that has its key.
-    Key,
-    /// A tag ends, in formats that end tags by a marker.
-    TagEnd,
-    /// A parameter's value ends.
-    ValueEnd,
-    /// A turn begins; the rest of the line names its role.
-    Turn,
-    /// A turn or a message of it begins; what follows up to the end of the tag says whose it is.
-    TurnTag,
-    /// The model's turn ends.
-    TurnEnd,
-    /// Markup without a meaning here.
-    Markup,
-}
+pub use self::format::{Format, Message, Part};
+use super::{Calls, Tag, Tagged};
+use crate::json::Object;
+use crate::{Descriptor, FinishReason, Output, Parser, Payload, Phase, Request, Trim};
 
 /// The parser of a [`Format`], for one stream.
 #[derive(Debug)]
@@ -126,6 +25,7 @@ pub struct Blocks<F> {
     /// Whether calls may stand in the present message.
     may_call: bool,
     tag: Tag,
+    body: Object,
     format: PhantomData<F>,
 }
 
@@ -139,6 +39,12 @@ enum State {
     Announced,
     /// In the tag that begins a call.
     Name,
+    /// After that tag, before the first parameter.
+    Opened,
+    /// In arguments that are one JSON object.
+    Body,
+    /// After such arguments.
+    Done,
 }
 
 impl<F: Format> Parser for Blocks<F> {
@@ -154,7 +60,9 @@ impl<F: Format> Parser for Blocks<F> {
 
     fn start(request: &Request) -> Result<Self, String> {
         let (calls, tag) = (Calls::new(request, F::STYLE), Tag::of(F::STYLE));
-        Ok(Self { calls, state: State::Between, in_block: false, may_call: true, tag, format: PhantomData })
+        let body = Object::new(Payload::Json);
+        let (state, format) = (State::Between, PhantomData);
+        Ok(Self { calls, state, in_block: false, may_call: true, tag, body, format })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -167,9 +75,19 @@ impl<F: Format> Parser for Blocks<F> {
     fn marker(&mut self, index: usize, out: &mut Output) {
         let (literal, part) = F::PARTS[index];
         match (self.state, part) {
-            (State::Between, _) | (State::Announced, Part::Call | Part::BlockEnd) => {}
+            (State::Opened, Part::Body) if self.takes_json() => return self.begin_body(0, out),
+            (State::Body, _) if self.body.in_string() && !out.ends_strings() => {
+                return self.text(literal, out);
+            }
+            (State::Body, _) => {
+                // The item of the call ends here, complete or not, so that a later `close` doesn't complete it.
+                self.body.end(part == Part::TurnEnd, out);
+                out.message(Phase::Unspecified);
+            }
+            (State::Done, Part::BodyEnd) => return out.drop_all(),
+            (State::Between | State::Done, _) | (State::Announced, Part::Call | Part::BlockEnd) => {}
             (State::Turn, Part::TagEnd) => return self.begin_message(out),
-            (State::Turn, _) => self.state = State::Between,
+            (State::Opened | State::Turn, _) => self.state = State::Between,
             (State::Name, Part::TagEnd) if self.calls.tools.accepts(self.tag.name()) => {
                 return self.open(0, out);
             }
@@ -182,8 +100,10 @@ impl<F: Format> Parser for Blocks<F> {
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
-        if matches!(self.state, State::Announced | State::Name) {
-            out.broken_call(0);
+        match self.state {
+            State::Announced | State::Name => out.broken_call(0),
+            State::Body => _ = self.body.end(reason == FinishReason::Stop, out),
+            _ => {}
         }
         self.calls.finish(reason, out);
     }
@@ -216,7 +136,15 @@ impl<F: Format> Blocks<F> {
                 self.state = State::Name;
                 self.tag.begin();
             }
-            Part::BlockEnd | Part::CallEnd | Part::Key | Part::TagEnd | Part::ValueEnd if was_in_block => {
+            Part::BlockEnd
+            | Part::CallEnd
+            | Part::Body
+            | Part::BodyEnd
+            | Part::Key
+            | Part::TagEnd
+            | Part::ValueEnd
+                if was_in_block =>
+            {
                 prose.drop_markup(out);
             }
             _ => prose.flow(out),
@@ -234,6 +162,13 @@ impl<F: Format> Blocks<F> {
             State::Announced if text.trim_start().is_empty() => {}
             State::Announced => self.release_as_prose(0, out),
             State::Name => return self.read_tag(text, out),
+            State::Opened => return self.read_opening(text, out),
+            State::Body => return self.read_body(text, out),
+            State::Done if text.trim_start().is_empty() => out.drop_all(),
+            State::Done => {
+                self.state = State::Between;
+                self.calls.prose.flow(out);
+            }
         }
         text.len()
     }
@@ -262,34 +197,51 @@ impl<F: Format> Blocks<F> {
         text.len()
     }
 
+    /// Reads text between the tag of a call and its first parameter, where the arguments may begin as one JSON object.
+    fn read_opening(&mut self, text: &str, out: &mut Output) -> usize {
+        let behind = text.trim_start();
+        if behind.starts_with('{') && self.takes_json() {
+            self.begin_body(behind.len(), out);
+            return text.len() - behind.len();
+        }
+        if !behind.is_empty() {
+            self.state = State::Between;
+        }
+        self.calls.text(text, out);
+        text.len()
+    }
+
+    /// Whether the call that was opened last has JSON arguments.
+    fn takes_json(&self) -> bool {
+        let tools = &self.calls.tools;
+        tools.payload(F::name(self.tag.name(), tools)) == Payload::Json
+    }
+
+    /// Begins arguments that are one JSON object, of which the `keep` youngest bytes are held.
+    fn begin_body(&mut self, keep: usize, out: &mut Output) {
+        out.drop(out.held() - keep);
+        self.calls.hand_over();
+        (self.state, self.body) = (State::Body, Object::new(Payload::Json));
+    }
+
+    fn read_body(&mut self, text: &str, out: &mut Output) -> usize {
+        let end = self.body.read(text.as_bytes(), out);
+        if end.is_some() {
+            self.state = State::Done;
+        }
+        end.unwrap_or(text.len())
+    }
+
     /// Opens the call of the tag, behind which the `keep` youngest bytes are held.
     fn open(&mut self, keep: usize, out: &mut Output) {
         let name = F::name(self.tag.name(), &self.calls.tools);
         self.calls.open(name, keep, out);
-        self.state = State::Between;
+        self.state = State::Opened;
     }
 
     /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.
     fn release_as_prose(&mut self, keep: usize, out: &mut Output) {
         (self.state, self.in_block) = (State::Between, false);
         self.calls.prose.release(keep, out);
-    }
-}
-
-impl Part {
-    /// What the marker means inside a call. Where a marker ends tags, the one that begins a call isn't text, so no header need be read
-    /// before the call in front of it ends.
-    fn in_call(self, style: Style) -> Mark {
-        match self {
-            Self::Block | Self::BlockEnd => Mark::Outside,
-            Self::Call if style.ends_by_marker() => Mark::Outside,
-            Self::Call => Mark::Call,
-            Self::CallEnd => Mark::End,
-            Self::Key => Mark::Key,
-            Self::TagEnd if style.ends_by_marker() => Mark::Value,
-            Self::ValueEnd => Mark::ValueEnd,
-            Self::TurnEnd => Mark::Stop,
-            _ => Mark::Other,
-        }
     }
 }
