@@ -30,7 +30,7 @@ enum State {
     Prose,
     /// After a `<tool_calls>` that no call followed: its end is prose, too.
     Mentioned,
-    Calls(Calls),
+    Calls(Box<Calls>),
 }
 
 impl Parser for Hunyuan {
@@ -75,7 +75,7 @@ impl Parser for Hunyuan {
             THINK_END | TURN_END => self.prose.content(out),
             ANSWER | ANSWER_END => self.prose.drop_markup(out),
             CALLS if !self.tools.is_empty() => {
-                self.state = State::Calls(Calls::objects(out.held(), "name", "arguments"));
+                self.state = State::Calls(Calls::objects(out.held(), "name", "arguments").into());
             }
             CALLS_END if !self.tools.is_empty() && !matches!(self.state, State::Mentioned) => {
                 self.prose.drop_markup(out);
