@@ -304,6 +304,68 @@ pub const APERTUS: Format = Format::of::<apertus_parser::Apertus>(
     ],
 );
 
+/// DeepSeek V3.2 to V4.1: calls in DSML, whose parameters say whether they are text.
+pub const DEEPSEEK_V4: Format = Format::of::<deepseek_v4_parser::DeepSeekV4>(
+    "deepseek-v4",
+    &["<｜Assistant｜><think>", "", "<｜Assistant｜></think>"],
+    &[
+        "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"add\">\n",
+        "<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"patch\">\n<｜DSML｜ parameter name=\"input\" string=\"true\">",
+        "<｜DSML｜invoke name=\"add\">",
+        "<｜DSML｜parameter name=\"a\" string=\"false\">",
+        "<｜DSML｜parameter name=\"i\">",
+        "<｜DSML｜parameter name=\"s\" string=\"true\">",
+        "</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+    ],
+);
+
+/// Hunyuan A13B: a JSON list of calls.
+pub const HUNYUAN: Format = Format::of::<hunyuan_parser::Hunyuan>(
+    "hunyuan",
+    &["<|extra_0|>", "", "<|extra_0|><think>\n\n</think>\n"],
+    &[
+        "<tool_calls>[{\"name\": \"add\", \"arguments\": ",
+        "<tool_calls>[{\"name\": \"patch\", \"arguments\": {\"input\": \"",
+        "}, {\"arguments\": {\"a\": 1}, \"name\": \"add\"}]",
+        "}]</tool_calls>\n</answer>",
+    ],
+);
+
+/// Kimi K3: channels, and arguments that say their types.
+pub const KIMI_K3: Format = Format::of::<kimi_k3_parser::KimiK3>(
+    "kimi-k3",
+    &[
+        "<|open|>message role=\"assistant\"<|sep|><|open|>think<|sep|>",
+        "",
+        "<|open|>message role=\"assistant\"<|sep|><|open|>response<|sep|>",
+    ],
+    &[
+        "<|open|>tools<|sep|><|open|>call tool=\"add\" index=\"1\"<|sep|>",
+        "<|open|>tools<|sep|><|open|>call tool=\"patch\" index=\"1\"<|sep|><|open|>argument key=\"input\" type=\"string\"<|sep|>",
+        "<|open|>argument key=\"a\" type=\"array\"<|sep|>",
+        "<|open|>argument key=\"i\" type=\"number\"<|sep|>",
+        "<|open|>argument key=\"s\" type=\"string\"<|sep|>",
+        "<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+    ],
+);
+
+/// Muse Glimmer: messages that name their recipient, calls in ATEM.
+pub const MUSE: Format = Format::of::<muse_parser::Muse>(
+    "muse",
+    &["<|start|>assistant", ""],
+    &[
+        " to=self<|message|>",
+        " to=user<|message|>",
+        "<|start|>assistant to=add<|message|>",
+        "<atem:function_calls>\n<atem:invoke name=\"add\">\n",
+        "<atem:function_calls>\n<atem:invoke name=\"patch\">\n<atem:parameter name=\"input\">",
+        "<atem:parameter name=\"a\">",
+        "<atem:parameter name=\"i\">",
+        "<atem:parameter name=\"s\">",
+        "</atem:parameter>\n</atem:invoke>\n</atem:function_calls>",
+    ],
+);
+
 /// Formats that are tables in a model's `tokenizer_config.json`.
 pub const RESPONSE_TEMPLATE: Format = Format {
     tables: &[

@@ -18,6 +18,10 @@ pub(super) static SHIPPED: &Shipped = &[
     ("gemma4", include_bytes!("../../../plugins/gemma4.wasm")),
     ("pythonic", include_bytes!("../../../plugins/pythonic.wasm")),
     ("apertus", include_bytes!("../../../plugins/apertus.wasm")),
+    ("deepseek-v4", include_bytes!("../../../plugins/deepseek-v4.wasm")),
+    ("hunyuan", include_bytes!("../../../plugins/hunyuan.wasm")),
+    ("kimi-k3", include_bytes!("../../../plugins/kimi-k3.wasm")),
+    ("muse", include_bytes!("../../../plugins/muse.wasm")),
     ("response-template", include_bytes!("../../../plugins/response-template.wasm")),
 ];
 

@@ -4,10 +4,10 @@
 
 use parser_sdk::Request;
 use parser_sdk::grammar::{Callable, Lark, Markers, Spelling, Turn, Value, literal, parameters};
-use parser_sdk::params::Tag;
+use parser_sdk::params::{Format, Tag};
 
 use crate::{
-    BLOCK, BLOCK_END, CALL, CALL_END, MARKERS, PARAMETER, PARAMETER_END, THINK, THINK_END, TURN, TURN_END,
+    BLOCK, BLOCK_END, CALL, CALL_END, MiniMax, PARAMETER, PARAMETER_END, THINK, THINK_END, TURN, TURN_END,
 };
 
 /// Markers that a raw value must not contain.
@@ -16,7 +16,8 @@ const AROUND_VALUES: [usize; 7] = [BLOCK, BLOCK_END, CALL, CALL_END, PARAMETER, 
 /// Grammar that `constrain` returns; `None` where the request leaves the model free.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::with_inputs(request)? else { return Ok(None) };
-    let mut lark = Lark::new(&MARKERS, Markers::Any(&request.token_markers))?;
+    let markers: Vec<_> = MiniMax::PARTS.iter().map(|(literal, _)| *literal).collect();
+    let mut lark = Lark::new(&markers, Markers::Any(&request.token_markers))?;
     lark.text("value", AROUND_VALUES)?;
     turn.inputs().try_for_each(|input| lark.input_before(input, PARAMETER_END, &AROUND_VALUES))?;
     let invokes = turn.any_tool(|tool| invoke(&lark, tool))?;

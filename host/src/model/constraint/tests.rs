@@ -8,7 +8,7 @@ use std::time::Duration;
 use engine::{Constraint, ConstraintSupport, EngineInfo, JsonBegins, JsonConstraint};
 use serde_json::json;
 
-use super::{ConstraintBuilder, reasoning_end};
+use super::ConstraintBuilder;
 use crate::accounts::Caller;
 use crate::limits::Limits;
 use crate::limits::ParserLimits;
@@ -23,6 +23,7 @@ use crate::model::parsers::ParserBinding;
 use crate::parser::Plugin;
 use crate::prompt::Tokenizer;
 use contract::ToolChoice;
+use grammar::reasoning_end;
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
 const ALL: ConstraintSupport = ConstraintSupport { grammar: true, json: true, masks: false };

@@ -105,6 +105,8 @@ const OPENINGS: &[(&str, &[&str], OpeningState, bool)] = &[
     ("pythonic", &["<|header_start|>", "assistant", "<|header_end|>", "\n\n"], OpeningState::Message, true),
     ("pythonic", &["<|im_start|>", "assistant\n", "<think>"], THINK_END, false),
     ("apertus", &["<|assistant_start|>"], OpeningState::Message, true),
+    ("deepseek-v4", &["<｜Assistant｜>", "<think>"], THINK_END, false),
+    ("deepseek-v4", &["<｜Assistant｜>", "</think>"], OpeningState::Message, true),
 ];
 
 #[test]

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::coerce::{Coerced, coerce, may_be_typed, white};
-use super::{Schema, Types, unquoted};
+use super::{Reading, Schema, Types, unquoted};
 use crate::{Output, Payload, Route};
 
 /// The parameter that carries the input of a custom tool.
@@ -44,7 +44,7 @@ enum Value {
     /// A value that goes to this route as it comes.
     Flowing(Route),
     /// A value that may be something else than a string: its text so far, all held, and its first byte that isn't white space.
-    Waiting { types: Types, text: String, first: Option<u8> },
+    Waiting { types: Types, is_json: bool, text: String, first: Option<u8> },
 }
 
 impl ArgumentsWriter {
@@ -80,21 +80,27 @@ impl ArgumentsWriter {
 
     /// Begins the value of parameter `key`, of which quotes are removed. The held markup in front of the value was dropped before.
     pub fn begin(&mut self, key: &str, out: &mut Output) {
-        let key = unquoted(key);
+        self.begin_as(unquoted(key), Reading::Declared, out);
+    }
+
+    /// Begins the value of parameter `key`, which is to be read as `reading` says.
+    pub fn begin_as(&mut self, key: &str, reading: Reading, out: &mut Output) {
         let is_first = self.given.is_empty();
         let is_new = self.given.insert(key.to_owned());
         self.value = match self.payload {
             Payload::Text if key == INPUT && is_new => Value::Flowing(Route::Arguments),
             Payload::Json if is_new => {
                 let quoted = serde_json::to_string(key).expect("a string is JSON");
-                let types = self.schema.types(key);
+                let types = if reading == Reading::Text { Types::STRING } else { self.schema.types(key) };
+                let is_json = reading == Reading::Json;
+                let is_string = types == Types::STRING && !is_json;
                 let (separator, quote) =
-                    (if is_first { "{" } else { ", " }, if types == Types::STRING { "\"" } else { "" });
+                    (if is_first { "{" } else { ", " }, if is_string { "\"" } else { "" });
                 out.derive(format!("{separator}{quoted}: {quote}"));
-                if types == Types::STRING {
+                if is_string {
                     Value::Flowing(Route::ArgumentsEscaped)
                 } else {
-                    Value::Waiting { types, text: String::new(), first: None }
+                    Value::Waiting { types, is_json, text: String::new(), first: None }
                 }
             }
             _ => Value::Flowing(Route::Drop),
@@ -115,10 +121,11 @@ impl ArgumentsWriter {
     /// Reads `more` text of the value: all held bytes but the `keep` youngest belong to the value.
     pub fn text(&mut self, more: &str, keep: usize, out: &mut Output) {
         let Some(more) = self.behind_line(more, out) else { return };
-        if let Value::Waiting { types, text, first } = &mut self.value {
+        if let Value::Waiting { types, is_json, text, first } = &mut self.value {
             *first = first.or_else(|| more.bytes().find(|byte| !white(char::from(*byte))));
             text.push_str(more);
-            if may_be_typed(*first, text, *types) {
+            let may_be_json = *is_json && (*first == Some(b'"') || may_be_typed(*first, text, Types::ANY));
+            if may_be_json || may_be_typed(*first, text, *types) {
                 return;
             }
             out.derive("\"");
@@ -154,8 +161,9 @@ impl ArgumentsWriter {
     pub fn end(&mut self, keep: usize, out: &mut Output) {
         let value = std::mem::replace(&mut self.value, Value::No);
         self.line = Line::Passed;
-        if let Value::Waiting { types, text, .. } = &value {
-            typed(text, *types, out);
+        if let Value::Waiting { types, is_json, text, .. } = &value {
+            let is_json = *is_json && crate::json::value(text).is_ok();
+            write(text, if is_json { Coerced::Verbatim } else { coerce(text, *types) }, out);
         }
         out.drop(out.held() - keep);
         if matches!(value, Value::Flowing(Route::ArgumentsEscaped)) {
@@ -173,8 +181,8 @@ impl ArgumentsWriter {
 }
 
 /// Writes a value whose `text` is held.
-fn typed(text: &str, types: Types, out: &mut Output) {
-    match coerce(text, types) {
+fn write(text: &str, value: Coerced, out: &mut Output) {
+    match value {
         Coerced::Verbatim => {
             let start = text.len() - text.trim_start_matches(white).len();
             out.drop(start);

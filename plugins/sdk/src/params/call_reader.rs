@@ -19,7 +19,7 @@ mod called;
 mod key;
 
 use super::coerce::white;
-use super::{ArgumentsWriter, Doubt, Mark, Progress, Style};
+use super::{ArgumentsWriter, Doubt, Key, Mark, Progress, Style};
 use crate::{FinishReason, Output, Phase, Tools};
 
 /// An open call.
@@ -211,7 +211,9 @@ impl CallReader {
 
     /// Begins the value of the key, which is whole. The `keep` youngest held bytes are behind the key.
     fn begin_value(&mut self, keep: usize, out: &mut Output) {
-        if self.arguments.is_misplaced(self.key.trim()) {
+        let tag = std::mem::take(&mut self.key);
+        let Key { name, reading } = self.style.key(&tag);
+        if self.arguments.is_misplaced(&name) {
             let white = leading_white(self.doubt.text());
             out.drop(white);
             self.doubt.skip(white);
@@ -219,7 +221,7 @@ impl CallReader {
             return self.resume(keep, out);
         }
         self.arguments.end(keep, out);
-        self.arguments.begin(&self.key, out);
+        self.arguments.begin_as(&name, reading, out);
         (self.values, self.calls) = (0, 0);
         self.state = if self.style == Style::Elements { State::Before } else { State::Value };
         if self.style == Style::Attribute {

@@ -81,6 +81,11 @@ impl Calls {
         self.open.insert(CallReader::new(self.style, self.schemas.arguments(name, payload)))
     }
 
+    /// Leaves the rest of the open call to the parser, which routes its arguments and closes it.
+    pub(super) fn hand_over(&mut self) {
+        self.open = None;
+    }
+
     /// Opens the call whose header the open call, now closed, has read. The `keep` youngest held bytes are behind the header.
     fn follow(&mut self, keep: usize, out: &mut Output) {
         if let Some(call) = self.open.take() {

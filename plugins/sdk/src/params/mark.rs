@@ -1,15 +1,86 @@
 //! What a parser tells [`super::CallReader`] about its format (style, meaning of markers), and what `CallReader` answers.
 
+use std::borrow::Cow;
+
 /// How a format spells a parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
     /// `<parameter=KEY>VALUE</parameter>`. A newline (CRLF too) after `>` isn't part of the value; one before the end should be part of
     /// the marker.
     Attribute,
     /// `<parameter name="KEY">VALUE</parameter>`: every byte between the tags is part of the value.
+    #[default]
     Quoted,
     /// `<arg_key>KEY</arg_key><arg_value>VALUE</arg_value>`.
     Elements,
+    /// `<parameter name="KEY" string="true">VALUE</parameter>`: `true` says that the value is text, `false` that it is JSON.
+    Flagged,
+    /// `<argument key="KEY" type="TYPE"` up to a marker, VALUE, and the marker of its end: the type `string` says that the value is text,
+    /// any other that it is JSON. A quote and `&` in a key are `&quot;` and `&amp;`.
+    Typed,
+}
+
+/// How a value is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reading {
+    /// By the types that the tool's schema allows the parameter.
+    #[default]
+    Declared,
+    /// As text: the value is a string.
+    Text,
+    /// As JSON; what is no JSON is read as declared.
+    Json,
+}
+
+/// What the tag of a parameter says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key<'a> {
+    /// The parameter's name.
+    pub name: Cow<'a, str>,
+    /// How its value is to be read.
+    pub reading: Reading,
+}
+
+impl Style {
+    /// Whether a marker ends the tag of a parameter and that of a call, and not `>`.
+    pub(super) fn ends_by_marker(self) -> bool {
+        matches!(self, Self::Elements | Self::Typed)
+    }
+
+    /// Whether a tag has attributes behind the name.
+    pub(super) fn has_attributes(self) -> bool {
+        matches!(self, Self::Flagged | Self::Typed)
+    }
+
+    /// The name in a tag, as far as the tag has been read.
+    pub(super) fn name(self, tag: &str) -> &str {
+        if self.has_attributes() { attributes(tag).0 } else { unquoted(tag) }
+    }
+
+    /// The name in a parameter's whole tag, and how its value is to be read.
+    pub(super) fn key(self, tag: &str) -> Key<'_> {
+        let (name, rest) = if self.has_attributes() { attributes(tag) } else { (unquoted(tag), "") };
+        let reading = match (self, rest.trim().split_once('=').map(|(name, value)| (name, unquoted(value)))) {
+            (Self::Flagged, Some(("string", "true"))) | (Self::Typed, Some(("type", "string"))) => {
+                Reading::Text
+            }
+            (Self::Flagged, Some(("string", "false"))) | (Self::Typed, Some(("type", _))) => Reading::Json,
+            _ => Reading::Declared,
+        };
+        let is_escaped = self == Self::Typed && name.contains('&');
+        let name =
+            if is_escaped { name.replace("&quot;", "\"").replace("&amp;", "&").into() } else { name.into() };
+        Key { name, reading }
+    }
+}
+
+/// The name at the beginning of a tag, in quotes or not, and the attributes behind it.
+fn attributes(tag: &str) -> (&str, &str) {
+    let tag = tag.trim_start();
+    match tag.strip_prefix('"') {
+        Some(name) => name.split_once('"').unwrap_or((name, "")),
+        None => tag.split_once(char::is_whitespace).unwrap_or((tag, "")),
+    }
 }
 
 /// What a marker means inside a call.

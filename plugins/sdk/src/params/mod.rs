@@ -9,6 +9,7 @@
 //! See [`coerce`](fn@coerce).
 
 mod arguments;
+mod blocks;
 mod call_reader;
 mod calls;
 mod coerce;
@@ -20,11 +21,12 @@ mod tag;
 mod types;
 
 pub use arguments::ArgumentsWriter;
+pub use blocks::{Blocks, Format, Message, Part};
 pub use call_reader::CallReader;
 pub use calls::Calls;
 pub use coerce::{Coerced, coerce};
 pub use doubt::Doubt;
-pub use mark::{Mark, Progress, Style, unquoted};
+pub use mark::{Key, Mark, Progress, Reading, Style, unquoted};
 pub use schema::Schema;
 pub use schemas::Schemas;
 pub use tag::{Tag, Tagged};

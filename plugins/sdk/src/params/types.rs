@@ -9,6 +9,8 @@ pub struct Types(u8);
 impl Types {
     /// No type.
     pub const NONE: Self = Self(0);
+    /// Every type.
+    pub const ANY: Self = Self(0x7f);
     /// `null`.
     pub const NULL: Self = Self(1);
     /// `integer`.

@@ -2,14 +2,14 @@
 //!
 //! Invariant: only a declared name makes it a call; otherwise all of it, the end before it included, is part of the value.
 
-use super::super::{Mark, Progress, Style, Tag, unquoted};
+use super::super::{Mark, Progress, Style, Tag};
 use super::CallReader;
 use crate::{Output, Tools};
 
 impl CallReader {
     /// The name in the header, as far as it has been read.
     pub fn next_name(&self) -> &str {
-        unquoted(&self.key)
+        self.style.name(&self.key)
     }
 
     /// Whether the end of this call counts whatever follows.
@@ -19,7 +19,7 @@ impl CallReader {
 
     /// Reads `text` of the name. Returns the number of bytes of the header in it once the header is whole and this call closed.
     pub(super) fn read_name(&mut self, text: &str, tools: &Tools, out: &mut Output) -> Option<usize> {
-        let end = if self.style == Style::Elements { None } else { text.find('>') };
+        let end = if self.style.ends_by_marker() { None } else { text.find('>') };
         self.key.push_str(&text[..end.unwrap_or(text.len())]);
         let name = self.next_name();
         let fits = match end {

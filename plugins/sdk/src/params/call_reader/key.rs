@@ -3,17 +3,14 @@
 //! Invariant: a key whose end is missing has no white space and no `=`; what follows these begins the value.
 
 use super::super::doubt::DOUBT;
-use super::super::{Mark, Progress, Style};
+use super::super::{Mark, Progress};
 use super::{CallReader, State};
 use crate::Output;
 
 impl CallReader {
     /// Reads `text` of a key. Returns the number of bytes read.
     pub(super) fn read_key(&mut self, text: &str, out: &mut Output) -> usize {
-        let end = match self.style {
-            Style::Attribute | Style::Quoted => text.find(['>', '\n']),
-            Style::Elements => None,
-        };
+        let end = if self.style.ends_by_marker() { None } else { text.find(['>', '\n']) };
         self.key.push_str(&text[..end.unwrap_or(text.len())]);
         let is_whole = end.is_some_and(|end| text[end..].starts_with('>'));
         let denied = if end.is_some() { !is_whole || !self.key_counts() } else { self.key.len() > DOUBT };
@@ -42,15 +39,16 @@ impl CallReader {
 
     /// Whether the key inside a value is a parameter's key and not part of the value.
     pub(super) fn key_counts(&self) -> bool {
-        let key = self.key.trim();
+        let key = self.style.key(&self.key).name;
         let is_inner = self.calls > self.values;
         let is_word = self.key.len() <= DOUBT && !key.contains(char::is_whitespace);
-        is_word && !is_inner && self.arguments.expects(key)
+        is_word && !is_inner && self.arguments.expects(&key)
     }
 
     /// Begins the value of a key that something else than its end ended: a second word, or the text behind `=`, begins the value.
     pub(super) fn begin_unended(&mut self, keep: usize, out: &mut Output) {
-        let (key, value) = split(&self.key);
+        let (key, value) =
+            if self.style.has_attributes() { (self.key.as_str(), "") } else { split(&self.key) };
         if value.is_empty() || self.arguments.is_misplaced(key) {
             return self.begin_value(keep, out);
         }

@@ -18,7 +18,7 @@ const CODER: Format = (
     "qwen3-coder",
     "qwen3_5",
 );
-const FORMATS: [Format; 14] = [
+const FORMATS: [Format; 18] = [
     QWEN3,
     CODER,
     (
@@ -58,6 +58,34 @@ const FORMATS: [Format; 14] = [
         "\n<minimax:tool_call>\n<invoke name=\"q_z\">\n<parameter name=\"q\">z w</parameter>\n</invoke>\n</minimax:tool_call>[e~[\n",
         "minimax-m2",
         "minimax_m2",
+    ),
+    (
+        "<｜Assistant｜></think>",
+        "\n\n<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"q_z\">\n<｜DSML｜parameter name=\"q\" string=\"true\">z w</｜DSML｜parameter>\n\
+         </｜DSML｜invoke>\n</｜DSML｜tool_calls><｜end▁of▁sentence｜>",
+        "deepseek-v4",
+        "deepseek_v4",
+    ),
+    (
+        "<|extra_0|>",
+        "<think>\n\n</think>\n<answer>\n<tool_calls>[{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}]</tool_calls>\n</answer><|eos|>",
+        "hunyuan",
+        "hunyuan_v1_moe",
+    ),
+    (
+        "<|open|>message role=\"assistant\"<|sep|>",
+        "<|open|>response<|sep|><|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool=\"q_z\" index=\"1\"<|sep|>\
+         <|open|>argument key=\"q\" type=\"string\"<|sep|>z w<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>\
+         <|close|>message<|sep|><|end_of_msg|>",
+        "kimi-k3",
+        "kimi_k3",
+    ),
+    (
+        "<|start|>assistant",
+        " to=q_z<|message|><atem:function_calls>\n<atem:invoke name=\"q_z\">\n<atem:parameter name=\"q\">z w</atem:parameter>\n\
+         </atem:invoke>\n</atem:function_calls><|eot|>",
+        "muse",
+        "muse_glimmer",
     ),
     (
         "",

@@ -1,0 +1,109 @@
+//! Parser for Hunyuan A13B: `<think>` reasoning, an answer in `<answer>`, and a JSON list of calls in `<tool_calls>`.
+//!
+//! `<think>\nREASONING\n</think>\n<answer>\nTEXT<tool_calls>[{"name": "NAME", "arguments": {…}}]</tool_calls>\n</answer>`. Without thinking the prompt
+//! holds an empty `<think>` block. `json::Calls` reads the list, and objects without its brackets. A `<tool_calls>` that JSON doesn't follow goes
+//! out as prose, and so does call markup where the request declares no tools. Inside a JSON string every marker is text but the turn's end.
+
+use parser_sdk::json::Calls;
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Prose, Request, Tools, Trim};
+
+const MARKERS: [&str; 7] =
+    ["<think>", "</think>", "<answer>", "</answer>", "<tool_calls>", "</tool_calls>", "<|eos|>"];
+const THINK: usize = 0;
+const THINK_END: usize = 1;
+const ANSWER: usize = 2;
+const ANSWER_END: usize = 3;
+const CALLS: usize = 4;
+const CALLS_END: usize = 5;
+const TURN_END: usize = 6;
+
+/// The state of one stream.
+#[derive(Debug)]
+pub struct Hunyuan {
+    tools: Tools,
+    prose: Prose,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Prose,
+    /// After a `<tool_calls>` that no call followed: its end is prose, too.
+    Mentioned,
+    Calls(Box<Calls>),
+}
+
+impl Parser for Hunyuan {
+    fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+        Ok(Descriptor {
+            name: "hunyuan".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            models: vec!["hunyuan_v1_moe".into(), "hunyuan".into()],
+            markers: MARKERS.map(String::from).into(),
+            stops: vec![6],
+            trim: Trim { reasoning: true, content: true },
+            history_call_ids: None,
+        })
+    }
+
+    fn start(request: &Request) -> Result<Self, String> {
+        Ok(Self { tools: Tools::callable(request), prose: Prose::default(), state: State::Prose })
+    }
+
+    fn text(&mut self, chunk: &str, out: &mut Output) {
+        if let State::Calls(calls) = &mut self.state {
+            if calls.read(chunk.as_bytes(), &self.tools, out) {
+                return;
+            }
+            self.state = State::Mentioned;
+        }
+        self.prose.flow(out);
+    }
+
+    fn marker(&mut self, index: usize, out: &mut Output) {
+        if let State::Calls(calls) = &self.state {
+            if calls.in_string() && !out.ends_strings() {
+                return self.text(MARKERS[index], out);
+            }
+            self.end(MARKERS[index].len(), index == CALLS_END, index == TURN_END, out);
+            if index == CALLS_END {
+                return self.prose.drop_markup(out);
+            }
+        }
+        match index {
+            THINK => self.prose.reasoning(out),
+            THINK_END | TURN_END => self.prose.content(out),
+            ANSWER | ANSWER_END => self.prose.drop_markup(out),
+            CALLS if !self.tools.is_empty() => {
+                self.state = State::Calls(Calls::objects(out.held(), "name", "arguments").into());
+            }
+            CALLS_END if !self.tools.is_empty() && !matches!(self.state, State::Mentioned) => {
+                self.prose.drop_markup(out);
+            }
+            _ => self.prose.flow(out),
+        }
+    }
+
+    fn finish(&mut self, reason: FinishReason, out: &mut Output) {
+        match self.state {
+            State::Calls(_) => self.end(0, false, reason == FinishReason::Stop, out),
+            State::Prose | State::Mentioned => self.prose.release(0, out),
+        }
+    }
+}
+
+impl Hunyuan {
+    /// Ends the region of calls before a marker of `keep` bytes: at its own end if it `is_closed`, else with the turn, which the model ended
+    /// `by_itself` or not.
+    fn end(&mut self, keep: usize, is_closed: bool, by_itself: bool, out: &mut Output) {
+        if let State::Calls(mut calls) = std::mem::replace(&mut self.state, State::Prose) {
+            calls.end(is_closed, by_itself, keep, out);
+            if keep > 0 && !is_closed {
+                // The item of the call ends here, complete or not, so that a later `close` doesn't complete it.
+                out.message(Phase::Unspecified);
+            }
+        }
+    }
+}
+
+parser_sdk::export_parser!(Hunyuan);

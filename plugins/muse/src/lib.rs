@@ -1,0 +1,59 @@
+//! Parser for Muse Glimmer: messages that name their recipient, and calls written as XML (ATEM), parameters typed by the tool's schema.
+//!
+//! A turn is `<|start|>assistant to=self<|message|>…<|eom|>` (reasoning), `<|start|>assistant to=user<|message|>…<|eot|>` (the answer; a message
+//! without recipient is one, too), and a message to a tool: `<atem:function_calls>\n<atem:invoke name="NAME">\n<atem:parameter name="KEY">VALUE
+//! </atem:parameter>\n</atem:invoke>\n</atem:function_calls>`. The prompt ends behind `<|start|>assistant`. Calls count in messages to tools
+//! alone. A tool that is declared by a bare name is shown as a namespace, so the model may write `get_time.get_time` for `get_time`.
+//! `params::Blocks` is the state machine.
+
+use parser_sdk::params::{Blocks, Format, Message, Part, Style};
+use parser_sdk::{Descriptor, Tools};
+
+/// The parser of one stream.
+pub type Muse = Blocks<Atem>;
+
+/// The format of the model's chat template.
+#[derive(Debug)]
+pub struct Atem;
+
+impl Format for Atem {
+    const PARTS: &'static [(&'static str, Part)] = &[
+        ("<|start|>", Part::TurnTag),
+        ("<|message|>", Part::TagEnd),
+        ("<|eom|>", Part::Content),
+        ("<|eot|>", Part::TurnEnd),
+        ("<atem:function_calls>", Part::Block),
+        ("</atem:function_calls>", Part::BlockEnd),
+        ("<atem:invoke name=", Part::Call),
+        ("</atem:invoke>", Part::CallEnd),
+        ("<atem:parameter name=", Part::Key),
+        ("</atem:parameter>", Part::ValueEnd),
+    ];
+    const STYLE: Style = Style::Quoted;
+
+    fn message(tag: &str) -> Message {
+        match tag.split_whitespace().find_map(|word| word.strip_prefix("to=")) {
+            Some("self") => Message::Reasoning,
+            None | Some("user") => Message::Content,
+            Some(_) => Message::Calls,
+        }
+    }
+
+    fn name<'a>(said: &'a str, tools: &Tools) -> &'a str {
+        match said.split_once('.') {
+            Some((space, name)) if space == name && tools.contains(name) && !tools.contains(said) => name,
+            _ => said,
+        }
+    }
+
+    fn describe() -> Descriptor {
+        Descriptor {
+            name: "muse".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            models: vec!["muse_glimmer".into()],
+            ..Descriptor::default()
+        }
+    }
+}
+
+parser_sdk::export_parser!(Muse);

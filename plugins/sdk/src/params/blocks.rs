@@ -1,0 +1,247 @@
+//! Formats whose calls stand in a block, each behind a tag with its name, parameter by parameter (MiniMax-M2, DeepSeek's DSML, Kimi K3).
+//! Such a parser is a [`Format`]: a table of markers and a [`Style`] of parameters; [`Blocks`] does the rest.
+//!
+//! Invariant: a call opens when its tag is complete and the name in it is declared or plausible; only the tag is held until then. A block
+//! that begins with anything but a call goes out as prose. An empty block is dropped; an opening that the turn's end cuts off is dropped
+//! as a broken call. A call whose parameters are left out for one JSON object has that object as its arguments. Outside a block, or if the request declares no tools, call markup is text. A call inside reasoning doesn't end the
+//! reasoning: text after the call is reasoning up to its end. [`super::CallReader`] says what is markup inside a value.
+
+mod format;
+
+use std::marker::PhantomData;
+
+pub use self::format::{Format, Message, Part};
+use super::{Calls, Tag, Tagged};
+use crate::json::Object;
+use crate::{Descriptor, FinishReason, Output, Parser, Payload, Phase, Request, Trim};
+
+/// The parser of a [`Format`], for one stream.
+#[derive(Debug)]
+pub struct Blocks<F> {
+    calls: Calls,
+    state: State,
+    /// Whether the stream is in a block in which calls may stand.
+    in_block: bool,
+    /// Whether calls may stand in the present message.
+    may_call: bool,
+    tag: Tag,
+    body: Object,
+    format: PhantomData<F>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In prose, or in an open call.
+    Between,
+    /// In the tag that begins a turn.
+    Turn,
+    /// After the marker of a block, before the first call.
+    Announced,
+    /// In the tag that begins a call.
+    Name,
+    /// After that tag, before the first parameter.
+    Opened,
+    /// In arguments that are one JSON object.
+    Body,
+    /// After such arguments.
+    Done,
+}
+
+impl<F: Format> Parser for Blocks<F> {
+    fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+        let is_stop = |(_, (_, part)): &(u32, &(&str, Part))| *part == Part::TurnEnd;
+        Ok(Descriptor {
+            markers: F::PARTS.iter().map(|(literal, _)| (*literal).into()).collect(),
+            stops: (0..).zip(F::PARTS).filter(is_stop).map(|(index, _)| index).collect(),
+            trim: Trim { reasoning: true, content: true },
+            ..F::describe()
+        })
+    }
+
+    fn start(request: &Request) -> Result<Self, String> {
+        let (calls, tag) = (Calls::new(request, F::STYLE), Tag::of(F::STYLE));
+        let body = Object::new(Payload::Json);
+        let (state, format) = (State::Between, PhantomData);
+        Ok(Self { calls, state, in_block: false, may_call: true, tag, body, format })
+    }
+
+    fn text(&mut self, chunk: &str, out: &mut Output) {
+        let mut rest = chunk;
+        while !rest.is_empty() {
+            rest = &rest[self.read(rest, out)..];
+        }
+    }
+
+    fn marker(&mut self, index: usize, out: &mut Output) {
+        let (literal, part) = F::PARTS[index];
+        match (self.state, part) {
+            (State::Opened, Part::Body) if self.takes_json() => return self.begin_body(0, out),
+            (State::Body, _) if self.body.in_string() && !out.ends_strings() => {
+                return self.text(literal, out);
+            }
+            (State::Body, _) => {
+                // The item of the call ends here, complete or not, so that a later `close` doesn't complete it.
+                self.body.end(part == Part::TurnEnd, out);
+                out.message(Phase::Unspecified);
+            }
+            (State::Done, Part::BodyEnd) => return out.drop_all(),
+            (State::Between | State::Done, _) | (State::Announced, Part::Call | Part::BlockEnd) => {}
+            (State::Turn, Part::TagEnd) => return self.begin_message(out),
+            (State::Opened | State::Turn, _) => self.state = State::Between,
+            (State::Name, Part::TagEnd) if self.calls.tools.accepts(self.tag.name()) => {
+                return self.open(0, out);
+            }
+            (State::Announced | State::Name, Part::TurnEnd) => out.broken_call(literal.len()),
+            (State::Announced | State::Name, _) => self.release_as_prose(literal.len(), out),
+        }
+        if !self.calls.mark(part.in_call(F::STYLE), literal, out) {
+            self.outside(part, out);
+        }
+    }
+
+    fn finish(&mut self, reason: FinishReason, out: &mut Output) {
+        match self.state {
+            State::Announced | State::Name => out.broken_call(0),
+            State::Body => _ = self.body.end(reason == FinishReason::Stop, out),
+            _ => {}
+        }
+        self.calls.finish(reason, out);
+    }
+
+    fn constrain(request: &Request) -> Result<Option<String>, String> {
+        F::constrain(request)
+    }
+}
+
+impl<F: Format> Blocks<F> {
+    /// Handles a marker that stands outside an open call.
+    fn outside(&mut self, part: Part, out: &mut Output) {
+        let calls = self.may_call && !self.calls.tools.is_empty();
+        let prose = &mut self.calls.prose;
+        let was_in_block = self.in_block;
+        self.in_block &= !matches!(part, Part::BlockEnd | Part::Turn | Part::TurnTag | Part::TurnEnd);
+        self.state = State::Between;
+        match part {
+            Part::Think => prose.reasoning(out),
+            Part::ThinkEnd | Part::Content | Part::TurnEnd => prose.content(out),
+            Part::Turn => self.calls.begin_turn(out),
+            Part::TurnTag => {
+                out.drop_all();
+                self.tag.begin();
+                self.state = State::Turn;
+            }
+            Part::Markup => prose.drop_markup(out),
+            Part::Block if calls => (self.state, self.in_block) = (State::Announced, true),
+            Part::Call if self.in_block => {
+                self.state = State::Name;
+                self.tag.begin();
+            }
+            Part::BlockEnd
+            | Part::CallEnd
+            | Part::Body
+            | Part::BodyEnd
+            | Part::Key
+            | Part::TagEnd
+            | Part::ValueEnd
+                if was_in_block =>
+            {
+                prose.drop_markup(out);
+            }
+            _ => prose.flow(out),
+        }
+    }
+
+    /// Reads the beginning of `text`. Returns how many bytes it read, as `read_tag` does.
+    fn read(&mut self, text: &str, out: &mut Output) -> usize {
+        match self.state {
+            State::Between => self.calls.text(text, out),
+            State::Turn => {
+                out.drop_all();
+                self.tag.push(text);
+            }
+            State::Announced if text.trim_start().is_empty() => {}
+            State::Announced => self.release_as_prose(0, out),
+            State::Name => return self.read_tag(text, out),
+            State::Opened => return self.read_opening(text, out),
+            State::Body => return self.read_body(text, out),
+            State::Done if text.trim_start().is_empty() => out.drop_all(),
+            State::Done => {
+                self.state = State::Between;
+                self.calls.prose.flow(out);
+            }
+        }
+        text.len()
+    }
+
+    /// Begins the message whose tag has been read.
+    fn begin_message(&mut self, out: &mut Output) {
+        let message = F::message(self.tag.text());
+        (self.state, self.may_call) = (State::Between, message == Message::Calls);
+        match message {
+            Message::Reasoning => self.calls.prose.reasoning(out),
+            Message::Content | Message::Calls => self.calls.prose.content(out),
+        }
+    }
+
+    fn read_tag(&mut self, text: &str, out: &mut Output) -> usize {
+        let tools = &self.calls.tools;
+        let fits = |name: &str, is_whole| if is_whole { tools.accepts(name) } else { tools.may_begin(name) };
+        match self.tag.read(text, fits) {
+            Tagged::Whole(read) => {
+                self.open(text.len() - read, out);
+                return read;
+            }
+            Tagged::Nothing => self.release_as_prose(0, out),
+            Tagged::Unfinished => {}
+        }
+        text.len()
+    }
+
+    /// Reads text between the tag of a call and its first parameter, where the arguments may begin as one JSON object.
+    fn read_opening(&mut self, text: &str, out: &mut Output) -> usize {
+        let behind = text.trim_start();
+        if behind.starts_with('{') && self.takes_json() {
+            self.begin_body(behind.len(), out);
+            return text.len() - behind.len();
+        }
+        if !behind.is_empty() {
+            self.state = State::Between;
+        }
+        self.calls.text(text, out);
+        text.len()
+    }
+
+    /// Whether the call that was opened last has JSON arguments.
+    fn takes_json(&self) -> bool {
+        let tools = &self.calls.tools;
+        tools.payload(F::name(self.tag.name(), tools)) == Payload::Json
+    }
+
+    /// Begins arguments that are one JSON object, of which the `keep` youngest bytes are held.
+    fn begin_body(&mut self, keep: usize, out: &mut Output) {
+        out.drop(out.held() - keep);
+        self.calls.hand_over();
+        (self.state, self.body) = (State::Body, Object::new(Payload::Json));
+    }
+
+    fn read_body(&mut self, text: &str, out: &mut Output) -> usize {
+        let end = self.body.read(text.as_bytes(), out);
+        if end.is_some() {
+            self.state = State::Done;
+        }
+        end.unwrap_or(text.len())
+    }
+
+    /// Opens the call of the tag, behind which the `keep` youngest bytes are held.
+    fn open(&mut self, keep: usize, out: &mut Output) {
+        let name = F::name(self.tag.name(), &self.calls.tools);
+        self.calls.open(name, keep, out);
+        self.state = State::Opened;
+    }
+
+    /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.
+    fn release_as_prose(&mut self, keep: usize, out: &mut Output) {
+        (self.state, self.in_block) = (State::Between, false);
+        self.calls.prose.release(keep, out);
+    }
+}
