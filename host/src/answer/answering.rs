@@ -38,6 +38,8 @@ pub struct Answer {
     first_event_sent: bool,
     /// Why the answer must end, when it must. Each is polled only when it is woken, since polling takes a lock that all answers share.
     aborting: FuturesUnordered<BoxFuture<'static, TurnFailure>>,
+    /// Ready when the answer is to end as soon as it may.
+    steered: FuturesUnordered<BoxFuture<'static, ()>>,
     keeper: Option<Box<dyn Keeper>>,
     /// Dropped when the answer ends.
     _counted: StreamGauge,
@@ -98,6 +100,7 @@ impl Answer {
             check: check.map(|check| FramedCheck { check, frames, buffer: BytesMut::new() }),
             first_event_sent: false,
             aborting: FuturesUnordered::from_iter([aborted(aborting, shutting_down)]),
+            steered: FuturesUnordered::new(),
             keeper: None,
             _counted: StreamGauge::enter(&model),
             model,
@@ -112,6 +115,11 @@ impl Answer {
     /// Ends the answer as cancelled when `withdrawn` is cancelled.
     pub fn withdrawn_by(&mut self, withdrawn: &CancellationToken) {
         self.aborting.push(aborted(withdrawn, TurnFailure::withdrawn));
+    }
+
+    /// Ends the answer as steered once `steered` is cancelled, as soon as the machine may stop.
+    pub fn steered_by(&mut self, steered: &CancellationToken) {
+        self.steered.push(steered.clone().cancelled_owned().boxed());
     }
 
     /// Has `keeper` keep the answer's end before anybody is told of it. An answer that isn't wanted any more is kept as cancelled.
@@ -259,9 +267,11 @@ impl Answer {
 
     /// Waits for the next events of any choice and has the machine tell them. Returns whether the answer is complete. Cancel-safe.
     async fn advance(&mut self, buffer: &mut EventBuffer) -> bool {
+        let may_stop = !self.steered.is_empty() && self.machine.may_stop();
         let (choice, ended) = tokio::select! {
             biased;
             Some(failure) = self.aborting.next() => self.stream.abort(failure),
+            Some(()) = self.steered.next(), if may_stop => self.stream.abort(TurnFailure::steered()),
             next = self.stream.next() => next,
         };
         self.take(choice, ended.as_ref(), buffer);

@@ -53,6 +53,11 @@ pub trait Machine: Send {
     /// Writes the events that come first where the answer waits to run in the background, in place of `begin`. Called only for protocols whose
     /// requests can ask for that.
     fn queue(&mut self, _buffer: &mut EventBuffer) {}
+    /// Whether the answer may end here, so that another one can go on from it: nothing that the reader has begun to get is open, and no call
+    /// is without its result. Asked only of protocols whose answers can be steered.
+    fn may_stop(&self) -> bool {
+        false
+    }
     /// The answer as it is stored; none in protocols whose answers aren't.
     fn record(&mut self) -> Option<Record> {
         None

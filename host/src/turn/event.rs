@@ -72,12 +72,19 @@ impl TurnFailure {
         Self { code: Self::WITHDRAWN, message: "The answer was cancelled by its client.".to_owned() }
     }
 
+    /// The end of an answer that its client steers: another one follows it.
+    pub fn steered() -> Self {
+        Self { code: Self::STEERED, message: "The answer was steered by its client.".to_owned() }
+    }
+
     /// Code of a failure: the answer's schema or grammar reached a size limit while the answer was generated.
     pub const CONSTRAINT_TOO_COMPLEX: &'static str = "constraint_too_complex";
     /// Code of a failure: the answer's schema or grammar reached a time limit while the answer was generated.
     pub const CONSTRAINT_TOO_SLOW: &'static str = "constraint_too_slow";
     /// Code of a failure: the client doesn't want the answer any more.
     pub const WITHDRAWN: &'static str = "cancelled";
+    /// Code of an end at the client's wish, which is no failure: another answer follows.
+    pub const STEERED: &'static str = "steered";
     /// Code of a failure: nothing satisfies the answer's schema or grammar.
     pub const CONSTRAINT_UNSATISFIABLE: &'static str = "constraint_unsatisfiable";
     /// Code of a failure: a replayed output isn't what the request demands.

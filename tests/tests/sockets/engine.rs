@@ -18,6 +18,11 @@ pub(crate) struct Scripted {
 fn rules() -> Value {
     json!([
         { "when": { "last_user_contains": "hang" }, "text": "Wait", "finish": "hang" },
+        { "when": { "last_user_contains": "ponder" }, "text": "<think>\nLet me see", "finish": "hang" },
+        { "when": { "last_user_contains": "say and call" }, "tokens_per_step": 1, "pace_ms": 20,
+          "text": "I will look it up now, wait.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lisbon\"}}\n</tool_call>" },
+        { "when": { "last_user_contains": "slowly", "tool_results": 0 }, "tokens_per_step": 1, "pace_ms": 20,
+          "text": "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lisbon, which is in Portugal\"}}\n</tool_call>" },
         { "when": { "last_user_contains": "think" }, "text": "<think>\nHm.\n</think>\n\nThought." },
         { "when": { "last_user_contains": "weather", "tool_results": 0 },
           "text": "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lisbon\"}}\n</tool_call>" },

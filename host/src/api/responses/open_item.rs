@@ -55,6 +55,11 @@ impl OpenItem {
         written
     }
 
+    /// Whether it is the model's reasoning.
+    pub(super) fn is_reasoning(&self) -> bool {
+        matches!(self.item, Item::Reasoning { .. })
+    }
+
     /// Appends `delta` and sends it. `logprobs` are sent and kept if the item is a message.
     pub(super) fn text(
         &mut self,
