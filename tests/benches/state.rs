@@ -5,11 +5,13 @@
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use http::Request;
 use http_body_util::Full;
 use serde_json::{Value, json};
+use store::{Options, Sqlite, Store};
 use tests::client::{answered, get, metric, post};
 use tests::process::ServerProcess;
 
@@ -24,21 +26,51 @@ const WRITES: &str = r#"sluice_store_transaction_seconds_count{kind="write"}"#;
 fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("a runtime").block_on(async {
+        let stored = Stored::start();
+        for (at_once, each) in LOADS {
+            added(stored.server.address, at_once, each).await;
+        }
+        let stored = Stored::start();
+        chain(stored.server.address).await;
+        println!("chain of {CHAIN}: {} bytes a response", stored.bytes().await / CHAIN as u64);
+        let stored = Stored::start();
+        log(&stored.server).await;
+        #[expect(clippy::cast_precision_loss, reason = "small counts")]
+        let bytes = stored.bytes().await as f64 / LONG as f64;
+        println!("a token of a background answer: {bytes:.1} bytes stored, in its event and in the item");
+    });
+}
+
+/// A server with a file of its own.
+struct Stored {
+    server: ServerProcess,
+    folder: tempfile::TempDir,
+}
+
+impl Stored {
+    fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = format!("sqlite:{}", folder.path().join("state.db").display());
+        let store = format!("sqlite:{}", Self::file(&folder).display());
         let long = "<think>\n\n</think>\n\n".to_owned() + &"a ".repeat(LONG);
         let rules = json!([
             { "when": { "last_user_contains": "long" }, "text": long },
             { "text": "<think>\n\n</think>\n\nFour, and nothing else." },
         ]);
         let switches = ["--store", &store, "--store-log", "1024", "--context", "200000"];
-        let server = ServerProcess::start(&rules, &switches);
-        for (at_once, each) in LOADS {
-            added(server.address, at_once, each).await;
-        }
-        chain(server.address).await;
-        log(&server).await;
-    });
+        Self { server: ServerProcess::start(&rules, &switches), folder }
+    }
+
+    fn file(folder: &tempfile::TempDir) -> PathBuf {
+        folder.path().join("state.db")
+    }
+
+    /// Ends the server. Returns the bytes of what it stored, as its bounds count them.
+    async fn bytes(self) -> u64 {
+        let Self { server, folder } = self;
+        server.stop();
+        let store = Sqlite::open(&Self::file(&folder), &Options::default()).expect("it opens");
+        store.stats().await.expect("it works").owners.iter().map(|(_, bytes)| bytes).sum()
+    }
 }
 
 fn body(input: &str, more: &Value) -> Value {
@@ -83,10 +115,9 @@ async fn added(address: SocketAddr, at_once: usize, each: usize) {
     );
 }
 
-/// A chain: what its links cost on the way, and the bytes that it takes.
+/// A chain: what its links cost on the way.
 async fn chain(address: SocketAddr) {
     let (mut parent, mut last) = (Value::Null, Instant::now());
-    let before = metric(address, "sluice_store_bytes").await;
     for link in 1..=CHAIN {
         let more = json!({ "previous_response_id": parent, "max_output_tokens": 1, "truncation": "auto" });
         parent = answered(address, "/v1/responses", &body("2+2?", &more)).await["id"].clone();
@@ -102,11 +133,6 @@ async fn chain(address: SocketAddr) {
             last = Instant::now();
         }
     }
-    let after = metric(address, "sluice_store_bytes").await;
-    println!(
-        "chain of {CHAIN}: {:.0} bytes a response (if the figures of the store were renewed)",
-        (after - before) / 1e3
-    );
 }
 
 /// The log of a long background answer.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use engine::{DeviceChoice, SpeculationOptions};
 use host::api::Defaults;
+use host::api::seal::Seal;
 use host::http::{Access, App, CorsOrigin, HostName, Keys, Server, install_metrics};
 use host::limits::Limits;
 use host::mcp::McpServers;
@@ -40,6 +41,8 @@ pub struct Setup {
     pub watch: bool,
     /// Where responses are kept; none, as in `--store none`. Servers of copies of one setup share it.
     pub store: Option<Arc<dyn Store>>,
+    /// Key of what clients keep for the server.
+    pub seal: Seal,
 }
 
 impl Default for Setup {
@@ -91,6 +94,7 @@ impl Default for Setup {
             mcp,
             watch: false,
             store: Some(memory()),
+            seal: Seal::random(),
         }
     }
 }
@@ -156,13 +160,14 @@ impl TestServer {
             mcp,
             watch,
             store,
+            seal,
         } = setup;
         let keys = keys.iter().map(|key| key.parse().expect("a key")).collect();
         let keys = Keys::new(keys).expect("keys of one owner each");
         let shared = SharedOptions { principals: keys.owners(), ..shared };
         let models =
             Models::load(&model, &others, &shared, &limits, &mut |_, _| {}).expect("the models load");
-        let defaults = Defaults { limits: limits.clone(), mcp, ..Defaults::default() };
+        let defaults = Defaults { limits: limits.clone(), mcp, seal, ..Defaults::default() };
         let access = Access { keys, hosts, cors_origins, no_web_socket };
         let app = App::new(models.clone(), limits, access, &defaults, true, store);
         let mut server = Server::bind(([127, 0, 0, 1], 0).into(), app).await.expect("a free port");

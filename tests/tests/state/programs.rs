@@ -1,4 +1,4 @@
-//! Random programs of two owners: create, chain, fork, converse, cancel, delete, resume, evict, restart. Whatever they did, what can be read is what
+//! Random programs of two owners: create, chain, fork, converse, cancel, delete, resume, compact, evict, restart. Whatever they did, what can be read is what
 //! was answered, the events of every reader add up to it, and nobody sees another owner's.
 
 use std::collections::BTreeMap;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host::api::responses::fold::Fold;
+use host::api::seal::Seal;
 use http::Method;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -46,6 +47,11 @@ enum Step {
         which: prop::sample::Index,
         after: u64,
     },
+    /// A response that goes on from the summary of a chain.
+    Compact {
+        owner: usize,
+        which: prop::sample::Index,
+    },
     /// What wasn't used for a day is too old.
     Evict,
     Restart,
@@ -70,6 +76,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => owner.clone().prop_map(|owner| Step::Converse { owner }),
         2 => (owner.clone(), which.clone()).prop_map(|(owner, which)| Step::Cancel { owner, which }),
         2 => (owner.clone(), which.clone()).prop_map(|(owner, which)| Step::Delete { owner, which }),
+        2 => (owner.clone(), which.clone()).prop_map(|(owner, which)| Step::Compact { owner, which }),
         4 => (owner, which, 0..80u64).prop_map(|(owner, which, after)| Step::Resume { owner, which, after }),
         1 => Just(Step::Evict),
         1 => Just(Step::Restart),
@@ -89,6 +96,7 @@ struct Known {
 struct World {
     folder: tempfile::TempDir,
     clock: Clock,
+    seal: Seal,
     store: Option<Arc<dyn Store>>,
     server: Option<TestServer>,
     known: [BTreeMap<String, Known>; 2],
@@ -102,6 +110,7 @@ impl World {
         let mut world = Self {
             folder,
             clock,
+            seal: Seal::random(),
             store: None,
             server: None,
             known: Default::default(),
@@ -117,8 +126,12 @@ impl World {
         let file: &Path = &self.folder.path().join("state.db");
         let store: Arc<dyn Store> = Arc::new(Sqlite::open(file, &options).expect("it opens"));
         let keys = vec!["ada=key-a".to_owned(), "bob=key-b".to_owned()];
-        let setup =
-            Setup { keys, store: Some(Arc::clone(&store)), ..Setup::replay(self.folder.path(), &rules()) };
+        let setup = Setup {
+            keys,
+            store: Some(Arc::clone(&store)),
+            seal: self.seal.clone(),
+            ..Setup::replay(self.folder.path(), &rules())
+        };
         self.server = Some(TestServer::start(setup).await);
         self.store = Some(store);
     }
@@ -149,6 +162,7 @@ impl World {
             Step::Resume { owner, which, after } => {
                 self.resume(*owner, self.pick(*owner, *which), *after).await
             }
+            Step::Compact { owner, which } => self.compact(*owner, self.pick(*owner, *which)).await,
             Step::Evict => self.evict().await,
             Step::Restart => {
                 self.server.take().expect("it runs").stop().await;
@@ -248,6 +262,28 @@ impl World {
         prop_assert_eq!(self.ask(owner, Method::DELETE, &path, &Value::Null).await.status, 200);
         prop_assert_eq!(self.get(owner, &path).await.status, 404);
         self.known[owner].remove(&id);
+        Ok(())
+    }
+
+    async fn compact(&mut self, owner: usize, id: Option<String>) -> Result<(), TestCaseError> {
+        let Some(id) = id else { return Ok(()) };
+        let path = "/v1/responses/compact";
+        let more = json!({ "model": "qwen3-tiny", "previous_response_id": id });
+        prop_assert_eq!(self.ask(1 - owner, Method::POST, path, &more).await.status, 400);
+        let compacted = self.ask(owner, Method::POST, path, &more).await.json();
+        let mut items = compacted["output"].as_array().cloned().unwrap_or_default();
+        let last = items.last().map(|item| &item["type"]);
+        prop_assert_eq!(last, Some(&json!("compaction")), "{}", compacted);
+        items.push(json!({ "role": "user", "content": "2+2?" }));
+        let mut texts = super::support::texts(&json!({ "data": &items[..items.len() - 1] }));
+        let response = self
+            .ask(owner, Method::POST, "/v1/responses", &body("", &json!({ "input": items })))
+            .await
+            .json();
+        prop_assert_eq!(&response["status"], "completed", "{}", response);
+        texts.push("2+2?".to_owned());
+        texts.extend(output_texts(&response));
+        self.known[owner].insert(id_of(&response), Known { response, texts, background: false });
         Ok(())
     }
 

@@ -44,6 +44,7 @@ pub(crate) async fn replaying(rules: &Value) -> TestServer {
 pub(crate) fn rules() -> Value {
     let call = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"x\": 1}}\n</tool_call>";
     json!([
+        { "when": { "last_user_contains": "write a summary" }, "text": "Task: sums." },
         { "when": { "last_user_contains": "long" }, "text": "word ".repeat(400), "tokens_per_step": 4 },
         { "when": { "last_user_contains": "endless" }, "text": "It begins", "finish": "hang" },
         { "when": { "last_role": "user", "last_user_contains": "call" }, "text": call },

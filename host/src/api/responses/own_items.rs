@@ -53,10 +53,13 @@ pub(crate) fn own_items(body: &Object<'_>, ids: &mut Ids) -> Result<Vec<OwnItem>
 
 /// Whether an item only refers to a stored one.
 pub(super) fn is_reference(item: Value<'_>) -> bool {
-    match item.field("type").and_then(Value::as_str) {
-        Some(kind) => kind == "item_reference",
-        None => item.field("role").is_none() && item.field("id").is_some(),
-    }
+    let given = |name| item.field(name).filter(|value| !value.is_null());
+    refers(given("type").and_then(Value::as_str), given("role").is_some(), given("id").is_some())
+}
+
+/// Whether an item of this type, if it says one, refers to another: by its type, or by an id without a role.
+fn refers(kind: Option<&str>, has_role: bool, has_id: bool) -> bool {
+    kind.map_or(!has_role && has_id, |kind| kind == "item_reference")
 }
 
 /// One item.
@@ -64,11 +67,7 @@ pub(super) fn is_reference(item: Value<'_>) -> bool {
 /// # Errors
 /// 400 where its type or id is no text.
 pub(crate) fn item(item: &Object<'_>, ids: &mut Ids) -> Result<OwnItem, ApiError> {
-    let refers = match item.string("type")? {
-        Some(kind) => kind == "item_reference",
-        None => item.get("role").is_none() && item.get("id").is_some(),
-    };
-    if refers {
+    if refers(item.string("type")?, item.get("role").is_some(), item.get("id").is_some()) {
         return Ok(OwnItem::Reference(item.required_string("id")?.to_owned()));
     }
     whole(item, ids).map(OwnItem::Whole)

@@ -9,7 +9,7 @@ use super::super::app::App;
 use super::super::store_error::{refusal, store};
 use super::request::StoredRequest;
 use super::resolve::{Resolved, check_unchanged};
-use super::running::Place;
+use super::running::RunningPlace;
 use crate::answer::{Answer, Keeper, Keeping, NotKept};
 use crate::api::error::ApiError;
 
@@ -44,7 +44,7 @@ pub(in crate::http) async fn keep(
 
 /// The place of a response that is being stored. A task of its own waits for it, so that one whose client leaves meanwhile gets a place, too, and
 /// with it an end.
-pub(super) async fn entered(app: &App, creating: Reply<Lease>) -> Result<Place, ApiError> {
+pub(super) async fn entered(app: &App, creating: Reply<Lease>) -> Result<RunningPlace, ApiError> {
     let running = app.running.clone();
     let entering = app.tasks.spawn(async move { creating.await.map(|lease| running.enter(lease)) });
     let entered = entering.await.map_err(|_| ApiError::internal("The server failed to store this."))?;
@@ -52,7 +52,7 @@ pub(super) async fn entered(app: &App, creating: Reply<Lease>) -> Result<Place, 
 }
 
 /// Has the end of an answer stored that runs at this place. Returns the answer's end from outside.
-pub(super) fn kept(answer: &mut Answer, store: &Arc<dyn Store>, place: Place) -> CancellationToken {
+pub(super) fn kept(answer: &mut Answer, store: &Arc<dyn Store>, place: RunningPlace) -> CancellationToken {
     let withdrawn = place.withdrawn.clone();
     answer.withdrawn_by(&withdrawn);
     answer.kept_by(Box::new(StoreKeeper { store: Arc::clone(store), place }));
@@ -62,7 +62,7 @@ pub(super) fn kept(answer: &mut Answer, store: &Arc<dyn Store>, place: Place) ->
 /// Keeper of a stored answer's end.
 pub(super) struct StoreKeeper {
     pub(super) store: Arc<dyn Store>,
-    pub(super) place: Place,
+    pub(super) place: RunningPlace,
 }
 
 impl Keeper for StoreKeeper {

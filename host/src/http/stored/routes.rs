@@ -16,7 +16,7 @@ use super::super::store_error::{refusal, store};
 use super::super::unpaid::unpaid;
 use super::background::events_of;
 use super::follow::follow;
-use super::request::StoredRequest;
+use super::request::{StoredRequest, Unreadable};
 use crate::api::deleted::Deletion;
 use crate::api::error::ApiError;
 use crate::api::list;
@@ -64,8 +64,7 @@ fn object(response: &store::Response) -> Result<Vec<u8>, ApiError> {
     if let Progress::Ended(outcome) = &response.state {
         return Ok(stored::whole(&outcome.result, &outcome.output));
     }
-    let request = StoredRequest::read(&response.request);
-    let request = request.map_err(|_| ApiError::internal("The stored response can't be read."))?;
+    let request = StoredRequest::read(&response.request).map_err(unreadable)?;
     Ok(stored::under_way(request.object.get(), response.state == Progress::Running))
 }
 
@@ -112,8 +111,7 @@ async fn stop(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, A
 /// Ends a response that doesn't run here. Returns false if its log has grown meanwhile.
 async fn end(app: &App, owner: &Owner, response: &store::Response) -> Result<bool, ApiError> {
     let store = store(app)?;
-    let request = StoredRequest::read(&response.request);
-    let request = request.map_err(|_| ApiError::internal("The stored response can't be read."))?;
+    let request = StoredRequest::read(&response.request).map_err(unreadable)?;
     let events = events_of(store, owner, response).await.map_err(refusal)?;
     let end = Ending::Cancelled.end(request.object.get(), events.as_deref());
     match store.finish(Target::Id(owner.clone(), response.id.clone()), end).await {
@@ -121,6 +119,10 @@ async fn end(app: &App, owner: &Owner, response: &store::Response) -> Result<boo
         Err(Error::Sequence { .. }) => Ok(false),
         Err(error) => Err(refusal(error)),
     }
+}
+
+fn unreadable(_: Unreadable) -> ApiError {
+    ApiError::internal("The stored response can't be read.")
 }
 
 fn check_background(response: &store::Response) -> Result<(), ApiError> {

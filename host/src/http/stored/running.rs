@@ -16,13 +16,13 @@ pub(in crate::http) struct Running(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    entries: Mutex<HashMap<String, Entry>>,
+    entries: Mutex<HashMap<String, RunningEntry>>,
     /// Leases of those that nobody ends.
     abandoned: Mutex<Vec<Lease>>,
     has_abandoned: Notify,
 }
 
-struct Entry {
+struct RunningEntry {
     lease: Lease,
     handle: Handle,
 }
@@ -44,7 +44,7 @@ impl Handle {
 }
 
 /// A response's place. Dropping it says that the response runs no more.
-pub(super) struct Place {
+pub(super) struct RunningPlace {
     running: Running,
     pub(super) lease: Lease,
     pub(super) withdrawn: CancellationToken,
@@ -52,7 +52,7 @@ pub(super) struct Place {
     has_ended: bool,
 }
 
-impl Place {
+impl RunningPlace {
     /// Gives the place up, since the response's end was stored, or is another's to store.
     pub(super) fn leave(mut self) {
         self.has_ended = true;
@@ -61,12 +61,12 @@ impl Place {
 
 impl Running {
     /// Enters a response that this process runs.
-    pub(super) fn enter(&self, lease: Lease) -> Place {
+    pub(super) fn enter(&self, lease: Lease) -> RunningPlace {
         let (stored, receiver) = watch::channel(0);
         let withdrawn = CancellationToken::new();
         let handle = Handle { withdrawn: withdrawn.clone(), stored: receiver };
-        lock(&self.0.entries).insert(lease.id().to_owned(), Entry { lease: lease.clone(), handle });
-        Place { running: self.clone(), lease, withdrawn, stored, has_ended: false }
+        lock(&self.0.entries).insert(lease.id().to_owned(), RunningEntry { lease: lease.clone(), handle });
+        RunningPlace { running: self.clone(), lease, withdrawn, stored, has_ended: false }
     }
 
     /// The owner's response of this id, if it runs here.
@@ -87,7 +87,7 @@ impl Running {
     }
 }
 
-impl Drop for Place {
+impl Drop for RunningPlace {
     fn drop(&mut self) {
         let shared = &self.running.0;
         lock(&shared.entries).remove(self.lease.id());
