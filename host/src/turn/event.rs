@@ -57,6 +57,18 @@ pub enum TurnEnd {
     Failed(TurnFailure),
 }
 
+impl TurnEnd {
+    /// Whether the client ended the turn by steering.
+    pub fn is_steered(&self) -> bool {
+        matches!(self, Self::Failed(failure) if failure.code == TurnFailure::STEERED)
+    }
+
+    /// Whether the model's own end, or that of its tokens, was reached.
+    pub fn is_own(&self) -> bool {
+        matches!(self, Self::Completed | Self::MaxOutputTokens)
+    }
+}
+
 /// A failure as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnFailure {

@@ -213,7 +213,10 @@ impl Machine for ResponsesMachine {
                 self.response.status = ResponseStatus::Cancelled;
                 self.sequence.send(events::response("response.incomplete", &self.response), buffer);
             }
-            TurnEnd::Failed(failure) if failure.code == TurnFailure::STEERED => {
+            TurnEnd::Failed(_) if end.is_steered() => {
+                if self.open.is_some() {
+                    self.close(ItemStatus::Incomplete, buffer);
+                }
                 self.incomplete("steered", buffer);
             }
             TurnEnd::Failed(failure) => self.fail(failure.clone(), buffer),

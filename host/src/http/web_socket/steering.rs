@@ -17,6 +17,9 @@ const WAITING: usize = 8;
 /// Number of responses of which it is known that they have ended.
 const ENDED: usize = 64;
 
+/// Why a socket that closes takes no input.
+pub(super) const CLOSED: &str = "This WebSocket takes no more requests.";
+
 /// Input that was accepted.
 pub(super) struct Steer {
     id: String,
@@ -49,10 +52,11 @@ pub(super) fn messages(steers: &[Steer]) -> String {
 
 /// The steering of one socket.
 #[derive(Default)]
-pub(super) struct Steering(Mutex<State>);
+pub(super) struct Steering(Mutex<Responses>);
 
+/// The responses of a socket, as far as their steering needs it.
 #[derive(Default)]
-struct State {
+struct Responses {
     active: Vec<Active>,
     /// Input that waits for the client to continue its response in this lane, one response in each lane.
     waiting: Vec<(Lane, Vec<Steer>)>,
@@ -79,11 +83,11 @@ impl Steering {
     /// Takes the client's input for a response that runs, or refuses it. Returns the event that says so.
     pub(super) fn submit(&self, request: SteerRequest, mut account: Account) -> Bytes {
         let SteerRequest { response, input, messages } = request;
-        let mut state = self.lock();
-        let lane = state.lane_of(&response);
+        let mut responses = self.lock();
+        let lane = responses.lane_of(&response);
         let checked = messages
             .map_err(|what| (SteerFault::InvalidInput, what))
-            .and_then(|messages| Ok((messages, state.find(&response)?)))
+            .and_then(|messages| Ok((messages, responses.find(&response)?)))
             .and_then(|(messages, active)| {
                 let stop = active.stop.clone().ok_or_else(not_supported)?;
                 if active.steers.len() >= WAITING || hold(&mut account, input.len()).is_err() {
@@ -105,36 +109,43 @@ impl Steering {
 
     /// A response ends: its input takes no more. Returns what it has.
     pub(super) fn end(&self, response: &str, has_failed: bool) -> Vec<Steer> {
-        let mut state = self.lock();
-        let Some(at) = state.active.iter().position(|active| active.response == response) else {
+        let mut responses = self.lock();
+        let Some(at) = responses.active.iter().position(|active| active.response == response) else {
             return Vec::new();
         };
-        let Active { response, lane, steers, .. } = state.active.swap_remove(at);
-        if state.ended.len() >= ENDED {
-            state.ended.pop_front();
+        let Active { response, lane, steers, .. } = responses.active.swap_remove(at);
+        if responses.ended.len() >= ENDED {
+            responses.ended.pop_front();
         }
-        state.ended.push_back((response, has_failed, lane));
+        responses.ended.push_back((response, has_failed, lane));
         steers
     }
 
-    /// Has input wait for the client to continue its response in the lane.
-    pub(super) fn wait(&self, lane: &Lane, steers: Vec<Steer>) {
-        self.lock().waiting.push((lane.clone(), steers));
+    /// Has input wait for the client to continue its response in the lane. Returns it where the socket takes no more requests.
+    pub(super) fn wait(&self, lane: &Lane, steers: Vec<Steer>) -> Vec<Steer> {
+        let mut responses = self.lock();
+        if responses.is_closed {
+            return steers;
+        }
+        responses.waiting.push((lane.clone(), steers));
+        Vec::new()
     }
 
     /// Takes the input that waits in a lane: that for the response `parent`, which is continued now, and that for another, which is not.
     pub(super) fn take_waiting(&self, lane: &Lane, parent: Option<&str>) -> (Vec<Steer>, Vec<Steer>) {
-        let mut state = self.lock();
-        let Some(at) = state.waiting.iter().position(|(of, _)| of == lane) else { return Default::default() };
-        let (_, steers) = state.waiting.swap_remove(at);
+        let mut responses = self.lock();
+        let Some(at) = responses.waiting.iter().position(|(of, _)| of == lane) else {
+            return Default::default();
+        };
+        let (_, steers) = responses.waiting.swap_remove(at);
         steers.into_iter().partition(|steer| Some(&*steer.response) == parent)
     }
 
     /// The socket takes no more requests. Returns the input that waits for one.
     pub(super) fn close(&self) -> Vec<(Lane, Vec<Steer>)> {
-        let mut state = self.lock();
-        state.is_closed = true;
-        std::mem::take(&mut state.waiting)
+        let mut responses = self.lock();
+        responses.is_closed = true;
+        std::mem::take(&mut responses.waiting)
     }
 
     /// Whether no successor may begin.
@@ -142,7 +153,7 @@ impl Steering {
         self.lock().is_closed
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Responses> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -150,7 +161,7 @@ impl Steering {
 /// Why input is refused.
 type Refused = (SteerFault, String);
 
-impl State {
+impl Responses {
     fn lane_of(&self, response: &str) -> Lane {
         let active = self.active.iter().map(|active| (&active.response, &active.lane));
         let ended = self.ended.iter().map(|(id, _, lane)| (id, lane));
@@ -160,7 +171,7 @@ impl State {
     fn find(&mut self, response: &str) -> Result<&mut Active, Refused> {
         let ended = self.ended.iter().find(|(id, ..)| id == response);
         let fault = match ended {
-            _ if self.is_closed => (SteerFault::NotActive, "This WebSocket takes no more requests."),
+            _ if self.is_closed => (SteerFault::NotActive, CLOSED),
             Some((_, true, _)) => (SteerFault::NotActive, "The response has failed."),
             Some((_, false, _)) => (
                 SteerFault::Completed,
@@ -174,7 +185,7 @@ impl State {
 }
 
 fn not_supported() -> Refused {
-    let message = "A response in a conversation, with context_management, or without an answer of the model can't be steered.";
+    let message = "A response can't be steered in a conversation, with context_management, without an answer of the model, or where there is no memory to keep its settings in.";
     (SteerFault::NotSupported, message.to_owned())
 }
 

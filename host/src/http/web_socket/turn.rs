@@ -15,7 +15,7 @@ use super::inbox::Create;
 use super::lanes::Lane;
 use super::memory::{Memory, MemoryKeeper};
 use super::outbox::Outbox;
-use super::steering::{Steer, Steering, messages};
+use super::steering::{CLOSED, Steer, Steering, messages};
 use crate::accounts::{Account, Principal};
 use crate::answer::{Answer, EventReader, Policy, event_log};
 use crate::api::Protocol;
@@ -193,11 +193,12 @@ impl Socket {
                     tracing::error!(%error, "an answer broke off");
                     let error = ApiError::internal("The server failed to end this response.");
                     self.out.error(&error, lane.as_ref()).await;
-                    steers.extend(self.steering.end(&id, true));
                     break;
                 }
             }
         }
+        // An answer that broke off has no last event.
+        steers.extend(self.steering.end(&id, true));
         if steers.is_empty() {
             return None;
         }
@@ -207,21 +208,21 @@ impl Socket {
 
     /// What follows the end of a response that was steered: its successor; or the client must answer its calls first, or gets its input back.
     async fn after(&self, lane: &Lane, ended: Option<Ended>, succession: Succession) -> Option<Succession> {
-        let why = match ended {
-            Some(Ended { can_go_on: true, .. }) if self.steering.is_closed() => {
-                "This WebSocket takes no more requests."
-            }
-            Some(Ended { can_go_on: true, required }) if required.is_empty() => return Some(succession),
-            Some(Ended { can_go_on: true, required }) => {
-                for steer in &succession.steers {
-                    self.out.event(steer.pending(&required, lane)).await;
-                }
-                self.steering.wait(lane, succession.steers);
-                return None;
-            }
-            _ => "The response failed or was cancelled, so no other can continue it.",
+        let Some(required) = ended.filter(|ended| ended.can_go_on).map(|ended| ended.required) else {
+            let why = "The response failed or was cancelled, so no other can continue it.";
+            self.give_back(lane, succession.steers, why).await;
+            return None;
         };
-        self.give_back(lane, succession.steers, why).await;
+        if required.is_empty() && !self.steering.is_closed() {
+            return Some(succession);
+        }
+        if !self.steering.is_closed() {
+            for steer in &succession.steers {
+                self.out.event(steer.pending(&required, lane)).await;
+            }
+        }
+        let left = self.steering.wait(lane, succession.steers);
+        self.give_back(lane, left, CLOSED).await;
         None
     }
 }
