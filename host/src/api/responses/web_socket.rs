@@ -136,7 +136,7 @@ pub(crate) fn of_lane(event: Bytes, stream_id: Option<&StreamId>) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::api::json::Document;

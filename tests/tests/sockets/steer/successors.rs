@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use host::mcp::{Endpoint, UrlEndpoint};
 use serde_json::{Value, json};
 use tests::server::TestServer;
 use tests::socket::{Socket, text};
+use tests::tool_server_http::HttpToolServer;
 use tests::tools::{calls, setup_with_time_limit, types};
 
 use super::super::engine::{Gated, Scripted};
@@ -42,20 +44,15 @@ async fn reasoning_is_cut_and_the_successor_goes_on_stored_or_not() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_response_ends_before_its_first_item() {
-    let Scripted { server, .. } = Scripted::start().await;
-    let mut socket = Socket::open(server.address).await;
-    let fields = json!({ "input": "mute" });
-    let parent = asked_and_steered(&mut socket, fields, "response.in_progress", json!("Hi")).await;
+    let gated = Gated::answering("", "").await;
+    let mut socket = Socket::open(gated.server.address).await;
+    let fields = json!({ "input": "Hi" });
+    let parent = asked_and_steered(&mut socket, fields, "response.in_progress", json!("Bye")).await;
+    gated.gate.add_permits(2);
     let (steered, next) = succeeded(&mut socket, &parent).await;
-    assert!(
-        steered["output"]
-            .as_array()
-            .is_some_and(|output| output.iter().all(|item| item["content"] == json!([]))),
-        "{steered}"
-    );
-    assert_eq!(text(&next), "Hello!");
+    assert_eq!((&steered["output"], text(&next)), (&json!([]), "Hello!".to_owned()));
     drop(socket);
-    server.stop().await;
+    gated.server.stop().await;
 }
 
 /// The rest of the message, a call behind it and the end come in one step of the engine.
@@ -147,11 +144,13 @@ async fn a_call_that_the_server_runs_is_ended_first() {
         { "text": "Hello!" },
     ]);
     let folder = tempfile::tempdir().expect("a temporary folder");
+    let meeting = HttpToolServer::start(([127, 0, 0, 1], 0).into()).await;
+    let more = vec![("meeting", Endpoint::Url(UrlEndpoint::new(meeting.url())))];
     let program = env!("CARGO_BIN_EXE_hostile-mcp");
-    let setup = setup_with_time_limit(folder.path(), program, &rules, Vec::new(), Duration::from_mins(1));
+    let setup = setup_with_time_limit(folder.path(), program, &rules, more, Duration::from_mins(1));
     let server = TestServer::start(setup).await;
     let mut socket = Socket::open(server.address).await;
-    let tools = json!([{ "type": "mcp", "server_label": "hostile", "require_approval": "never" }]);
+    let tools = json!([{ "type": "mcp", "server_label": "meeting", "require_approval": "never" }]);
     let fields = |lane: &str| json!({ "input": "meet", "tools": tools, "stream_id": lane });
     let parent =
         asked_and_steered(&mut socket, fields("a"), "response.mcp_call_arguments.done", json!("Hi")).await;
@@ -168,7 +167,7 @@ async fn a_call_that_the_server_runs_is_ended_first() {
     let [steered, next] = &ended["a"][..] else { panic!("a successor: {ended:?}") };
     assert_eq!((&steered["id"], &steered["incomplete_details"]["reason"]), (&parent, &json!("steered")));
     let called = steered["output"].as_array().and_then(|output| output.last()).expect("a call");
-    assert_eq!((&called["type"], &called["status"]), (&json!("mcp_call"), &json!("completed")));
+    assert_eq!((&called["type"], &called["output"]), (&json!("mcp_call"), &json!("met")));
     assert_eq!((&next["previous_response_id"], text(next)), (&parent, "Hello!".to_owned()));
     assert_eq!(text(&ended["b"][0]), "Done.");
     drop(socket);
