@@ -18,6 +18,7 @@ pub(crate) struct Scripted {
 fn rules() -> Value {
     json!([
         { "when": { "last_user_contains": "hang" }, "text": "Wait", "finish": "hang" },
+        { "when": { "last_user_contains": "mute" }, "text": "", "finish": "hang" },
         { "when": { "last_user_contains": "ponder" }, "text": "<think>\nLet me see", "finish": "hang" },
         { "when": { "last_user_contains": "break" }, "text": "Wait", "finish": "error" },
         { "when": { "last_user_contains": "think" }, "text": "<think>\nHm.\n</think>\n\nThought." },

@@ -40,26 +40,36 @@ async fn what_is_no_message_of_the_user() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn input_for_responses_that_cannot_be_steered() {
-    let gated = Gated::answering("", "").await;
+    let gated = Gated::start().await;
     let mut socket = Socket::open(gated.server.address).await;
     let conversation = post(gated.server.address, "/v1/conversations", &json!({})).await.json();
     let compacting = json!([{ "type": "compaction", "compact_threshold": 100_000 }]);
     for (lane, mut fields) in [
-        ("a", json!({ "generate": false })),
-        ("b", json!({ "conversation": conversation["id"] })),
-        ("c", json!({ "context_management": compacting })),
+        ("a", json!({ "conversation": conversation["id"] })),
+        ("b", json!({ "context_management": compacting })),
     ] {
         fields["input"] = json!("Hi");
         fields["stream_id"] = json!(lane);
         let id = asked(&mut socket, fields, "response.in_progress").await;
         refused(&mut socket, &steer(&id, json!("Hi")), "steering_not_supported").await;
     }
-    gated.gate.add_permits(3);
-    for _ in 0..3 {
+    gated.gate.add_permits(2);
+    for _ in 0..2 {
         until(&mut socket, "response.completed").await;
     }
     drop(socket);
     gated.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn input_for_a_response_without_an_answer_of_the_model() {
+    let Scripted { server, .. } = Scripted::start().await;
+    let mut socket = Socket::open(server.address).await;
+    let fields = json!({ "input": "mute", "generate": false });
+    let id = asked(&mut socket, fields, "response.in_progress").await;
+    refused(&mut socket, &steer(&id, json!("Hi")), "steering_not_supported").await;
+    drop(socket);
+    server.stop().await;
 }
 
 /// What a successor would need is kept within the memory that sockets may use.
