@@ -30,9 +30,11 @@ impl SteerRequest {
     }
 }
 
+/// Fields of the event.
+const FIELDS: [&str; 3] = ["type", "previous_response_id", "input"];
+
 fn checked(body: &Object<'_>) -> Result<String, ApiError> {
     body.required_string("previous_response_id")?;
-    const FIELDS: [&str; 3] = ["type", "previous_response_id", "input"];
     if let Some((name, _)) = body.fields().find(|(name, _)| !FIELDS.contains(name)) {
         return Err(body.at(name).invalid("response.steer has type, previous_response_id and input only"));
     }

@@ -151,7 +151,9 @@ impl Socket {
         };
         let id = answer.record().map(|record| record.id).unwrap_or_default();
         let stop = settings.is_some().then(CancellationToken::new);
-        stop.iter().for_each(|stop| answer.steered_by(stop));
+        if let Some(stop) = &stop {
+            answer.steered_by(stop);
+        }
         self.steering.begin(&id, &lane, stop);
         if !is_stored {
             let (memory, id) = (Arc::clone(&self.memory), id.clone());

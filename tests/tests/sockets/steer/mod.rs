@@ -12,7 +12,9 @@ use tests::socket::Socket;
 const LAST: [&str; 3] = ["response.completed", "response.incomplete", "response.failed"];
 
 fn steer(response: &Value, input: Value) -> Value {
-    json!({ "type": "response.steer", "previous_response_id": response, "input": input })
+    let mut event = json!({ "type": "response.steer", "previous_response_id": response });
+    event["input"] = input;
+    event
 }
 
 fn weather() -> Value {
