@@ -145,7 +145,7 @@ impl AnswerStream {
     }
 
     /// Events of the last `next` or `abort`, in order.
-    pub fn events(&self) -> impl Iterator<Item = RoundEventRef<'_>> {
+    pub fn events(&self) -> impl Iterator<Item = RoundEventRef<'_>> + Clone {
         let (turn, round): (&[TurnEvent], &[RoundEvent]) = match &self.0 {
             Turns::None(_) => (&[], &[]),
             Turns::One { events, .. } => (events, &[]),

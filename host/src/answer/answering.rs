@@ -39,6 +39,8 @@ pub struct Answer {
     first_event_sent: bool,
     /// Why the answer must end, when it must. Each is polled only when it is woken, since polling takes a lock that all answers share.
     aborting: FuturesUnordered<BoxFuture<'static, TurnFailure>>,
+    /// Cancelled when the answer is to end as soon as it may.
+    steered: Option<CancellationToken>,
     keeper: Option<Box<dyn Keeper>>,
 }
 
@@ -73,6 +75,7 @@ impl Answer {
             check: check.map(|check| FramedCheck::new(check, frames)),
             first_event_sent: false,
             aborting: FuturesUnordered::from_iter([aborted(aborting, shutting_down)]),
+            steered: None,
             keeper: None,
             figures: AnswerFigures::begin(model),
         }
@@ -86,6 +89,11 @@ impl Answer {
     /// Ends the answer as cancelled when `withdrawn` is cancelled.
     pub fn withdrawn_by(&mut self, withdrawn: &CancellationToken) {
         self.aborting.push(aborted(withdrawn, TurnFailure::withdrawn));
+    }
+
+    /// Ends the answer as steered once `steered` is cancelled, as soon as the machine may stop.
+    pub fn steered_by(&mut self, steered: &CancellationToken) {
+        self.steered = Some(steered.clone());
     }
 
     /// Has `keeper` keep the answer's end before anybody is told of it. An answer that isn't wanted any more is kept as cancelled.
@@ -137,7 +145,7 @@ impl Answer {
     fn withdraw(&mut self, failure: TurnFailure, buffer: &mut EventBuffer) {
         if self.keeper.is_some() && !self.stream.is_over() {
             let (choice, ended) = self.stream.abort(failure);
-            self.take(choice, ended.as_ref(), buffer);
+            self.take(choice, ended, buffer);
         }
     }
 
@@ -194,17 +202,26 @@ impl Answer {
 
     /// Waits for the next events of any choice and has the machine tell them. Returns whether the answer is complete. Cancel-safe.
     async fn advance(&mut self, buffer: &mut EventBuffer) -> bool {
+        let is_steered = self.is_steered();
+        let may_stop = is_steered && self.machine.may_stop();
         let (choice, ended) = tokio::select! {
             biased;
             Some(failure) = self.aborting.next() => self.stream.abort(failure),
+            () = std::future::ready(()), if may_stop => self.stream.abort(TurnFailure::steered()),
+            () = cancelled(self.steered.as_ref()), if !is_steered => return false,
             next = self.stream.next() => next,
         };
-        self.take(choice, ended.as_ref(), buffer);
+        self.take(choice, ended, buffer);
         self.stream.is_over()
     }
 
+    /// Whether the answer is to end as soon as it may.
+    fn is_steered(&self) -> bool {
+        self.steered.as_ref().is_some_and(CancellationToken::is_cancelled)
+    }
+
     /// Has the machine tell the events of a choice's last step, and its end.
-    fn take(&mut self, choice: usize, ended: Option<&EndedTurn>, buffer: &mut EventBuffer) {
+    fn take(&mut self, choice: usize, ended: Option<EndedTurn>, buffer: &mut EventBuffer) {
         self.machine.choose(choice);
         if let Some(step) = self.stream.next_raw(choice) {
             self.machine.tokens(&step);
@@ -212,8 +229,7 @@ impl Answer {
         if let Some(echo) = self.stream.take_echo(choice) {
             self.machine.echo(&echo, buffer);
         }
-        self.emit(buffer);
-        if let Some(ended) = ended {
+        if let Some(ended) = self.emit(ended, buffer) {
             for raw in self.stream.take_raw(choice) {
                 self.machine.raw(raw);
             }
@@ -224,14 +240,27 @@ impl Answer {
                 self.machine.stopped_at(token);
             }
             self.machine.end(&ended.end, ended.usage, buffer);
-            self.report_end(ended);
+            self.report_end(&ended);
         } else {
             self.machine.tokens_over(buffer);
         }
     }
 
-    fn emit(&mut self, buffer: &mut EventBuffer) {
-        for event in self.stream.events() {
+    /// Has the machine tell the events of the last step. A steered answer ends before the first event from which on it may leave all out.
+    /// Calls of the server's tools are told in any case, since they run already. Returns how the choice ended, if it did.
+    fn emit(&mut self, ended: Option<EndedTurn>, buffer: &mut EventBuffer) -> Option<EndedTurn> {
+        let is_steered = self.is_steered()
+            && ended.as_ref().is_none_or(|ended| ended.end.is_own() || ended.end.is_steered());
+        let mut events = self.stream.events();
+        loop {
+            let mut rest = events.clone();
+            let Some(event) = events.next() else { return ended };
+            if is_steered
+                && self.machine.may_stop()
+                && !rest.any(|event| matches!(event, RoundEventRef::Server(_)))
+            {
+                break;
+            }
             let is_announcement = matches!(event, RoundEventRef::Compaction(CompactionEvent::Begun));
             if !self.first_event_sent && !is_announcement {
                 self.first_event_sent = true;
@@ -242,6 +271,13 @@ impl Answer {
                 RoundEventRef::Server(event) => self.machine.server(event, buffer),
                 RoundEventRef::Compaction(event) => self.machine.compaction(event, buffer),
             }
+        }
+        drop(events);
+        match ended {
+            Some(EndedTurn { usage, .. }) => {
+                Some(EndedTurn { end: TurnEnd::Failed(TurnFailure::steered()), usage })
+            }
+            None => self.stream.abort(TurnFailure::steered()).1,
         }
     }
 
@@ -272,6 +308,14 @@ impl Answer {
 
     fn age_ms(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Ready as soon as `token` is cancelled; never without one.
+async fn cancelled(token: Option<&CancellationToken>) {
+    match token {
+        Some(token) => token.cancelled().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -48,11 +48,16 @@ pub trait Machine: Send {
     fn stopped_by(&mut self, _stop: &str) {}
     /// Called just before `end` if a token ended the turn whose log-probabilities the job asked for.
     fn stopped_at(&mut self, _token: &TokenLogprobs) {}
-    /// Writes the closing events. All items are closed by now.
+    /// Writes the closing events. All items are closed by now, but for the reasoning of a steered answer.
     fn end(&mut self, end: &TurnEnd, usage: Usage, buffer: &mut EventBuffer);
     /// Writes the events that come first where the answer waits to run in the background, in place of `begin`. Called only for protocols whose
     /// requests can ask for that.
     fn queue(&mut self, _buffer: &mut EventBuffer) {}
+    /// Whether the answer may end here as steered, so that another one can go on from it: nothing is open but reasoning, which `end` closes then,
+    /// and no call is without its result. Asked only of protocols whose answers can be steered.
+    fn may_stop(&self) -> bool {
+        false
+    }
     /// The answer as it is stored; none in protocols whose answers aren't.
     fn record(&mut self) -> Option<Record> {
         None

@@ -57,6 +57,18 @@ pub enum TurnEnd {
     Failed(TurnFailure),
 }
 
+impl TurnEnd {
+    /// Whether the client ended the turn by steering.
+    pub fn is_steered(&self) -> bool {
+        matches!(self, Self::Failed(failure) if failure.code == TurnFailure::STEERED)
+    }
+
+    /// Whether the model's own end, or that of its tokens, was reached.
+    pub fn is_own(&self) -> bool {
+        matches!(self, Self::Completed | Self::MaxOutputTokens)
+    }
+}
+
 /// A failure as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnFailure {
@@ -72,12 +84,19 @@ impl TurnFailure {
         Self { code: Self::WITHDRAWN, message: "The answer was cancelled by its client.".to_owned() }
     }
 
+    /// The end of an answer that its client steers: another one follows it.
+    pub fn steered() -> Self {
+        Self { code: Self::STEERED, message: "The answer was steered by its client.".to_owned() }
+    }
+
     /// Code of a failure: the answer's schema or grammar reached a size limit while the answer was generated.
     pub const CONSTRAINT_TOO_COMPLEX: &'static str = "constraint_too_complex";
     /// Code of a failure: the answer's schema or grammar reached a time limit while the answer was generated.
     pub const CONSTRAINT_TOO_SLOW: &'static str = "constraint_too_slow";
     /// Code of a failure: the client doesn't want the answer any more.
     pub const WITHDRAWN: &'static str = "cancelled";
+    /// Code of an end at the client's wish, which is no failure: another answer follows.
+    pub const STEERED: &'static str = "steered";
     /// Code of a failure: nothing satisfies the answer's schema or grammar.
     pub const CONSTRAINT_UNSATISFIABLE: &'static str = "constraint_unsatisfiable";
     /// Code of a failure: a replayed output isn't what the request demands.

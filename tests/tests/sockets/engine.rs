@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use host::model::EngineChoice;
 use serde_json::{Value, json};
-use tests::fake_engine::{Action, FakeEngine, done, event, head};
+use tests::fake_engine::{Action, FakeEngine, done, event, head, ids};
 use tests::server::{Setup, TestServer};
 use tokio::sync::Semaphore;
 
@@ -18,6 +18,9 @@ pub(crate) struct Scripted {
 fn rules() -> Value {
     json!([
         { "when": { "last_user_contains": "hang" }, "text": "Wait", "finish": "hang" },
+        { "when": { "last_user_contains": "mute" }, "text": "", "finish": "hang" },
+        { "when": { "last_user_contains": "ponder" }, "text": "<think>\nLet me see", "finish": "hang" },
+        { "when": { "last_user_contains": "break" }, "text": "Wait", "finish": "error" },
         { "when": { "last_user_contains": "think" }, "text": "<think>\nHm.\n</think>\n\nThought." },
         { "when": { "last_user_contains": "weather", "tool_results": 0 },
           "text": "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lisbon\"}}\n</tool_call>" },
@@ -56,13 +59,38 @@ impl Gated {
 
     /// Starts one whose setup is changed.
     pub(crate) async fn with(change: impl FnOnce(&mut Setup)) -> Self {
+        Self::of(|_| (vec![300], Vec::new()), change).await
+    }
+
+    /// Starts one whose first answer has these two parts, each in one step and with the gate between them. Later answers are "Hello!".
+    pub(crate) async fn answering(begin: &'static str, end: &'static str) -> Self {
+        let answer = move |index| {
+            let (begin, end) = if index == 0 { (begin, end) } else { ("Hello!", "") };
+            let mut begin = ids(begin);
+            begin.pop();
+            (begin, ids(end))
+        };
+        Self::of(answer, |_| {}).await
+    }
+
+    /// Starts one whose first answer calls a tool, with the gate within the arguments. Later answers are "Hello!".
+    pub(crate) async fn calling() -> Self {
+        let begin = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lis";
+        Self::answering(begin, "bon\"}}\n</tool_call>").await
+    }
+
+    async fn of(
+        answer: impl Fn(usize) -> (Vec<u32>, Vec<u32>) + Send + Sync + 'static,
+        change: impl FnOnce(&mut Setup),
+    ) -> Self {
         let gate = Arc::new(Semaphore::new(0));
         let may_end = Arc::clone(&gate);
-        let engine = FakeEngine::start(move |_, _| {
+        let engine = FakeEngine::start(move |index, _| {
+            let (begin, end) = answer(index);
             vec![
-                Action::Send([head(), event(&[300], None)].concat()),
+                Action::Send([head(), event(&begin, None)].concat()),
                 Action::Wait(Arc::clone(&may_end)),
-                Action::Send([event(&[], Some("stop")), done()].concat()),
+                Action::Send([event(&end, Some("stop")), done()].concat()),
             ]
         })
         .await;

@@ -97,7 +97,7 @@ async fn livekit_5092_errors_are_readable_and_the_socket_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_processed_needs_no_answer_and_nothing_can_be_steered() {
+async fn what_was_processed_needs_no_answer_and_what_does_not_run_is_not_steered() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
     socket.send(&json!({ "type": "response.processed", "response_id": "resp_1" })).await;
@@ -106,7 +106,7 @@ async fn what_was_processed_needs_no_answer_and_nothing_can_be_steered() {
     let failed = socket.event().await;
     assert_eq!(
         (&failed["type"], &failed["error"]["code"]),
-        (&json!("response.steer.failed"), &json!("steering_not_supported"))
+        (&json!("response.steer.failed"), &json!("response_not_found"))
     );
     assert_eq!(failed["steer"], json!({ "previous_response_id": "resp_1", "input": input }));
     assert_eq!(text(&socket.answer(json!({ "input": "Hi" })).await), "Hello!");

@@ -6,5 +6,6 @@ mod events;
 mod hostile;
 mod lanes;
 mod memory;
+mod steer;
 mod stored;
 mod upgrade;

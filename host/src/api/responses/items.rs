@@ -167,6 +167,15 @@ impl Item {
         matches!(self, Self::Hosted(item) if item.is_open())
     }
 
+    /// Whether the client must answer it before the conversation can go on.
+    pub(super) fn waits_for_client(&self) -> bool {
+        match self {
+            Self::FunctionCall { .. } | Self::CustomToolCall { .. } => true,
+            Self::Hosted(item) => item.waits_for_client(),
+            _ => false,
+        }
+    }
+
     /// Sets the item's status. Compaction items have none, and items of tools that the server runs are unchanged.
     pub(super) fn set_status(&mut self, new: Status) {
         match self {

@@ -109,6 +109,12 @@ impl ResponsesMachine {
         self.failure = Some(failure);
     }
 
+    fn incomplete(&mut self, reason: &'static str, buffer: &mut EventBuffer) {
+        self.response.status = ResponseStatus::Incomplete;
+        self.response.incomplete_details = Some(IncompleteDetails { reason });
+        self.sequence.send(events::response("response.incomplete", &self.response), buffer);
+    }
+
     /// The item for `head`, without text, as `response.output_item.added` announces it.
     fn new_item(&mut self, head: &ItemHead) -> Item {
         let (status, ids) = (Status::InProgress, &mut self.ids);
@@ -207,19 +213,26 @@ impl Machine for ResponsesMachine {
                 self.response.status = ResponseStatus::Cancelled;
                 self.sequence.send(events::response("response.incomplete", &self.response), buffer);
             }
+            TurnEnd::Failed(_) if end.is_steered() => {
+                if self.open.is_some() {
+                    self.close(ItemStatus::Incomplete, buffer);
+                }
+                self.incomplete("steered", buffer);
+            }
             TurnEnd::Failed(failure) => self.fail(failure.clone(), buffer),
             TurnEnd::Cancelled => self.fail(cancelled(), buffer),
-            TurnEnd::MaxOutputTokens => {
-                self.response.status = ResponseStatus::Incomplete;
-                self.response.incomplete_details = Some(IncompleteDetails { reason: "max_output_tokens" });
-                self.sequence.send(events::response("response.incomplete", &self.response), buffer);
-            }
+            TurnEnd::MaxOutputTokens => self.incomplete("max_output_tokens", buffer),
             TurnEnd::Completed => {
                 self.response.status = ResponseStatus::Completed;
                 self.response.completed_at = Some((self.now)().max(self.response.created_at));
                 self.sequence.send(events::response("response.completed", &self.response), buffer);
             }
         }
+    }
+
+    fn may_stop(&self) -> bool {
+        let is_settled = |item: &Item| !item.is_running() && !item.waits_for_client();
+        self.open.as_ref().is_none_or(OpenItem::is_reasoning) && self.response.output.iter().all(is_settled)
     }
 
     fn record(&mut self) -> Option<Record> {

@@ -23,6 +23,7 @@ pub(crate) mod own_items;
 mod request;
 mod resource;
 pub(super) mod schema;
+pub(crate) mod steer;
 pub(crate) mod stored;
 mod tools;
 pub mod validator;

@@ -66,6 +66,11 @@ impl OpenItem {
         has_part.then_some(Self { item, index })
     }
 
+    /// Whether it is the model's reasoning.
+    pub(super) fn is_reasoning(&self) -> bool {
+        matches!(self.item, Item::Reasoning { .. })
+    }
+
     /// Appends `delta` and sends it. `logprobs` are sent and kept if the item is a message.
     pub(super) fn text(
         &mut self,

@@ -2,11 +2,10 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::Serialize;
-use serde_json::json;
 
 use super::super::error::ApiError;
-use super::super::json::{Object, Value};
-use super::super::raw::Json;
+use super::super::json::Object;
+use super::steer::SteerRequest;
 
 /// Maximum length of a lane's name.
 const NAME_LENGTH: usize = 256;
@@ -57,12 +56,7 @@ pub(crate) enum ClientEvent {
     /// `response.processed`, which tells nothing that the server needs to know.
     Processed,
     /// `response.steer`
-    Steer {
-        /// The response that it is for.
-        response: String,
-        /// JSON of the input, which a failure gives back.
-        input: String,
-    },
+    Steer(SteerRequest),
 }
 
 /// An event that can't be used, and the lane that it named.
@@ -95,10 +89,7 @@ impl ClientEvent {
                 Ok(Self::Create { stream_id, generate, parent, store: body.boolean("store")? })
             }
             "response.processed" => Ok(Self::Processed),
-            "response.steer" => Ok(Self::Steer {
-                response: body.string("previous_response_id")?.unwrap_or_default().to_owned(),
-                input: body.get("input").map_or_else(Json::null, Value::to_json).into_string(),
-            }),
+            "response.steer" => Ok(Self::Steer(SteerRequest::read(body))),
             _ => {
                 Err(body.at("type").invalid("expected response.create, response.processed or response.steer"))
             }
@@ -128,21 +119,7 @@ pub(crate) fn error_event(error: &ApiError, stream_id: Option<&StreamId>) -> Byt
     })
 }
 
-/// The refusal to steer a response, which gives the input back.
-pub(crate) fn steer_failed(response: &str, input: String) -> Bytes {
-    to_bytes(&json!({
-        "type": "response.steer.failed",
-        "sequence_number": 0,
-        "error": {
-            "type": "invalid_request_error",
-            "code": "steering_not_supported",
-            "message": "This server doesn't steer responses: send the input with a response.create that continues the response.",
-        },
-        "steer": { "previous_response_id": response, "input": Json::new(input) },
-    }))
-}
-
-fn to_bytes(event: &impl Serialize) -> Bytes {
+pub(super) fn to_bytes(event: &impl Serialize) -> Bytes {
     serde_json::to_vec(event).expect("protocol types serialise").into()
 }
 
@@ -169,7 +146,7 @@ pub(crate) fn of_lane(event: Bytes, stream_id: Option<&StreamId>) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::api::json::Document;

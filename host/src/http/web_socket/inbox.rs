@@ -13,9 +13,10 @@ use super::super::body::{CheckedBody, refusal};
 use super::lanes::Lane;
 use super::metered::{CONTROL_HEAD, Intake, READ_BYTES};
 use super::outbox::Outbox;
+use super::turn::Socket;
 use crate::accounts::Overdrawn;
 use crate::api::error::ApiError;
-use crate::api::responses::web_socket::{ClientEvent, steer_failed};
+use crate::api::responses::web_socket::ClientEvent;
 
 /// Bytes of answers to pings that may wait for the connection.
 const PONG_BYTES: usize = 64 << 10;
@@ -51,6 +52,7 @@ pub(super) struct Inbox<'a> {
     pub(super) app: &'a App,
     pub(super) intake: &'a Intake,
     pub(super) out: &'a Outbox,
+    pub(super) socket: &'a Socket,
     pub(super) requests: mpsc::Sender<Create>,
 }
 
@@ -98,8 +100,9 @@ impl Inbox<'_> {
         match (event, body) {
             (Err(bad), _) => self.out.error(&bad.error, bad.stream_id.as_ref()).await,
             (Ok(ClientEvent::Processed), _) => {}
-            (Ok(ClientEvent::Steer { response, input }), _) => {
-                self.out.event(steer_failed(&response, input)).await;
+            (Ok(ClientEvent::Steer(request)), _) => {
+                let account = self.app.accounts.open(self.socket.principal.clone());
+                self.out.event_made(|| self.socket.steering.submit(request, account)).await;
             }
             (Ok(ClientEvent::Create { stream_id, .. }), Err(error)) => {
                 self.out.error(&error, stream_id.as_ref()).await;

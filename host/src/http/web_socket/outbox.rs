@@ -44,6 +44,15 @@ impl Outbox {
         }
     }
 
+    /// Sends an event that is made when there is room for it, so that nothing that follows from it comes before it.
+    pub(super) async fn event_made(&self, make: impl FnOnce() -> Bytes) {
+        let Ok(place) = self.0.reserve().await else { return };
+        match Utf8Bytes::try_from(make()) {
+            Ok(text) => place.send(Outgoing::Message(Message::Text(text))),
+            Err(error) => tracing::error!(%error, "an event is not UTF-8"),
+        }
+    }
+
     /// Sends the error of a request that gets no response.
     pub(super) async fn error(&self, error: &ApiError, stream_id: Option<&StreamId>) {
         self.event(error_event(error, stream_id)).await;

@@ -20,6 +20,7 @@ use super::lanes::{Lane, Lanes};
 use super::memory::Memory;
 use super::metered::{Intake, Metered, READ_BYTES};
 use super::outbox::{self, Outbox};
+use super::steering::Steering;
 use super::turn::Socket;
 use crate::accounts::Principal;
 use crate::api::error::ApiError;
@@ -38,9 +39,10 @@ where
         WebSocketStream::from_raw_socket(io, Role::Server, Some(codec(limits))).await.split();
     let (out, queue) = Outbox::new();
     let (requests, requested) = mpsc::channel(1);
-    let inbox = Inbox { app: &app, intake: &intake, out: &out, requests };
     let memory = Arc::new(Memory::new(&app, &principal));
-    let socket = Socket { app: app.clone(), principal, memory, out: out.clone(), disconnect };
+    let steering = Steering::default();
+    let socket = Socket { app: app.clone(), principal, memory, steering, out: out.clone(), disconnect };
+    let inbox = Inbox { app: &app, intake: &intake, out: &out, socket: &socket, requests };
     let mut writing = std::pin::pin!(outbox::write(sink, queue, &intake, limits));
     let farewell = tokio::select! {
         biased;
@@ -49,7 +51,8 @@ where
         farewell = Session::new(&socket).run(requested) => Some(farewell),
     };
     // The responses have ended by now, and with them all senders but this one.
-    drop((inbox, socket));
+    drop(inbox);
+    drop(socket);
     let Some(Farewell { error, close }) = farewell else { return };
     let leaving = async {
         let saying = async {
@@ -177,6 +180,9 @@ impl<'a> Session<'a> {
         let error = closing.error(&self.socket.app.limits);
         for (lane, _) in self.lanes.take_waiting() {
             self.socket.out.error(&error, lane.as_ref()).await;
+        }
+        for (lane, steers) in self.socket.steering.close() {
+            self.socket.give_back(&lane, steers, &error.message).await;
         }
     }
 }

@@ -114,6 +114,11 @@ impl HostedItem {
         id
     }
 
+    /// Whether the client must answer it.
+    pub(in super::super) fn waits_for_client(&self) -> bool {
+        matches!(self, Self::McpApprovalRequest { .. })
+    }
+
     /// Whether the item isn't finished yet.
     pub(in super::super) fn is_open(&self) -> bool {
         match self {

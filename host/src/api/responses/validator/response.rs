@@ -124,7 +124,15 @@ pub(super) fn check_unfailed(
     }
     if status == "incomplete" {
         absent(response, &["completed_at"])?;
-        return response.object("incomplete_details")?.require(&[("reason", FieldType::Text)]);
+        let details = response.object("incomplete_details")?;
+        details.require(&[("reason", FieldType::Text)])?;
+        if details.text("reason")? == "steered" && last.is_some_and(is_cut_message) {
+            return Err(Fault::new(
+                Rule::Status,
+                "steered, although the last item is no reasoning and was cut off",
+            ));
+        }
+        return Ok(());
     }
     absent(response, &["incomplete_details"])?;
     let (created, completed) = (response.value("created_at"), response.value("completed_at"));
@@ -138,6 +146,11 @@ pub(super) fn check_unfailed(
         return Err(Fault::new(Rule::Usage, "a completed response has usage"));
     }
     Ok(())
+}
+
+/// Whether an item is cut off that steering may not cut.
+fn is_cut_message(item: &Value) -> bool {
+    item["type"] != "reasoning" && item["status"] == "incomplete"
 }
 
 /// Checks that a completed response has no compaction without a summary.
