@@ -308,7 +308,7 @@ impl Default for ParserLimits {
             stack_bytes: 256 << 10,
             hostcall_fuel: 1 << 20,
             ops: 4096,
-            held_bytes: 1 << 20,
+            held_bytes: turn::TurnSettings::HELD_BYTES,
         }
     }
 }

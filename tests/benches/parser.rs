@@ -55,7 +55,7 @@ impl Sandbox {
             options: Vec::new(),
             ..Request::default()
         };
-        Self { format, binding, plugin, request }
+        Self { format, plugin, binding, request }
     }
 
     fn pieces<'a>(&self, deltas: &[&'a str]) -> Vec<TokenText<'a>> {

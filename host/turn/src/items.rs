@@ -211,20 +211,23 @@ impl Items {
             None => false,
             Some(OpenItem::Prose(prose)) => prose.announced,
             Some(OpenItem::Call(mut call)) => {
-                if status == ItemStatus::Incomplete {
-                    self.break_call(Some(&call));
-                }
                 write(self.shows_calls(), out, |out| call.finish(&mut out.text));
-                if self.may_call {
-                    self.calls.malformed += u32::from(status == ItemStatus::Completed && call.is_malformed());
-                } else {
-                    self.calls.dropped += 1;
-                }
+                self.count(&call, status);
                 call.is_announced()
             }
         };
         if is_announced {
             out.push(TurnEvent::Close(status));
+        }
+    }
+
+    /// Counts a call that ends with this status. One of the prompt says nothing of the turn.
+    fn count(&mut self, call: &Call, status: ItemStatus) {
+        match status {
+            _ if !self.visible => {}
+            _ if !self.may_call => self.calls.dropped += 1,
+            ItemStatus::Incomplete => self.break_call(Some(call)),
+            ItemStatus::Completed => self.calls.malformed += u32::from(call.is_malformed()),
         }
     }
 

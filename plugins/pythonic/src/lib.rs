@@ -89,7 +89,7 @@ enum State {
     /// After a call.
     Between,
     /// In calls that are JSON.
-    Json(Calls),
+    Json(Box<Calls>),
 }
 
 impl Parser for Pythonic {
@@ -215,7 +215,7 @@ impl Pythonic {
         let is_marked = self.region == Region::Marked;
         if is_marked && code.starts_with('{') {
             let json = Calls::objects(out.held() - head.len(), "name", "arguments");
-            self.state = State::Json(json);
+            self.state = State::Json(Box::new(json));
             return self.text(&head, out);
         }
         let is_list = self.region != Region::Message || head[..before].contains('[');

@@ -53,7 +53,9 @@ pub(super) fn play<P: Parser>(
         match piece {
             Piece::Marker(index) => player.marker(*index),
             Piece::Text(text) => {
-                chunks(text, cut).into_iter().for_each(|chunk| player.feed(chunk));
+                for chunk in chunks(text, cut) {
+                    player.feed(chunk);
+                }
             }
         }
     }

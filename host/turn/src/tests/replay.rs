@@ -79,3 +79,21 @@ fn the_prompts_tokens_are_not_counted() {
     let _ = turn.finish(FinishReason::Stop, None, &mut out);
     assert_eq!(turn.tokens(), TokenCounts { content: 1, ..TokenCounts::default() });
 }
+
+#[test]
+fn calls_of_the_prompt_count_for_nothing() {
+    for arguments in ["{}", "{1", "[1]"] {
+        for calls in [crate::AllowedCalls::None, crate::AllowedCalls::Any] {
+            let run = |route, text: &str| bytes(route, u32::try_from(text.len()).unwrap());
+            let call = [call("weather"), run(Route::Arguments, arguments), Op::Close];
+            let steps = [Step::Ops(call.into()), Step::Ops(vec![run(Route::Content, "Hi")])];
+            let mut turn = scripted(TurnSettings { calls, ..settings() }, steps);
+            let mut out = TurnEvents::default();
+            let _ = turn.replay(&[text(arguments)], &mut out);
+            let _ = turn.step(&[text("Hi")], &mut out);
+            assert_eq!(turn.finish(FinishReason::Stop, None, &mut out), TurnEnd::Completed, "{arguments}");
+            assert_eq!((turn.dropped_calls(), turn.malformed_calls()), (0, 0), "{arguments}");
+            assert_eq!(fold(out).unwrap(), [message("Hi")]);
+        }
+    }
+}

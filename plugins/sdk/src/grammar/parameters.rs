@@ -81,14 +81,14 @@ pub fn parameter_list(
     spelling: &Spelling<'_>,
     is_typed: bool,
 ) -> Result<ParameterList, String> {
-    let forbidden = lark.forbidden(spelling.markers.iter().copied())?;
+    let forbidden = || lark.forbidden(spelling.markers.iter().copied());
     let any = || {
         let text = (spelling.write)("key", &Value::Text(spelling.text));
         if !is_typed {
             return Ok(ParameterList::Any(text));
         }
         let others = json!({"type": ["object", "array", "number", "boolean", "null"]});
-        let others = lark::json(&schema::prepared(safe::without(others, &forbidden)?, Follow::Strictly));
+        let others = lark::json(&schema::prepared(safe::without(others, &forbidden()?)?, Follow::Strictly));
         Ok(ParameterList::Any(format!("({text} | {})", (spelling.write)("key", &Value::Json(others)))))
     };
     let input = |value| ParameterList::Declared(vec![((spelling.write)(&literal("input"), value), true)]);
@@ -97,7 +97,7 @@ pub fn parameter_list(
         ArgumentsRule::Text(None) => Ok(input(&Value::Text(spelling.text))),
         ArgumentsRule::Text(Some(rule)) => Ok(input(&Value::Input(rule.rule()))),
         ArgumentsRule::Schema { schema, strict } => {
-            match (Object { root: schema, forbidden: &forbidden, spelling, is_typed }).parameters() {
+            match (Object { root: schema, forbidden: &forbidden()?, spelling, is_typed }).parameters() {
                 Err(error) if *strict => Err(format!("tool {:?}: {error}", callable.tool.name)),
                 Err(_) => any(),
                 Ok(parameters) => Ok(ParameterList::Declared(parameters)),
