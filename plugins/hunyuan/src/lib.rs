@@ -61,9 +61,11 @@ impl Parser for Hunyuan {
     }
 
     fn marker(&mut self, index: usize, out: &mut Output) {
-        if let State::Calls(calls) = &self.state {
-            if calls.in_string() && !out.ends_strings() {
-                return self.text(MARKERS[index], out);
+        if let State::Calls(calls) = &mut self.state {
+            match (calls.in_string(), out.ends_strings()) {
+                (true, false) => return self.text(MARKERS[index], out),
+                (true, true) if index == CALLS_END => calls.end_string(out),
+                _ => {}
             }
             self.end(MARKERS[index].len(), index == CALLS_END, index == TURN_END, out);
             if index == CALLS_END {

@@ -137,6 +137,9 @@ impl Parser for Pythonic {
         if in_string && !out.ends_strings() {
             return self.text(literal, out);
         }
+        if let (State::Json(calls), Mark::CallsEnd) = (&mut self.state, mark) {
+            calls.end_string(out);
+        }
         let was_mentioned = matches!(self.state, State::Mentioned);
         self.end(mark, true, literal.len(), out);
         match mark {
