@@ -5,7 +5,7 @@
 //! Calls are read as in other formats: JSON strings may contain delimiters, names come from the object or from the header, and the tool's
 //! schema types parameters. A delimiter ends a parameter's value only if a key, the end of the call or the end of the turn follows, after white
 //! space and ends of elements (`</function>`, where the call closes with `</tool_call>` alone), or the end of the call after any text of at
-//! most [`TRAILING`] bytes; otherwise the delimiter is part of the value.
+//! most 48 bytes; otherwise the delimiter is part of the value.
 //! A call that the turn's end cuts off before its name is dropped as a broken call. Empty regions are dropped. If the request declares no tools,
 //! calls are text.
 

@@ -37,20 +37,30 @@ impl OpenFile {
 
     /// Checks that it is still there, with all its pages; `pages` says how many bytes these have, if that can be read.
     pub(crate) fn check(&self, pages: impl FnOnce() -> Option<u64>) -> Result<()> {
-        let found = fs::metadata(&self.path).map_err(|e| self.lost(&e.to_string()))?;
-        if identity(&found) != self.identity {
-            return Err(self.lost("it was replaced by another file"));
-        }
-        // Pages that are only in the write-ahead log aren't in the file yet, and vacuuming makes it smaller. Without its first page it counts none, or
-        // can't count.
-        let is_short = || pages().is_none_or(|bytes| found.len() < bytes.max(SMALLEST));
-        if self.is_cut.load(Ordering::Relaxed)
-            || (found.len() < self.size.load(Ordering::Relaxed) && is_short())
-        {
+        // The size comes first, and the file is looked at again behind its pages: the writer may commit meanwhile, and a file that grows isn't cut.
+        let size = self.size.load(Ordering::Acquire);
+        let found = self.look()?;
+        if self.is_cut.load(Ordering::Relaxed) || (found < size && self.is_short(pages())?) {
             self.is_cut.store(true, Ordering::Relaxed);
             return Err(self.lost("it was cut"));
         }
         Ok(())
+    }
+
+    /// Whether the file lacks some of these bytes. Pages that are only in the write-ahead log aren't in the file yet, and vacuuming makes it
+    /// smaller. Without its first page it counts none, or can't count.
+    fn is_short(&self, pages: Option<u64>) -> Result<bool> {
+        let found = self.look()?;
+        Ok(pages.is_none_or(|bytes| found < bytes.max(SMALLEST)))
+    }
+
+    /// The size of the file, which is the one that was opened.
+    fn look(&self) -> Result<u64> {
+        let found = fs::metadata(&self.path).map_err(|e| self.lost(&e.to_string()))?;
+        if identity(&found) != self.identity {
+            return Err(self.lost("it was replaced by another file"));
+        }
+        Ok(found.len())
     }
 
     /// Notes its size after a commit.
@@ -58,7 +68,7 @@ impl OpenFile {
         if let Ok(found) = fs::metadata(&self.path)
             && identity(&found) == self.identity
         {
-            self.size.store(found.len(), Ordering::Relaxed);
+            self.size.store(found.len(), Ordering::Release);
         }
     }
 
@@ -72,4 +82,30 @@ impl OpenFile {
 
 fn identity(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_grows_while_its_pages_are_counted_is_not_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state.db");
+        let resize = |bytes| fs::File::options().write(true).open(&path).unwrap().set_len(bytes).unwrap();
+        fs::write(&path, [0; 8192]).unwrap();
+        let open = OpenFile::new(path.clone()).unwrap();
+        resize(4096); // vacuumed
+        let grown = || {
+            resize(16384);
+            open.committed();
+            Some(16384)
+        };
+        open.check(grown).unwrap();
+        open.check(|| unreachable!("it has all its bytes")).unwrap();
+        resize(4096);
+        assert!(open.check(|| Some(16384)).unwrap_err().to_string().contains("it was cut"));
+        resize(16384);
+        open.check(|| Some(16384)).unwrap_err();
+    }
 }

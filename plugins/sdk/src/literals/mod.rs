@@ -2,7 +2,7 @@
 //! objects with unquoted keys (`city:<|"|>Oslo<|"|>,days:3}`), whose strings may stand between markers.
 //!
 //! Invariant: text inside a string goes out with its own chunk, but for a byte or two that may end the string. Held is what isn't decided: a
-//! key, a number or word, the white space behind it; [`HELD`] bytes at most. What is no literal goes out unchanged, so that the arguments
+//! key, a number or word, the white space behind it; 128 bytes at most. What is no literal goes out unchanged, so that the arguments
 //! aren't JSON: nothing is guessed.
 //!
 //! What is JSON inside of values goes out as it is; the arguments themselves are written with a blank behind each comma and colon.
