@@ -179,7 +179,7 @@ impl Writer<'_> {
                 self.each(field, |tool| Ok(format!("gap? {} gap? ({close})", tool.arguments.json())))?
             }
             Kind::Named(Some(parameter)) => {
-                let active = self.table.triggers(field.close.iter().chain(&parameter.ends));
+                let active = self.table.triggers(field.close.iter().chain(parameter.least_ends()));
                 self.lark.text("value", active.iter().copied())?;
                 self.each(field, |tool| {
                     Ok(format!("gap? {} ({close})", self.parameters(tool, parameter, &active)?))
