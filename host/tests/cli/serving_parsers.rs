@@ -171,16 +171,22 @@ fn a_hangup_loads_the_parser_again() {
     fixture.write("elsewhere/real.bin", &crate::guests::guest("healthy"));
     std::os::unix::fs::symlink(fixture.path("elsewhere/real.bin"), &link).expect("linked");
     let running = fixture.start(&["--parser", "link"]);
-    fixture.write("elsewhere/real.bin", &crate::guests::guest("to_reasoning"));
-    let wanted = host::parser::digest(&crate::guests::guest("to_reasoning"));
-    let began = Instant::now();
     let pid = running.child.id().to_string();
-    assert!(Command::new("kill").args(["-HUP", &pid]).status().expect("kill runs").success());
-    while running.parsers()["serving"]["sha256"] != wanted {
-        assert!(began.elapsed() < Duration::from_secs(30), "{}", running.log());
-        std::thread::sleep(Duration::from_millis(20));
+    // The watcher looks at all files when it begins, so it may be the one that sees the first change.
+    for guest in ["to_reasoning", "healthy"] {
+        let component = crate::guests::guest(guest);
+        fixture.write("elsewhere/real.bin", &component);
+        let began = Instant::now();
+        assert!(Command::new("kill").args(["-HUP", &pid]).status().expect("kill runs").success());
+        while running.parsers()["serving"]["sha256"] != host::parser::digest(&component) {
+            assert!(began.elapsed() < Duration::from_secs(30), "{}", running.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        if running.log().contains("signal") {
+            return;
+        }
     }
-    assert!(running.log().contains("signal"), "{}", running.log());
+    panic!("{}", running.log());
 }
 
 #[test]
