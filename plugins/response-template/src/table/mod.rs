@@ -11,6 +11,7 @@ use parser_sdk::{Route, Trim};
 mod calls;
 mod delimiter;
 mod grammar;
+mod parameter;
 mod pattern;
 mod read;
 mod template;
