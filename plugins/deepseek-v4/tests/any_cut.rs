@@ -3,12 +3,10 @@
 
 use deepseek_v4_parser::DeepSeekV4;
 use parser_kit::{
-    Streams, check_long_string, check_string_flows, check_string_parameters, check_turns, typed_request,
+    Streams, check_long_string, check_string_flows, check_string_parameters, check_turns, parameter_of_turn,
+    turns_request,
 };
 use parser_sdk::Request;
-use serde_json::Value;
-
-const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "string", "integer"]}, "s": {"type": "string"}, "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
 
 const FRAGMENTS: &[&str] = &[
     "<think>",
@@ -74,13 +72,6 @@ const FRAGMENTS: &[&str] = &[
     "prose, long enough to be no number or word at all, ",
 ];
 
-/// The typed request, in which the parameter `a` may have each type of the values that `check_turns` writes.
-fn tools() -> Request {
-    let mut request = typed_request();
-    request.tools[0].parameters_json = SCHEMA.into();
-    request
-}
-
 /// Streams made of [`FRAGMENTS`].
 fn streams(requests: &[Request]) -> Streams<'_> {
     let prompts = &["", "<｜Assistant｜><think>", "<｜Assistant｜></think>"];
@@ -96,22 +87,18 @@ fn block(name: &str, parameters: &str) -> String {
 
 #[test]
 fn any_cut_of_any_stream_gives_the_same_items() {
-    streams(&[tools()]).check::<DeepSeekV4>();
+    streams(&[turns_request()]).check::<DeepSeekV4>();
 }
 
 #[test]
 fn arguments_are_written_as_sound_json_piece_by_piece() {
-    streams(&[tools()]).check_written_arguments::<DeepSeekV4>();
+    streams(&[turns_request()]).check_written_arguments::<DeepSeekV4>();
 }
 
 #[test]
 fn a_turn_of_items_comes_back_as_it_was() {
-    check_turns::<DeepSeekV4>(&tools(), |_, arguments| {
-        let arguments: Value = serde_json::from_str(arguments).unwrap();
-        let is_string = arguments["a"].is_string();
-        let value = arguments["a"]
-            .as_str()
-            .map_or_else(|| arguments["a"].to_string().replace(',', ", "), str::to_owned);
+    check_turns::<DeepSeekV4>(&turns_request(), |_, arguments| {
+        let (value, is_string) = parameter_of_turn(arguments);
         block(
             "add",
             &format!("<｜DSML｜parameter name=\"a\" string=\"{is_string}\">{value}</｜DSML｜parameter>\n"),
@@ -124,7 +111,9 @@ fn string_values_come_back_to_the_byte() {
     let parameter = |key: &str, value: &str| {
         format!("<｜DSML｜parameter name=\"{key}\" string=\"true\">{value}</｜DSML｜parameter>\n")
     };
-    check_string_parameters::<DeepSeekV4>(&tools(), parameter, |parameters| block("get_weather", parameters));
+    check_string_parameters::<DeepSeekV4>(&turns_request(), parameter, |parameters| {
+        block("get_weather", parameters)
+    });
 }
 
 #[test]
@@ -139,12 +128,12 @@ fn a_string_value_is_asked_for_once() {
         "<｜DSML｜parameter name=",
         "\"city\" string=\"true\">Os",
     ];
-    check_string_flows::<DeepSeekV4>(&tools(), &head);
+    check_string_flows::<DeepSeekV4>(&turns_request(), &head);
 }
 
 #[test]
 fn a_long_string_is_whole() {
-    check_long_string::<DeepSeekV4>(&tools(), |value| {
+    check_long_string::<DeepSeekV4>(&turns_request(), |value| {
         block("add", &format!("<｜DSML｜parameter name=\"s\" string=\"true\">{value}</｜DSML｜parameter>\n"))
     });
 }

@@ -4,12 +4,9 @@
 use kimi_k3_parser::KimiK3;
 use parser_kit::{
     Streams, check_long_string, check_string_flows, check_string_parameters, check_turns_between,
-    typed_request,
+    parameter_of_turn, turns_request,
 };
 use parser_sdk::Request;
-use serde_json::Value;
-
-const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "string", "integer"]}, "s": {"type": "string"}, "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
 
 const FRAGMENTS: &[&str] = &[
     "<|open|>think<|sep|>",
@@ -74,13 +71,6 @@ const FRAGMENTS: &[&str] = &[
     "prose, long enough to be no number or word at all, ",
 ];
 
-/// The typed request, in which the parameter `a` may have each type of the values that `check_turns` writes.
-fn tools() -> Request {
-    let mut request = typed_request();
-    request.tools[0].parameters_json = SCHEMA.into();
-    request
-}
-
 /// Streams made of [`FRAGMENTS`].
 fn streams(requests: &[Request]) -> Streams<'_> {
     let prompts = &[
@@ -100,25 +90,22 @@ fn block(name: &str, parameters: &str) -> String {
 
 #[test]
 fn any_cut_of_any_stream_gives_the_same_items() {
-    streams(&[tools()]).check::<KimiK3>();
+    streams(&[turns_request()]).check::<KimiK3>();
 }
 
 #[test]
 fn arguments_are_written_as_sound_json_piece_by_piece() {
-    streams(&[tools()]).check_written_arguments::<KimiK3>();
+    streams(&[turns_request()]).check_written_arguments::<KimiK3>();
 }
 
 #[test]
 fn a_turn_of_items_comes_back_as_it_was() {
     check_turns_between::<KimiK3>(
         ["<|open|>think<|sep|>", "<|close|>think<|sep|>"],
-        &tools(),
+        &turns_request(),
         |_, arguments| {
-            let arguments: Value = serde_json::from_str(arguments).unwrap();
-            let kind = if arguments["a"].is_string() { "string" } else { "array" };
-            let value = arguments["a"]
-                .as_str()
-                .map_or_else(|| arguments["a"].to_string().replace(',', ", "), str::to_owned);
+            let (value, is_string) = parameter_of_turn(arguments);
+            let kind = if is_string { "string" } else { "array" };
             block(
                 "add",
                 &format!("<|open|>argument key=\"a\" type=\"{kind}\"<|sep|>{value}<|close|>argument<|sep|>"),
@@ -132,7 +119,9 @@ fn string_values_come_back_to_the_byte() {
     let parameter = |key: &str, value: &str| {
         format!("<|open|>argument key=\"{key}\" type=\"string\"<|sep|>{value}<|close|>argument<|sep|>")
     };
-    check_string_parameters::<KimiK3>(&tools(), parameter, |parameters| block("get_weather", parameters));
+    check_string_parameters::<KimiK3>(&turns_request(), parameter, |parameters| {
+        block("get_weather", parameters)
+    });
 }
 
 #[test]
@@ -146,12 +135,12 @@ fn a_string_value_is_asked_for_once() {
         "\"city\" type=\"string\"",
         "<|sep|>",
     ];
-    check_string_flows::<KimiK3>(&tools(), &head);
+    check_string_flows::<KimiK3>(&turns_request(), &head);
 }
 
 #[test]
 fn a_long_string_is_whole() {
-    check_long_string::<KimiK3>(&tools(), |value| {
+    check_long_string::<KimiK3>(&turns_request(), |value| {
         block(
             "add",
             &format!("<|open|>argument key=\"s\" type=\"string\"<|sep|>{value}<|close|>argument<|sep|>"),

@@ -1,4 +1,4 @@
-//! Checks of formats that write parameters one by one as text, each typed by the tool's schema ([`crate::params`]): strings go out as they
+//! Checks of formats that write parameters one by one as text, each typed by the tool's schema ([`parser_sdk::params`]): strings go out as they
 //! come, JSON is routed and not written anew, and long values and many parameters pass. A parser's test says how its format spells them.
 
 use serde_json::Value;
@@ -9,6 +9,8 @@ use parser_sdk::Parser;
 
 /// Parameters of each kind: an integer, an array or nothing, a string, a string or number.
 const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "null"]}, "s": {"type": "string"}, "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
+/// The same, with an array, a string or an integer.
+const TURNS: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "string", "integer"]}, "s": {"type": "string"}, "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
 /// Numbers of an array, repetitions in a string, and parameters of a call, each more than any model writes.
 const NUMBERS: usize = 15_000;
 const REPEATED: usize = 25_000;
@@ -20,6 +22,25 @@ pub fn typed_request() -> Request {
     let mut request = request_with_custom(&["add", "get_weather"], "patch");
     request.tools[0].parameters_json = SCHEMA.into();
     request
+}
+
+/// [`typed_request`], in which the parameter `a` may have each type of the values that [`check_turns`](super::check_turns) writes.
+pub fn turns_request() -> Request {
+    let mut request = typed_request();
+    request.tools[0].parameters_json = TURNS.into();
+    request
+}
+
+/// The parameter `a` of arguments that [`check_turns`](super::check_turns) writes, as the text of an element, and whether it is a string.
+///
+/// # Panics
+/// The arguments are no JSON.
+pub fn parameter_of_turn(arguments: &str) -> (String, bool) {
+    let arguments: Value = serde_json::from_str(arguments).expect("arguments are JSON");
+    match &arguments["a"] {
+        Value::String(text) => (text.clone(), true),
+        other => (other.to_string().replace(',', ", "), false),
+    }
 }
 
 /// Checks that a string goes out up to the next marker from the last part of `head` on (markers and texts), without further ops.

@@ -3,12 +3,10 @@
 
 use minimax_m2_parser::MiniMaxM2;
 use parser_kit::{
-    Streams, check_long_string, check_string_flows, check_string_parameters, check_turns, typed_request,
+    Streams, check_long_string, check_string_flows, check_string_parameters, check_turns, parameter_of_turn,
+    turns_request,
 };
 use parser_sdk::Request;
-use serde_json::Value;
-
-const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "string", "integer"]}, "s": {"type": "string"}, "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
 
 const FRAGMENTS: &[&str] = &[
     "<think>",
@@ -64,13 +62,6 @@ const FRAGMENTS: &[&str] = &[
     "prose, long enough to be no number or word at all, ",
 ];
 
-/// The typed request, in which the parameter `a` may have each type of the values that `check_turns` writes.
-fn tools() -> Request {
-    let mut request = typed_request();
-    request.tools[0].parameters_json = SCHEMA.into();
-    request
-}
-
 /// Streams made of [`FRAGMENTS`].
 fn streams(requests: &[Request]) -> Streams<'_> {
     let prompts = &["", "]~b]ai\n<think>\n", "]~b]ai\n"];
@@ -84,21 +75,18 @@ fn block(name: &str, parameters: &str) -> String {
 
 #[test]
 fn any_cut_of_any_stream_gives_the_same_items() {
-    streams(&[tools()]).check::<MiniMaxM2>();
+    streams(&[turns_request()]).check::<MiniMaxM2>();
 }
 
 #[test]
 fn arguments_are_written_as_sound_json_piece_by_piece() {
-    streams(&[tools()]).check_written_arguments::<MiniMaxM2>();
+    streams(&[turns_request()]).check_written_arguments::<MiniMaxM2>();
 }
 
 #[test]
 fn a_turn_of_items_comes_back_as_it_was() {
-    check_turns::<MiniMaxM2>(&tools(), |_, arguments| {
-        let arguments: Value = serde_json::from_str(arguments).unwrap();
-        let value = arguments["a"]
-            .as_str()
-            .map_or_else(|| arguments["a"].to_string().replace(',', ", "), str::to_owned);
+    check_turns::<MiniMaxM2>(&turns_request(), |_, arguments| {
+        let (value, _) = parameter_of_turn(arguments);
         block("add", &format!("<parameter name=\"a\">{value}</parameter>\n"))
     });
 }
@@ -106,7 +94,9 @@ fn a_turn_of_items_comes_back_as_it_was() {
 #[test]
 fn string_values_come_back_to_the_byte() {
     let parameter = |key: &str, value: &str| format!("<parameter name=\"{key}\">{value}</parameter>\n");
-    check_string_parameters::<MiniMaxM2>(&tools(), parameter, |parameters| block("get_weather", parameters));
+    check_string_parameters::<MiniMaxM2>(&turns_request(), parameter, |parameters| {
+        block("get_weather", parameters)
+    });
 }
 
 #[test]
@@ -119,12 +109,12 @@ fn a_string_value_is_asked_for_once() {
         "<parameter name=",
         "\"city\">Os",
     ];
-    check_string_flows::<MiniMaxM2>(&tools(), &head);
+    check_string_flows::<MiniMaxM2>(&turns_request(), &head);
 }
 
 #[test]
 fn a_long_string_is_whole() {
-    check_long_string::<MiniMaxM2>(&tools(), |value| {
+    check_long_string::<MiniMaxM2>(&turns_request(), |value| {
         block("add", &format!("<parameter name=\"s\">{value}</parameter>\n"))
     });
 }

@@ -4,12 +4,9 @@
 use muse_parser::Muse;
 use parser_kit::{
     Streams, check_long_string, check_string_flows, check_string_parameters, check_turns_between,
-    typed_request,
+    parameter_of_turn, turns_request,
 };
 use parser_sdk::Request;
-use serde_json::Value;
-
-const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "string", "integer"]}, "s": {"type": "string"}, "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
 
 const FRAGMENTS: &[&str] = &[
     "<|start|>assistant to=self<|message|>",
@@ -68,13 +65,6 @@ const FRAGMENTS: &[&str] = &[
     "prose, long enough to be no number or word at all, ",
 ];
 
-/// The typed request, in which the parameter `a` may have each type of the values that `check_turns` writes.
-fn tools() -> Request {
-    let mut request = typed_request();
-    request.tools[0].parameters_json = SCHEMA.into();
-    request
-}
-
 /// Streams made of [`FRAGMENTS`].
 fn streams(requests: &[Request]) -> Streams<'_> {
     let prompts = &["", "<|start|>assistant"];
@@ -90,22 +80,19 @@ fn block(name: &str, parameters: &str) -> String {
 
 #[test]
 fn any_cut_of_any_stream_gives_the_same_items() {
-    streams(&[tools()]).check::<Muse>();
+    streams(&[turns_request()]).check::<Muse>();
 }
 
 #[test]
 fn arguments_are_written_as_sound_json_piece_by_piece() {
-    streams(&[tools()]).check_written_arguments::<Muse>();
+    streams(&[turns_request()]).check_written_arguments::<Muse>();
 }
 
 #[test]
 fn a_turn_of_items_comes_back_as_it_was() {
     let reasoning = ["<|start|>assistant to=self<|message|>", "<|eom|>"];
-    check_turns_between::<Muse>(reasoning, &tools(), |_, arguments| {
-        let arguments: Value = serde_json::from_str(arguments).unwrap();
-        let value = arguments["a"]
-            .as_str()
-            .map_or_else(|| arguments["a"].to_string().replace(',', ", "), str::to_owned);
+    check_turns_between::<Muse>(reasoning, &turns_request(), |_, arguments| {
+        let (value, _) = parameter_of_turn(arguments);
         let message = "<|start|>assistant to=add<|message|>";
         format!(
             "{message}{}",
@@ -118,7 +105,9 @@ fn a_turn_of_items_comes_back_as_it_was() {
 fn string_values_come_back_to_the_byte() {
     let parameter =
         |key: &str, value: &str| format!("<atem:parameter name=\"{key}\">{value}</atem:parameter>\n");
-    check_string_parameters::<Muse>(&tools(), parameter, |parameters| block("get_weather", parameters));
+    check_string_parameters::<Muse>(&turns_request(), parameter, |parameters| {
+        block("get_weather", parameters)
+    });
 }
 
 #[test]
@@ -131,12 +120,12 @@ fn a_string_value_is_asked_for_once() {
         "<atem:parameter name=",
         "\"city\">Os",
     ];
-    check_string_flows::<Muse>(&tools(), &head);
+    check_string_flows::<Muse>(&turns_request(), &head);
 }
 
 #[test]
 fn a_long_string_is_whole() {
-    check_long_string::<Muse>(&tools(), |value| {
+    check_long_string::<Muse>(&turns_request(), |value| {
         block("add", &format!("<atem:parameter name=\"s\">{value}</atem:parameter>\n"))
     });
 }

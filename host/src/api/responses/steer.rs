@@ -154,14 +154,14 @@ pub(crate) fn failed(
 
 /// How a response ended, as its last event says.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct ResponseEnd {
     /// Whether another response can continue it.
     pub(crate) can_go_on: bool,
     /// The items that its client must answer first, without the answers.
     pub(crate) required: Vec<Parsed>,
 }
 
-impl Ended {
+impl ResponseEnd {
     /// Reads a last event.
     pub(crate) fn read(event: &[u8]) -> Self {
         let event: Parsed = serde_json::from_slice(event).unwrap_or_default();

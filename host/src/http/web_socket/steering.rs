@@ -57,7 +57,7 @@ pub(super) struct Steering(Mutex<Responses>);
 /// The responses of a socket, as far as their steering needs it.
 #[derive(Default)]
 struct Responses {
-    active: Vec<Active>,
+    active: Vec<ActiveResponse>,
     /// Input that waits for the client to continue its response in this lane, one response in each lane.
     waiting: Vec<(Lane, Vec<Steer>)>,
     /// Responses that have ended, whether they failed, and their lanes; the latest last.
@@ -65,7 +65,7 @@ struct Responses {
     is_closed: bool,
 }
 
-struct Active {
+struct ActiveResponse {
     response: String,
     lane: Lane,
     /// Ends the response; none if it can't be steered.
@@ -77,7 +77,7 @@ impl Steering {
     /// A response has begun. `stop` ends it, if it can be steered.
     pub(super) fn begin(&self, response: &str, lane: &Lane, stop: Option<CancellationToken>) {
         let response = response.to_owned();
-        self.lock().active.push(Active { response, lane: lane.clone(), stop, steers: Vec::new() });
+        self.lock().active.push(ActiveResponse { response, lane: lane.clone(), stop, steers: Vec::new() });
     }
 
     /// Takes the client's input for a response that runs, or refuses it. Returns the event that says so.
@@ -113,7 +113,7 @@ impl Steering {
         let Some(at) = responses.active.iter().position(|active| active.response == response) else {
             return Vec::new();
         };
-        let Active { response, lane, steers, .. } = responses.active.swap_remove(at);
+        let ActiveResponse { response, lane, steers, .. } = responses.active.swap_remove(at);
         if responses.ended.len() >= ENDED {
             responses.ended.pop_front();
         }
@@ -168,7 +168,7 @@ impl Responses {
         active.chain(ended).find(|(id, _)| *id == response).and_then(|(_, lane)| lane.clone())
     }
 
-    fn find(&mut self, response: &str) -> Result<&mut Active, Refused> {
+    fn find(&mut self, response: &str) -> Result<&mut ActiveResponse, Refused> {
         let ended = self.ended.iter().find(|(id, ..)| id == response);
         let fault = match ended {
             _ if self.is_closed => (SteerFault::NotActive, CLOSED),

@@ -21,14 +21,14 @@ use crate::accounts::{Account, Principal};
 use crate::answer::{Answer, EventReader, Policy, event_log};
 use crate::api::Protocol;
 use crate::api::error::ApiError;
-use crate::api::responses::steer::{self, Ended};
+use crate::api::responses::steer::{self, ResponseEnd};
 use crate::api::responses::web_socket::{of_lane, renumbered};
 
 /// Names of the events that end a response.
 const LAST: [&str; 3] = ["response.completed", "response.incomplete", "response.failed"];
 
 /// A response that has begun.
-struct Running {
+struct RunningResponse {
     answer: Answer,
     id: String,
     /// Whether it is to be stored, if the client says so.
@@ -132,7 +132,7 @@ impl Socket {
     }
 
     /// Accepts the request. If its response isn't stored, the socket will remember it.
-    async fn begin(&self, create: Create) -> Result<Running, ApiError> {
+    async fn begin(&self, create: Create) -> Result<RunningResponse, ApiError> {
         let Create { lane, generate, parent, store, body } = create;
         let (body, settings) = body.refer(&self.app, |body| Ok(steer::settings(body))).await?;
         let settings = settings.filter(|_| generate).and_then(|json| self.held(json));
@@ -161,7 +161,7 @@ impl Socket {
             let (memory, id) = (Arc::clone(&self.memory), id.clone());
             answer.kept_by(Box::new(MemoryKeeper { memory, lane, id, parent, before, input }));
         }
-        Ok(Running { answer, id, store, settings })
+        Ok(RunningResponse { answer, id, store, settings })
     }
 
     /// Settings that are charged for; none where there is no room.
@@ -172,8 +172,8 @@ impl Socket {
     }
 
     /// Sends the answer's events. While there is none for a while, it is asked for a heartbeat. Returns what follows where its client steered it.
-    async fn send(&self, running: Running, lane: &Lane) -> Option<Succession> {
-        let Running { answer, id, store, settings } = running;
+    async fn send(&self, running: RunningResponse, lane: &Lane) -> Option<Succession> {
+        let RunningResponse { answer, id, store, settings } = running;
         let limits = &self.app.limits;
         let (log, reader) = event_log(Policy::Cancel { queue: limits.stream_queue });
         self.app.tasks.spawn(answer.run(log, limits.slow_reader, Some(self.disconnect.clone())));
@@ -207,12 +207,17 @@ impl Socket {
         if steers.is_empty() {
             return None;
         }
-        let ended = last.map(|last| Ended::read(&last));
+        let ended = last.map(|last| ResponseEnd::read(&last));
         self.after(lane, ended, Succession { parent: id, store, settings: settings?, steers }).await
     }
 
     /// What follows the end of a response that was steered: its successor; or the client must answer its calls first, or gets its input back.
-    async fn after(&self, lane: &Lane, ended: Option<Ended>, succession: Succession) -> Option<Succession> {
+    async fn after(
+        &self,
+        lane: &Lane,
+        ended: Option<ResponseEnd>,
+        succession: Succession,
+    ) -> Option<Succession> {
         let Some(required) = ended.filter(|ended| ended.can_go_on).map(|ended| ended.required) else {
             let why = "The response failed or was cancelled, so no other can continue it.";
             self.give_back(lane, succession.steers, why).await;
