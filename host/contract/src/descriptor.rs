@@ -18,6 +18,14 @@ pub struct Descriptor {
     pub trim: Trim,
     /// Pattern for the ids of earlier calls in this model's prompts (`{name}`, `{index}`); `None` leaves them as they are.
     pub history_call_ids: Option<String>,
+    /// How the format spells a turn: a template by which the host makes grammars; `None` where it can't force anything.
+    pub grammar: Option<String>,
+    /// Text that ends reasoning, markers included; `None` where the host can't bound reasoning.
+    pub reasoning_end: Option<String>,
+    /// What the parser can't do without, beyond this version of the contract ([`SCHEMAS`](crate::SCHEMAS)).
+    pub needs: Vec<String>,
+    /// What else the parser says of itself.
+    pub properties: Vec<(String, String)>,
 }
 
 /// Which items lose the white space at their ends.

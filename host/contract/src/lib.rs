@@ -9,8 +9,13 @@ pub mod json_text;
 mod request;
 mod step;
 mod stream_parser;
+mod types;
 
 pub use descriptor::{Descriptor, Trim};
-pub use request::{Grammar, Request, Tool, ToolChoice, ToolKind};
-pub use step::{FinishReason, InString, JsonRest, Op, Payload, Phase, Route, Run, Step, ToolCall, Until};
+pub use request::{Parameter, Request, SCHEMAS, Tool, ToolKind};
+pub use step::{
+    FinishReason, InString, JsonRest, Note, Op, ParameterValue, Payload, Reading, Route, Run, Segment, Step,
+    ToolCall, Until,
+};
 pub use stream_parser::{Fault, ResourceUsage, SendParser, StreamParser};
+pub use types::Types;

@@ -2,18 +2,6 @@
 
 use std::borrow::Cow;
 
-/// Which part of the answer a message is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Phase {
-    /// The format doesn't say.
-    #[default]
-    Unspecified,
-    /// A preamble beside calls.
-    Commentary,
-    /// The answer.
-    Final,
-}
-
 /// Kind of a call's arguments, once decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload {
@@ -45,6 +33,8 @@ pub enum Route {
     ArgumentsEscaped,
     /// Arguments that are the inside of a JSON string, decoded by the host.
     ArgumentsUnescaped,
+    /// Text of the open parameter's value.
+    Value,
     /// Markup.
     Drop,
 }
@@ -65,8 +55,8 @@ pub enum Op {
     Bytes(Run),
     /// Routes all text up to the next marker, without asking the parser again.
     UntilMarker(Route),
-    /// Closes the open item; content that follows is a new message of this phase.
-    Message(Phase),
+    /// Closes the open item; content that follows is a new message of this phase: `commentary`, `final`, or empty.
+    Message(Cow<'static, str>),
     /// Closes the open item and opens a tool call.
     ToolCall(ToolCall),
     /// Closes the open item, which is complete.
@@ -79,6 +69,51 @@ pub enum Op {
     BrokenCall,
     /// Routes the rest of a JSON value, up to the bracket that closes it or a marker outside of its strings, without asking the parser again.
     UntilJson(JsonRest),
+    /// Ends the open value and begins another one, which the host types, escapes and writes.
+    Parameter(ParameterValue),
+    /// Ends the open value.
+    ParameterEnd,
+    /// Says something that isn't the text of an item.
+    Note(Note),
+}
+
+/// How the text of a value is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reading {
+    /// By the types that the tool's schema allows.
+    #[default]
+    Declared,
+    /// As a string.
+    Text,
+    /// As JSON; what isn't JSON is read as declared.
+    Json,
+}
+
+/// Step from a value to one inside it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Segment {
+    /// Member of an object.
+    Key(String),
+    /// Item of a list, counted from 0 on.
+    Item(u32),
+}
+
+/// A value in a call's arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterValue {
+    /// Way to it from the outermost object.
+    pub path: Vec<Segment>,
+    /// How its text is read.
+    pub reading: Reading,
+}
+
+/// Something that a host may know how to use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// What it is: up to 64 lower-case letters, digits and `-`.
+    pub name: String,
+    /// Up to 4 KiB of text.
+    pub data: String,
 }
 
 /// Route of the text up to the first of `bytes`.

@@ -1,7 +1,7 @@
 //! Events of a turn: its items in order, each opened once, filled, and closed once. Protocols' machines are built on these alone.
 
 use super::delta::Delta;
-use contract::{Payload, Phase};
+use contract::Payload;
 
 /// Event of a turn. `Text` and `Close` belong to the item opened last; items never overlap.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +12,38 @@ pub enum TurnEvent {
     Text(Delta),
     /// The open item ends.
     Close(ItemStatus),
+}
+
+/// Which part of the answer a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// The format doesn't say.
+    #[default]
+    Unspecified,
+    /// A preamble beside calls.
+    Commentary,
+    /// The answer.
+    Final,
+}
+
+impl Phase {
+    /// The phase of this name in the contract; unspecified if the name isn't known.
+    pub fn named(name: &str) -> Self {
+        match name {
+            "commentary" => Self::Commentary,
+            "final" => Self::Final,
+            _ => Self::Unspecified,
+        }
+    }
+
+    /// Its name in the contract; empty if it is unspecified.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unspecified => "",
+            Self::Commentary => "commentary",
+            Self::Final => "final",
+        }
+    }
 }
 
 /// Kind of an item and its fixed fields, known when it opens.

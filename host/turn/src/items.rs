@@ -11,12 +11,12 @@ mod text;
 pub(super) use self::state::{Calls, ItemsState};
 use super::call::Call;
 use super::delta::{Delta, DeltaToken};
-use super::event::{ItemStatus, TurnEvent};
+use super::event::{ItemStatus, Phase, TurnEvent};
 use super::events::TurnEvents;
 use super::failure;
 use super::prose::{Prose, ProseKind};
 use super::step_error::StepError;
-use contract::{Phase, Route, Trim};
+use contract::{ParameterValue, Route, Trim};
 
 /// Writer of one turn's items.
 #[derive(Debug)]
@@ -138,10 +138,10 @@ impl Items {
                 }
                 Ok(())
             }
-            _ => self.arguments(out, |call, out| {
-                call.write(route, text, out);
-                Ok(())
-            }),
+            _ => {
+                let bound = self.white_bytes;
+                self.arguments(out, |call, out| call.write(route, text, bound, out))
+            }
         }
     }
 
@@ -150,10 +150,34 @@ impl Items {
         self.arguments(out, |call, out| call.derive(text, held, out))
     }
 
+    /// Begins the value of a parameter of the open call; `held` bytes may yet be dropped for the call.
+    pub(super) fn parameter(
+        &mut self,
+        parameter: ParameterValue,
+        held: usize,
+        out: &mut TurnEvents,
+    ) -> Result<(), StepError> {
+        self.arguments(out, |call, out| call.parameter(parameter, held, out))
+    }
+
+    /// Ends the value of a parameter of the open call.
+    pub(super) fn end_parameter(&mut self, out: &mut TurnEvents) -> Result<(), StepError> {
+        self.arguments(out, |call, out| {
+            call.end_parameter(out);
+            Ok(())
+        })
+    }
+
     /// Closes the open item at the parser's request. A call is incomplete all the same if it was `cut` inside a string, or if its JSON is no
     /// object.
     pub(super) fn close(&mut self, cut: bool, out: &mut TurnEvents) -> Result<(), StepError> {
         self.check_derived()?;
+        if self.kind() == OpenKind::Call {
+            self.arguments(out, |call, out| {
+                call.close(out);
+                Ok(())
+            })?;
+        }
         let broken = self.open_call().is_some_and(|call| cut || call.is_foreign());
         self.end(if broken { ItemStatus::Incomplete } else { ItemStatus::Completed }, out);
         Ok(())

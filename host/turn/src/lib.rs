@@ -33,6 +33,7 @@ mod step_error;
 mod stop;
 mod stream;
 mod tokens;
+pub mod values;
 
 #[cfg(test)]
 mod tests;
@@ -40,7 +41,7 @@ mod tests;
 pub use binding::Binding;
 pub use delta::{Delta, DeltaToken, TokenLogprob, TokenLogprobs};
 pub use driver::Turn;
-pub use event::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure, Usage};
+pub use event::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, TurnFailure, Usage};
 pub use events::TurnEvents;
 pub use flow::Flow;
 pub use fold::{FoldError, Item, fold};

@@ -37,8 +37,8 @@ impl OneCall {
 #[cfg(test)]
 mod tests {
     use super::OneCall;
-    use crate::{ItemHead, ItemStatus, TurnEvent};
-    use contract::{Payload, Phase};
+    use crate::{ItemHead, ItemStatus, Phase, TurnEvent};
+    use contract::Payload;
 
     fn call() -> TurnEvent {
         let (call_id, name) = ("c".to_owned(), "f".to_owned());

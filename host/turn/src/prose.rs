@@ -1,8 +1,8 @@
 //! An open message or reasoning item, and the white space at the ends of its text. `items` owns it.
 
 use super::delta::DeltaToken;
-use super::event::ItemHead;
-use contract::{Phase, Route};
+use super::event::{ItemHead, Phase};
+use contract::Route;
 
 /// An open message or reasoning item.
 #[derive(Debug, Clone, Copy)]

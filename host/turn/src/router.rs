@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::call::Call;
+use super::event::Phase;
 use super::events::TurnEvents;
 use super::held::Held;
 use super::items::{Items, OpenKind};
@@ -13,13 +14,20 @@ use super::ledger::Ledger;
 use super::preset::PresetRoute;
 use super::settings::{AllowedCalls, CallIds, DraftCalls, TurnSettings};
 use super::step_error::StepError;
-use contract::{Op, Route, Step, ToolCall, Trim};
+use contract::{Note, Op, Route, Step, Tool, ToolCall, Trim};
+
+/// Longest data of a note, in bytes.
+const NOTE: usize = 4096;
+/// Most notes of one turn.
+const NOTES: u32 = 1024;
 
 /// Router of one stream's held bytes to items.
 pub(super) struct Router {
     pub(super) held: Held,
     pub(super) ledger: Ledger,
-    tools: Arc<[String]>,
+    tools: Arc<[Tool]>,
+    /// Number of notes so far.
+    notes: u32,
     call_ids: CallIds,
     held_bytes: usize,
     drafts: DraftCalls,
@@ -41,6 +49,7 @@ impl Router {
             held: Held::default(),
             ledger: Ledger::new(Items::new(trim, settings.held_bytes, settings.calls != AllowedCalls::None)),
             tools: settings.tools,
+            notes: 0,
             call_ids: settings.call_ids,
             held_bytes: settings.held_bytes,
             drafts: settings.drafts,
@@ -114,10 +123,13 @@ impl Router {
         match op {
             Op::Bytes(run) => self.run(run.route, run.bytes as usize, out),
             Op::UntilMarker(route) => self.begin_preset(PresetRoute::marker(route), out),
-            Op::Message(phase) => self.ledger.items.message(phase, out),
+            Op::Message(phase) => self.ledger.items.message(Phase::named(&phase), out),
             Op::ToolCall(call) => self.open_call(call, out),
             Op::Close => self.close(out),
             Op::DerivedArguments(text) => self.ledger.items.derive(&text, self.held.len(), out),
+            Op::Parameter(parameter) => self.ledger.items.parameter(parameter, self.held.len(), out),
+            Op::ParameterEnd => self.ledger.items.end_parameter(out),
+            Op::Note(note) => self.note(&note),
             Op::UntilByte(until) => self.begin_preset(PresetRoute::byte(&until)?, out),
             Op::UntilJson(rest) => self.begin_preset(PresetRoute::json(rest)?, out),
             Op::BrokenCall => {
@@ -128,6 +140,14 @@ impl Router {
                 Ok(())
             }
         }
+    }
+
+    /// Passes over a note, since none is known.
+    fn note(&mut self, note: &Note) -> Result<(), StepError> {
+        self.notes += 1;
+        let may_stand = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+        let is_named = (1..=64).contains(&note.name.len()) && note.name.bytes().all(may_stand);
+        if is_named && note.data.len() <= NOTE && self.notes <= NOTES { Ok(()) } else { Err(StepError::Note) }
     }
 
     /// Routes the oldest `bytes` of the held bytes.
@@ -223,26 +243,34 @@ impl Router {
     }
 
     fn check_route(&self, route: Route) -> Result<(), StepError> {
-        if self.may_go(route) { Ok(()) } else { Err(StepError::NoCall) }
+        match route {
+            _ if self.may_go(route) => Ok(()),
+            Route::Value => Err(StepError::NoValue),
+            _ => Err(StepError::NoCall),
+        }
     }
 
-    /// Whether bytes may take this route: arguments need an open call.
+    /// Whether bytes may take this route: arguments need an open call, and a value one of its parameters.
     #[inline]
     fn may_go(&self, route: Route) -> bool {
-        matches!(route, Route::Content | Route::Reasoning | Route::Drop)
-            || self.ledger.items.kind() == OpenKind::Call
+        match route {
+            Route::Content | Route::Reasoning | Route::Drop => true,
+            Route::Value => self.ledger.items.open_call().is_some_and(Call::has_value),
+            _ => self.ledger.items.kind() == OpenKind::Call,
+        }
     }
 
     fn open_call(&mut self, call: ToolCall, out: &mut TurnEvents) -> Result<(), StepError> {
         if call.name.is_empty() {
             return Err(StepError::NoName);
         }
-        if !self.tools.contains(&call.name)
+        if !self.tools.iter().any(|tool| tool.name == call.name)
             && !self.ledger.dropped_markup.contains_name(&call.name, self.held.as_str())?
         {
             return Err(StepError::ForeignName);
         }
-        let call = Call::new(call.name, call.payload, (self.call_ids)(), self.ledger.dropped_markup.bytes());
+        let tools = Arc::clone(&self.tools);
+        let call = Call::new(call, (self.call_ids)(), tools, self.ledger.dropped_markup.bytes());
         if self.drafts == DraftCalls::Held {
             self.ledger.begin_draft(self.held_bytes, out);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::stop::StopStrings;
-use contract::{Request, ToolChoice};
+use contract::{Request, Tool};
 
 /// What happens to a turn whose parser fails while no tool call is open. (With one open, the turn always fails.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,16 +54,6 @@ pub enum AllowedCalls {
     Any,
 }
 
-impl AllowedCalls {
-    fn of(request: &Request) -> Self {
-        match (&request.tool_choice, request.parallel_tool_calls) {
-            (ToolChoice::None, _) => Self::None,
-            (_, false) => Self::One,
-            (_, true) => Self::Any,
-        }
-    }
-}
-
 /// Generator of tool calls' ids, each of which is unique.
 pub type CallIds = Box<dyn FnMut() -> String + Send>;
 
@@ -86,8 +76,8 @@ pub struct TurnSettings {
     pub calls: AllowedCalls,
     /// What happens to calls inside reasoning.
     pub drafts: DraftCalls,
-    /// Names of the tools that the request declares.
-    pub tools: Arc<[String]>,
+    /// Tools that the request declares.
+    pub tools: Arc<[Tool]>,
     /// Whether the parser is asked about all text, also where it said `until-marker` or `until-byte`: for tests, since the items are the same.
     pub asks_always: bool,
     /// Strings that end the turn where they occur in a message.
@@ -109,9 +99,9 @@ impl TurnSettings {
         Self {
             token_markers: request.token_markers.as_slice().into(),
             reads_on: false,
-            calls: AllowedCalls::of(request),
+            calls: AllowedCalls::Any,
             drafts: DraftCalls::of(&request.options).unwrap_or_default(),
-            tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
+            tools: Arc::clone(&request.tools),
             asks_always: false,
             stop: StopStrings::default(),
             fault_policy: FaultPolicy::default(),

@@ -20,6 +20,14 @@ pub enum StepError {
     PassFirst,
     /// Arguments while no call is open.
     NoCall,
+    /// A value's text while no value is open.
+    NoValue,
+    /// JSON arguments both by parameters and beside them.
+    Mixed,
+    /// A parameter at a place that can't be.
+    Place,
+    /// A note that is too long, one too many, or wrongly named.
+    Note,
     /// An `until` while this many bytes are held.
     StillHeld(usize),
     /// An `until-byte` of no bytes, too many, or others than ASCII.
@@ -47,6 +55,14 @@ impl fmt::Display for StepError {
             Self::InsideCharacter => f.write_str("a run of bytes ended inside a character"),
             Self::PassFirst => f.write_str("it answered pass before any run"),
             Self::NoCall => f.write_str("it wrote arguments while no tool call was open"),
+            Self::NoValue => f.write_str("it wrote a value while no parameter was open"),
+            Self::Mixed => f.write_str("it wrote arguments by parameters and beside them in one call"),
+            Self::Place => f.write_str(
+                "its parameter's path is empty, longer than 64 steps, skips an item, or goes through a value of another kind",
+            ),
+            Self::Note => f.write_str(
+                "its note has a name of other than 1 to 64 lower-case letters, digits and `-`, more than 4 KiB of data, or is one of more than 1,024",
+            ),
             Self::StillHeld(bytes) => write!(f, "it answered an until while {bytes} bytes were held"),
             Self::UntilBytes => {
                 f.write_str("its until-byte names no byte, more than 16, or one that isn't ASCII")

@@ -2,11 +2,10 @@
 
 use super::{Items, OpenItem, OpenKind, write};
 use crate::delta::{DeltaToken, split_tokens};
-use crate::event::TurnEvent;
+use crate::event::{Phase, TurnEvent};
 use crate::events::TurnEvents;
 use crate::prose::{Prose, ProseKind, trim_end, trim_start};
 use crate::step_error::StepError;
-use contract::Phase;
 
 impl Items {
     /// Appends text to the open item, or to a new one if the open one is of another kind.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use contract::{Descriptor, Op, Payload, Request, Route, Run, ToolCall, Trim};
+use contract::{Descriptor, Op, Payload, Request, Route, Run, ToolCall, ToolKind, Trim};
 
+use crate::values::tool;
 use crate::{Binding, TurnEnd, TurnFailure, TurnSettings, counted_call_ids};
 
 /// Marker literals of the turns; the last ends the turn.
@@ -32,9 +33,9 @@ pub(crate) fn binding(by_id: bool, trim: bool) -> Arc<Binding> {
 
 pub(crate) fn settings() -> TurnSettings {
     TurnSettings {
-        tools: Arc::new(["weather".into()]),
+        tools: Arc::new([tool("weather", ToolKind::Function, "")]),
         held_bytes: 4096,
-        ..TurnSettings::of(&Request { parallel_tool_calls: true, ..Request::default() }, counted_call_ids())
+        ..TurnSettings::of(&Request::default(), counted_call_ids())
     }
 }
 

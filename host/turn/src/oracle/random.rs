@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::format::{LITERALS, bytes, call};
-use contract::{Fault, FinishReason, InString, JsonRest, Op, Phase, Route, Step, StreamParser, Until};
+use contract::{Fault, FinishReason, InString, JsonRest, Op, Route, Step, StreamParser, Until};
 
 /// Generator of pseudo-random choices, which a seed determines (xorshift).
 pub(super) struct XorShift(pub(super) u64);
@@ -48,7 +48,7 @@ impl ConformingParser {
             }
             2 => {
                 self.call = false;
-                Op::Message(Phase::Commentary)
+                Op::Message("commentary".into())
             }
             3 if self.call => {
                 self.expected.lock().expect("nothing panics with it").push('~');
@@ -107,7 +107,7 @@ impl ArbitraryParser {
         let name = ["", "a", "weather", "weather", "weather"][self.0.below(5)];
         match self.0.below(17) {
             0 => Op::Close,
-            1 => Op::Message(Phase::Final),
+            1 => Op::Message("final".into()),
             2 => Op::BrokenCall,
             3 => call(name),
             4 => Op::DerivedArguments("~".repeat(self.0.below(300))),

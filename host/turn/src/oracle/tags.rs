@@ -1,7 +1,7 @@
 //! Parser of a small format with all kinds of routes, which routes alike however its text is cut, as a correct parser does.
 
 use super::format::{LITERALS, bytes, call};
-use contract::{Fault, FinishReason, Op, Phase, Route, Step, StreamParser, Until};
+use contract::{Fault, FinishReason, Op, Route, Step, StreamParser, Until};
 
 /// Parser of a small format: `<r>reasoning</r>`, `<c>name:arguments</c>`; the name's first letter decides how arguments are
 /// routed. It routes alike however the text is cut. `style` is the form of its answers: 0 in runs, 1 with `pass`, 2 with
@@ -84,7 +84,7 @@ impl StreamParser for Tags {
             (State::Arguments(_), 3 | 4) => {
                 self.all(Route::Drop, &mut ops);
                 ops.push(Op::Close);
-                ops.extend((index == 4).then_some(Op::Message(Phase::Final)));
+                ops.extend((index == 4).then_some(Op::Message("final".into())));
                 self.state = State::Prose;
             }
             (State::Arguments(route), 0..=2) => return Ok(self.flow(route, ops)),

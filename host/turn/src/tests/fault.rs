@@ -54,7 +54,7 @@ fn pass_before_any_run_is_a_fault() {
 fn after_a_fault_the_rest_goes_on_in_what_is_open() {
     let ops = vec![bytes(Route::Reasoning, 1), bytes(Route::Drop, 9)];
     assert_eq!(broken(FaultPolicy::Continue, "ab", ops).0, [reasoning("ab<r>z")]);
-    let ops = vec![Op::Message(Phase::Final), bytes(Route::Drop, 9)];
+    let ops = vec![Op::Message("final".into()), bytes(Route::Drop, 9)];
     assert_eq!(broken(FaultPolicy::Continue, "ab", ops).0, [phased(Phase::Final, "ab<r>z")]);
 }
 

@@ -5,6 +5,7 @@ mod fault;
 mod finish;
 mod logprobs;
 mod marker;
+mod parameters;
 mod property;
 mod replay;
 mod route;
@@ -16,12 +17,10 @@ use std::sync::Arc;
 
 use super::oracle::{binding, bytes, call, failure_code, ids, literals, settings};
 use super::{
-    Binding, DraftCalls, FaultPolicy, Flow, Item, ItemHead, ItemStatus, TokenCounts, TokenText, Turn,
+    Binding, DraftCalls, FaultPolicy, Flow, Item, ItemHead, ItemStatus, Phase, TokenCounts, TokenText, Turn,
     TurnEnd, TurnEvent, TurnEvents, TurnSettings, fold,
 };
-use contract::{
-    Fault, FinishReason, InString, JsonRest, Op, Payload, Phase, Route, Step, StreamParser, Until,
-};
+use contract::{Fault, FinishReason, InString, JsonRest, Op, Payload, Route, Step, StreamParser, Until};
 
 /// Parser that answers from a list, one step per call; `hold` when the list is used up.
 #[derive(Default)]

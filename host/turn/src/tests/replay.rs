@@ -29,7 +29,7 @@ fn what_the_prompt_closed_is_gone_and_what_it_left_open_goes_on() {
             call("weather"),
             bytes(Route::Arguments, 2),
             Op::Close,
-            Op::Message(Phase::Final),
+            Op::Message("final".into()),
         ]),
         Step::Ops(vec![bytes(Route::Content, 1)]),
     ];

@@ -128,10 +128,10 @@ fn content_and_reasoning_close_each_other_and_close_begins_a_new_item() {
 fn a_message_begins_with_its_first_byte_and_not_without() {
     let steps = [Step::Ops(vec![
         bytes(Route::Content, 1),
-        Op::Message(Phase::Commentary),
-        Op::Message(Phase::Final),
+        Op::Message("commentary".into()),
+        Op::Message("final".into()),
         bytes(Route::Content, 1),
-        Op::Message(Phase::Commentary),
+        Op::Message("commentary".into()),
         bytes(Route::Reasoning, 1),
         bytes(Route::Content, 1),
     ])];

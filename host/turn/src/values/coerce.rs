@@ -6,7 +6,7 @@
 
 use serde::de::IgnoredAny;
 
-use super::Types;
+use contract::Types;
 
 /// Longest text of a null or boolean, in bytes.
 const WORD: usize = 64;
@@ -38,7 +38,7 @@ pub fn coerce(text: &str, types: Types) -> Coerced {
 }
 
 /// Whether a value with this text so far, whose first byte that isn't white space is `first`, can become anything but a string.
-pub(super) fn may_be_typed(first: Option<u8>, text: &str, types: Types) -> bool {
+pub(crate) fn may_be_typed(first: Option<u8>, text: &str, types: Types) -> bool {
     match first {
         Some(b'{') => types.allows(Types::OBJECT),
         Some(b'[') => types.allows(Types::ARRAY),
@@ -62,7 +62,7 @@ fn longest(first: u8) -> usize {
 }
 
 /// Whether JSON takes `character` for white space.
-pub(super) fn white(character: char) -> bool {
+pub(crate) fn white(character: char) -> bool {
     matches!(character, ' ' | '\n' | '\r' | '\t')
 }
 

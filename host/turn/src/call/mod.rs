@@ -2,13 +2,19 @@
 //!
 //! Invariant: each argument byte is written once, as it is, decoded or escaped, as its route says. `items` owns it.
 
+mod parameters;
+mod value;
+
+use std::sync::Arc;
+
 use serde::de::IgnoredAny;
 
+use self::parameters::Parameters;
 use super::event::ItemHead;
 use super::open_json::OpenJson;
 use super::step_error::StepError;
 use contract::json_text::{Unescape, escape};
-use contract::{Payload, Route};
+use contract::{ParameterValue, Payload, Route, Segment, Tool, ToolCall};
 
 /// Number of bytes of derived arguments that every call may have.
 const DERIVED_BYTES: u64 = 256;
@@ -27,18 +33,30 @@ pub(super) struct Call {
     open_json: OpenJson,
     followed: usize,
     unescape: Unescape,
+    tools: Arc<[Tool]>,
+    /// Writer of values, once the parser has named one.
+    parameters: Option<Box<Parameters>>,
     derived: u64,
     /// Number of markup bytes dropped for this call, its header included.
     dropped: u64,
 }
 
 impl Call {
-    /// Creates a call for whose header `dropped` bytes were dropped already.
-    pub(super) fn new(name: String, payload: Payload, call_id: String, dropped: u64) -> Self {
-        let json = (payload == Payload::Json).then(String::new);
-        let head = Some(ItemHead::ToolCall { call_id, name: name.clone(), payload });
-        let (open_json, unescape) = (OpenJson::outside(), Unescape::default());
-        Self { name, head, json, open_json, followed: 0, unescape, derived: 0, dropped }
+    /// Creates a call, perhaps of one of `tools`, for whose header `dropped` bytes were dropped already.
+    pub(super) fn new(call: ToolCall, call_id: String, tools: Arc<[Tool]>, dropped: u64) -> Self {
+        let ToolCall { name, payload } = call;
+        Self {
+            json: (payload == Payload::Json).then(String::new),
+            head: Some(ItemHead::ToolCall { call_id, name: name.clone(), payload }),
+            name,
+            open_json: OpenJson::outside(),
+            followed: 0,
+            unescape: Unescape::default(),
+            tools,
+            parameters: None,
+            derived: 0,
+            dropped,
+        }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -59,8 +77,23 @@ impl Call {
         self.dropped += bytes as u64;
     }
 
-    /// Appends arguments to `out`: as they are, escaped or decoded, as `route` says.
-    pub(super) fn write(&mut self, route: Route, text: &str, out: &mut String) {
+    /// Whether the value of a parameter is open.
+    pub(super) fn has_value(&self) -> bool {
+        self.parameters.as_ref().is_some_and(|parameters| parameters.has_value())
+    }
+
+    /// Appends arguments to `out`: as they are, escaped, decoded or typed, as `route` says. `bound` is the number of bytes that may wait.
+    pub(super) fn write(
+        &mut self,
+        route: Route,
+        text: &str,
+        bound: usize,
+        out: &mut String,
+    ) -> Result<(), StepError> {
+        if route == Route::Value {
+            return self.value(text, bound, out);
+        }
+        self.check_unmixed(self.parameters.is_some())?;
         let before = out.len();
         if route != Route::ArgumentsUnescaped {
             self.unescape.finish(out);
@@ -71,14 +104,72 @@ impl Call {
             _ => out.push_str(text),
         }
         self.note(&out[before..]);
+        Ok(())
+    }
+
+    /// Appends text of the open value.
+    fn value(&mut self, text: &str, bound: usize, out: &mut String) -> Result<(), StepError> {
+        let before = out.len();
+        let Some(parameters) = &mut self.parameters else { return Err(StepError::NoValue) };
+        parameters.text(text, out);
+        if parameters.waiting() > bound {
+            return Err(StepError::HeldBytes(bound));
+        }
+        self.note(&out[before..]);
+        Ok(())
     }
 
     /// Appends arguments that the parser wrote itself. `held` bytes may yet be dropped for this call.
     pub(super) fn derive(&mut self, text: &str, held: usize, out: &mut String) -> Result<(), StepError> {
         self.derived += text.len() as u64;
         self.check_derived(held)?;
-        self.write(Route::Arguments, text, out);
+        self.write(Route::Arguments, text, 0, out)
+    }
+
+    /// Begins the value of a parameter. `held` bytes may yet be dropped for this call.
+    pub(super) fn parameter(
+        &mut self,
+        parameter: ParameterValue,
+        held: usize,
+        out: &mut String,
+    ) -> Result<(), StepError> {
+        let is_raw = self.parameters.is_none() && self.json.as_ref().is_some_and(|json| !json.is_empty());
+        self.check_unmixed(is_raw)?;
+        let written = parameter.path.iter().map(|segment| match segment {
+            Segment::Key(key) => key.len() as u64,
+            Segment::Item(_) => 1,
+        });
+        self.derived += written.sum::<u64>();
+        self.check_derived(held)?;
+        let payload = if self.json.is_some() { Payload::Json } else { Payload::Text };
+        let new = || Box::new(Parameters::new(Arc::clone(&self.tools), &self.name, payload));
+        let before = out.len();
+        self.parameters.get_or_insert_with(new).begin(parameter, out)?;
+        self.note(&out[before..]);
         Ok(())
+    }
+
+    /// Ends the value of a parameter.
+    pub(super) fn end_parameter(&mut self, out: &mut String) {
+        self.with_parameters(out, Parameters::end);
+    }
+
+    /// Ends the arguments, which are whole.
+    pub(super) fn close(&mut self, out: &mut String) {
+        self.with_parameters(out, Parameters::close);
+    }
+
+    fn with_parameters(&mut self, out: &mut String, act: impl FnOnce(&mut Parameters, &mut String)) {
+        if let Some(parameters) = &mut self.parameters {
+            let before = out.len();
+            act(parameters, out);
+            self.note(&out[before..]);
+        }
+    }
+
+    /// Checks that JSON isn't written both by parameters and beside them.
+    fn check_unmixed(&self, is_mixed: bool) -> Result<(), StepError> {
+        if is_mixed && self.json.is_some() { Err(StepError::Mixed) } else { Ok(()) }
     }
 
     /// Checks that derived text stays within its bound if `held` more bytes are dropped for this call.

@@ -1,7 +1,8 @@
 //! Typed parameters: what a schema allows, and what becomes of a value's text. The parsers that use them test the rest.
 
-use parser_sdk::params::{Coerced, Schema, Types, coerce};
+use contract::{Parameter, Segment, Tool, ToolKind, Types};
 use serde_json::json;
+use turn::values::{Coerced, Schema, coerce, tool};
 
 const ALL: [(&str, Types); 7] = [
     ("null", Types::NULL),
@@ -14,7 +15,8 @@ const ALL: [(&str, Types); 7] = [
 ];
 
 fn types(names: &str) -> Types {
-    names.split_whitespace().map(Types::named).fold(Types::NONE, Types::or)
+    let of = |name| ALL.iter().find(|(known, _)| *known == name).expect("a type's name").1;
+    names.split_whitespace().map(of).fold(Types::NONE, Types::or)
 }
 
 /// The types of a parameter with this schema.
@@ -229,4 +231,59 @@ fn precedence_decides_among_several_types() {
     assert_eq!(coerce("5.0", all), Coerced::As("5".into()));
     assert_eq!(coerce("five", all), Coerced::Text);
     assert_eq!(coerce("5", types("string boolean")), Coerced::Text);
+}
+
+fn function(schema: &serde_json::Value) -> Tool {
+    tool("f", ToolKind::Function, &schema.to_string())
+}
+
+fn listed(parameters: &[(&str, Types)]) -> Vec<Parameter> {
+    let parameter = |(name, types): &(&str, Types)| Parameter { name: (*name).into(), types: *types };
+    parameters.iter().map(parameter).collect()
+}
+
+#[test]
+fn a_tools_parameters_are_those_of_its_schema_and_of_the_schemas_parts() {
+    let combined = function(&json!({
+        "properties": {"b": {"type": "integer"}, "a": {}},
+        "anyOf": [{"properties": {"c": {"type": "null"}, "b": {"type": "null"}}}, {"$ref": "#/$defs/d"}],
+        "$defs": {"d": {"properties": {"c": {"type": "array"}}}},
+        "additionalProperties": {"type": "boolean"},
+    }));
+    let expected = [("b", Types::INTEGER), ("a", Types::STRING), ("c", types("null array"))];
+    assert_eq!(combined.parameters, listed(&expected));
+    assert_eq!(combined.others, Types::BOOLEAN);
+    let others = |schema| function(&schema).others;
+    assert_eq!(others(json!({"additionalProperties": false})), Types::NONE);
+    assert_eq!(others(json!({"additionalProperties": true})), Types::STRING);
+    assert_eq!(others(json!({})), Types::STRING);
+    let custom = tool("f", ToolKind::Custom, r#"{"properties": {"a": {}}}"#);
+    assert_eq!(custom.parameters, []);
+}
+
+#[test]
+fn a_hostile_schema_is_listed_in_time_and_in_bounds() {
+    let branches: Vec<_> = (0..64).map(|_| json!({"$ref": "#/$defs/X"})).collect();
+    let property = json!({"$ref": "#/$defs/X"});
+    let properties: serde_json::Map<_, _> =
+        (0..4000).map(|at| (format!("p{at}"), property.clone())).collect();
+    let hostile =
+        json!({"properties": properties, "anyOf": [{"$ref": "#"}], "$defs": {"X": {"anyOf": branches}}});
+    assert_eq!(function(&hostile).parameters.len(), 1024);
+}
+
+#[test]
+fn places_inside_values_have_their_own_types() {
+    let schema = Schema::parse(
+        r##"{"properties": {"stops": {"type": "array", "items": {"$ref": "#/$defs/stop"}}, "pair": {"prefixItems": [{"type": "integer"}], "items": {"type": "boolean"}}},
+            "$defs": {"stop": {"anyOf": [{"type": "null"}, {"properties": {"days": {"type": "integer"}}}]}}}"##,
+    );
+    let key = |name: &str| Segment::Key(name.into());
+    let at = |path: &[Segment]| schema.types_at(path);
+    assert_eq!(at(&[key("stops"), Segment::Item(3), key("days")]), Types::INTEGER);
+    assert_eq!(at(&[key("stops"), Segment::Item(0), key("other")]), Types::STRING);
+    assert_eq!(at(&[key("pair"), Segment::Item(0)]), Types::INTEGER);
+    assert_eq!(at(&[key("pair"), Segment::Item(1)]), Types::BOOLEAN);
+    assert_eq!(at(&[key("unknown"), key("days")]), Types::STRING);
+    assert_eq!(at(&[]), Types::STRING);
 }

@@ -1,0 +1,189 @@
+//! The arguments of a call whose parser names them value by value: keys, separators and brackets are written here.
+//!
+//! Invariant: what is written is a prefix of the call's final JSON, whatever the parser says, and no place is written twice. A value that is a
+//! string goes out as it comes; one that may be something else waits until that is excluded, or for its end.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::value::Value;
+use crate::step_error::StepError;
+use crate::values::Schema;
+use contract::json_text::escape;
+use contract::{ParameterValue, Payload, Segment, Tool, Types};
+
+/// Most steps of a place.
+const DEPTH: usize = 64;
+/// The parameter that carries the input of a custom tool.
+const INPUT: &str = "input";
+
+/// Writer of one call's values.
+#[derive(Debug, Default)]
+pub(super) struct Parameters {
+    /// The declared tools, and which of them is called; a tool that isn't declared has strings alone.
+    tools: Arc<[Tool]>,
+    tool: Option<usize>,
+    /// Whether the arguments are plain text.
+    is_text: bool,
+    /// The tool's schema, once a place inside a value was asked for.
+    schema: Option<Schema>,
+    /// Places that have been written, lists and objects among them.
+    written: BTreeSet<Vec<Segment>>,
+    /// Objects and lists that are open, from the arguments themselves on.
+    open: Vec<Container>,
+    /// Place of the innermost of them.
+    inner: Vec<Segment>,
+    /// Place of the open value.
+    place: Vec<Segment>,
+    value: Option<Value>,
+}
+
+/// An open object or list.
+#[derive(Debug)]
+struct Container {
+    is_list: bool,
+    members: u32,
+}
+
+impl Parameters {
+    /// Writer of a call of `name`, one of `tools` or not.
+    pub(super) fn new(tools: Arc<[Tool]>, name: &str, payload: Payload) -> Self {
+        let tool = tools.iter().position(|tool| tool.name == name);
+        Self { tools, tool, is_text: payload == Payload::Text, ..Self::default() }
+    }
+
+    /// Whether a value is open.
+    pub(super) fn has_value(&self) -> bool {
+        self.value.is_some()
+    }
+
+    /// Number of bytes that wait for the value's end.
+    pub(super) fn waiting(&self) -> usize {
+        self.value.as_ref().map_or(0, Value::waiting)
+    }
+
+    /// Ends the open value and begins another one.
+    pub(super) fn begin(&mut self, next: ParameterValue, out: &mut String) -> Result<(), StepError> {
+        let ParameterValue { path, reading } = next;
+        if !(1..=DEPTH).contains(&path.len()) {
+            return Err(StepError::Place);
+        }
+        if path.starts_with(&self.place)
+            && let Some(inside) = path.get(self.place.len())
+            && self.value.as_ref().is_some_and(Value::is_blank)
+        {
+            self.value = None;
+            self.open_container(inside, out);
+            self.inner.clone_from(&self.place);
+        }
+        self.end(out);
+        let value = if self.is_text {
+            self.plain(&path)
+        } else if self.open_around(&path, out)? {
+            Value::begin(self.types(&path), reading)
+        } else {
+            Value::LeftOut
+        };
+        (self.place, self.value) = (path, Some(value));
+        Ok(())
+    }
+
+    /// Takes more text of the open value.
+    pub(super) fn text(&mut self, text: &str, out: &mut String) {
+        if let Some(value) = &mut self.value {
+            value.text(text, out);
+        }
+    }
+
+    /// Ends the open value.
+    pub(super) fn end(&mut self, out: &mut String) {
+        if let Some(value) = self.value.take() {
+            value.end(out);
+        }
+    }
+
+    /// Ends the arguments.
+    pub(super) fn close(&mut self, out: &mut String) {
+        self.end(out);
+        self.close_to(0, out);
+    }
+
+    /// The value at `path` of a call of plain text.
+    fn plain(&mut self, path: &[Segment]) -> Value {
+        let is_input = matches!(path, [Segment::Key(key)] if key == INPUT);
+        if is_input && self.written.insert(path.to_vec()) { Value::Raw } else { Value::LeftOut }
+    }
+
+    /// Opens what is around `path`, and writes what stands before its value. Returns false if the value is left out.
+    fn open_around(&mut self, path: &[Segment], out: &mut String) -> Result<bool, StepError> {
+        let parents = &path[..path.len() - 1];
+        let common = self.inner.iter().zip(parents).take_while(|(open, parent)| open == parent).count();
+        self.check_kinds(path, common)?;
+        if (common + 1..=path.len()).any(|length| self.written.contains(&path[..length])) {
+            return Ok(false);
+        }
+        if self.open.is_empty() {
+            self.open_container(&path[0], out);
+        }
+        self.close_to(common + 1, out);
+        for (at, segment) in path.iter().enumerate().skip(common) {
+            self.written.insert(path[..=at].to_vec());
+            self.member(segment, out);
+            if let Some(next) = path.get(at + 1) {
+                self.open_container(next, out);
+            }
+        }
+        self.inner = parents.to_vec();
+        Ok(true)
+    }
+
+    /// Checks that the way to `path`, of which the first `common` steps are open, leads through objects by keys and through lists by items.
+    fn check_kinds(&self, path: &[Segment], common: usize) -> Result<(), StepError> {
+        let fits = path.iter().enumerate().all(|(at, segment)| {
+            let container = self.open.get(at).filter(|_| at <= common);
+            let is_list = container.map_or(at > 0, |container| container.is_list);
+            match segment {
+                Segment::Key(_) => container.is_none() || !is_list,
+                Segment::Item(item) => is_list && *item <= container.map_or(0, |container| container.members),
+            }
+        });
+        if fits { Ok(()) } else { Err(StepError::Place) }
+    }
+
+    fn open_container(&mut self, first: &Segment, out: &mut String) {
+        let is_list = matches!(first, Segment::Item(_));
+        out.push(if is_list { '[' } else { '{' });
+        self.open.push(Container { is_list, members: 0 });
+    }
+
+    /// Closes all but the `keep` outermost containers.
+    fn close_to(&mut self, keep: usize, out: &mut String) {
+        let closed = self.open.drain(keep.min(self.open.len())..).rev();
+        out.extend(closed.map(|container| if container.is_list { ']' } else { '}' }));
+    }
+
+    /// Writes what stands before a member of the innermost container.
+    fn member(&mut self, segment: &Segment, out: &mut String) {
+        let Some(container) = self.open.last_mut() else { return };
+        if container.members > 0 {
+            out.push_str(", ");
+        }
+        container.members += 1;
+        if let Segment::Key(key) = segment {
+            out.push('"');
+            escape(key, out);
+            out.push_str("\": ");
+        }
+    }
+
+    /// Types that the value at this place may have.
+    fn types(&mut self, path: &[Segment]) -> Types {
+        let Some(tool) = self.tool.map(|at| &self.tools[at]) else { return Types::STRING };
+        if let [Segment::Key(key)] = path {
+            let listed = tool.parameters.iter().find(|parameter| parameter.name == *key);
+            let types = listed.map_or(tool.others, |parameter| parameter.types);
+            return if types == Types::NONE { Types::STRING } else { types };
+        }
+        self.schema.get_or_insert_with(|| Schema::parse(&tool.schema)).types_at(path)
+    }
+}

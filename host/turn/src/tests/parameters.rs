@@ -1,0 +1,181 @@
+//! Parameters: values that the host types and writes, by their places.
+
+use super::*;
+use crate::values::tool;
+use contract::{Note, ParameterValue, Reading, Segment, ToolCall, ToolKind};
+
+const SCHEMA: &str = r#"{"properties": {"city": {"type": "string"}, "days": {"type": ["integer", "null"]}, "any": {"type": ["object", "string"]},
+    "stops": {"type": "array", "items": {"properties": {"name": {"type": "string"}, "at": {"type": "integer"}}}}}}"#;
+
+/// A piece of a call's ops: the way to a value (`stops/0/name`, with `t:` or `j:` before it for its reading) and its text in pieces.
+type Said = (&'static str, &'static [&'static str]);
+
+fn parameter(place: &str) -> Op {
+    let (reading, place) = match place.split_once(':') {
+        Some(("t", place)) => (Reading::Text, place),
+        Some((_, place)) => (Reading::Json, place),
+        None => (Reading::Declared, place),
+    };
+    let segment = |name: &str| name.parse().map_or_else(|_| Segment::Key(name.into()), Segment::Item);
+    Op::Parameter(ParameterValue { path: place.split('/').map(segment).collect(), reading })
+}
+
+fn with_tool() -> Setup {
+    let tools = Arc::new([tool("weather", ToolKind::Function, SCHEMA), tool("run", ToolKind::Custom, "")]);
+    TurnSettings { tools, ..settings() }.into()
+}
+
+/// Ends of a call's last value: what follows it.
+fn played(name: &str, payload: Payload, said: &[Said], end: &[Op]) -> (Vec<Item>, Option<Fault>) {
+    let call = Op::ToolCall(ToolCall { name: name.into(), payload });
+    let mut steps = vec![Step::Ops(vec![bytes(Route::Drop, 1), call])];
+    let mut pieces = vec!["!"];
+    for (place, texts) in said {
+        steps.push(Step::Ops(vec![bytes(Route::Drop, 1), parameter(place)]));
+        pieces.push("|");
+        for text in *texts {
+            steps.push(Step::Ops(vec![bytes(Route::Value, text.len().try_into().unwrap())]));
+            pieces.push(text);
+        }
+    }
+    steps.push(Step::Ops([vec![bytes(Route::Drop, 1)], end.to_vec()].concat()));
+    pieces.push(".");
+    let (items, _, turn) = run(scripted(with_tool(), steps), &pieces, FinishReason::Stop);
+    (items, turn.fault().cloned())
+}
+
+/// The arguments of a call that says this and closes.
+fn arguments(said: &[Said]) -> String {
+    let (mut items, fault) = played("weather", Payload::Json, said, &[Op::Close]);
+    assert_eq!(fault, None);
+    assert_eq!(items[0].status, ItemStatus::Completed);
+    items.remove(0).text
+}
+
+fn fault(said: &[Said], end: &[Op]) -> String {
+    played("weather", Payload::Json, said, end).1.expect("a fault").reason.into()
+}
+
+#[test]
+fn values_have_the_types_of_the_schema_and_the_hosts_markup() {
+    let said: [Said; 4] = [
+        ("city", &["O", "s\"lo\u{8}"]),
+        ("days", &[" ", "1", "2 "]),
+        ("other", &["5"]),
+        ("any", &["{\"a\"", ": 1}"]),
+    ];
+    assert_eq!(arguments(&said), r#"{"city": "Os\"lo\b", "days": 12, "other": "5", "any": {"a": 1}}"#);
+    assert_eq!(arguments(&[("days", &["None"])]), r#"{"days": null}"#);
+    assert_eq!(arguments(&[("days", &["a few"])]), r#"{"days": "a few"}"#);
+    assert_eq!(arguments(&[("any", &["{a}"])]), r#"{"any": "{a}"}"#);
+    assert_eq!(arguments(&[("city", &[]), ("days", &["  "])]), r#"{"city": "", "days": "  "}"#);
+}
+
+#[test]
+fn a_reading_stands_above_the_schema() {
+    assert_eq!(arguments(&[("t:days", &["12"])]), r#"{"days": "12"}"#);
+    assert_eq!(arguments(&[("j:city", &["12"])]), r#"{"city": 12}"#);
+    assert_eq!(arguments(&[("j:city", &[" \"a", "\" "])]), r#"{"city": "a"}"#);
+    assert_eq!(arguments(&[("j:city", &["\"a\" b"])]), r#"{"city": "\"a\" b"}"#);
+    assert_eq!(arguments(&[("j:other", &["[1,", " \"] ", "\"", "]\n"])]), r#"{"other": [1, "] "]}"#);
+}
+
+#[test]
+fn objects_and_lists_open_and_close_between_the_values_of_their_places() {
+    let said: [Said; 6] = [
+        ("city", &["Oslo"]),
+        ("stops", &["\n"]),
+        ("stops/0/name", &["a"]),
+        ("stops/0/at", &["1"]),
+        ("stops/1/name", &["b"]),
+        ("days", &["3"]),
+    ];
+    assert_eq!(
+        arguments(&said),
+        r#"{"city": "Oslo", "stops": [{"name": "a", "at": 1}, {"name": "b"}], "days": 3}"#
+    );
+    assert_eq!(arguments(&[("a/b/c/0/0", &["x"])]), r#"{"a": {"b": {"c": [["x"]]}}}"#);
+    assert_eq!(arguments(&[("a/b", &["x"]), ("a/c", &["y"])]), r#"{"a": {"b": "x", "c": "y"}}"#);
+}
+
+#[test]
+fn what_was_written_is_not_written_again() {
+    assert_eq!(arguments(&[("city", &["a"]), ("city", &["b"])]), r#"{"city": "a"}"#);
+    assert_eq!(
+        arguments(&[("a/b", &["x"]), ("c", &["y"]), ("a/d", &["z"])]),
+        r#"{"a": {"b": "x"}, "c": "y"}"#
+    );
+    assert_eq!(arguments(&[("a", &["x"]), ("a/b", &["y"])]), r#"{"a": "x"}"#);
+    assert_eq!(arguments(&[("a/b", &["x"]), ("a", &["y"])]), r#"{"a": {"b": "x"}}"#);
+}
+
+#[test]
+fn a_value_that_is_cut_off_is_not_written() {
+    let cut = |said: &[Said]| played("weather", Payload::Json, said, &[]).0.remove(0);
+    let written = |text: &str| incomplete(tool_call(1, "weather", text));
+    assert_eq!(cut(&[("days", &["1"])]), written(r#"{"days": "#));
+    assert_eq!(cut(&[("city", &["Os"])]), written(r#"{"city": "Os"#));
+    let ended = played("weather", Payload::Json, &[("days", &["1"])], &[Op::ParameterEnd]).0.remove(0);
+    assert_eq!(ended, written(r#"{"days": 1"#));
+}
+
+#[test]
+fn a_call_of_plain_text_has_its_input() {
+    let said: [Said; 3] = [("other", &["x"]), ("input", &[" \"a\"\n"]), ("input", &["b"])];
+    let (items, fault) = played("run", Payload::Text, &said, &[Op::Close]);
+    assert_eq!((items[0].text.as_str(), fault), (" \"a\"\n", None));
+}
+
+#[test]
+fn places_that_cannot_be_are_faults() {
+    let place = "its parameter's path";
+    let faults: [&[Said]; 4] = [
+        &[("0", &["x"])],
+        &[("a/1", &["x"])],
+        &[("a/0", &["x"]), ("a/2", &["y"])],
+        &[("a/b", &["x"]), ("a/0", &["y"])],
+    ];
+    for said in faults {
+        assert!(fault(said, &[]).contains(place), "{said:?}");
+    }
+    let deep = |depth: usize| vec![Segment::Key("a".into()); depth];
+    for (path, goes) in [(deep(0), false), (deep(64), true), (deep(65), false)] {
+        let op = Op::Parameter(ParameterValue { path, reading: Reading::Text });
+        assert_eq!(played("weather", Payload::Json, &[], &[op, Op::Close]).1.is_none(), goes);
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_a_fault() {
+    let mixed = "by parameters and beside them";
+    assert!(fault(&[("city", &["a"])], &[Op::DerivedArguments("{".into())]).contains(mixed));
+    assert!(fault(&[], &[Op::DerivedArguments("{".into()), parameter("city")]).contains(mixed));
+    let (_, orphan) = played("weather", Payload::Json, &[], &[Op::UntilMarker(Route::Value)]);
+    assert!(orphan.unwrap().reason.contains("no parameter was open"));
+    let keys =
+        Op::Parameter(ParameterValue { path: vec![Segment::Key("k".repeat(300))], reading: Reading::Text });
+    assert!(fault(&[], &[keys]).contains("derived arguments"));
+}
+
+#[test]
+fn notes_are_passed_over_within_bounds() {
+    let note = |name: &str, bytes: usize| Op::Note(Note { name: name.into(), data: "x".repeat(bytes) });
+    let of = |ops: Vec<Op>| {
+        let steps = [Step::Ops([vec![bytes(Route::Content, 1)], ops].concat())];
+        run(scripted(settings(), steps), &["a"], FinishReason::Stop)
+    };
+    let (items, end, turn) = of(vec![note("citation-2", 4096); 1024]);
+    assert_eq!((items, end), (vec![message("a")], TurnEnd::Completed));
+    assert!(turn.fault().is_none());
+    let hostile = [
+        vec![note("", 0)],
+        vec![note("A", 0)],
+        vec![note("a\n", 0)],
+        vec![note("a", 4097)],
+        vec![note("a", 0); 1025],
+    ];
+    for notes in hostile {
+        assert!(of(notes).2.fault().unwrap().reason.contains("its note"));
+    }
+    assert!(of(vec![note(&"a".repeat(65), 1)]).2.fault().is_some());
+}
