@@ -9,7 +9,7 @@ mod members;
 
 use std::collections::HashMap;
 
-use parser_sdk::grammar::{ANNOTATIONS, Callable, Forbidden, Lark, ParameterList};
+use crate::lark::{ANNOTATIONS, Callable, Forbidden, Lark, ParameterList};
 use serde_json::{Map, Value};
 
 use crate::template::Template;

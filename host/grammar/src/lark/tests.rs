@@ -1,53 +1,69 @@
-//! What request data can and can't do to a grammar. That grammars mean what they should is shown by `tests/tests/grammars`.
+//! What request data can and can't do to the pieces of a grammar. That grammars mean what they should is shown by `tests/tests/grammars`.
 
-use parser_kit::request;
-use parser_sdk::grammar::{Lark, Markers, Spelling, Turn, Value, literal, named_json, parameters};
-use parser_sdk::{Grammar, Request, Tool, ToolChoice, ToolKind};
+use contract::ToolKind;
 
-fn strict(name: &str, schema: &str) -> Request {
-    let mut request = request(&[name]);
-    let tool = Tool { strict: true, parameters_json: schema.into(), ..request.tools.remove(0) };
-    Request { tools: vec![tool], ..request }
+use super::{DemandedTurn, Lark, Markers, ParameterList, Spelling, Value, literal, parameter_list};
+use crate::{Demand, TextGrammar, ToolChoice, ToolDefinition};
+
+fn strict(schema: &str) -> Demand {
+    let tool = ToolDefinition {
+        name: "f".into(),
+        kind: ToolKind::Function,
+        schema: schema.into(),
+        strict: true,
+        grammar: None,
+    };
+    Demand { tools: vec![tool], parallel_tool_calls: true, ..Demand::default() }
 }
 
-/// The parameters of the request's one tool, in a format of pairs.
-fn written(request: &Request) -> Result<String, String> {
-    let lark = Lark::new(&["<a>", "</a>"], Markers::Any(&[]))?;
+/// A call of the strict tool `f` with this schema is required.
+pub(crate) fn forced(schema: &str) -> Demand {
+    Demand { tool_choice: ToolChoice::Required, ..strict(schema) }
+}
+
+fn lark() -> Lark {
+    Lark::new(&["<a>", "</a>"], Markers::Any(&[]), vec![0, 1]).expect("text can be kept from spelling them")
+}
+
+/// The parameters of the request's one tool, in a format of pairs: each, or any of them.
+fn written(demand: &Demand) -> Result<String, String> {
     let write = |key: &str, value: &Value<'_>| match value {
         Value::Text(text) | Value::Input(text) => format!("{key}={text}"),
         Value::Exactly(text) | Value::Json(text) => format!("{key}={text}"),
     };
     let spelling = Spelling { text: "text", markers: &[0, 1], write: &write };
-    let turn = Turn::of(request)?.expect("something is demanded");
-    parameters(&lark, &turn.tools[0], &spelling)
+    let turn = DemandedTurn::of(demand, false)?.expect("something is demanded");
+    Ok(match parameter_list(&lark(), &turn.tools[0], &spelling, false)? {
+        ParameterList::Any(one) => format!("({one})*"),
+        ParameterList::Declared(all) => {
+            let write = |(one, is_required)| if is_required { one } else { format!("({one})?") };
+            all.into_iter().map(write).collect::<Vec<_>>().join(" ")
+        }
+    })
 }
 
 fn refusal(property: &str) -> String {
     let schema = format!(r#"{{"type":"object","properties":{{"p":{property}}}}}"#);
-    written(&strict("f", &schema)).expect_err("can't be expressed")
+    written(&strict(&schema)).expect_err("can't be expressed")
 }
 
 #[test]
 fn names_stay_inside_their_quotes() {
     assert_eq!(literal("a\"\nstart: /.*/"), r#""a\"\u000astart: /.*/""#);
     assert_eq!(literal("\\\u{7f}"), r#""\\\u007f""#);
-    let request = strict("x\" | \"y", "{}");
-    let turn = Turn::of(&request).unwrap().unwrap();
-    let call = named_json(&turn.tools[0].tool.name, "arguments", &turn.tools[0].arguments).unwrap();
-    assert!(call.starts_with(r#""{\"name\": \"x\\\" | \\\"y\", \"arguments\": " %json {"#), "{call}");
 }
 
 #[test]
 fn a_schema_cannot_loosen_itself() {
-    let request = strict("f", r#"{"type":"object","x-guidance":{"lenient":true,"item_separator":".*"}}"#);
-    let json = Turn::of(&request).unwrap().unwrap().tools[0].arguments.json();
+    let demand = strict(r#"{"type":"object","x-guidance":{"lenient":true,"item_separator":".*"}}"#);
+    let json = DemandedTurn::of(&demand, false).unwrap().unwrap().tools[0].arguments.json();
     assert!(json.contains(r#""lenient":false"#) && !json.contains("item_separator"), "{json}");
 }
 
 #[test]
 fn optional_parameters_may_be_left_out() {
     let schema = r#"{"properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"]}"#;
-    assert_eq!(written(&strict("f", schema)).unwrap(), r#""a"=text ("b"=INTEGER)?"#);
+    assert_eq!(written(&strict(schema)).unwrap(), r#""a"=text ("b"=INTEGER)?"#);
 }
 
 #[test]
@@ -67,11 +83,11 @@ fn conditions_on_raw_strings_are_refused() {
 #[test]
 fn what_stands_beside_the_properties_is_refused_if_strict_and_left_out_if_not() {
     let schema = r#"{"type":"object","properties":{"p":{"type":"string"}},"anyOf":[{"required":["p"]}]}"#;
-    let mut request = strict("f", schema);
-    assert!(written(&request).unwrap_err().contains("anyOf"));
-    request.tools[0].strict = false;
-    request.tool_choice = ToolChoice::Required;
-    assert_eq!(written(&request).unwrap(), "(key=text)*");
+    let mut demand = strict(schema);
+    assert!(written(&demand).unwrap_err().contains("anyOf"));
+    demand.tools[0].strict = false;
+    demand.tool_choice = ToolChoice::Required;
+    assert_eq!(written(&demand).unwrap(), "(key=text)*");
 }
 
 #[test]
@@ -100,14 +116,14 @@ fn properties_that_several_schemas_declare_are_refused_by_keyword_and_place_wher
         r#"{"type":"array","items":{"allOf":[{"type":"string"},{"minLength":2}]}}"#.to_owned(),
     ] {
         let whole = format!(r#"{{"type":"object","properties":{{"p":{schema}}}}}"#);
-        written(&strict("f", &whole)).unwrap_or_else(|reason| panic!("{schema}: {reason}"));
+        written(&strict(&whole)).unwrap_or_else(|reason| panic!("{schema}: {reason}"));
     }
 }
 
 #[test]
 fn references_are_followed_within_the_schema_only() {
     let schema = r##"{"$ref":"#/$defs/all","$defs":{"all":{"properties":{"n":{"$ref":"#/$defs/n"}}},"n":{"type":"integer"}}}"##;
-    assert_eq!(written(&strict("f", schema)).unwrap(), r#"("n"=INTEGER)?"#);
+    assert_eq!(written(&strict(schema)).unwrap(), r#"("n"=INTEGER)?"#);
     assert!(refusal(r##"{"$ref":"#/properties/p"}"##).contains("nowhere"));
     assert!(refusal(r#"{"$ref":"https://example.com/s"}"#).contains("example.com"));
 }
@@ -115,37 +131,15 @@ fn references_are_followed_within_the_schema_only() {
 #[test]
 fn keys_that_markup_might_swallow_are_refused() {
     let schema = r#"{"properties":{"a>b":{"type":"string"}}}"#;
-    assert!(written(&strict("f", schema)).unwrap_err().contains("a>b"));
-}
-
-#[test]
-fn a_parser_without_a_grammar_refuses_what_is_demanded() {
-    use parser_sdk::{Descriptor, Output, Parser};
-    struct Plain;
-    impl Parser for Plain {
-        fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
-            Ok(Descriptor::default())
-        }
-        fn start(_: &Request) -> Result<Self, String> {
-            Ok(Self)
-        }
-        fn text(&mut self, _: &str, _: &mut Output) {}
-        fn marker(&mut self, _: usize, _: &mut Output) {}
-    }
-    let mut request = request(&["f"]);
-    assert_eq!(Plain::constrain(&request), Ok(None));
-    request.tool_choice = ToolChoice::Required;
-    assert!(Plain::constrain(&request).is_err());
+    assert!(written(&strict(schema)).unwrap_err().contains("a>b"));
 }
 
 /// The grammar of a call of one custom tool, whose input has this definition and ends at a token, or else at text.
 fn input(syntax: &str, definition: &str, ends_at_token: bool) -> Result<String, String> {
-    let mut request = request(&["patch"]);
-    request.tools[0].kind = ToolKind::Custom;
-    request.tools[0].grammar = Some(Grammar { syntax: syntax.into(), definition: definition.into() });
-    let mut lark = Lark::new(&["<a>", "</a>"], Markers::Any(&[]))?;
-    let turn = Turn::with_inputs(&request)?.expect("a grammar is to be followed");
-    let rules: Vec<&str> = turn.inputs().map(parser_sdk::grammar::Input::rule).collect();
+    let demand = patch(syntax, definition);
+    let mut lark = lark();
+    let turn = DemandedTurn::of(&demand, true)?.expect("a grammar is to be followed");
+    let rules: Vec<&str> = turn.inputs().map(super::input::Input::rule).collect();
     for input in turn.inputs() {
         if ends_at_token {
             lark.input(input);
@@ -154,6 +148,19 @@ fn input(syntax: &str, definition: &str, ends_at_token: bool) -> Result<String, 
         }
     }
     Ok(lark.start(&rules.join(" ")))
+}
+
+/// A request with a custom tool, whose input has this grammar.
+fn patch(syntax: &str, definition: &str) -> Demand {
+    let grammar = TextGrammar { syntax: syntax.into(), definition: definition.into() };
+    let tool = ToolDefinition {
+        name: "patch".into(),
+        kind: ToolKind::Custom,
+        schema: String::new(),
+        strict: false,
+        grammar: Some(grammar),
+    };
+    Demand { tools: vec![tool], ..Demand::default() }
 }
 
 #[test]
@@ -214,11 +221,9 @@ fn a_recursive_input_that_ends_at_text_is_refused() {
 }
 
 #[test]
-fn grammars_of_inputs_are_left_alone_where_inputs_are_strings() {
-    let mut request = request(&["patch"]);
-    request.tools[0].kind = ToolKind::Custom;
-    request.tools[0].grammar = Some(Grammar { syntax: "lark".into(), definition: "(".into() });
-    assert!(Turn::of(&request).unwrap().is_none());
-    request.tool_choice = ToolChoice::None;
-    assert!(Turn::with_inputs(&request).unwrap().is_none());
+fn grammars_of_inputs_are_left_alone_where_inputs_are_strings_or_calls_are_forbidden() {
+    let mut demand = patch("lark", "(");
+    assert!(DemandedTurn::of(&demand, false).unwrap().is_none());
+    demand.tool_choice = ToolChoice::None;
+    assert!(DemandedTurn::of(&demand, true).unwrap().is_none());
 }
