@@ -18,3 +18,6 @@ pub use compose::{ConstraintError, MarkerTokens};
 pub use demand::{Demand, TextGrammar, ToolChoice, ToolDefinition};
 pub use lark::{response_json, response_text};
 pub use template::{Template, TemplateError};
+
+/// Most bytes of a grammar: room for many tools with schemas of the largest size. Composing stops there.
+pub const GRAMMAR_BYTES: usize = 4 << 20;

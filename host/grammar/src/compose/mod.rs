@@ -149,10 +149,14 @@ impl<'a> Composer<'a> {
         } else {
             around_holes(words, |name| CALL.contains(&name))
         };
-        let mut all = Vec::new();
+        let (mut all, mut bytes) = (Vec::new(), 0);
         for ((index, tool), is_custom) in self.turn.tools.iter().enumerate().zip(customs) {
             let words = if is_custom { self.template.rule("custom").unwrap_or_default() } else { call };
-            all.push(Call { template: self.template, lark: &mut self.lark, tool, index, words }.written()?);
+            let call =
+                Call { template: self.template, lark: &mut self.lark, tool, index, words }.written()?;
+            bytes += call.len();
+            self.lark.check_size(bytes)?;
+            all.push(call);
         }
         Ok(format!("{} ({}) {}", self.written(before), all.join(" | "), self.written(behind)))
     }

@@ -2,7 +2,7 @@
 
 use super::MarkerTokens;
 use crate::lark::tests::forced;
-use crate::{Demand, Template, ToolChoice};
+use crate::{Demand, Template, ToolChoice, ToolDefinition};
 
 const MARKERS: [&str; 4] = ["<call>", "</call>", "<|\"|>", "<turn>"];
 /// Gemma's notation: bare keys, and strings between markers.
@@ -98,4 +98,16 @@ fn a_large_schema_is_refused_before_it_grows() {
     let wide: Vec<String> = (0..5000).map(|at| format!(r#""p{at}":{{"type":["integer","null"]}}"#)).collect();
     let schema = format!(r#"{{"type":"object","properties":{{{}}}}}"#, wide.join(","));
     assert!(compose(BARE, &forced(&schema)).unwrap_err().contains("too large"));
+}
+
+#[test]
+fn a_template_and_a_request_that_multiply_each_other_are_refused() {
+    let long = "x".repeat(60_000);
+    let template = format!("call: marker_0 name \"{long}\" arguments marker_1\n");
+    let tool = forced("{}").tools.remove(0);
+    let named = |at: usize| ToolDefinition { name: format!("f{at}"), ..tool.clone() };
+    let demand = |count| Demand { tools: (0..count).map(named).collect(), ..forced("{}") };
+    assert!(compose(&template, &demand(60)).is_ok());
+    let error = compose(&template, &demand(100)).unwrap_err();
+    assert_eq!(error, "its grammar has more than 4194304 bytes, the most that are allowed");
 }

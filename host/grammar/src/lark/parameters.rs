@@ -18,6 +18,11 @@ use turn::values::{Coerced, Schema, coerce};
 const AROUND: [&str; 7] =
     ["type", "properties", "required", "additionalProperties", "$defs", "definitions", "$schema"];
 
+/// Most parameters of a tool whose schema is followed.
+const PARAMETERS: usize = 1024;
+/// Most bytes of a tool's parameters. Each of them carries the definitions of its schema.
+const BYTES: usize = 1 << 20;
+
 /// The value of a parameter, each a Lark expression.
 #[derive(Debug)]
 pub(crate) enum Value<'a> {
@@ -121,12 +126,19 @@ impl Object<'_> {
         if let Some(name) = required.iter().find(|name| !properties.contains_key(**name)) {
             return Err(format!("parameter {name:?} is required and not described"));
         }
+        if properties.len() > PARAMETERS {
+            return Err(format!("it has more than {PARAMETERS} parameters"));
+        }
         let types = Schema::parse(&self.root.to_string());
-        let mut parameters = Vec::new();
+        let (mut parameters, mut bytes) = (Vec::new(), 0);
         for (name, schema) in properties {
             let parameter = self
                 .parameter(name, schema, types.types(name))
                 .map_err(|error| format!("parameter {name:?}: {error}"))?;
+            bytes += parameter.len();
+            if bytes > BYTES {
+                return Err("what its parameters may be takes too much to write".into());
+            }
             parameters.push((parameter, required.contains(&name.as_str())));
         }
         Ok(parameters)
@@ -159,7 +171,7 @@ impl Object<'_> {
         match values {
             Some(values) if !others => self.one_of(&values, types),
             _ if !types.allows(Types::STRING) => Ok(vec![self.json(schema, &members, types)?]),
-            _ if is_plain(&Json::Object(members.clone())) => Ok(vec![Value::Text(self.spelling.text)]),
+            _ if says_types_alone(&members) => Ok(vec![Value::Text(self.spelling.text)]),
             _ => Err("a string with conditions can't be followed in this format".into()),
         }
     }
@@ -251,7 +263,14 @@ fn is_annotation(key: &str) -> bool {
 
 /// Whether a schema says nothing about values but their types.
 fn is_plain(schema: &Json) -> bool {
-    let Json::Object(members) = schema else { return *schema == json!(true) };
+    match schema {
+        Json::Object(members) => says_types_alone(members),
+        schema => *schema == json!(true),
+    }
+}
+
+/// [`is_plain`] for the keywords of a schema.
+fn says_types_alone(members: &Map<String, Json>) -> bool {
     members.iter().all(|(key, value)| match key.as_str() {
         "type" => true,
         "anyOf" => value.as_array().is_some_and(|parts| !parts.is_empty() && parts.iter().all(is_plain)),

@@ -227,3 +227,19 @@ fn grammars_of_inputs_are_left_alone_where_inputs_are_strings_or_calls_are_forbi
     demand.tool_choice = ToolChoice::None;
     assert!(DemandedTurn::of(&demand, true).unwrap().is_none());
 }
+
+#[test]
+fn what_parameters_take_to_write_is_bounded() {
+    let listed: Vec<String> = (0..1000).map(|at| format!("{{\"const\":{at}}}")).collect();
+    let definition = format!(r#"{{"type":"array","items":{{"anyOf":[{}]}}}}"#, listed.join(","));
+    let schema = |count: usize| {
+        let property = |at: usize| format!(r##""p{at}":{{"$ref":"#/$defs/long"}}"##);
+        let properties: Vec<String> = (0..count).map(property).collect();
+        format!(r#"{{"properties":{{{}}},"$defs":{{"long":{definition}}}}}"#, properties.join(","))
+    };
+    assert!(written(&strict(&schema(10))).is_ok());
+    assert!(written(&strict(&schema(1000))).unwrap_err().contains("takes too much to write"));
+    let plain: Vec<String> = (0..1025).map(|at| format!("\"p{at}\":{{}}")).collect();
+    let many = format!("{{\"properties\":{{{}}}}}", plain.join(","));
+    assert!(written(&strict(&many)).unwrap_err().contains("more than 1024 parameters"));
+}

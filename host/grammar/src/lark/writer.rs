@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::text::Forbidden;
+use crate::GRAMMAR_BYTES;
 
 /// Which of a grammar's markers are tokens, and which are text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +99,17 @@ impl Lark {
     /// The rule that stands for marker `index` of the descriptor.
     pub(crate) fn marker(&self, index: usize) -> String {
         format!("{}_{index}", self.marker)
+    }
+
+    /// Checks that the grammar can still grow: what a request and a template say can be multiplied by each other.
+    ///
+    /// # Errors
+    /// It has more than [`GRAMMAR_BYTES`].
+    pub(crate) fn check_size(&self, more: usize) -> Result<(), String> {
+        if self.rules.len() + more <= GRAMMAR_BYTES {
+            return Ok(());
+        }
+        Err(format!("its grammar has more than {GRAMMAR_BYTES} bytes, the most that are allowed"))
     }
 
     /// Defines a rule. Names are lower case; `body` is Lark.
