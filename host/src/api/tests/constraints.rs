@@ -83,7 +83,13 @@ fn formats_that_say_too_little_or_too_much_are_refused_where_it_stands() {
         let error = refusal(responses::read, &responses(&extra));
         assert_eq!((error.status, error.param.as_deref()), (400, Some(param)), "{error}");
     }
-    assert!(job(responses::read, &responses(&format(json!("n"), deep.clone()))).0.response_schema.is_some());
+    assert!(
+        job(responses::read, &responses(&format(json!("n"), deep.clone())))
+            .0
+            .demand
+            .response_schema
+            .is_some()
+    );
     let body = responses(&format(json!("n"), deep)).to_string();
     let mut defaults = Defaults::default();
     defaults.limits.schema_depth = 50;

@@ -5,7 +5,6 @@ mod asked;
 use std::sync::Arc;
 
 use engine::{Constraint, ConstraintSupport, EngineInfo, JsonBegins, JsonConstraint};
-use serde_json::json;
 
 use super::ConstraintBuilder;
 use crate::accounts::Caller;

@@ -119,7 +119,7 @@ fn the_parser_knows_where_a_turn_stands() {
     for (name, pieces, standing, is_at_beginning) in OPENINGS {
         let (parser, job) = (shipped(name), job());
         let opening = opening(&parser, pieces);
-        let samples = OpeningProbe { parser: &parser, job: &job, opening: &opening };
+        let samples = OpeningProbe { parser: &parser, request: &parser.request(&job), opening: &opening };
         assert_eq!(samples.state(), *standing, "{name} {pieces:?}");
         assert_eq!(samples.is_at_beginning(), *is_at_beginning, "{name} {pieces:?}");
     }
@@ -131,7 +131,7 @@ fn tools_make_no_difference_to_what_is_a_beginning() {
         let parser = shipped(name);
         let job = Job { demand: Demand { tools: vec![function("f", false)], ..demand() }, ..job() };
         let opening = opening(&parser, pieces);
-        let samples = OpeningProbe { parser: &parser, job: &job, opening: &opening };
+        let samples = OpeningProbe { parser: &parser, request: &parser.request(&job), opening: &opening };
         assert_eq!(samples.is_at_beginning(), *is_at_beginning, "{name} {pieces:?}");
     }
 }
