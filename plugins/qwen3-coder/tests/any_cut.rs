@@ -5,7 +5,7 @@ use parser_kit::{
     Item, Streams, agree, check_long_string, check_many_parameters, check_string_flows,
     check_string_parameters, typed_request,
 };
-use parser_sdk::{FinishReason, Request, Step, Stream};
+use parser_sdk::{FinishReason, Request};
 use qwen3_coder_parser::Qwen3Coder;
 
 const FRAGMENTS: &[&str] = &[
@@ -89,22 +89,6 @@ fn string_values_come_back_as_they_were() {
         format!("<tool_call>\n<function=get_weather>\n{parameters}</function>\n</tool_call>")
     };
     check_string_parameters::<Qwen3Coder>(&typed_request(), parameter, call);
-}
-
-#[test]
-fn a_value_that_may_be_a_string_flows_once_it_can_be_nothing_else() {
-    let mut stream = Stream::<Qwen3Coder>::start(&typed_request()).unwrap();
-    for (marker, text) in [(2, "\n"), (6, "add>"), (11, "t>\n")] {
-        stream.marker(marker);
-        stream.text(text);
-    }
-    assert_eq!(stream.text("12"), Step::Hold);
-    let mut held = 2;
-    while stream.text(" kg") == Step::Hold {
-        held += 3;
-        assert!(held <= 64);
-    }
-    assert_eq!(stream.text(" of"), Step::Pass);
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn names_and_keys_that_no_pattern_reads() {
     };
     let json = named("</call>", json!({}));
     let template = demanded(&json).unwrap();
-    assert!(template.contains(r"%name 394 /[[\p{Alphabetic}\p{N}_]]/"), "{template}");
+    assert!(template.contains(r"%name 393 /[[\p{Alphabetic}\p{N}_]]/"), "{template}");
     let tag = r"<p>(?P<key>\w+)=(?P<value>.*?)</p>";
     let words = named("</call>", json!({"content": "xml-inline", "content_args": {"tag_pattern": tag}}));
     assert!(demanded(&words).unwrap_err().contains("keys"));
