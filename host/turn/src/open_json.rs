@@ -26,13 +26,6 @@ impl OpenJson {
         self.string != InString::No
     }
 
-    /// Reads all of `text`, what stands behind the value's end too.
-    pub(super) fn read(&mut self, mut text: &[u8]) {
-        while let Some(behind) = text.get(self.follow(text) + 1..) {
-            text = behind;
-        }
-    }
-
     /// Reads `text` and returns the number of bytes before the bracket that closes the value, or the length of `text` if it isn't there.
     #[inline]
     pub(super) fn follow(&mut self, text: &[u8]) -> usize {

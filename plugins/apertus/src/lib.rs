@@ -5,7 +5,7 @@
 //! a JSON string every marker is text but `<|assistant_end|>` and those that came as tokens: these break the call off.
 
 use parser_sdk::json::Object;
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Prose, Request, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
 const MARKERS: [&str; 6] = [
     "<|inner_prefix|>",
@@ -65,7 +65,8 @@ impl Parser for Apertus {
             markers: MARKERS.map(String::from).into(),
             stops: vec![5],
             trim: Trim { reasoning: true, content: true },
-            history_call_ids: None,
+            reasoning_end: Some("<|inner_suffix|>".into()),
+            ..Descriptor::default()
         })
     }
 
@@ -164,7 +165,7 @@ impl Apertus {
             State::Head(_) => self.prose.release(bytes, out),
             State::Arguments(arguments) => {
                 if !arguments.end(by_itself, out) && bytes > 0 {
-                    out.message(Phase::Unspecified);
+                    out.message("");
                 }
             }
             State::Prose | State::Mentioned | State::Between => {}

@@ -4,11 +4,7 @@
 //! separator tells them apart. `parser_sdk::sections` is the state machine. From V3.2 on models have another format, the plugin `deepseek-v4`.
 
 use parser_sdk::Descriptor;
-use parser_sdk::grammar::{Callable, literal};
 use parser_sdk::sections::{Format, Mark, Sections};
-
-/// Longest name of a tool, in bytes; a whole header has 256 at most.
-const NAME: usize = 200;
 
 /// The parser of one stream.
 pub type DeepSeekV3 = Sections<DeepSeek>;
@@ -35,26 +31,16 @@ impl Format for DeepSeek {
         ("<｜tool▁output▁end｜>", Mark::Markup),
     ];
     const KIND: Option<&'static str> = Some("function");
-    const OPENING: &'static [&'static str] = &["<｜Assistant｜>"];
-    // From V3.1 on a prompt without reasoning ends in `</think>`.
-    const ENDS_THOUGHT: bool = true;
 
     fn describe() -> Descriptor {
         Descriptor {
             name: "deepseek-v3".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             models: vec!["deepseek_v3".into()],
+            grammar: Some(include_str!("grammar.lark").into()),
+            reasoning_end: Some("</think>".into()),
             ..Descriptor::default()
         }
-    }
-
-    /// Grammar of a call of `tool` in either of the two spellings.
-    fn call(tool: &Callable<'_>, separator: &str) -> Result<String, String> {
-        let name = tool.name_without(NAME, |char| char.is_whitespace() || "{`".contains(char))?;
-        let arguments = tool.arguments.json();
-        let fenced = literal(&format!("{name}\n```json\n"));
-        let function = format!("\"function\" {separator} {fenced} {arguments} \"\\n```\"");
-        Ok(format!("{} {separator} {arguments} | {function}", literal(name)))
     }
 }
 

@@ -47,6 +47,7 @@ impl Format for Dsml {
             name: "deepseek-v4".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             models: models.map(String::from).into(),
+            reasoning_end: Some("</think>".into()),
             ..Descriptor::default()
         }
     }

@@ -96,7 +96,8 @@ impl Parser for Gemma4 {
                 .map(|(index, _)| index)
                 .collect(),
             trim: Trim { reasoning: true, content: true },
-            history_call_ids: None,
+            reasoning_end: Some("<channel|>".into()),
+            ..Descriptor::default()
         })
     }
 

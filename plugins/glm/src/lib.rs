@@ -12,8 +12,6 @@
 //! A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to `</think>`. Where a model leaves out
 //! `</think>`, all text after the call is reasoning: the client has the call, and the answer comes in a later turn.
 
-mod grammar;
-
 use parser_sdk::params::{Calls, Mark, Style};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
@@ -67,7 +65,9 @@ impl Parser for Glm {
             markers: MARKERS.map(String::from).into(),
             stops: vec![10, 11, 12],
             trim: Trim { reasoning: true, content: true },
-            history_call_ids: None,
+            grammar: Some(include_str!("grammar.lark").into()),
+            reasoning_end: Some("</think>".into()),
+            ..Descriptor::default()
         })
     }
 
@@ -112,10 +112,6 @@ impl Parser for Glm {
             }
         }
         self.calls.finish(reason, out);
-    }
-
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        grammar::of(request)
     }
 }
 
@@ -174,7 +170,7 @@ impl Glm {
         let names = self.calls.tools.names().filter(|name| words.starts_with(name));
         if let Some(name) = names.max_by_key(|name| name.len()).map(str::to_owned) {
             let key = words[name.len()..].trim_start().to_owned();
-            if self.calls.schemas.arguments(&name, self.calls.tools.payload(&name)).expects(&key) {
+            if self.calls.arguments(&name).expects(&key) {
                 self.name = name;
                 return self.open(&key, keep, out);
             }

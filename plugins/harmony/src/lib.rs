@@ -14,11 +14,10 @@
 //! - A call is over with its JSON. Text behind it is read as if a message had ended there: it may be the next header without its markers.
 //! - Text under a role other than the model's (a user's turn, a tool's result) is reasoning: it is neither the answer nor a call.
 
-mod grammar;
 mod header;
 
 use parser_sdk::json;
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Phase, Request, Route, Tools};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Route, Tools};
 
 use header::{Header, Part, TOOL};
 
@@ -62,6 +61,8 @@ impl Parser for Harmony {
             models: vec!["gpt_oss".into()],
             markers: MARKERS.map(|name| format!("<|{name}|>")).into(),
             stops: vec![5, 6, 7],
+            grammar: Some(include_str!("grammar.lark").into()),
+            reasoning_end: Some("<|end|>".into()),
             ..Descriptor::default()
         })
     }
@@ -125,10 +126,6 @@ impl Parser for Harmony {
         self.body.marker(if reason == FinishReason::Stop { END_OF_TEXT } else { CONSTRAIN }, out);
         out.drop_all();
     }
-
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        grammar::of(request)
-    }
 }
 
 impl Harmony {
@@ -160,9 +157,9 @@ impl Harmony {
         } else {
             self.body = Body::Prose(Route::Content);
             out.message(match header.channel {
-                "commentary" => Phase::Commentary,
-                "final" => Phase::Final,
-                _ => Phase::Unspecified,
+                "commentary" => "commentary",
+                "final" => "final",
+                _ => "",
             });
         }
         self.body_text(text, keep, out);
@@ -182,7 +179,7 @@ impl Harmony {
         out.drop(surplus);
         let rest = &text[end + surplus..];
         if keep > 0 && !rest.is_empty() {
-            out.message(Phase::Unspecified);
+            out.message("");
             out.content(rest.len());
             self.body = Body::Prose(Route::Content);
         } else if !rest.is_empty() {

@@ -2,10 +2,8 @@
 //! test kit counts), text and arguments are routed with their own chunk, and no marker reaches the output.
 
 use harmony_parser::Harmony;
-use parser_kit::{self, Head, Item, Streams, check_long_arguments, cut, play, request};
-use parser_sdk::{
-    FinishReason, InString, JsonRest, Op, Parser, Payload, Phase, Request, Route, Step, ToolCall, ToolKind,
-};
+use parser_kit::{self, Head, Item, Phase, Streams, check_long_arguments, cut, play, request_with_custom};
+use parser_sdk::{FinishReason, InString, JsonRest, Op, Parser, Payload, Request, Route, Step, ToolCall};
 use proptest::prelude::*;
 
 const PROMPT: &str = "<|start|>assistant";
@@ -80,9 +78,7 @@ const FRAGMENTS: &[&str] = &[
 ];
 
 fn tools() -> Request {
-    let mut request = request(&["add", "patch"]);
-    request.tools[1].kind = ToolKind::Custom;
-    request
+    request_with_custom(&["add"], "patch")
 }
 
 /// A message as the model writes it, and the item that the parser makes of it.

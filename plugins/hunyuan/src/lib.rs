@@ -5,7 +5,7 @@
 //! out as prose, and so does call markup where the request declares no tools. Inside a JSON string every marker is text but the turn's end.
 
 use parser_sdk::json::Calls;
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Prose, Request, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
 const MARKERS: [&str; 7] =
     ["<think>", "</think>", "<answer>", "</answer>", "<tool_calls>", "</tool_calls>", "<|eos|>"];
@@ -42,7 +42,8 @@ impl Parser for Hunyuan {
             markers: MARKERS.map(String::from).into(),
             stops: vec![6],
             trim: Trim { reasoning: true, content: true },
-            history_call_ids: None,
+            reasoning_end: Some("</think>".into()),
+            ..Descriptor::default()
         })
     }
 
@@ -102,7 +103,7 @@ impl Hunyuan {
             calls.end(is_closed, by_itself, keep, out);
             if keep > 0 && !is_closed {
                 // The item of the call ends here, complete or not, so that a later `close` doesn't complete it.
-                out.message(Phase::Unspecified);
+                out.message("");
             }
         }
     }

@@ -5,12 +5,8 @@
 
 mod name;
 
-use parser_sdk::grammar::{Callable, literal};
 use parser_sdk::sections::{Format, Mark, Sections};
 use parser_sdk::{Descriptor, Tools};
-
-/// Longest name of a tool, in bytes; a whole header has 256 at most.
-const NAME: usize = 200;
 
 /// The parser of one stream.
 pub type KimiK2 = Sections<Kimi>;
@@ -36,7 +32,6 @@ impl Format for Kimi {
         ("<|im_system|>", Mark::Role),
         ("<|im_middle|>", Mark::Markup),
     ];
-    const OPENING: &'static [&'static str] = &["<|im_assistant|>", "assistant", "<|im_middle|>"];
 
     fn describe() -> Descriptor {
         Descriptor {
@@ -44,14 +39,10 @@ impl Format for Kimi {
             version: env!("CARGO_PKG_VERSION").into(),
             models: ["kimi_k2", "kimi_k25", "kimi_linear"].map(String::from).into(),
             history_call_ids: Some("functions.{name}:{index}".into()),
+            grammar: Some(include_str!("grammar.lark").into()),
+            reasoning_end: Some("</think>".into()),
             ..Descriptor::default()
         }
-    }
-
-    fn call(tool: &Callable<'_>, separator: &str) -> Result<String, String> {
-        let name = tool.name_without(NAME, |char| char.is_whitespace() || "{`:".contains(char))?;
-        let header = literal(&format!("functions.{name}:"));
-        Ok(format!("gap? {header} /[0-9]{{1,4}}/ {separator} {}", tool.arguments.json()))
     }
 
     fn name(header: &str, tools: &Tools) -> String {

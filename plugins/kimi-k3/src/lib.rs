@@ -42,6 +42,7 @@ impl Format for Channels {
             name: "kimi-k3".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             models: vec!["kimi_k3".into()],
+            reasoning_end: Some("<|close|>think<|sep|><|open|>response<|sep|>".into()),
             ..Descriptor::default()
         }
     }

@@ -1,6 +1,7 @@
 //! Items as tests compare them: without the ids that a server gives to calls.
 
-use contract::{Payload, Phase, ToolCall};
+use contract::{Payload, ToolCall};
+use turn::Phase;
 use turn::{ItemHead, ItemStatus};
 
 /// One item of a turn.

@@ -38,8 +38,8 @@ pub use check::{check_cases, check_cases_with};
 pub use cut::{Script, agree, cut};
 pub use items::{Head, Item};
 pub use parameters::{
-    check_array_is_routed, check_long_string, check_many_parameters, check_string_flows, parameter_of_turn,
-    turns_request, typed_request,
+    check_long_string, check_many_parameters, check_string_flows, parameter_of_turn, turns_request,
+    typed_request,
 };
 pub use player::{Player, play};
 pub use scan::check_scan;
@@ -49,32 +49,36 @@ pub use written::{
     check_turns_between, steps,
 };
 
-use contract::{Request, Tool, ToolChoice, ToolKind};
+pub use turn::Phase;
+
+use contract::{Request, Tool, ToolKind};
+use turn::values;
 
 /// The option with which a host lets calls inside reasoning count at once.
 const AT_ONCE: [&str; 2] = ["calls-in-reasoning", "at-once"];
 
 /// A request that declares functions of these names.
 pub fn request(tools: &[&str]) -> Request {
-    let tool = |name: &&str| Tool {
-        name: (*name).into(),
-        description: String::new(),
-        kind: ToolKind::Function,
-        parameters_json: r#"{"type":"object"}"#.into(),
-        strict: false,
-        grammar: None,
-    };
-    Request {
-        tools: tools.iter().map(tool).collect(),
-        tool_choice: ToolChoice::Auto,
-        parallel_tool_calls: true,
-        ..Request::default()
-    }
+    with_tools(tools.iter().map(|name| function(name, case::ANY_OBJECT)))
 }
 
 /// [`request`] with the custom tool `custom` behind the functions.
 pub fn request_with_custom(functions: &[&str], custom: &str) -> Request {
-    let mut request = request(&[functions, &[custom]].concat());
-    request.tools[functions.len()].kind = ToolKind::Custom;
-    request
+    let functions = functions.iter().map(|name| function(name, case::ANY_OBJECT));
+    with_tools(functions.chain([custom_tool(custom)]))
+}
+
+/// A request that declares these tools.
+pub fn with_tools(tools: impl IntoIterator<Item = Tool>) -> Request {
+    Request { tools: tools.into_iter().collect(), ..Request::default() }
+}
+
+/// A custom tool.
+pub fn custom_tool(name: &str) -> Tool {
+    values::tool(name, ToolKind::Custom, "")
+}
+
+/// A function whose arguments have this JSON schema.
+pub fn function(name: &str, schema: &str) -> Tool {
+    values::tool(name, ToolKind::Function, schema)
 }

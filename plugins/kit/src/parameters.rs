@@ -1,34 +1,34 @@
 //! Checks of formats that write parameters one by one as text, each typed by the tool's schema ([`parser_sdk::params`]): strings go out as they
-//! come, JSON is routed and not written anew, and long values and many parameters pass. A parser's test says how its format spells them.
+//! come, and long values and many parameters pass. A parser's test says how its format spells them.
 
 use serde_json::Value;
 
-use super::{cut, play, request_with_custom, steps};
-use contract::{FinishReason, Op, Request, Route, Run, Step};
+use super::case::ANY_OBJECT;
+use super::{custom_tool, cut, function, play, steps, with_tools};
+use contract::{FinishReason, Op, Request, Route, Step};
 use parser_sdk::Parser;
 
 /// Parameters of each kind: an integer, an array or nothing, a string, a string or number.
 const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "null"]}, "s": {"type": "string"}, "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
 /// The same, with an array, a string or an integer.
 const TURNS: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "string", "integer"]}, "s": {"type": "string"}, "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
-/// Numbers of an array, repetitions in a string, and parameters of a call, each more than any model writes.
-const NUMBERS: usize = 15_000;
+/// Repetitions in a string, and parameters of a call, each more than any model writes.
 const REPEATED: usize = 25_000;
 const PARAMETERS: usize = 5_000;
 
 /// A request with `add`, whose parameters are of each kind (`i`, `a`, `s`, `t`), `get_weather`, which declares none, and the custom tool
 /// `patch`.
 pub fn typed_request() -> Request {
-    let mut request = request_with_custom(&["add", "get_weather"], "patch");
-    request.tools[0].parameters_json = SCHEMA.into();
-    request
+    with_schema(SCHEMA)
 }
 
 /// [`typed_request`], in which the parameter `a` may have each type of the values that [`check_turns`](super::check_turns) writes.
 pub fn turns_request() -> Request {
-    let mut request = typed_request();
-    request.tools[0].parameters_json = TURNS.into();
-    request
+    with_schema(TURNS)
+}
+
+fn with_schema(schema: &str) -> Request {
+    with_tools([function("add", schema), function("get_weather", ANY_OBJECT), custom_tool("patch")])
 }
 
 /// The parameter `a` of arguments that [`check_turns`](super::check_turns) writes, as the text of an element, and whether it is a string.
@@ -52,21 +52,7 @@ pub fn check_string_flows<P: Parser>(request: &Request, head: &[&str]) {
     assert_eq!(steps[..2], [Step::Hold, Step::Hold]);
     assert_eq!(steps.pop(), Some(Step::Pass));
     let Some(Step::Ops(ops)) = steps.pop() else { panic!("the value begins") };
-    assert_eq!(ops.last(), Some(&Op::UntilMarker(Route::ArgumentsEscaped)), "{ops:?}");
-}
-
-/// Checks that a large array, behind `head` and before `end`, is held up to its end and goes out as it was written.
-///
-/// # Panics
-/// Part of the array goes out earlier, or not as it was written.
-pub fn check_array_is_routed<P: Parser>(request: &Request, head: &[&str], end: [&str; 2]) {
-    let array = format!("[{}0]", "12345, ".repeat(NUMBERS));
-    let pieces = cut(&array, &[4]);
-    let mut steps = steps::<P>(request, &[head, &pieces, &end].concat());
-    let Some(Step::Ops(ops)) = steps.pop() else { panic!("the value is written") };
-    assert!(steps[head.len()..].iter().all(|step| *step == Step::Hold));
-    let whole = Run { route: Route::Arguments, bytes: u32::try_from(array.len()).expect("a length") };
-    assert!(ops.contains(&Op::Bytes(whole)), "{ops:?}");
+    assert_eq!(ops.last(), Some(&Op::UntilMarker(Route::Value)), "{ops:?}");
 }
 
 /// Checks that a string of a third of a megabyte, the parameter `s` of the call that `output` spells, comes back whole.

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use parser_kit::{Head, Item, Player, check_cases, play, request};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Phase, Request, Route, ToolCall, Trim};
+use parser_kit::{Head, Item, Phase, Player, check_cases, play, request};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Route, ToolCall, Trim};
 
 /// A format with a letter for each route or op: `<r>` reasoning, `<c>` content, `<f>` a call with the text after it as its input, `<f>f`
 /// commentary, `<x>` arguments even without a call, `<n>` a call whose name nobody wrote, `<b>` one byte alone.
@@ -36,7 +36,7 @@ impl Parser for Letters {
                 Route::ArgumentsEscaped
             }
             3 => {
-                out.message(Phase::Commentary);
+                out.message("commentary");
                 Route::Content
             }
             5 => {

@@ -2,8 +2,7 @@
 
 use parser_kit::request;
 use parser_sdk::{
-    Descriptor, FinishReason, Op, Output, Parser, Payload, Phase, Request, Route, Run, Step, Stream,
-    ToolCall, Until,
+    Descriptor, FinishReason, Op, Output, Parser, Payload, Request, Route, Run, Step, Stream, ToolCall, Until,
 };
 
 /// A parser that does what the first word of its text says.
@@ -34,7 +33,7 @@ impl Parser for Obedient {
                 out.tool_call("f", Payload::Json);
                 out.derive("{}");
                 out.close();
-                out.message(Phase::Final);
+                out.message("final");
             }
             Some("much") => out.content(1000),
             Some("stop") => out.fault("enough"),
@@ -123,7 +122,7 @@ fn everything_else_crosses_in_the_order_in_which_it_was_said() {
         Op::ToolCall(call),
         Op::DerivedArguments("{}".into()),
         Op::Close,
-        Op::Message(Phase::Final),
+        Op::Message("final".into()),
     ];
     assert_eq!(stream().text("call"), Step::Ops(ops));
 }
@@ -144,9 +143,4 @@ fn a_parser_that_leaves_the_end_alone_holds() {
     let mut stream = stream();
     stream.text("?");
     assert_eq!(stream.finish(FinishReason::Stop), Step::Hold);
-}
-
-#[test]
-fn by_default_nothing_is_constrained() {
-    assert_eq!(Obedient::constrain(&request(&["f"])), Ok(None));
 }

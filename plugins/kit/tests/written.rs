@@ -2,8 +2,11 @@
 
 use std::panic::{UnwindSafe, catch_unwind};
 
-use parser_kit::{check_input_flows, check_long_arguments, check_string_parameters, check_turns, request};
-use parser_sdk::{Descriptor, Output, Parser, Payload, Prose, Request, Route, ToolKind, Tools, Trim};
+use parser_kit::{
+    check_input_flows, check_long_arguments, check_string_parameters, check_turns, custom_tool, request,
+    with_tools,
+};
+use parser_sdk::{Descriptor, Output, Parser, Payload, Prose, Request, Route, Tools, Trim};
 
 /// `<think>…</think>`, and `<call>…</call>` around the arguments of the first tool, or the inside of a custom one's string.
 struct Tags<const FORGETFUL: bool> {
@@ -86,8 +89,6 @@ fn long_arguments_that_change_are_noticed() {
 
 #[test]
 fn inputs_that_do_not_flow_are_noticed() {
-    let mut request = request(&["add"]);
-    assert!(fails(|| check_input_flows::<Sound>(&request, &["<call>"])));
-    request.tools[0].kind = ToolKind::Custom;
-    check_input_flows::<Sound>(&request, &["<call>"]);
+    assert!(fails(|| check_input_flows::<Sound>(&request(&["add"]), &["<call>"])));
+    check_input_flows::<Sound>(&with_tools([custom_tool("add")]), &["<call>"]);
 }

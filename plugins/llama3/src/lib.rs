@@ -8,7 +8,6 @@
 //! - `<function=NAME>{…}</function>` is a call wherever it stands.
 //! - Text that is undecided at the turn's end is dropped as a broken call if a marker announced a call or a declared tool's name has begun.
 
-mod grammar;
 mod open_call;
 mod opening;
 
@@ -76,7 +75,8 @@ impl Parser for Llama3 {
             markers: MARKERS.map(String::from).into(),
             stops: vec![5, 6, 7],
             trim: Trim { reasoning: true, content: true },
-            history_call_ids: None,
+            grammar: Some(include_str!("grammar.lark").into()),
+            ..Descriptor::default()
         })
     }
 
@@ -125,10 +125,6 @@ impl Parser for Llama3 {
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         self.end(0, true, reason == FinishReason::Stop, out);
-    }
-
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        grammar::of(request)
     }
 }
 

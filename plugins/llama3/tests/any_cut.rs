@@ -2,7 +2,7 @@
 //! the same items, the markers that end the turn never reach the output, and arguments are routed with their own chunk.
 
 use llama3_parser::Llama3;
-use parser_kit::{Streams, check_long_arguments, request, steps};
+use parser_kit::{Streams, check_long_arguments, custom_tool, request, steps, with_tools};
 use parser_sdk::{Request, Route, Step, Stream, Until};
 
 const FRAGMENTS: &[&str] = &[
@@ -54,10 +54,7 @@ const FRAGMENTS: &[&str] = &[
 
 /// Requests with functions, with custom tools, with an interpreter, and without tools.
 fn tools() -> [Request; 4] {
-    let mut custom = request(&["add", "get_weather", "python"]);
-    for tool in &mut custom.tools {
-        tool.kind = parser_sdk::ToolKind::Custom;
-    }
+    let custom = with_tools(["add", "get_weather", "python"].map(custom_tool));
     [request(&["add", "get_weather"]), custom, request(&["add", "code_interpreter"]), request(&[])]
 }
 

@@ -7,21 +7,8 @@
 //! markup inside a value, and where markup and text can't be told apart.
 //! `params::Blocks` is the state machine.
 
-mod grammar;
-
+use parser_sdk::Descriptor;
 use parser_sdk::params::{Blocks, Format, Part, Style};
-use parser_sdk::{Descriptor, Request};
-
-const THINK: usize = 0;
-const THINK_END: usize = 1;
-const BLOCK: usize = 2;
-const BLOCK_END: usize = 3;
-const TURN: usize = 4;
-const TURN_END: usize = 5;
-const CALL: usize = 6;
-const CALL_END: usize = 7;
-const PARAMETER: usize = 8;
-const PARAMETER_END: usize = 9;
 
 /// The parser of one stream.
 pub type MiniMaxM2 = Blocks<MiniMax>;
@@ -50,12 +37,10 @@ impl Format for MiniMax {
             name: "minimax-m2".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             models: vec!["minimax_m2".into(), "MiniMaxM2ForCausalLM".into()],
+            grammar: Some(include_str!("grammar.lark").into()),
+            reasoning_end: Some("</think>".into()),
             ..Descriptor::default()
         }
-    }
-
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        grammar::of(request)
     }
 }
 

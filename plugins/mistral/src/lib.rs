@@ -14,10 +14,8 @@
 //! open, the held bytes are dropped as a broken call. If the request declares no tools, the marker is text. Magistral 1.0 reasons between `<think>`
 //! and `</think>`, which are plain text to its tokenizer; this parser doesn't read them.
 
-mod grammar;
-
 use parser_sdk::json::{Calls, Object};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Prose, Request, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
 const MARKERS: [&str; 6] = ["[THINK]", "[/THINK]", "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "</s>"];
 const THINK: usize = 0;
@@ -76,7 +74,9 @@ impl Parser for Mistral {
             markers: MARKERS.map(String::from).into(),
             stops: vec![5],
             trim: Trim { reasoning: true, content: true },
-            history_call_ids: None,
+            grammar: Some(include_str!("grammar.lark").into()),
+            reasoning_end: Some("[/THINK]".into()),
+            ..Descriptor::default()
         })
     }
 
@@ -125,10 +125,6 @@ impl Parser for Mistral {
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         self.end(0, reason == FinishReason::Stop, true, out);
-    }
-
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        grammar::of(request)
     }
 }
 
@@ -200,7 +196,7 @@ impl Mistral {
         }
         if keep > 0 && matches!(self.state, State::Arguments(_) | State::List(_)) {
             // The item of the call ends here, complete or not, so that a later `close` doesn't complete it.
-            out.message(Phase::Unspecified);
+            out.message("");
         }
         self.state = State::Prose;
     }

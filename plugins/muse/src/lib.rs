@@ -51,6 +51,7 @@ impl Format for Atem {
             name: "muse".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             models: vec!["muse_glimmer".into()],
+            reasoning_end: Some("<|eom|><|start|>assistant to=user<|message|>".into()),
             ..Descriptor::default()
         }
     }

@@ -106,7 +106,8 @@ impl Parser for Pythonic {
                 .map(|(index, _)| index)
                 .collect(),
             trim: Trim { reasoning: true, content: true },
-            history_call_ids: None,
+            reasoning_end: Some("</think>".into()),
+            ..Descriptor::default()
         })
     }
 

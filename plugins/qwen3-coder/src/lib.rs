@@ -10,8 +10,6 @@
 //! doesn't end the reasoning: text after the call is reasoning up to `</think>`. Where a model leaves out `</think>`, all text after the
 //! call is reasoning: the client has the call, and the answer comes in a later turn.
 
-mod grammar;
-
 use parser_sdk::params::{Calls, Mark, Style, Tag, Tagged};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
@@ -84,7 +82,9 @@ impl Parser for Qwen3Coder {
             markers: MARKERS.map(String::from).into(),
             stops: vec![5],
             trim: Trim { reasoning: true, content: true },
-            history_call_ids: None,
+            grammar: Some(include_str!("grammar.lark").into()),
+            reasoning_end: Some("</think>".into()),
+            ..Descriptor::default()
         })
     }
 
@@ -136,10 +136,6 @@ impl Parser for Qwen3Coder {
             State::Between => {}
         }
         self.calls.finish(reason, out);
-    }
-
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        grammar::of(request)
     }
 }
 

@@ -9,8 +9,6 @@
 //!
 //! Inside a JSON string of a call every marker is text but `<|im_end|>` and those that came as tokens: these break the call off.
 
-mod grammar;
-
 use parser_sdk::json::{Call, Progress};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
@@ -54,7 +52,9 @@ impl Parser for Qwen3 {
             markers: MARKERS.map(String::from).into(),
             stops: vec![5],
             trim: Trim { reasoning: true, content: true },
-            history_call_ids: None,
+            grammar: Some(include_str!("grammar.lark").into()),
+            reasoning_end: Some("</think>".into()),
+            ..Descriptor::default()
         })
     }
 
@@ -121,10 +121,6 @@ impl Parser for Qwen3 {
         } else {
             self.call.release(out);
         }
-    }
-
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        grammar::of(request)
     }
 }
 

@@ -14,8 +14,10 @@ mod table;
 mod values;
 
 use parser_sdk::json::Calls;
-use parser_sdk::params::{ArgumentsWriter, Doubt, Schemas};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Request, Route, Tools};
+use std::sync::Arc;
+
+use parser_sdk::params::{ArgumentsWriter, Doubt};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Route, Tool, Tools};
 
 use dialect::DialectArguments;
 use table::{Found, Kind, Meaning, Place, Table, Within, are_ends};
@@ -28,7 +30,7 @@ const TRAILING: usize = 48;
 pub struct ResponseTemplate {
     table: Table,
     tools: Tools,
-    schemas: Schemas,
+    declared: Arc<[Tool]>,
     /// Index of the open region's field; `None` outside all regions.
     region: Option<usize>,
     /// Held text that may be a delimiter.
@@ -57,6 +59,8 @@ impl Parser for ResponseTemplate {
         Ok(Descriptor {
             name: "response-template".into(),
             version: env!("CARGO_PKG_VERSION").into(),
+            grammar: Some(table.template()),
+            reasoning_end: table.reasoning_end(),
             markers: table.markers.0,
             trim: table.trim,
             ..Descriptor::default()
@@ -65,8 +69,8 @@ impl Parser for ResponseTemplate {
 
     fn start(request: &Request) -> Result<Self, String> {
         let table = Table::read(&request.options)?;
-        let (tools, schemas) = (Tools::callable(request), Schemas::new(request));
-        Ok(Self { region: table.first, table, tools, schemas, head: None, call: InCall::No })
+        let (tools, declared) = (Tools::callable(request), Arc::clone(&request.tools));
+        Ok(Self { region: table.first, table, tools, declared, head: None, call: InCall::No })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -121,21 +125,9 @@ impl Parser for ResponseTemplate {
         self.settle_doubt(0, out);
         self.end_call(false, reason == FinishReason::Stop, 0, out);
     }
-
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        Table::read(&request.options)?.constrain(request)
-    }
 }
 
 impl ResponseTemplate {
-    /// The template of the grammars of turns as the table describes them.
-    ///
-    /// # Errors
-    /// Those of [`Parser::describe`].
-    pub fn grammar_template(options: &[(String, String)]) -> Result<String, String> {
-        Ok(Table::read(options)?.template())
-    }
-
     /// Ends an open string between delimiters, and with it the call, at a marker that [ends strings](Output::ends_strings) and may close the
     /// region. Returns whether it did.
     fn ends_delimited(&mut self, marker: usize, out: &mut Output) -> bool {
@@ -145,7 +137,7 @@ impl ResponseTemplate {
             return false;
         }
         out.drop(out.held());
-        out.message(Phase::Unspecified);
+        out.message("");
         (self.region, self.call) = (None, InCall::No);
         true
     }
@@ -200,7 +192,7 @@ impl ResponseTemplate {
                     out.close();
                 } else if meaning == Meaning::TurnEnd {
                     // The item of a call that is still open ends here, incomplete, so that a later `close` doesn't complete it.
-                    out.message(Phase::Unspecified);
+                    out.message("");
                 }
                 (self.region, self.call) = (None, InCall::No);
             }
@@ -239,7 +231,7 @@ impl ResponseTemplate {
                 let payload = self.tools.payload(&name);
                 self.call = match parameter {
                     None => InCall::Json(Calls::arguments(payload)),
-                    Some(_) => InCall::Parameters(self.schemas.arguments(&name, payload)),
+                    Some(_) => InCall::Parameters(ArgumentsWriter::new(&self.declared, &name, payload)),
                 };
                 out.drop(out.held() - keep);
                 out.tool_call(name, payload);

@@ -1,8 +1,8 @@
 //! Properties of random streams under each table of `tables/`: any cut gives the same items, markers as text or as tokens give the same
 //! items, the markers that end the turn never reach the output, and text is routed with its own chunk.
 
-use parser_kit::{Item, Streams, check_long_arguments, cut, play, request};
-use parser_sdk::{FinishReason, Op, Parser, Route, Run, Step, Stream, ToolKind, Until};
+use parser_kit::{Item, Streams, check_long_arguments, custom_tool, cut, play, request, with_tools};
+use parser_sdk::{FinishReason, Op, Parser, Route, Run, Step, Stream, Until};
 use response_template_parser::ResponseTemplate;
 
 /// The tables, each with fragments of the streams that it describes, separated by `~`.
@@ -79,12 +79,9 @@ fn any_cut_of_any_stream_gives_the_same_items() {
         fragments.extend(fragments.clone());
         fragments.extend(FRAGMENTS);
         let names = &["add", "get_weather"];
-        let mut requests = [request(&[]), request(names), request(names)];
+        let mut requests = [request(&[]), request(names), with_tools(names.map(custom_tool))];
         for request in &mut requests {
             request.options = vec![("response_template".into(), table.into())];
-        }
-        for tool in &mut requests[2].tools {
-            tool.kind = ToolKind::Custom;
         }
         let ends = &["<turn|>", "<|im_end|>", "<|user|>", "<｜end▁of▁sentence｜>", "<|eot_id|>"];
         Streams { requests: &requests, prompts: &[""], fragments: &fragments, count: 200, longest: 25, ends }

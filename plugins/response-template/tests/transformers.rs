@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use parser_kit::{Head, Item, cut, play, request};
+use parser_kit::{Head, Item, cut, function, play, with_tools};
 use parser_sdk::{FinishReason, Request};
 use response_template_parser::ResponseTemplate;
 use serde_json::{Value, json};
@@ -52,11 +52,8 @@ fn table(file: &str) -> String {
 }
 
 fn request_with(tools: &Value, table: &str) -> Request {
-    let names: Vec<&str> = tools.as_object().expect("tools").keys().map(String::as_str).collect();
-    let mut request = request(&names);
-    for tool in &mut request.tools {
-        tool.parameters_json = tools[&tool.name].to_string();
-    }
+    let tools = tools.as_object().expect("tools").iter();
+    let mut request = with_tools(tools.map(|(name, schema)| function(name, &schema.to_string())));
     request.options = vec![("response_template".into(), table.into())];
     request
 }

@@ -102,10 +102,6 @@ impl<E: Export> wit::Guest for E {
         E::instance(|instance| instance.stream = Some(stream));
         Ok(())
     }
-
-    fn constrain(request: wit::Request) -> Result<Option<String>, String> {
-        E::Parser::constrain(&plain_request(request))
-    }
 }
 
 fn descriptor(plain: plain::Descriptor) -> wit::Descriptor {
@@ -120,40 +116,34 @@ fn descriptor(plain: plain::Descriptor) -> wit::Descriptor {
         stops: plain.stops,
         trim,
         history_call_ids: plain.history_call_ids,
+        grammar: plain.grammar,
+        reasoning_end: plain.reasoning_end,
+        needs: plain.needs,
+        properties: plain.properties,
     }
 }
 
 fn plain_request(request: wit::Request) -> plain::Request {
     plain::Request {
         tools: request.tools.into_iter().map(plain_tool).collect(),
-        tool_choice: match request.tool_choice {
-            wit::ToolChoice::Auto => plain::ToolChoice::Auto,
-            wit::ToolChoice::None => plain::ToolChoice::None,
-            wit::ToolChoice::Required => plain::ToolChoice::Required,
-            wit::ToolChoice::Named(name) => plain::ToolChoice::Named(name),
-        },
-        parallel_tool_calls: request.parallel_tool_calls,
-        response_schema: request.response_schema,
-        response_grammar: request.response_grammar.map(plain_grammar),
         token_markers: request.token_markers,
         options: request.options,
     }
 }
 
 fn plain_tool(tool: wit::Tool) -> plain::Tool {
+    let parameter = |parameter: wit::Parameter| plain::Parameter {
+        name: parameter.name,
+        types: plain::Types::from_bits(parameter.types.bits()),
+    };
     plain::Tool {
         name: tool.name,
-        description: tool.description,
         kind: match tool.kind {
             wit::ToolKind::Function => plain::ToolKind::Function,
             wit::ToolKind::Custom => plain::ToolKind::Custom,
         },
-        parameters_json: tool.parameters_json,
-        strict: tool.strict,
-        grammar: tool.grammar.map(plain_grammar),
+        parameters: tool.parameters.into_iter().map(parameter).collect(),
+        others: plain::Types::from_bits(tool.others.bits()),
+        schema: tool.schema,
     }
-}
-
-fn plain_grammar(grammar: wit::Grammar) -> plain::Grammar {
-    plain::Grammar { syntax: grammar.syntax, definition: grammar.definition }
 }

@@ -8,7 +8,6 @@
 #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
 #[doc(hidden)]
 pub mod component;
-pub mod grammar;
 pub mod json;
 pub mod literals;
 mod output;
@@ -20,8 +19,8 @@ mod stream;
 mod tools;
 
 pub use contract::{
-    Descriptor, FinishReason, Grammar, InString, JsonRest, Op, Payload, Phase, Request, Route, Run, Step,
-    Tool, ToolCall, ToolChoice, ToolKind, Trim, Until,
+    Descriptor, FinishReason, InString, JsonRest, Note, Op, Parameter, ParameterValue, Payload, Reading,
+    Request, Route, Run, SCHEMAS, Segment, Step, Tool, ToolCall, ToolKind, Trim, Types, Until,
 };
 pub use output::Output;
 pub use parser::Parser;

@@ -4,7 +4,11 @@
 //! becomes a fault that says so. A step that only continues the last route becomes `pass`, a step without ops becomes `hold`. The
 //! list of ops is reused, so a step allocates nothing. [`crate::Stream`] feeds and reads it.
 
-use contract::{InString, JsonRest, Op, Payload, Phase, Route, Run, ToolCall, Until};
+use std::borrow::Cow;
+
+use contract::{
+    InString, JsonRest, Note, Op, ParameterValue, Payload, Reading, Route, Run, Segment, ToolCall, Until,
+};
 
 /// The answer to one call of the parser, and the number of bytes that the host holds.
 #[derive(Debug, Default)]
@@ -127,9 +131,10 @@ impl Output {
         self.ops.push(Op::UntilJson(JsonRest { route, depth, in_string }));
     }
 
-    /// Closes the open item; content that follows is a new message of this phase.
-    pub fn message(&mut self, phase: Phase) {
-        self.ops.push(Op::Message(phase));
+    /// Closes the open item, which is incomplete if it is a call; content that follows is a new message of this phase: `commentary`, `final`,
+    /// or empty where the format doesn't say.
+    pub fn message(&mut self, phase: impl Into<Cow<'static, str>>) {
+        self.ops.push(Op::Message(phase.into()));
     }
 
     /// Closes the open item and opens a tool call. This can't be undone: hold the bytes until the call is certain. The host checks
@@ -153,6 +158,28 @@ impl Output {
     /// Writes argument text that the format leaves out or spells otherwise (the host bounds its length).
     pub fn derive(&mut self, arguments: impl Into<String>) {
         self.ops.push(Op::DerivedArguments(arguments.into()));
+    }
+
+    /// Ends the open value of the call's arguments, and begins that of parameter `key`: what is routed to [`Route::Value`] from here on is its
+    /// text. The host types, escapes and writes the value, with the key and what stands between values; [`Self::close`] ends the arguments.
+    pub fn parameter(&mut self, key: impl Into<String>, reading: Reading) {
+        self.parameter_at(vec![Segment::Key(key.into())], reading);
+    }
+
+    /// [`Self::parameter`] for a value inside another one: `path` leads there from the outermost object. The host opens and closes the objects
+    /// and lists around it.
+    pub fn parameter_at(&mut self, path: Vec<Segment>, reading: Reading) {
+        self.ops.push(Op::Parameter(ParameterValue { path, reading }));
+    }
+
+    /// Ends the open value. Without it, one that isn't a string waits for the next value or the call's end.
+    pub fn end_parameter(&mut self) {
+        self.ops.push(Op::ParameterEnd);
+    }
+
+    /// Says something that isn't the text of an item, at this place of the stream. A host passes over what it doesn't know.
+    pub fn note(&mut self, name: impl Into<String>, data: impl Into<String>) {
+        self.ops.push(Op::Note(Note { name: name.into(), data: data.into() }));
     }
 
     /// Ends the parser's work on this stream: `reason` is one line that says why. The first reason of a step counts.

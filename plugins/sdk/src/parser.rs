@@ -1,11 +1,10 @@
 //! The trait that a parser implements.
 
-use crate::grammar;
 use crate::output::Output;
 use contract::{Descriptor, FinishReason, Request};
 
 /// Parser of one choice of one response. The host calls `start` once, then `text` and `marker` in the order of the stream, and
-/// `finish` once at the end. `describe` and `constrain` are called without a stream.
+/// `finish` once at the end. `describe` is called without a stream.
 ///
 /// ```
 /// use parser_kit::{Item, play, request};
@@ -61,18 +60,5 @@ pub trait Parser: Sized {
     /// ([`Output::broken_call`]).
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         let _ = (reason, out);
-    }
-
-    /// A Lark grammar of the turns that satisfy the request's tool choice and schemas, in this model's format; `None` where the
-    /// request leaves the model free. [`grammar`] makes its parts. The default has no grammar and refuses every request that
-    /// demands one.
-    ///
-    /// # Errors
-    /// One line saying what can't be expressed.
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        if grammar::is_free(request) {
-            return Ok(None);
-        }
-        Err(grammar::NO_GRAMMAR.into())
     }
 }

@@ -3,7 +3,7 @@
 
 use parser_kit::{Item, Streams, check_long_arguments, check_turns_between, play, request};
 use parser_sdk::sections::{Format, Mark, Sections};
-use parser_sdk::{Descriptor, FinishReason, Parser, Request, ToolChoice};
+use parser_sdk::{Descriptor, FinishReason, Request};
 
 /// `[TOOL_CALLS]NAME[ARGS]{…}`, and reasoning in `[THINK]`.
 #[derive(Debug)]
@@ -17,7 +17,6 @@ impl Format for Brackets {
         ("[ARGS]", Mark::Separator),
         ("</s>", Mark::TurnEnd),
     ];
-    const OPENING: &'static [&'static str] = &[];
 
     fn describe() -> Descriptor {
         Descriptor { name: "brackets".into(), version: "0.1.0".into(), ..Descriptor::default() }
@@ -80,11 +79,4 @@ fn any_cut_of_any_stream_gives_the_same_items() {
     let requests = &[tools()];
     Streams { requests, prompts: &[""], fragments, count: 1_000, longest: 30, ends: &["</s>"] }
         .check::<Parsed>();
-}
-
-#[test]
-fn a_format_without_a_grammar_refuses_what_is_demanded_and_nothing_else() {
-    assert_eq!(Parsed::constrain(&tools()), Ok(None));
-    let demanded = Request { tool_choice: ToolChoice::Required, ..tools() };
-    assert!(Parsed::constrain(&demanded).unwrap_err().contains("no grammar"));
 }

@@ -35,7 +35,7 @@ impl Parser for {{type}} {
             // Markers that end the model's turn, by their place in the list.
             stops: vec![4],
             trim: Trim { reasoning: true, content: true },
-            history_call_ids: None,
+            ..Descriptor::default()
         })
     }
 

@@ -1,6 +1,5 @@
 //! One value of a call's arguments: its text becomes JSON, as it comes or at its end.
 
-use crate::open_json::OpenJson;
 use crate::values::{Coerced, coerce, may_be_typed, white};
 use contract::json_text::escape;
 use contract::{Reading, Types};
@@ -14,8 +13,6 @@ pub(super) enum Value {
     Raw,
     /// A string, whose quote is written.
     Text,
-    /// An object or list, which goes out as it comes: its state, and white space outside of strings, which may be its end.
-    Json { json: OpenJson, white: String },
     /// A value that may be something else than a string: its text so far, and the first byte of it that isn't white space.
     Waiting { types: Types, reading: Reading, text: String, first: Option<u8> },
 }
@@ -35,7 +32,7 @@ impl Value {
     /// Number of bytes that wait.
     pub(super) fn waiting(&self) -> usize {
         match self {
-            Self::Waiting { text, .. } | Self::Json { white: text, .. } => text.len(),
+            Self::Waiting { text, .. } => text.len(),
             Self::LeftOut | Self::Raw | Self::Text => 0,
         }
     }
@@ -46,17 +43,10 @@ impl Value {
             Self::LeftOut => {}
             Self::Raw => out.push_str(more),
             Self::Text => escape(more, out),
-            Self::Json { json, white } => write_json(more, json, white, out),
             Self::Waiting { types, reading, text, first } => {
                 text.push_str(more);
                 *first = first.or_else(|| more.bytes().find(|byte| !white(char::from(*byte))));
                 let is_json = *reading == Reading::Json;
-                if is_json && matches!(first, Some(b'{' | b'[')) {
-                    let (mut json, mut behind) = (OpenJson::outside(), String::new());
-                    write_json(text.trim_start_matches(white), &mut json, &mut behind, out);
-                    *self = Self::Json { json, white: behind };
-                    return;
-                }
                 let may_be_json = is_json && (*first == Some(b'"') || may_be_typed(*first, text, Types::ANY));
                 if !may_be_json && !may_be_typed(*first, text, *types) {
                     out.push('"');
@@ -70,7 +60,7 @@ impl Value {
     /// Ends the value.
     pub(super) fn end(self, out: &mut String) {
         match self {
-            Self::LeftOut | Self::Raw | Self::Json { .. } => {}
+            Self::LeftOut | Self::Raw => {}
             Self::Text => out.push('"'),
             Self::Waiting { types, reading, text, .. } => {
                 let is_json = || serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
@@ -91,16 +81,4 @@ impl Value {
             }
         }
     }
-}
-
-/// Writes text of an object or list, and holds white space outside of its strings until something follows.
-fn write_json(text: &str, json: &mut OpenJson, held: &mut String, out: &mut String) {
-    json.read(text.as_bytes());
-    let end = if json.in_string() { text.len() } else { text.trim_end_matches(white).len() };
-    if end > 0 {
-        out.push_str(held);
-        held.clear();
-        out.push_str(&text[..end]);
-    }
-    held.push_str(&text[end..]);
 }

@@ -78,6 +78,7 @@ fn a_reading_stands_above_the_schema() {
     assert_eq!(arguments(&[("j:city", &[" \"a", "\" "])]), r#"{"city": "a"}"#);
     assert_eq!(arguments(&[("j:city", &["\"a\" b"])]), r#"{"city": "\"a\" b"}"#);
     assert_eq!(arguments(&[("j:other", &["[1,", " \"] ", "\"", "]\n"])]), r#"{"other": [1, "] "]}"#);
+    assert_eq!(arguments(&[("j:other", &["[1,", " 2"])]), r#"{"other": "[1, 2"}"#);
 }
 
 #[test]
@@ -115,6 +116,12 @@ fn a_value_that_is_cut_off_is_not_written() {
     let written = |text: &str| incomplete(tool_call(1, "weather", text));
     assert_eq!(cut(&[("days", &["1"])]), written(r#"{"days": "#));
     assert_eq!(cut(&[("city", &["Os"])]), written(r#"{"city": "Os"#));
+    assert_eq!(cut(&[("days", &["12", " of", " them"])]), written(r#"{"days": "#));
+    let long = [("days", &["12", " of them of them of them of them of them of them of them of them"][..])];
+    assert_eq!(
+        cut(&long),
+        written(r#"{"days": "12 of them of them of them of them of them of them of them of them"#)
+    );
     let ended = played("weather", Payload::Json, &[("days", &["1"])], &[Op::ParameterEnd]).0.remove(0);
     assert_eq!(ended, written(r#"{"days": 1"#));
 }

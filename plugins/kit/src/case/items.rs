@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{Head, Item};
-use contract::{Payload, Phase, ToolCall};
+use contract::{Payload, ToolCall};
+use turn::Phase;
 
 /// An item as case files spell it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

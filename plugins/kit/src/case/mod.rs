@@ -5,15 +5,16 @@
 mod items;
 mod tools;
 
+pub(crate) use self::tools::ANY_OBJECT;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use turn::TurnEnd;
 
 pub use self::items::{CaseItem, CasePayload, CasePhase, Status};
-use self::tools::{CaseTool, Choice};
+use self::tools::CaseTool;
 use super::Item;
 use contract::{FinishReason, Request};
 
@@ -27,12 +28,6 @@ pub struct Case {
     /// Declared tools.
     #[serde(default)]
     tools: Vec<CaseTool>,
-    #[serde(default)]
-    tool_choice: Choice,
-    #[serde(default = "yes")]
-    parallel_tool_calls: bool,
-    #[serde(default)]
-    response_schema: Option<Value>,
     /// Settings of the parser.
     #[serde(default)]
     options: BTreeMap<String, String>,
@@ -133,10 +128,6 @@ enum Finish {
     Cancelled,
 }
 
-fn yes() -> bool {
-    true
-}
-
 impl Case {
     /// Reads a case.
     ///
@@ -159,10 +150,6 @@ impl Case {
     pub fn request(&self) -> Request {
         Request {
             tools: self.tools.iter().map(CaseTool::tool).collect(),
-            tool_choice: self.tool_choice.tool_choice(),
-            parallel_tool_calls: self.parallel_tool_calls,
-            response_schema: self.response_schema.as_ref().map(Value::to_string),
-            response_grammar: None,
             token_markers: Vec::new(),
             options: self.options.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
         }

@@ -1,9 +1,13 @@
-//! Tools and tool choice as case files spell them.
+//! Tools as case files spell them.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use contract::{Grammar, Tool, ToolChoice, ToolKind};
+use contract::{Tool, ToolKind};
+use turn::values;
+
+/// Schema of a function that takes any object.
+pub(crate) const ANY_OBJECT: &str = r#"{"type":"object"}"#;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
@@ -18,15 +22,9 @@ pub(super) enum CaseTool {
 pub(super) struct WholeTool {
     name: String,
     #[serde(default)]
-    description: String,
-    #[serde(default)]
     kind: ToolType,
     #[serde(default)]
     parameters: Option<Value>,
-    #[serde(default)]
-    strict: bool,
-    #[serde(default)]
-    grammar: Option<CaseGrammar>,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -37,57 +35,17 @@ enum ToolType {
     Custom,
 }
 
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CaseGrammar {
-    syntax: String,
-    definition: String,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Choice {
-    #[default]
-    Auto,
-    Required,
-    #[serde(untagged)]
-    Named {
-        name: String,
-    },
-}
-
 impl CaseTool {
     pub(super) fn tool(&self) -> Tool {
         let whole = match self {
             Self::Name(name) => &WholeTool { name: name.clone(), ..WholeTool::default() },
             Self::Whole(whole) => whole,
         };
-        Tool {
-            name: whole.name.clone(),
-            description: whole.description.clone(),
-            kind: match whole.kind {
-                ToolType::Function => ToolKind::Function,
-                ToolType::Custom => ToolKind::Custom,
-            },
-            parameters_json: whole
-                .parameters
-                .as_ref()
-                .map_or_else(|| r#"{"type":"object"}"#.into(), Value::to_string),
-            strict: whole.strict,
-            grammar: whole.grammar.as_ref().map(|grammar| Grammar {
-                syntax: grammar.syntax.clone(),
-                definition: grammar.definition.clone(),
-            }),
-        }
-    }
-}
-
-impl Choice {
-    pub(super) fn tool_choice(&self) -> ToolChoice {
-        match self {
-            Self::Auto => ToolChoice::Auto,
-            Self::Required => ToolChoice::Required,
-            Self::Named { name } => ToolChoice::Named(name.clone()),
-        }
+        let kind = match whole.kind {
+            ToolType::Function => ToolKind::Function,
+            ToolType::Custom => ToolKind::Custom,
+        };
+        let schema = whole.parameters.as_ref().map_or_else(|| ANY_OBJECT.into(), Value::to_string);
+        values::tool(&whole.name, kind, &schema)
     }
 }

@@ -1,7 +1,7 @@
 //! Helpers that play a turn in several cuts, which must all give the same items.
 
-use parser_kit::{Item, agree, request};
-use parser_sdk::{FinishReason, Request, ToolKind};
+use parser_kit::{Item, agree, request_with_custom};
+use parser_sdk::{FinishReason, Request};
 use qwen3_parser::Qwen3;
 
 /// Plays a turn in several cuts and returns the items, which must be the same for each cut.
@@ -16,7 +16,5 @@ pub(crate) fn turn(output: &str) -> Vec<Item> {
 
 /// A request with two functions and a custom tool.
 pub(crate) fn tools() -> Request {
-    let mut request = request(&["get_weather", "add", "apply_patch"]);
-    request.tools[2].kind = ToolKind::Custom;
-    request
+    request_with_custom(&["get_weather", "add"], "apply_patch")
 }

@@ -4,13 +4,13 @@
 //! Invariant: a construct that can't be decided while text arrives is refused here, by name, in one line.
 //! `defaults`, `optional` and `join` are ignored, since they don't say where bytes go: each region is an item of its own, and the
 //! generation prompt goes through the same delimiters as the output. `repeats` and the start anchor count for grammars
-//! ([`Table::constrain`]).
+//! ([`Table::template`]).
 
 use parser_sdk::{Route, Trim};
 
+mod active;
 mod calls;
 mod delimiter;
-mod grammar;
 mod parameter;
 mod pattern;
 mod read;

@@ -1,6 +1,6 @@
 //! Reads a table from its JSON. A construct that can't be decided while text arrives is refused, by name.
 
-use parser_sdk::{Trim, json};
+use parser_sdk::Trim;
 use serde_json::Value;
 
 use super::{Delimiter, Field, Kind, Pattern, Piece, Table, parse};
@@ -79,7 +79,7 @@ impl Table {
     }
 
     fn of(text: &str) -> Result<Self, String> {
-        let written = json::value(text).map_err(|error| error.to_string())?;
+        let written = serde_json::from_str::<Value>(text).map_err(|error| error.to_string())?;
         known(&written, &TABLE)?;
         if let Some(version) = written.get("version").filter(|version| **version != 1) {
             return Err(format!("version {version} isn't known, only 1 is"));

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use parser_sdk::grammar::literal;
-use serde_json::Value;
+use parser_sdk::json::escape;
 
 use super::delimiter::parts;
-use super::grammar::NAMED;
 use super::{Delimiter, Field, Kind, Parameter, Pattern, Piece, Table};
 
+/// Longest delimiter with a tool's name in it, in bytes without white space: the parser waits for 512, white space included.
+const NAMED: usize = 400;
 /// Shapes of a turn that have calls, and those that have an answer by a schema.
 const CALLS: [&str; 3] = ["forced", "free", "either"];
 const ANSWERS: [&str; 2] = ["answer", "either"];
@@ -25,6 +25,16 @@ struct Writer<'a> {
 }
 
 impl Table {
+    /// Text that ends reasoning, if one marker does and nothing else.
+    pub(crate) fn reasoning_end(&self) -> Option<String> {
+        let first = self.first;
+        let is_thought = |(index, field): &(usize, &Field)| {
+            matches!(field.kind, Kind::Reasoning) && (first == Some(*index) || !field.open.is_empty())
+        };
+        let mut thoughts = self.fields.iter().enumerate().filter(is_thought);
+        thoughts.find_map(|(index, _)| self.own_end(index)).map(|marker| self.markers.0[marker].clone())
+    }
+
     /// The template. What can't be expressed in the format of this table is refused in it.
     pub(crate) fn template(&self) -> String {
         Writer { table: self, lines: Vec::new(), refused: BTreeMap::new() }.whole()
@@ -82,7 +92,7 @@ impl Writer<'_> {
 
     /// Reasoning before anything else.
     fn thoughts(&mut self) -> String {
-        let (mut all, mut has_end) = (Vec::new(), false);
+        let mut all = Vec::new();
         for (index, field) in self.table.fields.iter().enumerate() {
             let is_first = self.table.first == Some(index);
             match field.kind {
@@ -98,10 +108,6 @@ impl Writer<'_> {
             let active = field.close.iter().chain(field.open.iter().filter(|_| is_first));
             let active = self.table.with_special_tokens(self.table.triggers(active));
             self.markers(&format!("text thoughts_{index}"), &active);
-            if let Some(end) = self.table.own_end(index).filter(|_| !has_end) {
-                self.rule("reasoning_end", &format!("marker_{end}"));
-                has_end = true;
-            }
             let (open, close, rule) =
                 (self.any(&field.open), self.any(&field.close), format!("thoughts_{index}"));
             all.push(match (is_first, field.repeats) {
@@ -157,7 +163,7 @@ impl Writer<'_> {
             }
             Kind::Dialect { .. } => self.refuse(&CALLS, "arguments in a dialect of JSON can't be described"),
             Kind::Objects { name, arguments, .. } => {
-                let [name, arguments] = [name, arguments].map(|key| Value::from(key.as_str()).to_string());
+                let [name, arguments] = [name, arguments].map(|key| literal(key));
                 let (head, then) = (literal(&format!("{{{name}: ")), literal(&format!(", {arguments}: ")));
                 let (open, object) =
                     (self.any(&field.open), format!("{head} json_name {then} arguments \"}}\""));
@@ -268,6 +274,13 @@ impl Writer<'_> {
         }
         words.join(" ")
     }
+}
+
+/// A text as a Lark string, which is a JSON string.
+fn literal(text: &str) -> String {
+    let mut inside = String::new();
+    escape(text, &mut inside);
+    format!("\"{inside}\"")
 }
 
 /// A character in a set of a regular expression.

@@ -38,7 +38,7 @@ fn json(value: Val) -> Result<Value, Box<dyn Error>> {
         Val::Option(value) => boxed(value)?,
         Val::Result(Ok(value)) => json!({ "Ok": boxed(value)? }),
         Val::Result(Err(value)) => json!({ "Err": boxed(value)? }),
-        Val::List(values) => values.into_iter().map(json).collect::<Result<_, _>>()?,
+        Val::List(values) | Val::Tuple(values) => values.into_iter().map(json).collect::<Result<_, _>>()?,
         Val::Flags(names) => Value::Object(names.into_iter().map(|name| (name, true.into())).collect()),
         Val::Record(fields) => {
             let field = |(name, value): (String, Val)| Ok((name.replace('-', "_"), json(value)?));

@@ -9,7 +9,7 @@ mod steps;
 
 use super::fence::{TICKS, goes_on, may_close, ticks};
 use super::{Scanner, input::Seek, quoted::Quoted};
-use crate::{Output, Payload, Phase, Route};
+use crate::{Output, Payload, Route};
 
 /// The arguments of one call.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ impl ArgumentsText {
     /// Ends the call as incomplete: other output follows.
     pub fn give_up(&mut self, out: &mut Output) {
         self.release(out);
-        out.message(Phase::Unspecified);
+        out.message("");
     }
 
     /// Routes the bytes that are still held, at the end of the arguments. [`ArgumentsText::close`] does it too.

@@ -9,7 +9,7 @@
 use super::input::{Seek, Sought};
 use super::keys::{Key, Keys};
 use super::{Event, Scanner};
-use crate::{Output, Payload, Phase, Route, Tools};
+use crate::{Output, Payload, Route, Tools};
 
 /// State of a call after the bytes read so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,7 +178,7 @@ impl Call {
     /// Ends the call as incomplete, because prose follows. The new message keeps a later `close` from completing the call.
     pub fn give_up(&mut self, out: &mut Output) {
         self.release(out);
-        out.message(Phase::Unspecified);
+        out.message("");
     }
 
     fn key(&self) -> Key {

@@ -19,14 +19,7 @@ pub use arguments_text::ArgumentsText;
 pub use bare::{Bare, Name, Verdict};
 pub use call::{Call, Progress};
 pub use calls::Calls;
+pub use contract::json_text::escape;
 pub use fence::surplus;
 pub use object::Object;
 pub use scanner::{Event, Scanner};
-
-/// Parses a whole JSON text. Every place of a component that needs it calls this function, so that a component has one copy of the reader.
-///
-/// # Errors
-/// `text` is no JSON: what is wrong, and where.
-pub fn value(text: &str) -> serde_json::Result<serde_json::Value> {
-    serde_json::from_str(text)
-}

@@ -21,7 +21,7 @@ pub use opening::Opening;
 use frame::{Frame, Kind};
 use quoted::Quoted;
 
-use crate::{Output, Payload, Phase, Route};
+use crate::{Output, Payload, Route};
 
 /// Most bytes that are held.
 const HELD: usize = 128;
@@ -212,7 +212,7 @@ impl Literals {
             self.write(if self.frames[0].any { "}" } else { "{}" }, out);
             out.close();
         } else if keep > 0 {
-            out.message(Phase::Unspecified);
+            out.message("");
         }
         self.frames.clear();
     }

@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 pub use self::format::{Format, Message, Part};
 use super::{Calls, Tag, Tagged};
 use crate::json::Object;
-use crate::{Descriptor, FinishReason, Output, Parser, Payload, Phase, Request, Trim};
+use crate::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
 /// The parser of a [`Format`], for one stream.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl<F: Format> Parser for Blocks<F> {
             (State::Body, _) => {
                 // The item of the call ends here, complete or not, so that a later `close` doesn't complete it.
                 self.body.end(part == Part::TurnEnd, out);
-                out.message(Phase::Unspecified);
+                out.message("");
             }
             (State::Done, Part::BodyEnd) => return out.drop_all(),
             (State::Between | State::Done, _) | (State::Announced, Part::Call | Part::BlockEnd) => {}
@@ -106,10 +106,6 @@ impl<F: Format> Parser for Blocks<F> {
             _ => {}
         }
         self.calls.finish(reason, out);
-    }
-
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        F::constrain(request)
     }
 }
 

@@ -18,9 +18,9 @@
 mod called;
 mod key;
 
-use super::coerce::white;
+use super::doubt::white;
 use super::{ArgumentsWriter, Doubt, Key, Mark, Progress, Style};
-use crate::{FinishReason, Output, Phase, Tools};
+use crate::{FinishReason, Output, Tools};
 
 /// An open call.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ impl CallReader {
             (_, Mark::Stop) => {
                 out.drop(out.held() - literal.len());
                 // The call is over and incomplete; a new message keeps a later `close` from completing it.
-                out.message(Phase::Unspecified);
+                out.message("");
                 Progress::Left
             }
             (State::Between, Mark::Key) if self.values > 0 => {

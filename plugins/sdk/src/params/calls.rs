@@ -3,16 +3,17 @@
 //!
 //! Invariant: while a call is open, all text is the call's; otherwise what isn't a header goes out as prose.
 
-use super::{CallReader, Mark, Progress, Schemas, Style};
-use crate::{FinishReason, Output, Prose, Request, Tools};
+use super::{ArgumentsWriter, CallReader, Mark, Progress, Style};
+use std::sync::Arc;
+
+use crate::{FinishReason, Output, Prose, Request, Tool, Tools};
 
 /// The tools of a stream, the call that is open, if one is, and the prose around calls.
 #[derive(Debug)]
 pub struct Calls {
     /// The tools that may be called.
     pub tools: Tools,
-    /// Parameter schemas of the tools.
-    pub schemas: Schemas,
+    declared: Arc<[Tool]>,
     /// The prose around calls.
     pub prose: Prose,
     style: Style,
@@ -24,8 +25,8 @@ pub struct Calls {
 impl Calls {
     /// Reader of one stream of a format that spells parameters in this style.
     pub fn new(request: &Request, style: Style) -> Self {
-        let (tools, schemas) = (Tools::callable(request), Schemas::new(request));
-        Self { tools, schemas, prose: Prose::default(), style, open: None, in_role: false }
+        let (tools, declared) = (Tools::callable(request), Arc::clone(&request.tools));
+        Self { tools, declared, prose: Prose::default(), style, open: None, in_role: false }
     }
 
     /// Reads text that isn't part of a call's header.
@@ -73,12 +74,17 @@ impl Calls {
         progress != Progress::Left
     }
 
+    /// Writer of the arguments of a call of `name`.
+    pub fn arguments(&self, name: &str) -> ArgumentsWriter {
+        ArgumentsWriter::new(&self.declared, name, self.tools.payload(name))
+    }
+
     /// Opens a call, behind whose header the `keep` youngest bytes are held. Prose goes on behind the call as it was before.
     pub fn open(&mut self, name: &str, keep: usize, out: &mut Output) -> &mut CallReader {
-        let payload = self.tools.payload(name);
+        let arguments = self.arguments(name);
         out.drop(out.held() - keep);
-        out.tool_call(name, payload);
-        self.open.insert(CallReader::new(self.style, self.schemas.arguments(name, payload)))
+        out.tool_call(name, self.tools.payload(name));
+        self.open.insert(CallReader::new(self.style, arguments))
     }
 
     /// Leaves the rest of the open call to the parser, which routes its arguments and closes it.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::Reading;
+
 /// How a format spells a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
@@ -18,18 +20,6 @@ pub enum Style {
     /// `<argument key="KEY" type="TYPE"` up to a marker, VALUE, and the marker of its end: the type `string` says that the value is text,
     /// any other that it is JSON. A quote and `&` in a key are `&quot;` and `&amp;`.
     Typed,
-}
-
-/// How a value is to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Reading {
-    /// By the types that the tool's schema allows the parameter.
-    #[default]
-    Declared,
-    /// As text: the value is a string.
-    Text,
-    /// As JSON; what is no JSON is read as declared.
-    Json,
 }
 
 /// What the tag of a parameter says.

@@ -4,7 +4,7 @@
 
 use super::mark::Mark;
 use crate::json::{ArgumentsText, Object};
-use crate::{Output, Payload, Phase};
+use crate::{Output, Payload};
 
 /// Reader of one call's arguments.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl ArgumentsReader {
             Self::Alone(object) => {
                 if !object.end(true, out) {
                     // The call is over and incomplete; a new message keeps a later `close` from completing it.
-                    out.message(Phase::Unspecified);
+                    out.message("");
                 }
             }
         }

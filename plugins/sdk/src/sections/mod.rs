@@ -14,7 +14,6 @@
 
 mod arguments;
 mod called;
-mod grammar;
 mod header;
 mod mark;
 
@@ -23,7 +22,6 @@ use std::marker::PhantomData;
 use self::arguments::ArgumentsReader;
 use self::header::{Head, Header};
 pub use self::mark::Mark;
-use crate::grammar::{Callable, NO_GRAMMAR};
 use crate::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
 /// A format with a token for each part of a call; [`Sections`] is its parser.
@@ -39,7 +37,6 @@ use crate::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Tri
 /// impl Format for Brackets {
 ///     const MARKS: &'static [(&'static str, Mark)] =
 ///         &[("[CALL]", Mark::Call), ("[ARGS]", Mark::Separator), ("[END]", Mark::CallEnd)];
-///     const OPENING: &'static [&'static str] = &[];
 ///
 ///     fn describe() -> Descriptor {
 ///         Descriptor { name: "brackets".into(), version: "0.1.0".into(), ..Descriptor::default() }
@@ -51,27 +48,13 @@ use crate::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Tri
 /// assert_eq!(items, [Item::message("Sure."), Item::call("add", "{\"a\": 1}")]);
 /// ```
 pub trait Format {
-    /// The markers' literals and meanings. Where several mean the same, the first is the one that grammars allow.
+    /// The markers' literals and meanings.
     const MARKS: &'static [(&'static str, Mark)];
     /// The word before the separator, in formats where the name follows the separator (DeepSeek V3: `function`).
     const KIND: Option<&'static str> = None;
-    /// Markers and texts that may open the model's turn, in order.
-    const OPENING: &'static [&'static str];
-    /// Whether a prompt may end reasoning that it didn't begin.
-    const ENDS_THOUGHT: bool = false;
 
     /// The parser's descriptor; [`Sections`] fills in its markers, stops and trim.
     fn describe() -> Descriptor;
-
-    /// Lark expression of a call of `tool`, without the markers that begin and end a call; `separator` is the expression of the separator.
-    /// By default the format has no grammar, and demanded calls are refused.
-    ///
-    /// # Errors
-    /// The tool's name can't be written in this format.
-    fn call(tool: &Callable<'_>, separator: &str) -> Result<String, String> {
-        let _ = (tool, separator);
-        Err(NO_GRAMMAR.into())
-    }
 
     /// The tool's name, given what a header says; never empty.
     fn name(header: &str, tools: &Tools) -> String {
@@ -159,10 +142,6 @@ impl<F: Format> Parser for Sections<F> {
             State::Header(header) if header.is_opening() => out.broken_call(0),
             _ => self.prose.release(0, out),
         }
-    }
-
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        grammar::of::<F>(request)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What an author writes of a format with calls in a block: its markers, its style, and its rules for messages and names.
 
 use super::super::{Mark, Style};
-use crate::{Descriptor, Request, Tools, grammar};
+use crate::{Descriptor, Tools};
 
 /// A format with calls in a block; [`super::Blocks`] is its parser.
 ///
@@ -53,14 +53,6 @@ pub trait Format {
 
     /// The parser's descriptor; [`super::Blocks`] fills in its markers, stops and trim.
     fn describe() -> Descriptor;
-
-    /// [`crate::Parser::constrain`]. By default the format has no grammar, and demanded calls are refused.
-    ///
-    /// # Errors
-    /// One line saying what can't be expressed.
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        if grammar::is_free(request) { Ok(None) } else { Err(grammar::NO_GRAMMAR.into()) }
-    }
 }
 
 /// What a message is, in formats whose turns have several.
