@@ -96,6 +96,13 @@ pub enum Segment {
     Key(String),
     /// Item of a list, counted from 0 on.
     Item(u32),
+    /// Member of an object or item of a list, whichever the value around it is, or the schema wants.
+    Element {
+        /// Key of the member.
+        name: String,
+        /// Index of the item, counted from 0 on.
+        index: u32,
+    },
 }
 
 /// A value in a call's arguments.

@@ -178,7 +178,7 @@ impl Items {
                 Ok(())
             })?;
         }
-        let broken = self.open_call().is_some_and(|call| cut || call.is_foreign());
+        let broken = self.open_call().is_some_and(|call| cut || call.is_foreign() || call.has_misfit());
         self.end(if broken { ItemStatus::Incomplete } else { ItemStatus::Completed }, out);
         Ok(())
     }

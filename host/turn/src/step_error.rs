@@ -58,7 +58,7 @@ impl fmt::Display for StepError {
             Self::NoValue => f.write_str("it wrote a value while no parameter was open"),
             Self::Mixed => f.write_str("it wrote arguments by parameters and beside them in one call"),
             Self::Place => f.write_str(
-                "its parameter's path is empty, longer than 64 steps, skips an item, or goes through a value of another kind",
+                "its parameter's path is empty, longer than 64 steps, or skips an item",
             ),
             Self::Note => f.write_str(
                 "its note has a name of other than 1 to 64 lower-case letters, digits and `-`, more than 4 KiB of data, or is one of more than 1,024",

@@ -7,6 +7,13 @@
 const MARKERS = ["[THINK]", "[/THINK]", "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "</s>"];
 const [THINK, THINK_END, CALL, CALL_ID, ARGUMENTS, TURN_END] = MARKERS.keys();
 
+// How the format spells a turn, for a host that forces calls and schemas.
+const GRAMMAR = String.raw`
+%name 128 /[A-Za-z0-9_.:-]/
+before: (gap? marker_0 text marker_1)?
+call: marker_2 name marker_4 arguments
+`;
+
 // How a tool's name may begin, with white space around it.
 const NAME = /^(?=[^]{0,128}$)\s*[A-Za-z0-9_.:-]*\s*$/;
 
@@ -33,6 +40,10 @@ export const parser = {
       stops: [TURN_END],
       trim: { reasoning: true, content: true },
       historyCallIds: undefined,
+      grammar: GRAMMAR,
+      reasoningEnd: MARKERS[THINK_END],
+      needs: [],
+      properties: [],
     };
   },
 
@@ -76,11 +87,6 @@ export const parser = {
     // Arguments are whole only if the model came this far by itself.
     const ended = state === "body" && reason !== "stop" ? [] : endCall(true);
     return ended.length > 0 ? ops(ended) : hold;
-  },
-
-  constrain(request) {
-    if (request.toolChoice.tag === "none" || !request.tools.some((tool) => tool.strict)) return undefined;
-    throw "this example has no grammars";
   },
 };
 

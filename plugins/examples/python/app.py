@@ -4,17 +4,23 @@ A marker behind which no name stands was only mentioned, and is text. A call tha
 A parser routes the bytes that the host holds: every answer says where the oldest of them go. What no answer routes stays held.
 """
 
-from typing import List, Optional, Tuple
+from typing import List, Tuple
 
-from componentize_py_types import Err
 from wit_world import exports
 from wit_world.exports.parser import (
     Descriptor, FinishReason, Op_BrokenCall, Op_Bytes, Op_Close, Op_ToolCall, Op_UntilMarker, Payload, Request, Route, Run, Step,
-    Step_Hold, Step_Ops, ToolCall, ToolChoice_None_, Trim,
+    Step_Hold, Step_Ops, ToolCall, Trim,
 )
 
 MARKERS = ["[THINK]", "[/THINK]", "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "</s>"]
 THINK, THINK_END, CALL, CALL_ID, ARGUMENTS, TURN_END = range(6)
+
+# How the format spells a turn, for a host that forces calls and schemas.
+GRAMMAR = r"""
+%name 128 /[A-Za-z0-9_.:-]/
+before: (gap? marker_0 text marker_1)?
+call: marker_2 name marker_4 arguments
+"""
 
 # What the text between two markers is.
 PROSE, NAME, ID, BODY = range(4)
@@ -129,6 +135,10 @@ class Parser(exports.Parser):
             stops=[TURN_END],
             trim=Trim.REASONING | Trim.CONTENT,
             history_call_ids=None,
+            grammar=GRAMMAR,
+            reasoning_end=MARKERS[THINK_END],
+            needs=[],
+            properties=[],
         )
 
     def start(self, request: Request) -> None:
@@ -142,8 +152,3 @@ class Parser(exports.Parser):
 
     def finish(self, reason: FinishReason) -> Step:
         return stream.finish(reason)
-
-    def constrain(self, request: Request) -> Optional[str]:
-        if isinstance(request.tool_choice, ToolChoice_None_) or not any(tool.strict for tool in request.tools):
-            return None
-        raise Err("this example has no grammars")

@@ -82,6 +82,11 @@ impl Call {
         self.parameters.as_ref().is_some_and(|parameters| parameters.has_value())
     }
 
+    /// Whether a value stood in an object or list of the other kind, and was left out.
+    pub(super) fn has_misfit(&self) -> bool {
+        self.parameters.as_ref().is_some_and(|parameters| parameters.has_misfit())
+    }
+
     /// Appends arguments to `out`: as they are, escaped, decoded or typed, as `route` says. `bound` is the number of bytes that may wait.
     pub(super) fn write(
         &mut self,
@@ -136,7 +141,7 @@ impl Call {
         let is_raw = self.parameters.is_none() && self.json.as_ref().is_some_and(|json| !json.is_empty());
         self.check_unmixed(is_raw)?;
         let written = parameter.path.iter().map(|segment| match segment {
-            Segment::Key(key) => key.len() as u64,
+            Segment::Key(key) | Segment::Element { name: key, .. } => key.len() as u64,
             Segment::Item(_) => 1,
         });
         self.derived += written.sum::<u64>();

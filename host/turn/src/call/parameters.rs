@@ -36,6 +36,18 @@ pub(super) struct Parameters {
     /// Place of the open value.
     place: Vec<Segment>,
     value: Option<Value>,
+    has_misfit: bool,
+}
+
+/// Whether a value has its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    /// The value is to be written.
+    Fits,
+    /// The place was written before, or what is around it is closed.
+    Written,
+    /// What is around it is of the other kind.
+    Misfit,
 }
 
 /// An open object or list.
@@ -57,6 +69,11 @@ impl Parameters {
         self.value.is_some()
     }
 
+    /// Whether a value was left out because what is around it is of the other kind.
+    pub(super) fn has_misfit(&self) -> bool {
+        self.has_misfit
+    }
+
     /// Number of bytes that wait for the value's end.
     pub(super) fn waiting(&self) -> usize {
         self.value.as_ref().map_or(0, Value::waiting)
@@ -68,6 +85,7 @@ impl Parameters {
         if !(1..=DEPTH).contains(&path.len()) {
             return Err(StepError::Place);
         }
+        let path = self.decided(path);
         if path.starts_with(&self.place)
             && let Some(inside) = path.get(self.place.len())
             && self.value.as_ref().is_some_and(Value::is_blank)
@@ -79,10 +97,14 @@ impl Parameters {
         self.end(out);
         let value = if self.is_text {
             self.plain(&path)
-        } else if self.open_around(&path, out)? {
-            Value::begin(self.types(&path), reading)
         } else {
-            Value::LeftOut
+            match self.open_around(&path, out)? {
+                Fit::Fits => Value::begin(self.types(&path), reading),
+                fit => {
+                    self.has_misfit |= fit == Fit::Misfit;
+                    Value::LeftOut
+                }
+            }
         };
         (self.place, self.value) = (path, Some(value));
         Ok(())
@@ -114,14 +136,42 @@ impl Parameters {
         if is_input && self.written.insert(path.to_vec()) { Value::Raw } else { Value::LeftOut }
     }
 
-    /// Opens what is around `path`, and writes what stands before its value. Returns false if the value is left out.
-    fn open_around(&mut self, path: &[Segment], out: &mut String) -> Result<bool, StepError> {
+    /// The path with members and items alone: a step that may be either is what the value around it is, or what the schema wants.
+    fn decided(&mut self, path: Vec<Segment>) -> Vec<Segment> {
+        let mut decided = Vec::with_capacity(path.len());
+        for segment in path {
+            decided.push(match segment {
+                Segment::Element { name, index } if self.is_list(&decided) => {
+                    drop(name);
+                    Segment::Item(index)
+                }
+                Segment::Element { name, .. } => Segment::Key(name),
+                segment => segment,
+            });
+        }
+        decided
+    }
+
+    /// Whether the value at `place` is a list, or is to be one.
+    fn is_list(&mut self, place: &[Segment]) -> bool {
+        if let (true, Some(container)) = (self.inner.starts_with(place), self.open.get(place.len())) {
+            return container.is_list;
+        }
+        let types = if place.is_empty() { Types::OBJECT } else { self.types(place) };
+        types.allows(Types::ARRAY) || !types.allows(Types::OBJECT)
+    }
+
+    /// Opens what is around `path`, and writes what stands before its value, if the value has its place.
+    fn open_around(&mut self, path: &[Segment], out: &mut String) -> Result<Fit, StepError> {
         let parents = &path[..path.len() - 1];
         let common = self.inner.iter().zip(parents).take_while(|(open, parent)| open == parent).count();
-        self.check_kinds(path, common)?;
-        if (common + 1..=path.len()).any(|length| self.written.contains(&path[..length])) {
-            return Ok(false);
+        if !self.fits_kinds(path, common) {
+            return Ok(Fit::Misfit);
         }
+        if (common + 1..=path.len()).any(|length| self.written.contains(&path[..length])) {
+            return Ok(Fit::Written);
+        }
+        self.check_items(path, common)?;
         if self.open.is_empty() {
             self.open_container(&path[0], out);
         }
@@ -134,20 +184,27 @@ impl Parameters {
             }
         }
         self.inner = parents.to_vec();
-        Ok(true)
+        Ok(Fit::Fits)
     }
 
-    /// Checks that the way to `path`, of which the first `common` steps are open, leads through objects by keys and through lists by items.
-    fn check_kinds(&self, path: &[Segment], common: usize) -> Result<(), StepError> {
-        let fits = path.iter().enumerate().all(|(at, segment)| {
-            let container = self.open.get(at).filter(|_| at <= common);
-            let is_list = container.map_or(at > 0, |container| container.is_list);
-            match segment {
-                Segment::Key(_) => container.is_none() || !is_list,
-                Segment::Item(item) => is_list && *item <= container.map_or(0, |container| container.members),
+    /// Whether the way to `path`, of which the first `common` steps are open, leads through objects by keys and through lists by items.
+    fn fits_kinds(&self, path: &[Segment], common: usize) -> bool {
+        path.iter().enumerate().take(common + 1).all(|(at, segment)| {
+            let is_list = self.open.get(at).is_some_and(|container| container.is_list);
+            is_list == matches!(segment, Segment::Item(_))
+        })
+    }
+
+    /// Checks that no list gets an item beyond its next one.
+    fn check_items(&self, path: &[Segment], common: usize) -> Result<(), StepError> {
+        let goes_on = path.iter().enumerate().skip(common).all(|(at, segment)| match segment {
+            Segment::Item(item) => {
+                let list = self.open.get(at).filter(|_| at == common);
+                *item <= list.map_or(0, |list| list.members)
             }
+            _ => true,
         });
-        if fits { Ok(()) } else { Err(StepError::Place) }
+        if goes_on { Ok(()) } else { Err(StepError::Place) }
     }
 
     fn open_container(&mut self, first: &Segment, out: &mut String) {

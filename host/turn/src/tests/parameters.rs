@@ -7,16 +7,21 @@ use contract::{Note, ParameterValue, Reading, Segment, ToolCall, ToolKind};
 const SCHEMA: &str = r#"{"properties": {"city": {"type": "string"}, "days": {"type": ["integer", "null"]}, "any": {"type": ["object", "string"]},
     "stops": {"type": "array", "items": {"properties": {"name": {"type": "string"}, "at": {"type": "integer"}}}}}}"#;
 
-/// A piece of a call's ops: the way to a value (`stops/0/name`, with `t:` or `j:` before it for its reading) and its text in pieces.
+/// A piece of a call's ops: the way to a value (`stops/0/name`, with `t:` or `j:` before it for its reading, and `item:0` for an element) and its
+/// text in pieces.
 type Said = (&'static str, &'static [&'static str]);
 
 fn parameter(place: &str) -> Op {
     let (reading, place) = match place.split_once(':') {
         Some(("t", place)) => (Reading::Text, place),
-        Some((_, place)) => (Reading::Json, place),
-        None => (Reading::Declared, place),
+        Some(("j", place)) => (Reading::Json, place),
+        _ => (Reading::Declared, place),
     };
-    let segment = |name: &str| name.parse().map_or_else(|_| Segment::Key(name.into()), Segment::Item);
+    let segment = |step: &str| match (step.split_once(':'), step.parse()) {
+        (Some((name, index)), _) => Segment::Element { name: name.into(), index: index.parse().unwrap() },
+        (None, Ok(item)) => Segment::Item(item),
+        (None, Err(_)) => Segment::Key(step.into()),
+    };
     Op::Parameter(ParameterValue { path: place.split('/').map(segment).collect(), reading })
 }
 
@@ -68,7 +73,7 @@ fn values_have_the_types_of_the_schema_and_the_hosts_markup() {
     assert_eq!(arguments(&[("days", &["None"])]), r#"{"days": null}"#);
     assert_eq!(arguments(&[("days", &["a few"])]), r#"{"days": "a few"}"#);
     assert_eq!(arguments(&[("any", &["{a}"])]), r#"{"any": "{a}"}"#);
-    assert_eq!(arguments(&[("city", &[]), ("days", &["  "])]), r#"{"city": "", "days": "  "}"#);
+    assert_eq!(arguments(&[("city", &[]), ("other", &["  "])]), r#"{"city": "", "other": "  "}"#);
 }
 
 #[test]
@@ -136,12 +141,7 @@ fn a_call_of_plain_text_has_its_input() {
 #[test]
 fn places_that_cannot_be_are_faults() {
     let place = "its parameter's path";
-    let faults: [&[Said]; 4] = [
-        &[("0", &["x"])],
-        &[("a/1", &["x"])],
-        &[("a/0", &["x"]), ("a/2", &["y"])],
-        &[("a/b", &["x"]), ("a/0", &["y"])],
-    ];
+    let faults: [&[Said]; 2] = [&[("a/1", &["x"])], &[("a/0", &["x"]), ("a/2", &["y"])]];
     for said in faults {
         assert!(fault(said, &[]).contains(place), "{said:?}");
     }
@@ -150,6 +150,41 @@ fn places_that_cannot_be_are_faults() {
         let op = Op::Parameter(ParameterValue { path, reading: Reading::Text });
         assert_eq!(played("weather", Payload::Json, &[], &[op, Op::Close]).1.is_none(), goes);
     }
+}
+
+#[test]
+fn a_value_in_what_is_of_the_other_kind_is_left_out_and_breaks_the_call() {
+    let broken = |said: &[Said]| played("weather", Payload::Json, said, &[Op::Close]);
+    let item = |text: &str| vec![incomplete(tool_call(1, "weather", text))];
+    let said: [Said; 3] = [("a/b", &["x"]), ("a/0", &["y"]), ("c", &["z"])];
+    assert_eq!(broken(&said), (item(r#"{"a": {"b": "x"}, "c": "z"}"#), None));
+    assert_eq!(broken(&[("a/0", &["x"]), ("a/b", &["y"])]), (item(r#"{"a": ["x"]}"#), None));
+    assert_eq!(broken(&[("0", &["x"])]).0, item(""));
+}
+
+#[test]
+fn an_element_is_what_stands_around_it_or_what_the_schema_wants() {
+    let said: [Said; 4] = [
+        ("stops/item:0/name", &["a"]),
+        ("stops/item:1/at", &["2"]),
+        ("any/item:0", &["b"]),
+        ("any/c", &["d"]),
+    ];
+    assert_eq!(arguments(&said), r#"{"stops": [{"name": "a"}, {"at": 2}], "any": {"item": "b", "c": "d"}}"#);
+    assert_eq!(arguments(&[("new/item:0", &["b"]), ("new/item:1", &["c"])]), r#"{"new": ["b", "c"]}"#);
+    assert_eq!(
+        arguments(&[("new/a", &["b"]), ("new/item:7", &["c"])]),
+        r#"{"new": {"a": "b", "item": "c"}}"#
+    );
+    assert_eq!(arguments(&[("item:5", &["b"])]), r#"{"item": "b"}"#);
+}
+
+#[test]
+fn no_text_is_what_the_schema_has_for_it() {
+    assert_eq!(
+        arguments(&[("stops", &[]), ("days", &[]), ("any", &[])]),
+        r#"{"stops": [], "days": null, "any": ""}"#
+    );
 }
 
 #[test]

@@ -31,6 +31,10 @@ pub fn coerce(text: &str, types: Types) -> Coerced {
     match text.as_bytes().first() {
         Some(b'{') if types.allows(Types::OBJECT) && is_json() => Coerced::Verbatim,
         Some(b'[') if types.allows(Types::ARRAY) && is_json() => Coerced::Verbatim,
+        None if types.allows(Types::STRING) => Coerced::Text,
+        None if types.allows(Types::ARRAY) => Coerced::As("[]".into()),
+        None if types.allows(Types::OBJECT) => Coerced::As("{}".into()),
+        None if types.allows(Types::NULL) => Coerced::As("null".into()),
         Some(b'{' | b'[') | None => Coerced::Text,
         Some(first) if text.len() <= longest(*first) => scalar(text, types),
         Some(_) => Coerced::Text,

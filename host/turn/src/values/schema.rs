@@ -107,7 +107,7 @@ impl<'a> Walk<'a> {
         match path {
             [] => None,
             [Segment::Key(key)] => self.parameter(schema, key, DEPTH),
-            [Segment::Item(_)] => {
+            [Segment::Item(_) | Segment::Element { .. }] => {
                 let items = self.inner(schema, &path[0], DEPTH)?;
                 self.types(items, DEPTH)
             }
@@ -123,7 +123,10 @@ impl<'a> Walk<'a> {
         let depth = self.step(depth)?;
         let own = match segment {
             Segment::Key(key) => schema.get("properties").and_then(|properties| properties.get(key)),
-            Segment::Item(at) => schema.get("prefixItems").and_then(|items| items.get(*at as usize)),
+            // Steps that may be either were decided before.
+            Segment::Item(at) | Segment::Element { index: at, .. } => {
+                schema.get("prefixItems").and_then(|items| items.get(*at as usize))
+            }
         };
         if own.is_some() {
             return own;

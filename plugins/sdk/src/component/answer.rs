@@ -11,7 +11,7 @@ pub struct Lowered {
     count: usize,
     ops: Vec<[usize; 5]>,
     /// Steps of the ops' places.
-    segments: Vec<[usize; 3]>,
+    segments: Vec<[usize; 4]>,
 }
 
 impl Lowered {
@@ -47,7 +47,7 @@ impl Lowered {
 }
 
 /// The fields of an op. Variants of the enumerations in [`contract`] have the order of the WIT file.
-fn fields(op: &Op, segments: &mut Vec<[usize; 3]>) -> [usize; 5] {
+fn fields(op: &Op, segments: &mut Vec<[usize; 4]>) -> [usize; 5] {
     match op {
         Op::Bytes(run) => [0, run.route as usize, run.bytes as usize, 0, 0],
         Op::UntilMarker(route) => [1, *route as usize, 0, 0, 0],
@@ -69,10 +69,11 @@ fn fields(op: &Op, segments: &mut Vec<[usize; 3]>) -> [usize; 5] {
     }
 }
 
-fn segment(segment: &Segment) -> [usize; 3] {
+fn segment(segment: &Segment) -> [usize; 4] {
     match segment {
-        Segment::Key(key) => [0, address(key), key.len()],
-        Segment::Item(item) => [1, *item as usize, 0],
+        Segment::Key(key) => [0, address(key), key.len(), 0],
+        Segment::Item(item) => [1, *item as usize, 0, 0],
+        Segment::Element { name, index } => [2, address(name), name.len(), *index as usize],
     }
 }
 
