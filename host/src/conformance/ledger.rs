@@ -248,7 +248,7 @@ impl Ledger {
 /// Number of bytes of derived arguments that a step of a parameter's path counts as.
 fn length(segment: &PathSegment) -> usize {
     match segment {
-        PathSegment::Key(key) => key.len(),
+        PathSegment::Key(key) | PathSegment::Element { name: key, .. } => key.len(),
         PathSegment::Item(_) => 1,
     }
 }

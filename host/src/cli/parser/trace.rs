@@ -170,6 +170,7 @@ fn segment_words(segment: &Segment) -> String {
     match segment {
         Segment::Key(key) => format!("«{}»", visible(key)),
         Segment::Item(index) => format!("item {index}"),
+        Segment::Element { name, index } => format!("«{}» or item {index}", visible(name)),
     }
 }
 

@@ -146,6 +146,7 @@ impl From<wit::Segment> for contract::Segment {
         match segment {
             wit::Segment::Key(key) => Self::Key(key),
             wit::Segment::Item(index) => Self::Item(index),
+            wit::Segment::Element(element) => Self::Element { name: element.name, index: element.index },
         }
     }
 }
