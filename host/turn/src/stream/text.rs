@@ -4,8 +4,9 @@ use super::Stream;
 use crate::events::TurnEvents;
 use contract::{Route, StreamParser};
 
-/// Maximum number of bytes that the parser is asked about at once. What a call may cost is bounded in time, however much an engine sends.
-const ASKED: usize = 64 << 10;
+/// Maximum number of bytes that the parser is asked about at once. A call has limits of time and of ops, so what it is asked is bounded,
+/// however much an engine sends in one step.
+const ASKED: usize = 1 << 10;
 
 impl Stream {
     /// Takes text. It waits for the end of the step or the next marker, unless its route is known already.

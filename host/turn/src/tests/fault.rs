@@ -138,8 +138,8 @@ fn derived_text_is_bounded_by_what_was_dropped_for_the_call() {
 fn the_search_for_undeclared_names_is_bounded() {
     let settings = TurnSettings { held_bytes: 1 << 20, ..settings() };
     let held = "a".repeat(1 << 20);
-    // The parser is asked about 64 KiB at a time.
-    let steps = [vec![Step::Hold; 15], vec![Step::Ops(vec![call("a"); 20])]].concat();
+    // The parser is asked about 1 KiB at a time.
+    let steps = [vec![Step::Hold; 1023], vec![Step::Ops(vec![call("a"); 20])]].concat();
     let (items, end, turn) = run(scripted(settings, steps), &[&held], FinishReason::Stop);
     assert!(turn.fault().unwrap().reason.contains("undeclared"));
     assert_eq!(items.len(), 5);

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use super::oracle::{binding, bytes, call, failure_code, ids, literals, settings};
 use super::{
-    Binding, DraftCalls, FaultPolicy, Flow, Item, ItemHead, ItemStatus, TokenCounts, TokenText, Turn,
-    TurnEnd, TurnEvent, TurnEvents, TurnSettings, fold,
+    AllowedCalls, Binding, DraftCalls, FaultPolicy, Flow, Item, ItemHead, ItemStatus, TokenCounts, TokenText,
+    Turn, TurnEnd, TurnEvent, TurnEvents, TurnSettings, fold,
 };
 use contract::{
     Fault, FinishReason, InString, JsonRest, Op, Payload, Phase, Route, Step, StreamParser, Until,
