@@ -37,10 +37,7 @@ pub use broken_off::{check_broken_off, is_left_over};
 pub use check::{check_cases, check_cases_with};
 pub use cut::{Script, agree, cut};
 pub use items::{Head, Item};
-pub use parameters::{
-    check_array_is_routed, check_long_string, check_many_parameters, check_string_flows, parameter_of_turn,
-    turns_request, typed_request,
-};
+pub use parameters::{ParameterFormat, check_array_is_routed, typed_request};
 pub use player::{Player, play};
 pub use scan::check_scan;
 pub use streams::{Drawn, Streams};
