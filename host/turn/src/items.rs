@@ -11,7 +11,7 @@ mod text;
 pub(super) use self::state::{Calls, ItemsState};
 use super::call::Call;
 use super::delta::{Delta, DeltaToken};
-use super::event::{ItemStatus, TurnEvent};
+use super::event::{ItemStatus, TurnEvent, TurnFailure};
 use super::events::TurnEvents;
 use super::failure;
 use super::prose::{Prose, ProseKind};
@@ -196,11 +196,15 @@ impl Items {
         &self.calls
     }
 
-    /// Notes that a call was cut off; `call` is `None` if it broke off before its name.
+    /// Notes that the model broke off a call; `call` is `None` if it broke off before its name.
     pub(super) fn break_call(&mut self, call: Option<&Call>) {
+        self.cut_off(failure::broken_call(call.map(|call| (call.name(), call.is_foreign()))));
+    }
+
+    /// Notes that a call was cut off, and the failure of a turn in which it is the first.
+    pub(super) fn cut_off(&mut self, failure: TurnFailure) {
         if self.may_call {
-            let broken = || failure::broken_call(call.map(|call| (call.name(), call.is_foreign())));
-            self.calls.cut_off.get_or_insert_with(broken);
+            self.calls.cut_off.get_or_insert(failure);
         }
     }
 
