@@ -7,6 +7,8 @@ mod finish;
 mod string_marker;
 mod text;
 
+pub use self::text::asked_parts;
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -8,6 +8,15 @@ use contract::{Route, StreamParser};
 /// however much an engine sends in one step.
 const ASKED: usize = 1 << 10;
 
+/// The parts of a text about which a parser is asked, one after the other.
+pub fn asked_parts(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let (part, rest) = text.split_at(text.floor_char_boundary(ASKED));
+        text = rest;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
 impl Stream {
     /// Takes text. It waits for the end of the step or the next marker, unless its route is known already.
     #[inline]
@@ -39,12 +48,10 @@ impl Stream {
 
     /// Takes text of any length, and asks the parser about one part after the other.
     #[cold]
-    fn take_long(&mut self, parser: &mut dyn StreamParser, mut text: &str, out: &mut TurnEvents) {
-        while !text.is_empty() {
-            let (part, rest) = text.split_at(text.floor_char_boundary(ASKED));
+    fn take_long(&mut self, parser: &mut dyn StreamParser, text: &str, out: &mut TurnEvents) {
+        for part in asked_parts(text) {
             self.take_text(parser, part, out);
             self.ask(parser, out);
-            text = rest;
         }
     }
 
