@@ -150,10 +150,11 @@ impl Items {
         self.arguments(out, |call, out| call.derive(text, held, out))
     }
 
-    /// Closes the open item at the parser's request. A call is incomplete all the same if it was `cut` inside a string, or if its JSON is no
-    /// object.
+    /// Closes the open item at the parser's request. A call is incomplete all the same if it was `cut` inside a string, if its JSON ends inside
+    /// one, or if that is no object.
     pub(super) fn close(&mut self, cut: bool, out: &mut TurnEvents) -> Result<(), StepError> {
         self.check_derived()?;
+        let cut = cut || self.string_is_open();
         let broken = self.open_call().is_some_and(|call| cut || call.is_foreign());
         self.end(if broken { ItemStatus::Incomplete } else { ItemStatus::Completed }, out);
         Ok(())
