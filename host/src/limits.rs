@@ -176,8 +176,6 @@ pub struct ParserLimits {
     pub memory_bytes: usize,
     /// CPU time limit of one call.
     pub call_time: Duration,
-    /// CPU time limit of making one grammar.
-    pub grammar_time: Duration,
     /// CPU time of all calls, in percent of the stream's time; the time of 200 calls is free.
     pub stream_share: u32,
     /// Size of the Wasm stack, in bytes.
@@ -303,7 +301,6 @@ impl Default for ParserLimits {
             file_bytes: 32 << 20,
             memory_bytes: 16 << 20,
             call_time: Duration::from_millis(5),
-            grammar_time: Duration::from_millis(250),
             stream_share: 5,
             stack_bytes: 256 << 10,
             hostcall_fuel: 1 << 20,

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::{FinishReason, Request, Tool, ToolChoice, ToolKind};
+use contract::{FinishReason, Request, ToolKind};
 use formats::{FORMATS, Format, Shape, WORD};
 use host::limits::ParserLimits;
 use host::parser::{Plugin, PluginSource, Runtime};
@@ -40,21 +40,9 @@ impl Sandbox {
         let literals = &plugin.descriptor().markers;
         let binding =
             Binding::new(plugin.descriptor(), |text| token(format, literals, text)).expect("markers");
-        let tool = Tool {
-            name: "tool".to_owned(),
-            description: String::new(),
-            kind: ToolKind::Function,
-            parameters_json: r#"{"type": "object", "properties": {"x": {"type": "string"}}}"#.to_owned(),
-            strict: false,
-            grammar: None,
-        };
-        let request = Request {
-            tools: vec![tool],
-            tool_choice: ToolChoice::Auto,
-            parallel_tool_calls: true,
-            options: Vec::new(),
-            ..Request::default()
-        };
+        let schema = r#"{"type": "object", "properties": {"x": {"type": "string"}}}"#;
+        let tool = turn::values::tool("tool", ToolKind::Function, schema);
+        let request = Request { tools: [tool].into(), ..Request::default() };
         Self { format, plugin, binding, request }
     }
 

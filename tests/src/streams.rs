@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use contract::{FinishReason, Request, ToolChoice};
+use contract::{FinishReason, Request};
 use host::parser::{Plugin, PluginLoadError, PluginSource, Runtime};
 use turn::{Binding, Flow, Item, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, counted_call_ids, fold};
 
@@ -25,13 +25,7 @@ pub fn load_guest(runtime: &Runtime, name: &str) -> Option<Arc<Plugin>> {
 
 /// Returns a request without tools.
 pub fn request() -> Request {
-    Request {
-        tools: vec![],
-        tool_choice: ToolChoice::Auto,
-        parallel_tool_calls: true,
-        options: vec![],
-        ..Request::default()
-    }
+    Request::default()
 }
 
 /// Running stream of one parser.

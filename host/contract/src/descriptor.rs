@@ -22,8 +22,10 @@ pub struct Descriptor {
     pub grammar: Option<String>,
     /// Text that ends reasoning, markers included; `None` where the host can't bound reasoning.
     pub reasoning_end: Option<String>,
+    #[cfg_attr(feature = "serde", serde(default))]
     /// What the parser can't do without, beyond this version of the contract ([`SCHEMAS`](crate::SCHEMAS)).
     pub needs: Vec<String>,
+    #[cfg_attr(feature = "serde", serde(default))]
     /// What else the parser says of itself.
     pub properties: Vec<(String, String)>,
 }

@@ -1,7 +1,7 @@
 //! Completes a parser's grammar for one tokenizer: defines the rules that stand for the parser's markers.
 //!
-//! A parser writes `marker_N` for marker N of its descriptor, and nothing about tokenizers. Here each becomes the token that is the literal, or the
-//! literal's text, as the turn's marker table matches it. `model::constraint` calls it for each request with a grammar.
+//! A template writes `marker_N` for marker N of its descriptor, and nothing about tokenizers. Here each becomes the token that is the literal, or the
+//! literal's text, as the turn's marker table matches it.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// # Errors
 /// A marker that must be a token is none: one of the `stops` (JSON strings are free text, and could end the turn by spelling it),
 /// or one that the grammar calls `token_N`. Or a marker that must be text, since the grammar calls it `MARKER_N`, is a token.
-pub fn define_markers(
+pub(crate) fn define_markers(
     grammar: &str,
     markers: &[(&str, Option<u32>)],
     stops: &[u32],
@@ -42,13 +42,6 @@ pub fn define_markers(
     Ok(complete)
 }
 
-/// The token that ends reasoning, as the grammar's rule `reasoning_end` names it; `None` if it names none, or its marker is text.
-pub fn reasoning_end(grammar: &str, markers: &[(&str, Option<u32>)]) -> Option<u32> {
-    let marker = grammar.lines().find_map(|line| line.strip_prefix("reasoning_end: "))?;
-    let (_, index) = marker.trim().rsplit_once('_')?;
-    markers.get(index.parse::<usize>().ok()?)?.1
-}
-
 /// Whether `word` occurs in the grammar as a whole word. (Also inside a string: a request can only refuse itself that way.)
 fn names(grammar: &str, word: &str) -> bool {
     let is_word = |char: char| char.is_ascii_alphanumeric() || char == '_';
@@ -69,17 +62,6 @@ mod tests {
             complete,
             "start: marker_0 marker_1\nmarker_0: <[7]>\ntoken_0: <[7]>\nmarker_1: \"say \\\"hi\\\"\\n\"\nMARKER_1: \"say \\\"hi\\\"\\n\"\n"
         );
-    }
-
-    #[test]
-    fn the_end_of_reasoning_is_the_token_that_its_rule_names() {
-        let markers = [("<a>", None), ("<b>", Some(3))];
-        assert_eq!(reasoning_end("start: x\nreasoning_end: marker_1\nx: \"\"", &markers), Some(3));
-        for none in
-            ["reasoning_end: marker_0", "reasoning_end: token_2", "start: reasoning_end: marker_1", ""]
-        {
-            assert_eq!(reasoning_end(none, &markers), None, "{none}");
-        }
     }
 
     #[test]

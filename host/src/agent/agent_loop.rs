@@ -15,7 +15,7 @@ use super::turn_record::{RecordedCall, TurnRecord};
 use crate::limits::McpLimits;
 use crate::model::{EndedTurn, Job, Model, RawTurn, StartError, TurnStream};
 use crate::prompt::Role;
-use contract::ToolChoice;
+use grammar::ToolChoice;
 use turn::{TurnEnd, TurnEvents, TurnFailure, Usage};
 
 /// Makes the failure to report when a turn can't be started.
@@ -164,7 +164,7 @@ impl AgentLoop {
 
     fn begin(&mut self, out: &mut Vec<RoundEvent>) {
         let mut tools = std::mem::take(&mut self.hosted.tools);
-        if self.job.tool_choice == ToolChoice::None {
+        if self.job.demand.tool_choice == ToolChoice::None {
             // Only approved calls can run.
             tools.retain(|tools| self.hosted.approved.iter().any(|call| call.server == tools.server.label()));
         } else if self.model.describes_builtin_tools() {
@@ -186,7 +186,7 @@ impl AgentLoop {
         for (hosted, tools) in listing.into_answers() {
             self.toolbox.add(&hosted, &tools, builtin, &mut self.job);
         }
-        if self.job.tool_choice == ToolChoice::None {
+        if self.job.demand.tool_choice == ToolChoice::None {
             self.job.conversation.tools.clear();
         }
         for approved in std::mem::take(&mut self.hosted.approved) {
@@ -211,7 +211,7 @@ impl AgentLoop {
                     self.written.take_messages(|id| self.calls.take_result(id).unwrap_or_default());
                 self.job.conversation.messages.extend(messages);
                 // The call that the request requires was made in the first turn.
-                self.job.tool_choice = ToolChoice::Auto;
+                self.job.demand.tool_choice = ToolChoice::Auto;
             }
         }
         if self.turns_left == 0 {

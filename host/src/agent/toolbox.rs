@@ -13,7 +13,8 @@ use super::hosted::{Approved, HostedTools, Purpose};
 use crate::mcp::{McpServer, McpTool};
 use crate::model::Job;
 use crate::prompt::ToolDeclaration;
-use contract::{Payload, Tool, ToolKind};
+use contract::{Payload, ToolKind};
+use grammar::ToolDefinition;
 
 /// Error of an approved call whose tool no longer exists.
 pub(super) const NO_SUCH_TOOL: &str = "the server has no such tool any more";
@@ -57,7 +58,8 @@ impl Toolbox {
                 continue;
             }
             let full = format!("{label}.{}", tool.name);
-            let taken = self.routes.contains_key(name) || job.tools.iter().any(|tool| tool.name == *name);
+            let taken =
+                self.routes.contains_key(name) || job.demand.tools.iter().any(|tool| tool.name == *name);
             let name = if taken { full.clone() } else { name.to_owned() };
             if !(builtin && kind != CallKind::Mcp) {
                 declare(&name, tool, job);
@@ -114,11 +116,10 @@ fn shown_as(purpose: Purpose, name: &str) -> Option<(&str, CallKind)> {
 /// Declares a tool as a function to the parser and to the template.
 fn declare(name: &str, tool: &McpTool, job: &mut Job) {
     let parameters = Value::Object(tool.input_schema.clone());
-    job.tools.push(Tool {
+    job.demand.tools.push(ToolDefinition {
         name: name.to_owned(),
-        description: tool.description.clone(),
         kind: ToolKind::Function,
-        parameters_json: parameters.to_string(),
+        schema: parameters.to_string(),
         strict: false,
         grammar: None,
     });

@@ -15,8 +15,8 @@ use crate::api::frames::Frames;
 use crate::api::machine::Machine;
 use crate::api::{ApiRequest, Defaults, Protocol, sse};
 use crate::limits::Limits;
-use contract::{Payload, Phase};
-use turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, Usage};
+use contract::Payload;
+use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};
 
 const REQUESTS: [(Protocol, &str); 4] = [
     (Protocol::Responses, r#"{"model":"m","input":"x"}"#),

@@ -7,7 +7,7 @@ use super::fields::{ANY_OBJECT, Field, Shape, TEXTS};
 use super::format;
 use super::json::{Object, Path, Value};
 use crate::limits::Limits;
-use contract::Grammar;
+use grammar::TextGrammar;
 
 /// The fields.
 pub(crate) const FIELDS: [Field; 5] = [
@@ -44,7 +44,7 @@ pub(crate) enum StructuredOutput {
     /// JSON of this schema.
     Schema(String),
     /// Text of this grammar.
-    Grammar(Grammar),
+    Grammar(TextGrammar),
 }
 
 /// Names of the forms in `structured_outputs`, each with the older field of the same meaning.
@@ -88,7 +88,7 @@ pub(crate) fn read(body: &Object<'_>, limits: &Limits) -> Result<Option<Structur
 
 fn form(name: &str, value: Value<'_>, path: Path<'_>, limits: &Limits) -> Result<StructuredOutput, ApiError> {
     let grammar = |syntax: &str, definition: String| {
-        StructuredOutput::Grammar(Grammar { syntax: syntax.to_owned(), definition })
+        StructuredOutput::Grammar(TextGrammar { syntax: syntax.to_owned(), definition })
     };
     Ok(match name {
         "json" => StructuredOutput::Schema(schema(value, path, limits)?),
@@ -144,7 +144,7 @@ fn text<'a>(value: Value<'a>, path: Path<'_>) -> Result<&'a str, ApiError> {
 
 impl StructuredOutput {
     /// The answer's schema, and its grammar, of which one at most is there.
-    pub(crate) fn forms(this: Option<Self>) -> (Option<String>, Option<Grammar>) {
+    pub(crate) fn forms(this: Option<Self>) -> (Option<String>, Option<TextGrammar>) {
         match this {
             None => (None, None),
             Some(Self::Schema(schema)) => (Some(schema), None),

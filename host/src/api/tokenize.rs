@@ -13,7 +13,7 @@ use super::warnings::Warnings;
 use super::{chat, completions};
 use crate::model::{Beginning, Job, SamplingRequest, Tokenized, TokenizerInfo, Truncation};
 use crate::prompt::Conversation;
-use contract::ToolChoice;
+use grammar::{Demand, ToolChoice};
 
 const MODEL: Field = Field::supported(
     "model",
@@ -94,9 +94,7 @@ fn raw(body: &Object<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
     Ok(Job {
         conversation: Conversation::default(),
         beginning: Beginning::Raw(completions::prompts(body, 1, defaults)?),
-        tools: Vec::new(),
-        tool_choice: ToolChoice::None,
-        parallel_tool_calls: true,
+        demand: Demand { tool_choice: ToolChoice::None, parallel_tool_calls: true, ..Demand::default() },
         template_arguments: Vec::new(),
         sampling: SamplingRequest::default(),
         logprobs: None,
@@ -105,8 +103,6 @@ fn raw(body: &Object<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
         raw: false,
         max_output_tokens: None,
         stop: Vec::new(),
-        response_schema: None,
-        response_grammar: None,
         cache_key: None,
         cache_salt: None,
         priority: 0,

@@ -11,7 +11,8 @@ use super::json::{List, Object, Value};
 use super::raw::{self, Json};
 use super::request::Defaults;
 use crate::prompt::ToolDeclaration;
-use contract::{Grammar, Tool, ToolKind};
+use contract::ToolKind;
+use grammar::{TextGrammar, ToolDefinition};
 
 pub(crate) use choice::{Allowed, ToolChoiceField, choice};
 
@@ -21,8 +22,8 @@ const FUNCTION_FIELDS: [&str; 4] = ["name", "description", "parameters", "strict
 /// The tools of a request that the client runs: functions and custom tools.
 #[derive(Debug, Default)]
 pub(crate) struct ClientTools {
-    /// The tools, for the parser.
-    pub(crate) tools: Vec<Tool>,
+    /// The tools, for parser and grammar.
+    pub(crate) tools: Vec<ToolDefinition>,
     /// The tools, for the template.
     pub(crate) declarations: Vec<ToolDeclaration>,
 }
@@ -38,16 +39,15 @@ impl ClientTools {
         declaration: Json,
     ) -> Result<(), ApiError> {
         name::check(name, &function)?;
-        let parameters_json = match function.get(schema) {
+        let parameters = match function.get(schema) {
             None => "{}".to_owned(),
             Some(schema @ Value::Object(_)) => schema.to_json().into_string(),
             Some(other) => return Err(function.at(schema).expected("a JSON schema object", other)),
         };
-        self.tools.push(Tool {
+        self.tools.push(ToolDefinition {
             name: name.to_owned(),
-            description: function.string("description")?.unwrap_or_default().to_owned(),
             kind: ToolKind::Function,
-            parameters_json,
+            schema: parameters,
             strict: function.boolean("strict")?.unwrap_or(false),
             grammar: None,
         });
@@ -63,11 +63,10 @@ impl ClientTools {
         let description = custom.string("description")?.unwrap_or_default();
         let grammar = grammar(&custom)?;
         let declaration = declaration_of_custom(name, description, grammar.as_ref());
-        self.tools.push(Tool {
+        self.tools.push(ToolDefinition {
             name: name.to_owned(),
-            description: description.to_owned(),
             kind: ToolKind::Custom,
-            parameters_json: "{}".to_owned(),
+            schema: "{}".to_owned(),
             strict: false,
             grammar,
         });
@@ -77,7 +76,7 @@ impl ClientTools {
 }
 
 /// The grammar in a custom tool's `format`, if there is one: flat as in Responses, or inside `grammar` as in Chat Completions.
-fn grammar(custom: &Object<'_>) -> Result<Option<Grammar>, ApiError> {
+fn grammar(custom: &Object<'_>) -> Result<Option<TextGrammar>, ApiError> {
     let Some(format) = custom.object("format")? else { return Ok(None) };
     match format.required_string("type")? {
         "text" => Ok(None),
@@ -88,17 +87,17 @@ fn grammar(custom: &Object<'_>) -> Result<Option<Grammar>, ApiError> {
                 return Err(grammar.at("syntax").invalid("expected \"lark\" or \"regex\""));
             }
             let definition = grammar.required_string("definition")?.to_owned();
-            Ok(Some(Grammar { syntax: syntax.to_owned(), definition }))
+            Ok(Some(TextGrammar { syntax: syntax.to_owned(), definition }))
         }
         _ => Err(format.at("type").invalid("expected \"text\" or \"grammar\"")),
     }
 }
 
 /// Declaration of a custom tool as a function, since chat templates know functions only.
-fn declaration_of_custom(name: &str, description: &str, grammar: Option<&Grammar>) -> String {
+fn declaration_of_custom(name: &str, description: &str, grammar: Option<&TextGrammar>) -> String {
     let input = match grammar {
         None => "The tool's input, as plain text.".to_owned(),
-        Some(Grammar { syntax, definition }) => {
+        Some(TextGrammar { syntax, definition }) => {
             format!("The tool's input, as plain text that this {syntax} grammar accepts:\n{definition}")
         }
     };

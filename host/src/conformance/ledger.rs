@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::call_log::{CallInput, ParserCall};
-use contract::{Op, Route, Step};
+use contract::{Op, Route, Segment as PathSegment, Step};
 use turn::{PresetRoute, StepError, TokenText};
 
 /// The account of one stream.
@@ -60,7 +60,7 @@ enum Group {
 pub(super) struct Waits {
     /// Wait of text of messages and reasoning.
     pub(super) text: usize,
-    /// Wait of arguments. Typed values may wait for their end.
+    /// Wait of arguments and values.
     pub(super) arguments: usize,
     /// Wait of arguments that came before the tool's name.
     pub(super) before_name: usize,
@@ -188,12 +188,15 @@ impl Ledger {
                 self.calls += 1;
                 self.derived = 0;
             }
-            Op::DerivedArguments(text) => {
-                self.derived += text.len();
-                self.peak.derived = self.peak.derived.max(self.derived);
-            }
-            Op::Message(_) | Op::Close | Op::BrokenCall => {}
+            Op::DerivedArguments(text) => self.derive(text.len()),
+            Op::Parameter(parameter) => self.derive(parameter.path.iter().map(length).sum()),
+            Op::Message(_) | Op::Close | Op::BrokenCall | Op::ParameterEnd | Op::Note(_) => {}
         }
+    }
+
+    fn derive(&mut self, bytes: usize) {
+        self.derived += bytes;
+        self.peak.derived = self.peak.derived.max(self.derived);
     }
 
     fn begin_preset(&mut self, preset: Result<PresetRoute, StepError>) {
@@ -243,5 +246,13 @@ impl Ledger {
 
     fn record_violation(&mut self, what: String) {
         self.violation.get_or_insert(what);
+    }
+}
+
+/// Number of bytes of derived arguments that a step of a parameter's path counts as.
+fn length(segment: &PathSegment) -> usize {
+    match segment {
+        PathSegment::Key(key) | PathSegment::Element { name: key, .. } => key.len(),
+        PathSegment::Item(_) => 1,
     }
 }

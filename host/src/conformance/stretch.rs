@@ -13,6 +13,7 @@ use super::play::{Ending, play};
 use super::recording::Recording;
 use super::tape::Tape;
 use super::thresholds::DELTA_CHARACTERS;
+use contract::Types;
 
 /// Fewest characters of a string that is repeated.
 const SHORTEST: usize = 8;
@@ -106,12 +107,10 @@ fn repeatable(recording: &Recording, item: &CaseItem) -> (StretchKind, Vec<Strin
 /// Arguments that are strings whatever they contain. A value that might be a number is left out, since a parser may hold it to its end.
 fn string_arguments(recording: &Recording, name: &str, arguments: &str) -> Vec<String> {
     let tool = recording.request.tools.iter().find(|tool| tool.name == name);
-    let schema: Value =
-        tool.and_then(|tool| serde_json::from_str(&tool.parameters_json).ok()).unwrap_or_default();
-    let is_string = |key: &str| {
-        let kind = &schema["properties"][key]["type"];
-        kind == "string" || schema["properties"][key].is_null()
-    };
+    let parameters = tool.map_or(&[][..], |tool| &tool.parameters);
+    let types =
+        |key: &str| parameters.iter().find(|parameter| parameter.name == key).map(|found| found.types);
+    let is_string = |key: &str| types(key).is_none_or(|types| types == Types::STRING);
     match serde_json::from_str(arguments) {
         Ok(Value::Object(map)) => map
             .into_iter()

@@ -57,7 +57,6 @@ impl Bounded for ParserLimits {
     const BOUNDS: &'static [Bound<Self>] = &[
         bound("parser-memory", Mib, 1..=1024, "Memory of a parser for each stream; parsers in Python need 64", |l| Usize(&mut l.memory_bytes)),
         bound("parser-call-time", Milliseconds, 1..=10_000, "CPU time of one call of a parser", |l| Time(&mut l.call_time)),
-        bound("parser-grammar-time", Milliseconds, 1..=60_000, "CPU time for a parser to make the grammar of a constrained answer", |l| Time(&mut l.grammar_time)),
         bound("parser-share", Count("PERCENT"), 1..=100, "CPU time of a parser, in percent of its stream's duration, beyond the allowance of 200 calls", |l| U32(&mut l.stream_share)),
         bound("parser-file", Mib, 1..=1024, "Size of a parser's file", |l| U64(&mut l.file_bytes)),
         bound("parser-held", Kib, 1..=65_536, "Text that a parser may hold undecided", |l| Usize(&mut l.held_bytes)),

@@ -13,12 +13,12 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use engine::{MaskError, TokenMask};
-use llguidance::toktrie::SimpleVob;
 use llguidance::{CancellationHandle, Matcher};
 use tokio::sync::oneshot;
 
 use super::limits::{DRAFT_PAUSE_TOKENS, FREE_TOKENS, SLOW_CALL, SLOW_MASK};
-use super::prepared::{Prepared, compute, consume, failed};
+use super::prepared::{Prepared, Row, compute, consume, failed};
+use super::reasoning::ReasoningBound;
 use super::start::GrammarParts;
 use crate::cpu_clock::thread_cpu_time;
 
@@ -32,8 +32,8 @@ pub struct GrammarMask {
     prepared: Prepared,
     /// Tokens that end the turn. They may come wherever the grammar may end.
     stops: Arc<[u32]>,
-    /// Token that ends reasoning and may come nowhere else, and the number of tokens behind which it comes wherever it may.
-    reasoning: Option<(u32, usize)>,
+    /// Bound on reasoning, if it has one.
+    reasoning: Option<ReasoningBound>,
     /// Number of stop tokens that came. Only stop tokens may come behind one.
     ended: usize,
     /// Number of tokens that came, without stop tokens.
@@ -81,11 +81,17 @@ impl GrammarMask {
         }
     }
 
-    /// Ends reasoning with the token `end` behind `tokens` tokens of the sequence, or as soon after them as the grammar allows it.
+    /// Ends reasoning with the tokens `end` behind `tokens` tokens of the sequence, or as soon after them as the grammar allows all of `end`.
     #[must_use]
-    pub fn with_reasoning_bound(mut self, end: u32, tokens: usize) -> Self {
-        self.reasoning = Some((end, tokens));
+    pub fn with_reasoning_bound(mut self, end: Arc<[u32]>, tokens: usize) -> Self {
+        self.reasoning = Some(ReasoningBound::new(end, tokens));
         self
+    }
+
+    /// The tokens that end reasoning, if they may be due behind the next `more` tokens.
+    fn due_end(&self, more: usize) -> Arc<[u32]> {
+        let bound = self.reasoning.as_ref().filter(|bound| self.tokens + more >= bound.tokens);
+        bound.map(|bound| Arc::clone(&bound.end)).unwrap_or_default()
     }
 
     /// Takes the matcher and its masks back from the pool, and checks the CPU time; `None`: the thread failed.
@@ -130,7 +136,7 @@ impl GrammarMask {
     }
 
     /// The prepared mask for the next token, if there is one.
-    fn row(&self) -> Option<&SimpleVob> {
+    fn row(&self) -> Option<&Row> {
         self.prepared.row(&self.path)
     }
 
@@ -164,23 +170,26 @@ impl TokenMask for GrammarMask {
             return Err(fault.clone());
         }
         let computed;
-        let allowed = match self.row() {
+        let row = match self.row() {
             Some(row) => row,
             // No mask was prepared this far along the draft, so the draft ends here.
             None if !self.path.is_empty() && self.prepared.covers(&self.path) => {
                 return Err(MaskError::Failed("no mask was prepared behind the draft".to_owned()));
             }
             None => {
-                computed = compute(self.matcher()?)?;
+                let end = self.due_end(0);
+                computed = compute(self.matcher()?, &end)?;
                 &computed
             }
         };
-        if let Some((end, tokens)) = self.reasoning
-            && self.tokens >= tokens
-            && allowed.is_allowed(end)
-        {
+        let allowed = &row.allowed;
+        let due = self.reasoning.as_ref().and_then(|bound| bound.due(self.tokens, row));
+        if let Some(token) = due {
             mask.fill(0);
-            set(mask, end);
+            set(mask, token);
+            if let Some(bound) = &mut self.reasoning {
+                bound.begin(self.tokens);
+            }
             return Ok(());
         }
         let words = allowed.as_slice();
@@ -202,7 +211,7 @@ impl TokenMask for GrammarMask {
             // A grammar may name a stop token itself, which then ends the answer where it stands.
             let may_end = match self.row() {
                 _ if ended => true,
-                Some(row) => row.is_allowed(end) || row.is_allowed(token),
+                Some(row) => row.allowed.is_allowed(end) || row.allowed.is_allowed(token),
                 None => {
                     let matcher = self.matcher()?;
                     matcher.is_stopped()
@@ -217,13 +226,16 @@ impl TokenMask for GrammarMask {
             return refused;
         }
         match self.row() {
-            Some(row) if !row.is_allowed(token) => return refused,
+            Some(row) if !row.allowed.is_allowed(token) => return refused,
             Some(_) => self.path.push(token),
             None => {
                 let weight = Arc::clone(&self.shared.weight);
                 consume(self.matcher()?, &[token], &weight)?;
                 self.prepared = Prepared::default();
             }
+        }
+        if let Some(bound) = &mut self.reasoning {
+            bound.advance(self.tokens, token);
         }
         self.tokens += 1;
         Ok(())
@@ -238,14 +250,14 @@ impl TokenMask for GrammarMask {
         let place = std::mem::replace(&mut self.matcher, MatcherPlace::Away(returned));
         if let MatcherPlace::Here(mut matcher) = place {
             let (path, draft) = (self.path.clone(), draft.to_vec());
-            let shared = self.shared.clone();
+            let (shared, end) = (self.shared.clone(), self.due_end(draft.len()));
             self.shared.pool.spawn(self.shared.lexer.clone(), self.is_slow, move |lexer| {
                 // The mask was dropped meanwhile: nobody reads the result.
                 if back.is_closed() {
                     return;
                 }
                 let began = thread_cpu_time();
-                let prepared = Prepared::compute(&mut matcher, &path, draft, &shared);
+                let prepared = Prepared::compute(&mut matcher, &path, draft, &end, &shared);
                 let taken = thread_cpu_time().saturating_sub(began);
                 drop(lexer);
                 let _ = back.send(Returned { matcher, prepared, taken });
@@ -273,6 +285,9 @@ impl TokenMask for GrammarMask {
         self.ended -= stops;
         let rest = tokens - stops;
         self.tokens = self.tokens.saturating_sub(rest);
+        if let Some(bound) = &mut self.reasoning {
+            bound.rollback(self.tokens);
+        }
         if rest <= self.path.len() && !matches!(self.matcher, MatcherPlace::Away(_)) {
             self.path.truncate(self.path.len() - rest);
             return Ok(());

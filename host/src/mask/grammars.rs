@@ -4,11 +4,12 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use grammar::GRAMMAR_BYTES;
 use llguidance::ParserFactory;
 
 use super::GrammarError;
 use super::compiled::CompiledGrammar;
-use super::limits::{COMPILE_STACK, GRAMMAR_BYTES};
+use super::limits::COMPILE_STACK;
 use super::pool::{LexerLock, MaskPool};
 use super::share::{GrammarShare, ModelNumber};
 use super::start::GrammarParts;

@@ -1,7 +1,7 @@
 //! Grammars of answers that are JSON or text alone, where no parser makes them.
 
 use engine::{JsonBegins, JsonConstraint};
-use parser_sdk::grammar::{response_json, response_text};
+use grammar::{TextGrammar, response_json, response_text};
 use serde_json::Value;
 
 use super::GrammarError;
@@ -28,6 +28,6 @@ pub fn json_grammar(constraint: &JsonConstraint) -> Result<String, GrammarError>
 /// # Errors
 /// What is wrong with the grammar.
 pub fn text_grammar(syntax: &str, definition: &str) -> Result<String, String> {
-    let grammar = parser_sdk::Grammar { syntax: syntax.to_owned(), definition: definition.to_owned() };
+    let grammar = TextGrammar { syntax: syntax.to_owned(), definition: definition.to_owned() };
     Ok(format!("start: {}\n", response_text(&grammar)?))
 }

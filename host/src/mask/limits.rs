@@ -32,8 +32,6 @@ pub(super) const CACHED_BYTES: u64 = 64 << 20;
 pub(super) const CACHED_GRAMMARS: usize = 256;
 /// Least memory that a grammar is taken to hold, in bytes.
 pub(super) const LEAST_BYTES: usize = 64 << 10;
-/// Most bytes of a grammar: room for many tools with schemas of the largest size.
-pub(super) const GRAMMAR_BYTES: usize = 4 << 20;
 
 /// CPU time of a mask above which the answer's next mask is computed on the thread for slow masks, where it delays no usual one.
 pub(super) const SLOW_MASK: Duration = Duration::from_millis(5);

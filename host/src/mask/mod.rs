@@ -15,6 +15,7 @@ mod limits;
 mod memory;
 mod pool;
 mod prepared;
+mod reasoning;
 mod share;
 mod start;
 #[cfg(test)]

@@ -10,13 +10,20 @@ use super::start::GrammarParts;
 use super::weight::GrammarWeight;
 use crate::cpu_clock::thread_cpu_time;
 
+/// Tokens that may come at one place.
+pub(super) struct Row {
+    pub(super) allowed: SimpleVob,
+    /// Whether the text that ends reasoning may come there.
+    pub(super) ends_reasoning: bool,
+}
+
 /// Prepared masks for the next token and along a draft.
 #[derive(Default)]
 pub(super) struct Prepared {
     /// Draft along which the masks were computed.
     draft: Vec<u32>,
     /// Mask in place of each token of the draft, and one behind them. Fewer where the grammar refuses a token or time ran out.
-    pub(super) rows: Vec<SimpleVob>,
+    pub(super) rows: Vec<Row>,
     /// Why even the first mask is missing.
     pub(super) fault: Option<MaskError>,
 }
@@ -27,17 +34,19 @@ impl Prepared {
         Self { fault: Some(fault), ..Self::default() }
     }
 
-    /// Advances the matcher by `path` and computes the masks from there on; the matcher stays behind `path`.
+    /// Advances the matcher by `path` and computes the masks from there on; the matcher stays behind `path`. `reasoning_end` are the tokens that
+    /// end reasoning, or none if reasoning may go on.
     pub(super) fn compute(
         matcher: &mut Matcher,
         path: &[u32],
         draft: Vec<u32>,
+        reasoning_end: &[u32],
         shared: &GrammarParts,
     ) -> Self {
         let (watch, weight) = (&shared.pool.watch, &shared.weight);
         let began = thread_cpu_time();
         let watched = matcher.cancellation_handle().map(|cancel| watch.guard(cancel));
-        let first = consume(matcher, path, weight).and_then(|()| compute(matcher));
+        let first = consume(matcher, path, weight).and_then(|()| compute(matcher, reasoning_end));
         let mut prepared = Self { draft, ..Self::default() };
         match first {
             Ok(row) => prepared.rows.push(row),
@@ -52,10 +61,10 @@ impl Prepared {
         let _watched = copy.as_ref().and_then(Matcher::cancellation_handle).map(|cancel| watch.guard(cancel));
         for token in &prepared.draft {
             let (Some(copy), Some(row)) = (&mut copy, prepared.rows.last()) else { break };
-            if !row.is_allowed(*token) || thread_cpu_time().saturating_sub(began) > DRAFT_TIME {
+            if !row.allowed.is_allowed(*token) || thread_cpu_time().saturating_sub(began) > DRAFT_TIME {
                 break;
             }
-            match consume(copy, &[*token], weight).and_then(|()| compute(copy)) {
+            match consume(copy, &[*token], weight).and_then(|()| compute(copy, reasoning_end)) {
                 Ok(row) => prepared.rows.push(row),
                 Err(_) => break,
             }
@@ -68,7 +77,7 @@ impl Prepared {
         self.draft.starts_with(path)
     }
 
-    pub(super) fn row(&self, path: &[u32]) -> Option<&SimpleVob> {
+    pub(super) fn row(&self, path: &[u32]) -> Option<&Row> {
         self.rows.get(path.len()).filter(|_| self.covers(path))
     }
 }
@@ -89,8 +98,14 @@ pub(super) fn consume(
     }
 }
 
-pub(super) fn compute(matcher: &mut Matcher) -> Result<SimpleVob, MaskError> {
-    matcher.compute_mask_or_eos().map_err(failed)
+/// Computes what may come next. `reasoning_end` are the tokens that end reasoning, or none if it doesn't matter whether they may come.
+pub(super) fn compute(matcher: &mut Matcher, reasoning_end: &[u32]) -> Result<Row, MaskError> {
+    let allowed = matcher.compute_mask_or_eos().map_err(failed)?;
+    let begins = reasoning_end.first().is_some_and(|first| allowed.is_allowed(*first));
+    let ends_reasoning = begins
+        && (reasoning_end.len() == 1
+            || matcher.validate_tokens(reasoning_end).map_err(failed)? == reasoning_end.len());
+    Ok(Row { allowed, ends_reasoning })
 }
 
 /// llguidance's word for a mask without a token.

@@ -65,6 +65,16 @@ impl MaskStart {
         Ok(Self { matcher, stops, shared })
     }
 
+    /// The tokens of a text, which is given as tokens with their literals, and text between them.
+    pub fn tokenize(&self, pieces: &[(Option<u32>, String)]) -> Arc<[u32]> {
+        let Ok(environment) = self.matcher.tok_env() else { return Arc::default() };
+        let ids = |(id, text): &(Option<u32>, String)| match id {
+            Some(id) => vec![*id],
+            None => environment.tokenize(text),
+        };
+        pieces.iter().flat_map(ids).collect()
+    }
+
     /// Makes the mask of one sequence.
     pub fn mask(&self) -> GrammarMask {
         let matcher = self.matcher.clone().into_cancellable();

@@ -1,4 +1,4 @@
-//! Constraint of a job's answer, in the form that its engine takes: a grammar of the whole format, which the parser makes, or JSON.
+//! Constraint of a job's answer, in the form that its engine takes: a grammar of the whole turn, by the parser's template, or JSON.
 //!
 //! A local engine gets masks of the grammar. A remote engine makes masks itself: it gets all forms of the constraint that it supports, and
 //! prefers the grammar. The grammar allows reasoning before the answer; JSON that begins at once doesn't, but it is a correct constraint,
@@ -7,42 +7,41 @@
 use std::sync::Arc;
 
 use engine::{Constraint, EngineInfo, JsonBegins, JsonConstraint, TokenMask};
-use grammar::Grammar;
+use grammar::ToolChoice;
 
 use super::error::{ConstraintField, StartError};
 use super::job::{Beginning, Job};
 use super::opening_state::{OpeningPieces, OpeningProbe, OpeningState};
-use super::parsers::ParserBinding;
+use super::parsers::{ParserBinding, ParserRequest};
 use super::served::Served;
 use crate::accounts::Caller;
 use crate::mask::{GrammarError, Grammars, MaskStart, json_grammar, text_grammar};
-use contract::{Request, ToolChoice};
 
 impl Job {
     /// Whether a grammar may have to be compiled for the job.
     pub(super) fn is_constrained(&self) -> bool {
-        self.demand().is_some() || self.has_strict_tools()
+        self.demanding_field().is_some() || self.has_strict_tools()
     }
 
     /// Field of the request that demands a constraint of the answer, if one does.
-    pub(super) fn demand(&self) -> Option<ConstraintField> {
-        match self.tool_choice {
+    pub(super) fn demanding_field(&self) -> Option<ConstraintField> {
+        match self.demand.tool_choice {
             ToolChoice::Required | ToolChoice::Named(_) => Some(ConstraintField::ToolChoice),
             ToolChoice::Auto | ToolChoice::None => {
-                let schema = self.response_schema.as_ref().map(|_| ConstraintField::Format);
-                schema.or(self.response_grammar.as_ref().map(|_| ConstraintField::Grammar))
+                let schema = self.demand.response_schema.as_ref().map(|_| ConstraintField::Format);
+                schema.or(self.demand.response_grammar.as_ref().map(|_| ConstraintField::Grammar))
             }
         }
     }
 
     /// Whether a constraint is useful but optional: the model is free to call tools that are strict, or whose input has a grammar.
     fn has_strict_tools(&self) -> bool {
-        self.tool_choice == ToolChoice::Auto
-            && self.tools.iter().any(|tool| tool.strict || tool.grammar.is_some())
+        self.demand.tool_choice == ToolChoice::Auto
+            && self.demand.tools.iter().any(|tool| tool.strict || tool.grammar.is_some())
     }
 
     fn may_call(&self) -> bool {
-        self.tool_choice != ToolChoice::None && !self.tools.is_empty()
+        self.demand.tool_choice != ToolChoice::None && !self.demand.tools.is_empty()
     }
 }
 
@@ -52,8 +51,8 @@ pub(super) enum AnswerConstraint {
     Free,
     /// Source of the constraint, for an engine that makes masks itself.
     Source(Arc<Constraint>),
-    /// Start of the masks, for an engine that takes masks, and the token that ends reasoning if its length is bounded.
-    Masks(Box<MaskStart>, Option<u32>),
+    /// Start of the masks, for an engine that takes masks, and the tokens that end reasoning if its length is bounded.
+    Masks(Box<MaskStart>, Option<Arc<[u32]>>),
 }
 
 impl AnswerConstraint {
@@ -70,7 +69,7 @@ impl AnswerConstraint {
         match self {
             Self::Masks(start, None) => Some(Box::new(start.mask())),
             Self::Masks(start, Some(end)) => {
-                Some(Box::new(start.mask().with_reasoning_bound(*end, limit - reserve(limit))))
+                Some(Box::new(start.mask().with_reasoning_bound(Arc::clone(end), limit - reserve(limit))))
             }
             Self::Free | Self::Source(_) => None,
         }
@@ -89,14 +88,15 @@ impl Served {
         &self,
         job: &Job,
         parser: &ParserBinding,
+        request: &ParserRequest,
         opening: &OpeningPieces,
         caller: &Caller,
     ) -> Result<AnswerConstraint, StartError> {
-        let probe = OpeningProbe { parser, job, opening };
+        let probe = OpeningProbe { parser, request, opening };
         let (engine, grammars) = (self.source.info(), &self.grammars);
         let generates = self.source.generates();
         let builder = ConstraintBuilder { job, parser, probe, engine, generates, grammars, caller };
-        match job.demand() {
+        match job.demanding_field() {
             Some(field) if builder.engine.constraints.masks => builder.masks(field),
             Some(field) => Ok(AnswerConstraint::Source(Arc::new(builder.required(field)?))),
             None if job.has_strict_tools() => builder.optional(),
@@ -121,7 +121,7 @@ struct ConstraintBuilder<'a> {
 }
 
 impl ConstraintBuilder<'_> {
-    /// Makes masks of the parser's grammar, or of the schema if the parser makes no grammar.
+    /// Makes masks of the format's grammar, or of the schema if the format has none for it.
     fn masks(&self, field: ConstraintField) -> Result<AnswerConstraint, StartError> {
         self.check_beginning(field)?;
         let refused = |error: GrammarError| match error {
@@ -130,27 +130,38 @@ impl ConstraintBuilder<'_> {
             GrammarError::Left => StartError::Left,
         };
         let (grammar, opening, mut reasoning_end) = match self.parser_grammar(field) {
-            Ok(grammar) => (grammar.lark, self.probe.opening, grammar.reasoning_end),
+            Ok(grammar) => (grammar, self.probe.opening, self.reasoning_end()),
             Err(error) => {
                 let json = self.json().ok_or(error)?;
-                let end = if let JsonBegins::After { id, .. } = json.begins { id } else { None };
+                let end = match &json.begins {
+                    JsonBegins::After { id: Some(id), text } => Some(vec![(Some(*id), text.clone())]),
+                    _ => None,
+                };
                 (json_grammar(&json).map_err(refused)?, &[][..], end)
             }
         };
         // What a script thinks is checked, and not cut short.
-        if self.job.demand().is_none() || !self.generates {
+        if self.job.demanding_field().is_none() || !self.generates {
             reasoning_end = None;
         }
         let compiled = self.grammars.compile(&grammar, self.caller).map_err(refused)?;
         let start = compiled.start(opening, &self.parser.stop_ids).map_err(refused)?;
+        let reasoning_end = reasoning_end.map(|pieces| start.tokenize(&pieces)).filter(|end| !end.is_empty());
         Ok(AnswerConstraint::Masks(Box::new(start), reasoning_end))
+    }
+
+    /// The text that ends reasoning; behind a raw prompt no text does.
+    fn reasoning_end(&self) -> Option<Vec<(Option<u32>, String)>> {
+        let is_raw = matches!(self.job.beginning, Beginning::Raw(_));
+        self.parser.reasoning_end.clone().filter(|_| !is_raw)
     }
 
     /// Schemas that the answer must follow, each with the name of its owner.
     fn schemas(&self) -> impl Iterator<Item = (String, serde_json::Value)> {
-        let tools = self.job.tools.iter().filter(|tool| tool.strict);
-        let tools = tools.map(|tool| (format!("tool {:?}", tool.name), &tool.parameters_json));
-        let response = self.job.response_schema.iter().map(|schema| ("the response".to_owned(), schema));
+        let tools = self.job.demand.tools.iter().filter(|tool| tool.strict);
+        let tools = tools.map(|tool| (format!("tool {:?}", tool.name), &tool.schema));
+        let response =
+            self.job.demand.response_schema.iter().map(|schema| ("the response".to_owned(), schema));
         response.chain(tools).filter_map(|(of, schema)| Some((of, serde_json::from_str(schema).ok()?)))
     }
 
@@ -201,7 +212,7 @@ impl ConstraintBuilder<'_> {
 
     /// Makes the JSON form of the constraint: only where the output is JSON alone, or reasoning and then JSON.
     fn json(&self) -> Option<JsonConstraint> {
-        let schema = self.job.response_schema.clone().filter(|_| !self.job.may_call())?;
+        let schema = self.job.demand.response_schema.clone().filter(|_| !self.job.may_call())?;
         let begins = match self.probe.state() {
             OpeningState::Message => JsonBegins::AtOnce,
             OpeningState::Reasoning(end) => {
@@ -228,40 +239,25 @@ impl ConstraintBuilder<'_> {
             };
             return Err(refused(reason.to_owned()));
         }
-        Ok(self.parser_grammar(field)?.lark)
+        self.parser_grammar(field)
     }
 
-    /// Makes the parser's grammar of the whole turn, including the part that the prompt has written.
-    fn parser_grammar(&self, field: ConstraintField) -> Result<Grammar, StartError> {
+    /// Makes the format's grammar of the whole turn, including the part that the prompt has written.
+    fn parser_grammar(&self, field: ConstraintField) -> Result<String, StartError> {
         if matches!(self.job.beginning, Beginning::Raw(_)) {
-            let lark = self.raw_grammar().map_err(|reason| at_fault(field, reason))?;
-            return Ok(Grammar { lark, reasoning_end: None });
+            return self.raw_grammar().map_err(|reason| at_fault(field, reason));
         }
-        let request = Request {
-            response_schema: self.job.response_schema.clone(),
-            response_grammar: self.job.response_grammar.clone(),
-            ..self.parser.request(self.job)
-        };
-        self.format_grammar(&request, field)
-    }
-
-    /// Asks the parser for its format's grammar, and completes it for the model's tokenizer.
-    fn format_grammar(&self, request: &Request, field: ConstraintField) -> Result<Grammar, StartError> {
-        let refused = |reason: String| StartError::Constraint { field, reason };
-        let descriptor = self.parser.descriptor();
-        let made =
-            self.parser.plugin.constrain(request).map_err(|fault| at_fault(field, fault.reason.into()))?;
-        let grammar =
-            made.ok_or_else(|| refused(format!("the parser {} has no grammars", descriptor.name)))?;
-        let markers: Vec<_> = self.parser.markers().collect();
-        let completed = Grammar::completed(&grammar, &markers, &descriptor.stops);
-        completed.map_err(|error| refused(error.to_string()))
+        let made = self.parser.grammar(&self.job.demand).map_err(|reason| at_fault(field, reason))?;
+        made.ok_or_else(|| StartError::Constraint {
+            field,
+            reason: format!("the parser {} has no grammars", self.parser.descriptor().name),
+        })
     }
 
     /// Makes the grammar of the text behind a raw prompt, in which no parser has markers. A grammar in Lark may name tokens, since who writes the
     /// whole prompt writes control tokens, too.
     fn raw_grammar(&self) -> Result<String, String> {
-        match (&self.job.response_schema, &self.job.response_grammar) {
+        match (&self.job.demand.response_schema, &self.job.demand.response_grammar) {
             (Some(schema), _) => {
                 let json = JsonConstraint { schema: schema.clone(), begins: JsonBegins::AtOnce };
                 json_grammar(&json).map_err(|error| error.to_string())
@@ -275,7 +271,7 @@ impl ConstraintBuilder<'_> {
     /// Reason why an engine that supports JSON alone can't follow the constraint.
     fn only_json(&self) -> String {
         let engine = &self.engine.name;
-        let why = match (&self.job.response_schema, self.job.may_call()) {
+        let why = match (&self.job.demand.response_schema, self.job.may_call()) {
             (None, _) => "calls can't be forced",
             (Some(_), true) => "tools may be called beside the answer here",
             (Some(_), false) => "this model's format writes more around an answer",

@@ -1,7 +1,7 @@
 //! A job: a protocol's request to a model for one turn, in types that belong to no protocol.
 
 use crate::prompt::Conversation;
-use contract::{Grammar, Tool, ToolChoice};
+use grammar::Demand;
 
 /// Request for one turn.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -10,12 +10,8 @@ pub struct Job {
     pub conversation: Conversation,
     /// Text that the model's output continues.
     pub beginning: Beginning,
-    /// Tools of the conversation, for the parser.
-    pub tools: Vec<Tool>,
-    /// Which tools may be called. With [`ToolChoice::None`] tools aren't shown to the model either.
-    pub tool_choice: ToolChoice,
-    /// Whether several calls in one turn are allowed.
-    pub parallel_tool_calls: bool,
+    /// What calls and answer have to be. With [`grammar::ToolChoice::None`] tools aren't shown to the model either.
+    pub demand: Demand,
     /// Arguments of the chat template beside messages and tools (scalars), e.g. `enable_thinking`.
     pub template_arguments: Vec<(String, serde_json::Value)>,
     /// Sampling parameters that the request sets; the others are the model's defaults.
@@ -32,10 +28,6 @@ pub struct Job {
     pub raw: bool,
     /// Stop strings, which end a message. They are shown only with [`SamplingRequest::include_stop`].
     pub stop: Vec<String>,
-    /// JSON schema that the answer must satisfy, unless it is a call.
-    pub response_schema: Option<String>,
-    /// Grammar that the answer must satisfy instead of a schema, unless it is a call: `lark` or `regex`.
-    pub response_grammar: Option<Grammar>,
     /// The client's key (`prompt_cache_key`) for requests with the same beginning, which becomes part of their affinity. `None`: only the
     /// beginning counts.
     pub cache_key: Option<String>,

@@ -1,8 +1,7 @@
 //! State of a turn behind its generation prompt, found by experiments: samples are played to fresh instances of the parser, and their
 //! items show the state. So this module knows no format by name.
 
-use super::job::Job;
-use super::parsers::ParserBinding;
+use super::parsers::{ParserBinding, ParserRequest};
 use contract::FinishReason;
 use turn::{FaultPolicy, Item, ItemHead, TokenText, TurnEnd, TurnEvents, fold};
 
@@ -31,7 +30,7 @@ pub(super) type OpeningPieces = [(Option<u32>, String)];
 /// Player of samples behind an opening.
 pub(super) struct OpeningProbe<'a> {
     pub(super) parser: &'a ParserBinding,
-    pub(super) job: &'a Job,
+    pub(super) request: &'a ParserRequest,
     pub(super) opening: &'a OpeningPieces,
 }
 
@@ -95,7 +94,7 @@ impl OpeningProbe<'_> {
     /// Plays `sample` behind `opening` and returns the items; `None` if the parser fails.
     fn play(&self, opening: &OpeningPieces, sample: &[TokenText<'_>]) -> Option<SampleResult> {
         let held = usize::MAX;
-        let mut start = self.parser.start(self.job, opening.to_vec(), FaultPolicy::Fail, held);
+        let mut start = self.parser.start(self.request, opening.to_vec(), FaultPolicy::Fail, held);
         // All call ids are empty, so that equal turns have equal items.
         start.settings.call_ids = Box::new(String::new);
         let mut events = TurnEvents::default();

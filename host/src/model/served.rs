@@ -211,7 +211,7 @@ impl Model {
     /// prompt is made on a blocking thread, since a long one takes milliseconds of CPU. As many jobs may wait for that as for the engine.
     pub async fn start(&self, job: Job) -> Result<TurnStream, StartError> {
         self.check(&job)?;
-        let (demand, lane) = (job.demand(), Lane::of(&job));
+        let (demand, lane) = (job.demanding_field(), Lane::of(&job));
         let starting = async {
             let (mut turn, _place) =
                 self.prepare_in_place(lane, move |served, caller| served.turn(job, caller)).await?;
@@ -224,7 +224,7 @@ impl Model {
     /// Starts all choices that the job asks for, as [`Self::start`] starts one.
     pub async fn start_choices(&self, job: Job) -> Result<Choices, StartError> {
         self.check(&job)?;
-        let (demand, lane) = (job.demand(), Lane::of(&job));
+        let (demand, lane) = (job.demanding_field(), Lane::of(&job));
         let starting = async {
             let (mut choices, _place) =
                 self.prepare_in_place(lane, move |served, caller| served.choices(job, caller)).await?;
@@ -240,7 +240,7 @@ impl Model {
     /// # Errors
     /// [`StartError::Constraint`], or [`SubmitError::Unsupported`] for the priority.
     pub fn check(&self, job: &Job) -> Result<(), StartError> {
-        let (source, demand) = (&self.served.source, job.demand());
+        let (source, demand) = (&self.served.source, job.demanding_field());
         if demand.is_some() && !source.info().constraints.any() {
             return Err(StartError::from(SubmitError::no_constraints(source.name())).of(demand));
         }

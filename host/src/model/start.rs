@@ -13,7 +13,7 @@ use super::echo::PendingEcho;
 use super::error::StartError;
 use super::generate::TurnStream;
 use super::job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
-use super::parsers::ParserBinding;
+use super::parsers::{ParserBinding, ParserRequest};
 use super::raw::RawTokens;
 use super::served::Served;
 use super::text::StreamText;
@@ -48,6 +48,7 @@ struct PreparedJob {
 struct ChoiceStart<'a> {
     job: &'a Job,
     parser: &'a ParserBinding,
+    request: ParserRequest,
     stop: StopPatterns,
     principal: &'a Principal,
     constraint: AnswerConstraint,
@@ -116,9 +117,10 @@ impl Served {
         prompts.iter().try_for_each(|prepared| self.source.check_length(prepared.prompt.ids.len(), most))?;
         // Only raw prompts may be several, and they have no opening.
         let opening = prompts.first().map_or(&[][..], |first| &first.prompt.generation_prompt);
-        let constraint = self.constraint(job, parser, opening, caller)?;
+        let request = parser.request(job);
+        let constraint = self.constraint(job, parser, &request, opening, caller)?;
         let stop = StopPatterns::new(&job.stop);
-        Ok(ChoiceStart { job, parser, stop, principal: &caller.principal, constraint })
+        Ok(ChoiceStart { job, parser, request, stop, principal: &caller.principal, constraint })
     }
 
     /// Makes the prompt of the job's conversation. Call ids in the history are rewritten to the pattern that the model knows.
@@ -193,7 +195,7 @@ impl Served {
         choice: u32,
         PreparedPrompt { prompt, conversation, affinity, written }: PreparedPrompt,
     ) -> Result<TurnStream, StartError> {
-        let ChoiceStart { job, parser, stop, .. } = start;
+        let ChoiceStart { job, parser, request: told, stop, .. } = start;
         let input_tokens = u32::try_from(prompt.ids.len()).unwrap_or(u32::MAX);
         let markers = Arc::clone(&parser.marker_ids);
         let text = StreamText::new(Arc::clone(&self.tokenizer), markers, &prompt.ids);
@@ -210,7 +212,7 @@ impl Served {
             .with_stop_shown(job.sampling.include_stop)
             .with_min_tokens(job.sampling.min_tokens);
         let held = self.limits.parser.held_bytes;
-        let mut start = parser.start(job, prompt.generation_prompt, self.fault_policy, held);
+        let mut start = parser.start(told, prompt.generation_prompt, self.fault_policy, held);
         start.settings.stop = stop;
         let label = Arc::clone(&self.label);
         Ok(TurnStream::new(label, generation, text, start, input_tokens, tokens).with_echo(echo))

@@ -12,7 +12,7 @@ use super::factory::ParserFactory;
 use super::instance::{Exports, GuestParser, LiveGuest};
 use super::instance_limits::InstanceLimits;
 use super::sandbox::Sandbox;
-use contract::{self, Fault, FinishReason, Request, SendParser, Step};
+use contract::{self, Fault, FinishReason, Request, SCHEMAS, SendParser, Step};
 
 mod translate;
 
@@ -40,6 +40,8 @@ pub(super) struct ComponentFactory {
     pre: PluginPre<InstanceLimits>,
     sandbox: Arc<Sandbox>,
     parser: Arc<str>,
+    /// Whether the parser is given its tools' schemas.
+    needs_schemas: bool,
 }
 
 impl ComponentFactory {
@@ -48,12 +50,14 @@ impl ComponentFactory {
         let mismatch = |error: wasmtime::Error| LoadProblem::Mismatch(one_line(&error.to_string()));
         let pre = Linker::new(&sandbox.engine).instantiate_pre(&component).map_err(mismatch)?;
         let pre = PluginPre::new(pre).map_err(mismatch)?;
-        Ok(Self { _component: component, pre, sandbox: Arc::clone(sandbox), parser: Arc::from("") })
+        let (sandbox, parser) = (Arc::clone(sandbox), Arc::from(""));
+        Ok(Self { _component: component, pre, sandbox, parser, needs_schemas: false })
     }
 
-    /// Sets the parser's name, which faults carry.
-    pub(super) fn named(self, name: &str) -> Self {
-        Self { parser: Arc::from(name), ..self }
+    /// Sets what the descriptor says of a stream's start: the parser's name, which faults carry, and what it needs.
+    pub(super) fn described(self, descriptor: &contract::Descriptor) -> Self {
+        let needs_schemas = descriptor.needs.iter().any(|need| need == SCHEMAS);
+        Self { parser: Arc::from(descriptor.name.as_str()), needs_schemas, ..self }
     }
 
     /// Calls `describe` of a fresh instance, which is then dropped.
@@ -79,9 +83,11 @@ impl ComponentFactory {
     fn start(&self, request: &Request) -> Result<LiveGuest<Plugin>, Fault> {
         let fault = |reason: String| Fault::new(&self.parser, reason);
         let mut live = self.instance(self.sandbox.store()).map_err(fault)?;
-        let tools: Vec<_> = request.tools.iter().map(Into::into).collect();
+        let parameters = translate::parameters(&request.tools);
+        let tools = translate::tools(&request.tools, &parameters, self.needs_schemas);
         let options = translate::pairs(&request.options);
-        let request = translate::request(request, &tools, &options);
+        let token_markers = &request.token_markers;
+        let request = translate::Request { tools: &tools, token_markers, options: &options };
         match live.enter(|exports, store| exports.sluice_parser_parser().call_start(store, request)) {
             Ok(Ok(())) => Ok(live),
             Ok(Err(words)) => {
@@ -89,21 +95,6 @@ impl ComponentFactory {
                 Err(Fault { words: one_line(&words).into(), ..fault(refusal) })
             }
             Err(error) => Err(fault(reason(&error))),
-        }
-    }
-
-    /// Calls `constrain` of a fresh instance, which is then dropped.
-    ///
-    /// # Errors
-    /// One line: why the guest has no grammar for the request, or why it failed.
-    fn constrain(&self, request: &Request) -> Result<Option<String>, String> {
-        let mut live = self.instance(self.sandbox.grammar_store())?;
-        let tools: Vec<_> = request.tools.iter().map(Into::into).collect();
-        let options = translate::pairs(&request.options);
-        let request = translate::request(request, &tools, &options);
-        match live.enter(|exports, store| exports.sluice_parser_parser().call_constrain(store, request)) {
-            Ok(result) => result.map_err(|words| one_line(&words)),
-            Err(error) => Err(reason(&error)),
         }
     }
 
@@ -117,10 +108,6 @@ impl ParserFactory for ComponentFactory {
     fn start(&self, request: &Request) -> Result<SendParser, Fault> {
         let live = self.start(request)?;
         Ok(Box::new(GuestParser::new(live, Arc::clone(&self.parser), self.sandbox.limits.ops)))
-    }
-
-    fn constrain(&self, request: &Request) -> Result<Option<String>, Fault> {
-        self.constrain(request).map_err(|words| Fault::new(&self.parser, words))
     }
 }
 

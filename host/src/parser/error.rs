@@ -9,6 +9,7 @@ use wasmtime::Trap;
 
 use super::instance_limits::LimitExceeded;
 use super::version::{CONTRACT, INTERFACE};
+use grammar::TemplateError;
 
 /// Maximum number of characters of a plugin's own words that an error quotes.
 const QUOTED: usize = 200;
@@ -69,7 +70,7 @@ pub enum LoadProblem {
     #[error("exports no sluice:parser/parser{}: {BUILD}", and_what(.0))]
     NoParser(Vec<String>),
     /// The component exports a parser of another contract version.
-    #[error("exports {}, this host speaks {CONTRACT}", list(.0))]
+    #[error("exports {}, this host serves {CONTRACT}: update the host, or take the parser's build for {CONTRACT}", list(.0))]
     Version(Vec<String>),
     /// The component needs more than the limits allow, or its own initialisation fails.
     #[error("can't be instantiated: {0}")]
@@ -89,6 +90,14 @@ pub enum LoadProblem {
     /// The component's descriptor breaks the contract.
     #[error("describes itself badly: {0}")]
     Descriptor(String),
+    /// The parser can't do without something that this host doesn't know.
+    #[error(
+        "needs `{0}`, which this host doesn't know: update the host, or take a build of the parser for it"
+    )]
+    Needs(String),
+    /// The template of the parser's grammars can't be read.
+    #[error("its grammar is no template: {0}")]
+    Grammar(TemplateError),
 }
 
 /// The first few names in one line.
@@ -162,7 +171,7 @@ mod tests {
         let error = |problem| PluginLoadError { plugin: "x.wasm".to_owned(), problem }.to_string();
         assert_eq!(
             error(LoadProblem::Version(vec!["sluice:parser/parser@0.2.0".to_owned()])),
-            "parser x.wasm: exports sluice:parser/parser@0.2.0, this host speaks 0.1"
+            "parser x.wasm: exports sluice:parser/parser@0.2.0, this host serves 0.1: update the host, or take the parser's build for 0.1"
         );
         assert_eq!(
             error(LoadProblem::NoParser(vec!["run".to_owned()])),

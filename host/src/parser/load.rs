@@ -41,10 +41,11 @@ pub(super) fn load(
         }
         _ => described(&factory, &bytes, options)?,
     };
-    descriptor::check(&described).map_err(LoadProblem::Descriptor)?;
-    let factory = Box::new(factory.named(&described.name));
+    descriptor::check(&described)?;
+    let factory = Box::new(factory.described(&described));
     let digest = source.digest().unwrap_or(digest);
-    Ok(Arc::new(Plugin::new(described, digest, bytes.len(), factory, source.table())))
+    let plugin = Plugin::new(described, digest, bytes.len(), factory, source.table());
+    plugin.map(Arc::new).map_err(LoadProblem::Grammar)
 }
 
 /// Returns a plugin's descriptor without options, if it can be read without compiling the plugin; see [`super::Runtime::describe`].

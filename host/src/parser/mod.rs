@@ -38,3 +38,4 @@ pub use source::{PluginSource, ResolveError, Shipped, plugins_in, resolve};
 pub use stamp::build_sections;
 pub(crate) use table::TABLE_OPTION;
 pub use table::{ShippedTables, TableSource, tables_in};
+pub use version::{CONTRACT, HOST_VERSION};

@@ -11,10 +11,6 @@ impl ParserFactory for NoParser {
     fn start(&self, _: &Request) -> Result<SendParser, Fault> {
         Ok(Box::new(Self))
     }
-
-    fn constrain(&self, _: &Request) -> Result<Option<String>, Fault> {
-        Ok(None)
-    }
 }
 
 impl StreamParser for NoParser {
@@ -44,21 +40,13 @@ impl StreamParser for NoParser {
 mod tests {
     use super::super::plugin::Plugin;
     use super::*;
-    use contract::ToolChoice;
 
     #[test]
     fn everything_is_content_and_the_host_asks_once() {
         let plugin = Plugin::none();
         assert_eq!(plugin.descriptor().name, "none");
         assert!(plugin.descriptor().markers.is_empty());
-        let request = Request {
-            tools: vec![],
-            tool_choice: ToolChoice::Auto,
-            parallel_tool_calls: true,
-            options: vec![],
-            ..Request::default()
-        };
-        let mut parser = plugin.start(&request).unwrap();
+        let mut parser = plugin.start(&Request::default()).unwrap();
         let step = parser.text("hé").unwrap();
         assert_eq!(
             step,

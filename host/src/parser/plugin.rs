@@ -8,6 +8,7 @@ use super::factory::ParserFactory;
 use super::none::NoParser;
 use super::table::TableSource;
 use contract::{Descriptor, Fault, Request, SendParser};
+use grammar::{Template, TemplateError};
 
 /// A checked and compiled parser plugin, shared by all streams that use it.
 pub struct Plugin {
@@ -17,6 +18,8 @@ pub struct Plugin {
     factory: Box<dyn ParserFactory>,
     /// The table that each stream's parser gets.
     table: Option<TableSource>,
+    /// How the format spells a turn, if it can be forced.
+    template: Option<Template>,
 }
 
 impl Plugin {
@@ -26,8 +29,10 @@ impl Plugin {
         size: usize,
         factory: Box<dyn ParserFactory>,
         table: Option<&TableSource>,
-    ) -> Self {
-        Self { descriptor, digest, size, factory, table: table.cloned() }
+    ) -> Result<Self, TemplateError> {
+        let parse = |text: &String| Template::parse(text, &descriptor.markers);
+        let template = descriptor.grammar.as_ref().map(parse).transpose()?;
+        Ok(Self { descriptor, digest, size, factory, table: table.cloned(), template })
     }
 
     /// The plugin without markers, for which all text is content.
@@ -37,7 +42,14 @@ impl Plugin {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ..Descriptor::default()
         };
-        Arc::new(Self::new(descriptor, String::new(), 0, Box::new(NoParser), None))
+        Arc::new(Self {
+            descriptor,
+            digest: String::new(),
+            size: 0,
+            factory: Box::new(NoParser),
+            table: None,
+            template: None,
+        })
     }
 
     /// Description of the parser, with its markers.
@@ -50,28 +62,23 @@ impl Plugin {
         &self.digest
     }
 
+    /// Template of the format's grammars; `None` where the format can't be forced.
+    pub fn template(&self) -> Option<&Template> {
+        self.template.as_ref()
+    }
+
     /// Size of the component in bytes; 0 for `none`.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Makes the parser of one stream and passes it the request. The parser stays one of this plugin for as long as it lives,
+    /// Makes the parser of one stream and passes it the request; the schemas of its tools only if it needs them. The parser stays one of this plugin for as long as it lives,
     /// whatever is loaded meanwhile.
     ///
     /// # Errors
     /// The parser can't be made, or refuses the request.
     pub fn start(&self, request: &Request) -> Result<SendParser, Fault> {
         self.factory.start(&self.with_table(request))
-    }
-
-    /// Returns a grammar of the turns that satisfy the request, in the model's own format; `None` where the model is left free,
-    /// or the format has no grammars. Its markers are still to be defined ([`grammar::define_markers`]). Takes up to
-    /// [`crate::limits::ParserLimits::grammar_time`] of CPU time: not for the async threads.
-    ///
-    /// # Errors
-    /// The grammar can't express what the request demands, or takes more than that time.
-    pub fn constrain(&self, request: &Request) -> Result<Option<String>, Fault> {
-        self.factory.constrain(&self.with_table(request))
     }
 
     /// The request with the table among its options, if the plugin is one.

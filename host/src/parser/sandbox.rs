@@ -1,6 +1,6 @@
 //! Sandbox of instances: the engine, its ticker and the limits.
 //!
-//! Invariant: every store comes from [`Sandbox::bounded`], so none exists without its limits.
+//! Invariant: every store comes from [`Sandbox::store`], so none exists without its limits.
 
 use std::sync::Arc;
 
@@ -24,16 +24,7 @@ pub(super) struct Sandbox {
 impl Sandbox {
     /// Makes a store for one instance, with every limit set. The CPU time of its instantiation counts from here.
     pub(super) fn store(&self) -> Store<InstanceLimits> {
-        self.bounded(&self.limits)
-    }
-
-    /// Makes a store for an instance that makes a grammar, which may take longer than a stream's calls.
-    pub(super) fn grammar_store(&self) -> Store<InstanceLimits> {
-        self.bounded(&ParserLimits { call_time: self.limits.grammar_time, ..self.limits.clone() })
-    }
-
-    fn bounded(&self, limits: &ParserLimits) -> Store<InstanceLimits> {
-        let mut store = Store::new(&self.engine, InstanceLimits::new(limits, self.ticker.run()));
+        let mut store = Store::new(&self.engine, InstanceLimits::new(&self.limits, self.ticker.run()));
         store.limiter(|limits| limits);
         store.set_hostcall_fuel(self.limits.hostcall_fuel);
         store.epoch_deadline_callback(|mut store| store.data_mut().epoch());

@@ -31,7 +31,7 @@ impl Section {
     /// The parser describes itself with options only, or its descriptor breaks the contract.
     pub(super) fn descriptor(self) -> Result<Descriptor, LoadProblem> {
         let descriptor = self.0.map_err(|words| LoadProblem::Options(one_line(&words)))?;
-        descriptor::check(&descriptor).map_err(LoadProblem::Descriptor)?;
+        descriptor::check(&descriptor)?;
         Ok(descriptor)
     }
 
@@ -63,6 +63,10 @@ fn difference(a: &Descriptor, b: &Descriptor) -> Option<&'static str> {
         ("stops", a.stops == b.stops),
         ("trim", a.trim == b.trim),
         ("history-call-ids", a.history_call_ids == b.history_call_ids),
+        ("grammar", a.grammar == b.grammar),
+        ("reasoning-end", a.reasoning_end == b.reasoning_end),
+        ("needs", a.needs == b.needs),
+        ("properties", a.properties == b.properties),
     ]
     .into_iter()
     .find_map(|(field, same)| (!same).then_some(field))

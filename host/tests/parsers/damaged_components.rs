@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use contract::{FinishReason, Request, ToolChoice};
+use contract::{FinishReason, Request};
 use host::limits::ParserLimits;
 use host::parser::{Plugin, PluginSource, Runtime};
 use proptest::prelude::*;
@@ -50,13 +50,7 @@ fn exercise(runtime: &Runtime, bytes: Vec<u8>) -> bool {
 
 /// Plays a stream of this plugin, which must be well-formed, and must blame the plugin if it fails.
 fn serve(plugin: &Plugin) {
-    let request = Request {
-        tools: vec![],
-        tool_choice: ToolChoice::Auto,
-        parallel_tool_calls: true,
-        options: vec![],
-        ..Request::default()
-    };
+    let request = Request::default();
     let Ok(binding) = Binding::by_text(plugin.descriptor()) else { return };
     let settings = TurnSettings::of(&request, counted_call_ids());
     let Ok(parser) = plugin.start(&request) else { return };

@@ -3,10 +3,12 @@
 
 use std::path::Path;
 
-use contract::{FinishReason, Request, Tool, ToolKind};
+use contract::{FinishReason, Request, ToolKind};
 use host::limits::ParserLimits;
 use host::parser::{PluginSource, Runtime};
-use turn::{Binding, Item, ItemStatus, TokenText, Turn, TurnEvents, TurnSettings, counted_call_ids, fold};
+use turn::{
+    Binding, Item, ItemStatus, TokenText, Turn, TurnEvents, TurnSettings, counted_call_ids, fold, values,
+};
 
 /// Size of the arguments in one delta: what a parser reads in five milliseconds is far less.
 const ARGUMENTS: usize = 8 << 20;
@@ -18,15 +20,8 @@ fn in_one_delta(name: &str, output: &str) -> Item {
     let runtime = Runtime::new(&ParserLimits::default()).expect("wasmtime works here");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins").join(name).with_extension("wasm");
     let plugin = runtime.load(&PluginSource::File(file), &[]).expect("a shipped parser");
-    let tool = Tool {
-        name: "add".to_owned(),
-        description: String::new(),
-        kind: ToolKind::Function,
-        parameters_json: "{}".to_owned(),
-        strict: false,
-        grammar: None,
-    };
-    let request = Request { tools: vec![tool], ..Request::default() };
+    let tool = values::tool("add", ToolKind::Function, "{}");
+    let request = Request { tools: [tool].into(), ..Request::default() };
     let binding = Binding::by_text(plugin.descriptor()).expect("the host checked its markers");
     let settings = TurnSettings::of(&request, counted_call_ids());
     let mut turn = Turn::new(&binding, plugin.start(&request).expect("an instance"), settings);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use contract::{
-    Fault, FinishReason, Grammar, Op, Request, Route, Run, Step, StreamParser, Tool, ToolCall, ToolChoice,
-    ToolKind,
+    Fault, FinishReason, Op, Parameter, Request, Route, Run, Step, StreamParser, Tool, ToolCall, ToolKind,
+    Types,
 };
 use host::limits::ParserLimits;
 use host::parser::{LoadProblem, Plugin, PluginSource, Runtime};
@@ -34,13 +34,7 @@ fn load_error(name: &str) -> String {
 }
 
 fn request() -> Request {
-    Request {
-        tools: vec![],
-        tool_choice: ToolChoice::Auto,
-        parallel_tool_calls: true,
-        options: vec![],
-        ..Request::default()
-    }
+    Request::default()
 }
 
 fn content(bytes: u32) -> Step {
@@ -104,21 +98,16 @@ fn a_healthy_guest_is_described_started_called_and_finished() {
 
 #[test]
 fn a_request_with_everything_in_it_reaches_the_guest() {
-    let tool = |kind, grammar| Tool {
+    let parameter = |index: u8| Parameter { name: format!("p{index}"), types: Types::from_bits(index) };
+    let tool = |kind| Tool {
         name: "get_weather".to_owned(),
-        description: "d".repeat(100_000),
         kind,
-        parameters_json: r#"{"type":"object"}"#.to_owned(),
-        strict: true,
-        grammar,
+        parameters: (0..128).map(parameter).collect(),
+        others: Types::ANY,
+        schema: "d".repeat(100_000),
     };
-    let grammar = Grammar { syntax: "lark".to_owned(), definition: "start: \"a\"".to_owned() };
     let request = Request {
-        tools: vec![tool(ToolKind::Function, None), tool(ToolKind::Custom, Some(grammar))],
-        tool_choice: ToolChoice::Named("get_weather".to_owned()),
-        parallel_tool_calls: false,
-        response_schema: Some("{}".to_owned()),
-        response_grammar: Some(Grammar { syntax: "regex".to_owned(), definition: "a".to_owned() }),
+        tools: [tool(ToolKind::Function), tool(ToolKind::Custom)].into(),
         token_markers: vec![0, 2],
         options: vec![("enable_thinking".to_owned(), "false".to_owned())],
     };
@@ -242,7 +231,10 @@ fn files_that_are_no_parser_of_this_host_say_what_they_are() {
     );
     let imports = "imports wasi:cli/environment@0.2.6, wasi:clocks/monotonic-clock@0.2.6, but a parser may import nothing: build";
     assert!(load_error("imports").starts_with(imports));
-    assert_eq!(load_error("wrong_version"), "exports sluice:parser/parser@0.2.0, this host speaks 0.1");
+    assert_eq!(
+        load_error("wrong_version"),
+        "exports sluice:parser/parser@0.2.0, this host serves 0.1: update the host, or take the parser's build for 0.1"
+    );
     assert!(
         load_error("no_parser")
             .starts_with("exports no sluice:parser/parser, only wasi:cli/run@0.2.0: build")

@@ -1,6 +1,7 @@
 //! Cases of the benchmark: a request, and a text that satisfies it.
 
-use contract::{Request, Tool, ToolChoice, ToolKind};
+use contract::ToolKind;
+use grammar::{Demand, ToolChoice, ToolDefinition};
 use serde_json::{Value, json};
 
 use super::schemas;
@@ -15,7 +16,7 @@ const PROSE: &str = "Let me see what the archive has. If x < y holds for both da
 /// Request and an answer to it.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    pub(crate) request: Request,
+    pub(crate) demand: Demand,
     /// Model's output after the prompt, up to the turn's end.
     pub(crate) text: String,
     /// JSON of the answer, where the case isn't one of calls.
@@ -30,14 +31,14 @@ pub(crate) fn all() -> Vec<Case> {
         answer("300 properties", &schemas::wide(PROPERTIES), &schemas::wide_instance(PROPERTIES)),
         Case {
             name: "40 tools, required",
-            request: Request { tool_choice: ToolChoice::Required, ..with_tools(TOOLS, false) },
+            demand: Demand { tool_choice: ToolChoice::Required, ..with_tools(TOOLS, false) },
             text: format!("{}\n{}", call(17), call(33)),
             json: None,
         },
         answer("json_object", &any, &schemas::any_object()),
         Case {
             name: "prose, strict tools",
-            request: with_tools(STRICT_TOOLS, true),
+            demand: with_tools(STRICT_TOOLS, true),
             text: format!("<think>\n{}</think>\n\n{}{}", PROSE.repeat(2), PROSE.repeat(3), call(5)),
             json: None,
         },
@@ -47,27 +48,24 @@ pub(crate) fn all() -> Vec<Case> {
 fn answer(name: &'static str, schema: &Value, instance: &Value) -> Case {
     jsonschema::validate(schema, instance).expect("an instance of the schema");
     let (schema, json) = (schema.to_string(), spaced(instance));
-    let request = Request { response_schema: Some(schema), ..with_tools(0, false) };
-    Case { name, request, text: json.clone(), json: Some(json) }
+    let demand = Demand { response_schema: Some(schema), ..with_tools(0, false) };
+    Case { name, demand, text: json.clone(), json: Some(json) }
 }
 
-fn with_tools(count: usize, strict: bool) -> Request {
-    let tool = |at| Tool {
+fn with_tools(count: usize, strict: bool) -> Demand {
+    let tool = |at| ToolDefinition {
         name: tool_name(at),
-        description: String::new(),
         kind: ToolKind::Function,
-        parameters_json: schemas::parameters(at).to_string(),
+        schema: schemas::parameters(at).to_string(),
         strict,
         grammar: None,
     };
-    Request {
+    Demand {
         tools: (0..count).map(tool).collect(),
         tool_choice: ToolChoice::Auto,
         parallel_tool_calls: true,
         response_schema: None,
         response_grammar: None,
-        token_markers: Vec::new(),
-        options: Vec::new(),
     }
 }
 

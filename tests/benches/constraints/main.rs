@@ -16,9 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cases::Case;
-use contract::{Request, ToolChoice};
 use engine::{JsonBegins, JsonConstraint};
-use grammar::define_markers;
+use grammar::{MarkerTokens, ToolChoice};
 use host::cpu_clock::process_cpu_time;
 use host::limits::ParserLimits;
 use host::mask::{Grammars, MaskStart, json_grammar};
@@ -73,15 +72,12 @@ impl Bench {
         Self { plugin, markers, tokenizer: Arc::new(tokenizer), stops }
     }
 
-    /// Parser's grammar, with markers defined. Without `tells_tokens` the parser takes markers for text, and its grammar forbids text to spell
-    /// them.
-    fn grammar(&self, case: &Case, tells_tokens: bool) -> String {
-        let markers: Vec<_> = self.markers.entries().collect();
-        let tokens =
-            (0..).zip(&markers).filter(|(_, (_, id))| tells_tokens && id.is_some()).map(|(index, _)| index);
-        let request = Request { token_markers: tokens.collect(), ..case.request.clone() };
-        let grammar = self.plugin.constrain(&request).expect("a grammar").expect("a constrained turn");
-        define_markers(&grammar, &markers, &self.plugin.descriptor().stops).expect("markers")
+    /// The format's grammar.
+    fn grammar(&self, case: &Case) -> String {
+        let ids: Vec<_> = self.markers.entries().map(|(_, id)| id).collect();
+        let tokens = MarkerTokens { ids: &ids, stops: &self.plugin.descriptor().stops };
+        let template = self.plugin.template().expect("a template");
+        template.compose(&case.demand, tokens).expect("a grammar").expect("a constrained turn")
     }
 
     /// Beginning of the turn, which is part of the prompt.
@@ -125,7 +121,7 @@ impl Bench {
     fn answers(&self, cases: &[Case]) -> Vec<Answer> {
         let grammars = self.fresh();
         let answer = |case: &Case| {
-            let compiled = compile(&grammars, &self.grammar(case, true)).expect("a grammar that compiles");
+            let compiled = compile(&grammars, &self.grammar(case)).expect("a grammar that compiles");
             let start = compiled.start(&self.opening(), &self.stops).expect("an opening of the grammar");
             Answer { start: Arc::new(start), ids: self.ids(&case.text).into() }
         };
@@ -169,10 +165,9 @@ impl Row {
 }
 
 fn exported(case: &Case, row: &Row) -> Value {
-    let tools =
-        case.request.tools.iter().map(|tool| json!({"name": tool.name, "parameters": tool.parameters_json}));
-    json!({"name": case.name, "schema": case.request.response_schema, "json": case.json, "tools": tools.collect::<Value>(),
-        "required": case.request.tool_choice != ToolChoice::Auto, "text": case.text, "grammar": row.grammar,
+    let tools = case.demand.tools.iter().map(|tool| json!({"name": tool.name, "parameters": tool.schema}));
+    json!({"name": case.name, "schema": case.demand.response_schema, "json": case.json, "tools": tools.collect::<Value>(),
+        "required": case.demand.tool_choice != ToolChoice::Auto, "text": case.text, "grammar": row.grammar,
         "figures": row.figures()})
 }
 
@@ -211,15 +206,10 @@ fn main() {
     let mut exports = Vec::new();
     let cases = cases::all();
     for case in &cases {
-        let row =
-            bench.measure(case.name.to_owned(), bench.grammar(case, true), &bench.opening(), &case.text);
+        let row = bench.measure(case.name.to_owned(), bench.grammar(case), &bench.opening(), &case.text);
         row.print();
-        let narrowed = bench.grammar(case, false);
-        bench
-            .measure("  markers kept out of text".to_owned(), narrowed, &bench.opening(), &case.text)
-            .print();
         exports.push(exported(case, &row));
-        if let Some(schema) = case.request.response_schema.clone() {
+        if let Some(schema) = case.demand.response_schema.clone() {
             let begins = JsonBegins::AtOnce;
             let plain = json_grammar(&JsonConstraint { schema, begins }).expect("a schema");
             bench.measure("  JSON alone".to_owned(), plain, &[], &case.text).print();

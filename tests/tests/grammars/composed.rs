@@ -1,16 +1,14 @@
-//! Grammars composed from templates mean what the parsers' own `constrain` means: the same masks along walks, and the same refusals.
-//!
-//! For as long as parsers have both. Afterwards the walks stay, with the masks that are recorded in `masks.txt` (`UPDATE_MASKS=1` writes them).
+//! Grammars of the formats' templates mean today what they meant when `masks.txt` was written: the same masks along walks, and as many
+//! refusals (`UPDATE_MASKS=1` writes the file).
 
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use grammar::{Grammar, MarkerTokens, Template};
-use parser_sdk::{Request, ToolChoice};
+use grammar::{Template, ToolChoice};
 
 use super::oracle::Format;
 use super::requests::{of, requests, tool};
-use super::walk::{Markers, Walker};
+use super::walk::Markers;
 use super::{inputs, tables};
 
 /// Number of walks through each grammar, after each prompt.
@@ -24,7 +22,7 @@ static RECORDED: LazyLock<Mutex<BTreeMap<String, String>>> = LazyLock::new(|| {
     Mutex::new(text.lines().filter_map(by_name).collect())
 });
 
-/// What was compared.
+/// What was composed.
 #[derive(Debug, Default)]
 struct Tally {
     grammars: usize,
@@ -35,89 +33,54 @@ struct Tally {
     hash: u64,
 }
 
-/// A grammar of a walker's vocabulary.
-fn composed(
-    format: &Format,
-    template: &Template,
-    request: &Request,
-    markers: Markers,
-) -> Result<Option<Grammar>, String> {
-    let (ids, stops) = format.ids(request, markers);
-    let made = template.compose(request, MarkerTokens { ids: &ids, stops: &stops });
-    made.map_err(|error| error.to_string())
-}
-
-/// The grammar that the parser makes by itself.
-fn constrained(format: &Format, request: &Request, markers: Markers) -> Result<Option<Grammar>, String> {
-    let Some(lark) = (format.constrain)(request)? else { return Ok(None) };
-    let (ids, stops) = format.ids(request, markers);
-    let literals = (format.describe)(&request.options)?.markers;
-    let markers: Vec<_> = literals.iter().map(String::as_str).zip(ids).collect();
-    Grammar::completed(&lark, &markers, &stops).map(Some).map_err(|error| error.to_string())
-}
-
-/// Compares the two grammars of each request; the error is the first difference.
-fn compare(format: &Format, template: impl Fn(&Request) -> Template) -> Result<Tally, String> {
-    let mut tally = Tally::default();
-    for (name, mut request, _) in requests().into_iter().chain(inputs::requests(format.inputs)) {
-        request.options = format.options();
-        for markers in [Markers::Tokens, Markers::Text] {
-            request.token_markers = format.token_markers(&request, markers);
-            let old = constrained(format, &request, markers);
-            let new = composed(format, &template(&request), &request, markers);
-            let tell = |what: String| format!("{name}, {markers:?}: {what}");
-            match (old, new) {
-                (Ok(None), Ok(None)) => tally.free += 1,
-                (Err(old), Err(new)) if old == new => tally.refusals += 1,
-                (Ok(Some(old)), Ok(Some(new))) if old.reasoning_end == new.reasoning_end => {
-                    tally.grammars += 1;
-                    let both = [&old, &new];
-                    walks(format, both, &request, markers, &mut tally).map_err(|error| {
-                        tell(format!("{error}\n{}\n--- composed:\n{}", old.lark, new.lark))
-                    })?;
+impl Tally {
+    /// Composes the grammar of each request by `template`, and walks through it.
+    fn of(format: &Format, template: &Template) -> Result<Self, String> {
+        let mut tally = Self::default();
+        for (name, request, _) in requests().into_iter().chain(inputs::requests(format.inputs)) {
+            for markers in [Markers::Tokens, Markers::Text] {
+                match format.composed(template, &request, markers) {
+                    Ok(None) => tally.free += 1,
+                    Err(_) => tally.refusals += 1,
+                    Ok(Some(lark)) => {
+                        tally.grammars += 1;
+                        let walked = tally.walk(format, &lark, markers);
+                        walked.map_err(|error| format!("{name}, {markers:?}: {error}\n{lark}"))?;
+                    }
                 }
-                (old, new) => return Err(tell(format!("{old:?}\n--- composed: {new:?}"))),
             }
         }
+        Ok(tally)
     }
-    Ok(tally)
-}
 
-/// Walks through the composed grammar and follows with the other.
-fn walks(
-    format: &Format,
-    [old, new]: [&Grammar; 2],
-    request: &Request,
-    markers: Markers,
-    tally: &mut Tally,
-) -> Result<(), String> {
-    let fresh = |grammar: &Grammar| format.walker(request, &grammar.lark, markers);
-    let (old, new) = (fresh(old)?, fresh(new)?);
-    for seed in 0..SEEDS {
-        for prompt in format.prompts {
-            let [mut old, mut new] = [&old, &new].map(Walker::clone);
-            old.replay(prompt);
-            new.replay(prompt);
-            let steps = new.steps(seed)?;
-            tally.masks += steps.len();
-            tally.hash = steps.iter().fold(tally.hash, |hash, step| step.hashed(hash));
-            old.follow(&steps).map_err(|error| format!("seed {seed}, prompt {prompt:?}: {error}"))?;
+    /// Adds the masks of walks through a grammar.
+    fn walk(&mut self, format: &Format, lark: &str, markers: Markers) -> Result<(), String> {
+        let fresh = format.walker(lark, markers)?;
+        for seed in 0..SEEDS {
+            for prompt in format.prompts {
+                let mut walker = fresh.clone();
+                walker.replay(prompt);
+                let steps =
+                    walker.steps(seed).map_err(|error| format!("seed {seed}, prompt {prompt:?}: {error}"))?;
+                self.masks += steps.len();
+                self.hash = steps.iter().fold(self.hash, |hash, step| step.hashed(hash));
+            }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// The line of `masks.txt`.
+    fn line(&self, name: &str) -> String {
+        let Self { grammars, masks, free, refusals, hash } = self;
+        format!("{name}: {grammars} grammars, {masks} masks, {free} free, {refusals} refusals, {hash:016x}")
+    }
 }
 
-/// Compares the two grammars of each request, and the masks with the recorded ones.
+/// Compares the masks of each request's grammar with the recorded ones.
 fn same(name: &str, format: &Format) {
-    let compared = compare(format, |request| format.template(request));
-    let Tally { grammars, masks, free, refusals, hash } =
-        compared.unwrap_or_else(|error| panic!("{name}: {error}"));
-    assert!(
-        grammars > 20 && masks > 500 && free > 0,
-        "{name}: {grammars} grammars, {masks} masks, {free} free"
-    );
-    let line =
-        format!("{name}: {grammars} grammars, {masks} masks, {free} free, {refusals} refusals, {hash:016x}");
+    let tally = Tally::of(format, &format.template()).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(tally.grammars > 20 && tally.masks > 500 && tally.free > 0, "{name}: {tally:?}");
+    let line = tally.line(name);
     let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
     if std::env::var_os("UPDATE_MASKS").is_some() {
         recorded.insert(name.to_owned(), line);
@@ -165,11 +128,17 @@ fn a_template_that_means_something_else_is_noticed() {
         ("%name 256 /[^\\s<>]/", "%name 256 /[^<>]/"),
         ("(gap? marker_0 text marker_1)?", "(gap? marker_0 text marker_1)*"),
     ] {
-        assert!(format.template.contains(right), "{right}");
-        let sabotaged = format.template.replacen(right, wrong, 1);
-        let markers = (format.describe)(&[]).expect("it describes itself").markers;
-        let template = |_: &Request| Template::parse(&sabotaged, &markers).expect("a template");
-        assert!(compare(&format, template).is_err(), "{wrong}");
+        let descriptor = format.descriptor();
+        let text = descriptor.grammar.expect("it has a template");
+        assert!(text.contains(right), "{right}");
+        let sabotaged = Template::parse(&text.replacen(right, wrong, 1), &descriptor.markers);
+        let tally = Tally::of(&format, &sabotaged.expect("a template"));
+        let recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+        assert_ne!(
+            tally.ok().map(|tally| tally.line("qwen3_coder")).as_ref(),
+            recorded.get("qwen3_coder"),
+            "{wrong}"
+        );
     }
 }
 
@@ -188,11 +157,9 @@ fn keys_that_no_schema_declares_end_where_the_format_ends_them() {
         ),
     ] {
         for markers in [Markers::Tokens, Markers::Text] {
-            let request =
-                Request { token_markers: format.token_markers(&request, markers), ..request.clone() };
             let grammar = format.grammar(&request, markers);
             let lark = grammar.expect("it can be followed").expect("it is demanded");
-            let walker = format.walker(&request, &lark, markers).expect("a grammar");
+            let walker = format.walker(&lark, markers).expect("a grammar");
             assert!(walker.accepts(&[(true, call.to_owned())]).is_some(), "{call}, {markers:?}");
         }
     }

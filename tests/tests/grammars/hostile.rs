@@ -8,10 +8,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::{MaskError, TokenMask};
-use grammar::MarkerTokens;
+use grammar::{Demand, MarkerTokens, TextGrammar};
 use host::mask::{Grammars, MaskStart};
 use host::prompt::Tokenizer;
-use parser_sdk::{Grammar, Request};
 use serde_json::{Map, Value, json};
 use tests::grammars::{compile, grammars};
 
@@ -45,12 +44,12 @@ impl Server {
     }
 
     /// Compiles the request's grammar; the error is the reason why it is refused.
-    fn start(&self, request: &Request) -> Result<MaskStart, String> {
-        let descriptor = (QWEN3.describe)(&[])?;
+    fn start(&self, request: &Demand) -> Result<MaskStart, String> {
+        let descriptor = QWEN3.descriptor();
         let ids: Vec<_> = descriptor.markers.iter().map(|text| self.tokenizer.token_id(text)).collect();
         let tokens = MarkerTokens { ids: &ids, stops: &descriptor.stops };
-        let grammar = QWEN3.template(request).compose(request, tokens).map_err(|error| error.to_string())?;
-        let grammar = grammar.expect("a demand has a grammar").lark;
+        let grammar = QWEN3.template().compose(request, tokens).map_err(|error| error.to_string())?;
+        let grammar = grammar.expect("a demand has a grammar");
         let stops = Arc::from([self.tokenizer.token_id("<|im_end|>").expect("a stop")]);
         let compiled = compile(&self.grammars, &grammar).map_err(|error| error.to_string())?;
         compiled.start(&[], &stops).map_err(|error| error.to_string())
@@ -88,7 +87,7 @@ impl Server {
     }
 
     /// Compiles the request's grammar and walks through it several times.
-    fn outcome(&self, name: &str, request: &Request) -> Outcome {
+    fn outcome(&self, name: &str, request: &Demand) -> Outcome {
         let began = Instant::now();
         let start = self.start(request);
         let compiled = began.elapsed();
@@ -120,17 +119,17 @@ fn stopped(error: &MaskError) -> Outcome {
     Outcome::Stopped
 }
 
-fn schema(schema: &Value) -> Request {
-    Request { response_schema: Some(schema.to_string()), ..Request::default() }
+fn schema(schema: &Value) -> Demand {
+    Demand { response_schema: Some(schema.to_string()), ..Demand::default() }
 }
 
-fn pattern(pattern: &str) -> Request {
+fn pattern(pattern: &str) -> Demand {
     schema(&json!({"type": "string", "pattern": pattern}))
 }
 
-fn grammar(syntax: &str, definition: impl Into<String>) -> Request {
-    let grammar = Grammar { syntax: syntax.to_owned(), definition: definition.into() };
-    Request { response_grammar: Some(grammar), ..Request::default() }
+fn grammar(syntax: &str, definition: impl Into<String>) -> Demand {
+    let grammar = TextGrammar { syntax: syntax.to_owned(), definition: definition.into() };
+    Demand { response_grammar: Some(grammar), ..Demand::default() }
 }
 
 fn nested(levels: usize, leaf: Value, wrap: impl Fn(Value) -> Value) -> Value {
@@ -141,7 +140,7 @@ fn object(properties: impl Iterator<Item = (String, Value)>) -> Value {
     json!({"type": "object", "properties": properties.collect::<Map<_, _>>(), "additionalProperties": false})
 }
 
-fn schemas() -> Vec<(&'static str, Request)> {
+fn schemas() -> Vec<(&'static str, Demand)> {
     let word = |at: usize| format!("value {at} {}", "x".repeat(at % 7));
     let integer = || json!({"type": "integer"});
     let part = |at: usize| {
@@ -183,7 +182,7 @@ fn schemas() -> Vec<(&'static str, Request)> {
     ]
 }
 
-fn patterns() -> Vec<(&'static str, Request)> {
+fn patterns() -> Vec<(&'static str, Demand)> {
     let all_of = |count: usize| {
         let part = |at: usize| json!({"pattern": format!("x{{{at}}}[a-y]*z{{{}}}", count - at)});
         json!({"type": "string", "allOf": (0..count).map(part).collect::<Vec<_>>()})
@@ -217,7 +216,7 @@ fn patterns() -> Vec<(&'static str, Request)> {
     ]
 }
 
-fn larks() -> Vec<(&'static str, Request)> {
+fn larks() -> Vec<(&'static str, Demand)> {
     let choice = |count: usize| (0..count).map(|at| format!("\"a\" r{at}")).collect::<Vec<_>>().join(" | ");
     let rules: String = (0..900)
         .map(|at| format!("r{at}: \"a\" r{} | \"a\" start | \"b\"\n", (at * 7 + 1) % 900))
@@ -257,7 +256,7 @@ fn larks() -> Vec<(&'static str, Request)> {
 
 /// Tries all requests: those in neither list must be followed. With another vocabulary than the embedded one the results may differ, so they
 /// aren't checked.
-fn check_all(requests: Vec<(&'static str, Request)>, refused: &[(&str, &str)], stopped: &[&str]) {
+fn check_all(requests: Vec<(&'static str, Demand)>, refused: &[(&str, &str)], stopped: &[&str]) {
     let server = Server::new();
     for (name, request) in requests {
         let outcome = server.outcome(name, &request);

@@ -1,7 +1,7 @@
 //! Custom tools whose inputs have a grammar: requests, and a check of an input against its grammar alone.
 
+use grammar::{Demand, TextGrammar, ToolChoice};
 use llguidance::api::TopLevelGrammar;
-use parser_sdk::{Grammar, Request, ToolChoice};
 
 use super::oracle::Inputs;
 use super::requests::{Expected, custom, of, tool};
@@ -51,7 +51,7 @@ const TIME: &str = r"^(?P<hour>[01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?( [^/\]\n]{1,3}/
 const ALIKE: &str = r#"[ \n]{0,2}(```|\{"input": "|<)?[a-z\n]{0,9}("\}|```)?[ \n]{0,2}"#;
 
 /// Requests, each with its name and the expected result in a format that writes inputs in this way.
-pub(crate) fn requests(inputs: Inputs) -> Vec<(&'static str, Request, Expected)> {
+pub(crate) fn requests(inputs: Inputs) -> Vec<(&'static str, Demand, Expected)> {
     use Expected::{Constrained, Free, Refused};
     use Inputs::{BeforeText, Json};
     use ToolChoice::{Auto, Required};
@@ -63,7 +63,7 @@ pub(crate) fn requests(inputs: Inputs) -> Vec<(&'static str, Request, Expected)>
     for (tool, name) in several.tools.iter_mut().zip(["patch", "time", "free", "open"]) {
         tool.name = name.into();
     }
-    let perhaps = Request { tool_choice: Auto, ..several.clone() };
+    let perhaps = Demand { tool_choice: Auto, ..several.clone() };
     let mut all = vec![
         ("a patch", one("lark", PATCH), Constrained),
         ("a grammar with names of others", one("lark", NAMES), Constrained),
@@ -111,12 +111,12 @@ const MALFORMED: [(&str, &str); 22] = [
     ("start: A\nA.2: \"a\"", "A"),
 ];
 
-fn grammar(syntax: &str, definition: &str) -> Grammar {
-    Grammar { syntax: syntax.into(), definition: definition.into() }
+fn grammar(syntax: &str, definition: &str) -> TextGrammar {
+    TextGrammar { syntax: syntax.into(), definition: definition.into() }
 }
 
 /// Checks that a text matches this grammar alone, outside the turn's grammar.
-pub(crate) fn matches(grammar: &Grammar, text: &str) -> Result<(), String> {
+pub(crate) fn matches(grammar: &TextGrammar, text: &str) -> Result<(), String> {
     let alone = match grammar.syntax.as_str() {
         "regex" => TopLevelGrammar::from_regex(&grammar.definition),
         _ => TopLevelGrammar::from_lark(grammar.definition.clone()),

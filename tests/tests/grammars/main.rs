@@ -12,8 +12,8 @@ mod schemas;
 mod tables;
 mod walk;
 
+use grammar::{Demand, ToolChoice};
 use oracle::{Format, Inputs};
-use parser_sdk::{Request, ToolChoice};
 use requests::{Expected, requests};
 use walk::Markers;
 
@@ -21,81 +21,71 @@ const SEEDS: u64 = 12;
 /// Number of seeds for each table of `response-template`, of which there are many.
 const SEEDS_OF_A_TABLE: u64 = 3;
 
-/// The template of a parser's grammars.
-macro_rules! template {
-    ($parser:literal) => {
-        include_str!(concat!("../../../plugins/", $parser, "/src/grammar.lark"))
-    };
-}
-
-const QWEN3: Format = Format::of::<qwen3_parser::Qwen3>(
-    template!("qwen3"),
-    &[
-        "",
-        "<|im_start|>assistant\n",
-        "<|im_start|>assistant\n<think>\n",
-        "<|im_start|>assistant\n<think>\n\n</think>\n\n",
-    ],
-);
+const QWEN3: Format = Format::of::<qwen3_parser::Qwen3>(&[
+    "",
+    "<|im_start|>assistant\n",
+    "<|im_start|>assistant\n<think>\n",
+    "<|im_start|>assistant\n<think>\n\n</think>\n\n",
+]);
 
 const QWEN3_CODER: Format = Format {
     // The other markers are text in every tokenizer.
     tokens: &[0, 1, 2, 3, 4, 5],
     inputs: Inputs::BeforeText,
-    ..Format::of::<qwen3_coder_parser::Qwen3Coder>(template!("qwen3-coder"), QWEN3.prompts)
+    ..Format::of::<qwen3_coder_parser::Qwen3Coder>(QWEN3.prompts)
 };
 const GLM: Format = Format {
     inputs: Inputs::BeforeToken,
-    ..Format::of::<glm_parser::Glm>(
-        template!("glm"),
-        &[
-            "",
-            "<|assistant|>",
-            "<|assistant|>\n<think></think>",
-            "<|assistant|>\n<think></think>\n",
-            "<|assistant|><think>",
-        ],
-    )
+    ..Format::of::<glm_parser::Glm>(&[
+        "",
+        "<|assistant|>",
+        "<|assistant|>\n<think></think>",
+        "<|assistant|>\n<think></think>\n",
+        "<|assistant|><think>",
+    ])
 };
 const KIMI_K2: Format = Format {
     only_tokens: true,
-    ..Format::of::<kimi_k2_parser::KimiK2>(
-        template!("kimi-k2"),
-        &["", "<|im_assistant|>assistant<|im_middle|>", "<|im_assistant|>assistant<|im_middle|><think>"],
-    )
+    ..Format::of::<kimi_k2_parser::KimiK2>(&[
+        "",
+        "<|im_assistant|>assistant<|im_middle|>",
+        "<|im_assistant|>assistant<|im_middle|><think>",
+    ])
 };
 const DEEPSEEK_V3: Format = Format {
     only_tokens: true,
-    ..Format::of::<deepseek_v3_parser::DeepSeekV3>(
-        template!("deepseek-v3"),
-        &["", "<｜Assistant｜>", "<｜Assistant｜><think>\n", "<｜Assistant｜></think>"],
-    )
+    ..Format::of::<deepseek_v3_parser::DeepSeekV3>(&[
+        "",
+        "<｜Assistant｜>",
+        "<｜Assistant｜><think>\n",
+        "<｜Assistant｜></think>",
+    ])
 };
 
 const HARMONY: Format = Format {
     only_tokens: true,
     inputs: Inputs::BeforeToken,
-    ..Format::of::<harmony_parser::Harmony>(
-        template!("harmony"),
-        &["", "<|start|>assistant", "<|start|>assistant<|channel|>analysis<|message|>"],
-    )
+    ..Format::of::<harmony_parser::Harmony>(&[
+        "",
+        "<|start|>assistant",
+        "<|start|>assistant<|channel|>analysis<|message|>",
+    ])
 };
 const LLAMA3: Format = Format {
     tokens: &[0, 3, 4, 5, 6, 7],
-    ..Format::of::<llama3_parser::Llama3>(
-        template!("llama3"),
-        &["", "<|start_header_id|>assistant<|end_header_id|>\n\n"],
-    )
+    ..Format::of::<llama3_parser::Llama3>(&["", "<|start_header_id|>assistant<|end_header_id|>\n\n"])
 };
-const MISTRAL: Format = Format::of::<mistral_parser::Mistral>(template!("mistral"), &["", "[THINK]"]);
+const MISTRAL: Format = Format::of::<mistral_parser::Mistral>(&["", "[THINK]"]);
 const MINIMAX_M2: Format = Format {
     // The other markers are text in every tokenizer.
     tokens: &[0, 1, 2, 3, 4, 5],
     inputs: Inputs::BeforeText,
-    ..Format::of::<minimax_m2_parser::MiniMaxM2>(
-        template!("minimax-m2"),
-        &["", "]~b]ai\n", "]~b]ai\n<think>\n", "]~b]ai\n<think>\n\n</think>\n\n"],
-    )
+    ..Format::of::<minimax_m2_parser::MiniMaxM2>(&[
+        "",
+        "]~b]ai\n",
+        "]~b]ai\n<think>\n",
+        "]~b]ai\n<think>\n\n</think>\n\n",
+    ])
 };
 
 #[test]
@@ -144,17 +134,15 @@ fn deepseek_v3() {
 }
 
 fn round_trip(format: Format) {
-    for (name, mut request, expected) in requests().into_iter().chain(inputs::requests(format.inputs)) {
-        request.options = format.options();
+    for (name, request, expected) in requests().into_iter().chain(inputs::requests(format.inputs)) {
         let expected = format.expected(name, expected);
         for markers in [Markers::Tokens, Markers::Text] {
-            request.token_markers = format.token_markers(&request, markers);
             judge(&format, name, &request, expected, markers);
         }
     }
 }
 
-fn judge(format: &Format, name: &str, request: &Request, expected: Expected, markers: Markers) {
+fn judge(format: &Format, name: &str, request: &Demand, expected: Expected, markers: Markers) {
     let needs_tokens = format.only_tokens(request) && markers == Markers::Text;
     match (expected, format.grammar(request, markers)) {
         (Expected::Free, Ok(None)) => {}
@@ -182,7 +170,7 @@ fn the_oracle_notices_a_grammar_that_is_too_wide() {
         }
         let mut wider = request.clone();
         for tool in &mut wider.tools {
-            tool.parameters_json =
+            tool.schema =
                 r#"{"type":"object","properties":{"stray":{"type":"null"}},"required":["stray"]}"#.into();
         }
         let grammar =

@@ -1,7 +1,6 @@
 //! Formats that spell JSON in a notation of their own, or say of each value whether it is a string: what their templates allow, text by text.
 
-use grammar::{MarkerTokens, Template};
-use parser_sdk::{Request, ToolChoice};
+use grammar::{Demand, MarkerTokens, Template, ToolChoice};
 
 use super::requests::{of, strict, tool};
 use super::walk::{Walker, ids};
@@ -20,7 +19,6 @@ const BARE_KEYS: Notation = Notation {
 %key 128 /[^\s:,{}\[\]]/
 %value 4
 before: (marker_6 "model\n")? (gap? marker_0 "thought\n" text marker_1)?
-reasoning_end: marker_1
 call: marker_2 "call:" name arguments marker_3
 object: "{" members "}"
 pair: key ":" value
@@ -68,19 +66,18 @@ const WEATHER: &str = r#"{"type":"object","properties":{"city":{"type":"string"}
     "all":{"type":"boolean"}}}]},"tags":{"type":"array","items":{"type":"string"},"maxItems":2}},"required":["city"]}"#;
 
 impl Notation {
-    fn walker(&self, request: &Request) -> Walker {
+    fn walker(&self, request: &Demand) -> Walker {
         let literals: Vec<String> = self.literals.iter().map(|text| (*text).to_owned()).collect();
         let template = Template::parse(self.template, &literals).unwrap_or_else(|error| panic!("{error}"));
         let are_tokens = vec![true; literals.len()];
         let markers: Vec<_> = ids(&are_tokens).collect();
         let tokens = MarkerTokens { ids: &markers, stops: &[] };
         let grammar = template.compose(request, tokens).expect("it can be followed").expect("it is demanded");
-        Walker::new(&grammar.lark, &literals, &are_tokens)
-            .unwrap_or_else(|error| panic!("{error}\n{}", grammar.lark))
+        Walker::new(&grammar, &literals, &are_tokens).unwrap_or_else(|error| panic!("{error}\n{}", grammar))
     }
 
     /// Checks which whole turns the grammar allows.
-    fn check<S: AsRef<str>>(&self, request: &Request, allowed: &[S], refused: &[S]) {
+    fn check<S: AsRef<str>>(&self, request: &Demand, allowed: &[S], refused: &[S]) {
         let walker = self.walker(request);
         let accepts = |text: &S| walker.accepts(&[(true, text.as_ref().to_owned())]).is_some();
         for text in allowed {
@@ -92,7 +89,7 @@ impl Notation {
     }
 }
 
-fn required(schema: &str) -> Request {
+fn required(schema: &str) -> Demand {
     of(vec![strict("get_weather", schema)], ToolChoice::Required)
 }
 

@@ -1,10 +1,11 @@
 //! Oracle that judges a walk: it plays the walk to the format's own parser with several chunk sizes, and checks the items against the request.
 
-use grammar::{MarkerTokens, Template};
+use contract::{Descriptor, Payload, Request, ToolKind};
+use grammar::{Demand, MarkerTokens, Template, ToolChoice, ToolDefinition};
 use parser_kit::{Head, Item};
-use parser_sdk::{Descriptor, Parser, Payload, Request, Tool, ToolChoice, ToolKind};
-use response_template_parser::ResponseTemplate;
+use parser_sdk::Parser;
 use serde_json::Value;
+use turn::values;
 
 use super::inputs;
 use super::play::{found_in, play};
@@ -19,10 +20,6 @@ type Describe = fn(&[(String, String)]) -> Result<Descriptor, String>;
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
     pub(crate) describe: Describe,
-    /// The parser's own grammar, for as long as there is one.
-    pub(crate) constrain: fn(&Request) -> Result<Option<String>, String>,
-    /// Template of the format's grammars; empty for tables, which make theirs.
-    pub(crate) template: &'static str,
     pub(crate) play: fn(&Request, &str, &[Piece], Markers, usize) -> Vec<Item>,
     /// Generation prompts with which templates of this format open a turn.
     pub(crate) prompts: &'static [&'static str],
@@ -47,11 +44,9 @@ pub(crate) enum Inputs {
 }
 
 impl Format {
-    pub(crate) const fn of<P: Parser>(template: &'static str, prompts: &'static [&'static str]) -> Self {
+    pub(crate) const fn of<P: Parser>(prompts: &'static [&'static str]) -> Self {
         Self {
             describe: P::describe,
-            constrain: P::constrain,
-            template,
             play: play::<P>,
             prompts,
             tokens: &[],
@@ -61,8 +56,13 @@ impl Format {
         }
     }
 
+    /// What the parser says of itself.
+    pub(crate) fn descriptor(&self) -> Descriptor {
+        (self.describe)(&self.options()).expect("the format describes itself")
+    }
+
     /// Parser options, as an operator sets them.
-    pub(crate) fn options(&self) -> Vec<(String, String)> {
+    fn options(&self) -> Vec<(String, String)> {
         self.table.iter().map(|table| ("response_template".into(), (*table).to_owned())).collect()
     }
 
@@ -72,7 +72,7 @@ impl Format {
     }
 
     /// Whether this request can be constrained only where markers are tokens.
-    pub(crate) fn only_tokens(&self, request: &Request) -> bool {
+    pub(crate) fn only_tokens(&self, request: &Demand) -> bool {
         let has_grammar = request.tools.iter().any(|tool| tool.grammar.is_some());
         let calls = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
         match self.table {
@@ -84,12 +84,12 @@ impl Format {
     /// Walks through `grammar` (the request's own, except in tests of the oracle) with each seed and prompt, and judges the results.
     pub(crate) fn judge(
         &self,
-        request: &Request,
+        request: &Demand,
         grammar: &str,
         markers: Markers,
         seeds: std::ops::Range<u64>,
     ) -> Result<(), String> {
-        let fresh = self.walker(request, grammar, markers)?;
+        let fresh = self.walker(grammar, markers)?;
         for seed in seeds {
             for prompt in self.prompts {
                 let tell = |error| format!("seed {seed}, {markers:?}, prompt {prompt:?}: {error}");
@@ -99,70 +99,66 @@ impl Format {
         Ok(())
     }
 
-    /// `token_markers` of the request in this mode: the indices of the markers that are tokens.
-    pub(crate) fn token_markers(&self, request: &Request, markers: Markers) -> Vec<u32> {
-        let descriptor = (self.describe)(&request.options).expect("the format describes itself");
-        let tokens = self.tokens_in(&descriptor, markers);
-        (0..).zip(tokens).filter(|(_, is_token)| *is_token).map(|(index, _)| index).collect()
+    /// What the parser is told of a request in this mode.
+    fn told(&self, request: &Demand, markers: Markers) -> Request {
+        let tools = request.tools.iter().map(|tool| values::tool(&tool.name, tool.kind, &tool.schema));
+        let are_tokens = (0..).zip(self.tokens_in(&self.descriptor(), markers));
+        Request {
+            tools: tools.collect(),
+            token_markers: are_tokens.filter(|(_, is_token)| *is_token).map(|(index, _)| index).collect(),
+            options: self.options(),
+        }
     }
 
     /// Literals of the markers that are text in this mode.
-    pub(crate) fn text_markers(&self, request: &Request, markers: Markers) -> Vec<String> {
-        let descriptor = (self.describe)(&request.options).expect("the format describes itself");
+    pub(crate) fn text_markers(&self, markers: Markers) -> Vec<String> {
+        let descriptor = self.descriptor();
         let tokens = self.tokens_in(&descriptor, markers);
-        descriptor
-            .markers
-            .into_iter()
-            .zip(tokens)
-            .filter(|(_, is_token)| !is_token)
-            .map(|(literal, _)| literal)
-            .collect()
-    }
-
-    /// Ids of the markers in this mode, as walkers have them, and the indices of those that end the turn.
-    pub(crate) fn ids(&self, request: &Request, markers: Markers) -> (Vec<Option<u32>>, Vec<u32>) {
-        let descriptor = (self.describe)(&request.options).expect("the format describes itself");
-        (ids(&self.tokens_in(&descriptor, markers)).collect(), descriptor.stops)
+        let literals = descriptor.markers.into_iter().zip(tokens);
+        literals.filter(|(_, is_token)| !is_token).map(|(literal, _)| literal).collect()
     }
 
     /// The template of the format's grammars.
-    pub(crate) fn template(&self, request: &Request) -> Template {
-        let text = match self.template {
-            "" => ResponseTemplate::grammar_template(&request.options).expect("a table"),
-            text => text.to_owned(),
-        };
-        let descriptor = (self.describe)(&request.options).expect("the format describes itself");
+    pub(crate) fn template(&self) -> Template {
+        let descriptor = self.descriptor();
+        let text = descriptor.grammar.expect("the format has a template");
         Template::parse(&text, &descriptor.markers).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
-    /// The grammar that the server composes for a request in this mode.
-    pub(crate) fn grammar(&self, request: &Request, markers: Markers) -> Result<Option<String>, String> {
-        let (ids, stops) = self.ids(request, markers);
-        let made = self.template(request).compose(request, MarkerTokens { ids: &ids, stops: &stops });
-        Ok(made.map_err(|error| error.to_string())?.map(|grammar| grammar.lark))
+    /// The grammar that the server composes by a template for a request in this mode.
+    pub(crate) fn composed(
+        &self,
+        template: &Template,
+        request: &Demand,
+        markers: Markers,
+    ) -> Result<Option<String>, String> {
+        let descriptor = self.descriptor();
+        let ids: Vec<_> = ids(&self.tokens_in(&descriptor, markers)).collect();
+        let made = template.compose(request, MarkerTokens { ids: &ids, stops: &descriptor.stops });
+        made.map_err(|error| error.to_string())
+    }
+
+    /// [`Self::composed`] by the format's own template.
+    pub(crate) fn grammar(&self, request: &Demand, markers: Markers) -> Result<Option<String>, String> {
+        self.composed(&self.template(), request, markers)
     }
 
     /// Makes a walker at the beginning of a grammar.
-    pub(crate) fn walker(
-        &self,
-        request: &Request,
-        grammar: &str,
-        markers: Markers,
-    ) -> Result<Walker, String> {
-        let descriptor = (self.describe)(&request.options)?;
+    pub(crate) fn walker(&self, grammar: &str, markers: Markers) -> Result<Walker, String> {
+        let descriptor = self.descriptor();
         Walker::new(grammar, &descriptor.markers, &self.tokens_in(&descriptor, markers))
     }
 
     /// Walks once after this prompt and judges the result.
     pub(crate) fn judge_walk(
         &self,
-        request: &Request,
+        request: &Demand,
         fresh: &Walker,
         prompt: &str,
         seed: u64,
         markers: Markers,
     ) -> Result<(), String> {
-        let descriptor = (self.describe)(&request.options)?;
+        let descriptor = self.descriptor();
         let mut walker = fresh.clone();
         walker.replay(prompt);
         let pieces = walker.walk(seed)?;
@@ -191,28 +187,28 @@ impl Format {
     /// Items that the parser reads from these pieces after this prompt.
     pub(crate) fn read(
         &self,
-        request: &Request,
+        request: &Demand,
         prompt: &str,
         pieces: &[Piece],
         markers: Markers,
     ) -> Vec<Item> {
-        let descriptor = (self.describe)(&request.options).expect("the format describes itself");
-        let pieces = self.found(pieces, &descriptor, markers);
-        (self.play)(request, prompt, &pieces, markers, usize::MAX)
+        let pieces = self.found(pieces, &self.descriptor(), markers);
+        (self.play)(&self.told(request, markers), prompt, &pieces, markers, usize::MAX)
     }
 
     fn judge_turn(
         &self,
-        request: &Request,
+        request: &Demand,
         descriptor: &Descriptor,
         prompt: &str,
         pieces: &[Piece],
         markers: Markers,
     ) -> Result<(), String> {
         let pieces = self.found(pieces, descriptor, markers);
-        let items = (self.play)(request, prompt, &pieces, markers, usize::MAX);
+        let told = self.told(request, markers);
+        let items = (self.play)(&told, prompt, &pieces, markers, usize::MAX);
         for cut in [1, 3] {
-            let again = (self.play)(request, prompt, &pieces, markers, cut);
+            let again = (self.play)(&told, prompt, &pieces, markers, cut);
             if again != items {
                 return Err(format!("cut every {cut} bytes it gives {again:?} instead of {items:?}"));
             }
@@ -223,7 +219,7 @@ impl Format {
     /// Checks that these items answer the request.
     fn satisfies(
         &self,
-        request: &Request,
+        request: &Demand,
         descriptor: &Descriptor,
         markers: Markers,
         items: &[Item],
@@ -267,8 +263,8 @@ impl Format {
 
     fn call_satisfies(
         &self,
-        request: &Request,
-        tool: &Tool,
+        request: &Demand,
+        tool: &ToolDefinition,
         payload: Payload,
         arguments: &str,
     ) -> Result<(), String> {
@@ -286,8 +282,7 @@ impl Format {
                 _ => Ok(()),
             };
         }
-        let schema =
-            if demanded || tool.strict { tool.parameters_json.as_str() } else { r#"{"type":"object"}"# };
+        let schema = if demanded || tool.strict { tool.schema.as_str() } else { r#"{"type":"object"}"# };
         validates(schema, arguments)
     }
 }

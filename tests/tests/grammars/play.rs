@@ -1,7 +1,8 @@
 //! Plays a walk to a parser as a host does: markers are found in the text, and chunks are cut anywhere.
 
+use contract::{FinishReason, Request};
 use parser_kit::{Item, Player};
-use parser_sdk::{FinishReason, Parser, Request};
+use parser_sdk::Parser;
 
 use super::walk::{Markers, Piece};
 

@@ -1,9 +1,9 @@
 //! Requests with constraints, with difficult schemas and names.
 
-use parser_kit::request;
-use parser_sdk::{Grammar, Request, Tool, ToolChoice, ToolKind};
+use contract::ToolKind;
+use grammar::{Demand, TextGrammar, ToolChoice, ToolDefinition};
 
-/// Expected result of `constrain` for a request.
+/// Expected result of composing the grammar of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Expected {
     Constrained,
@@ -29,23 +29,29 @@ const MAP: &str = r#"{"type":"object","properties":{"counts":{"type":"object","a
     "code":{"type":"string","pattern":"^[A-Z]{2,4}$"},"any":{},"list":{"type":"array","minItems":1},
     "either":{"anyOf":[{"type":"string","maxLength":5},{"type":"object"}]}},"required":["counts","code","any","list","either"]}"#;
 
-pub(crate) fn tool(name: &str, parameters: &str) -> Tool {
-    Tool { parameters_json: parameters.into(), ..request(&[name]).tools.remove(0) }
+pub(crate) fn tool(name: &str, parameters: &str) -> ToolDefinition {
+    ToolDefinition {
+        name: name.into(),
+        kind: ToolKind::Function,
+        schema: parameters.into(),
+        strict: false,
+        grammar: None,
+    }
 }
 
 /// Regular expression of texts with characters that begin markers.
 const CODE: &str = r"[A-Z]{2,3}-[0-9]{1,4}( [^\n]{0,20}<[a-z/]{1,9}>)?\.";
 const LINES: &str = "start: line (\"\\n\" line)* \".\"\nline: WORD (\", \" WORD)*\nWORD: /[a-z<>]{1,5}/\n";
 
-pub(crate) fn strict(name: &str, parameters: &str) -> Tool {
-    Tool { strict: true, ..tool(name, parameters) }
+pub(crate) fn strict(name: &str, parameters: &str) -> ToolDefinition {
+    ToolDefinition { strict: true, ..tool(name, parameters) }
 }
 
-pub(crate) fn of(tools: Vec<Tool>, tool_choice: ToolChoice) -> Request {
-    Request { tools, tool_choice, parallel_tool_calls: true, ..Request::default() }
+pub(crate) fn of(tools: Vec<ToolDefinition>, tool_choice: ToolChoice) -> Demand {
+    Demand { tools, tool_choice, parallel_tool_calls: true, ..Demand::default() }
 }
 
-pub(crate) fn requests() -> Vec<(&'static str, Request, Expected)> {
+pub(crate) fn requests() -> Vec<(&'static str, Demand, Expected)> {
     use Expected::{Constrained, Either, Free, Refused};
     use ToolChoice::{Auto, None as Never, Required};
     let several = || vec![tool("get_weather", WEATHER), strict("nested", NESTED), strict("enums", ENUMS)];
@@ -56,11 +62,11 @@ pub(crate) fn requests() -> Vec<(&'static str, Request, Expected)> {
         strict("f\"}\nstart: \"free", WEATHER),
         strict("<tool_call>", ENUMS),
     ];
-    let single = |choice| Request { parallel_tool_calls: false, ..of(several(), choice) };
-    let answer = |tools, choice| Request { response_schema: Some(NESTED.into()), ..of(tools, choice) };
+    let single = |choice| Demand { parallel_tool_calls: false, ..of(several(), choice) };
+    let answer = |tools, choice| Demand { response_schema: Some(NESTED.into()), ..of(tools, choice) };
     let in_form = |syntax: &str, definition: &str, tools, choice| {
-        let grammar = Grammar { syntax: syntax.into(), definition: definition.into() };
-        Request { response_grammar: Some(grammar), ..of(tools, choice) }
+        let grammar = TextGrammar { syntax: syntax.into(), definition: definition.into() };
+        Demand { response_grammar: Some(grammar), ..of(tools, choice) }
     };
     vec![
         ("a call is required", of(several(), Required), Constrained),
@@ -82,7 +88,7 @@ pub(crate) fn requests() -> Vec<(&'static str, Request, Expected)> {
         ("a call though there is an answer's schema", answer(several(), Required), Constrained),
         (
             "an answer by an open schema",
-            Request { response_schema: Some(MAP.into()), ..of(vec![], Auto) },
+            Demand { response_schema: Some(MAP.into()), ..of(vec![], Auto) },
             Constrained,
         ),
         ("an answer by a regular expression", in_form("regex", CODE, vec![], Auto), Either("markers")),
@@ -113,6 +119,6 @@ pub(crate) fn requests() -> Vec<(&'static str, Request, Expected)> {
     ]
 }
 
-pub(crate) fn custom(grammar: Option<Grammar>) -> Tool {
-    Tool { kind: ToolKind::Custom, grammar, parameters_json: String::new(), ..tool("shell", "") }
+pub(crate) fn custom(grammar: Option<TextGrammar>) -> ToolDefinition {
+    ToolDefinition { kind: ToolKind::Custom, grammar, schema: String::new(), ..tool("shell", "") }
 }

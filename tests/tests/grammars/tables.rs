@@ -26,7 +26,7 @@ const CHATML: &[&str] = &[
 pub(crate) const HERMES_FORMAT: Format = of(HERMES, CHATML);
 
 const fn of(table: &'static str, prompts: &'static [&'static str]) -> Format {
-    Format { table: Some(table), ..Format::of::<ResponseTemplate>("", prompts) }
+    Format { table: Some(table), ..Format::of::<ResponseTemplate>(prompts) }
 }
 
 /// Whether a marker is one token in tokenizers.

@@ -62,7 +62,6 @@ pub(crate) struct Step {
     pub(crate) mask: SimpleVob,
     /// Whether the turn may end before it.
     pub(crate) may_end: bool,
-    tokens: Vec<TokenId>,
 }
 
 impl Step {
@@ -127,51 +126,25 @@ impl Walker {
 
     /// Walks until the grammar may end.
     pub(crate) fn walk(&mut self, seed: u64) -> Result<Vec<Piece>, String> {
-        self.walk_along(seed, |_, _| Ok(()))
+        self.walk_along(seed, |_| Ok(()))
     }
 
     /// Walks until the grammar may end, and keeps the mask before each step.
     pub(crate) fn steps(&mut self, seed: u64) -> Result<Vec<Step>, String> {
         let mut steps: Vec<Step> = Vec::new();
-        self.walk_along(seed, |matcher, tokens| {
+        self.walk_along(seed, |matcher| {
             let may_end = matcher.is_accepting().map_err(unsound)?;
-            steps.push(Step {
-                mask: matcher.compute_mask().map_err(unsound)?,
-                may_end,
-                tokens: tokens.to_vec(),
-            });
+            steps.push(Step { mask: matcher.compute_mask().map_err(unsound)?, may_end });
             Ok(())
         })?;
         Ok(steps)
     }
 
-    /// Takes the steps of another walker; the error is the first difference of the masks.
-    pub(crate) fn follow(&mut self, steps: &[Step]) -> Result<(), String> {
-        let mut taken = Vec::new();
-        for step in steps {
-            let mask = self.matcher.compute_mask().map_err(unsound)?;
-            let may_end = self.matcher.is_accepting().map_err(unsound)?;
-            if mask.as_slice() != step.mask.as_slice() || may_end != step.may_end {
-                let only = |one: &SimpleVob, other: &SimpleVob| -> Vec<TokenId> {
-                    one.iter().filter(|token| !other.is_allowed(*token)).collect()
-                };
-                let (here, there) = (only(&mask, &step.mask), only(&step.mask, &mask));
-                return Err(format!(
-                    "behind {:?}: may end {may_end}, only here {here:?}, only there {there:?}",
-                    pieces(&taken)
-                ));
-            }
-            self.matcher.consume_tokens(&step.tokens).map_err(unsound)?;
-            taken.extend(&step.tokens);
-        }
-        Ok(())
-    }
-
-    /// Walks until the grammar may end, and calls `each` before each step with the tokens that it takes.
+    /// Walks until the grammar may end, and calls `each` before each step.
     fn walk_along(
         &mut self,
         seed: u64,
-        mut each: impl FnMut(&mut Matcher, &[TokenId]) -> Result<(), String>,
+        mut each: impl FnMut(&mut Matcher) -> Result<(), String>,
     ) -> Result<Vec<Piece>, String> {
         let mut random = Random::new(seed);
         let mut taken = Vec::new();
@@ -186,7 +159,7 @@ impl Walker {
             let tokens = self
                 .step(hurry, &taken, &mut random)
                 .map_err(|error| format!("{error}: {:?}", pieces(&taken)))?;
-            each(&mut self.matcher, &tokens)?;
+            each(&mut self.matcher)?;
             self.matcher.consume_tokens(&tokens).map_err(unsound)?;
             taken.extend(tokens);
         }

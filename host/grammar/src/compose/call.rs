@@ -1,8 +1,6 @@
 //! The call of one tool.
 
-use parser_sdk::grammar::{
-    ArgumentsRule, Callable, Lark, ParameterList, Spelling, Value, literal, parameter_list,
-};
+use crate::lark::{ArgumentsRule, Callable, Lark, ParameterList, Spelling, Value, literal, parameter_list};
 
 use super::notation::Notation;
 use super::written_name;

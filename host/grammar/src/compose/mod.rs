@@ -5,10 +5,11 @@ mod notation;
 #[cfg(test)]
 mod tests;
 
-use parser_sdk::grammar::{ArgumentsRule, Callable, Lark, Markers, Turn};
-use parser_sdk::{Request, ToolKind};
+use contract::ToolKind;
 
-use crate::markers::{define_markers, reasoning_end};
+use crate::Demand;
+use crate::lark::{ArgumentsRule, Callable, DemandedTurn, Lark, Markers};
+use crate::markers::define_markers;
 use crate::template::check::{CALL, marker};
 use crate::template::{InputEnd, Shape, Template, Tokens, Word, around_holes, grouped, written};
 use call::Call;
@@ -20,15 +21,6 @@ pub struct MarkerTokens<'a> {
     pub ids: &'a [Option<u32>],
     /// Indices of the markers that end the turn.
     pub stops: &'a [u32],
-}
-
-/// A grammar in llguidance's dialect of Lark, whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grammar {
-    /// The grammar itself.
-    pub lark: String,
-    /// The token that ends reasoning, if the format says which, and it is a token.
-    pub reasoning_end: Option<u32>,
 }
 
 /// Why a request can't be followed in a format: one line for its author.
@@ -43,54 +35,36 @@ impl From<String> for ConstraintError {
 }
 
 impl Template {
-    /// The grammar of the turns that satisfy a request; `None` where the model is left free. The request's `token_markers` aren't read:
-    /// `tokens` says them.
+    /// The grammar of the turns that satisfy a request, in llguidance's dialect of Lark; `None` where the model is left free.
     ///
     /// # Errors
     /// What of the request can't be followed in this format, or with this tokenizer.
     pub fn compose(
         &self,
-        request: &Request,
+        demand: &Demand,
         tokens: MarkerTokens<'_>,
-    ) -> Result<Option<Grammar>, ConstraintError> {
-        let has_inputs = self.directives.input.is_some();
-        let turn = if has_inputs { Turn::with_inputs(request)? } else { Turn::of(request)? };
+    ) -> Result<Option<String>, ConstraintError> {
+        let turn = DemandedTurn::of(demand, self.directives.input.is_some())?;
         let Some(turn) = turn else { return Ok(None) };
-        let ids = || self.literals.iter().zip(tokens.ids.iter().copied().chain(std::iter::repeat(None)));
-        let indices: Vec<u32> =
-            (0..).zip(ids()).filter(|(_, (_, id))| id.is_some()).map(|(at, _)| at).collect();
-        let lark = Composer::new(self, &turn, &indices)?.whole(request)?;
-        let markers: Vec<(&str, Option<u32>)> = ids().map(|(literal, id)| (literal.as_str(), id)).collect();
-        Grammar::completed(&lark, &markers, tokens.stops).map(Some)
-    }
-}
-
-impl Grammar {
-    /// Completes a format's grammar for a tokenizer: defines the rules that stand for its markers. `markers` are their literals, each with the
-    /// id of its token; `stops` are the indices of those that end the turn.
-    ///
-    /// # Errors
-    /// Those of [`define_markers`].
-    pub fn completed(
-        lark: &str,
-        markers: &[(&str, Option<u32>)],
-        stops: &[u32],
-    ) -> Result<Self, ConstraintError> {
-        let lark = define_markers(lark, markers, stops)?;
-        Ok(Self { reasoning_end: reasoning_end(&lark, markers), lark })
+        let ids = tokens.ids.iter().copied().chain(std::iter::repeat(None));
+        let markers: Vec<_> = self.literals.iter().map(String::as_str).zip(ids).collect();
+        let are_tokens = (0..).zip(&markers).filter(|(_, (_, id))| id.is_some());
+        let indices: Vec<u32> = are_tokens.map(|(index, _)| index).collect();
+        let lark = Composer::new(self, &turn, &indices)?.whole(demand)?;
+        Ok(Some(define_markers(&lark, &markers, tokens.stops)?))
     }
 }
 
 /// A grammar being written.
 struct Composer<'a> {
     template: &'a Template,
-    turn: &'a Turn<'a>,
+    turn: &'a DemandedTurn<'a>,
     lark: Lark,
 }
 
 impl<'a> Composer<'a> {
     /// Begins a grammar with the rules of text. `tokens` are the markers that are tokens.
-    fn new(template: &'a Template, turn: &'a Turn<'a>, tokens: &[u32]) -> Result<Self, String> {
+    fn new(template: &'a Template, turn: &'a DemandedTurn<'a>, tokens: &[u32]) -> Result<Self, String> {
         let directives = &template.directives;
         let needs_token = directives.input == Some(InputEnd::Token) && turn.inputs().next().is_some();
         let are_tokens = directives.tokens == Tokens::All || needs_token;
@@ -98,7 +72,7 @@ impl<'a> Composer<'a> {
         let alone = directives.answer.as_ref().filter(|_| turn.tools.is_empty());
         let active = alone.or_else(|| directives.texts.get("text")).cloned();
         let active = active.unwrap_or_else(|| (0..template.literals.len()).collect());
-        let mut lark = Lark::with_active(&template.literals, markers, active)?;
+        let mut lark = Lark::new(&template.literals, markers, active)?;
         if let Some(value) = &directives.value {
             lark.text("value", value.iter().copied())?;
         }
@@ -116,7 +90,7 @@ impl<'a> Composer<'a> {
         Ok(Self { template, turn, lark })
     }
 
-    fn whole(mut self, request: &Request) -> Result<String, String> {
+    fn whole(mut self, demand: &Demand) -> Result<String, String> {
         let calls = self.calls()?;
         let answer = self.turn.answer(&self.lark)?;
         let shape = match (&answer, calls) {
@@ -132,11 +106,8 @@ impl<'a> Composer<'a> {
             self.lark.rule("answer", &answer);
         }
         self.own_rules();
-        let is_text = request.response_schema.is_none() && request.response_grammar.is_some();
+        let is_text = demand.response_schema.is_none() && demand.response_grammar.is_some();
         let body = self.body(shape, is_text);
-        if let Some([Word::Name(end)]) = self.template.rule("reasoning_end") {
-            self.lark.reasoning_end(&self.name(end));
-        }
         let before = self.template.rule("before").map(|words| self.grouped(words)).unwrap_or_default();
         Ok(self.lark.start(&format!("{before} {body}")))
     }
@@ -178,10 +149,14 @@ impl<'a> Composer<'a> {
         } else {
             around_holes(words, |name| CALL.contains(&name))
         };
-        let mut all = Vec::new();
+        let (mut all, mut bytes) = (Vec::new(), 0);
         for ((index, tool), is_custom) in self.turn.tools.iter().enumerate().zip(customs) {
             let words = if is_custom { self.template.rule("custom").unwrap_or_default() } else { call };
-            all.push(Call { template: self.template, lark: &mut self.lark, tool, index, words }.written()?);
+            let call =
+                Call { template: self.template, lark: &mut self.lark, tool, index, words }.written()?;
+            bytes += call.len();
+            self.lark.check_size(bytes)?;
+            all.push(call);
         }
         Ok(format!("{} ({}) {}", self.written(before), all.join(" | "), self.written(behind)))
     }

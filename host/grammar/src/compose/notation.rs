@@ -9,7 +9,7 @@ mod members;
 
 use std::collections::HashMap;
 
-use parser_sdk::grammar::{ANNOTATIONS, Callable, Forbidden, Lark, ParameterList};
+use crate::lark::{ANNOTATIONS, Callable, Forbidden, Lark, ParameterList};
 use serde_json::{Map, Value};
 
 use crate::template::Template;
@@ -186,6 +186,7 @@ impl<'a, 'l> Notation<'a, 'l> {
 
     fn new_rule(&mut self) -> Result<String, String> {
         self.count += 1;
+        self.lark.check_size(0)?;
         if self.count > RULES {
             return Err("the schema is too large to be followed in this format".into());
         }

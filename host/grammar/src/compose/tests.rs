@@ -1,10 +1,8 @@
 //! What is composed for formats with a notation of their own, and what of a request is refused.
 
-use parser_kit::request;
-use parser_sdk::{Request, Tool, ToolChoice};
-
-use super::{Grammar, MarkerTokens};
-use crate::Template;
+use super::MarkerTokens;
+use crate::lark::tests::forced;
+use crate::{Demand, Template, ToolChoice, ToolDefinition};
 
 const MARKERS: [&str; 4] = ["<call>", "</call>", "<|\"|>", "<turn>"];
 /// Gemma's notation: bare keys, and strings between markers.
@@ -19,52 +17,40 @@ list: \"[\" items \"]\"
 string: marker_2 chars marker_2
 ";
 
-fn compose(template: &str, request: &Request) -> Result<Option<Grammar>, String> {
+fn compose(template: &str, demand: &Demand) -> Result<Option<String>, String> {
     let template = Template::parse(template, &MARKERS).unwrap_or_else(|error| panic!("{error}"));
     let tokens = MarkerTokens { ids: &[Some(7), Some(8), Some(9), Some(10)], stops: &[3] };
-    template.compose(request, tokens).map_err(|error| error.to_string())
+    template.compose(demand, tokens).map_err(|error| error.to_string())
 }
 
-fn strict(schema: &str) -> Request {
-    let mut request = request(&["f"]);
-    let tool = Tool { strict: true, parameters_json: schema.into(), ..request.tools.remove(0) };
-    Request { tools: vec![tool], tool_choice: ToolChoice::Required, ..request }
-}
-
-fn property(schema: &str) -> Request {
-    strict(&format!(r#"{{"type":"object","properties":{{"p":{schema}}},"required":["p"]}}"#))
+fn property(schema: &str) -> Demand {
+    forced(&format!(r#"{{"type":"object","properties":{{"p":{schema}}},"required":["p"]}}"#))
 }
 
 #[test]
 fn a_request_that_leaves_the_model_free_has_no_grammar() {
-    assert_eq!(compose(BARE, &request(&["f"])), Ok(None));
+    let mut demand = Demand { tool_choice: ToolChoice::Auto, ..forced("{}") };
+    assert!(compose(BARE, &demand).unwrap().is_some());
+    demand.tools[0].strict = false;
+    assert_eq!(compose(BARE, &demand), Ok(None));
 }
 
 #[test]
 fn rules_of_a_template_are_kept_apart_from_those_of_the_server() {
     let template = format!("{BARE}before: input_0? TEXT_PIECE?\ninput_0: \"a\"\nTEXT_PIECE: \"b\"\n");
     let grammar = compose(&template, &property("{}")).unwrap().unwrap();
-    assert!(grammar.lark.contains("own_input_0 ? OWN_TEXT_PIECE ?"), "{}", grammar.lark);
-    assert!(
-        grammar.lark.contains("\nown_input_0: \"a\"\n") && grammar.lark.contains("\nOWN_TEXT_PIECE: \"b\"\n")
-    );
+    assert!(grammar.contains("own_input_0 ? OWN_TEXT_PIECE ?"), "{}", grammar);
+    assert!(grammar.contains("\nown_input_0: \"a\"\n") && grammar.contains("\nOWN_TEXT_PIECE: \"b\"\n"));
 }
 
 #[test]
 fn a_name_reaches_nothing_but_its_place() {
-    let mut request = property("{}");
-    request.tools[0].name = "marker_0\" | \"x".into();
+    let mut demand = property("{}");
+    demand.tools[0].name = "marker_0\" | \"x".into();
     let json = "call: marker_0 \"{\" json_name \":\" arguments \"}\"\n";
-    let grammar = compose(json, &request).unwrap().unwrap();
-    assert!(grammar.lark.contains(r#""{\"marker_0\\\" | \\\"x\":""#), "{}", grammar.lark);
-    assert!(compose(BARE, &request).unwrap_err().contains("the name can't be written in this format"));
-}
-
-#[test]
-fn the_end_of_reasoning_is_the_token_that_the_template_names() {
-    let grammar = compose(&format!("{BARE}reasoning_end: marker_3\n"), &property("{}")).unwrap().unwrap();
-    assert_eq!(grammar.reasoning_end, Some(10));
-    assert_eq!(compose(BARE, &property("{}")).unwrap().unwrap().reasoning_end, None);
+    let grammar = compose(json, &demand).unwrap().unwrap();
+    assert!(grammar.contains(r#""{\"marker_0\\\" | \\\"x\":""#), "{}", grammar);
+    assert!(compose(BARE, &demand).unwrap_err().contains("the name can't be written in this format"));
 }
 
 #[test]
@@ -88,28 +74,40 @@ fn what_a_notation_cannot_express_is_an_error_for_strict_tools_and_left_out_for_
         (r#"{"not":{}}"#, "`not` can't be followed"),
         ("false", "allows nothing"),
     ] {
-        let mut request = property(schema);
-        let error = compose(BARE, &request).expect_err(schema);
+        let mut demand = property(schema);
+        let error = compose(BARE, &demand).expect_err(schema);
         assert!(
             error.starts_with("tool \"f\": property \"p\": ") && error.contains(words),
             "{schema}: {error}"
         );
-        request.tools[0].strict = false;
-        assert!(compose(BARE, &request).is_ok(), "{schema}");
+        demand.tools[0].strict = false;
+        assert!(compose(BARE, &demand).is_ok(), "{schema}");
     }
 }
 
 #[test]
 fn definitions_may_mean_themselves() {
     let tree = r##"{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{"next":{"$ref":"#/$defs/n"}}}}}"##;
-    assert!(compose(BARE, &strict(tree)).is_ok());
+    assert!(compose(BARE, &forced(tree)).is_ok());
     let lost = r##"{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}"##;
-    assert!(compose(BARE, &strict(lost)).unwrap_err().contains("nowhere"));
+    assert!(compose(BARE, &forced(lost)).unwrap_err().contains("nowhere"));
 }
 
 #[test]
 fn a_large_schema_is_refused_before_it_grows() {
     let wide: Vec<String> = (0..5000).map(|at| format!(r#""p{at}":{{"type":["integer","null"]}}"#)).collect();
     let schema = format!(r#"{{"type":"object","properties":{{{}}}}}"#, wide.join(","));
-    assert!(compose(BARE, &strict(&schema)).unwrap_err().contains("too large"));
+    assert!(compose(BARE, &forced(&schema)).unwrap_err().contains("too large"));
+}
+
+#[test]
+fn a_template_and_a_request_that_multiply_each_other_are_refused() {
+    let long = "x".repeat(60_000);
+    let template = format!("call: marker_0 name \"{long}\" arguments marker_1\n");
+    let tool = forced("{}").tools.remove(0);
+    let named = |at: usize| ToolDefinition { name: format!("f{at}"), ..tool.clone() };
+    let demand = |count| Demand { tools: (0..count).map(named).collect(), ..forced("{}") };
+    assert!(compose(&template, &demand(60)).is_ok());
+    let error = compose(&template, &demand(100)).unwrap_err();
+    assert_eq!(error, "its grammar has more than 4194304 bytes, the most that are allowed");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use parser_sdk::grammar::is_terminal;
+use crate::lark::is_terminal;
 
 use super::directives::number;
 use super::{Shape, Template, Word};
@@ -34,9 +34,8 @@ const PARAMETER: &[&str] = &["key", "json_key", "value"];
 const PARAMETER_NEEDS: &[&[&str]] = &[&["key", "json_key"], &["value"]];
 
 /// All rules that the host asks for. Other rules are the template's own.
-const ROLES: [Role; 25] = [
+const ROLES: [Role; 24] = [
     role("before", &[], &[]),
-    role("reasoning_end", &[], &[]),
     role("call", CALL, CALL_NEEDS),
     role("custom", &["name", "json_name", "input"], &[&["name", "json_name"], &["input"]]),
     role("more", &[], &[]),
@@ -119,11 +118,7 @@ fn rule(template: &Template, name: &str, body: &[Word]) -> Result<(), String> {
             return Err(format!("`{}` is missing", needed.join("` or `")));
         }
     }
-    match (name, body) {
-        ("reasoning_end", [Word::Name(only)]) if marker(only).is_some() => Ok(()),
-        ("reasoning_end", _) => Err("it has to be one marker".into()),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// Checks that `name` is a rule or a text of the template's own.

@@ -1,6 +1,6 @@
 //! Reads a template's text: directives, and rules in Lark.
 
-use parser_sdk::grammar::definition;
+use crate::lark::definition;
 
 use super::{Directives, Template, TemplateError, Word, check};
 

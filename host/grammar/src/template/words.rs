@@ -1,6 +1,6 @@
 //! The words of a rule's body, and how they are written.
 
-use parser_sdk::grammar::{Part, literal};
+use crate::lark::{Part, literal};
 
 /// A word of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use crate::model::{Beginning, Job, SamplingRequest, Truncation};
 use crate::prompt::{Message, Role};
-use contract::ToolChoice;
+use grammar::{Demand, ToolChoice};
 
 /// The prompt for summaries, unless the operator has another one.
 pub const DEFAULT_PROMPT: &str = include_str!("prompt.txt");
@@ -15,16 +15,17 @@ pub fn summary_job(mut job: Job, prompt: &str) -> Job {
     let SamplingRequest { temperature, top_p, top_k, min_p, seed, .. } = job.sampling;
     Job {
         beginning: Beginning::Answer,
-        tools: Vec::new(),
-        tool_choice: ToolChoice::None,
+        demand: Demand {
+            tool_choice: ToolChoice::None,
+            parallel_tool_calls: job.demand.parallel_tool_calls,
+            ..Demand::default()
+        },
         sampling: SamplingRequest { temperature, top_p, top_k, min_p, seed, ..SamplingRequest::default() },
         logprobs: None,
         echo: false,
         truncation: Truncation::BeforeLast,
         raw: false,
         stop: Vec::new(),
-        response_schema: None,
-        response_grammar: None,
         ..job
     }
 }
@@ -34,25 +35,30 @@ mod tests {
     use super::{DEFAULT_PROMPT, summary_job};
     use crate::model::{Job, SamplingRequest, Truncation};
     use crate::prompt::{Conversation, Message, Role, ToolDeclaration};
-    use contract::{Grammar, Tool, ToolChoice, ToolKind};
+    use contract::ToolKind;
+    use grammar::{Demand, TextGrammar, ToolChoice, ToolDefinition};
 
     #[test]
     fn what_shapes_the_answer_does_not_shape_the_summary() {
-        let tool = Tool {
+        let tool = ToolDefinition {
             name: "look".to_owned(),
-            description: String::new(),
             kind: ToolKind::Function,
-            parameters_json: "{}".to_owned(),
+            schema: "{}".to_owned(),
             strict: true,
             grammar: None,
         };
         let declaration = ToolDeclaration { name: "look".to_owned(), declaration: "{}".to_owned() };
         let messages = vec![Message::text(Role::User, "Hi.")];
-        let grammar = Grammar { syntax: "regex".to_owned(), definition: "a".to_owned() };
+        let grammar = TextGrammar { syntax: "regex".to_owned(), definition: "a".to_owned() };
         let job = Job {
             conversation: Conversation { messages: messages.clone(), tools: vec![declaration] },
-            tools: vec![tool],
-            tool_choice: ToolChoice::Required,
+            demand: Demand {
+                tools: vec![tool],
+                tool_choice: ToolChoice::Required,
+                parallel_tool_calls: true,
+                response_schema: Some("{}".to_owned()),
+                response_grammar: Some(grammar),
+            },
             sampling: SamplingRequest {
                 temperature: Some(0.0),
                 min_tokens: 9,
@@ -61,8 +67,6 @@ mod tests {
             },
             logprobs: Some(2),
             stop: vec!["x".to_owned()],
-            response_schema: Some("{}".to_owned()),
-            response_grammar: Some(grammar),
             max_output_tokens: Some(7),
             cache_key: Some("key".to_owned()),
             ..Job::default()
@@ -70,7 +74,7 @@ mod tests {
         let asked = Message::text(Role::User, DEFAULT_PROMPT);
         let expected = Job {
             conversation: Conversation { messages: [messages, vec![asked]].concat(), tools: Vec::new() },
-            tool_choice: ToolChoice::None,
+            demand: Demand { tool_choice: ToolChoice::None, parallel_tool_calls: true, ..Demand::default() },
             sampling: SamplingRequest { temperature: Some(0.0), ..SamplingRequest::default() },
             max_output_tokens: Some(7),
             cache_key: Some("key".to_owned()),

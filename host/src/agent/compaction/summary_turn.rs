@@ -4,8 +4,7 @@
 
 use super::super::event::{CompactionEvent, RoundEvent};
 use crate::model::{EndedTurn, TurnStream};
-use contract::Phase;
-use turn::{ItemHead, TurnEnd, TurnEvent, TurnEvents, TurnFailure, Usage};
+use turn::{ItemHead, Phase, TurnEnd, TurnEvent, TurnEvents, TurnFailure, Usage};
 
 /// Message of the failure of a turn that left no summary.
 const NO_SUMMARY: &str = "The model wrote no summary of the conversation; try again.";

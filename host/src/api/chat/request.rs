@@ -15,6 +15,7 @@ use crate::limits::Limits;
 use crate::model::{Beginning, Job, SamplingRequest, Truncation};
 use crate::printable::printable;
 use crate::prompt::Conversation;
+use grammar::Demand;
 
 /// A request whose body was read and checked.
 #[derive(Debug)]
@@ -90,9 +91,13 @@ pub(in crate::api) fn job(
     Ok(Job {
         conversation: Conversation { messages, tools: client_tools.declarations },
         beginning: beginning(body)?,
-        tools: client_tools.tools,
-        tool_choice,
-        parallel_tool_calls: body.boolean("parallel_tool_calls")?.unwrap_or(true),
+        demand: Demand {
+            tools: client_tools.tools,
+            tool_choice,
+            parallel_tool_calls: body.boolean("parallel_tool_calls")?.unwrap_or(true),
+            response_schema: format.schema().or(schema),
+            response_grammar,
+        },
         template_arguments: template_arguments(body, defaults)?,
         sampling: SamplingRequest { n, ..options::sampling(body, max_output_tokens, &defaults.limits)? },
         logprobs: logprobs(body, &defaults.limits)?,
@@ -101,8 +106,6 @@ pub(in crate::api) fn job(
         raw: body.boolean("return_token_ids")?.unwrap_or(false),
         max_output_tokens,
         stop: options::stop(body, &defaults.limits)?,
-        response_schema: format.schema().or(schema),
-        response_grammar,
         cache_key: options::cache_key(body)?,
         cache_salt: options::cache_salt(body, &defaults.limits)?,
         priority: options::priority(body)?,

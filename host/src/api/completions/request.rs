@@ -13,7 +13,7 @@ use super::logprobs::TokenNames;
 use super::machine::{CompletionMachine, OutputOptions};
 use crate::model::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
 use crate::prompt::Conversation;
-use contract::ToolChoice;
+use grammar::{Demand, ToolChoice};
 
 /// Default of `max_tokens`, as `OpenAI` has it.
 const MAX_TOKENS: u32 = 16;
@@ -59,9 +59,13 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
     Ok(Job {
         conversation: Conversation::default(),
         beginning: Beginning::Raw(prompts),
-        tools: Vec::new(),
-        tool_choice: ToolChoice::None,
-        parallel_tool_calls: true,
+        demand: Demand {
+            tool_choice: ToolChoice::None,
+            parallel_tool_calls: true,
+            response_schema,
+            response_grammar,
+            ..Demand::default()
+        },
         template_arguments: Vec::new(),
         sampling: SamplingRequest {
             n: Some(n),
@@ -73,8 +77,6 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
         raw: body.boolean("return_token_ids")?.unwrap_or(false),
         max_output_tokens,
         stop: options::stop(body, &defaults.limits)?,
-        response_schema,
-        response_grammar,
         cache_key: None,
         cache_salt: options::cache_salt(body, &defaults.limits)?,
         priority: options::priority(body)?,

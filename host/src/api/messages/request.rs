@@ -14,6 +14,7 @@ use super::machine::MessagesMachine;
 use super::{fields, input, tools};
 use crate::model::{Beginning, Job, Truncation};
 use crate::prompt::{Conversation, Message, Role};
+use grammar::Demand;
 
 /// A request whose body was read and checked.
 #[derive(Debug)]
@@ -81,9 +82,13 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
     let job = Job {
         conversation: Conversation { messages, tools: client_tools.declarations },
         beginning,
-        tools: client_tools.tools,
-        tool_choice,
-        parallel_tool_calls,
+        demand: Demand {
+            tools: client_tools.tools,
+            tool_choice,
+            parallel_tool_calls,
+            response_schema: format.schema(),
+            response_grammar: None,
+        },
         template_arguments: template_arguments(body, defaults, &mut warnings)?,
         sampling: options::sampling(body, body.count("max_tokens", 1)?, &defaults.limits)?,
         logprobs: None,
@@ -92,8 +97,6 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
         raw: false,
         max_output_tokens: None,
         stop: Vec::new(),
-        response_schema: format.schema(),
-        response_grammar: None,
         cache_key: None,
         cache_salt: None,
         priority: 0,

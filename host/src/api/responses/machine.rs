@@ -20,8 +20,8 @@ use super::resource::{
 };
 use crate::agent::{CompactionEvent, ServerEvent};
 use crate::model::{RawText, RawTurn};
-use contract::{Payload, Phase};
-use turn::{Delta, ItemHead, ItemStatus, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
+use contract::Payload;
+use turn::{Delta, ItemHead, ItemStatus, Phase, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
 
 /// Options of a request that decide which events its answer has.
 #[derive(Debug, Clone)]

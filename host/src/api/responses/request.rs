@@ -19,6 +19,7 @@ use crate::agent::{Compaction, Hosted, HostedTools, Occasion, summary_job};
 use crate::model::{Beginning, Job, Truncation};
 use crate::printable::printable;
 use crate::prompt::Conversation;
+use grammar::Demand;
 
 /// A request whose body was read and checked.
 #[derive(Debug)]
@@ -85,9 +86,13 @@ pub(crate) fn parse(
             tools: declared.client_tools.declarations,
         },
         beginning: Beginning::default(),
-        tools: declared.client_tools.tools,
-        tool_choice,
-        parallel_tool_calls: echo.parallel_tool_calls,
+        demand: Demand {
+            tools: declared.client_tools.tools,
+            tool_choice,
+            parallel_tool_calls: echo.parallel_tool_calls,
+            response_schema: format.schema(),
+            response_grammar: None,
+        },
         template_arguments: template_arguments(body, &echo, defaults)?,
         sampling: options::sampling(body, echo.max_output_tokens, &defaults.limits)?,
         logprobs: include.logprobs.then_some(echo.top_logprobs),
@@ -96,8 +101,6 @@ pub(crate) fn parse(
         truncation: if echo.truncation == "auto" { Truncation::Auto } else { Truncation::Disabled },
         raw: body.boolean("enable_response_messages")?.unwrap_or(false),
         stop: Vec::new(),
-        response_schema: format.schema(),
-        response_grammar: None,
         cache_key: options::cache_key(body)?,
         cache_salt: None,
         priority: options::priority(body)?,

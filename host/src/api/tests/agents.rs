@@ -43,8 +43,12 @@ fn understood(name: &str, job: &Job, warnings: &[String]) -> String {
     for message in &job.conversation.messages {
         line(&mut out, message);
     }
-    let tools: Vec<String> =
-        job.tools.iter().map(|tool| format!("{} ({:?})", tool.name, tool.kind).to_lowercase()).collect();
+    let tools: Vec<String> = job
+        .demand
+        .tools
+        .iter()
+        .map(|tool| format!("{} ({:?})", tool.name, tool.kind).to_lowercase())
+        .collect();
     writeln!(out, "tools: {}", tools.join(", ")).unwrap();
     for warning in warnings {
         writeln!(out, "warning: {warning}").unwrap();

@@ -9,8 +9,8 @@ use super::super::seal::Seal;
 use super::super::{responses, sse};
 use super::{Turn, call, item, message, read, reasoning, refusal};
 use crate::prompt::Message;
-use contract::{Payload, Phase};
-use turn::{ItemHead, TurnEnd};
+use contract::Payload;
+use turn::{ItemHead, Phase, TurnEnd};
 
 fn ask(extra: &Value, defaults: &Defaults) -> ApiRequest {
     let mut body = json!({ "model": "m", "input": "x" });
@@ -115,7 +115,7 @@ fn namespaced() -> Value {
 #[test]
 fn the_model_sees_flat_names_and_clients_get_their_own_back() {
     let ApiRequest { job, warnings, .. } = ask(&namespaced(), &Defaults::default());
-    let names: Vec<&str> = job.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let names: Vec<&str> = job.demand.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["mcp__files__read", "mcp__files__patch", "read"]);
     assert_eq!(warnings, ["tool of type web_search ignored"]);
     let shown: Value = serde_json::from_str(&job.conversation.tools[0].declaration).unwrap();
@@ -166,7 +166,7 @@ fn allowed_tools_may_be_named_with_or_without_their_namespace() {
         let mut extra = namespaced();
         extra["tool_choice"] = json!({ "type": "allowed_tools", "mode": "auto", "tools": [tool] });
         let ApiRequest { job, .. } = ask(&extra, &Defaults::default());
-        job.tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
+        job.demand.tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(allowed(json!({ "type": "custom", "name": "patch" })), ["mcp__files__patch"]);
     assert_eq!(allowed(json!({ "type": "namespace", "name": "mcp__files" })).len(), 2);
@@ -181,7 +181,7 @@ fn tools_may_come_in_the_input() {
         { "role": "user", "content": "q" },
     ] });
     let ApiRequest { job, warnings, .. } = ask(&extra, &Defaults::default());
-    assert_eq!((job.tools.len(), job.conversation.tools.len(), warnings.len()), (2, 2, 0));
+    assert_eq!((job.demand.tools.len(), job.conversation.tools.len(), warnings.len()), (2, 2, 0));
     assert_eq!(job.conversation.messages.len(), 1);
 }
 

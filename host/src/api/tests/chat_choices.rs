@@ -10,10 +10,10 @@ use super::super::machine::Machine;
 use super::{Turn, call, item, machine, message, reasoning};
 use crate::api::sse;
 use crate::model::{RawStep, RawText, RawTurn};
-use contract::{Payload, Phase};
+use contract::Payload;
 use turn::{
-    Delta, DeltaToken, ItemHead, ItemStatus, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure,
-    Usage,
+    Delta, DeltaToken, ItemHead, ItemStatus, Phase, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent,
+    TurnFailure, Usage,
 };
 
 fn ask(extra: &Value) -> Box<dyn Machine> {

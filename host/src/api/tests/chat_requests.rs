@@ -6,7 +6,8 @@ use super::super::chat;
 use super::{defaults, job, read, refusal};
 use crate::model::{Beginning, SamplingRequest};
 use crate::prompt::{Content, HistoryCall, Message, Role};
-use contract::{ToolChoice, ToolKind};
+use contract::ToolKind;
+use grammar::ToolChoice;
 
 fn with(extra: &Value) -> Value {
     let mut body = json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] });
@@ -103,8 +104,8 @@ fn declarations_reach_the_template_as_they_are() {
     let (job, _) =
         job(chat::read, &with(&json!({ "tools": [declaration, { "type": "hologram", "hologram": {} }] })));
     assert_eq!(job.conversation.tools[0].declaration, tool);
-    assert_eq!((job.tools.len(), job.tools[0].name.as_str()), (1, "f"));
-    assert_eq!(job.tool_choice, ToolChoice::Auto);
+    assert_eq!((job.demand.tools.len(), job.demand.tools[0].name.as_str()), (1, "f"));
+    assert_eq!(job.demand.tool_choice, ToolChoice::Auto);
 }
 
 #[test]
@@ -117,7 +118,7 @@ fn options_reach_the_job() {
     assert_eq!((job.max_output_tokens, job.stop), (Some(5), vec!["END".to_owned()]));
     assert_eq!((job.sampling.temperature, job.sampling.seed), (Some(0.5), Some(3)));
     assert!(job.sampling.top_p.is_some_and(|p| p > 0.0 && p < 1e-6));
-    assert!(!job.parallel_tool_calls);
+    assert!(!job.demand.parallel_tool_calls);
     assert_eq!(job.template_arguments[0], ("enable_thinking".to_owned(), json!(false)));
     assert!(warnings.is_empty());
 }
@@ -257,7 +258,10 @@ fn custom_tools_are_declared_and_their_calls_are_remembered() {
     });
     let (job, warnings) = job(chat::read, &with(&extra));
     assert!(warnings.is_empty());
-    assert_eq!((job.tools[0].kind, job.conversation.tools[0].name.as_str()), (ToolKind::Custom, "patch"));
+    assert_eq!(
+        (job.demand.tools[0].kind, job.conversation.tools[0].name.as_str()),
+        (ToolKind::Custom, "patch")
+    );
     let arguments = r#"{"input":"*** \"x\""}"#.to_owned();
     let expected = [HistoryCall { id: "c1".into(), name: "patch".into(), arguments }];
     assert_eq!(job.conversation.messages[1].tool_calls, expected);

@@ -177,7 +177,7 @@ fn compare_masked(name: &str, stream: &str, body: &Value) {
 }
 
 fn message() -> [TurnEvent; 3] {
-    let phase = contract::Phase::Unspecified;
+    let phase = turn::Phase::Unspecified;
     [
         TurnEvent::Open(ItemHead::Message { phase }),
         TurnEvent::Text("Sunny.".into()),

@@ -10,8 +10,7 @@ use super::super::event_buffer::EventBuffer;
 use super::{Turn, job, machine, message, refusal};
 use crate::api::{Protocol, sse};
 use crate::model::{Beginning, Echo, EchoedToken, RawPrompt, RawStep};
-use contract::Phase;
-use turn::{Delta, DeltaToken, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
+use turn::{Delta, DeltaToken, Phase, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
 
 fn with(extra: &Value) -> Value {
     let mut body = json!({ "model": "m", "prompt": "x" });

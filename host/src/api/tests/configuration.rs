@@ -53,7 +53,7 @@ fn the_last_effort_holds_before_the_requests_own() {
 fn the_last_format_holds_before_the_requests_own() {
     let own = json!({ "text": { "format": schema("own"), "verbosity": "low" } });
     let title = |body: &Value| {
-        let schema = job(responses::read, body).0.response_schema;
+        let schema = job(responses::read, body).0.demand.response_schema;
         schema.map(|schema| serde_json::from_str::<Value>(&schema).unwrap()["title"].clone())
     };
     assert_eq!(title(&body(&[], &own)), Some(json!("own")));

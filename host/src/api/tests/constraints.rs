@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Defaults, ReadRequest, job, machine, refusal};
 use crate::api::{Protocol, chat, completions, messages, responses};
 use crate::model::{ConstraintField, Job, StartError};
-use contract::ToolChoice;
+use grammar::ToolChoice;
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"b":{},"a":{}}}"#;
 
@@ -50,17 +50,21 @@ fn every_protocol_has_its_shape_of_a_schema() {
         (messages::read, messages(&json!({ "output_format": nameless }))),
         (messages::read, messages(&json!({ "output_config": { "format": nameless } }))),
     ] {
-        assert_eq!(read(call, &body).response_schema.as_deref(), Some(SCHEMA), "{body}");
+        assert_eq!(read(call, &body).demand.response_schema.as_deref(), Some(SCHEMA), "{body}");
     }
     let object = json!({ "type": "json_object" });
     for (call, body) in [
         (responses::read as ReadRequest, responses(&json!({ "text": { "format": object } }))),
         (chat::read, chat(&json!({ "response_format": object }))),
     ] {
-        assert_eq!(read(call, &body).response_schema.as_deref(), Some(r#"{"type":"object"}"#), "{body}");
+        assert_eq!(
+            read(call, &body).demand.response_schema.as_deref(),
+            Some(r#"{"type":"object"}"#),
+            "{body}"
+        );
     }
     let text = chat(&json!({ "response_format": { "type": "text" } }));
-    assert_eq!(read(chat::read, &text).response_schema, None);
+    assert_eq!(read(chat::read, &text).demand.response_schema, None);
 }
 
 #[test]
@@ -79,7 +83,13 @@ fn formats_that_say_too_little_or_too_much_are_refused_where_it_stands() {
         let error = refusal(responses::read, &responses(&extra));
         assert_eq!((error.status, error.param.as_deref()), (400, Some(param)), "{error}");
     }
-    assert!(job(responses::read, &responses(&format(json!("n"), deep.clone()))).0.response_schema.is_some());
+    assert!(
+        job(responses::read, &responses(&format(json!("n"), deep.clone())))
+            .0
+            .demand
+            .response_schema
+            .is_some()
+    );
     let body = responses(&format(json!("n"), deep)).to_string();
     let mut defaults = Defaults::default();
     defaults.limits.schema_depth = 50;
@@ -149,13 +159,13 @@ fn every_protocol_can_force_a_call() {
     ] {
         let body = merged(body, &json!({ "tool_choice": choice }));
         let job = read(call, &body);
-        assert_eq!(job.tool_choice, means, "{body}");
-        assert_eq!(job.tools.len(), job.conversation.tools.len(), "{body}");
+        assert_eq!(job.demand.tool_choice, means, "{body}");
+        assert_eq!(job.demand.tools.len(), job.conversation.tools.len(), "{body}");
     }
     let allowed =
         json!({ "type": "allowed_tools", "mode": "required", "tools": [{ "type": "custom", "name": "g" }] });
     let job = read(responses::read, &responses(&json!({ "tools": flat, "tool_choice": allowed })));
-    assert_eq!((job.tool_choice, job.tools.len()), (ToolChoice::Required, 1));
+    assert_eq!((job.demand.tool_choice, job.demand.tools.len()), (ToolChoice::Required, 1));
 }
 
 #[test]
@@ -164,7 +174,7 @@ fn a_tool_in_a_namespace_is_forced_by_its_own_name() {
         json!([{ "type": "namespace", "name": "files", "tools": [{ "type": "function", "name": "read" }] }]);
     let choice = json!({ "type": "function", "name": "read" });
     let job = read(responses::read, &responses(&json!({ "tools": tools, "tool_choice": choice })));
-    assert_eq!(job.tool_choice, ToolChoice::Named("files__read".to_owned()));
+    assert_eq!(job.demand.tool_choice, ToolChoice::Named("files__read".to_owned()));
 }
 
 #[test]

@@ -10,8 +10,8 @@ use super::super::request::ReadRequest;
 use super::super::{chat, responses};
 use super::{Item, Turn, call, cut, give_logprobs, machine, message, reasoning};
 use crate::model::{RawText, RawTurn};
-use contract::{Payload, Phase};
-use turn::{ItemHead, TurnEnd, TurnFailure};
+use contract::Payload;
+use turn::{ItemHead, Phase, TurnEnd, TurnFailure};
 
 fn responses_request(extra: &Value) -> Value {
     let mut body = json!({

@@ -10,8 +10,7 @@ use super::read;
 use crate::agent::{CallKind, Called, Consent, Purpose, RoundEvent, ServerEvent};
 use crate::limits::McpLimits;
 use crate::mcp::{Approval, McpConfig, McpServers, McpTool, RequestUrls};
-use contract::Phase;
-use turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, Usage};
+use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};
 
 fn defaults(urls: RequestUrls) -> Defaults {
     let config = json!({

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::{messages, read_body};
 use super::{job, refusal};
 use crate::model::Beginning;
-use contract::ToolChoice;
+use grammar::ToolChoice;
 
 /// A small request with the fields `extra`.
 pub(super) fn with(extra: &Value) -> Value {
@@ -36,7 +36,7 @@ fn tools_are_declared_in_the_templates_shape() {
     );
     assert_eq!(declared, [f.as_str(), r#"{"type":"function","function":{"name":"g"}}"#]);
     assert_eq!(
-        (job.tools[0].parameters_json.as_str(), job.tools[0].strict),
+        (job.demand.tools[0].schema.as_str(), job.demand.tools[0].strict),
         (schema.to_string().as_str(), true)
     );
     assert_eq!(warnings, ["tool of type web_search_20250305 ignored", "tool of type bash_20250124 ignored"]);
@@ -52,7 +52,10 @@ fn tool_choice_reaches_the_job() {
         (json!({ "type": "none" }), (ToolChoice::None, true, 0)),
     ] {
         let (job, _) = job(messages::read, &with(&json!({ "tools": tools, "tool_choice": choice })));
-        assert_eq!((job.tool_choice, job.parallel_tool_calls, job.conversation.tools.len()), expected);
+        assert_eq!(
+            (job.demand.tool_choice, job.demand.parallel_tool_calls, job.conversation.tools.len()),
+            expected
+        );
     }
 }
 

@@ -9,8 +9,8 @@ use super::super::messages;
 use super::goldens::{compare, failed_turn, failure, long_turn, truncated_turn};
 use super::random_turns::{cut_finely, events, turns};
 use super::{Item, Turn, call, item, machine, message};
-use contract::{Payload, Phase};
-use turn::{ItemHead, TurnEnd};
+use contract::Payload;
+use turn::{ItemHead, Phase, TurnEnd};
 
 /// An answer: stream, status, body.
 type Answer = (String, u16, Value);

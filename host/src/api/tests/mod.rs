@@ -36,8 +36,10 @@ use super::messages::THINKING;
 use super::request::{ApiRequest, Defaults, ReadRequest, read_body};
 use super::seal::{KEY_BYTES, Seal};
 use crate::model::{Job, RawTurn};
-use contract::{Payload, Phase};
-use turn::{Delta, DeltaToken, ItemHead, ItemStatus, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent, Usage};
+use contract::Payload;
+use turn::{
+    Delta, DeltaToken, ItemHead, ItemStatus, Phase, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent, Usage,
+};
 
 /// All events of a turn, and its end.
 #[derive(Debug, Clone)]

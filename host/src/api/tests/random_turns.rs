@@ -9,8 +9,8 @@ use super::super::{chat, responses, sse};
 use super::fold::fold;
 use super::{Item, Turn, give_logprobs, machine};
 use crate::model::{RawText, RawTurn};
-use contract::{Payload, Phase};
-use turn::{Delta, DeltaToken, ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
+use contract::Payload;
+use turn::{Delta, DeltaToken, ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, TurnFailure};
 
 fn heads() -> impl Strategy<Value = ItemHead> {
     let phase = prop_oneof![Just(Phase::Unspecified), Just(Phase::Commentary), Just(Phase::Final)];

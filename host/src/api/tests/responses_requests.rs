@@ -7,7 +7,7 @@ use super::super::responses;
 use super::{Turn, job, machine, read, reasoning, refusal};
 use crate::api::event_buffer::EventBuffer;
 use crate::api::{Document, Protocol, References, references};
-use contract::ToolChoice;
+use grammar::ToolChoice;
 use turn::TurnEnd;
 
 fn with(extra: &Value) -> Value {
@@ -44,8 +44,8 @@ fn functions_are_declared_in_the_templates_shape_with_their_keys_in_order() {
         r#"{{"type":"function","function":{{"strict":true,"name":"f","parameters":{parameters},"description":"does f"}}}}"#
     );
     assert_eq!(declared, [f.as_str(), r#"{"type":"function","function":{"name":"g"}}"#]);
-    assert_eq!((job.tools[0].parameters_json.as_str(), job.tools[0].strict), (parameters, true));
-    assert_eq!((job.tools[1].parameters_json.as_str(), job.tools[1].strict), ("{}", false));
+    assert_eq!((job.demand.tools[0].schema.as_str(), job.demand.tools[0].strict), (parameters, true));
+    assert_eq!((job.demand.tools[1].schema.as_str(), job.demand.tools[1].strict), ("{}", false));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn tools_that_nobody_here_can_run_are_ignored_with_a_warning() {
         { "type": "tool_search", "name": "x" }, { "type": "function", "name": "f" },
     ]);
     let (job, warnings) = job(responses::read, &with(&json!({ "tools": tools })));
-    assert_eq!(job.tools.len(), 1);
+    assert_eq!(job.demand.tools.len(), 1);
     let ignored = |kind: &str| format!("tool of type {kind} ignored");
     assert_eq!(warnings, [ignored("local_shell"), ignored("tool_search"), ignored("web_search")]);
 }
@@ -64,7 +64,7 @@ fn tools_that_nobody_here_can_run_are_ignored_with_a_warning() {
 fn tool_choice_none_hides_the_tools_from_the_model() {
     let tools = json!([{ "type": "function", "name": "f" }]);
     let (job, _) = job(responses::read, &with(&json!({ "tools": tools, "tool_choice": "none" })));
-    assert_eq!(job.tool_choice, ToolChoice::None);
+    assert_eq!(job.demand.tool_choice, ToolChoice::None);
     assert!(job.conversation.tools.is_empty());
 }
 

@@ -8,9 +8,10 @@ use super::super::tools::{Allowed, ClientTools, ToolChoiceField, choice};
 use super::super::{chat, messages, responses};
 use super::{job, refusal};
 use crate::limits::Limits;
-use contract::{Grammar, Tool, ToolChoice, ToolKind};
+use contract::ToolKind;
+use grammar::{TextGrammar, ToolChoice, ToolDefinition};
 
-fn custom(declared: &Value) -> Result<(Tool, Value), String> {
+fn custom(declared: &Value) -> Result<(ToolDefinition, Value), String> {
     let mut client_tools = ClientTools::default();
     with_value(declared, |declared| {
         let object = Object::new(declared, Path::Body.field("custom"))?;
@@ -48,7 +49,10 @@ fn a_grammar_is_read_in_both_shapes_and_told_to_the_model() {
     flat["type"] = json!("grammar");
     for format in [flat, json!({ "type": "grammar", "grammar": grammar })] {
         let (tool, shown) = custom(&json!({ "name": "f", "format": format })).unwrap();
-        assert_eq!(tool.grammar, Some(Grammar { syntax: "lark".into(), definition: "start: WORD".into() }));
+        assert_eq!(
+            tool.grammar,
+            Some(TextGrammar { syntax: "lark".into(), definition: "start: WORD".into() })
+        );
         let description = shown.pointer("/function/parameters/properties/input/description").unwrap();
         assert!(
             description.as_str().unwrap().ends_with("lark grammar accepts:\nstart: WORD"),
@@ -159,9 +163,9 @@ fn tools_that_are_not_allowed_are_neither_shown_nor_known() {
         "tool_choice": { "type": "allowed_tools", "allowed_tools": { "mode": "auto", "tools": [nested("g")] } }
     });
     for job in [from_responses, job(chat::read, &request).0] {
-        assert_eq!((job.tools.len(), job.tools[0].name.as_str()), (1, "g"));
+        assert_eq!((job.demand.tools.len(), job.demand.tools[0].name.as_str()), (1, "g"));
         assert_eq!((job.conversation.tools.len(), job.conversation.tools[0].name.as_str()), (1, "g"));
-        assert_eq!(job.tool_choice, ToolChoice::Auto);
+        assert_eq!(job.demand.tool_choice, ToolChoice::Auto);
     }
 }
 
@@ -232,7 +236,7 @@ fn names_of_tools_are_plain_in_every_protocol_and_namespace() {
     for right in ["f", "mcp__files__read", "browser.search", "ns:tool-1", &longest[3..]] {
         for (read, body, path) in declare(right) {
             let (job, _) = job(read, &named(body));
-            assert!(job.tools[0].name.ends_with(right), "{path}: {right}");
+            assert!(job.demand.tools[0].name.ends_with(right), "{path}: {right}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::super::error::ApiError;
 use super::super::json::{Object, Path, Value};
 use super::ClientTools;
-use contract::ToolChoice;
+use grammar::ToolChoice;
 
 /// Value of `tool_choice`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use host::parser::{Plugin, build_sections};
+use host::parser::{CONTRACT, Plugin, build_sections};
 use host::printable::Escaped;
 
 use super::source::ParserArguments;
@@ -58,16 +58,28 @@ fn facts(file: &str, plugin: &Plugin) -> Vec<(String, String)> {
         (false, true) => "content",
         (false, false) => "nothing",
     };
-    [
+    let grammar = descriptor.grammar.as_ref().map_or_else(
+        || "(none: nothing can be forced)".to_owned(),
+        |grammar| format!("a template of {} bytes", grammar.len()),
+    );
+    let needs =
+        if descriptor.needs.is_empty() { "nothing more".to_owned() } else { descriptor.needs.join(", ") };
+    let properties =
+        descriptor.properties.iter().map(|(name, value)| (format!("property {name}"), value.clone()));
+    let facts = [
         ("file", file),
         ("name", &descriptor.name),
         ("version", &descriptor.version),
         ("serves models", &models),
         ("trimmed", trimmed),
         ("call ids", descriptor.history_call_ids.as_deref().unwrap_or("as they are")),
+        ("contract", CONTRACT),
+        ("grammar", &grammar),
+        ("reasoning end", descriptor.reasoning_end.as_deref().unwrap_or("(none: reasoning has no bound)")),
+        ("needs", &needs),
         ("bytes", &plugin.size().to_string()),
         ("sha256", plugin.digest()),
     ]
-    .map(|(what, which)| (what.to_owned(), which.to_owned()))
-    .into()
+    .map(|(what, which)| (what.to_owned(), which.to_owned()));
+    facts.into_iter().chain(properties).collect()
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use contract::Descriptor;
 use host::limits::ParserLimits;
 use host::model::{shipped_parsers, tables};
-use host::parser::{LoadProblem, Plugin, PluginLoadError, PluginSource, Runtime};
+use host::parser::{CONTRACT, LoadProblem, Plugin, PluginLoadError, PluginSource, Runtime};
 use serde_json::{Value, json};
 
 use crate::cli::cache::CacheArgument;
@@ -74,7 +74,9 @@ pub(super) fn run(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = Table::new(["FILE", "NAME", "VERSION", "MODELS", "MARKERS", "SIZE", "SHA-256"]);
+    let mut table = Table::new([
+        "FILE", "NAME", "VERSION", "CONTRACT", "GRAMMAR", "NEEDS", "MODELS", "MARKERS", "SIZE", "SHA-256",
+    ]);
     for (file, plugin) in rows {
         match plugin {
             Ok(plugin) => table.row(cells(&file, &plugin)),
@@ -121,12 +123,15 @@ fn sources(folder: &Path) -> Vec<PluginSource> {
     files.into_iter().map(PluginSource::File).chain(shipped_parsers()).collect()
 }
 
-fn cells(file: &str, plugin: &Facts) -> [String; 7] {
+fn cells(file: &str, plugin: &Facts) -> [String; 10] {
     let Facts { descriptor, bytes, sha256 } = plugin;
     [
         file.to_owned(),
         descriptor.name.clone(),
         descriptor.version.clone(),
+        CONTRACT.to_owned(),
+        if descriptor.grammar.is_some() { "yes" } else { "no" }.to_owned(),
+        if descriptor.needs.is_empty() { "-".to_owned() } else { descriptor.needs.join(" ") },
         descriptor.models.join(" "),
         descriptor.markers.len().to_string(),
         format!("{} KiB", bytes.div_ceil(1024)),
@@ -146,6 +151,11 @@ pub(super) fn as_json(file: &str, facts: &Facts) -> Value {
         "stops": descriptor.stops,
         "trim": { "reasoning": descriptor.trim.reasoning, "content": descriptor.trim.content },
         "history_call_ids": descriptor.history_call_ids,
+        "contract": CONTRACT,
+        "grammar": descriptor.grammar,
+        "reasoning_end": descriptor.reasoning_end,
+        "needs": descriptor.needs,
+        "properties": descriptor.properties.iter().map(|(name, value)| json!([name, value])).collect::<Value>(),
         "bytes": bytes,
         "sha256": sha256,
     })

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use contract::{InString, JsonRest, Op, Run, Step, Until};
+use contract::{InString, JsonRest, Note, Op, ParameterValue, Run, Segment, Step, Until};
 use host::api::Protocol;
 use host::conformance::{self, CallInput, Measures, Outcome, ParserCall, Recording, TracedStep};
 use serde_json::{Value, json};
@@ -151,11 +151,26 @@ fn op_words(op: &Op) -> String {
             let string = if *in_string == InString::No { "" } else { " and a string" };
             format!("until {depth} brackets{string} of JSON are closed, to {route:?}")
         }
-        Op::Message(phase) => format!("message of phase {phase:?}"),
+        Op::Message(phase) if phase.is_empty() => "message".to_owned(),
+        Op::Message(phase) => format!("message of phase «{}»", visible(phase)),
         Op::ToolCall(call) => format!("call of {:?} with {:?}", call.name, call.payload),
         Op::Close => "close".to_owned(),
         Op::BrokenCall => "a call broke off before its name".to_owned(),
         Op::DerivedArguments(text) => format!("arguments «{}» of its own", visible(text)),
+        Op::Parameter(ParameterValue { path, reading }) => {
+            let path: Vec<String> = path.iter().map(segment_words).collect();
+            format!("parameter {}, read as {reading:?}", path.join(" / "))
+        }
+        Op::ParameterEnd => "the parameter ends".to_owned(),
+        Op::Note(Note { name, data }) => format!("note {} «{}»", visible(name), visible(data)),
+    }
+}
+
+fn segment_words(segment: &Segment) -> String {
+    match segment {
+        Segment::Key(key) => format!("«{}»", visible(key)),
+        Segment::Item(index) => format!("item {index}"),
+        Segment::Element { name, index } => format!("«{}» or item {index}", visible(name)),
     }
 }
 

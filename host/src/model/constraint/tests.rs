@@ -3,27 +3,23 @@
 mod asked;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use engine::{Constraint, ConstraintSupport, EngineInfo, JsonBegins, JsonConstraint};
-use serde_json::json;
 
 use super::ConstraintBuilder;
 use crate::accounts::Caller;
 use crate::limits::Limits;
-use crate::limits::ParserLimits;
 use crate::mask::Grammars;
 use crate::model::error::{ConstraintField, StartError};
 use crate::model::fixture;
 use crate::model::job::{Beginning, Job};
 use crate::model::locate::locate;
 use crate::model::opening_state::OpeningProbe;
-use crate::model::opening_state::tests::{function, job, load, opening, shipped};
+use crate::model::opening_state::tests::{demand, function, job, opening, shipped};
 use crate::model::parsers::ParserBinding;
 use crate::parser::Plugin;
 use crate::prompt::Tokenizer;
-use contract::ToolChoice;
-use grammar::reasoning_end;
+use grammar::{Demand, ToolChoice};
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
 const ALL: ConstraintSupport = ConstraintSupport { grammar: true, json: true, masks: false };
@@ -34,12 +30,17 @@ const QWEN: &[&str] = &["<|im_start|>", "assistant\n"];
 const QWEN_THINKS: &[&str] = &["<|im_start|>", "assistant\n", "<think>", "\n"];
 const HARMONY: &[&str] = &["<|start|>", "assistant"];
 
+fn demanding(demand: Demand) -> Job {
+    Job { demand, ..job() }
+}
+
 fn with_schema() -> Job {
-    Job { response_schema: Some(SCHEMA.to_owned()), ..job() }
+    demanding(Demand { response_schema: Some(SCHEMA.to_owned()), ..demand() })
 }
 
 fn forced() -> Job {
-    Job { tools: vec![function("f", false)], tool_choice: ToolChoice::Required, ..job() }
+    let tools = vec![function("f", false)];
+    demanding(Demand { tools, tool_choice: ToolChoice::Required, ..demand() })
 }
 
 fn info(constraints: ConstraintSupport) -> EngineInfo {
@@ -54,7 +55,8 @@ fn made(
     constraints: ConstraintSupport,
 ) -> Result<Constraint, (ConstraintField, String)> {
     let (opening, engine) = (opening(parser, pieces), info(constraints));
-    let probe = OpeningProbe { parser, job, opening: &opening };
+    let request = parser.request(job);
+    let probe = OpeningProbe { parser, request: &request, opening: &opening };
     let grammars = Grammars::new(
         Arc::new(Tokenizer::load(&locate(None).unwrap().files).unwrap()),
         Limits::default().mask_time,
@@ -63,7 +65,7 @@ fn made(
     let caller = Caller::default();
     let (engine, grammars, caller) = (&engine, &grammars, &caller);
     let builder = ConstraintBuilder { job, parser, probe, engine, generates: true, grammars, caller };
-    builder.required(job.demand().unwrap()).map_err(|error| match error {
+    builder.required(job.demanding_field().unwrap()).map_err(|error| match error {
         StartError::Constraint { field, reason } => (field, reason),
         other => panic!("{other}"),
     })
@@ -130,15 +132,14 @@ fn every_format_can_force_a_call() {
         "mistral",
         "minimax-m2",
     ] {
-        let named = Job { tool_choice: ToolChoice::Named("f".to_owned()), ..forced() };
+        let mut named = forced();
+        named.demand.tool_choice = ToolChoice::Named("f".to_owned());
         for job in [forced(), named] {
             let parser = shipped(name);
             let made = made(&parser, &[], &job, ALL).unwrap();
-            let grammar = made.grammar.expect("a grammar");
-            assert_eq!(made.json, None, "{name}");
-            let end = reasoning_end(&grammar, &parser.markers().collect::<Vec<_>>());
+            assert!(made.grammar.is_some() && made.json.is_none(), "{name}");
             assert_eq!(
-                end.is_some(),
+                parser.reasoning_end.is_some(),
                 name != "llama3",
                 "{name} says where its reasoning ends, if it has any"
             );
@@ -160,13 +161,15 @@ fn a_format_without_a_grammar_refuses_a_forced_call() {
 #[test]
 fn where_tools_may_be_called_json_alone_would_forbid_it() {
     let parser = shipped("qwen3");
-    let with_tools = Job { tools: vec![function("f", false)], ..with_schema() };
+    let mut with_tools = with_schema();
+    with_tools.demand.tools = vec![function("f", false)];
     let both = made(&parser, QWEN, &with_tools, ALL).unwrap();
     assert!(both.grammar.is_some() && both.json.is_none());
     let (field, reason) = made(&parser, QWEN, &with_tools, JSON).unwrap_err();
     assert_eq!(field, ConstraintField::Format);
     assert!(reason.ends_with("tools may be called beside the answer here"), "{reason}");
-    let none = Job { tool_choice: ToolChoice::None, ..with_tools };
+    let mut none = with_tools;
+    none.demand.tool_choice = ToolChoice::None;
     assert_eq!(made(&parser, QWEN, &none, JSON).unwrap().json, Some(at_once()));
 }
 
@@ -174,8 +177,9 @@ fn where_tools_may_be_called_json_alone_would_forbid_it() {
 fn what_the_parser_says_against_a_request_names_what_is_at_fault() {
     let parser = shipped("qwen3");
     let mut strict = function("f", true);
-    strict.parameters_json = r#"{"type":"string"}"#.to_owned();
-    let job = Job { tools: vec![strict], ..forced() };
+    strict.schema = r#"{"type":"string"}"#.to_owned();
+    let mut job = forced();
+    job.demand.tools = vec![strict];
     let (field, reason) = made(&parser, QWEN, &job, ALL).unwrap_err();
     assert_eq!(field, ConstraintField::Tools, "{reason}");
     let bare = Plugin::none();
@@ -188,24 +192,4 @@ fn what_the_parser_says_against_a_request_names_what_is_at_fault() {
     assert_eq!((field, reason.as_str()), (ConstraintField::ToolChoice, "the parser none has no grammars"));
     let begun = Job { beginning: Beginning::ContinueLast, ..with_schema() };
     assert_eq!(made(&parser, QWEN, &begun, ALL).unwrap_err().0, ConstraintField::Format);
-}
-
-#[test]
-fn making_a_grammar_has_a_time_of_its_own() {
-    let property = |n: usize| (format!("property_{n}"), json!({ "type": "string", "enum": ["a", "b", "c"] }));
-    let properties: serde_json::Map<_, _> = (0..4700).map(property).collect();
-    let schema = json!({ "type": "object", "properties": properties }).to_string();
-    assert!((250 << 10..256 << 10).contains(&schema.len()), "{}", schema.len());
-    let job = Job { response_schema: Some(schema), ..job() };
-    // Most markers are text here, and the grammar has to exclude them from each string.
-    let spelt = |plugin| {
-        ParserBinding::bind(plugin, Vec::new(), &[1], |literal| literal.starts_with("<|").then_some(7))
-            .unwrap()
-    };
-    let parser = spelt(load(&fixture::runtime(&ParserLimits::default()), "qwen3"));
-    assert!(made(&parser, QWEN, &job, GRAMMAR).unwrap().grammar.is_some());
-    let short = ParserLimits { grammar_time: Duration::from_millis(2), ..ParserLimits::default() };
-    let hurried = spelt(load(&fixture::runtime(&short), "qwen3"));
-    let (field, reason) = made(&hurried, QWEN, &job, GRAMMAR).unwrap_err();
-    assert_eq!((field, reason.as_str()), (ConstraintField::Schema, "used more than 2 ms of CPU"));
 }

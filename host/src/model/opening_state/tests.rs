@@ -10,7 +10,8 @@ use crate::model::job::Job;
 use crate::model::parsers::ParserBinding;
 use crate::model::{find_parser, fixture};
 use crate::parser::{Plugin, Runtime};
-use contract::{Tool, ToolKind};
+use contract::ToolKind;
+use grammar::{Demand, ToolDefinition};
 
 /// Loads a shipped parser.
 pub(in crate::model) fn load(runtime: &Runtime, name: &str) -> Arc<Plugin> {
@@ -38,19 +39,23 @@ pub(in crate::model) fn opening(parser: &ParserBinding, pieces: &[&str]) -> Vec<
     pieces.iter().map(|piece| (id(piece), (*piece).to_owned())).collect()
 }
 
+/// What an empty job demands.
+pub(in crate::model) fn demand() -> Demand {
+    Demand { parallel_tool_calls: true, ..Demand::default() }
+}
+
 /// An empty job.
 pub(in crate::model) fn job() -> Job {
-    Job { parallel_tool_calls: true, ..Job::default() }
+    Job { demand: demand(), ..Job::default() }
 }
 
 /// A function tool with one parameter, `city`.
-pub(in crate::model) fn function(name: &str, strict: bool) -> Tool {
+pub(in crate::model) fn function(name: &str, strict: bool) -> ToolDefinition {
     let parameters = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
-    Tool {
+    ToolDefinition {
         name: name.to_owned(),
-        description: String::new(),
         kind: ToolKind::Function,
-        parameters_json: parameters.to_owned(),
+        schema: parameters.to_owned(),
         strict,
         grammar: None,
     }
@@ -114,7 +119,7 @@ fn the_parser_knows_where_a_turn_stands() {
     for (name, pieces, standing, is_at_beginning) in OPENINGS {
         let (parser, job) = (shipped(name), job());
         let opening = opening(&parser, pieces);
-        let samples = OpeningProbe { parser: &parser, job: &job, opening: &opening };
+        let samples = OpeningProbe { parser: &parser, request: &parser.request(&job), opening: &opening };
         assert_eq!(samples.state(), *standing, "{name} {pieces:?}");
         assert_eq!(samples.is_at_beginning(), *is_at_beginning, "{name} {pieces:?}");
     }
@@ -124,9 +129,9 @@ fn the_parser_knows_where_a_turn_stands() {
 fn tools_make_no_difference_to_what_is_a_beginning() {
     for (name, pieces, _, is_at_beginning) in OPENINGS {
         let parser = shipped(name);
-        let job = Job { tools: vec![function("f", false)], ..job() };
+        let job = Job { demand: Demand { tools: vec![function("f", false)], ..demand() }, ..job() };
         let opening = opening(&parser, pieces);
-        let samples = OpeningProbe { parser: &parser, job: &job, opening: &opening };
+        let samples = OpeningProbe { parser: &parser, request: &parser.request(&job), opening: &opening };
         assert_eq!(samples.is_at_beginning(), *is_at_beginning, "{name} {pieces:?}");
     }
 }

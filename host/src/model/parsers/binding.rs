@@ -10,8 +10,9 @@ use crate::model::job::Job;
 use crate::parser::Plugin;
 use crate::prompt::Tokenizer;
 use crate::random;
-use contract::{Descriptor, Request, ToolChoice};
-use turn::{Binding, FaultPolicy, MarkerError, TurnSettings};
+use contract::{Descriptor, Request};
+use grammar::{Demand, MarkerTokens, ToolChoice};
+use turn::{AllowedCalls, Binding, FaultPolicy, MarkerError, TurnSettings, values};
 
 /// The model's tokenizer and end tokens, to which plugins are bound.
 pub(in crate::model) struct ModelTokens {
@@ -30,6 +31,14 @@ pub(in crate::model) struct ParserBinding {
     pub(in crate::model) marker_ids: Arc<[u32]>,
     /// Ids that end a turn: the model's own, and those of the parser's stop markers that are tokens.
     pub(in crate::model) stop_ids: Arc<[u32]>,
+    /// The text that ends reasoning: markers that are tokens, and text between them. `None` if no token is in it: strings could spell it.
+    pub(in crate::model) reasoning_end: Option<Vec<(Option<u32>, String)>>,
+}
+
+/// What all parsers of a job's turns are told, and the calls that its turns may make.
+pub(in crate::model) struct ParserRequest {
+    request: Request,
+    calls: AllowedCalls,
 }
 
 impl ParserBinding {
@@ -61,7 +70,9 @@ impl ParserBinding {
         let mut seen = HashSet::new();
         let stop_ids = eos.iter().copied().chain(stops.filter_map(id));
         let stop_ids = stop_ids.filter(|id| seen.insert(*id)).collect();
-        Ok(Self { plugin, options, turns, marker_ids, stop_ids })
+        let reasoning_end = descriptor.reasoning_end.as_deref().map(|end| pieces(end, &turns));
+        let reasoning_end = reasoning_end.filter(|pieces| pieces.iter().any(|(id, _)| id.is_some()));
+        Ok(Self { plugin, options, turns, marker_ids, stop_ids, reasoning_end })
     }
 
     /// The parser's descriptor.
@@ -77,37 +88,68 @@ impl ParserBinding {
     /// Values from which one stream's parser is made.
     pub(in crate::model) fn start(
         &self,
-        job: &Job,
+        ParserRequest { request, calls }: &ParserRequest,
         opening: Vec<(Option<u32>, String)>,
         fault_policy: FaultPolicy,
         held_bytes: usize,
     ) -> ParserStart {
-        let mut request = self.request(job);
         let call_ids = Box::new(|| format!("call_{}", random::hex::<12>()));
-        let settings =
-            TurnSettings { reads_on: true, fault_policy, held_bytes, ..TurnSettings::of(&request, call_ids) };
-        // A parser reads calls that are forbidden, too, so that nothing of them is shown.
-        if request.tool_choice == ToolChoice::None {
-            request.tool_choice = ToolChoice::Auto;
-        }
+        let own = TurnSettings::of(request, call_ids);
+        let settings = TurnSettings { reads_on: true, calls: *calls, fault_policy, held_bytes, ..own };
         let (plugin, binding) = (Arc::clone(&self.plugin), Arc::clone(&self.turns));
-        ParserStart { plugin, binding, request, settings, opening }
+        ParserStart { plugin, binding, request: request.clone(), settings, opening }
     }
 
-    /// The request as a parser is told of it. It lacks the answer's schema, which only grammars need.
-    pub(in crate::model) fn request(&self, job: &Job) -> Request {
-        Request {
-            tools: job.tools.clone(),
-            tool_choice: job.tool_choice.clone(),
-            parallel_tool_calls: job.parallel_tool_calls,
+    /// What the parsers of a job's turns are told. They read calls that are forbidden, too, so that nothing of those is shown.
+    pub(in crate::model) fn request(&self, job: &Job) -> ParserRequest {
+        let Demand { tools, tool_choice, parallel_tool_calls, .. } = &job.demand;
+        let tools = tools.iter().map(|tool| values::tool(&tool.name, tool.kind, &tool.schema));
+        let request = Request {
+            tools: tools.collect(),
             token_markers: self.turns.markers().tokens(),
             options: self.options.clone(),
-            ..Request::default()
-        }
+        };
+        let calls = match (tool_choice, parallel_tool_calls) {
+            (ToolChoice::None, _) => AllowedCalls::None,
+            (_, false) => AllowedCalls::One,
+            (_, true) => AllowedCalls::Any,
+        };
+        ParserRequest { request, calls }
+    }
+
+    /// The grammar of a job's turns; `None` if the format has no template.
+    ///
+    /// # Errors
+    /// One line: what can't be followed.
+    pub(in crate::model) fn grammar(&self, demand: &Demand) -> Result<Option<String>, String> {
+        let Some(template) = self.plugin.template() else { return Ok(None) };
+        let ids: Vec<_> = self.markers().map(|(_, id)| id).collect();
+        let tokens = MarkerTokens { ids: &ids, stops: &self.descriptor().stops };
+        template.compose(demand, tokens).map_err(|error| error.to_string())
     }
 
     /// The markers' literals, each with its token id, or `None` if it is matched in the text.
     pub(in crate::model) fn markers(&self) -> impl Iterator<Item = (&str, Option<u32>)> {
         self.turns.markers().entries()
     }
+}
+
+/// A text as the markers in it that are tokens, with their ids, and text between them.
+fn pieces(text: &str, turns: &Binding) -> Vec<(Option<u32>, String)> {
+    let tokens: Vec<_> = turns.markers().entries().filter_map(|(literal, id)| Some((literal, id?))).collect();
+    let (mut pieces, mut rest) = (Vec::new(), text);
+    while !rest.is_empty() {
+        let places = tokens.iter().filter_map(|(literal, id)| Some((rest.find(literal)?, *literal, *id)));
+        let first = places.min_by_key(|(at, literal, _)| (*at, std::cmp::Reverse(literal.len())));
+        let (before, marker) = match first {
+            Some((at, literal, id)) => (at, Some((Some(id), literal.to_owned()))),
+            None => (rest.len(), None),
+        };
+        if before > 0 {
+            pieces.push((None, rest[..before].to_owned()));
+        }
+        rest = &rest[before + marker.as_ref().map_or(0, |(_, literal)| literal.len())..];
+        pieces.extend(marker);
+    }
+    pieces
 }

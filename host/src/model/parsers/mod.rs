@@ -22,7 +22,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::Notify;
 
 pub(super) use bad_files::BadFiles;
-pub(super) use binding::{ModelTokens, ParserBinding};
+pub(super) use binding::{ModelTokens, ParserBinding, ParserRequest};
 pub(super) use facts::ModelFacts;
 pub use pins::{Pin, PinError};
 pub use report::{CandidateReport, LastLoad, LoadResult, Loads, Outcome, ParserReport, Serving};

@@ -9,7 +9,8 @@ use super::binding::ParserBinding;
 use crate::model::job::Job;
 use crate::parser::Plugin;
 use crate::prompt::{CallingTurn, spell_call_id};
-use contract::{FinishReason, Tool, ToolKind};
+use contract::{FinishReason, ToolKind};
+use grammar::{Demand, ToolDefinition};
 use turn::{FaultPolicy, Item, ItemHead, ItemStatus, TokenText, TurnEnd, TurnEvents, fold};
 
 /// Most bytes that a parser may hold in a trial.
@@ -26,10 +27,11 @@ pub(super) fn turns_read(
     let pattern = parser.descriptor().history_call_ids.as_deref();
     let spelt = pattern.map(|pattern| spell_call_id(pattern, CallingTurn::TOOL, 0));
     let call_id = spelt.as_deref().unwrap_or(CallingTurn::CALL_ID);
-    let job = Job { tools: vec![tool()], parallel_tool_calls: true, ..Job::default() };
+    let demand = Demand { tools: vec![tool()], parallel_tool_calls: true, ..Demand::default() };
+    let request = parser.request(&Job { demand, ..Job::default() });
     let reads = |turn: &&CallingTurn| {
         let opening = vec![(None, turn.opening.clone())];
-        let start = parser.start(&job, opening, FaultPolicy::Fail, HELD_BYTES);
+        let start = parser.start(&request, opening, FaultPolicy::Fail, HELD_BYTES);
         let mut events = TurnEvents::default();
         let (mut running, _) = start.open(&mut events);
         let written = turn.written.replace(CallingTurn::CALL_ID, call_id);
@@ -51,12 +53,11 @@ fn is_call(items: &[Item]) -> bool {
     name == CallingTurn::TOOL && json(text) == json(CallingTurn::ARGUMENTS)
 }
 
-fn tool() -> Tool {
-    Tool {
+fn tool() -> ToolDefinition {
+    ToolDefinition {
         name: CallingTurn::TOOL.to_owned(),
-        description: String::new(),
         kind: ToolKind::Function,
-        parameters_json: CallingTurn::PARAMETERS.to_owned(),
+        schema: CallingTurn::PARAMETERS.to_owned(),
         strict: false,
         grammar: None,
     }

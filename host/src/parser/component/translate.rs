@@ -8,53 +8,52 @@ pub(super) fn pairs(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
     pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
-/// Borrows a request, with its converted tools and options.
-pub(super) fn request<'a>(
-    request: &'a contract::Request,
-    tools: &'a [wit::Tool<'a>],
-    options: &'a [(&'a str, &'a str)],
-) -> wit::Request<'a> {
-    wit::Request {
-        tools,
-        tool_choice: (&request.tool_choice).into(),
-        parallel_tool_calls: request.parallel_tool_calls,
-        response_schema: request.response_schema.as_deref(),
-        response_grammar: request.response_grammar.as_ref().map(Into::into),
-        token_markers: &request.token_markers,
-        options,
+/// What `start` is given.
+pub(super) type Request<'a> = wit::Request<'a>;
+
+/// The parameters of each tool.
+pub(super) fn parameters(tools: &[contract::Tool]) -> Vec<Vec<wit::Parameter<'_>>> {
+    tools.iter().map(|tool| tool.parameters.iter().map(Into::into).collect()).collect()
+}
+
+/// Borrows the tools, with their converted `parameters`, and with their schemas for a parser that needs these.
+pub(super) fn tools<'a>(
+    tools: &'a [contract::Tool],
+    parameters: &'a [Vec<wit::Parameter<'a>>],
+    needs_schemas: bool,
+) -> Vec<wit::Tool<'a>> {
+    let of = |(tool, parameters): (&'a contract::Tool, &'a Vec<_>)| wit::Tool {
+        name: &tool.name,
+        kind: match tool.kind {
+            contract::ToolKind::Function => wit::ToolKind::Function,
+            contract::ToolKind::Custom => wit::ToolKind::Custom,
+        },
+        parameters,
+        others: tool.others.into(),
+        schema: if needs_schemas { &tool.schema } else { "" },
+    };
+    tools.iter().zip(parameters).map(of).collect()
+}
+
+impl<'a> From<&'a contract::Parameter> for wit::Parameter<'a> {
+    fn from(parameter: &'a contract::Parameter) -> Self {
+        Self { name: &parameter.name, types: parameter.types.into() }
     }
 }
 
-impl<'a> From<&'a contract::Tool> for wit::Tool<'a> {
-    fn from(tool: &'a contract::Tool) -> Self {
-        Self {
-            name: &tool.name,
-            description: &tool.description,
-            kind: match tool.kind {
-                contract::ToolKind::Function => wit::ToolKind::Function,
-                contract::ToolKind::Custom => wit::ToolKind::Custom,
-            },
-            parameters_json: &tool.parameters_json,
-            strict: tool.strict,
-            grammar: tool.grammar.as_ref().map(Into::into),
-        }
-    }
-}
-
-impl<'a> From<&'a contract::Grammar> for wit::Grammar<'a> {
-    fn from(grammar: &'a contract::Grammar) -> Self {
-        Self { syntax: &grammar.syntax, definition: &grammar.definition }
-    }
-}
-
-impl<'a> From<&'a contract::ToolChoice> for wit::ToolChoice<'a> {
-    fn from(choice: &'a contract::ToolChoice) -> Self {
-        match choice {
-            contract::ToolChoice::Auto => Self::Auto,
-            contract::ToolChoice::None => Self::None,
-            contract::ToolChoice::Required => Self::Required,
-            contract::ToolChoice::Named(name) => Self::Named(name),
-        }
+impl From<contract::Types> for wit::Types {
+    fn from(types: contract::Types) -> Self {
+        let all = [
+            (contract::Types::NULL, Self::NULL),
+            (contract::Types::BOOLEAN, Self::BOOLEAN),
+            (contract::Types::INTEGER, Self::INTEGER),
+            (contract::Types::NUMBER, Self::NUMBER),
+            (contract::Types::STRING, Self::STRING),
+            (contract::Types::ARRAY, Self::ARRAY),
+            (contract::Types::OBJECT, Self::OBJECT),
+        ];
+        let allowed = all.into_iter().filter(|(one, _)| types.allows(*one));
+        allowed.fold(Self::empty(), |allowed, (_, one)| allowed | one)
     }
 }
 
@@ -81,6 +80,10 @@ impl From<wit::Descriptor> for contract::Descriptor {
                 content: descriptor.trim.contains(wit::Trim::CONTENT),
             },
             history_call_ids: descriptor.history_call_ids,
+            grammar: descriptor.grammar,
+            reasoning_end: descriptor.reasoning_end,
+            needs: descriptor.needs,
+            properties: descriptor.properties,
         }
     }
 }
@@ -101,11 +104,7 @@ impl From<wit::Op> for contract::Op {
         match op {
             wit::Op::Bytes(run) => Self::Bytes(contract::Run { route: run.route.into(), bytes: run.bytes }),
             wit::Op::UntilMarker(route) => Self::UntilMarker(route.into()),
-            wit::Op::Message(phase) => Self::Message(match phase {
-                wit::Phase::Unspecified => contract::Phase::Unspecified,
-                wit::Phase::Commentary => contract::Phase::Commentary,
-                wit::Phase::Final => contract::Phase::Final,
-            }),
+            wit::Op::Message(phase) => Self::Message(phase.into()),
             wit::Op::ToolCall(call) => Self::ToolCall(contract::ToolCall {
                 name: call.name,
                 payload: match call.payload {
@@ -128,6 +127,26 @@ impl From<wit::Op> for contract::Op {
                     wit::InString::AfterBackslash => contract::InString::AfterBackslash,
                 },
             }),
+            wit::Op::Parameter(parameter) => Self::Parameter(contract::ParameterValue {
+                path: parameter.path.into_iter().map(Into::into).collect(),
+                reading: match parameter.reading {
+                    wit::Reading::Declared => contract::Reading::Declared,
+                    wit::Reading::Text => contract::Reading::Text,
+                    wit::Reading::Json => contract::Reading::Json,
+                },
+            }),
+            wit::Op::ParameterEnd => Self::ParameterEnd,
+            wit::Op::Note(note) => Self::Note(contract::Note { name: note.name, data: note.data }),
+        }
+    }
+}
+
+impl From<wit::Segment> for contract::Segment {
+    fn from(segment: wit::Segment) -> Self {
+        match segment {
+            wit::Segment::Key(key) => Self::Key(key),
+            wit::Segment::Item(index) => Self::Item(index),
+            wit::Segment::Element(element) => Self::Element { name: element.name, index: element.index },
         }
     }
 }
@@ -140,6 +159,7 @@ impl From<wit::Route> for contract::Route {
             wit::Route::Arguments => Self::Arguments,
             wit::Route::ArgumentsEscaped => Self::ArgumentsEscaped,
             wit::Route::ArgumentsUnescaped => Self::ArgumentsUnescaped,
+            wit::Route::Value => Self::Value,
             wit::Route::Drop => Self::Drop,
         }
     }

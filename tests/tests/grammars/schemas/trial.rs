@@ -1,7 +1,7 @@
 //! Trial of one schema in one format: the schema must allow what the grammar allows, and the grammar must allow what the schema allows.
 
+use grammar::{Demand, ToolChoice};
 use parser_kit::{Head, Item};
-use parser_sdk::{Request, ToolChoice};
 use serde_json::{Map, Value, json};
 
 use super::cases::{Case, is_readable, is_valid};
@@ -29,13 +29,13 @@ pub(super) enum Verdict {
     Unwritable,
 }
 
-/// Request with a schema in one format, and its grammar.
+/// Demand with a schema in one format, and its grammar.
 pub(super) struct Trial<'a> {
     schema: &'a Value,
     format_case: &'a FormatCase,
     role: Role,
     markers: Markers,
-    request: Request,
+    request: Demand,
     /// Whether the schema is used for the property `v` of an object, since its type isn't object.
     is_wrapped: bool,
     fresh: Walker,
@@ -51,20 +51,18 @@ impl<'a> Trial<'a> {
     ) -> Option<Result<Self, String>> {
         let is_wrapped = role == Role::Arguments && schema["type"] != "object";
         let whole = if is_wrapped { wrapped(schema)? } else { schema.clone() };
-        let mut request = match role {
-            Role::Answer => Request { response_schema: Some(whole.to_string()), ..Request::default() },
+        let request = match role {
+            Role::Answer => Demand { response_schema: Some(whole.to_string()), ..Demand::default() },
             Role::Arguments => {
                 requests::of(vec![requests::strict("f", &whole.to_string())], ToolChoice::Required)
             }
         };
-        request.options = format_case.format.options();
-        request.token_markers = format_case.format.token_markers(&request, markers);
         if markers == Markers::Text && format_case.format.only_tokens(&request) {
             return None;
         }
         let grammar = format_case.format.grammar(&request, markers);
         let grammar = grammar.map(|grammar| grammar.expect("a demand has a grammar"));
-        let fresh = grammar.and_then(|grammar| format_case.format.walker(&request, &grammar, markers));
+        let fresh = grammar.and_then(|grammar| format_case.format.walker(&grammar, markers));
         Some(fresh.map(|fresh| Self { schema, format_case, role, markers, request, is_wrapped, fresh }))
     }
 
@@ -143,7 +141,7 @@ impl<'a> Trial<'a> {
         let has_parameters = self.role == Role::Arguments && self.format_case.writing.has_parameters();
         let begins = match self.role {
             Role::Arguments if !has_parameters => Vec::new(),
-            _ => self.format_case.format.text_markers(&self.request, self.markers),
+            _ => self.format_case.format.text_markers(self.markers),
         };
         let names = names(self.schema);
         let is_undeclared = |key: &str| !names.contains(&key);

@@ -1,6 +1,6 @@
 //! Lists, strings, listed values, and the words of JSON.
 
-use parser_sdk::grammar::{Follow, json, literal, prepared, without};
+use crate::lark::{Follow, json, literal, prepared, without};
 use serde_json::Value;
 
 use super::{Members, Notation};

@@ -1,6 +1,6 @@
 //! Objects: their members by a schema, and the arguments of a call.
 
-use parser_sdk::grammar::{ArgumentsRule, Callable, ParameterList};
+use crate::lark::{ArgumentsRule, Callable, ParameterList};
 use serde_json::{Value, json};
 
 use super::{DEPTH, Members, Notation, OBJECT, known};

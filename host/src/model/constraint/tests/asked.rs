@@ -9,14 +9,15 @@ use engine::{
 };
 use serde_json::json;
 
-use super::{ALL, at_once, forced, info, with_schema};
+use super::{ALL, at_once, demanding, forced, info, with_schema};
 use crate::model::error::{ConstraintField, StartError};
 use crate::model::fixture::model_over;
 use crate::model::job::Job;
 use crate::model::locate::locate;
-use crate::model::opening_state::tests::{function, job};
+use crate::model::opening_state::tests::{demand, function};
 use crate::model::served::Model;
 use crate::prompt::{Conversation, Message, Role, Tokenizer};
+use grammar::Demand;
 
 /// Engine that records its requests, and generates no tokens.
 struct Recorder {
@@ -55,6 +56,11 @@ fn conversation(texts: &[(Role, &str)]) -> Conversation {
     Conversation { messages, tools: Vec::new() }
 }
 
+/// A job whose answer may call a strict tool.
+fn may_call() -> Job {
+    demanding(Demand { tools: vec![function("f", true)], ..demand() })
+}
+
 #[tokio::test]
 async fn the_engine_hears_of_constraint_affinity_and_priority() {
     let (model, asked) = model(ALL);
@@ -65,7 +71,7 @@ async fn the_engine_hears_of_constraint_affinity_and_priority() {
     for (conversation, thinking, job) in [
         (first.clone(), false, Job { priority: -2, ..with_schema() }),
         (later, true, with_schema()),
-        (first, false, Job { tools: vec![function("f", true)], cache_key: Some("k".to_owned()), ..job() }),
+        (first, false, Job { cache_key: Some("k".to_owned()), ..may_call() }),
     ] {
         model.start(Job { conversation, template_arguments: thinks(thinking), ..job }).await.unwrap();
     }
@@ -104,8 +110,7 @@ async fn without_a_way_to_follow_it_a_demand_is_refused_and_a_wish_left_out() {
         assert_eq!(model.start(job).await.err(), Some(refused));
     }
     assert_eq!(asked.lock().unwrap().len(), 0);
-    let wish = Job { tools: vec![function("f", true)], ..job() };
-    model.start(Job { conversation: conversation(&[(Role::User, "x")]), ..wish }).await.unwrap();
+    model.start(Job { conversation: conversation(&[(Role::User, "x")]), ..may_call() }).await.unwrap();
     assert!(asked.lock().unwrap()[0].constraint.is_none());
 }
 

@@ -12,7 +12,7 @@ const SHORTEST: usize = 2;
 
 /// Literals that a text must not contain.
 #[derive(Debug)]
-pub struct Forbidden {
+pub(crate) struct Forbidden {
     literals: Vec<Vec<char>>,
     /// Their first characters.
     first: Vec<char>,
@@ -54,7 +54,7 @@ impl Forbidden {
     }
 
     /// Whether there is nothing to keep out.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.literals.is_empty()
     }
 
@@ -75,7 +75,7 @@ impl Forbidden {
     }
 
     /// Whether a text contains none of the literals.
-    pub fn allows(&self, text: &str) -> bool {
+    pub(crate) fn allows(&self, text: &str) -> bool {
         !self.literals.iter().any(|literal| text.contains(&literal.iter().collect::<String>()))
     }
 

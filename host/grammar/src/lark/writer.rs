@@ -5,21 +5,20 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::text::Forbidden;
+use crate::GRAMMAR_BYTES;
 
 /// Which of a grammar's markers are tokens, and which are text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Markers<'a> {
-    /// All are text but these, which are tokens ([`crate::Request::token_markers`]): neither free text nor JSON among the markers spells a
-    /// marker that is text.
+pub(crate) enum Markers<'a> {
+    /// All are text but these, which are tokens: neither free text nor JSON among the markers spells a marker that is text.
     Any(&'a [u32]),
-    /// All are tokens, so free text may be anything. For formats all of whose markers are tokens in every tokenizer there is, and
-    /// count wherever they stand.
+    /// All have to be tokens, so free text may be anything.
     Tokens,
 }
 
 /// A grammar being written. Rules that [`Lark::start`] doesn't reach cost nothing.
 #[derive(Debug)]
-pub struct Lark {
+pub(crate) struct Lark {
     literals: Vec<String>,
     /// Name of the rules of markers, without the index: `marker` or `token`.
     marker: &'static str,
@@ -31,7 +30,7 @@ pub struct Lark {
 }
 
 /// Lark expression of exactly this text.
-pub fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for char in text.chars() {
@@ -47,30 +46,23 @@ pub fn literal(text: &str) -> String {
     quoted
 }
 
-/// Lark expression of JSON by this schema (see [`super::ArgumentsRule`] for schemas that come from a request).
-pub fn json(schema: &Value) -> String {
+/// Lark expression of JSON by this schema.
+pub(crate) fn json(schema: &Value) -> String {
     format!("%json {schema}")
 }
 
 impl Lark {
-    /// Begins a grammar for a parser whose descriptor has these literals. It has the rules
+    /// Begins a grammar for a parser whose descriptor has these literals. Of these only the markers `active` mean something inside a message.
+    /// It has the rules
     ///
-    /// - `text`: any text, perhaps empty, that spells no marker;
+    /// - `text`: any text, perhaps empty, that spells no active marker;
     /// - `gap`: white space between parts of the turn, of 1 to 8 characters;
     /// - `key`: the key of any parameter;
-    /// - `INTEGER` and `NUMBER`, as long as parsers read them.
+    /// - `INTEGER` and `NUMBER`, as long as turns read them.
     ///
     /// # Errors
     /// The markers are such that no text can be kept from spelling them.
-    pub fn new<S: AsRef<str>>(literals: &[S], markers: Markers<'_>) -> Result<Self, String> {
-        Self::with_active(literals, markers, (0..literals.len()).collect())
-    }
-
-    /// [`Lark::new`] for a format in which only the markers `active` mean something inside a message: `text` spells none of these.
-    ///
-    /// # Errors
-    /// Those of [`Lark::new`].
-    pub fn with_active<S: AsRef<str>>(
+    pub(crate) fn new<S: AsRef<str>>(
         literals: &[S],
         markers: Markers<'_>,
         active: Vec<usize>,
@@ -105,30 +97,35 @@ impl Lark {
     }
 
     /// The rule that stands for marker `index` of the descriptor.
-    pub fn marker(&self, index: usize) -> String {
+    pub(crate) fn marker(&self, index: usize) -> String {
         format!("{}_{index}", self.marker)
     }
 
-    /// Whether `word` is the rule of a marker.
-    pub(super) fn is_marker(&self, word: &str) -> bool {
-        word.strip_prefix(self.marker).is_some_and(|index| index.starts_with('_'))
+    /// Checks that the grammar can still grow: what a request and a template say can be multiplied by each other.
+    ///
+    /// # Errors
+    /// It has more than [`GRAMMAR_BYTES`].
+    pub(crate) fn check_size(&self, more: usize) -> Result<(), String> {
+        if self.rules.len() + more <= GRAMMAR_BYTES {
+            return Ok(());
+        }
+        Err(format!("its grammar has more than {GRAMMAR_BYTES} bytes, the most that are allowed"))
     }
 
     /// Defines a rule. Names are lower case; `body` is Lark.
-    pub fn rule(&mut self, name: &str, body: &str) {
+    pub(crate) fn rule(&mut self, name: &str, body: &str) {
         let _ = writeln!(self.rules, "{name}: {body}");
-    }
-
-    /// Says that `marker` ends reasoning: hosts make a model write it that thinks for too long. Remote engines ignore the rule.
-    pub fn reasoning_end(&mut self, marker: &str) {
-        self.rule("reasoning_end", marker);
     }
 
     /// Defines a rule of text that spells none of the markers with these indices.
     ///
     /// # Errors
     /// The markers are such that no text can be kept from spelling them.
-    pub fn text(&mut self, name: &str, markers: impl IntoIterator<Item = usize>) -> Result<(), String> {
+    pub(crate) fn text(
+        &mut self,
+        name: &str,
+        markers: impl IntoIterator<Item = usize>,
+    ) -> Result<(), String> {
         let forbidden = self.forbidden(markers)?;
         if forbidden.is_empty() {
             self.rule(name, r"/(?s:.+)/?");
@@ -143,7 +140,7 @@ impl Lark {
 
     /// The grammar of which `body` is the whole turn.
     #[must_use]
-    pub fn start(self, body: &str) -> String {
+    pub(crate) fn start(self, body: &str) -> String {
         format!("start: {body}\n{}", self.rules)
     }
 
@@ -156,7 +153,7 @@ impl Lark {
     ///
     /// # Errors
     /// No text can be kept from spelling them.
-    pub fn forbidden(&self, markers: impl IntoIterator<Item = usize>) -> Result<Forbidden, String> {
+    pub(crate) fn forbidden(&self, markers: impl IntoIterator<Item = usize>) -> Result<Forbidden, String> {
         let spelt = markers.into_iter().filter(|index| self.spelt.contains(index));
         Forbidden::new(spelt.map(|index| self.literals[index].as_str()))
     }

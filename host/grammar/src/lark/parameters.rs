@@ -1,4 +1,4 @@
-//! Grammar of parameters written one by one (Qwen3-Coder, GLM), by the tool's schema and as [`crate::params`] reads them.
+//! Grammar of parameters written one by one (Qwen3-Coder, GLM), by the tool's schema and as turns read them ([`turn::values`]).
 //!
 //! Declared parameters come in the schema's order, each at most once. Strings are raw text, others JSON that spells no marker.
 //! What is left out here narrows the call. What would widen it is an error for strict tools; other tools may have any parameters then.
@@ -6,20 +6,26 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::arguments::ArgumentsRule;
-use super::lark::{self, Lark, literal};
+use super::demanded::Callable;
 use super::schema::{self, Follow};
 use super::text::Forbidden;
-use super::turn::Callable;
+use super::writer::{self, Lark, literal};
 use super::{safe, schema::ANNOTATIONS};
-use crate::params::{Coerced, Schema, Types, coerce};
+use contract::Types;
+use turn::values::{Coerced, Schema, coerce};
 
 /// Keywords that may stand beside the properties of a tool's arguments.
 const AROUND: [&str; 7] =
     ["type", "properties", "required", "additionalProperties", "$defs", "definitions", "$schema"];
 
+/// Most parameters of a tool whose schema is followed.
+const PARAMETERS: usize = 1024;
+/// Most bytes of a tool's parameters. Each of them carries the definitions of its schema.
+const BYTES: usize = 1 << 20;
+
 /// The value of a parameter, each a Lark expression.
 #[derive(Debug)]
-pub enum Value<'a> {
+pub(crate) enum Value<'a> {
     /// Text that spells none of [`Spelling::markers`]: the rule [`Spelling::text`].
     Text(&'a str),
     /// Exactly the texts of this expression.
@@ -31,13 +37,13 @@ pub enum Value<'a> {
 }
 
 /// How a format writes its parameters.
-pub struct Spelling<'a> {
+pub(crate) struct Spelling<'a> {
     /// The rule of raw values, which spells none of `markers`.
-    pub text: &'a str,
+    pub(crate) text: &'a str,
     /// Indices of the markers that end a raw value.
-    pub markers: &'a [usize],
+    pub(crate) markers: &'a [usize],
     /// Writes the Lark expression of a parameter, given that of its key, and its value.
-    pub write: &'a dyn Fn(&str, &Value<'_>) -> String,
+    pub(crate) write: &'a dyn Fn(&str, &Value<'_>) -> String,
 }
 
 impl std::fmt::Debug for Spelling<'_> {
@@ -48,26 +54,11 @@ impl std::fmt::Debug for Spelling<'_> {
 
 /// The parameters of a call, each a Lark expression.
 #[derive(Debug)]
-pub enum ParameterList {
+pub(crate) enum ParameterList {
     /// This one, any number of times: its key is any.
     Any(String),
     /// These in this order, each with whether it has to be there.
     Declared(Vec<(String, bool)>),
-}
-
-/// Lark expression of all parameters of a call, one behind the other.
-///
-/// # Errors
-/// Those of [`parameter_list`].
-pub fn parameters(lark: &Lark, callable: &Callable<'_>, spelling: &Spelling<'_>) -> Result<String, String> {
-    Ok(match parameter_list(lark, callable, spelling, false)? {
-        ParameterList::Any(parameter) => format!("({parameter})*"),
-        ParameterList::Declared(all) if all.is_empty() => literal(""),
-        ParameterList::Declared(all) => {
-            let write = |(one, is_required)| if is_required { one } else { format!("({one})?") };
-            all.into_iter().map(write).collect::<Vec<_>>().join(" ")
-        }
-    })
 }
 
 /// The parameters of a call. If the format says of each value whether it is a string (`is_typed`), a listed string may look like JSON, and
@@ -75,7 +66,7 @@ pub fn parameters(lark: &Lark, callable: &Callable<'_>, spelling: &Spelling<'_>)
 ///
 /// # Errors
 /// The tool is strict, and its schema can't be followed; one line naming the tool and the parameter.
-pub fn parameter_list(
+pub(crate) fn parameter_list(
     lark: &Lark,
     callable: &Callable<'_>,
     spelling: &Spelling<'_>,
@@ -88,7 +79,7 @@ pub fn parameter_list(
             return Ok(ParameterList::Any(text));
         }
         let others = json!({"type": ["object", "array", "number", "boolean", "null"]});
-        let others = lark::json(&schema::prepared(safe::without(others, &forbidden()?)?, Follow::Strictly));
+        let others = writer::json(&schema::prepared(safe::without(others, &forbidden()?)?, Follow::Strictly));
         Ok(ParameterList::Any(format!("({text} | {})", (spelling.write)("key", &Value::Json(others)))))
     };
     let input = |value| ParameterList::Declared(vec![((spelling.write)(&literal("input"), value), true)]);
@@ -135,12 +126,19 @@ impl Object<'_> {
         if let Some(name) = required.iter().find(|name| !properties.contains_key(**name)) {
             return Err(format!("parameter {name:?} is required and not described"));
         }
+        if properties.len() > PARAMETERS {
+            return Err(format!("it has more than {PARAMETERS} parameters"));
+        }
         let types = Schema::parse(&self.root.to_string());
-        let mut parameters = Vec::new();
+        let (mut parameters, mut bytes) = (Vec::new(), 0);
         for (name, schema) in properties {
             let parameter = self
                 .parameter(name, schema, types.types(name))
                 .map_err(|error| format!("parameter {name:?}: {error}"))?;
+            bytes += parameter.len();
+            if bytes > BYTES {
+                return Err("what its parameters may be takes too much to write".into());
+            }
             parameters.push((parameter, required.contains(&name.as_str())));
         }
         Ok(parameters)
@@ -173,7 +171,7 @@ impl Object<'_> {
         match values {
             Some(values) if !others => self.one_of(&values, types),
             _ if !types.allows(Types::STRING) => Ok(vec![self.json(schema, &members, types)?]),
-            _ if is_plain(&Json::Object(members.clone())) => Ok(vec![Value::Text(self.spelling.text)]),
+            _ if says_types_alone(&members) => Ok(vec![Value::Text(self.spelling.text)]),
             _ => Err("a string with conditions can't be followed in this format".into()),
         }
     }
@@ -225,7 +223,7 @@ impl Object<'_> {
             }
         }
         let safe = safe::without(Json::Object(alone), self.forbidden)?;
-        Ok(Value::Json(lark::json(&schema::prepared(safe, Follow::Strictly))))
+        Ok(Value::Json(writer::json(&schema::prepared(safe, Follow::Strictly))))
     }
 
     /// The schema itself, or the schema that it refers to if it says nothing else about values.
@@ -265,7 +263,14 @@ fn is_annotation(key: &str) -> bool {
 
 /// Whether a schema says nothing about values but their types.
 fn is_plain(schema: &Json) -> bool {
-    let Json::Object(members) = schema else { return *schema == json!(true) };
+    match schema {
+        Json::Object(members) => says_types_alone(members),
+        schema => *schema == json!(true),
+    }
+}
+
+/// [`is_plain`] for the keywords of a schema.
+fn says_types_alone(members: &Map<String, Json>) -> bool {
     members.iter().all(|(key, value)| match key.as_str() {
         "type" => true,
         "anyOf" => value.as_array().is_some_and(|parts| !parts.is_empty() && parts.iter().all(is_plain)),

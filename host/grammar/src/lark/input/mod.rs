@@ -13,9 +13,9 @@ mod lexemes;
 mod reader;
 mod regex;
 
-use super::lark::{Lark, literal};
-use crate::{Grammar, Tool};
-pub use definition::{Definition, Part, is_terminal};
+use super::writer::{Lark, literal};
+use crate::{TextGrammar, ToolDefinition};
+pub(crate) use definition::{Definition, Part, is_terminal};
 use lexemes::lexemes;
 
 /// Greatest length of a definition, in bytes.
@@ -23,7 +23,7 @@ const BYTES: usize = 64 << 10;
 
 /// The grammar of a custom tool's input, or of an answer.
 #[derive(Debug)]
-pub struct Input {
+pub(crate) struct Input {
     /// What the grammar is of, for errors: a tool or the response.
     of: String,
     rule: String,
@@ -32,17 +32,17 @@ pub struct Input {
 
 impl Input {
     /// The grammar of a custom tool, if it has one; `index` keeps the names of its rules apart from other tools'.
-    pub(super) fn of(tool: &Tool, index: usize) -> Result<Option<Self>, String> {
+    pub(super) fn of(tool: &ToolDefinition, index: usize) -> Result<Option<Self>, String> {
         let Some(grammar) = &tool.grammar else { return Ok(None) };
         Self::new(grammar, format!("tool {:?}", tool.name), format!("input_{index}")).map(Some)
     }
 
     /// The grammar of an answer.
-    pub(super) fn answer(grammar: &Grammar) -> Result<Self, String> {
+    pub(super) fn answer(grammar: &TextGrammar) -> Result<Self, String> {
         Self::new(grammar, "the response".into(), "answer".into())
     }
 
-    fn new(grammar: &Grammar, of: String, rule: String) -> Result<Self, String> {
+    fn new(grammar: &TextGrammar, of: String, rule: String) -> Result<Self, String> {
         let definition = match grammar.syntax.as_str() {
             _ if grammar.definition.len() > BYTES => Err(format!("it has more than {BYTES} bytes")),
             "lark" => lark(&grammar.definition),
@@ -61,7 +61,7 @@ impl Input {
     }
 
     /// The rule that stands for the input once [`Lark::input`] or [`Lark::input_before`] has defined it.
-    pub fn rule(&self) -> &str {
+    pub(crate) fn rule(&self) -> &str {
         &self.rule
     }
 }
@@ -70,7 +70,7 @@ impl Input {
 ///
 /// # Errors
 /// What is wrong with the grammar.
-pub fn response_text(grammar: &Grammar) -> Result<String, String> {
+pub fn response_text(grammar: &TextGrammar) -> Result<String, String> {
     Input::answer(grammar).map(|input| input.nested())
 }
 
@@ -78,7 +78,7 @@ pub fn response_text(grammar: &Grammar) -> Result<String, String> {
 ///
 /// # Errors
 /// What isn't understood, and its line.
-pub fn definition(text: &str) -> Result<Definition, String> {
+pub(crate) fn definition(text: &str) -> Result<Definition, String> {
     reader::read(&lexemes(text)?)
 }
 
@@ -91,7 +91,7 @@ fn lark(text: &str) -> Result<Definition, String> {
 
 impl Lark {
     /// Defines the rule of an input that ends at a token.
-    pub fn input(&mut self, input: &Input) {
+    pub(crate) fn input(&mut self, input: &Input) {
         self.rule(&input.rule, &input.nested());
     }
 
@@ -99,7 +99,12 @@ impl Lark {
     ///
     /// # Errors
     /// The definition is recursive or has `%ignore`.
-    pub fn input_before(&mut self, input: &Input, end: usize, markers: &[usize]) -> Result<(), String> {
+    pub(crate) fn input_before(
+        &mut self,
+        input: &Input,
+        end: usize,
+        markers: &[usize],
+    ) -> Result<(), String> {
         let prefix = input.rule.to_ascii_uppercase();
         let error = |error| format!("the grammar of {}: {error}", input.of);
         self.lines(&input.definition.flat(&prefix).map_err(error)?);

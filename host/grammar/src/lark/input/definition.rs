@@ -9,18 +9,18 @@ use super::regex;
 
 /// A definition, all of whose names are defined.
 #[derive(Debug, Default)]
-pub struct Definition {
+pub(crate) struct Definition {
     /// Bodies of rules and terminals, by name.
-    pub bodies: BTreeMap<String, Vec<Part>>,
+    pub(crate) bodies: BTreeMap<String, Vec<Part>>,
     /// Imported terminals: names in `common`, by local name.
-    pub imports: BTreeMap<String, String>,
+    pub(crate) imports: BTreeMap<String, String>,
     /// Bodies of `%ignore`.
-    pub ignored: Vec<Vec<Part>>,
+    pub(crate) ignored: Vec<Vec<Part>>,
 }
 
 /// Part of a body.
 #[derive(Debug)]
-pub enum Part {
+pub(crate) enum Part {
     /// Name of a rule or a terminal.
     Name(String),
     /// Any other text, as it is to be written.
@@ -138,7 +138,7 @@ pub(super) fn flat_name(prefix: &str, name: &str) -> String {
 }
 
 /// Whether a name is a terminal's.
-pub fn is_terminal(name: &str) -> bool {
+pub(crate) fn is_terminal(name: &str) -> bool {
     name.contains(|char: char| char.is_ascii_uppercase())
 }
 

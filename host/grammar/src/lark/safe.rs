@@ -20,7 +20,7 @@ const COMBINING: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 /// # Errors
 /// What can't be narrowed, by keyword and place: `patternProperties`, properties that several parts of a schema declare, names and
 /// enumerated values that hold a literal.
-pub fn without(schema: Value, forbidden: &Forbidden) -> Result<Value, String> {
+pub(crate) fn without(schema: Value, forbidden: &Forbidden) -> Result<Value, String> {
     if forbidden.is_empty() {
         return Ok(schema);
     }

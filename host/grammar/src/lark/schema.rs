@@ -19,11 +19,11 @@ const DIVISOR: u64 = 10_000;
 const WHITE_SPACE: &str = r"(?: |\r?\n[ \t]{0,32})";
 
 /// Keywords that say nothing about values.
-pub const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "$comment"];
+pub(crate) const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "$comment"];
 
 /// How closely a schema is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Follow {
+pub(crate) enum Follow {
     /// What llguidance doesn't know is an error.
     Strictly,
     /// What llguidance doesn't know is left out.
@@ -39,7 +39,7 @@ pub(super) fn parse(text: &str, what: &str) -> Result<Value, String> {
         return Err(format!("the schema of {what} is nested more than {DEPTH} deep"));
     }
     let text = if text.trim().is_empty() { "{}" } else { text };
-    match crate::json::value(text) {
+    match serde_json::from_str(text) {
         Ok(schema @ (Value::Object(_) | Value::Bool(_))) => match divisors(&schema) {
             Some(divisor) if divisor <= DIVISOR => Ok(schema),
             _ => Err(format!(
@@ -56,11 +56,11 @@ pub(super) fn parse(text: &str, what: &str) -> Result<Value, String> {
 /// # Errors
 /// It is too large, or no schema.
 pub fn response_json(schema: &str) -> Result<String, String> {
-    Ok(super::lark::json(&prepared(parse(schema, "the response")?, Follow::Strictly)))
+    Ok(super::writer::json(&prepared(parse(schema, "the response")?, Follow::Strictly)))
 }
 
 /// The schema, set up for `%json`.
-pub fn prepared(schema: Value, follow: Follow) -> Value {
+pub(crate) fn prepared(schema: Value, follow: Follow) -> Value {
     let mut members = members(exact(closed(bounded(schema))));
     let lenient = follow == Follow::Leniently;
     members.insert("x-guidance".into(), json!({"whitespace_pattern": WHITE_SPACE, "lenient": lenient}));
