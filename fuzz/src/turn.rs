@@ -15,10 +15,14 @@ pub fn turn(data: &[u8]) {
     let sizes = |at: usize| [head[at], head[at + 1]].map(|byte| usize::from(byte % 8) + 1);
     let cuts = Cuts { prompt: &sizes(2), text: &sizes(4), steps: &sizes(6) };
     let seed = 1 + u64::from(u32::from_le_bytes([head[8], head[9], head[10], head[11]]));
-    let (trim, fail) = (head[0] & 1 != 0, head[0] & 2 != 0);
+    let trim = head[0] & 1 != 0;
     check_cuts(&prompt, &text, cuts, (head[0] >> 2) % 4, trim);
     check_conforming(&text, cuts, seed);
-    let policy = if fail { FaultPolicy::Fail } else { FaultPolicy::Continue };
+    let policy = match (head[0] & 2 != 0, head[0] & 16 != 0) {
+        (true, _) => FaultPolicy::Fail,
+        (false, true) => FaultPolicy::ContinueInCalls,
+        (false, false) => FaultPolicy::Continue,
+    };
     check_arbitrary(&prompt, &text, cuts, seed, trim, policy);
 }
 

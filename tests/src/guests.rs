@@ -75,6 +75,7 @@ const GUESTS: &[(&str, &str)] = &[
     ("stop_unknown", include_str!("../guests/stop_unknown.wat")),
     ("table_bomb", include_str!("../guests/table_bomb.wat")),
     ("to_reasoning", include_str!("../guests/to_reasoning.wat")),
+    ("trap_in_call", include_str!("../guests/trap_in_call.wat")),
     ("trap_in_describe", include_str!("../guests/trap_in_describe.wat")),
     ("trap_in_finish", include_str!("../guests/trap_in_finish.wat")),
     ("trap_in_init", include_str!("../guests/trap_in_init.wat")),

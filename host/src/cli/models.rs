@@ -13,7 +13,7 @@ use super::cache;
 use super::engines::EngineArguments;
 use super::load::LoadArguments;
 use super::per_model::{ForModel, PerModel, for_model, pair_for_model};
-use super::values::{key_value, number, parsed, speculation, text};
+use super::values::{fault_policy, key_value, number, parsed, speculation, text};
 
 #[derive(clap::Args)]
 pub(super) struct ModelArguments {
@@ -39,9 +39,11 @@ pub(super) struct ModelArguments {
     /// Folder for compiled parsers, or `none` [default: sluice/parsers in the user's cache folder].
     #[arg(long, value_name = "DIR|none")]
     parser_cache: Option<PathBuf>,
-    /// What happens when a parser fails outside a tool call: `continue` sends the rest as text, `fail` fails the response.
-    #[arg(long, value_parser = super::values::fault_policy(), default_value = "continue")]
-    parser_fault: FaultPolicy,
+    /// What happens when a model's parser fails: `continue` sends the rest as text, but fails the response inside a tool call;
+    /// `continue-in-calls` sends the rest as text there, too, behind a call that is incomplete, and the response fails at its end; `fail`
+    /// fails the response anywhere [default: continue].
+    #[arg(long, value_name = "[NAME=]continue|continue-in-calls|fail", value_parser = for_model(fault_policy))]
+    parser_fault: Vec<ForModel<FaultPolicy>>,
     /// Engine: `local` runs the model on this machine (`--device`); URLs are of vLLM, SGLang or llama.cpp servers; @FILE has such URLs, one
     /// a line, and is read again when it changes; `replay:FILE` plays scripted outputs [default: local].
     #[arg(long, value_name = "[NAME=]local|URL[,URL…]|@FILE|replay:FILE", value_parser = for_model(parsed::<EngineChoice>))]
@@ -110,6 +112,7 @@ impl ModelArguments {
         let parser = PerModel::single("--parser", &self.parser, &names)?;
         let parser_options = PerModel::list("--parser-option", &self.parser_option, &names)?;
         let pins = PerModel::list("--parser-sha256", &self.parser_sha256, &names)?;
+        let faults = PerModel::single("--parser-fault", &self.parser_fault, &names)?;
         let engine = PerModel::single("--engine", &self.engine, &names)?;
         let remote = self.remote_engines.per_model(&names)?;
         let load = self.load.per_model(&names)?;
@@ -130,7 +133,7 @@ impl ModelArguments {
                 plugins: self.plugins.clone(),
                 parser_options,
                 parser_pins: pins.all(model).cloned().collect(),
-                fault_policy: self.parser_fault,
+                fault_policy: faults.one(model).copied().unwrap_or_default(),
                 engine: engines[model].clone(),
                 engine_kind: remote.kind(model),
                 engine_key: remote.key(model),

@@ -32,10 +32,6 @@ fn word<T: Copy + Send + Sync + 'static>(
     })
 }
 
-pub(super) fn fault_policy() -> impl TypedValueParser<Value = FaultPolicy> {
-    word(&[("continue", FaultPolicy::Continue), ("fail", FaultPolicy::Fail)])
-}
-
 pub(super) fn reasoning_events() -> impl TypedValueParser<Value = ReasoningEvents> {
     word(&[("text", ReasoningEvents::Text), ("summary", ReasoningEvents::Summary)])
 }
@@ -55,6 +51,16 @@ pub(super) fn protocol() -> impl TypedValueParser<Value = Protocol> {
 
 /// Longest draft that may be requested: longer ones are hardly ever accepted whole.
 const MAX_DRAFT: u64 = 64;
+
+/// Parses `--parser-fault`.
+pub(super) fn fault_policy(text: &str) -> Result<FaultPolicy, String> {
+    match text {
+        "continue" => Ok(FaultPolicy::Continue),
+        "continue-in-calls" => Ok(FaultPolicy::ContinueInCalls),
+        "fail" => Ok(FaultPolicy::Fail),
+        _ => Err(format!("{text} is not continue, continue-in-calls or fail")),
+    }
+}
 
 /// Parses `--speculation`.
 pub(super) fn speculation(text: &str) -> Result<SpeculationOptions, String> {

@@ -110,27 +110,31 @@ impl Ledger {
     pub(super) fn step(&mut self, pieces: &[TokenText<'_>], calls: Vec<ParserCall>) -> bool {
         self.step += 1;
         let mut calls = calls.into_iter();
-        for piece in pieces {
-            if piece.id.is_some_and(|id| !self.is_text(id)) {
-                self.preset = None;
-            }
-            self.hold(piece);
-            if let Some(mut preset) = self.preset.take() {
-                let bytes = preset.bytes_before_end(piece.text);
-                self.run(preset.route, bytes);
-                if bytes == piece.text.len() {
-                    self.preset = Some(preset);
-                    continue;
-                }
-            }
-            let Some(call) = calls.next() else {
-                self.record_violation(format!("the parser wasn't asked about {} bytes", piece.text.len()));
-                return false;
-            };
-            let Ok(step) = call.answer else { return false };
-            debug_assert!(!matches!(call.input, CallInput::Finish(_)), "the end comes by itself");
-            self.answer(step);
+        let mut part = |piece: &TokenText<'_>, text| self.part(TokenText { text, ..*piece }, &mut calls);
+        pieces.iter().all(|piece| turn::asked_parts(piece.text).all(|text| part(piece, text)))
+    }
+
+    /// Records a part of a step that the parser is asked about at once. Returns false where the account ends.
+    fn part(&mut self, piece: TokenText<'_>, calls: &mut impl Iterator<Item = ParserCall>) -> bool {
+        if piece.id.is_some_and(|id| !self.is_text(id)) {
+            self.preset = None;
         }
+        self.hold(&piece);
+        if let Some(mut preset) = self.preset.take() {
+            let bytes = preset.bytes_before_end(piece.text);
+            self.run(preset.route, bytes);
+            if bytes == piece.text.len() {
+                self.preset = Some(preset);
+                return true;
+            }
+        }
+        let Some(call) = calls.next() else {
+            self.record_violation(format!("the parser wasn't asked about {} bytes", piece.text.len()));
+            return false;
+        };
+        let Ok(step) = call.answer else { return false };
+        debug_assert!(!matches!(call.input, CallInput::Finish(_)), "the end comes by itself");
+        self.answer(step);
         true
     }
 

@@ -13,6 +13,7 @@ mod cost;
 mod growth;
 mod ledger;
 mod limits;
+mod lost_quote;
 mod play;
 mod properties;
 mod protocols;

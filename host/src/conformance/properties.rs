@@ -1,6 +1,7 @@
 //! Checks all properties of one case.
 
 use super::compare::{counted, difference, json};
+use super::lost_quote;
 use super::play::{Ending, Outcome};
 use super::recording::Recording;
 use super::report::{Property, Tally};
@@ -17,6 +18,7 @@ pub(super) fn check(recording: &Recording, seed: u64, tally: &mut Tally) -> Vec<
     items(recording, &as_cut, tally);
     splits::check(recording, &as_cut, SplitMix64::new(seed, &recording.name), tally);
     truncation::check(recording, SplitMix64::new(seed, &recording.name), tally);
+    lost_quote::check(recording, tally);
     silence::check(recording, tally);
     let stretches = stretch::of(recording);
     for stretch in &stretches {

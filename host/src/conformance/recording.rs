@@ -12,6 +12,7 @@ use super::tape::Tape;
 use contract::{FinishReason, Request};
 
 /// A recorded turn, the parser under test, and the expected result.
+#[derive(Clone)]
 pub struct Recording {
     pub(super) name: String,
     pub(super) subject: Arc<Subject>,
@@ -92,6 +93,16 @@ impl Recording {
     /// Markers of the parser, with the case's options.
     pub fn markers(&self) -> &[String] {
         &self.subject.descriptor().markers
+    }
+
+    /// The case with every marker as a token.
+    pub(super) fn by_tokens(&self) -> Self {
+        let markers = self.markers();
+        let tokens = |tape: &Tape| tape.in_mode(MarkerMode::Id, markers).expect("text may be read by tokens");
+        let (prompt, tape) = (tokens(&self.prompt), tokens(&self.tape));
+        let token_markers = (0..).zip(markers).map(|(index, _)| index).collect();
+        let request = Request { token_markers, ..self.request.clone() };
+        Self { request, prompt, tape, ..self.clone() }
     }
 
     /// The case with this tape, cuts and reason, as a case file whose `about` is `why`.

@@ -24,6 +24,8 @@ pub enum Property {
     Truncation,
     /// Arguments that a client has seen are a prefix of the expected ones.
     ArgumentPrefix,
+    /// A marker as a token inside a string of a call's JSON breaks the call off, and what follows is read as behind the call.
+    LostQuote,
     /// Text and string arguments are passed on while they come in.
     Silence,
     /// The cost of a delta doesn't grow with the stream's length.
@@ -34,12 +36,13 @@ pub enum Property {
 
 impl Property {
     /// All properties, in the order of reports.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Items,
         Self::Conservation,
         Self::Splits,
         Self::Truncation,
         Self::ArgumentPrefix,
+        Self::LostQuote,
         Self::Silence,
         Self::Growth,
         Self::Limits,
@@ -53,6 +56,7 @@ impl Property {
             Self::Splits => "split invariance",
             Self::Truncation => "truncation",
             Self::ArgumentPrefix => "argument prefix",
+            Self::LostQuote => "lost quote",
             Self::Silence => "silence",
             Self::Growth => "cost growth",
             Self::Limits => "limits",
@@ -203,6 +207,7 @@ impl Tally {
             Property::ArgumentPrefix => {
                 (format!("{checks} calls looked at where they were cut"), Value::Null)
             }
+            Property::LostQuote => (format!("{checks} calls broken off inside a string"), Value::Null),
             Property::Silence => self.silences(),
             Property::Growth => self.growth(),
             Property::Limits => self.limits(limits),

@@ -10,6 +10,10 @@ use host::model::find_parser;
 use host::parser::CompileCache;
 use parser_kit::case::case_files;
 
+/// Parsers whose formats write arguments as JSON.
+const WRITE_JSON: [&str; 8] =
+    ["apertus", "deepseek-v3", "harmony", "hunyuan", "kimi-k2", "llama3", "mistral", "qwen3"];
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -67,7 +71,8 @@ fn problems(plugin: &Path) -> Vec<String> {
     let mut problems = Vec::new();
     for finding in &report.findings {
         let property = finding.property.name();
-        if finding.checks == 0 {
+        let is_shown = finding.property != Property::LostQuote || WRITE_JSON.contains(&&*report.parser);
+        if finding.checks == 0 && is_shown {
             problems.push(format!("{}: no case shows {property}", report.parser));
         }
         for failure in &finding.failures {

@@ -14,7 +14,7 @@ pub(super) struct EarlyEnd {
     stop: StopStrings,
     one_call: OneCall,
     has_come: bool,
-    /// Whether the turn's only call was cut off, so that the turn isn't complete.
+    /// Whether a call was cut off before the early end, so that the turn isn't complete.
     call_cut_off: bool,
     /// Number of tokens so far.
     tokens: u32,
@@ -60,8 +60,8 @@ impl EarlyEnd {
                 continue;
             }
             let ended = self.one_call.ended(&event);
-            self.has_come = self.stop.filter(event, out) || ended.is_some();
-            self.call_cut_off = ended == Some(ItemStatus::Incomplete);
+            self.call_cut_off |= ended == Some(ItemStatus::Incomplete);
+            self.has_come = self.stop.filter(event, out) || (ended.is_some() && !self.one_call.is_idle());
         }
     }
 

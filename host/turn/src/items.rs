@@ -11,7 +11,7 @@ mod text;
 pub(super) use self::state::{Calls, ItemsState};
 use super::call::Call;
 use super::delta::{Delta, DeltaToken};
-use super::event::{ItemStatus, Phase, TurnEvent};
+use super::event::{ItemStatus, Phase, TurnEvent, TurnFailure};
 use super::events::TurnEvents;
 use super::failure;
 use super::prose::{Prose, ProseKind};
@@ -168,8 +168,8 @@ impl Items {
         })
     }
 
-    /// Closes the open item at the parser's request. A call is incomplete all the same if it was `cut` inside a string, or if its JSON is no
-    /// object.
+    /// Closes the open item at the parser's request. A call is incomplete all the same if it was `cut` inside a string, if its JSON ends inside
+    /// one, if that is no object, or if a value didn't fit.
     pub(super) fn close(&mut self, cut: bool, out: &mut TurnEvents) -> Result<(), StepError> {
         self.check_derived()?;
         if self.kind() == OpenKind::Call {
@@ -178,6 +178,7 @@ impl Items {
                 Ok(())
             })?;
         }
+        let cut = cut || self.string_is_open();
         let broken = self.open_call().is_some_and(|call| cut || call.is_foreign() || call.has_misfit());
         self.end(if broken { ItemStatus::Incomplete } else { ItemStatus::Completed }, out);
         Ok(())
@@ -220,11 +221,15 @@ impl Items {
         &self.calls
     }
 
-    /// Notes that a call was cut off; `call` is `None` if it broke off before its name.
+    /// Notes that the model broke off a call; `call` is `None` if it broke off before its name.
     pub(super) fn break_call(&mut self, call: Option<&Call>) {
+        self.cut_off(failure::broken_call(call.map(|call| (call.name(), call.is_foreign()))));
+    }
+
+    /// Notes that a call was cut off, and the failure of a turn in which it is the first.
+    pub(super) fn cut_off(&mut self, failure: TurnFailure) {
         if self.may_call {
-            let broken = || failure::broken_call(call.map(|call| (call.name(), call.is_foreign())));
-            self.calls.cut_off.get_or_insert_with(broken);
+            self.calls.cut_off.get_or_insert(failure);
         }
     }
 

@@ -50,5 +50,5 @@ pub use preset::PresetRoute;
 pub use settings::{AllowedCalls, CallIds, DraftCalls, FaultPolicy, TurnSettings, counted_call_ids};
 pub use step_error::StepError;
 pub use stop::{StopPatterns, StopStrings};
-pub use stream::ByteCounts;
+pub use stream::{ByteCounts, asked_parts};
 pub use tokens::TokenCounts;

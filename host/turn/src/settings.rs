@@ -5,12 +5,15 @@ use std::sync::Arc;
 use super::stop::StopStrings;
 use contract::{Request, Tool};
 
-/// What happens to a turn whose parser fails while no tool call is open. (With one open, the turn always fails.)
+/// What happens to a turn whose parser fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FaultPolicy {
-    /// The rest of the text goes to the open item, else to content.
+    /// Outside a tool call the rest of the text goes to the open item, else to content. Inside a call the turn fails.
     #[default]
     Continue,
+    /// As [`Self::Continue`], and inside a call, too: the call is incomplete, the rest of the text is content, and a turn that the model ends
+    /// by itself fails then, as after any call that was cut off.
+    ContinueInCalls,
     /// The turn fails.
     Fail,
 }

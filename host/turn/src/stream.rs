@@ -7,6 +7,8 @@ mod finish;
 mod string_marker;
 mod text;
 
+pub use self::text::asked_parts;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -220,14 +222,18 @@ impl Stream {
     fn handle_fault(&mut self, fault: Fault, out: &mut TurnEvents) {
         self.router.ledger.resolve_draft(true, out);
         self.fault = Some(fault);
-        if self.policy == FaultPolicy::Fail || self.router.ledger.items.kind() == OpenKind::Call {
-            let what = match self.router.ledger.items.open_call() {
-                Some(call) => format!("inside a call of {:?}", quoted(call.name())),
-                None => String::from("on this answer"),
-            };
-            self.router.ledger.items.end(ItemStatus::Incomplete, out);
-            self.failed = Some(failure::parser(&self.binding.parser, &what));
+        let items = &mut self.router.ledger.items;
+        let call = items.open_call().map(|call| quoted(call.name()));
+        let what = call.as_ref().map(|name| format!("inside a call of {name:?}"));
+        let failure = failure::parser(&self.binding.parser, what.as_deref().unwrap_or("on this answer"));
+        match (self.policy, call) {
+            (FaultPolicy::Fail, _) | (FaultPolicy::Continue, Some(_)) => self.failed = Some(failure),
+            (FaultPolicy::ContinueInCalls, Some(_)) => items.cut_off(failure),
+            (FaultPolicy::Continue | FaultPolicy::ContinueInCalls, None) => {
+                return self.route_without_parser(out);
+            }
         }
+        items.end(ItemStatus::Incomplete, out);
         self.route_without_parser(out);
     }
 

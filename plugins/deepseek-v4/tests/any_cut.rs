@@ -1,12 +1,7 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, markers by token or by text give
-//! the same items, arguments are JSON, and what is written of them at any moment is a prefix of the final arguments.
+//! Properties of the format, which the kit has for every format with parameters as text; here is how this one spells them.
 
 use deepseek_v4_parser::DeepSeekV4;
-use parser_kit::{
-    Streams, check_long_string, check_string_flows, check_string_parameters, check_turns, parameter_of_turn,
-    turns_request,
-};
-use parser_sdk::Request;
+use parser_kit::ParameterFormat;
 
 const FRAGMENTS: &[&str] = &[
     "<think>",
@@ -72,68 +67,30 @@ const FRAGMENTS: &[&str] = &[
     "prose, long enough to be no number or word at all, ",
 ];
 
-/// Streams made of [`FRAGMENTS`].
-fn streams(requests: &[Request]) -> Streams<'_> {
-    let prompts = &["", "<｜Assistant｜><think>", "<｜Assistant｜></think>"];
-    Streams::of(requests, prompts, FRAGMENTS, &["<｜end▁of▁sentence｜>"])
-}
-
-/// A block with a call of this tool.
-fn block(name: &str, parameters: &str) -> String {
-    format!(
-        "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"{name}\">\n{parameters}</｜DSML｜invoke>\n</｜DSML｜tool_calls>"
-    )
-}
-
-#[test]
-fn any_cut_of_any_stream_gives_the_same_items() {
-    streams(&[turns_request()]).check::<DeepSeekV4>();
-}
-
-#[test]
-fn arguments_are_written_as_sound_json_piece_by_piece() {
-    streams(&[turns_request()]).check_written_arguments::<DeepSeekV4>();
-}
-
-#[test]
-fn a_turn_of_items_comes_back_as_it_was() {
-    check_turns::<DeepSeekV4>(&turns_request(), |_, arguments| {
-        let (value, is_string) = parameter_of_turn(arguments);
-        block(
-            "add",
-            &format!("<｜DSML｜parameter name=\"a\" string=\"{is_string}\">{value}</｜DSML｜parameter>\n"),
+const FORMAT: ParameterFormat<'_> = ParameterFormat {
+    prompts: &["", "<｜Assistant｜><think>", "<｜Assistant｜></think>"],
+    fragments: FRAGMENTS,
+    ends: &["<｜end▁of▁sentence｜>"],
+    reasoning: ["<think>", "</think>"],
+    parameter: |key, value, is_string| {
+        format!("<｜DSML｜parameter name=\"{key}\" string=\"{is_string}\">{value}</｜DSML｜parameter>\n")
+    },
+    call: |name, parameters| {
+        format!(
+            "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"{name}\">\n{parameters}</｜DSML｜invoke>\n</｜DSML｜tool_calls>"
         )
-    });
-}
-
-#[test]
-fn string_values_come_back_to_the_byte() {
-    let parameter = |key: &str, value: &str| {
-        format!("<｜DSML｜parameter name=\"{key}\" string=\"true\">{value}</｜DSML｜parameter>\n")
-    };
-    check_string_parameters::<DeepSeekV4>(&turns_request(), parameter, |parameters| {
-        block("get_weather", parameters)
-    });
-}
-
-#[test]
-fn a_string_value_is_asked_for_once() {
-    let head = [
+    },
+    string: &[
         "<｜DSML｜tool_calls>",
-        "
-",
+        "\n",
         "<｜DSML｜invoke name=",
-        "\"get_weather\">
-",
+        "\"get_weather\">\n",
         "<｜DSML｜parameter name=",
         "\"city\" string=\"true\">Os",
-    ];
-    check_string_flows::<DeepSeekV4>(&turns_request(), &head);
-}
+    ],
+};
 
 #[test]
-fn a_long_string_is_whole() {
-    check_long_string::<DeepSeekV4>(&turns_request(), |value| {
-        block("add", &format!("<｜DSML｜parameter name=\"s\" string=\"true\">{value}</｜DSML｜parameter>\n"))
-    });
+fn turns_come_back_as_they_were_however_they_are_cut() {
+    FORMAT.check::<DeepSeekV4>();
 }

@@ -16,7 +16,8 @@ use parser_sdk::Parser;
 /// Most places at which a case is broken off.
 const BREAKS: usize = 128;
 
-/// Plays every case of `folder` as it is cut, in the ways of [`super::agree`], and broken off, where arguments must lead up to those expected.
+/// Plays every case of `folder` as it is cut, in the ways of [`super::agree`], and broken off, where arguments must lead up to those expected,
+/// also by a marker inside a string.
 /// Panics with a readable list of the cases that fail, each cause once. Returns how many cases there were.
 ///
 /// With `UPDATE_EXPECT=1` in the environment it writes the items that came of each case as cut into the case's `expect` instead:
@@ -96,6 +97,7 @@ fn check<P: Parser>(
         return Err(format!("the response ends {end:?}, expected {expected:?}"));
     }
     script.check::<P>(&[2, 11, 1], &case.expected())?;
+    script.check_lost_quotes::<P>()?;
     check_arguments::<P>(&script, BREAKS)
 }
 

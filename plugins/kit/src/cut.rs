@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::case::{End, MarkerMode, Piece, by_marker};
-use super::{Item, Player};
+use super::{Item, LostQuote, Player, lost_quotes};
 use contract::{FinishReason, Request};
 use parser_sdk::Parser;
 
@@ -96,6 +96,25 @@ impl Script<'_> {
             for sizes in [&[1][..], &[5], &[usize::MAX]] {
                 let how = format!("markers as tokens, text in pieces of {sizes:?}");
                 compare(&how, &tokens.play::<P>(sizes, true), expected)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that each call that loses a quote is broken off by the marker behind it ([`lost_quotes`]).
+    pub(super) fn check_lost_quotes<P: Parser>(&self) -> Result<(), String> {
+        let joined = self.joined();
+        let tokens = if self.markers == MarkerMode::Text { joined.by_tokens::<P>() } else { joined };
+        let mut request = self.request.clone();
+        let markers = P::describe(&request.options).expect("describe").markers;
+        request.token_markers = (0..).zip(&markers).map(|(index, _)| index).collect();
+        let tokens = Script { request: &request, ..tokens };
+        let items = tokens.play::<P>(&[usize::MAX], false);
+        for LostQuote { output, expected } in lost_quotes(&tokens.output, &items) {
+            let script = Script { output, ..tokens.clone() };
+            for (sizes, always) in [(usize::MAX, false), (1, true)] {
+                let how = format!("broken off inside a string: {:?}", script.text());
+                compare(&how, &script.play::<P>(&[sizes], always), &expected)?;
             }
         }
         Ok(())

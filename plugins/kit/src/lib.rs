@@ -27,6 +27,7 @@ mod check;
 mod cut;
 mod explore;
 mod items;
+mod lost_quote;
 mod parameters;
 mod player;
 mod scan;
@@ -37,10 +38,8 @@ pub use broken_off::{check_broken_off, is_left_over};
 pub use check::{check_cases, check_cases_with};
 pub use cut::{Script, agree, cut};
 pub use items::{Head, Item};
-pub use parameters::{
-    check_long_string, check_many_parameters, check_string_flows, parameter_of_turn, turns_request,
-    typed_request,
-};
+pub use lost_quote::{LostQuote, lost_quotes};
+pub use parameters::{ParameterFormat, typed_request};
 pub use player::{Player, play};
 pub use scan::check_scan;
 pub use streams::{Drawn, Streams};

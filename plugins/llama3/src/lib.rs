@@ -100,10 +100,12 @@ impl Parser for Llama3 {
             return self.text(literal, out);
         }
         match &mut self.state {
-            State::Call(OpenCall::Object(arguments), _)
-                if index == FUNCTION_END && !arguments.in_string() =>
-            {
-                arguments.close(out);
+            State::Call(OpenCall::Object(arguments), _) if index == FUNCTION_END => {
+                if arguments.in_string() {
+                    arguments.give_up(out);
+                } else {
+                    arguments.close(out);
+                }
                 out.drop_all();
                 return self.state = State::Open(Name::Declared, SEPARATORS);
             }

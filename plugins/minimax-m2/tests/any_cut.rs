@@ -1,12 +1,7 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, markers by token or by text give
-//! the same items, arguments are JSON, and what is written of them at any moment is a prefix of the final arguments.
+//! Properties of the format, which the kit has for every format with parameters as text; here is how this one spells them.
 
 use minimax_m2_parser::MiniMaxM2;
-use parser_kit::{
-    Streams, check_long_string, check_string_flows, check_string_parameters, check_turns, parameter_of_turn,
-    turns_request,
-};
-use parser_sdk::Request;
+use parser_kit::ParameterFormat;
 
 const FRAGMENTS: &[&str] = &[
     "<think>",
@@ -62,59 +57,26 @@ const FRAGMENTS: &[&str] = &[
     "prose, long enough to be no number or word at all, ",
 ];
 
-/// Streams made of [`FRAGMENTS`].
-fn streams(requests: &[Request]) -> Streams<'_> {
-    let prompts = &["", "]~b]ai\n<think>\n", "]~b]ai\n"];
-    Streams::of(requests, prompts, FRAGMENTS, &["[e~["])
-}
-
-/// A block with a call of this tool.
-fn block(name: &str, parameters: &str) -> String {
-    format!("<minimax:tool_call>\n<invoke name=\"{name}\">\n{parameters}</invoke>\n</minimax:tool_call>")
-}
-
-#[test]
-fn any_cut_of_any_stream_gives_the_same_items() {
-    streams(&[turns_request()]).check::<MiniMaxM2>();
-}
-
-#[test]
-fn arguments_are_written_as_sound_json_piece_by_piece() {
-    streams(&[turns_request()]).check_written_arguments::<MiniMaxM2>();
-}
-
-#[test]
-fn a_turn_of_items_comes_back_as_it_was() {
-    check_turns::<MiniMaxM2>(&turns_request(), |_, arguments| {
-        let (value, _) = parameter_of_turn(arguments);
-        block("add", &format!("<parameter name=\"a\">{value}</parameter>\n"))
-    });
-}
-
-#[test]
-fn string_values_come_back_to_the_byte() {
-    let parameter = |key: &str, value: &str| format!("<parameter name=\"{key}\">{value}</parameter>\n");
-    check_string_parameters::<MiniMaxM2>(&turns_request(), parameter, |parameters| {
-        block("get_weather", parameters)
-    });
-}
-
-#[test]
-fn a_string_value_is_asked_for_once() {
-    let head = [
+const FORMAT: ParameterFormat<'_> = ParameterFormat {
+    prompts: &["", "]~b]ai\n<think>\n", "]~b]ai\n"],
+    fragments: FRAGMENTS,
+    ends: &["[e~["],
+    reasoning: ["<think>", "</think>"],
+    parameter: |key, value, _| format!("<parameter name=\"{key}\">{value}</parameter>\n"),
+    call: |name, parameters| {
+        format!("<minimax:tool_call>\n<invoke name=\"{name}\">\n{parameters}</invoke>\n</minimax:tool_call>")
+    },
+    string: &[
         "<minimax:tool_call>",
         "\n",
         "<invoke name=",
         "\"get_weather\">\n",
         "<parameter name=",
         "\"city\">Os",
-    ];
-    check_string_flows::<MiniMaxM2>(&turns_request(), &head);
-}
+    ],
+};
 
 #[test]
-fn a_long_string_is_whole() {
-    check_long_string::<MiniMaxM2>(&turns_request(), |value| {
-        block("add", &format!("<parameter name=\"s\">{value}</parameter>\n"))
-    });
+fn turns_come_back_as_they_were_however_they_are_cut() {
+    FORMAT.check::<MiniMaxM2>();
 }

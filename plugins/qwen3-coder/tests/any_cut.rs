@@ -1,11 +1,7 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, markers by token or by text give
-//! the same items, arguments are JSON, and what is written of them at any moment is a prefix of the final arguments.
+//! Properties of the format, which the kit has for every format with parameters as text; here is how this one spells them.
 
-use parser_kit::{
-    Item, Streams, agree, check_long_string, check_many_parameters, check_string_flows,
-    check_string_parameters, typed_request,
-};
-use parser_sdk::{FinishReason, Request};
+use parser_kit::{Item, ParameterFormat, agree, typed_request};
+use parser_sdk::FinishReason;
 use qwen3_coder_parser::Qwen3Coder;
 
 const FRAGMENTS: &[&str] = &[
@@ -66,52 +62,19 @@ const FRAGMENTS: &[&str] = &[
     "prose, long enough to be no number or word at all, ",
 ];
 
-/// Streams made of [`FRAGMENTS`].
-fn streams(requests: &[Request]) -> Streams<'_> {
-    let prompts = &["", "<think>\n", "<|im_start|>assistant\n", "<think>\n\n</think>\n\n"];
-    Streams::of(requests, prompts, FRAGMENTS, &["<|im_end|>"])
-}
+const FORMAT: ParameterFormat<'_> = ParameterFormat {
+    prompts: &["", "<think>\n", "<|im_start|>assistant\n", "<think>\n\n</think>\n\n"],
+    fragments: FRAGMENTS,
+    ends: &["<|im_end|>"],
+    reasoning: ["<think>", "</think>"],
+    parameter: |key, value, _| format!("<parameter={key}>\n{value}\n</parameter>\n"),
+    call: |name, parameters| format!("<tool_call>\n<function={name}>\n{parameters}</function>\n</tool_call>"),
+    string: &["<tool_call>", "\n", "<function=", "get_weather>", "\n<parameter=", "city>\n"],
+};
 
 #[test]
-fn any_cut_of_any_stream_gives_the_same_items() {
-    streams(&[typed_request()]).check::<Qwen3Coder>();
-}
-
-#[test]
-fn arguments_are_written_as_sound_json_piece_by_piece() {
-    streams(&[typed_request()]).check_written_arguments::<Qwen3Coder>();
-}
-
-#[test]
-fn string_values_come_back_as_they_were() {
-    let parameter = |key: &str, value: &str| format!("<parameter={key}>\n{value}\n</parameter>\n");
-    let call = |parameters: &str| {
-        format!("<tool_call>\n<function=get_weather>\n{parameters}</function>\n</tool_call>")
-    };
-    check_string_parameters::<Qwen3Coder>(&typed_request(), parameter, call);
-}
-
-#[test]
-fn a_string_value_is_asked_for_once() {
-    let head = ["<tool_call>", "\n", "<function=", "get_weather>", "\n<parameter=", "city>\n"];
-    check_string_flows::<Qwen3Coder>(&typed_request(), &head);
-}
-
-#[test]
-fn a_long_string_is_whole() {
-    check_long_string::<Qwen3Coder>(&typed_request(), |value| {
-        format!(
-            "<tool_call>\n<function=add>\n<parameter=s>\n{value}\n</parameter>\n</function>\n</tool_call>"
-        )
-    });
-}
-
-#[test]
-fn very_many_parameters_stay_within_what_may_be_written() {
-    let parameter = |key: &str| format!("<parameter={key}>x</parameter>");
-    check_many_parameters::<Qwen3Coder>(&typed_request(), parameter, |parameters| {
-        format!("<tool_call><function=get_weather>{parameters}</function></tool_call>")
-    });
+fn turns_come_back_as_they_were_however_they_are_cut() {
+    FORMAT.check::<Qwen3Coder>();
 }
 
 #[test]

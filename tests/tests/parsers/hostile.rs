@@ -81,6 +81,25 @@ async fn a_call_that_the_parser_made_up_itself_is_failed_by_either_policy() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_the_operator_asks_for_it_the_text_behind_a_broken_call_is_content_and_the_response_fails_at_its_end()
+ {
+    let (server, _folder) = serve("trap_in_call", FaultPolicy::ContinueInCalls).await;
+    let response = outcome(&server).await;
+    assert_eq!(response["status"], "failed", "{response}");
+    let call = &response["output"][0];
+    assert_eq!(
+        (&call["type"], &call["status"]),
+        (&json!("function_call"), &json!("incomplete")),
+        "{response}"
+    );
+    let rest = response["output"][1]["content"][0]["text"].as_str().expect("the rest");
+    assert_eq!(call["arguments"].as_str().expect("arguments").to_owned() + rest, TEXT, "{response}");
+    let message = response["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("failed inside a call of"), "{message}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closing_what_is_not_open_and_holding_to_the_end_are_no_faults() {
     for name in ["close_nothing", "hold_everything"] {
         let (server, _folder) = serve(name, FaultPolicy::Fail).await;

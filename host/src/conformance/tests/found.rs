@@ -83,6 +83,15 @@ fn arguments_that_are_no_beginning_of_the_expected_ones_are_found() {
 }
 
 #[test]
+fn a_call_that_swallows_its_end_for_a_lost_quote_is_found_and_its_case_shows_it() {
+    assert_eq!(failing(Habit::ReadsOn, TURN), [Property::LostQuote]);
+    let case = reproduced(Habit::ReadsOn, Property::LostQuote);
+    assert_eq!(case["expect"]["items"][2]["status"], "incomplete", "{case}");
+    let played = |habit| play_case(&recording(habit, &case)).items;
+    assert_ne!(played(Habit::ReadsOn), played(Habit::None));
+}
+
+#[test]
 fn silence_is_found_in_arguments_and_in_text() {
     assert_eq!(failing(Habit::BuffersArguments, TURN), [Property::Silence]);
     assert!(failing(Habit::BuffersText, TURN).contains(&Property::Silence));

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use parser_kit::Item;
-use parser_kit::case::{CaseItem, End, MarkerMode, case_files};
+use parser_kit::case::{CaseItem, End, case_files};
 
 use super::super::{Measures, Sandboxed, play_case};
 use super::Recording;
@@ -80,14 +80,12 @@ fn forbidden_calls_are_dropped_and_the_rest_of_the_turn_is_what_it_is_with_them(
 }
 
 /// Plays the case with markers as tokens, in whole and cut at every 1, 2, 3 and 7 characters: it gives the items that it expects.
-fn reads_on(file: &str, mut recording: Recording) {
-    let markers = recording.markers().to_owned();
-    let tape = recording.tape.in_mode(MarkerMode::Id, &markers).expect("a tape of tokens");
-    recording.prompt = recording.prompt.in_mode(MarkerMode::Id, &markers).expect("a prompt of tokens");
-    recording.request.token_markers = (0..).zip(&markers).map(|(index, _)| index).collect();
+fn reads_on(file: &str, recording: &Recording) {
+    let recording = recording.by_tokens();
+    let tape = &recording.tape;
     for size in [usize::MAX, 1, 2, 3, 7] {
         let cuts = if size == usize::MAX { Vec::new() } else { tape.avoid_mixed_groups(tape.every(size)) };
-        let (items, ..) = played(&recording, &tape, &cuts, |settings| settings.reads_on = true);
+        let (items, ..) = played(&recording, tape, &cuts, |settings| settings.reads_on = true);
         assert_eq!(items, recording.expected, "{file} in pieces of {size}");
     }
 }
@@ -103,7 +101,7 @@ fn a_marker_as_a_token_is_text_of_a_string_that_goes_on_and_ends_one_that_does_n
         } else {
             content += 1;
         }
-        reads_on(file, recording);
+        reads_on(file, &recording);
     });
     assert!(content >= 8 && lost >= 6, "{content} {lost}");
 }

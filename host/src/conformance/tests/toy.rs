@@ -25,6 +25,8 @@ pub(super) enum Habit {
     Guesses,
     /// Opens a string at the beginning of arguments before it has seen them.
     ShowsEarly,
+    /// Reads a call's end inside a string as text, also where it is a token.
+    ReadsOn,
     /// Holds a call's arguments until their end.
     BuffersArguments,
     /// Holds text until the next marker.
@@ -75,6 +77,8 @@ struct Toy {
     prose: Route,
     fuel: u64,
     seen: u64,
+    /// Number of quotes in the call so far.
+    quotes: usize,
     /// Whether the stream's end is a fault.
     fails: bool,
 }
@@ -89,7 +93,7 @@ enum State {
 impl Toy {
     fn new(habit: Habit) -> Self {
         let (state, prose) = (State::Prose, Route::Content);
-        Self { habit, held: String::new(), state, prose, fuel: 0, seen: 0, fails: false }
+        Self { habit, held: String::new(), state, prose, fuel: 0, seen: 0, quotes: 0, fails: false }
     }
 
     fn bytes(&mut self, route: Route, bytes: usize) -> Op {
@@ -145,6 +149,7 @@ impl StreamParser for Toy {
     fn text(&mut self, chunk: &str) -> Result<Step, Fault> {
         self.held += chunk;
         self.spend(chunk.len());
+        self.quotes += if self.state == State::Prose { 0 } else { chunk.matches('"').count() };
         Ok(match self.state {
             State::Prose => self.prose(),
             State::Header => self.header(),
@@ -159,13 +164,14 @@ impl StreamParser for Toy {
         self.spend(1);
         let mut ops = Vec::new();
         match (self.state, index) {
-            (State::Arguments, 3) => {
+            (State::Arguments, 3) if self.habit != Habit::ReadsOn || self.quotes.is_multiple_of(2) => {
                 ops.push(self.bytes(Route::Arguments, waiting));
                 ops.push(self.all(Route::Drop));
                 ops.push(Op::Close);
+                self.quotes = 0;
                 self.state = State::Prose;
             }
-            (State::Arguments, 0..=2) => ops.push(self.all(Route::Arguments)),
+            (State::Arguments, 0..=3) => ops.push(self.all(Route::Arguments)),
             (State::Header, _) => {
                 self.state = State::Prose;
                 ops.push(self.bytes(self.prose, waiting));

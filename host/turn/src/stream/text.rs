@@ -4,8 +4,18 @@ use super::Stream;
 use crate::events::TurnEvents;
 use contract::{Route, StreamParser};
 
-/// Maximum number of bytes that the parser is asked about at once. What a call may cost is bounded in time, however much an engine sends.
-const ASKED: usize = 64 << 10;
+/// Maximum number of bytes that the parser is asked about at once. A call has limits of time and of ops, so what it is asked is bounded,
+/// however much an engine sends in one step.
+const ASKED: usize = 1 << 10;
+
+/// The parts of a text about which a parser is asked, one after the other.
+pub fn asked_parts(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let (part, rest) = text.split_at(text.floor_char_boundary(ASKED));
+        text = rest;
+        (!part.is_empty()).then_some(part)
+    })
+}
 
 impl Stream {
     /// Takes text. It waits for the end of the step or the next marker, unless its route is known already.
@@ -38,12 +48,10 @@ impl Stream {
 
     /// Takes text of any length, and asks the parser about one part after the other.
     #[cold]
-    fn take_long(&mut self, parser: &mut dyn StreamParser, mut text: &str, out: &mut TurnEvents) {
-        while !text.is_empty() {
-            let (part, rest) = text.split_at(text.floor_char_boundary(ASKED));
+    fn take_long(&mut self, parser: &mut dyn StreamParser, text: &str, out: &mut TurnEvents) {
+        for part in asked_parts(text) {
             self.take_text(parser, part, out);
             self.ask(parser, out);
-            text = rest;
         }
     }
 

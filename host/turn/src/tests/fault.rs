@@ -1,6 +1,7 @@
 //! Parsers that fail or break the contract: no text is lost, every item is closed, nothing panics.
 
 use super::*;
+use crate::stop::{StopPatterns, StopStrings};
 
 /// Applies the ops to `held`, which is followed by `<r>`, more text and the marker that ends the turn.
 fn broken(policy: FaultPolicy, held: &str, ops: Vec<Op>) -> (Vec<Item>, TurnEnd, String) {
@@ -61,11 +62,65 @@ fn after_a_fault_the_rest_goes_on_in_what_is_open() {
 #[test]
 fn a_fault_inside_a_call_fails_the_turn() {
     for policy in [FaultPolicy::Continue, FaultPolicy::Fail] {
-        let (items, end, _) =
-            broken(policy, "ab", vec![call("weather"), bytes(Route::Arguments, 1), bytes(Route::Drop, 9)]);
+        let (items, end, _) = broken(policy, "ab", fails_in_a_call());
         assert_eq!(items, [incomplete(tool_call(1, "weather", "a"))]);
         assert_eq!(failure_code(&end), "server_error");
     }
+}
+
+/// Ops over `ab` of which the last is a fault inside a call.
+fn fails_in_a_call() -> Vec<Op> {
+    vec![call("weather"), bytes(Route::Arguments, 1), bytes(Route::Drop, 9)]
+}
+
+#[test]
+fn with_continue_in_calls_the_call_is_incomplete_and_the_rest_is_content() {
+    let (items, end, _) = broken(FaultPolicy::ContinueInCalls, "ab", fails_in_a_call());
+    assert_eq!(items, [incomplete(tool_call(1, "weather", "a")), message("b<r>z")]);
+    let TurnEnd::Failed(failure) = end else { panic!("{end:?}") };
+    assert_eq!(failure.code, "server_error");
+    assert!(
+        failure.message.contains("parser test failed inside a call of \"weather\""),
+        "{}",
+        failure.message
+    );
+}
+
+#[test]
+fn with_continue_in_calls_the_token_limit_and_no_permission_to_call_end_a_turn_as_ever() {
+    let policy = || TurnSettings { fault_policy: FaultPolicy::ContinueInCalls, ..settings() };
+    let turn = scripted(policy(), [Step::Ops(fails_in_a_call())]);
+    let (items, end, _) = run(turn, &["ab"], FinishReason::Length);
+    assert_eq!(items, [incomplete(tool_call(1, "weather", "a")), incomplete(message("b"))]);
+    assert_eq!(end, TurnEnd::MaxOutputTokens);
+    let forbidden = TurnSettings { calls: AllowedCalls::None, ..policy() };
+    let (items, end, _) =
+        run(scripted(forbidden, [Step::Ops(fails_in_a_call())]), &["ab"], FinishReason::Stop);
+    assert_eq!((items, end), (vec![message("b")], TurnEnd::Completed));
+}
+
+#[test]
+fn a_call_that_the_prompt_began_fails_the_turn_also_where_the_fault_shows_none() {
+    let settings = TurnSettings { fault_policy: FaultPolicy::ContinueInCalls, ..settings() };
+    let mut turn = scripted(settings, [Step::Ops(fails_in_a_call())]);
+    let mut out = TurnEvents::default();
+    assert_eq!(turn.replay(&[text("ab")], &mut out), Flow::Continue);
+    assert_eq!(turn.step(&[text("c")], &mut out), Flow::Continue);
+    let end = turn.finish(FinishReason::Stop, None, &mut out);
+    assert_eq!((fold(out).unwrap(), failure_code(&end)), (vec![message("c")], "server_error"));
+}
+
+#[test]
+fn a_stop_string_behind_a_call_that_was_cut_off_does_not_complete_the_turn() {
+    let stop = StopStrings::new(StopPatterns::new(&literals(&["z"])));
+    let settings = TurnSettings { fault_policy: FaultPolicy::ContinueInCalls, stop, ..settings() };
+    let mut turn = scripted(settings, [Step::Ops(fails_in_a_call())]);
+    let mut out = TurnEvents::default();
+    assert_eq!(turn.step(&[token("ab")], &mut out), Flow::Continue);
+    assert_eq!(turn.step(&[token("xz")], &mut out), Flow::Stop);
+    let end = turn.finish(FinishReason::Stop, None, &mut out);
+    assert_eq!(fold(out).unwrap(), [incomplete(tool_call(1, "weather", "a")), message("bx")]);
+    assert_eq!(failure_code(&end), "server_error");
 }
 
 #[test]
@@ -138,8 +193,8 @@ fn derived_text_is_bounded_by_what_was_dropped_for_the_call() {
 fn the_search_for_undeclared_names_is_bounded() {
     let settings = TurnSettings { held_bytes: 1 << 20, ..settings() };
     let held = "a".repeat(1 << 20);
-    // The parser is asked about 64 KiB at a time.
-    let steps = [vec![Step::Hold; 15], vec![Step::Ops(vec![call("a"); 20])]].concat();
+    // The parser is asked about 1 KiB at a time.
+    let steps = [vec![Step::Hold; 1023], vec![Step::Ops(vec![call("a"); 20])]].concat();
     let (items, end, turn) = run(scripted(settings, steps), &[&held], FinishReason::Stop);
     assert!(turn.fault().unwrap().reason.contains("undeclared"));
     assert_eq!(items.len(), 5);

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use super::oracle::{binding, bytes, call, failure_code, ids, literals, settings};
 use super::{
-    Binding, DraftCalls, FaultPolicy, Flow, Item, ItemHead, ItemStatus, Phase, TokenCounts, TokenText, Turn,
-    TurnEnd, TurnEvent, TurnEvents, TurnSettings, fold,
+    AllowedCalls, Binding, DraftCalls, FaultPolicy, Flow, Item, ItemHead, ItemStatus, Phase, TokenCounts,
+    TokenText, Turn, TurnEnd, TurnEvent, TurnEvents, TurnSettings, fold,
 };
 use contract::{Fault, FinishReason, InString, JsonRest, Op, Payload, Route, Step, StreamParser, Until};
 

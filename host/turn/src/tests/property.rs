@@ -15,7 +15,7 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
 }
 
 fn policy() -> impl Strategy<Value = FaultPolicy> {
-    prop::sample::select(&[FaultPolicy::Continue, FaultPolicy::Fail][..])
+    prop::sample::select(&[FaultPolicy::Continue, FaultPolicy::ContinueInCalls, FaultPolicy::Fail][..])
 }
 
 proptest! {

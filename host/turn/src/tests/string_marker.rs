@@ -58,3 +58,16 @@ fn a_token_is_text_of_a_string_that_plainly_goes_on_behind_it() {
     }
     assert_eq!(arguments(&[&short[..126], "\\n"]), format!("{{\"a\": \"x<r>{}\\n", &short[..126]));
 }
+
+#[test]
+fn a_call_that_is_closed_inside_a_string_of_its_json_is_incomplete() {
+    for (arguments, complete) in
+        [("{\"a\": \"x", false), ("{\"a\": \"x\\\"}", false), ("{\"a\": \"x\"", true)]
+    {
+        let size = u32::try_from(arguments.len()).unwrap();
+        let ops = vec![call("weather"), bytes(Route::Arguments, size), Op::Close];
+        let (items, ..) = run(scripted(settings(), [Step::Ops(ops)]), &[arguments], FinishReason::Stop);
+        let item = tool_call(1, "weather", arguments);
+        assert_eq!(items, [if complete { item } else { incomplete(item) }]);
+    }
+}
