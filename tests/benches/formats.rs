@@ -7,7 +7,7 @@ const SMALL: usize = 20;
 
 /// Prose and calls in one format. A marker is a delta of its own.
 pub(crate) struct Format {
-    /// Name of the plugin.
+    /// Name of the plugin, or of the table.
     pub(crate) name: &'static str,
     /// Markers for which the tokenizer has no token, so that they are found in the text.
     pub(crate) spelt: &'static [&'static str],
@@ -286,6 +286,89 @@ pub(crate) const FORMATS: &[Format] = &[
             &["</", "atem:parameter", ">\n</", "atem:invoke", ">\n</", "atem:function_calls", ">", "<|eom|>"],
         ],
         between: &[],
+    },
+    Format {
+        name: "deepseek-v3",
+        spelt: &[],
+        prose: [&[], &[]],
+        call: [
+            &["<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "tool", "<｜tool▁sep｜>", "{\"x\":", " \""],
+            &["\"}", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"],
+        ],
+        between: &["\n"],
+    },
+    Format {
+        name: "llama3",
+        spelt: &["<function=", "</function>"],
+        prose: [&[], &[]],
+        call: [
+            &[
+                "<|python_tag|>",
+                "{\"",
+                "name",
+                "\":",
+                " \"tool",
+                "\",",
+                " \"parameters",
+                "\":",
+                " {\"x\":",
+                " \"",
+            ],
+            &["\"}", "}"],
+        ],
+        between: &[],
+    },
+    Format {
+        name: "hunyuan",
+        spelt: &[],
+        prose: [&[], &[]],
+        call: [
+            &[
+                "<tool_calls>",
+                "\n[{\"",
+                "name",
+                "\":",
+                " \"tool",
+                "\",",
+                " \"arguments",
+                "\":",
+                " {\"x\":",
+                " \"",
+            ],
+            &["\"}", "}]\n", "</tool_calls>"],
+        ],
+        between: &["\n"],
+    },
+    Format {
+        name: "phi4-mini",
+        spelt: &["functools"],
+        prose: [&[], &[]],
+        call: [
+            &[
+                "<|tool_call|>",
+                "[{\"",
+                "name",
+                "\":",
+                " \"tool",
+                "\",",
+                " \"arguments",
+                "\":",
+                " {\"x\":",
+                " \"",
+            ],
+            &["\"}", "}]", "<|/tool_call|>"],
+        ],
+        between: &["\n"],
+    },
+    Format {
+        name: "seed-oss",
+        spelt: &["<function=", "</function>", "<parameter=", "</parameter>"],
+        prose: [&[], &[]],
+        call: [
+            &["<seed:tool_call>", "\n", "<", "function", "=tool", ">\n", "<", "parameter", "=x", ">"],
+            &["</", "parameter", ">\n", "</", "function", ">\n", "</seed:tool_call>"],
+        ],
+        between: &["\n"],
     },
 ];
 
