@@ -15,6 +15,7 @@ pub(super) static SHIPPED: &Shipped = &[
     ("llama3", include_bytes!("../../../plugins/llama3.wasm")),
     ("mistral", include_bytes!("../../../plugins/mistral.wasm")),
     ("minimax-m2", include_bytes!("../../../plugins/minimax-m2.wasm")),
+    ("minimax-m3", include_bytes!("../../../plugins/minimax-m3.wasm")),
     ("gemma4", include_bytes!("../../../plugins/gemma4.wasm")),
     ("pythonic", include_bytes!("../../../plugins/pythonic.wasm")),
     ("apertus", include_bytes!("../../../plugins/apertus.wasm")),

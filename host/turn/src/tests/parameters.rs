@@ -157,8 +157,8 @@ fn a_value_in_what_is_of_the_other_kind_is_left_out_and_breaks_the_call() {
     let broken = |said: &[Said]| played("weather", Payload::Json, said, &[Op::Close]);
     let item = |text: &str| vec![incomplete(tool_call(1, "weather", text))];
     let said: [Said; 3] = [("a/b", &["x"]), ("a/0", &["y"]), ("c", &["z"])];
-    assert_eq!(broken(&said), (item(r#"{"a": {"b": "x"}, "c": "z"}"#), None));
-    assert_eq!(broken(&[("a/0", &["x"]), ("a/b", &["y"])]), (item(r#"{"a": ["x"]}"#), None));
+    assert_eq!(broken(&said), (item(r#"{"a": {"b": "x"}, "c": "z""#), None));
+    assert_eq!(broken(&[("a/0", &["x"]), ("a/b", &["y"])]), (item(r#"{"a": ["x"]"#), None));
     assert_eq!(broken(&[("0", &["x"])]).0, item(""));
 }
 

@@ -18,7 +18,7 @@ const CODER: Format = (
     "qwen3-coder",
     "qwen3_5",
 );
-const FORMATS: [Format; 18] = [
+const FORMATS: [Format; 19] = [
     QWEN3,
     CODER,
     (
@@ -58,6 +58,13 @@ const FORMATS: [Format; 18] = [
         "\n<minimax:tool_call>\n<invoke name=\"q_z\">\n<parameter name=\"q\">z w</parameter>\n</invoke>\n</minimax:tool_call>[e~[\n",
         "minimax-m2",
         "minimax_m2",
+    ),
+    (
+        "]~b]ai\n",
+        "</mm:think>]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"q_z\">]<]minimax[>[<q>z w]<]minimax[>[</q>]<]minimax[>[</invoke>\n\
+         ]<]minimax[>[</tool_call>[e~[\n",
+        "minimax-m3",
+        "minimax_m3_vl",
     ),
     (
         "<｜Assistant｜></think>",
