@@ -1,12 +1,8 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, markers by token or by text give
-//! the same items, arguments are JSON, and what is written of them at any moment is a prefix of the final arguments.
+//! Properties of the format, which the kit has for every format with parameters as text; here is how this one spells them. Values inside others
+//! are this format's own.
 
 use minimax_m3_parser::MiniMaxM3;
-use parser_kit::{
-    Streams, check_long_string, check_string_flows, check_string_parameters, check_turns_between,
-    custom_tool, function, parameter_of_turn, turns_request, with_tools,
-};
-use parser_sdk::Request;
+use parser_kit::{ParameterFormat, Streams, custom_tool, function, with_tools};
 
 const FRAGMENTS: &[&str] = &[
     "<mm:think>",
@@ -75,66 +71,37 @@ const NESTED: &str = r#"{"properties": {"i": {"type": "integer"}, "s": {"type": 
     "a": {"type": ["array", "null"], "items": {"properties": {"item": {"type": "integer"}, "s": {"type": ["boolean", "null"]}}}},
     "k v": {"properties": {"item": {"type": "array"}, "a": {"type": ["object", "array"]}}}}}"#;
 
-fn nested_request() -> Request {
-    with_tools([function("add", NESTED), function("get_weather", NESTED), custom_tool("patch")])
-}
-
-/// Streams made of [`FRAGMENTS`].
-fn streams(requests: &[Request]) -> Streams<'_> {
-    let prompts = &["", "]~b]ai\n<mm:think>", "]~b]ai\n</mm:think>", "]~b]ai\n"];
-    Streams::of(requests, prompts, FRAGMENTS, &["[e~["])
-}
-
-/// A block with a call of this tool.
-fn block(name: &str, parameters: &str) -> String {
-    format!(
-        "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"{name}\">{parameters}]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>"
-    )
-}
-
-fn parameter(key: &str, value: &str) -> String {
-    format!("]<]minimax[>[<{key}>{value}]<]minimax[>[</{key}>")
-}
-
-#[test]
-fn any_cut_of_any_stream_gives_the_same_items() {
-    streams(&[turns_request(), nested_request()]).check::<MiniMaxM3>();
-}
-
-#[test]
-fn arguments_are_written_as_sound_json_piece_by_piece() {
-    streams(&[turns_request(), nested_request()]).check_written_arguments::<MiniMaxM3>();
-}
-
-#[test]
-fn a_turn_of_items_comes_back_as_it_was() {
-    check_turns_between::<MiniMaxM3>(["<mm:think>", "</mm:think>"], &turns_request(), |_, arguments| {
-        let (value, _) = parameter_of_turn(arguments);
-        block("add", &parameter("a", &value))
-    });
-}
-
-#[test]
-fn string_values_come_back_to_the_byte() {
-    check_string_parameters::<MiniMaxM3>(&turns_request(), parameter, |parameters| {
-        block("get_weather", parameters)
-    });
-}
-
-#[test]
-fn a_string_value_is_asked_for_once() {
-    let head = [
+const FORMAT: ParameterFormat<'_> = ParameterFormat {
+    prompts: &["", "]~b]ai\n<mm:think>", "]~b]ai\n</mm:think>", "]~b]ai\n"],
+    fragments: FRAGMENTS,
+    ends: &["[e~["],
+    reasoning: ["<mm:think>", "</mm:think>"],
+    parameter: |key, value, _| format!("]<]minimax[>[<{key}>{value}]<]minimax[>[</{key}>"),
+    call: |name, parameters| {
+        format!(
+            "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"{name}\">{parameters}]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>"
+        )
+    },
+    string: &[
         "]<]minimax[>[",
         "<tool_call>\n",
         "]<]minimax[>[",
         "<invoke name=\"get_weather\">",
         "]<]minimax[>[",
         "<city>Os",
-    ];
-    check_string_flows::<MiniMaxM3>(&turns_request(), &head);
+    ],
+};
+
+#[test]
+fn turns_come_back_as_they_were_however_they_are_cut() {
+    FORMAT.check::<MiniMaxM3>();
 }
 
 #[test]
-fn a_long_string_is_whole() {
-    check_long_string::<MiniMaxM3>(&turns_request(), |value| block("add", &parameter("s", value)));
+fn values_inside_others_are_the_same_however_they_are_cut() {
+    let nested = with_tools([function("add", NESTED), function("get_weather", NESTED), custom_tool("patch")]);
+    let requests = [nested];
+    let streams = Streams::of(&requests, FORMAT.prompts, FRAGMENTS, FORMAT.ends);
+    streams.check::<MiniMaxM3>();
+    streams.check_written_arguments::<MiniMaxM3>();
 }
