@@ -35,7 +35,7 @@
       (func $begin (global.set $heap (i32.const 4096)))
       (func (export "describe") (param i32 i32) (result i32)
         (call $begin) (call $describe))
-      (func (export "start") (param i32) (result i32)
+      (func (export "start") (param i32 i32 i32 i32 i32 i32) (result i32)
         (call $begin) (call $start))
       (func (export "text") (param $chunk i32) (param $bytes i32) (result i32)
         (call $begin) (call $text (local.get $chunk) (local.get $bytes)))

@@ -3,6 +3,8 @@
 //! Invariant: while text of a value flows, nothing is held; the host is told each value's place, and writes keys and brackets. An element with
 //! white space alone before the first element inside it is an object or a list, which the host sees, too.
 
+mod text;
+
 use std::collections::BTreeSet;
 
 use parser_sdk::{Output, Payload, Reading, Route, Segment, Tool};
@@ -262,53 +264,6 @@ impl Call {
             }
             At::Between | At::Untagged { .. } => self.drop_surplus(keep, out),
         }
-    }
-
-    /// Reads text that stands in no tag.
-    fn text(&mut self, text: &str, out: &mut Output) {
-        match self.at {
-            At::Between if self.is_bare_input(text) => {
-                out.drop(text.len() - text.trim_start_matches(white).len());
-                self.push(INPUT);
-                out.parameter_at(self.path(), Reading::Declared);
-                self.value(text, out);
-            }
-            At::Between if text.chars().all(white) => out.drop_all(),
-            At::Between => {
-                self.has_surplus = true;
-                self.drop_surplus(0, out);
-            }
-            At::Blank | At::Value => self.value(text, out),
-            At::Untagged { bytes, in_value } => {
-                self.at = At::Untagged { bytes: bytes + text.len(), in_value }
-            }
-        }
-    }
-
-    /// Whether this text is the input of a custom tool, without a tag.
-    fn is_bare_input(&self, text: &str) -> bool {
-        self.payload == Payload::Text && self.given.is_empty() && !text.chars().all(white)
-    }
-
-    fn value(&mut self, text: &str, out: &mut Output) {
-        if self.at == At::Blank && text.chars().all(white) {
-            return out.rest(Route::Value);
-        }
-        self.at = At::Value;
-        out.until_marker(Route::Value);
-    }
-
-    fn drop_surplus(&mut self, keep: usize, out: &mut Output) {
-        self.at = At::Between;
-        out.flow(Route::Drop, keep);
-    }
-
-    /// Ends the open value.
-    fn end_value(&mut self, out: &mut Output) {
-        if matches!(self.at, At::Blank | At::Value) {
-            out.end_parameter();
-        }
-        self.at = At::Between;
     }
 
     /// Completes the call. One that has text and no parameter is left incomplete: its arguments are lost.
