@@ -349,7 +349,7 @@ pub const KIMI_K3: Format = Format::of::<kimi_k3_parser::KimiK3>(
     ],
 );
 
-/// MiniMax M3: calls as namespaced tags, nested as the values are.
+/// MiniMax-M3: calls as namespaced tags, nested as the values are.
 pub const MINIMAX_M3: Format = Format::of::<minimax_m3_parser::MiniMaxM3>(
     "minimax-m3",
     &["]~b]ai\n<mm:think>", "", "]~b]ai\n</mm:think>", "]~b]ai\n"],

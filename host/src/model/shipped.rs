@@ -30,6 +30,7 @@ pub(super) static SHIPPED: &Shipped = &[
 static TABLES: &ShippedTables = &[
     ("apriel", include_str!("../../../plugins/tables/apriel.json")),
     ("cohere", include_str!("../../../plugins/tables/cohere.json")),
+    ("dots", include_str!("../../../plugins/tables/dots.json")),
     ("ernie", include_str!("../../../plugins/tables/ernie.json")),
     ("gigachat3", include_str!("../../../plugins/tables/gigachat3.json")),
     ("granite3", include_str!("../../../plugins/tables/granite3.json")),

@@ -1,4 +1,4 @@
-//! Parser for MiniMax M3: reasoning between `<mm:think>` and `</mm:think>`, and calls whose parameters are tags of their own names.
+//! Parser for MiniMax-M3: reasoning between `<mm:think>` and `</mm:think>`, and calls whose parameters are tags of their own names.
 //!
 //! `N<tool_call>\nN<invoke name="NAME">N<city>OsloN</city>N<stops>N<item>RomeN</item>N</stops>N</invoke>\nN</tool_call>`, where `N` is the token
 //! `]<]minimax[>[`, as the model's chat template has it; one block holds all calls of a turn. What is nested in a value is nested in its tag: an

@@ -88,6 +88,17 @@ const MINIMAX_M2: Format = Format {
     ])
 };
 
+const MINIMAX_M3: Format = Format {
+    only_tokens: true,
+    inputs: Inputs::BeforeToken,
+    ..Format::of::<minimax_m3_parser::MiniMaxM3>(&[
+        "",
+        "]~b]ai\n",
+        "]~b]ai\n<mm:think>",
+        "]~b]ai\n</mm:think>",
+    ])
+};
+
 #[test]
 fn harmony() {
     round_trip(HARMONY);
@@ -106,6 +117,19 @@ fn mistral() {
 #[test]
 fn minimax_m2() {
     round_trip(MINIMAX_M2);
+}
+
+/// Its tools are strict and describe their arguments: any others may be nested so deep that a random walk finds no end.
+#[test]
+fn minimax_m3() {
+    let strict = |mut request: Demand| {
+        request.tools.retain(|tool| tool.schema != "{}");
+        request.tools.iter_mut().for_each(|tool| tool.strict = true);
+        request
+    };
+    let requests = requests().into_iter().chain(inputs::requests(MINIMAX_M3.inputs));
+    let requests = requests.map(|(name, request, expected)| (name, strict(request), expected));
+    check(MINIMAX_M3, requests.filter(|(_, _, expected)| !matches!(expected, Expected::Free)));
 }
 
 #[test]
@@ -134,7 +158,11 @@ fn deepseek_v3() {
 }
 
 fn round_trip(format: Format) {
-    for (name, request, expected) in requests().into_iter().chain(inputs::requests(format.inputs)) {
+    check(format, requests().into_iter().chain(inputs::requests(format.inputs)));
+}
+
+fn check(format: Format, requests: impl Iterator<Item = (&'static str, Demand, Expected)>) {
+    for (name, request, expected) in requests {
         let expected = format.expected(name, expected);
         for markers in [Markers::Tokens, Markers::Text] {
             judge(&format, name, &request, expected, markers);
