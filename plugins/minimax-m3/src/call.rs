@@ -7,6 +7,7 @@ mod text;
 
 use std::collections::BTreeSet;
 
+use parser_sdk::json::white;
 use parser_sdk::{Output, Payload, Reading, Route, Segment, Tool};
 
 use crate::tag::{self, BLOCK, CALL, Tag};
@@ -281,9 +282,4 @@ impl Call {
     pub(crate) fn is_over(&self) -> bool {
         self.at == At::Between && self.open.is_empty() && !self.given.is_empty()
     }
-}
-
-/// Whether JSON takes this for white space.
-fn white(character: char) -> bool {
-    matches!(character, ' ' | '\n' | '\r' | '\t')
 }

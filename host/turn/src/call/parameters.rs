@@ -143,10 +143,7 @@ impl Parameters {
         let mut decided = Vec::with_capacity(path.len());
         for segment in path {
             decided.push(match segment {
-                Segment::Element { name, index } if self.is_list(&decided) => {
-                    drop(name);
-                    Segment::Item(index)
-                }
+                Segment::Element { index, .. } if self.is_list(&decided) => Segment::Item(index),
                 Segment::Element { name, .. } => Segment::Key(name),
                 segment => segment,
             });
