@@ -73,6 +73,10 @@ impl Parser for ResponseTemplate {
         Ok(Self { region: table.first, table, tools, declared, head: None, call: InCall::No })
     }
 
+    fn stream_descriptor(&self, _: &[(String, String)]) -> Result<Descriptor, String> {
+        Ok(Descriptor { markers: self.table.markers.0.clone(), ..Descriptor::default() })
+    }
+
     fn text(&mut self, chunk: &str, out: &mut Output) {
         match self.head.take() {
             Some(head) => self.decide(head + chunk, out),

@@ -47,6 +47,15 @@ pub trait Parser: Sized {
     /// One line saying what in the request this format can't do.
     fn start(request: &Request) -> Result<Self, String>;
 
+    /// What a stream needs of the descriptor: [`Descriptor::markers`] and [`Descriptor::stops`]; the rest may be missing. A parser that
+    /// makes its descriptor from the options overrides this, so that a stream's start costs no grammar.
+    ///
+    /// # Errors
+    /// Those of [`Self::describe`].
+    fn stream_descriptor(&self, options: &[(String, String)]) -> Result<Descriptor, String> {
+        Self::describe(options)
+    }
+
     /// Receives the next text of the stream, never empty and without any marker in it. The host appends the chunk to the bytes that
     /// it holds; bytes that the parser routes nowhere stay held.
     fn text(&mut self, chunk: &str, out: &mut Output);

@@ -19,13 +19,14 @@ impl<P: Parser> Stream<P> {
     /// Starts the parser of one stream.
     ///
     /// # Errors
-    /// What [`Parser::describe`] or [`Parser::start`] say.
+    /// What [`Parser::start`] or [`Parser::stream_descriptor`] say.
     pub fn start(request: &Request) -> Result<Self, String> {
-        let descriptor = P::describe(&request.options)?;
+        let parser = P::start(request)?;
+        let descriptor = parser.stream_descriptor(&request.options)?;
         let ends = |index| descriptor.stops.contains(&index) || request.token_markers.contains(&index);
         let markers = (0..).zip(&descriptor.markers).map(|(index, literal)| (literal.len(), ends(index)));
         let markers = markers.collect();
-        Ok(Self { parser: P::start(request)?, out: Output::default(), markers })
+        Ok(Self { parser, out: Output::default(), markers })
     }
 
     /// Gives the parser text that has no marker in it.

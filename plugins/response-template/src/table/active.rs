@@ -7,27 +7,27 @@ impl Table {
     /// and those that look like special tokens.
     pub(super) fn active_markers(&self, may_call: bool) -> Vec<usize> {
         let calls = may_call || self.implicit.is_none();
-        let opens =
-            self.fields.iter().filter(|field| calls || field.kind.is_text()).flat_map(|field| &field.open);
-        match self.message().filter(|message| !message.open.is_empty()) {
-            Some(delimited) => self.with_special_tokens(self.triggers(&delimited.close)),
-            None => self.with_special_tokens(self.triggers(opens)),
-        }
+        let delimited = self.message().filter(|message| !message.open.is_empty());
+        let triggers = match delimited {
+            Some(message) => self.triggers(&mut message.close.iter()),
+            None => {
+                let opening = self.fields.iter().filter(|field| calls || field.kind.is_text());
+                self.triggers(&mut opening.flat_map(|field| &field.open))
+            }
+        };
+        self.with_special_tokens(&triggers)
     }
 
     /// Indices of the markers that begin these delimiters or the turn's end.
-    pub(super) fn triggers<'a>(&'a self, delimiters: impl IntoIterator<Item = &'a Delimiter>) -> Vec<usize> {
-        delimiters.into_iter().chain(self.ends()).map(|delimiter| delimiter.trigger).collect()
+    pub(super) fn triggers<'a>(&'a self, delimiters: &mut dyn Iterator<Item = &'a Delimiter>) -> Vec<usize> {
+        delimiters.chain(self.ends()).map(|delimiter| delimiter.trigger).collect()
     }
 
-    /// Adds to the markers `active` all that look like special tokens, which no message shows.
-    pub(super) fn with_special_tokens(&self, active: Vec<usize>) -> Vec<usize> {
-        let all = self.markers.0.iter().enumerate();
-        let tokens = all.filter(|(_, literal)| literal.len() > 1 && literal.starts_with(['<', '[']));
-        let mut triggers: Vec<usize> = tokens.map(|(index, _)| index).chain(active).collect();
-        triggers.sort_unstable();
-        triggers.dedup();
-        triggers
+    /// The markers `active` and all that look like special tokens, which no message shows; in their order.
+    pub(super) fn with_special_tokens(&self, active: &[usize]) -> Vec<usize> {
+        let is_token = |literal: &str| literal.len() > 1 && literal.starts_with(['<', '[']);
+        let all = 0..self.markers.0.len();
+        all.filter(|index| active.contains(index) || is_token(&self.markers.0[*index])).collect()
     }
 
     fn ends(&self) -> &[Delimiter] {

@@ -1,26 +1,24 @@
 //! Reads where a call's name and arguments stand, and how the arguments are spelt.
 
-use serde_json::Value;
-
-use super::read::JsonObject;
+use super::json::Json;
 use super::{Delimiter, Kind, Parameter, Pattern, Piece, Table, parse};
 
 impl Table {
     /// Reads a `transform`, which says where a call's name and arguments stand.
     pub(super) fn calls(
         &mut self,
-        transform: &Value,
+        transform: &Json,
         each: bool,
         is_json: bool,
-        args: &JsonObject<'_>,
+        args: &Json,
         open: &[Delimiter],
     ) -> Result<Kind, String> {
-        let function = JsonObject(transform.get("function").ok_or("transform has no `function`")?);
+        let function = transform.get("function").ok_or("transform has no `function`")?;
         let is_dialect = args.is_set("unquoted_keys") || args.get("string_delims").is_some();
         if is_dialect && function.text("arguments").ok().flatten() != Some("{content}") {
             return Err("unquoted_keys and string_delims need the name in open_pattern".into());
         }
-        if function.0 == "{content}" && is_json && !each {
+        if function.as_text() == Some("{content}") && is_json && !each {
             let [name, arguments] = ["name", "arguments"].map(String::from);
             return Ok(Kind::Objects { path: Vec::new(), name, arguments, listed: false });
         }
@@ -29,7 +27,7 @@ impl Table {
                 if each { inside(placeholder)? } else { inside(placeholder)?.strip_prefix("content.")? };
             is_json.then(|| path.split('.').map(str::to_owned).collect::<Vec<_>>())
         };
-        if let Some(path) = function.0.as_str().and_then(path_of) {
+        if let Some(path) = function.as_text().and_then(path_of) {
             let [name, arguments] = ["name", "arguments"].map(String::from);
             return Ok(Kind::Objects { path, name, arguments, listed: each });
         }
@@ -37,9 +35,9 @@ impl Table {
             return Err("transform: function has no name and arguments".into());
         };
         if arguments == "{content}" && !each {
-            let name = inside(name).ok_or_else(|| format!("transform: {name} names nothing"))?;
+            let name = inside(name).ok_or_else(|| ["transform: ", name, " names nothing"].concat())?;
             if open.iter().any(|open| open.pattern.group() != Some(name)) {
-                return Err(format!("transform: open_pattern has no group '{name}'"));
+                return Err(["transform: open_pattern has no group '", name, "'"].concat());
             }
             return match self.dialect(args)? {
                 Some(dialect) if is_json => Ok(dialect),
@@ -57,22 +55,22 @@ impl Table {
                 arguments: arguments.clone(),
                 listed: each,
             }),
-            _ => Err(format!("transform: {name} and {arguments} aren't two keys of one object")),
+            _ => Err(["transform: ", name, " and ", arguments, " aren't two keys of one object"].concat()),
         }
     }
 
     /// The arguments' dialect of JSON, if they have one.
-    fn dialect(&mut self, args: &JsonObject<'_>) -> Result<Option<Kind>, String> {
+    fn dialect(&mut self, args: &Json) -> Result<Option<Kind>, String> {
         let bare_keys = args.is_set("unquoted_keys");
         let pairs = match args.get("string_delims") {
             None => &[][..],
-            Some(Value::Array(pairs)) => pairs,
+            Some(Json::List(pairs)) => pairs,
             Some(_) => return Err("string_delims must be a list of pairs".into()),
         };
         let mut strings = Vec::new();
         for pair in pairs {
-            let [open, close] = [0, 1].map(|index| pair.get(index).and_then(Value::as_str));
-            let (Some(open), Some(close)) = (open, close) else {
+            let Json::List(pair) = pair else { return Err("string_delims must be a list of pairs".into()) };
+            let [Json::Text(open), Json::Text(close)] = &pair[..] else {
                 return Err("string_delims must be a list of pairs".into());
             };
             strings.push((self.markers.literal(open)?, self.markers.literal(close)?));
@@ -82,11 +80,12 @@ impl Table {
     }
 
     /// Reads the `tag_pattern` of `xml-inline` content: literal, key, literal, value, literal.
-    fn written_parameter(&mut self, args: &JsonObject<'_>) -> Result<Parameter, String> {
+    fn written_parameter(&mut self, args: &Json) -> Result<Parameter, String> {
         let regex = args.text("tag_pattern")?.ok_or("tag_pattern is missing")?;
-        let parser = args.get("value_parser").and_then(|parser| parser["name"].as_str()).unwrap_or("text");
+        let parser =
+            args.get("value_parser").and_then(|parser| parser.get("name")?.as_text()).unwrap_or("text");
         if !["text", "json"].contains(&parser) {
-            return Err(format!("value_parser '{parser}' can't be streamed"));
+            return Err(["value_parser '", parser, "' can't be streamed"].concat());
         }
         let mut parameter = Parameter { keys: Vec::new(), ends: Vec::new(), spaced: false, trimmed: false };
         // An optional group comes before its absence.
@@ -124,7 +123,7 @@ impl Table {
         }
         let mut ends = vec![self.markers.literal(end)?];
         if is_trimmed {
-            ends.extend(["\n", "\r\n"].map(|line| self.markers.whole(&format!("{line}{end}"))));
+            ends.extend(["\n", "\r\n"].map(|line| self.markers.whole(&[line, end.as_str()].concat())));
         }
         ends.retain(|end| !parameter.ends.iter().any(|other| other.pattern == end.pattern));
         parameter.ends.append(&mut ends);

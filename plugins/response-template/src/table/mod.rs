@@ -11,9 +11,11 @@ use parser_sdk::{Route, Trim};
 mod active;
 mod calls;
 mod delimiter;
+mod json;
 mod parameter;
 mod pattern;
 mod read;
+mod spelling;
 mod template;
 mod watch;
 

@@ -16,13 +16,7 @@ impl Parameter {
 
     /// Ends that hold no other one: a value that spells none of them spells no end.
     pub(super) fn least_ends(&self) -> impl Iterator<Item = &Delimiter> {
-        let text = |end: &Delimiter| -> String {
-            let literals = end.pattern.0.iter().filter_map(|piece| match piece {
-                Piece::Literal(text) => Some(text.as_str()),
-                _ => None,
-            });
-            literals.collect()
-        };
+        let text = |end: &Delimiter| end.pattern.0.iter().map(Piece::literal).collect::<String>();
         let holds = move |end: &Delimiter, other: &Delimiter| {
             text(other).len() < text(end).len() && text(end).contains(&text(other))
         };

@@ -88,6 +88,11 @@ impl Pattern {
 }
 
 impl Piece {
+    /// The literal text; empty for other pieces.
+    pub(super) fn literal(&self) -> &str {
+        if let Self::Literal(text) = self { text } else { "" }
+    }
+
     /// Length of the run at the beginning of `text`, in bytes; `None` while more text is needed. The literal `next` follows the run.
     fn run(&self, text: &str, next: &str) -> Option<usize> {
         let Self::Run { except, word, .. } = self else { return Some(0) };
@@ -118,7 +123,7 @@ pub(crate) fn parse(regex: &str) -> Result<Vec<Pattern>, String> {
         "" => Ok(alternatives.into_iter().map(Pattern).collect()),
         _ => Err("a `)` that closes nothing".into()),
     });
-    read.map_err(|construct| format!("{construct} can't be decided as text arrives"))
+    read.map_err(|construct| [&construct, " can't be decided as text arrives"].concat())
 }
 
 struct Regex<'a> {
@@ -164,7 +169,8 @@ impl Regex<'_> {
                     continue;
                 }
                 '(' if self.rest.starts_with('?') && !self.rest.starts_with("?:") => {
-                    return Err(format!("({}", self.rest.chars().take(3).collect::<String>()));
+                    let end = self.rest.char_indices().nth(3).map_or(self.rest.len(), |(at, _)| at);
+                    return Err(["(", &self.rest[..end]].concat());
                 }
                 '(' => return Err("a group inside a group".into()),
                 '^' | '$' => Piece::Edge(next),

@@ -2,6 +2,8 @@
 //!
 //! Invariant: only the first [`HEAD`] bytes of held text decide, however the stream is cut into chunks.
 
+use std::slice;
+
 use super::{Delimiter, Kind, Match, Parameter, Table};
 
 /// Length in bytes above which undecided text is taken for no delimiter.
@@ -93,40 +95,38 @@ pub(crate) fn are_ends(text: &str, counts: bool) -> bool {
 impl Table {
     /// Whether a marker begins a delimiter that counts at `place` and, if `ends` is set, ends the turn.
     pub(crate) fn announces(&self, place: Place, marker: usize, ends: bool) -> bool {
-        let counts = |meaning| !ends || meaning == Meaning::TurnEnd;
-        self.watched(place).any(|(meaning, delimiter)| counts(meaning) && delimiter.trigger == marker)
+        let mut announces = false;
+        self.watched(place, &mut |meaning, delimiter| {
+            announces |= delimiter.trigger == marker && (!ends || meaning == Meaning::TurnEnd);
+        });
+        announces
     }
 
     /// The longest delimiter with which `head` begins. Undecided while `head` may become another delimiter, unless it `is_all` the text.
     pub(crate) fn find(&self, place: Place, head: &str, is_all: bool) -> Found {
         let known = &head[..head.floor_char_boundary(HEAD)];
         let (mut found, mut longest) = (Found::Text, 0);
-        for (meaning, delimiter) in self.watched(place) {
-            match delimiter.pattern.matches(known) {
-                Match::Partial if !is_all && head.len() <= HEAD => return Found::Undecided,
-                Match::Yes(bytes, group) if bytes > longest => {
-                    longest = bytes;
-                    found = Found::Delimiter(meaning, bytes, group.unwrap_or_default());
-                }
-                _ => {}
+        self.watched(place, &mut |meaning, delimiter| match delimiter.pattern.matches(known) {
+            Match::Partial if !is_all && head.len() <= HEAD => found = Found::Undecided,
+            Match::Yes(bytes, group) if bytes > longest && found != Found::Undecided => {
+                longest = bytes;
+                found = Found::Delimiter(meaning, bytes, group.unwrap_or_default());
             }
-        }
+            _ => {}
+        });
         found
     }
 
     /// Whether `head` can become nothing but the opening delimiter of a call.
     pub(crate) fn begins_call(&self, place: Place, head: &str) -> bool {
-        let begins =
-            |(_, delimiter): &(Meaning, &Delimiter)| delimiter.pattern.matches(head) == Match::Partial;
-        let mut is_call = self
-            .watched(place)
-            .filter(begins)
-            .map(|(meaning, _)| match meaning {
-                Meaning::Open(field) => !self.fields[field].kind.is_text(),
-                _ => false,
-            })
-            .peekable();
-        is_call.peek().is_some() && is_call.all(|is_call| is_call)
+        let (mut begins, mut only) = (false, true);
+        self.watched(place, &mut |meaning, delimiter| {
+            if delimiter.pattern.matches(head) == Match::Partial {
+                begins = true;
+                only &= matches!(meaning, Meaning::Open(field) if !self.fields[field].kind.is_text());
+            }
+        });
+        begins && only
     }
 
     /// Spelling of parameters in a region, if there are any.
@@ -145,43 +145,53 @@ impl Table {
         }
     }
 
-    /// The delimiters that count at `place`.
-    fn watched(&self, place: Place) -> impl Iterator<Item = (Meaning, &Delimiter)> {
-        let is_string = matches!(place.within, Within::String | Within::Delimited(_));
-        let all = if is_string { &[] } else { &self.fields[..] };
-        let region = place.region.and_then(|region| all.get(region));
+    /// Shows `see` the delimiters that count at `place`, with their meanings.
+    fn watched(&self, place: Place, see: &mut dyn FnMut(Meaning, &Delimiter)) {
+        let mut all = |meaning, delimiters: &[Delimiter]| {
+            delimiters.iter().for_each(|delimiter| see(meaning, delimiter));
+        };
+        let field = place.region.map(|region| &self.fields[region]);
         // If no tool may be called, calls are text of the field without `open`, if there is one.
         let calls = place.may_call || self.implicit.is_none();
-        let outside = all.iter().enumerate().filter(move |_| place.region.is_none());
-        let opens = outside
-            .filter(move |(_, field)| calls || field.kind.is_text())
-            .flat_map(|(index, field)| field.open.iter().map(move |open| (Meaning::Open(index), open)));
-        let ends = self.implicit.iter().flat_map(|implicit| &self.fields[*implicit].close);
-        let again = region.filter(|_| place.region == self.first).into_iter().flat_map(|field| &field.open);
-        let anchors = self.anchors.iter().filter(move |_| place.within == Within::NoCall);
-        let is_inner = move |close: &&Delimiter| {
-            let literal = &self.markers.0[close.trigger];
-            place.within == Within::Json { is_open: true } && literal.starts_with(['}', ']'])
-        };
-        let closes = region.into_iter().flat_map(|field| &field.close).filter(move |close| !is_inner(close));
-        let parameter = self.parameter(place.region);
-        let strings = self.strings(place.region).iter().enumerate();
-        let begins = strings.clone().filter(move |_| place.within == Within::Dialect);
-        let ended = strings.filter(move |(index, _)| place.within == Within::Delimited(*index));
-        let key = parameter
-            .filter(|_| matches!(place.within, Within::Parameters | Within::Ended))
-            .map(|parameter| &parameter.keys);
-        let value =
-            parameter.filter(|_| matches!(place.within, Within::Value | Within::Ended | Within::Trailing));
-        opens
-            .chain(ends.map(|end| (Meaning::TurnEnd, end)))
-            .chain(again.chain(anchors).map(|open| (Meaning::MessageStart, open)))
-            .chain(closes.map(|close| (Meaning::Close, close)))
-            .chain(key.into_iter().flatten().map(|key| (Meaning::Key, key)))
-            .chain(
-                value.into_iter().flat_map(|parameter| &parameter.ends).map(|end| (Meaning::ValueEnd, end)),
-            )
-            .chain(begins.map(|(index, (open, _))| (Meaning::StringOpen(index), open)))
-            .chain(ended.map(|(_, (_, close))| (Meaning::StringEnd, close)))
+        for (index, field) in self.fields.iter().enumerate().filter(|_| field.is_none()) {
+            if calls || field.kind.is_text() {
+                all(Meaning::Open(index), &field.open);
+            }
+        }
+        if let Some(implicit) = self.implicit {
+            all(Meaning::TurnEnd, &self.fields[implicit].close);
+        }
+        match place.within {
+            Within::String => return,
+            Within::Delimited(index) => {
+                return all(Meaning::StringEnd, slice::from_ref(&self.strings(place.region)[index].1));
+            }
+            _ => {}
+        }
+        if let Some(field) = field.filter(|_| place.region == self.first) {
+            all(Meaning::MessageStart, &field.open);
+        }
+        if place.within == Within::NoCall {
+            all(Meaning::MessageStart, &self.anchors);
+        }
+        for close in field.map_or(&[][..], |field| &field.close) {
+            let is_inner = place.within == Within::Json { is_open: true }
+                && self.markers.0[close.trigger].starts_with(['}', ']']);
+            if !is_inner {
+                all(Meaning::Close, slice::from_ref(close));
+            }
+        }
+        if place.within == Within::Dialect {
+            for (index, (open, _)) in self.strings(place.region).iter().enumerate() {
+                all(Meaning::StringOpen(index), slice::from_ref(open));
+            }
+        }
+        let Some(parameter) = self.parameter(place.region) else { return };
+        if matches!(place.within, Within::Parameters | Within::Ended) {
+            all(Meaning::Key, &parameter.keys);
+        }
+        if matches!(place.within, Within::Value | Within::Ended | Within::Trailing) {
+            all(Meaning::ValueEnd, &parameter.ends);
+        }
     }
 }

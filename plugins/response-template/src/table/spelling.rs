@@ -1,0 +1,132 @@
+//! How delimiters, names and parameters are spelt in the template of a table's grammars.
+
+use parser_sdk::json::escape;
+
+use super::delimiter::parts;
+use super::template::{CALLS, Writer};
+use super::{Delimiter, Field, Parameter, Pattern, Piece};
+
+/// Longest delimiter with a tool's name in it, in bytes without white space: the parser waits for 512, white space included.
+const NAMED: usize = 400;
+
+impl Writer<'_> {
+    pub(super) fn parameters(&mut self, field: &Field, parameter: &Parameter) {
+        if !parameter.has_any_keys() {
+            self.refuse(&CALLS, "the keys of this table's parameters can't be described");
+        }
+        let ends = self.table.triggers(&mut field.close.iter().chain(parameter.least_ends()));
+        self.markers("value", &ends);
+        let [before, behind] =
+            [parameter.spaced, parameter.trimmed].map(|is| if is { "\"\\n\"" } else { "" });
+        let (mut key, mut end) = (String::new(), String::new());
+        self.pattern(&parameter.keys[0].pattern, "key", &mut key);
+        self.pattern(&parameter.ends[0].pattern, "", &mut end);
+        self.line(&["raw: ", &key, " ", before, " value ", &end, " gap?"]);
+        self.line(&["json: ", &key, " ", before, " value ", behind, " ", &end, " gap?"]);
+    }
+
+    /// The names that the parser finds in all of these delimiters.
+    pub(super) fn names(&mut self, opens: &[Delimiter]) {
+        let (mut most, mut classes) = (NAMED, String::new());
+        for Pattern(pieces) in opens.iter().map(|open| &open.pattern) {
+            let length: usize = pieces.iter().map(|piece| piece.literal().len()).sum();
+            most = most.min(NAMED.saturating_sub(length));
+            let run = pieces.iter().position(|piece| matches!(piece, Piece::Run { group: Some(_), .. }));
+            let Some((Piece::Run { except, word, .. }, behind)) =
+                run.and_then(|at| pieces[at..].split_first())
+            else {
+                continue;
+            };
+            classes.push_str(if classes.is_empty() { "" } else { "&&" });
+            if *word {
+                classes.push_str(r"[\p{Alphabetic}\p{N}_]");
+                continue;
+            }
+            // What follows the name ends it, and so does a line.
+            let next = behind.iter().find_map(|piece| piece.literal().chars().next());
+            classes.push_str("[^");
+            except.chars().chain(next).chain(['\n']).for_each(|char| push_escaped(char, &mut classes));
+            classes.push(']');
+        }
+        if !classes.is_empty() {
+            self.line(&["%name ", &most.max(1).to_string(), " /[", &classes, "]/"]);
+        }
+    }
+
+    /// The start anchor.
+    pub(super) fn anchor(&self) -> String {
+        let mut all = self.any(&self.table.anchors, "");
+        for (index, anchor) in self.table.plain_anchors.iter().enumerate() {
+            match index {
+                0 if self.table.anchors.is_empty() => all.clear(),
+                _ => all.push_str(" | "),
+            }
+            self.pattern(anchor, "", &mut all);
+        }
+        all
+    }
+
+    /// One of these delimiters, with `group` in place of their patterns' group.
+    #[inline(never)]
+    pub(super) fn any(&self, delimiters: &[Delimiter], group: &str) -> String {
+        let mut all = String::new();
+        for (index, delimiter) in delimiters.iter().enumerate() {
+            all.push_str(if index > 0 { " | " } else { "" });
+            self.pattern(&delimiter.pattern, group, &mut all);
+        }
+        if delimiters.is_empty() { "\"\"".into() } else { all }
+    }
+
+    /// Appends a pattern as a Lark expression, with `group` in place of the pattern's group.
+    fn pattern(&self, pattern: &Pattern, group: &str, all: &mut String) {
+        let markers = &self.table.markers.0;
+        let begin = all.len();
+        let mut word = |word: &str| {
+            all.push_str(if all.len() > begin && !word.is_empty() { " " } else { "" });
+            all.push_str(word);
+        };
+        for piece in &pattern.0 {
+            match piece {
+                Piece::Literal(text) => {
+                    for part in parts(text) {
+                        word(&match markers.iter().position(|marker| marker == part) {
+                            Some(index) => ["marker_", &index.to_string()].concat(),
+                            None => literal(part),
+                        });
+                    }
+                }
+                Piece::Space => word("gap?"),
+                Piece::Run { group: Some(_), .. } => word(group),
+                Piece::Run { .. } | Piece::Edge(_) | Piece::Boundary => {}
+            }
+        }
+        if matches!(pattern.0.last(), Some(Piece::Run { .. })) {
+            word("\"\\n\"");
+        }
+    }
+}
+
+/// A text as a Lark string, which is a JSON string.
+#[inline(never)]
+pub(super) fn literal(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    escape(text, &mut quoted);
+    quoted.push('"');
+    quoted
+}
+
+/// Appends a character in a set of a regular expression.
+fn push_escaped(char: char, set: &mut String) {
+    match char {
+        '\n' => set.push_str("\\n"),
+        '\r' => set.push_str("\\r"),
+        '\t' => set.push_str("\\t"),
+        _ if char.is_ascii_control() => {
+            set.push_str("\\x");
+            let digits = [u32::from(char) >> 4, u32::from(char) & 15];
+            set.extend(digits.into_iter().filter_map(|digit| char::from_digit(digit, 16)));
+        }
+        '\\' | '[' | ']' | '^' | '-' | '&' | '~' => set.extend(['\\', char]),
+        _ => set.push(char),
+    }
+}
