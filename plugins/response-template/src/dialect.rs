@@ -69,10 +69,10 @@ impl DialectArguments {
         self.quote(out);
     }
 
-    /// Reads `text`, behind which the `keep` youngest bytes are held.
-    pub(crate) fn text(&mut self, text: &str, keep: usize, out: &mut Output) {
+    /// Reads `text`, behind which nothing is held.
+    pub(crate) fn text(&mut self, text: &str, out: &mut Output) {
         if let Place::Delimited { route, .. } = self.place {
-            return out.flow(route, keep);
+            return out.until_marker(route);
         }
         let mut at = 0;
         while let Some(&byte) = text.as_bytes().get(at) {

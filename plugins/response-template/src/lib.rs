@@ -10,17 +10,24 @@
 //! calls are text.
 
 mod dialect;
+mod in_call;
+mod lines;
+mod python;
 mod table;
 mod values;
 
 use parser_sdk::json::Calls;
 use std::sync::Arc;
 
-use parser_sdk::params::{ArgumentsWriter, Doubt};
+use parser_sdk::params::ArgumentsWriter;
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Route, Tool, Tools};
 
 use dialect::DialectArguments;
+use in_call::InCall;
+use lines::LineArguments;
+use python::PythonCalls;
 use table::{Found, Kind, Meaning, Place, Table, Within, are_ends};
+use values::Items;
 
 /// Longest text between the last parameter and the end of the call that is taken for markup, in bytes: it is held meanwhile.
 const TRAILING: usize = 48;
@@ -36,21 +43,7 @@ pub struct ResponseTemplate {
     /// Held text that may be a delimiter.
     head: Option<String>,
     call: InCall,
-}
-
-/// Position inside a region of calls.
-#[derive(Debug)]
-enum InCall {
-    /// In no region of calls.
-    No,
-    Json(Calls),
-    Parameters(ArgumentsWriter),
-    /// In arguments in a dialect of JSON.
-    Dialect(DialectArguments),
-    /// In a parameter's value.
-    Value(ArgumentsWriter),
-    /// After a delimiter that ends the value if the call goes on after it.
-    Ended(ArgumentsWriter, Doubt),
+    items: Items,
 }
 
 impl Parser for ResponseTemplate {
@@ -70,7 +63,15 @@ impl Parser for ResponseTemplate {
     fn start(request: &Request) -> Result<Self, String> {
         let table = Table::read(&request.options)?;
         let (tools, declared) = (Tools::callable(request), Arc::clone(&request.tools));
-        Ok(Self { region: table.first, table, tools, declared, head: None, call: InCall::No })
+        Ok(Self {
+            region: table.first,
+            table,
+            tools,
+            declared,
+            head: None,
+            call: InCall::No,
+            items: Items::default(),
+        })
     }
 
     fn stream_descriptor(&self, _: &[(String, String)]) -> Result<Descriptor, String> {
@@ -86,8 +87,8 @@ impl Parser for ResponseTemplate {
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         let literal = self.table.markers.0[index].clone();
-        if let (None, InCall::Json(calls), true) = (&self.head, &mut self.call, out.ends_strings()) {
-            calls.end_string(out);
+        if self.head.is_none() && out.ends_strings() {
+            self.call.end_string(literal.len(), out);
         }
         if self.ends_delimited(index, out) {
             return;
@@ -147,17 +148,7 @@ impl ResponseTemplate {
     }
 
     fn place(&self) -> Place {
-        let within = match &self.call {
-            InCall::No => Within::NoCall,
-            InCall::Json(calls) if calls.in_string() => Within::String,
-            InCall::Json(calls) => Within::Json { is_open: calls.is_open() },
-            InCall::Dialect(arguments) => arguments.within(),
-            InCall::Parameters(_) => Within::Parameters,
-            InCall::Value(_) => Within::Value,
-            InCall::Ended(_, doubt) if are_ends(doubt.behind(), false) => Within::Ended,
-            InCall::Ended(..) => Within::Trailing,
-        };
-        Place { region: self.region, within, may_call: !self.tools.is_empty() }
+        Place { region: self.region, within: self.call.within(), may_call: !self.tools.is_empty() }
     }
 
     fn decide(&mut self, head: String, out: &mut Output) {
@@ -186,7 +177,7 @@ impl ResponseTemplate {
                 if meaning == Meaning::TurnEnd {
                     self.settle_doubt(written.len() + keep, out);
                 }
-                let is_text = matches!(&self.call, InCall::Json(calls) if calls.is_text());
+                let is_text = self.call.is_text();
                 self.end_call(meaning == Meaning::Close, true, written.len() + keep, out);
                 if is_text && meaning == Meaning::Close {
                     out.content(out.held() - keep);
@@ -212,6 +203,7 @@ impl ResponseTemplate {
 
     fn open(&mut self, field: usize, name: String, keep: usize, out: &mut Output) {
         self.region = Some(field);
+        self.items = Items::default();
         match &self.table.fields[field].kind {
             Kind::Content | Kind::Reasoning => {
                 out.drop(out.held() - keep);
@@ -231,6 +223,14 @@ impl ResponseTemplate {
                 out.drop(out.held() - keep);
                 out.tool_call(name, payload);
             }
+            Kind::Python => self.call = InCall::Python(PythonCalls::new()),
+            Kind::Lines(spelling) => {
+                let payload = self.tools.payload(&name);
+                let arguments = ArgumentsWriter::new(&self.declared, &name, payload);
+                self.call = InCall::Lines(LineArguments::new(arguments, spelling.clone()));
+                out.drop(out.held() - keep);
+                out.tool_call(name, payload);
+            }
             Kind::Named(parameter) => {
                 let payload = self.tools.payload(&name);
                 self.call = match parameter {
@@ -245,27 +245,43 @@ impl ResponseTemplate {
 
     /// Routes text of the current region. The `keep` youngest held bytes stand after `text`.
     fn body(&mut self, text: &str, keep: usize, out: &mut Output) {
-        if text.is_empty() {
-            return;
+        if !text.is_empty() {
+            out.hiding(keep, |out| self.read(text, out));
         }
+    }
+
+    /// Routes text of the current region, behind which nothing is held.
+    fn read(&mut self, text: &str, out: &mut Output) {
         match &mut self.call {
             InCall::No => {
                 let field = self.region.or(self.table.implicit).map(|field| &self.table.fields[field]);
-                out.flow(field.map_or(Route::Drop, |field| field.kind.route()), keep);
+                out.until_marker(field.map_or(Route::Drop, |field| field.kind.route()));
             }
             InCall::Json(calls) => {
                 if !calls.read(text.as_bytes(), &self.tools, out) {
-                    out.flow(Route::Content, keep);
+                    out.until_marker(Route::Content);
                 }
             }
-            InCall::Dialect(arguments) => arguments.text(text, keep, out),
-            InCall::Parameters(_) => out.flow(Route::Drop, keep),
-            InCall::Value(arguments) => arguments.text(text, keep, out),
+            InCall::Python(calls) => {
+                if !calls.read(text, &self.tools, out) {
+                    out.until_marker(Route::Content);
+                }
+            }
+            InCall::Lines(arguments) => arguments.read(text, out),
+            InCall::Dialect(arguments) => arguments.text(text, out),
+            InCall::Parameters(_) => out.until_marker(Route::Drop),
+            InCall::Item(_, item) => {
+                item.push(text);
+                if item.is_decided() {
+                    self.begin_item(0, out);
+                }
+            }
+            InCall::Value(arguments) => arguments.text(text, 0, out),
             InCall::Ended(_, doubt) => {
                 doubt.push(text);
                 let is_trailing = !are_ends(doubt.behind(), true);
                 if doubt.is_long() || (is_trailing && doubt.behind().len() > TRAILING) {
-                    self.resume(keep, out);
+                    self.resume(0, out);
                 }
             }
         }
@@ -274,20 +290,10 @@ impl ResponseTemplate {
     /// Ends an open call or undecided text before the last `bytes` held bytes: at the region's close if it `is_closed`, else with the turn,
     /// which the model ended `by_itself` or not.
     fn end_call(&mut self, is_closed: bool, by_itself: bool, bytes: usize, out: &mut Output) {
-        match &mut self.call {
-            InCall::Json(calls) => calls.end(is_closed, by_itself, bytes, out),
-            InCall::Dialect(arguments) => arguments.end(is_closed, bytes, out),
-            InCall::Parameters(arguments) if is_closed => arguments.close(out),
-            InCall::Value(arguments) if is_closed => {
-                arguments.end(bytes, out);
-                arguments.close(out);
-            }
-            InCall::Ended(arguments, _) if is_closed || by_itself => {
-                arguments.end(bytes, out);
-                arguments.close(out);
-            }
-            _ => out.drop(out.held() - bytes),
+        if is_closed {
+            self.begin_item(bytes, out);
         }
+        self.call.end(is_closed, by_itself, bytes, out);
     }
 }
 

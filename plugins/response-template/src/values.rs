@@ -1,10 +1,39 @@
 //! Values of parameters, and the delimiters that may end them.
 
 use parser_sdk::Output;
-use parser_sdk::params::Doubt;
+use parser_sdk::params::{Doubt, unquoted};
 
+use crate::ResponseTemplate;
+use crate::in_call::InCall;
 use crate::table::are_ends;
-use crate::{InCall, ResponseTemplate};
+
+/// Longest white space before a value that is held to see whether the value is a list, in bytes.
+const WHITE: usize = 64;
+
+/// The list that was written last: its key, and the number of its items.
+#[derive(Debug, Default)]
+pub(crate) struct Items {
+    key: String,
+    count: u32,
+}
+
+/// A value of a parameter that is a list: the whole list as JSON, or one of its items. The text that came of it is held until that is clear.
+#[derive(Debug)]
+pub(crate) struct Item {
+    key: String,
+    text: String,
+}
+
+impl Item {
+    pub(crate) fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Whether it is clear what the value is.
+    pub(crate) fn is_decided(&self) -> bool {
+        self.text.len() > WHITE || !self.text.trim_start().is_empty()
+    }
+}
 
 impl ResponseTemplate {
     /// Begins a parameter's value, after the end of the previous value.
@@ -12,10 +41,34 @@ impl ResponseTemplate {
         self.call = match std::mem::replace(&mut self.call, InCall::No) {
             InCall::Parameters(mut arguments) | InCall::Ended(mut arguments, _) => {
                 arguments.end(keep, out);
-                arguments.begin(key, out);
-                if self.table.parameter(self.region).is_some_and(|parameter| parameter.spaced) {
+                let parameter = self.table.parameter(self.region);
+                if parameter.is_some_and(|parameter| parameter.spaced) {
                     arguments.skip_line();
                 }
+                let key = unquoted(key);
+                if parameter.is_some_and(|parameter| parameter.merges) && arguments.is_list(key) {
+                    InCall::Item(arguments, Item { key: key.to_owned(), text: String::new() })
+                } else {
+                    arguments.begin(key, out);
+                    InCall::Value(arguments)
+                }
+            }
+            other => other,
+        };
+    }
+
+    /// Begins the value that may be an item, if one is to begin, with its text that is held before the `keep` youngest bytes.
+    pub(crate) fn begin_item(&mut self, keep: usize, out: &mut Output) {
+        self.call = match std::mem::replace(&mut self.call, InCall::No) {
+            InCall::Item(mut arguments, Item { key, text }) => {
+                if text.trim_start().starts_with('[') {
+                    arguments.begin(&key, out);
+                } else {
+                    let count = if self.items.key == key { self.items.count } else { 0 };
+                    arguments.begin_item(&key, count, out);
+                    self.items = Items { key, count: count + 1 };
+                }
+                arguments.text(&text, keep, out);
                 InCall::Value(arguments)
             }
             other => other,
@@ -24,6 +77,7 @@ impl ResponseTemplate {
 
     /// Takes `written` for the end of the value until the text after it decides. An earlier end that was in doubt is part of the value.
     pub(crate) fn doubt_end(&mut self, written: &str, keep: usize, out: &mut Output) {
+        self.begin_item(written.len() + keep, out);
         self.call = match std::mem::replace(&mut self.call, InCall::No) {
             InCall::Value(arguments) => InCall::Ended(arguments, Doubt::of(written)),
             InCall::Ended(mut arguments, doubt) => {

@@ -116,6 +116,19 @@ impl Output {
         if keep == 0 { self.until_marker(route) } else { self.take(route, self.held - keep) }
     }
 
+    /// Hides the `keep` youngest held bytes while `read` routes the others, and nothing beyond them.
+    pub fn hiding<T>(&mut self, keep: usize, read: impl FnOnce(&mut Self) -> T) -> T {
+        let keep = keep.min(self.held);
+        self.held -= keep;
+        let result = read(self);
+        self.held += keep;
+        if keep > 0 {
+            let beyond = |op: &mut Op| matches!(op, Op::UntilMarker(_) | Op::UntilByte(_) | Op::UntilJson(_));
+            while self.ops.pop_if(beyond).is_some() {}
+        }
+        result
+    }
+
     /// Routes all held bytes, and all text up to the next marker or up to the first of `bytes` (ASCII, 1 to 16 of them):
     /// the next text that the host gives the parser begins with that byte.
     pub fn until_byte(&mut self, route: Route, bytes: &'static str) {

@@ -7,20 +7,23 @@ impl Table {
     /// and those that look like special tokens.
     pub(super) fn active_markers(&self, may_call: bool) -> Vec<usize> {
         let calls = may_call || self.implicit.is_none();
-        let delimited = self.message().filter(|message| !message.open.is_empty());
-        let triggers = match delimited {
-            Some(message) => self.triggers(&mut message.close.iter()),
+        let triggers = match self.message().filter(|message| !message.open.is_empty()) {
+            Some(message) => self.triggers(&[&message.close]),
             None => {
                 let opening = self.fields.iter().filter(|field| calls || field.kind.is_text());
-                self.triggers(&mut opening.flat_map(|field| &field.open))
+                self.triggers(&opening.map(|field| &field.open[..]).collect::<Vec<_>>())
             }
         };
         self.with_special_tokens(&triggers)
     }
 
     /// Indices of the markers that begin these delimiters or the turn's end.
-    pub(super) fn triggers<'a>(&'a self, delimiters: &mut dyn Iterator<Item = &'a Delimiter>) -> Vec<usize> {
-        delimiters.chain(self.ends()).map(|delimiter| delimiter.trigger).collect()
+    pub(super) fn triggers(&self, delimiters: &[&[Delimiter]]) -> Vec<usize> {
+        let mut triggers = Vec::new();
+        for delimiters in [delimiters, &[self.ends()]].concat() {
+            triggers.extend(delimiters.iter().map(|delimiter| delimiter.trigger));
+        }
+        triggers
     }
 
     /// The markers `active` and all that look like special tokens, which no message shows; in their order.

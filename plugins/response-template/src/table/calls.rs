@@ -2,6 +2,7 @@
 
 use super::json::Json;
 use super::{Delimiter, Kind, Parameter, Pattern, Piece, Table, parse};
+use crate::lines::Spelling;
 
 impl Table {
     /// Reads a `transform`, which says where a call's name and arguments stand.
@@ -9,11 +10,18 @@ impl Table {
         &mut self,
         transform: &Json,
         each: bool,
-        is_json: bool,
+        content: &str,
         args: &Json,
         open: &[Delimiter],
     ) -> Result<Kind, String> {
         let function = transform.get("function").ok_or("transform has no `function`")?;
+        let is_json = content == "json";
+        if content == "python-call-list" {
+            let [name, arguments] = ["name", "arguments"].map(|key| function.text(key).ok().flatten());
+            let is_known = each && (name, arguments) == (Some("{name}"), Some("{arguments}"));
+            let error = "python-call-list needs transform_each with {name} and {arguments}";
+            return if is_known { Ok(Kind::Python) } else { Err(error.into()) };
+        }
         let is_dialect = args.is_set("unquoted_keys") || args.get("string_delims").is_some();
         if is_dialect && function.text("arguments").ok().flatten() != Some("{content}") {
             return Err("unquoted_keys and string_delims need the name in open_pattern".into());
@@ -39,11 +47,11 @@ impl Table {
             if open.iter().any(|open| open.pattern.group() != Some(name)) {
                 return Err(["transform: open_pattern has no group '", name, "'"].concat());
             }
-            return match self.dialect(args)? {
-                Some(dialect) if is_json => Ok(dialect),
-                Some(_) => Err("unquoted_keys and string_delims are of content 'json'".into()),
-                None if is_json => Ok(Kind::Named(None)),
-                None => Ok(Kind::Named(Some(self.written_parameter(args)?))),
+            return match content {
+                "json" => Ok(self.dialect(args)?.unwrap_or(Kind::Named(None))),
+                _ if is_dialect => Err("unquoted_keys and string_delims are of content 'json'".into()),
+                "kv-lines" => lines(args),
+                _ => Ok(Kind::Named(Some(self.written_parameter(args)?))),
             };
         }
         let (name_path, arguments_path) =
@@ -82,12 +90,10 @@ impl Table {
     /// Reads the `tag_pattern` of `xml-inline` content: literal, key, literal, value, literal.
     fn written_parameter(&mut self, args: &Json) -> Result<Parameter, String> {
         let regex = args.text("tag_pattern")?.ok_or("tag_pattern is missing")?;
-        let parser =
-            args.get("value_parser").and_then(|parser| parser.get("name")?.as_text()).unwrap_or("text");
-        if !["text", "json"].contains(&parser) {
-            return Err(["value_parser '", parser, "' can't be streamed"].concat());
-        }
-        let mut parameter = Parameter { keys: Vec::new(), ends: Vec::new(), spaced: false, trimmed: false };
+        check_value_parser(args)?;
+        let merges = args.is_set("merge_duplicates");
+        let mut parameter =
+            Parameter { keys: Vec::new(), ends: Vec::new(), spaced: false, trimmed: false, merges };
         // An optional group comes before its absence.
         for Pattern(pieces) in parse(regex)?.into_iter().rev() {
             self.parameter_spelling(pieces, &mut parameter)?;
@@ -128,6 +134,26 @@ impl Table {
         ends.retain(|end| !parameter.ends.iter().any(|other| other.pattern == end.pattern));
         parameter.ends.append(&mut ends);
         Ok(())
+    }
+}
+
+/// Reads how arguments are written as lines.
+fn lines(args: &Json) -> Result<Kind, String> {
+    check_value_parser(args)?;
+    let [line, key] = [("line_sep", "\n"), ("kv_sep", ":")].map(|(key, usual)| match args.text(key)? {
+        Some("") => Err([key, " can't be empty"].concat()),
+        text => Ok(text.unwrap_or(usual).to_owned()),
+    });
+    let trims = args.get("strip") != Some(&Json::Bool(false));
+    Ok(Kind::Lines(Spelling { line: line?, key: key?, trims }))
+}
+
+/// Checks that values are text, or JSON: both are typed by the tool's schema.
+fn check_value_parser(args: &Json) -> Result<(), String> {
+    let parser = args.get("value_parser").and_then(|parser| parser.get("name")?.as_text()).unwrap_or("text");
+    match parser {
+        "text" | "json" => Ok(()),
+        _ => Err(["value_parser '", parser, "' can't be streamed"].concat()),
     }
 }
 

@@ -30,6 +30,7 @@ impl Markers {
     ///
     /// # Errors
     /// The pieces don't begin with literal text.
+    #[inline(never)]
     pub(crate) fn delimiter(&mut self, pieces: Vec<Piece>) -> Result<Delimiter, String> {
         let Some(Piece::Literal(first)) =
             pieces.first().filter(|piece| **piece != Piece::Literal(String::new()))
@@ -79,6 +80,7 @@ impl Markers {
         Delimiter { trigger: self.marker(text), pattern }
     }
 
+    #[inline(never)]
     fn marker(&mut self, literal: &str) -> usize {
         self.0.iter().position(|marker| marker == literal).unwrap_or_else(|| {
             self.0.push(literal.to_owned());
@@ -98,6 +100,7 @@ pub(super) fn parts(literal: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The beginning of a literal that may be one token: `<…>`, `[…]`, or the text before such.
+#[inline(never)]
 fn token(literal: &str) -> &str {
     let end = match literal.as_bytes().first() {
         Some(b'<') => literal.find('>').map(|at| at + 1),

@@ -8,6 +8,8 @@
 
 use parser_sdk::{Route, Trim};
 
+use crate::lines::Spelling;
+
 mod active;
 mod calls;
 mod delimiter;
@@ -77,6 +79,10 @@ pub(crate) enum Kind {
     },
     /// A call whose name stands in the opening delimiter. The region contains the arguments: parameters, or JSON if `None`.
     Named(Option<Parameter>),
+    /// A call whose name stands in the opening delimiter. The region contains the arguments as lines.
+    Lines(Spelling),
+    /// Calls in Python.
+    Python,
     /// A call whose name stands in the opening delimiter. The region contains the arguments in a dialect of JSON.
     Dialect {
         /// Whether keys may be bare words.
@@ -97,6 +103,8 @@ pub(crate) struct Parameter {
     pub(crate) spaced: bool,
     /// Whether the format has white space behind the value.
     pub(crate) trimmed: bool,
+    /// Whether several values of a parameter that is a list are its items.
+    pub(crate) merges: bool,
 }
 
 impl Kind {
@@ -110,7 +118,7 @@ impl Kind {
         match self {
             Self::Content => Route::Content,
             Self::Reasoning => Route::Reasoning,
-            Self::Objects { .. } | Self::Named(_) | Self::Dialect { .. } => Route::Drop,
+            _ => Route::Drop,
         }
     }
 }

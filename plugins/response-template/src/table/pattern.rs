@@ -169,8 +169,7 @@ impl Regex<'_> {
                     continue;
                 }
                 '(' if self.rest.starts_with('?') && !self.rest.starts_with("?:") => {
-                    let end = self.rest.char_indices().nth(3).map_or(self.rest.len(), |(at, _)| at);
-                    return Err(["(", &self.rest[..end]].concat());
+                    return Err(["(", &self.rest[..self.rest.floor_char_boundary(3)]].concat());
                 }
                 '(' => return Err("a group inside a group".into()),
                 '^' | '$' => Piece::Edge(next),

@@ -20,8 +20,19 @@ const FIELD: [&str; 11] = [
     "transform",
     "transform_each",
 ];
-const ARGS: [&str; 6] =
-    ["strip", "allow_non_json", "tag_pattern", "value_parser", "unquoted_keys", "string_delims"];
+const ARGS: [&str; 9] = [
+    "strip",
+    "allow_non_json",
+    "tag_pattern",
+    "value_parser",
+    "merge_duplicates",
+    "unquoted_keys",
+    "string_delims",
+    "line_sep",
+    "kv_sep",
+];
+/// Contents that calls may have.
+const CALLS: [&str; 4] = ["json", "xml-inline", "kv-lines", "python-call-list"];
 
 impl Table {
     /// Reads the table from the parser's option `response_template`, which is JSON.
@@ -82,14 +93,12 @@ impl Table {
                 self.trim.reasoning = strip;
                 Kind::Reasoning
             }
-            ("tool_calls", "json" | "xml-inline", _) if begins || open.is_empty() => {
-                return Err("calls need an open of their own".into());
-            }
-            ("tool_calls", "json" | "xml-inline", Some(transform)) => {
-                self.calls(transform, field.is_set("transform_each"), content == "json", args, &open)?
-            }
-            ("tool_calls", "json" | "xml-inline", None) => {
-                return Err("a transform to function is missing".into());
+            ("tool_calls", content, transform) if CALLS.contains(&content) => {
+                if begins || open.is_empty() {
+                    return Err("calls need an open of their own".into());
+                }
+                let transform = transform.ok_or("a transform to function is missing")?;
+                self.calls(transform, field.is_set("transform_each"), content, args, &open)?
             }
             ("content" | "thinking" | "reasoning" | "reasoning_content" | "tool_calls", content, _) => {
                 return Err(["content '", content, "', or its transform, can't be streamed"].concat());
@@ -111,7 +120,7 @@ impl Table {
         Ok(())
     }
 
-    /// Reads the start anchor. A pattern that `parse` refuses is an error only in [`Table::constrain`].
+    /// Reads the start anchor. A pattern that `parse` refuses has no grammar.
     fn anchor(&mut self, written: &Json) -> Result<(), String> {
         let anchors = match (written.texts("start_anchor")?, written.text("start_anchor_pattern")?) {
             (Some(texts), _) => {

@@ -14,15 +14,16 @@ impl Writer<'_> {
         if !parameter.has_any_keys() {
             self.refuse(&CALLS, "the keys of this table's parameters can't be described");
         }
-        let ends = self.table.triggers(&mut field.close.iter().chain(parameter.least_ends()));
+        let mut ends = self.table.triggers(&[&field.close]);
+        ends.extend(parameter.least_ends().map(|end| end.trigger));
         self.markers("value", &ends);
         let [before, behind] =
             [parameter.spaced, parameter.trimmed].map(|is| if is { "\"\\n\"" } else { "" });
         let (mut key, mut end) = (String::new(), String::new());
         self.pattern(&parameter.keys[0].pattern, "key", &mut key);
         self.pattern(&parameter.ends[0].pattern, "", &mut end);
-        self.line(&["raw: ", &key, " ", before, " value ", &end, " gap?"]);
-        self.line(&["json: ", &key, " ", before, " value ", behind, " ", &end, " gap?"]);
+        self.line("raw: $ $ value $ gap?", &[&key, before, &end]);
+        self.line("json: $ $ value $ $ gap?", &[&key, before, behind, &end]);
     }
 
     /// The names that the parser finds in all of these delimiters.
@@ -49,7 +50,7 @@ impl Writer<'_> {
             classes.push(']');
         }
         if !classes.is_empty() {
-            self.line(&["%name ", &most.max(1).to_string(), " /[", &classes, "]/"]);
+            self.line("%name $ /[$]/", &[&most.max(1).to_string(), &classes]);
         }
     }
 

@@ -9,6 +9,19 @@ use super::{Field, Kind, Table};
 /// Shapes of a turn that have calls, and those that have an answer by a schema.
 pub(super) const CALLS: [&str; 3] = ["forced", "free", "either"];
 const ANSWERS: [&str; 2] = ["answer", "either"];
+/// A call in Python.
+const PYTHON: &str = r#"%name 128 /[A-Za-z0-9_.:-]/
+%key 64 /[A-Za-z0-9_.-]/
+call: name "(" parameters ")"
+comma: ", "
+parameter: key "=" value
+object: "{" members "}"
+pair: json_key ": " value
+list: "[" items "]"
+true: "True"
+false: "False"
+null: "None"
+"#;
 
 /// A template being written.
 pub(super) struct Writer<'a> {
@@ -59,16 +72,17 @@ impl Writer<'_> {
         };
         self.markers("text text", &self.table.active_markers(true));
         self.markers("answer", &self.table.active_markers(false));
-        self.line(&["between: ", between]);
+        self.line("between: $", &[between]);
         let thoughts = self.thoughts();
-        self.line(&["before: (", &anchor, ")? ", &thoughts]);
+        self.line("before: ($)? $", &[&anchor, &thoughts]);
         self.calls();
         self.shapes();
     }
 
+    /// A line, with the next of `parts` in place of each `$`.
     #[inline(never)]
-    pub(super) fn line(&mut self, parts: &[&str]) {
-        parts.iter().for_each(|part| self.text.push_str(part));
+    pub(super) fn line(&mut self, line: &str, parts: &[&str]) {
+        self.text.push_str(&filled(line, parts));
         self.text.push('\n');
     }
 
@@ -87,7 +101,7 @@ impl Writer<'_> {
         for &shape in shapes {
             if !self.refused.contains(&shape) {
                 self.refused.push(shape);
-                self.line(&["%refuse ", shape, " ", why]);
+                self.line("%refuse $ $", &[shape, why]);
             }
         }
     }
@@ -108,19 +122,19 @@ impl Writer<'_> {
                 _ => continue,
             }
             let opens = if is_first { &field.open[..] } else { &[] };
-            let active = self.table.triggers(&mut field.close.iter().chain(opens));
+            let active = self.table.triggers(&[&field.close, opens]);
             let rule = ["thoughts_", &index.to_string()].concat();
             self.markers(&["text ", &rule].concat(), &self.table.with_special_tokens(&active));
             let (open, close) = (self.any(&field.open, ""), self.any(&field.close, ""));
-            let parts: [&str; 7] = match (is_first, field.repeats) {
-                (true, _) if field.open.is_empty() => [&rule, " (", &close, ")", "", "", ""],
+            let line = match (is_first, field.repeats) {
+                (true, _) if field.open.is_empty() => filled("$ ($)", &[&rule, &close]),
                 // Text before the opening delimiter is reasoning, too.
-                (true, _) => [&rule, " ((", &open, ") ", &rule, ")? (", &[&close, ")"].concat()],
-                (false, true) => ["(between (", &open, ") ", &rule, " (", &close, "))*"],
-                (false, false) => ["(between (", &open, ") ", &rule, " (", &close, "))?"],
+                (true, _) => filled("$ (($) $)? ($)", &[&rule, &open, &rule, &close]),
+                (false, true) => filled("(between ($) $ ($))*", &[&open, &rule, &close]),
+                (false, false) => filled("(between ($) $ ($))?", &[&open, &rule, &close]),
             };
             all.push_str(if all.is_empty() { "" } else { " " });
-            all.push_str(&parts.concat());
+            all.push_str(&line);
         }
         all
     }
@@ -135,18 +149,10 @@ impl Writer<'_> {
         });
         // Text around calls belongs to a message without delimiters: the shape that hosts write by themselves.
         match (message, delimited) {
-            (None, _) => self.line(&["free:  (between calls)? between"]),
+            (None, _) => self.line("free: (between calls)? between", &[]),
             (Some(_), Some(message)) => {
                 let often = if message.repeats { "*" } else { "?" };
-                self.line(&[
-                    "free: (between ",
-                    &open,
-                    "text",
-                    &close,
-                    ")",
-                    often,
-                    " (between calls)? between",
-                ]);
+                self.line("free: (between $text$)$ (between calls)? between", &[&open, &close, often]);
             }
             (Some(_), None) => {}
         }
@@ -156,9 +162,10 @@ impl Writer<'_> {
             self.refuse(&["either"], "in this format a message of JSON beside tools looks like a call");
         }
         let answer = if self.table.trim.content { "gap? answer gap?" } else { "answer" };
-        self.line(&["forced: between calls between"]);
-        self.line(&["answer: between ", &open, answer, &close, " between"]);
-        self.line(&["either: between (", &open, answer, &close, " | calls) between"]);
+        let parts = &[&open, answer, &close][..];
+        self.line("forced: between calls between", &[]);
+        self.line("answer: between $$$ between", parts);
+        self.line("either: between ($$$ | calls) between", parts);
     }
 
     /// The turn's calls.
@@ -174,22 +181,28 @@ impl Writer<'_> {
                 self.refuse(&CALLS, "calls inside another object can't be described");
             }
             Kind::Dialect { .. } => self.refuse(&CALLS, "arguments in a dialect of JSON can't be described"),
+            Kind::Lines(_) => self.refuse(&CALLS, "arguments in lines can't be described"),
+            Kind::Python => {
+                more = "\", \"";
+                self.line("section: ($) gap? \"[\" calls \"]\" gap? ($)", &[&open, &close]);
+                self.text.push_str(PYTHON);
+            }
             Kind::Objects { name, arguments, listed, .. } => {
-                let head = literal(&["{", &literal(name), ": "].concat());
-                let then = literal(&[", ", &literal(arguments), ": "].concat());
-                let object = [&head, " json_name ", &then, " arguments \"}\""].concat();
+                let (name, arguments) = (literal(name), literal(arguments));
+                let (head, then) =
+                    (literal(&filled("{$: ", &[&name])), literal(&filled(", $: ", &[&arguments])));
+                let object = filled("$ json_name $ arguments \"}\"", &[&head, &then]);
                 if *listed {
                     more = "gap? \",\" gap?";
-                    let (before, behind) = (") gap? \"[\" gap? calls gap? \"]\" gap? (", ")");
-                    self.line(&["section: (", &open, before, &close, behind]);
-                    self.line(&["call: ", &object]);
+                    self.line("section: ($) gap? \"[\" gap? calls gap? \"]\" gap? ($)", &[&open, &close]);
+                    self.line("call: $", &[&object]);
                 } else {
-                    self.line(&["call: (", &open, ") gap? ", &object, " gap? (", &close, ")"]);
+                    self.line("call: ($) gap? $ gap? ($)", &[&open, &object, &close]);
                 }
             }
             Kind::Named(parameter) => {
                 let arguments = if parameter.is_some() { "gap? parameters" } else { "gap? arguments gap?" };
-                self.line(&["call: (", &open, ") ", arguments, " (", &close, ")"]);
+                self.line("call: ($) $ ($)", &[&open, arguments, &close]);
                 self.names(&field.open);
                 if let Some(parameter) = parameter {
                     self.parameters(field, parameter);
@@ -197,13 +210,26 @@ impl Writer<'_> {
             }
             Kind::Content | Kind::Reasoning => {}
         }
-        let ends = self.table.triggers(&mut std::iter::empty());
+        let ends = self.table.triggers(&[]);
         if !matches!(field.kind, Kind::Named(Some(_))) && !ends.is_empty() {
             self.markers("tokens", &ends);
         }
-        if !field.repeats && !matches!(field.kind, Kind::Objects { listed: true, .. }) {
-            self.line(&["%single"]);
+        if !field.repeats && !matches!(field.kind, Kind::Python | Kind::Objects { listed: true, .. }) {
+            self.line("%single", &[]);
         }
-        self.line(&["more: ", more]);
+        self.line("more: $", &[more]);
     }
+}
+
+/// `text` with the next of `parts` in place of each `$`.
+#[inline(never)]
+fn filled(text: &str, parts: &[&str]) -> String {
+    let (mut filled, mut parts) = (String::new(), parts.iter());
+    for char in text.chars() {
+        match char {
+            '$' => filled.push_str(parts.next().unwrap_or(&"")),
+            _ => filled.push(char),
+        }
+    }
+    filled
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::unquoted;
-use crate::{Output, Payload, Reading, Route, Tool};
+use crate::{Output, Payload, Reading, Route, Segment, Tool, Types};
 
 /// The parameter that carries the input of a custom tool.
 const INPUT: &str = "input";
@@ -80,9 +80,28 @@ impl ArgumentsWriter {
 
     /// Begins the value of parameter `key`, which is to be read as `reading` says.
     pub fn begin_as(&mut self, key: &str, reading: Reading, out: &mut Output) {
-        out.parameter(key, reading);
-        self.given.insert(key.to_owned());
+        self.begin_at(key, None, reading, out);
+    }
+
+    /// Begins item `index` of parameter `key`, which is a list of values that are written apart.
+    pub fn begin_item(&mut self, key: &str, index: u32, out: &mut Output) {
+        self.begin_at(key, Some(index), Reading::Declared, out);
+    }
+
+    fn begin_at(&mut self, key: &str, item: Option<u32>, reading: Reading, out: &mut Output) {
+        let key = key.to_owned();
+        let path = [Segment::Key(key.clone())].into_iter().chain(item.map(Segment::Item));
+        out.parameter_at(path.collect(), reading);
+        self.given.insert(key);
         self.value = Some(Route::Value);
+    }
+
+    /// Whether parameter `key` is a list, and can't be a string.
+    pub fn is_list(&self, key: &str) -> bool {
+        let listed = self.tool.map_or(&[][..], |tool| &self.tools[tool].parameters);
+        let types = listed.iter().find(|parameter| parameter.name == key).map(|parameter| parameter.types);
+        !self.is_text()
+            && types.is_some_and(|types| types.allows(Types::ARRAY) && !types.allows(Types::STRING))
     }
 
     /// Begins the body of a call whose arguments are plain text: all of it goes out as it is.
