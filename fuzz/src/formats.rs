@@ -395,6 +395,9 @@ pub const RESPONSE_TEMPLATE: Format = Format {
         include_str!("../../plugins/response-template/tests/tables/llama.json"),
         include_str!("../../plugins/response-template/tests/tables/smollm.json"),
         include_str!("../../plugins/response-template/tests/tables/xml.json"),
+        include_str!("../../plugins/response-template/tests/tables/python.json"),
+        include_str!("../../plugins/response-template/tests/tables/lines.json"),
+        include_str!("../../plugins/response-template/tests/tables/merge.json"),
     ],
     ..Format::of::<response_template_parser::ResponseTemplate>(
         "response-template",
@@ -413,6 +416,11 @@ pub const RESPONSE_TEMPLATE: Format = Format {
             "<｜tool▁sep｜>",
             "{\"tool_name\": \"add\", ",
             "\"args\": ",
+            "[add(a=",
+            "<invoke name=\"add\">",
+            "<arg name=\"",
+            "</arg>",
+            "city: ",
         ],
     )
 };

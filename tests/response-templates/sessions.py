@@ -31,6 +31,17 @@ def dialect(value, args):
     return json.dumps(value, ensure_ascii=False)
 
 
+def python(value, random):
+    """A Python literal, its strings in quotes of either kind."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{python(key, random)}: {python(inner, random)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(python(inner, random) for inner in value) + "]"
+    if isinstance(value, str) and random.random() < 0.5:
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
 class Turn:
     """A turn being written."""
 
@@ -93,21 +104,38 @@ class Turn:
     def calls(self, field, number):
         """Text of this many calls."""
         calls = [self.call() for _ in range(number)]
+        if field["content"] == "python-call-list":
+            written = lambda arguments: ", ".join(f"{key}={python(value, self.random)}" for key, value in arguments.items())
+            objects = [f"{name}({written(arguments)})" for name, arguments in calls]
+            return self.delimiter(field, "open") + "[" + ", ".join(objects) + "]" + self.delimiter(field, "close")
         if field.get("transform_each"):
             objects = [self.object(field, *call) for call in calls]
             return self.delimiter(field, "open") + "[" + ", ".join(objects) + "]" + self.delimiter(field, "close")
         return "".join(self.single(field, *call) for call in calls)
 
     def single(self, field, name, arguments):
+        args = field.get("content_args", {})
+        written = lambda value: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         if field["content"] == "xml-inline":
-            tag = field["content_args"]["tag_pattern"]
-            written = lambda value: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            inside = "".join(self.sample(tag, key=key, value=written(value)) for key, value in arguments.items())
+            tag = args["tag_pattern"]
+            inside = "".join(self.sample(tag, key=key, value=written(value)) for key, value in self.pairs(arguments, args))
+        elif field["content"] == "kv-lines":
+            key_end, line_end = args.get("kv_sep", ":"), args.get("line_sep", "\n")
+            inside = "".join(f"{key}{key_end} {written(value)}{line_end}" for key, value in arguments.items())
         elif field["transform"]["function"] == {"name": "{name}", "arguments": "{content}"}:
-            inside = dialect(arguments, field.get("content_args", {}))
+            inside = dialect(arguments, args)
         else:
             inside = self.object(field, name, arguments)
         return self.delimiter(field, "open", name=name) + inside + self.delimiter(field, "close")
+
+    def pairs(self, arguments, args):
+        """Keys and values; a list is perhaps several values where those are merged."""
+        for key, value in arguments.items():
+            if isinstance(value, list) and args.get("merge_duplicates") and self.random.random() < 0.7:
+                # Its first value doesn't look like the whole list.
+                yield from ((key, self.text().lstrip("[")) for _ in range(self.random.randint(2, 4)))
+            else:
+                yield key, value
 
     def object(self, field, name, arguments):
         """A call as a JSON object, with the keys that the transform names."""

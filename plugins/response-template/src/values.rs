@@ -10,14 +10,14 @@ use crate::table::are_ends;
 /// Longest white space before a value that is held to see whether the value is a list, in bytes.
 const WHITE: usize = 64;
 
-/// The list that was written last: its key, and the number of its items.
+/// The list whose items were written last: its key, and the number of its items.
 #[derive(Debug, Default)]
 pub(crate) struct Items {
     key: String,
     count: u32,
 }
 
-/// A value of a parameter that is a list: the whole list as JSON, or one of its items. The text that came of it is held until that is clear.
+/// A value of a parameter that is a list: the whole list as JSON, or its first item. The text that came of it is held until that is clear.
 #[derive(Debug)]
 pub(crate) struct Item {
     key: String,
@@ -46,27 +46,31 @@ impl ResponseTemplate {
                     arguments.skip_line();
                 }
                 let key = unquoted(key);
-                if parameter.is_some_and(|parameter| parameter.merges) && arguments.is_list(key) {
-                    InCall::Item(arguments, Item { key: key.to_owned(), text: String::new() })
+                let merges = parameter.is_some_and(|parameter| parameter.merges);
+                if merges && self.items.key == key && self.items.count > 0 {
+                    arguments.begin_item(key, self.items.count, out);
+                    self.items.count += 1;
+                } else if merges && arguments.is_list(key) {
+                    let item = Item { key: key.to_owned(), text: String::new() };
+                    return self.call = InCall::Item(arguments, item);
                 } else {
                     arguments.begin(key, out);
-                    InCall::Value(arguments)
                 }
+                InCall::Value(arguments)
             }
             other => other,
         };
     }
 
-    /// Begins the value that may be an item, if one is to begin, with its text that is held before the `keep` youngest bytes.
+    /// Begins the value that may be a first item, if one is to begin, with its text that is held before the `keep` youngest bytes.
     pub(crate) fn begin_item(&mut self, keep: usize, out: &mut Output) {
         self.call = match std::mem::replace(&mut self.call, InCall::No) {
             InCall::Item(mut arguments, Item { key, text }) => {
                 if text.trim_start().starts_with('[') {
                     arguments.begin(&key, out);
                 } else {
-                    let count = if self.items.key == key { self.items.count } else { 0 };
-                    arguments.begin_item(&key, count, out);
-                    self.items = Items { key, count: count + 1 };
+                    arguments.begin_item(&key, 0, out);
+                    self.items = Items { key, count: 1 };
                 }
                 arguments.text(&text, keep, out);
                 InCall::Value(arguments)

@@ -1,12 +1,14 @@
 //! Properties of random streams under each table of `tables/`: any cut gives the same items, markers as text or as tokens give the same
 //! items, the markers that end the turn never reach the output, and text is routed with its own chunk.
 
-use parser_kit::{Item, Streams, check_long_arguments, custom_tool, cut, play, request, with_tools};
+use parser_kit::{
+    Item, Streams, check_long_arguments, custom_tool, cut, function, play, request, with_tools,
+};
 use parser_sdk::{FinishReason, Op, Parser, Route, Run, Step, Stream, Until};
 use response_template_parser::ResponseTemplate;
 
 /// The tables, each with fragments of the streams that it describes, separated by `~`.
-const TABLES: [(&str, &str); 11] = [
+const TABLES: [(&str, &str); 15] = [
     (include_str!("tables/hermes.json"), "<think>~</think>~<tool_call>~</tool_call>~<|im_end|>"),
     (include_str!("tables/smollm.json"), "<think>~</think>~<tool_call>~</tool_call>~<|im_end|>"),
     (
@@ -42,7 +44,25 @@ const TABLES: [(&str, &str); 11] = [
         "<|channel>thought\n~<channel|>~<|tool_call>call:~<|tool_call>call:add{~<tool_call|>~<|\"|>~<|\"|>~a:~city :~input:~<turn|>",
     ),
     (include_str!("tables/llama.json"), "<|eot_id|>~}<|eot_id|>~{\"name\": ~\"parameters\": ~}"),
+    (
+        include_str!("tables/python.json"),
+        "<think>~</think>~<|tool_call_start|>~[add(~a=~get_weather(city='~'~, ~)~]~<|tool_call_end|>~<|im_end|>",
+    ),
+    (
+        include_str!("tables/lines.json"),
+        "<think>~</think>~<tool_call>~add\n~city: ~input:~:~a : ~</tool_call>~<|im_end|>",
+    ),
+    (
+        include_str!("tables/merge.json"),
+        "<tool_call>~\n<invoke name=\"add\">~<arg name=\"~near\">~city\">~ [~</arg>~</invoke>~</tool_call>~<|im_end|>",
+    ),
+    (ENDS, "<|call|>~</call>~<|end|>~<|of|>~<|eos|>"),
 ];
+
+/// A table whose turns end with two markers or with one.
+const ENDS: &str = r#"{"start_anchor": "A", "fields": {
+    "tool_calls": {"open": "<|call|>", "close": "</call>", "content": "json", "transform": {"type": "function", "function": "{content}"}},
+    "content": {"close_pattern": "<\\|end\\|>\\s*<\\|of\\|>|<\\|eos\\|>"}}}"#;
 
 /// Fragments for the streams of every table.
 const FRAGMENTS: [&str; 24] = [
@@ -79,7 +99,10 @@ fn any_cut_of_any_stream_gives_the_same_items() {
         fragments.extend(fragments.clone());
         fragments.extend(FRAGMENTS);
         let names = &["add", "get_weather"];
-        let mut requests = [request(&[]), request(names), with_tools(names.map(custom_tool))];
+        let listed =
+            r#"{"type": "object", "properties": {"near": {"type": "array", "items": {"type": "string"}}}}"#;
+        let listed = with_tools(names.map(|name| function(name, listed)));
+        let mut requests = [request(&[]), request(names), with_tools(names.map(custom_tool)), listed];
         for request in &mut requests {
             request.options = vec![("response_template".into(), table.into())];
         }

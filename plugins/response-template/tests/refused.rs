@@ -53,7 +53,7 @@ fn fields_and_contents_without_a_place() {
         let error = field("thinking", &json!({"open": "<t>", "close": "</t>", "content": content}));
         assert!(error.contains(content), "{error}");
     }
-    assert!(field("tool_calls", &calls(&json!({"content": "kv-lines"}))).contains("kv-lines"));
+    assert!(field("tool_calls", &calls(&json!({"content": "int"}))).contains("int"));
     assert!(field("tool_calls", &json!({"content": "json"})).contains("open"));
 }
 
@@ -114,8 +114,20 @@ fn parameters_that_are_not_elements() {
     assert!(xml(json!({"tag_pattern": r"<(?P<key>\w+)>(?P<value>.*?)"})).contains("follow the value"));
     let args = json!({"tag_pattern": r"<(?P<key>\w+)>(?P<value>.*?)</>", "value_parser": {"name": "int"}});
     assert!(xml(args).contains("'int'"));
-    let args = json!({"tag_pattern": r"<(?P<key>\w+)>(?P<value>.*?)</>", "merge_duplicates": true});
-    assert!(xml(args).contains("merge_duplicates"));
+}
+
+#[test]
+fn contents_whose_calls_stand_elsewhere() {
+    let python = calls(&json!({"content": "python-call-list"}));
+    assert!(field("tool_calls", &python).contains("python-call-list needs transform_each"));
+    let lines = calls(&json!({"content": "kv-lines"}));
+    assert!(field("tool_calls", &lines).contains("transform"));
+    let mut named = calls(&json!({
+        "open_pattern": r"<call (?P<name>\w+)>", "content": "kv-lines", "content_args": {"kv_sep": ""},
+        "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}},
+    }));
+    named.as_object_mut().unwrap().remove("open");
+    assert!(field("tool_calls", &named).contains("kv_sep can't be empty"));
 }
 
 #[test]

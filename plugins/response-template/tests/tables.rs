@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use parser_kit::check_cases_with;
-use parser_sdk::Parser;
+use parser_sdk::{Parser, Request};
 use response_template_parser::ResponseTemplate;
 use serde_json::Value;
 
@@ -39,5 +39,19 @@ fn every_shipped_table_describes_calls_that_a_request_demands() {
         let descriptor = descriptor.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let grammar = descriptor.grammar.expect("a grammar");
         assert!(!grammar.contains("%refuse forced"), "{}: {grammar}", file.display());
+    }
+}
+
+#[test]
+fn a_stream_knows_the_markers_of_its_table_without_a_grammar() {
+    for file in tables() {
+        let options = options(&file);
+        let described = ResponseTemplate::describe(&options).expect("a table");
+        let request = Request { options, ..Request::default() };
+        let of_stream =
+            ResponseTemplate::start(&request).and_then(|it| it.stream_descriptor(&request.options));
+        let of_stream = of_stream.expect("a stream");
+        assert_eq!((of_stream.markers, of_stream.stops), (described.markers, described.stops));
+        assert_eq!(of_stream.grammar, None, "{}", file.display());
     }
 }

@@ -15,6 +15,7 @@ const ERNIE: &str = include_str!("../../../plugins/response-template/tests/table
 const DEEPSEEK: &str = include_str!("../../../plugins/response-template/tests/tables/deepseek.json");
 const INKLING: &str = include_str!("../../../plugins/response-template/tests/tables/inkling.json");
 const LLAMA: &str = include_str!("../../../plugins/response-template/tests/tables/llama.json");
+const PYTHON: &str = include_str!("../../../plugins/response-template/tests/tables/python.json");
 
 const CHATML: &[&str] = &[
     "",
@@ -36,11 +37,11 @@ pub(crate) fn is_token(literal: &str) -> bool {
 
 /// Whether the markers that end a turn also end it inside a call's strings, so that calls need markers that are tokens.
 pub(crate) fn needs_tokens(table: &str) -> bool {
-    [HERMES, SMOLLM, DEEPSEEK, LLAMA].contains(&table)
+    [HERMES, SMOLLM, DEEPSEEK, LLAMA, PYTHON].contains(&table)
 }
 
 /// All tables, by name.
-pub(crate) const ALL: [(&str, Format); 10] = [
+pub(crate) const ALL: [(&str, Format); 11] = [
     ("hermes", of(HERMES, CHATML)),
     ("smollm", of(SMOLLM, CHATML)),
     ("xml", of(XML, CHATML)),
@@ -51,6 +52,7 @@ pub(crate) const ALL: [(&str, Format); 10] = [
     ("deepseek", of(DEEPSEEK, &["", "<｜Assistant｜>", "<｜Assistant｜><think>\n"])),
     ("inkling", of(INKLING, &["", "<|message_model|>"])),
     ("llama", of(LLAMA, &["", "<|start_header_id|>assistant<|end_header_id|>\n\n"])),
+    ("python", of(PYTHON, CHATML)),
 ];
 
 fn walk(name: &str) {
@@ -66,6 +68,11 @@ fn hermes() {
 #[test]
 fn smollm() {
     walk("smollm");
+}
+
+#[test]
+fn python() {
+    walk("python");
 }
 
 #[test]

@@ -10,8 +10,8 @@ use super::{Field, Kind, Table};
 pub(super) const CALLS: [&str; 3] = ["forced", "free", "either"];
 const ANSWERS: [&str; 2] = ["answer", "either"];
 /// A call in Python.
-const PYTHON: &str = r#"%name 128 /[A-Za-z0-9_.:-]/
-%key 64 /[A-Za-z0-9_.-]/
+const PYTHON: &str = r#"%name 64 /[A-Za-z0-9_.:-]/
+%key 64 /[^\x00-,\/:-@\[-\^`{-\x7f]/
 call: name "(" parameters ")"
 comma: ", "
 parameter: key "=" value

@@ -5,7 +5,7 @@
 use crate::{begins_plausibly, is_plausible};
 
 /// Length in bytes from which undecided text is taken for no call.
-const HEAD: usize = 160;
+const HEAD: usize = 400;
 
 /// What a text begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl<'a> Opening<'a> {
                 return Self::Other;
             };
             let first = arguments.trim_ascii_start();
-            let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
+            let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte) || *byte >= 0x80;
             let key = first.bytes().take_while(is_key).count();
             match (key, first[key..].trim_ascii_start().as_bytes().first()) {
                 (_, None) => Self::Unclear,

@@ -96,12 +96,11 @@ impl ArgumentsWriter {
         self.value = Some(Route::Value);
     }
 
-    /// Whether parameter `key` is a list, and can't be a string.
+    /// Whether parameter `key` is a list, and can be nothing else.
     pub fn is_list(&self, key: &str) -> bool {
         let listed = self.tool.map_or(&[][..], |tool| &self.tools[tool].parameters);
-        let types = listed.iter().find(|parameter| parameter.name == key).map(|parameter| parameter.types);
-        !self.is_text()
-            && types.is_some_and(|types| types.allows(Types::ARRAY) && !types.allows(Types::STRING))
+        let parameter = listed.iter().find(|parameter| parameter.name == key);
+        !self.is_text() && parameter.is_some_and(|parameter| parameter.types == Types::ARRAY)
     }
 
     /// Begins the body of a call whose arguments are plain text: all of it goes out as it is.
