@@ -7,14 +7,14 @@ impl Table {
     /// and those that look like special tokens.
     pub(super) fn active_markers(&self, may_call: bool) -> Vec<usize> {
         let calls = may_call || self.implicit.is_none();
-        let triggers = match self.message().filter(|message| !message.open.is_empty()) {
-            Some(message) => self.triggers(&[&message.close]),
-            None => {
-                let opening = self.fields.iter().filter(|field| calls || field.kind.is_text());
-                self.triggers(&opening.map(|field| &field.open[..]).collect::<Vec<_>>())
-            }
+        let message = self.message().filter(|message| !message.open.is_empty());
+        let delimiters: Vec<&[Delimiter]> = if let Some(message) = message {
+            vec![&message.close]
+        } else {
+            let opening = self.fields.iter().filter(|field| calls || field.kind.is_text());
+            opening.map(|field| &field.open[..]).collect()
         };
-        self.with_special_tokens(&triggers)
+        self.with_special_tokens(&self.triggers(&delimiters))
     }
 
     /// Indices of the markers that begin these delimiters or the turn's end.

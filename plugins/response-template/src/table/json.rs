@@ -76,7 +76,7 @@ struct Reader<'a> {
     rest: &'a str,
 }
 
-impl<'a> Reader<'a> {
+impl Reader<'_> {
     /// The next byte that isn't white space; it stays.
     fn next(&mut self) -> Option<u8> {
         self.rest = self.rest.trim_start_matches(white);

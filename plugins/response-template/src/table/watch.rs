@@ -148,7 +148,9 @@ impl Table {
     /// Shows `see` the delimiters that count at `place`, with their meanings.
     fn watched(&self, place: Place, see: &mut dyn FnMut(Meaning, &Delimiter)) {
         let mut all = |meaning, delimiters: &[Delimiter]| {
-            delimiters.iter().for_each(|delimiter| see(meaning, delimiter));
+            for delimiter in delimiters {
+                see(meaning, delimiter);
+            }
         };
         let field = place.region.map(|region| &self.fields[region]);
         // If no tool may be called, calls are text of the field without `open`, if there is one.
