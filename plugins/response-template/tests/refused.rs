@@ -31,6 +31,10 @@ fn a_table_that_is_missing_or_no_json() {
     let missing = ResponseTemplate::describe(&[]).expect_err("refused");
     assert!(missing.contains("response_template is missing"), "{missing}");
     assert!(refusal("response_template", "{").contains("response_template: "));
+    let deep = "[".repeat(100_000);
+    for text in ["", "{}x", "[1,]", r#"{"a":}"#, r#"{"a" 1}"#, r#"["\q"]"#, r#"["a"#, "nul", &deep] {
+        assert!(refusal("response_template", text).contains("no JSON at byte"), "{text:.20}");
+    }
     let legacy = refusal("response_schema", r#"{"x-regex": ".*"}"#);
     assert!(legacy.contains("x-regex"), "{legacy}");
 }
