@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use crate::model::generate::ParserStart;
 use crate::model::job::Job;
-use crate::parser::Plugin;
 use crate::prompt::Tokenizer;
-use crate::random;
 use contract::{Descriptor, Request};
 use grammar::{Demand, MarkerTokens, ToolChoice};
+use parsers::Plugin;
+use system::random;
 use turn::{AllowedCalls, Binding, FaultPolicy, MarkerError, TurnSettings, values};
 
 /// The model's tokenizer and end tokens, to which plugins are bound.

@@ -8,7 +8,7 @@ use wasmtime::{Engine, Store};
 
 use super::instance_limits::InstanceLimits;
 use super::ticker::Ticker;
-use crate::limits::ParserLimits;
+use crate::ParserLimits;
 
 /// Fuel of a metered instance: more than any stream uses, so that it only counts.
 pub(super) const FUEL: u64 = u64::MAX;

@@ -23,7 +23,7 @@ use wasmtime::component::Component;
 use wasmtime::{Engine, Module};
 
 use super::digest::{digest, hex};
-use crate::private::{self, PrivateError, open_private, prepare_folder, write_private};
+use system::private::{self, PrivateError, open_private, prepare_folder, write_private};
 
 /// Maximum size of all entries together, in bytes; those unused for longest are removed first.
 const CACHE_BYTES: u64 = 512 << 20;
@@ -45,12 +45,21 @@ pub struct CompileCache {
 }
 
 /// Machine code that the cache can hold.
-pub(crate) trait MachineCode: Sized {
+pub trait MachineCode: Sized {
     /// Compiles Wasm.
+    ///
+    /// # Errors
+    /// wasmtime can't compile it.
     fn compile(engine: &Engine, wasm: &[u8]) -> wasmtime::Result<Self>;
     /// Returns the code as wasmtime writes it.
+    ///
+    /// # Errors
+    /// wasmtime can't write it.
     fn serialize(&self) -> wasmtime::Result<Vec<u8>>;
     /// Takes code that wasmtime wrote.
+    ///
+    /// # Errors
+    /// It is of another version or engine.
     ///
     /// # Safety
     /// `code` is unaltered output of [`Self::serialize`].
@@ -82,11 +91,7 @@ impl CompileCache {
     ///
     /// # Errors
     /// wasmtime can't compile it.
-    pub(crate) fn code<C: MachineCode>(
-        cache: Option<&Self>,
-        engine: &Engine,
-        wasm: &[u8],
-    ) -> wasmtime::Result<C> {
+    pub fn code<C: MachineCode>(cache: Option<&Self>, engine: &Engine, wasm: &[u8]) -> wasmtime::Result<C> {
         let digest = digest(wasm);
         if let Some(code) = cache.and_then(|cache| cache.get(engine, &digest)) {
             return Ok(code);

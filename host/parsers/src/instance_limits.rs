@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use wasmtime::{ResourceLimiter, UpdateDeadline};
 
 use super::ticker::{TICK, TickerGuard};
-use crate::cpu_clock::ThreadUsage;
-use crate::limits::ParserLimits;
+use crate::ParserLimits;
+use system::cpu_clock::ThreadUsage;
 
 /// Number of calls whose time limits a stream may use at once, before its share counts: an answer that comes as a whole is no attack.
 const BURST_CALLS: u32 = 200;

@@ -15,7 +15,7 @@ use super::sandbox::Sandbox;
 use super::source::PluginSource;
 use super::table::TableSource;
 use super::ticker::Ticker;
-use crate::limits::ParserLimits;
+use crate::ParserLimits;
 use contract::Descriptor;
 
 /// Size in bytes of the unmapped guard after a memory's reservation: the bounds check of an access with a smaller constant offset

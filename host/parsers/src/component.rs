@@ -25,7 +25,7 @@ mod translate;
 )]
 mod bindings {
     wasmtime::component::bindgen!({
-        path: "../wit/parser-0.1",
+        path: "../../wit/parser-0.1",
         world: "plugin",
         ownership: Borrowing { duplicate_if_necessary: false },
     });

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::ParserLimits;
 use crate::conformance::{ParserSource, Start, Subject};
-use crate::limits::ParserLimits;
 use contract::{
     Descriptor, Fault, FinishReason, Op, Payload, ResourceUsage, Route, Run, Step, StreamParser, ToolCall,
 };
@@ -66,7 +66,7 @@ impl ParserSource for Native {
         };
         let held_bytes = if habit == Habit::Hoards { 1 << 10 } else { 1 << 20 };
         let limits = ParserLimits { ops: 64, held_bytes, ..ParserLimits::default() };
-        Subject::new(descriptor, &limits, start()).map(Arc::new)
+        Subject::new(descriptor, &limits, start(), |_, _| Ok(())).map(Arc::new)
     }
 }
 

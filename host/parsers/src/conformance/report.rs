@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::ledger::{PeakUse, Waits};
 use super::limits::beside;
 use super::thresholds::{GROWTH, MAX_SILENT_DELTAS, SIZES};
-use crate::limits::ParserLimits;
+use crate::ParserLimits;
 
 /// Property that every parser must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]

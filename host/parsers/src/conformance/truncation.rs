@@ -21,7 +21,7 @@ const PLACES: usize = 1_024;
 /// Checks one case, cut off at each place by stop and by length.
 pub(super) fn check(recording: &Recording, mut random: SplitMix64, tally: &mut Tally) {
     let length = recording.tape.len();
-    let mut shapes = ValidShapes::default();
+    let mut shapes = ValidShapes::new(recording.subject.turn_check());
     let places: Vec<usize> = if length <= PLACES {
         (0..=length).collect()
     } else {
@@ -56,7 +56,7 @@ fn report(
     }
     let fails = |cuts: &[usize]| {
         let outcome = play(recording, tape, cuts, Ending::Reason(reason));
-        well_formed(&outcome, &mut ValidShapes::default()).is_err()
+        well_formed(&outcome, &mut ValidShapes::new(recording.subject.turn_check())).is_err()
     };
     let cuts = shrink::smallest(cuts.to_vec(), fails);
     let case = recording.written(tape, &cuts, reason, &what);

@@ -5,13 +5,16 @@ use std::sync::{Arc, Mutex};
 
 use parser_kit::case::MarkerMode;
 
-use crate::limits::ParserLimits;
-use crate::parser::{CompileCache, PluginSource, Runtime};
+use crate::ParserLimits;
+use crate::{CompileCache, PluginSource, Runtime};
 use contract::{Descriptor, Fault, Request, SendParser};
-use turn::{Binding, TurnSettings, counted_call_ids};
+use turn::{Binding, TurnEnd, TurnEvent, TurnSettings, counted_call_ids};
 
 /// Function that starts the parser of one stream.
 pub type Start = Box<dyn Fn(&Request) -> Result<SendParser, Fault> + Send + Sync>;
+
+/// Checks that a turn makes a valid stream for clients. The error says what is wrong in it.
+pub type TurnCheck = fn(&[TurnEvent], &TurnEnd) -> Result<(), String>;
 
 /// A parser under test.
 pub struct Subject {
@@ -21,20 +24,28 @@ pub struct Subject {
     by_text: Arc<Binding>,
     by_id: Arc<Binding>,
     start: Start,
+    turn_check: TurnCheck,
 }
 
 impl Subject {
-    /// A parser with this descriptor. Growth and limits are measured if the parsers that `start` makes report what they use.
+    /// A parser with this descriptor, whose turns have to pass the check. Growth and limits are measured if the parsers that `start` makes
+    /// report what they use.
     ///
     /// # Errors
     /// The markers can't be used. The message has one line.
-    pub fn new(descriptor: Descriptor, limits: &ParserLimits, start: Start) -> Result<Self, String> {
+    pub fn new(
+        descriptor: Descriptor,
+        limits: &ParserLimits,
+        start: Start,
+        turn_check: TurnCheck,
+    ) -> Result<Self, String> {
         let wrong = |error| format!("parser {}: {error}", descriptor.name);
         let id = |literal: &str| descriptor.markers.iter().position(|marker| marker == literal);
         let id = |literal: &str| id(literal).and_then(|index| u32::try_from(index).ok());
         let by_id = Binding::new(&descriptor, id).map_err(wrong)?;
         let by_text = Binding::by_text(&descriptor).map_err(wrong)?;
-        Ok(Self { limits: limits.clone(), digest: String::new(), by_text, by_id, start, descriptor })
+        let (limits, digest) = (limits.clone(), String::new());
+        Ok(Self { limits, digest, by_text, by_id, start, turn_check, descriptor })
     }
 
     /// The parser's descriptor.
@@ -50,6 +61,11 @@ impl Subject {
     /// Limits of the parser.
     pub fn limits(&self) -> &ParserLimits {
         &self.limits
+    }
+
+    /// What a turn's stream has to pass.
+    pub(super) fn turn_check(&self) -> TurnCheck {
+        self.turn_check
     }
 
     pub(super) fn start(&self, request: &Request) -> Result<SendParser, Fault> {
@@ -101,11 +117,12 @@ pub struct Sandboxed {
     source: PluginSource,
     runtime: Runtime,
     limits: ParserLimits,
+    turn_check: TurnCheck,
     loaded: Mutex<HashMap<Options, Arc<Subject>>>,
 }
 
 impl Sandboxed {
-    /// The plugin of `source`, under these limits, for a command that measures this.
+    /// The plugin of `source`, under these limits, for a command that measures this. Its turns have to pass the check.
     ///
     /// # Errors
     /// No parser can run on this machine.
@@ -114,12 +131,13 @@ impl Sandboxed {
         limits: &ParserLimits,
         cache: Option<CompileCache>,
         measures: Measures,
+        turn_check: TurnCheck,
     ) -> Result<Self, String> {
         let quick = measures != Measures::Time && source.size() > INTERPRETER;
         let metered = quick || measures == Measures::Resources;
         let runtime = Runtime::pooled(limits, metered, quick).map_err(|error| error.to_string())?;
         let runtime = runtime.with_cache(cache);
-        Ok(Self { source, runtime, limits: limits.clone(), loaded: Mutex::default() })
+        Ok(Self { source, runtime, limits: limits.clone(), turn_check, loaded: Mutex::default() })
     }
 }
 
@@ -133,7 +151,7 @@ impl ParserSource for Sandboxed {
         let descriptor = plugin.descriptor().clone();
         let digest = plugin.digest().to_owned();
         let start: Start = Box::new(move |request| plugin.start(request));
-        let subject = Subject::new(descriptor, &self.limits, start)?;
+        let subject = Subject::new(descriptor, &self.limits, start, self.turn_check)?;
         let subject = Arc::new(Subject { digest, ..subject });
         loaded.insert(options.to_vec(), Arc::clone(&subject));
         Ok(subject)

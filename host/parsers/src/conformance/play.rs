@@ -8,7 +8,7 @@ use super::call_log::CallLog;
 use super::recording::Recording;
 use super::subject::Subject;
 use super::tape::Tape;
-use crate::parser::FailedParser;
+use crate::FailedParser;
 use contract::{Fault, FinishReason, Request};
 use turn::{ByteCounts, Flow, FoldError, ItemHead, TokenText, Turn, TurnEnd, TurnEvent, TurnEvents, fold};
 

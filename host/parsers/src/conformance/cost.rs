@@ -8,7 +8,7 @@ use super::stretch::Stretch;
 use super::subject::ParserSource;
 use super::suite::longest;
 use super::thresholds::{DELTA_CHARACTERS, SIZES};
-use crate::cpu_clock::thread_cpu_time;
+use system::cpu_clock::thread_cpu_time;
 use turn::TurnEvents;
 
 /// Number of runs, whose median each figure is.

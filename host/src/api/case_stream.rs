@@ -3,12 +3,12 @@
 use bytes::BytesMut;
 use serde_json::Value;
 
-use crate::api::event_buffer::EventBuffer;
-use crate::api::frames::Frames;
-use crate::api::ids::Ids;
-use crate::api::machine::Machine;
-use crate::api::request::ReadRequest;
-use crate::api::{Defaults, Protocol, chat, completions, messages, read_body, responses, sse};
+use super::event_buffer::EventBuffer;
+use super::frames::Frames;
+use super::ids::Ids;
+use super::machine::Machine;
+use super::request::ReadRequest;
+use super::{Defaults, Protocol, chat, completions, messages, read_body, responses, sse};
 use turn::{TurnEnd, TurnEvent, Usage};
 
 const RESPONSES_BODY: &[u8] =
@@ -21,7 +21,7 @@ const MESSAGES_BODY: &[u8] = br#"{"model": "case", "max_tokens": 1,
 const COMPLETIONS_BODY: &[u8] = br#"{"model": "case", "prompt": "x", "stream": true}"#;
 
 /// The protocol's machine, made for a small request.
-pub(super) fn machine(protocol: Protocol) -> Box<dyn Machine> {
+fn machine(protocol: Protocol) -> Box<dyn Machine> {
     let defaults = Defaults::default();
     let (call, body): (ReadRequest, _) = match protocol {
         Protocol::Responses => (responses::read, RESPONSES_BODY),
@@ -35,6 +35,9 @@ pub(super) fn machine(protocol: Protocol) -> Box<dyn Machine> {
 }
 
 /// Writes a turn as the protocol's stream of server-sent events.
+///
+/// # Panics
+/// Never: events are JSON, as in the functions below.
 pub fn stream(protocol: Protocol, events: &[TurnEvent], end: &TurnEnd) -> String {
     let (mut machine, mut buffer) = (machine(protocol), EventBuffer::new());
     machine.begin(&mut buffer);
@@ -48,6 +51,29 @@ pub fn stream(protocol: Protocol, events: &[TurnEvent], end: &TurnEnd) -> String
     String::from_utf8(stream.into()).expect("events are JSON")
 }
 
+/// The events that the protocol sends for each part of a turn, in order: what comes before the first one is in the first, and what the end
+/// adds is in the last.
+pub fn frames_of_parts<'a>(
+    protocol: Protocol,
+    parts: impl IntoIterator<Item = &'a [TurnEvent]>,
+    end: &TurnEnd,
+) -> Vec<Vec<Value>> {
+    let (mut machine, mut buffer) = (machine(protocol), EventBuffer::new());
+    machine.begin(&mut buffer);
+    let mut parts = parts.into_iter().peekable();
+    let mut frames = Vec::new();
+    while let Some(part) = parts.next() {
+        part.iter().for_each(|event| machine.turn(event, &mut buffer));
+        if parts.peek().is_none() {
+            machine.end(end, Usage::default(), &mut buffer);
+        }
+        let events = buffer.iter().map(|(_, json)| serde_json::from_slice(json).expect("events are JSON"));
+        frames.push(events.collect());
+        buffer.clear();
+    }
+    frames
+}
+
 /// Parses the events of such a stream as JSON, without `[DONE]`.
 pub fn as_values(stream: &str) -> Vec<Value> {
     let events = sse::events(stream.as_bytes()).expect("our own stream");
@@ -56,7 +82,10 @@ pub fn as_values(stream: &str) -> Vec<Value> {
 }
 
 /// Checks that the turn makes a valid stream of every protocol.
-pub(super) fn check(events: &[TurnEvent], end: &TurnEnd) -> Result<(), String> {
+///
+/// # Errors
+/// What is wrong in which protocol's stream.
+pub fn check(events: &[TurnEvent], end: &TurnEnd) -> Result<(), String> {
     for protocol in Protocol::ALL {
         let mut check = protocol.check();
         let stream = stream(protocol, events, end);

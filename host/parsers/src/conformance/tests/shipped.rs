@@ -8,15 +8,15 @@ use parser_kit::case::{CaseItem, End, case_files};
 
 use super::super::{Measures, Sandboxed, play_case};
 use super::Recording;
+use crate::ParserLimits;
+use crate::PluginSource;
 use crate::conformance::tape::Tape;
-use crate::limits::ParserLimits;
-use crate::parser::PluginSource;
 use contract::FinishReason;
 use turn::{Flow, Turn, TurnEvents, TurnSettings, fold};
 
 /// Calls `test` with each case of the shipped parsers whose file has one of these words in its name.
 fn each_case(words: &[&str], mut test: impl FnMut(&str, Recording)) {
-    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins");
+    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
     for entry in plugins.read_dir().expect("the parsers") {
         let path = entry.expect("an entry").path();
         let cases = path.with_extension("").join("cases");
@@ -24,8 +24,8 @@ fn each_case(words: &[&str], mut test: impl FnMut(&str, Recording)) {
             continue;
         }
         let source = PluginSource::File(path);
-        let parser =
-            Sandboxed::new(source, &ParserLimits::default(), None, Measures::Nothing).expect("a parser");
+        let parser = Sandboxed::new(source, &ParserLimits::default(), None, Measures::Nothing, |_, _| Ok(()))
+            .expect("a parser");
         for file in case_files(&cases).expect("cases") {
             let recording = Recording::load(&file, &parser).expect("a case");
             if words.iter().any(|word| file.to_string_lossy().contains(word)) {

@@ -1,7 +1,7 @@
 //! Compares the highest use of each limit with the limit.
 
 use super::ledger::PeakUse;
-use crate::limits::ParserLimits;
+use crate::ParserLimits;
 
 /// Bytes of derived text that each call may always have. It may have eight times its dropped bytes in addition, which the turn itself
 /// enforces.

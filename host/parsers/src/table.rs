@@ -18,7 +18,7 @@ const FOLDER: &str = "tables";
 /// Largest file of a table, in bytes.
 const TABLE_BYTES: u64 = 256 << 10;
 /// Option by which the parser that reads tables gets one.
-pub(crate) const TABLE_OPTION: &str = "response_template";
+pub const TABLE_OPTION: &str = "response_template";
 
 /// Tables in the binary: the name (`seed-oss`) and the text of each.
 pub type ShippedTables = [(&'static str, &'static str)];

@@ -18,16 +18,16 @@ pub fn process_cpu_time() -> Duration {
 
 /// The kernel's counts for one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ThreadUsage {
+pub struct ThreadUsage {
     /// CPU time.
-    pub(crate) cpu: Duration,
+    pub cpu: Duration,
     /// Minor and major page faults.
-    pub(crate) page_faults: i64,
+    pub page_faults: i64,
 }
 
 impl ThreadUsage {
     /// Counts of this thread since its start.
-    pub(crate) fn now() -> Self {
+    pub fn now() -> Self {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: `usage` has room for an rusage, which is all that the call writes; zeros are a valid rusage if the call fails.
         #[allow(unsafe_code, reason = "neither std nor rustix has it")]

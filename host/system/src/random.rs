@@ -16,7 +16,7 @@ thread_local! {
 ///
 /// # Panics
 /// If the system has no randomness, without which nothing could be served safely.
-pub(crate) fn hex<const N: usize>() -> String {
+pub fn hex<const N: usize>() -> String {
     const { assert!(N <= STOCK) };
     let mut text = String::with_capacity(2 * N);
     BYTES.with_borrow_mut(|Stock(bytes, used)| {
@@ -37,6 +37,6 @@ pub(crate) fn hex<const N: usize>() -> String {
 ///
 /// # Panics
 /// As `hex`.
-pub(crate) fn seed() -> u64 {
+pub fn seed() -> u64 {
     getrandom::u64().expect("the system gives randomness")
 }

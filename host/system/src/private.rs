@@ -1,6 +1,6 @@
 //! Files and folders that only this user can have written: created with modes that ensure it, and checked before use.
 //!
-//! Used for compiled parsers (`parser::cache`) and keys (`api::seal`, `http::keys_file`). Checks look at the open file, not at its path, so that
+//! Used for compiled parsers (`parsers`) and keys (`api::seal`, `http::keys_file`). Checks look at the open file, not at its path, so that
 //! nothing can be put in its place in between.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -9,28 +9,43 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::Path;
 
 /// Ending of the name of a file that is still being written.
-pub(crate) const UNFINISHED: &str = ".unfinished";
+pub const UNFINISHED: &str = ".unfinished";
 
 /// Permission bits of group and others.
 const GROUP_AND_OTHERS_BITS: u32 = 0o077;
 
 /// Reason why a file or folder can't be trusted or used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum PrivateError {
+pub enum PrivateError {
+    /// The system refused.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// It is something else, such as a link.
     #[error("not a plain {0}")]
     Kind(&'static str),
+    /// Somebody else owns it.
     #[error("it belongs to user {owner}, not to {user}")]
-    Owner { owner: u32, user: u32 },
+    Owner {
+        /// Its owner.
+        owner: u32,
+        /// This process's user.
+        user: u32,
+    },
+    /// Others have access to it.
     #[error("its mode is {mode:o}: others have access; chmod {wanted:o} it, or name another")]
-    Mode { mode: u32, wanted: u32 },
+    Mode {
+        /// Its permission bits.
+        mode: u32,
+        /// Those it should have.
+        wanted: u32,
+    },
+    /// What is in it wasn't written by this installation.
     #[error("not written by this installation, or damaged")]
     Foreign,
 }
 
 /// Creates the folder with mode 0700 if it doesn't exist, and checks that only this user has access to it.
-pub(crate) fn prepare_folder(folder: &Path) -> Result<(), PrivateError> {
+pub fn prepare_folder(folder: &Path) -> Result<(), PrivateError> {
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent)?;
     }
@@ -48,7 +63,7 @@ pub(crate) fn prepare_folder(folder: &Path) -> Result<(), PrivateError> {
 }
 
 /// Opens a file for reading, if it exists, and checks that only this user has access to it. Links are not followed.
-pub(crate) fn open_private(path: &Path) -> Result<Option<File>, PrivateError> {
+pub fn open_private(path: &Path) -> Result<Option<File>, PrivateError> {
     // O_NONBLOCK: a named pipe in the file's place would wait for a writer.
     let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
@@ -65,7 +80,7 @@ pub(crate) fn open_private(path: &Path) -> Result<Option<File>, PrivateError> {
 }
 
 /// Writes a file whole or not at all, with mode 0600; it replaces a file of that name.
-pub(crate) fn write_private(folder: &Path, name: &str, parts: &[&[u8]]) -> io::Result<()> {
+pub fn write_private(folder: &Path, name: &str, parts: &[&[u8]]) -> io::Result<()> {
     let unfinished = folder.join(format!("{}{UNFINISHED}", crate::random::hex::<16>()));
     let write = || {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
@@ -73,13 +88,13 @@ pub(crate) fn write_private(folder: &Path, name: &str, parts: &[&[u8]]) -> io::R
         fs::rename(&unfinished, folder.join(name))
     };
     write().inspect_err(|_| {
-        // The error is ignored: `parser::cache` removes unfinished files once they are old.
+        // The error is ignored: `parsers` removes unfinished files once they are old.
         let _ = fs::remove_file(&unfinished);
     })
 }
 
 /// Writes a new file whole or not at all, with mode 0600; a file that exists already is left as it is.
-pub(crate) fn create_private(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+pub fn create_private(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let unfinished = path.with_extension(format!("{}{UNFINISHED}", crate::random::hex::<16>()));
     let write = || {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;

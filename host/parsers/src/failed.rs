@@ -3,7 +3,7 @@
 use contract::{Fault, FinishReason, Step, StreamParser};
 
 /// Parser that returns its fault at each call.
-pub(crate) struct FailedParser(pub(crate) Fault);
+pub struct FailedParser(pub Fault);
 
 impl StreamParser for FailedParser {
     fn text(&mut self, _: &str) -> Result<Step, Fault> {
