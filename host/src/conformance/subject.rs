@@ -121,6 +121,12 @@ impl Sandboxed {
         let runtime = runtime.with_cache(cache);
         Ok(Self { source, runtime, limits: limits.clone(), loaded: Mutex::default() })
     }
+
+    /// Loads a component of a draft of the contract, too, if `drafts` is set.
+    #[must_use]
+    pub fn with_drafts(self, drafts: bool) -> Self {
+        Self { runtime: self.runtime.with_drafts(drafts), ..self }
+    }
 }
 
 impl ParserSource for Sandboxed {

@@ -31,7 +31,7 @@ pub use select::SelectError;
 use super::load_error::ModelLoadError;
 use super::options::ModelOptions;
 use super::shared::SharedParts;
-use crate::parser::Plugin;
+use crate::parser::{ContractVersion, Plugin};
 use argument::ParserArgument;
 use loader::{Loader, ParserChoice};
 
@@ -199,6 +199,7 @@ fn serving(choice: &ParserChoice) -> Serving {
     Serving {
         name: descriptor.name.clone(),
         version: descriptor.version.clone(),
+        contract: choice.plugin.contract().map(ContractVersion::name),
         source: choice.source.clone(),
         sha256: choice.plugin.digest().to_owned(),
         bytes: choice.plugin.size(),
