@@ -164,7 +164,7 @@ fn memory_tables_and_stack_have_their_limits() {
 fn answers_have_a_limit_in_ops_and_in_bytes() {
     assert_eq!(text_fault("op_flood"), "5000 ops in one step, at most 4096 are allowed");
     let too_much = "too much data is being copied between the host and the guest";
-    for name in ["giant_string", "empty_strings"] {
+    for name in ["giant_string", "empty_strings", "deep_paths"] {
         let reason = text_fault(name);
         assert!(reason.starts_with(too_much), "{name}: {reason}");
     }
@@ -247,13 +247,9 @@ fn templates_of_grammars_that_are_none_are_not_loaded() {
 }
 
 #[test]
-fn floods_that_fit_a_step_are_left_to_the_turn() {
-    let runtime = runtime();
-    let ops = |name: &str| match load(&runtime, name).start(&request()).unwrap().text("hello") {
-        Ok(Step::Ops(ops)) => ops.len(),
-        other => panic!("{other:?}"),
-    };
-    assert_eq!((ops("note_flood"), ops("deep_paths")), (2000, 801));
+fn a_flood_that_fits_a_step_is_left_to_the_turn() {
+    let step = load(&runtime(), "note_flood").start(&request()).unwrap().text("hello");
+    assert!(matches!(&step, Ok(Step::Ops(ops)) if ops.len() == 2000), "{step:?}");
 }
 
 #[test]

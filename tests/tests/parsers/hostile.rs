@@ -22,6 +22,7 @@ const FAILING: &[&str] = &[
     "pass_first",
     "name_empty",
     "invented_call",
+    "deep_paths",
     "note_flood",
     "trap_in_finish",
 ];
@@ -73,13 +74,11 @@ async fn where_the_operator_asks_for_it_the_response_fails() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_the_parser_made_up_itself_is_failed_by_either_policy() {
-    for name in ["derived_flood", "deep_paths"] {
-        for policy in [FaultPolicy::Continue, FaultPolicy::Fail] {
-            let (server, _folder) = serve(name, policy).await;
-            let response = outcome(&server).await;
-            assert_eq!(response["status"], "failed", "{name}: {response}");
-            server.stop().await;
-        }
+    for policy in [FaultPolicy::Continue, FaultPolicy::Fail] {
+        let (server, _folder) = serve("derived_flood", policy).await;
+        let response = outcome(&server).await;
+        assert_eq!(response["status"], "failed", "{response}");
+        server.stop().await;
     }
 }
 
