@@ -123,18 +123,21 @@ pub const DRAFT: Export<'static> = Export { guest: CALL_WITH_ID, version: "0.2.0
 pub fn exporting(exports: &[Export<'_>]) -> Vec<u8> {
     let (_, body) = SKELETON.split_once("(component\n").expect("the skeleton is a component");
     let (parser, _) = body.split_once("  (instance $parser").expect("it has one parser");
-    let mut text = String::from("(component\n");
-    for (index, Export { guest, version, edits }) in exports.iter().enumerate() {
+    let interface = |(index, export): (usize, &Export<'_>)| {
+        let Export { guest, version, edits } = export;
         let mut parser = parser.replace("(;guest;)", &with_healthy(code(guest)));
         for (from, to) in *edits {
             assert!(parser.contains(from), "{from} isn't in the skeleton");
             parser = parser.replace(from, to);
         }
-        text += &parser.replacen("$parser", &format!("$parser{index}"), 1);
-        text += &format!("  (instance $exported{index} (instantiate $parser{index}))\n");
-        text += &format!("  (export \"sluice:parser/parser@{version}\" (instance $exported{index}))\n");
-    }
-    wat::parse_str(text + ")").expect("the component's text is well-formed")
+        let parser = parser.replacen("$parser", &format!("$parser{index}"), 1);
+        let instance = format!("(instance $exported{index} (instantiate $parser{index}))");
+        format!(
+            "{parser}{instance} (export \"sluice:parser/parser@{version}\" (instance $exported{index}))\n"
+        )
+    };
+    let text: String = exports.iter().enumerate().map(interface).collect();
+    wat::parse_str(format!("(component\n{text})")).expect("the component's text is well-formed")
 }
 
 fn code(name: &str) -> &'static str {

@@ -87,11 +87,11 @@ fn streams_of_both_versions_run_side_by_side_in_one_process() {
 
 /// Ids of the calls that the draft's guest makes of these texts, and the end of their turn.
 fn call_ids(texts: &[&str]) -> (Vec<String>, TurnEnd, Option<String>) {
-    let plugin = load(true, exporting(&[DRAFT])).unwrap();
+    let plugin = load(true, exporting(&[DRAFT])).expect("it loads");
     let request = Request::default();
     let settings = TurnSettings::of(&request, counted_call_ids());
-    let binding = Binding::by_text(plugin.descriptor()).unwrap();
-    let mut turn = Turn::new(&binding, plugin.start(&request).unwrap(), settings);
+    let binding = Binding::by_text(plugin.descriptor()).expect("its markers are checked");
+    let mut turn = Turn::new(&binding, plugin.start(&request).expect("it starts"), settings);
     let mut events = TurnEvents::default();
     for text in texts {
         let _ = turn.step(&[TokenText::new(None, text)], &mut events);
@@ -100,7 +100,7 @@ fn call_ids(texts: &[&str]) -> (Vec<String>, TurnEnd, Option<String>) {
     let fault = turn.fault().map(contract::Fault::in_full);
     let id =
         |item: Item| if let ItemHead::ToolCall { call_id, .. } = item.head { Some(call_id) } else { None };
-    (fold(events).unwrap().into_iter().filter_map(id).collect(), end, fault)
+    (fold(events).expect("a well-formed turn").into_iter().filter_map(id).collect(), end, fault)
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_damaged_section_is_told_in_one_line_and_no_other_parser_notices() {
         (with(&vec![b' '; 1 << 20]), "can't be read: EOF"),
         (with(b"{\"Ok\":{\"name\":\"\xff\xfe\"}}"), "can't be read: "),
         (with(&[0; 64]), "can't be read: "),
-        (with(&[b'['; 1 << 16]), "can't be read: "),
+        (with("[".repeat(1 << 16).as_bytes()), "can't be read: "),
     ] {
         for error in [
             runtime.describe(&source(bytes.clone())).unwrap_err(),

@@ -395,7 +395,7 @@ fn each_shipped_parser_says_what_it_is_before_it_is_compiled() {
     for source in host::model::shipped_parsers() {
         match runtime().describe(&source) {
             Ok(said) => {
-                assert_eq!(said.descriptor.expect("plugins/build.sh writes the section").name, source.name())
+                assert_eq!(said.descriptor.expect("plugins/build.sh writes the section").name, source.name());
             }
             Err(error) => {
                 assert_eq!(source.name(), "response-template", "{error}");

@@ -1,7 +1,5 @@
 //! Contract 0.1 as a component.
 
-use contract;
-
 #[allow(
     missing_docs,
     unsafe_code,

@@ -1,7 +1,5 @@
 //! The draft of contract 0.2 as a component: a call has the model's own id.
 
-use contract;
-
 #[allow(
     missing_docs,
     unsafe_code,

@@ -5,13 +5,13 @@ use contract::ToolCall;
 
 /// Ids that clients see of calls that have these ids of the model's own, and the turn's fault. The text has all of the ids.
 fn seen(own: &[Option<&str>], others: &[&str]) -> (Vec<String>, Option<String>) {
-    let step = |id: &Option<&str>| {
+    let step = |id: Option<&str>| {
         let call = ToolCall { id: id.map(str::to_owned), ..ToolCall::new("f", Payload::Text) };
         let text = format!("f {}", id.unwrap_or_default());
         let taken = u32::try_from(text.len()).unwrap();
         (text, Step::Ops(vec![bytes(Route::Drop, taken), Op::ToolCall(call), Op::Close]))
     };
-    let (texts, steps): (Vec<String>, Vec<Step>) = own.iter().map(step).unzip();
+    let (texts, steps): (Vec<String>, Vec<Step>) = own.iter().copied().map(step).unzip();
     let mut settings = settings();
     settings.call_ids = settings.call_ids.besides(others.iter().map(|id| (*id).to_owned()));
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
