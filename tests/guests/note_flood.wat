@@ -3,7 +3,7 @@
   (local $at i32)
   (local.set $at (i32.const 65536))
   (loop $next
-    (i32.store8 (local.get $at) (i32.const 11))
+    (i32.store8 (local.get $at) (i32.const 12))
     (i32.store offset=4 (local.get $at) (i32.const 256))
     (i32.store offset=8 (local.get $at) (i32.const 5))
     (i32.store offset=12 (local.get $at) (i32.const 264))
