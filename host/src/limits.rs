@@ -10,6 +10,7 @@ mod tests;
 use std::time::Duration;
 
 pub use bound::{Bound, Bounded, Unit};
+use parsers::ParserLimits;
 pub use stored::StoreLimits;
 
 /// Maximum number of blocking threads, which make prompts: more would only compete for cores with each other and with the engine. Half of them
@@ -167,27 +168,6 @@ pub struct RemoteLimits {
     pub inline_text: usize,
 }
 
-/// Bounds of a parser.
-#[derive(Debug, Clone)]
-pub struct ParserLimits {
-    /// Maximum size of a plugin file, in bytes.
-    pub file_bytes: u64,
-    /// Maximum size of linear memory, in bytes.
-    pub memory_bytes: usize,
-    /// CPU time limit of one call.
-    pub call_time: Duration,
-    /// CPU time of all calls, in percent of the stream's time; the time of 200 calls is free.
-    pub stream_share: u32,
-    /// Size of the Wasm stack, in bytes.
-    pub stack_bytes: usize,
-    /// Bytes that one call may return to the host.
-    pub hostcall_fuel: usize,
-    /// Maximum number of ops of one step.
-    pub ops: usize,
-    /// Maximum size of held text, in bytes.
-    pub held_bytes: usize,
-}
-
 /// Maximum size of an error message to a client, in bytes; what it quotes is cut.
 pub const MESSAGE_BYTES: usize = 2048;
 /// Maximum size of log lines that wait for stderr, in bytes; further lines are lost and counted.
@@ -291,21 +271,6 @@ impl Default for RemoteLimits {
             tail_events: 8,
             spare_events: 1024,
             inline_text: 4 << 10,
-        }
-    }
-}
-
-impl Default for ParserLimits {
-    fn default() -> Self {
-        Self {
-            file_bytes: 32 << 20,
-            memory_bytes: 16 << 20,
-            call_time: Duration::from_millis(5),
-            stream_share: 5,
-            stack_bytes: 256 << 10,
-            hostcall_fuel: 1 << 20,
-            ops: 4096,
-            held_bytes: turn::TurnSettings::HELD_BYTES,
         }
     }
 }

@@ -7,8 +7,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use host::limits::ParserLimits;
-use host::parser::{Plugin, Runtime};
+use parsers::ParserLimits;
+use parsers::{Plugin, Runtime};
 use tests::measure::{resident_kib, thread_cpu};
 use tests::streams::{SHIPPED, Stream, load, load_guest};
 

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use contract::FinishReason;
-use host::limits::ParserLimits;
-use host::parser::{Runtime, plugins_in};
+use parsers::ParserLimits;
+use parsers::{Runtime, plugins_in};
 use tests::formats::{FORMATS, Shape, WORD};
 use tests::measure::{median, resident_kib, thread_cpu};
 use tests::sandbox::{SHIPPED, Sandbox, TABLE_READER, source};

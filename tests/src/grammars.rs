@@ -5,8 +5,8 @@ use std::sync::Arc;
 use host::accounts::Caller;
 use host::limits::Limits;
 use host::mask::{CompiledGrammar, GrammarError, GrammarShare, Grammars};
-use host::parser::CompileCache;
 use host::prompt::Tokenizer;
+use parsers::CompileCache;
 
 /// Compiler of grammars for a tokenizer. The trial's machine code is cached as that of the tests' servers.
 pub fn grammars(tokenizer: &Arc<Tokenizer>) -> Grammars {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use contract::{Fault, FinishReason, Request, SendParser, Step, StreamParser, ToolKind};
-use host::parser::{Plugin, PluginSource, Runtime, TableSource};
+use parsers::{Plugin, PluginSource, Runtime, TableSource};
 use turn::{
     Binding, ItemHead, ItemStatus, TokenText, Turn, TurnEvent, TurnEvents, TurnSettings, counted_call_ids,
 };

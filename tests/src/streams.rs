@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use contract::{FinishReason, Request};
-use host::parser::{Plugin, PluginLoadError, PluginSource, Runtime};
+use parsers::{Plugin, PluginLoadError, PluginSource, Runtime};
 use turn::{Binding, Flow, Item, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, counted_call_ids, fold};
 
 use crate::guests::guest;

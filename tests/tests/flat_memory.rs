@@ -3,8 +3,8 @@
 //!
 //! The file has one test, because resident memory is measured for the whole process.
 
-use host::limits::ParserLimits;
-use host::parser::{Plugin, Runtime};
+use parsers::ParserLimits;
+use parsers::{Plugin, Runtime};
 use tests::measure::resident_kib;
 use tests::streams::{Stream, load_guest};
 

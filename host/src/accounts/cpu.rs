@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use crate::cpu_clock::thread_cpu_time;
+use system::cpu_clock::thread_cpu_time;
 
 /// Capacity of a bucket, as the time in which it fills.
 const BURST: Duration = Duration::from_secs(20);

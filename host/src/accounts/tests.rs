@@ -2,7 +2,7 @@
 
 use super::cpu::CpuShare;
 use super::*;
-use crate::cpu_clock::thread_cpu_time;
+use system::cpu_clock::thread_cpu_time;
 
 const MIB: usize = 1 << 20;
 

@@ -5,7 +5,7 @@ use bytes::{BufMut, BytesMut};
 
 use super::event_buffer::{EventBuffer, Label};
 use super::obfuscation::Obfuscation;
-use crate::random;
+use system::random;
 
 /// Comment that keeps an idle connection open; clients skip it.
 pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";

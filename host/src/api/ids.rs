@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::random;
+use system::random;
 
 /// A clock: returns seconds since 1970, UTC.
 pub type Clock = fn() -> u64;

@@ -3,6 +3,7 @@
 
 mod absent;
 mod answer_schemas;
+pub mod case_stream;
 pub mod chat;
 pub mod completions;
 mod content;

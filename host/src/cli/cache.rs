@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use host::parser::CompileCache;
+use parsers::CompileCache;
 
 /// The switch of the commands that work on parsers.
 #[derive(clap::Args)]

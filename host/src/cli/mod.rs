@@ -38,7 +38,7 @@ use host::printable::Escaped;
 
 /// Sluice: an LLM inference server whose output parsers are WebAssembly components.
 #[derive(Parser)]
-#[command(name = "host", version = host::parser::HOST_VERSION, about, max_term_width = 100)]
+#[command(name = "host", version = parsers::HOST_VERSION, about, max_term_width = 100)]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,

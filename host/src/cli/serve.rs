@@ -7,8 +7,9 @@ use anyhow::Context;
 use clap::builder::NonEmptyStringValueParser;
 use host::api::{Defaults, ReasoningEvents};
 use host::http::{App, Keys, Server, install_metrics, largest_body};
-use host::limits::{Limits, PROMPT_THREADS, ParserLimits};
+use host::limits::{Limits, PROMPT_THREADS};
 use host::model::Models;
+use parsers::ParserLimits;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::access::AccessArguments;

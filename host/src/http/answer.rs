@@ -68,7 +68,7 @@ pub(super) struct RequestId(pub(super) String);
 impl RequestId {
     /// Makes a random id.
     pub(super) fn random() -> Self {
-        Self(format!("req_{}", crate::random::hex::<12>()))
+        Self(format!("req_{}", system::random::hex::<12>()))
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::keys::{ApiKey, KeyError};
-use crate::private::{PrivateError, open_private};
+use system::private::{PrivateError, open_private};
 
 /// Most keys of a file: a request's key is compared with every one.
 const MAX_KEYS: usize = 4096;

@@ -60,7 +60,7 @@ async fn evict(store: &dyn Store) {
 
 /// A time between 4/5 and 6/5 of this one, so that servers with one store don't all ask at once.
 fn jittered(time: Duration) -> Duration {
-    time * (80 + u32::try_from(crate::random::seed() % 41).expect("it is small")) / 100
+    time * (80 + u32::try_from(system::random::seed() % 41).expect("it is small")) / 100
 }
 
 #[expect(clippy::cast_precision_loss, reason = "gauges are floats")]

@@ -6,7 +6,8 @@
 use super::bound::Field::{Time, U8, U32, U64, Usize};
 use super::bound::Unit::{Count, Days, Kib, Mib, Milliseconds, Seconds};
 use super::bound::{Bound, Bounded, bound};
-use super::{Limits, McpLimits, ParserLimits, RemoteLimits, StoreLimits};
+use super::{Limits, McpLimits, RemoteLimits, StoreLimits};
+use parsers::ParserLimits;
 
 impl Bounded for Limits {
     const HEADING: &'static str = "Limits";

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use super::{Bound, Bounded, Limits, McpLimits, ParserLimits, RemoteLimits, StoreLimits};
+use super::{Bound, Bounded, Limits, McpLimits, RemoteLimits, StoreLimits};
+use parsers::ParserLimits;
 
 /// Values of all rows, in order.
 fn values<L: Bounded>(limits: &mut L) -> Vec<u64> {

@@ -20,7 +20,7 @@ use super::limits::{DRAFT_PAUSE_TOKENS, FREE_TOKENS, SLOW_CALL, SLOW_MASK};
 use super::prepared::{Prepared, Row, compute, consume, failed};
 use super::reasoning::ReasoningBound;
 use super::start::GrammarParts;
-use crate::cpu_clock::thread_cpu_time;
+use system::cpu_clock::thread_cpu_time;
 
 /// Token mask of one sequence under its grammar.
 pub struct GrammarMask {

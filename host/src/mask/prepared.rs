@@ -8,7 +8,7 @@ use llguidance::toktrie::SimpleVob;
 use super::limits::DRAFT_TIME;
 use super::start::GrammarParts;
 use super::weight::GrammarWeight;
-use crate::cpu_clock::thread_cpu_time;
+use system::cpu_clock::thread_cpu_time;
 
 /// Tokens that may come at one place.
 pub(super) struct Row {

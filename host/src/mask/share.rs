@@ -13,7 +13,7 @@ use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, LEAST_BYTES, MEMORY_WAIT};
 use super::memory::{GrammarMemory, HeldMemory};
 use super::trial::GrammarTrial;
 use crate::accounts::{Principal, TurnSlot, TurnSlots};
-use crate::parser::CompileCache;
+use parsers::CompileCache;
 
 /// What the grammars of all models share.
 pub struct GrammarShare {

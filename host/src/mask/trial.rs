@@ -8,7 +8,7 @@ use wasmtime::{Config, Engine, InstancePre, Linker, Module, ResourceLimiter, Sto
 
 use super::GrammarError;
 use super::limits::{TRIAL_FUEL, TRIAL_MEMORY, TRIAL_STACK};
-use crate::parser::CompileCache;
+use parsers::CompileCache;
 
 const MODULE: &[u8] = include_bytes!("../../grammar-trial/trial.wasm");
 /// Unmapped bytes behind the memory, which replace bounds checks of small offsets.

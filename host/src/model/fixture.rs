@@ -10,9 +10,10 @@ use super::served::Model;
 use super::shared::SharedParts;
 use super::source::TokenSource;
 use super::{EngineChoice, KvCacheBytes, LoadFormat, ModelOptions, SharedOptions};
-use crate::limits::{Limits, ParserLimits};
+use crate::limits::Limits;
 use crate::mask::GrammarShare;
-use crate::parser::{CompileCache, Runtime};
+use parsers::ParserLimits;
+use parsers::{CompileCache, Runtime};
 use turn::FaultPolicy;
 
 /// Options of the embedded model, with nothing else chosen.

@@ -10,8 +10,8 @@ use super::echo::{Echo, PendingEcho};
 use super::failure;
 use super::raw::{RawStep, RawTokens, RawTurn};
 use super::text::StreamText;
-use crate::parser::{FailedParser, Plugin};
 use contract::{Fault, FinishReason, Request};
+use parsers::{FailedParser, Plugin};
 use turn::{
     Binding, Flow, TokenLogprobs, TokenText, Turn, TurnEnd, TurnEvents, TurnFailure, TurnSettings, Usage,
 };

@@ -2,7 +2,6 @@
 
 use super::parsers::pins::PinError;
 use super::parsers::select::SelectError;
-use crate::parser;
 
 /// Error of a model that can't be served. The message has one line: what is wrong, where, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -35,13 +34,13 @@ pub enum ModelLoadError {
     Replay(#[from] crate::replay::ScriptError),
     /// There is no such parser.
     #[error(transparent)]
-    FindParser(#[from] parser::ResolveError),
+    FindParser(#[from] parsers::ResolveError),
     /// The parser is broken.
     #[error(transparent)]
-    Parser(#[from] parser::PluginLoadError),
+    Parser(#[from] parsers::PluginLoadError),
     /// The sandbox can't be set up on this machine.
     #[error(transparent)]
-    Sandbox(#[from] parser::RuntimeError),
+    Sandbox(#[from] parsers::RuntimeError),
     /// The parser's markers are invalid.
     #[error(transparent)]
     Markers(#[from] turn::MarkerError),

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::devices::LocalDevices;
 use super::parsers::BadFiles;
 use crate::accounts::TurnSlots;
-use crate::limits::{PROMPT_THREADS, ParserLimits};
+use crate::limits::PROMPT_THREADS;
 use crate::mask::GrammarShare;
-use crate::parser::{CompileCache, Runtime, RuntimeError};
+use parsers::ParserLimits;
+use parsers::{CompileCache, Runtime, RuntimeError};
 
 /// Options that hold for all models of a process.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::parser::{PluginSource, ResolveError, Shipped, ShippedTables, TableSource, resolve, tables_in};
+use parsers::{PluginSource, ResolveError, Shipped, ShippedTables, TableSource, resolve, tables_in};
 
 /// Name and component of each parser. The name is the one in its descriptor.
 pub(super) static SHIPPED: &Shipped = &[

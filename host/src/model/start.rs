@@ -22,7 +22,7 @@ use crate::prompt::{
     Conversation, Message, Opening, Prompt, RenderError, Role, TokenizeError, approximate_bytes, drop_oldest,
     spell_history_call_ids,
 };
-use crate::random;
+use system::random;
 use turn::{StopPatterns, StopStrings};
 
 /// A prompt, ready to be submitted.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use jinja::{Error, ErrorKind, Output, Value};
 
-use crate::cpu_clock::thread_cpu_time;
 use crate::limits::Limits;
+use system::cpu_clock::thread_cpu_time;
 
 /// Size of a request in bytes for which the time of a run is given once more.
 const BYTES_PER_TIME: usize = 1 << 20;

@@ -101,7 +101,7 @@ async fn ask(
     // The engine may have become unavailable since it was selected.
     let Some(facts) = upstream.facts() else { return Err(unavailable()) };
     let wire = wire::of(facts.kind);
-    let id = crate::random::hex::<16>();
+    let id = system::random::hex::<16>();
     let abort = AbortGuard::new(&upstream, wire.abort(&id));
     let post = upstream.post(wire.path(), wire.body(request, &facts, &id));
     let cancelled = CancelGuard(Some(&upstream));

@@ -231,7 +231,7 @@ async fn one_token(
         priority: 0,
     };
     let wire = wire::of(facts.kind);
-    let body = wire.body(&request, facts, &crate::random::hex::<16>());
+    let body = wire.body(&request, facts, &system::random::hex::<16>());
     let post = upstream.post(wire.path(), body).timeout(super::PROBE_ANSWER_TIME);
     let response = post.send().await.map_err(|error| ProbeError::Unreachable(connection_words(&error)))?;
     match response.status() {

@@ -66,7 +66,7 @@ fn a_parser_that_keeps_everything_passes_with_a_table_and_as_json() {
     let json = parser(&[&arguments[..], &["--json"]].concat());
     let report: Value = serde_json::from_str(&printed(&json)).expect("JSON");
     assert_eq!((report["passed"].as_bool(), report["cases"].as_u64()), (Some(true), Some(1)), "{report}");
-    assert_eq!(report["findings"].as_array().map(Vec::len), Some(host::conformance::Property::ALL.len()));
+    assert_eq!(report["findings"].as_array().map(Vec::len), Some(parsers::conformance::Property::ALL.len()));
 }
 
 #[test]

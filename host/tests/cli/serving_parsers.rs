@@ -128,7 +128,7 @@ fn a_pin_that_isnt_kept_ends_the_start_with_both_digests() {
     let pinned = "0".repeat(64);
     let line = fixture.refusal(&["--parser", "p", "--parser-sha256", &format!("p.wasm={pinned}")]);
     assert!(
-        line.contains(&pinned) && line.contains(&host::parser::digest(&crate::guests::guest("healthy"))),
+        line.contains(&pinned) && line.contains(&parsers::digest(&crate::guests::guest("healthy"))),
         "{line}"
     );
     let line = fixture.refusal(&["--parser", "p", "--parser-sha256", &format!("q={pinned}")]);
@@ -178,7 +178,7 @@ fn a_hangup_loads_the_parser_again() {
         fixture.write("elsewhere/real.bin", &component);
         let began = Instant::now();
         assert!(Command::new("kill").args(["-HUP", &pid]).status().expect("kill runs").success());
-        while running.parsers()["serving"]["sha256"] != host::parser::digest(&component) {
+        while running.parsers()["serving"]["sha256"] != parsers::digest(&component) {
             assert!(began.elapsed() < Duration::from_secs(30), "{}", running.log());
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -226,7 +226,7 @@ fn models_that_share_a_parser_compile_a_new_build_of_it_once() {
         fixture.start(&models.chain(["--parser", "p", "--parser-cache", "none"]).collect::<Vec<_>>());
     fixture.write("plugins/p.wasm", &crate::guests::guest("to_reasoning"));
     let report = running.admin("POST", "/admin/parsers/reload");
-    let build = host::parser::digest(&crate::guests::guest("to_reasoning"));
+    let build = parsers::digest(&crate::guests::guest("to_reasoning"));
     for model in report["models"].as_array().expect("a list") {
         assert_eq!(model["serving"]["sha256"], build, "{report}");
     }

@@ -4,11 +4,11 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use host::conformance::{Measures, Property, Recording, Report, Sandboxed, play_case, test};
-use host::limits::ParserLimits;
 use host::model::find_parser;
-use host::parser::CompileCache;
 use parser_kit::case::case_files;
+use parsers::CompileCache;
+use parsers::ParserLimits;
+use parsers::conformance::{Measures, Property, Recording, Report, Sandboxed, play_case, test};
 
 /// Parsers whose formats write arguments as JSON.
 const WRITE_JSON: [&str; 8] =
@@ -27,6 +27,7 @@ fn sandboxed(plugin: &Path) -> Sandboxed {
         &ParserLimits::default(),
         Some(cache),
         Measures::Resources,
+        host::api::case_stream::check,
     )
     .expect("wasmtime runs here")
 }

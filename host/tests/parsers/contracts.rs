@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use contract::{FinishReason, Op, Request, Route, Run, Step};
-use host::limits::ParserLimits;
-use host::parser::{ContractVersion, Plugin, PluginSource, Runtime, build_sections};
+use parsers::{ContractVersion, ParserLimits, Plugin, PluginSource, Runtime, build_sections};
 use turn::{
     Binding, Item, ItemHead, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, counted_call_ids, fold,
 };

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use contract::{FinishReason, Request};
-use host::limits::ParserLimits;
-use host::parser::{Plugin, PluginSource, Runtime};
+use parsers::ParserLimits;
+use parsers::{Plugin, PluginSource, Runtime};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use turn::{Binding, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, counted_call_ids, fold};

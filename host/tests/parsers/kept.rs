@@ -7,10 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use host::conformance::{Measures, Sandboxed, test};
-use host::limits::ParserLimits;
-use host::parser::{ContractVersion, PluginSource, Runtime, digest};
 use parser_kit::case::case_files;
+use parsers::conformance::{Measures, Sandboxed, test};
+use parsers::{ContractVersion, ParserLimits, PluginSource, Runtime, digest};
 use serde_json::{Value, json};
 
 /// Shipped parsers that are kept: JSON that the host follows, and values that it types, nested ones among them.
@@ -115,8 +114,14 @@ fn the_folder_of_each_version_is_as_it_was_recorded() {
 fn every_kept_component_plays_its_cases_on_this_host() {
     for component in KEPT.iter().flat_map(Kept::components) {
         let source = PluginSource::File(component.clone());
-        let parsers = Sandboxed::new(source, &ParserLimits::default(), None, Measures::Resources)
-            .expect("wasmtime runs here");
+        let parsers = Sandboxed::new(
+            source,
+            &ParserLimits::default(),
+            None,
+            Measures::Resources,
+            host::api::case_stream::check,
+        )
+        .expect("wasmtime runs here");
         let cases = case_files(&component.with_extension("")).expect("cases");
         let report = test(&cases, &parsers, 1).unwrap_or_else(|error| panic!("{error}"));
         let failed: Vec<_> = report.findings.iter().filter(|finding| !finding.passed).collect();

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use contract::{FinishReason, Request, ToolKind};
-use host::limits::ParserLimits;
-use host::parser::{PluginSource, Runtime};
+use parsers::ParserLimits;
+use parsers::{PluginSource, Runtime};
 use turn::{
     Binding, Item, ItemStatus, TokenText, Turn, TurnEvents, TurnSettings, counted_call_ids, fold, values,
 };

@@ -9,8 +9,8 @@ use contract::{
     Fault, FinishReason, Op, Parameter, Request, Route, Run, Step, StreamParser, Tool, ToolCall, ToolKind,
     Types,
 };
-use host::limits::ParserLimits;
-use host::parser::{LoadProblem, Plugin, PluginSource, Runtime};
+use parsers::ParserLimits;
+use parsers::{LoadProblem, Plugin, PluginSource, Runtime};
 
 use crate::guests::{guest, with_section};
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use host::limits::ParserLimits;
-use host::parser::Runtime;
+use parsers::ParserLimits;
+use parsers::Runtime;
 use tests::formats::FORMATS;
 use tests::sandbox::{SHIPPED, Sandbox, source};
 

@@ -1,8 +1,8 @@
 //! A hundred healthy streams in one process, beside streams of one hostile guest after the other: every healthy stream gives exactly the
 //! items that it gives alone.
 
-use host::limits::ParserLimits;
-use host::parser::{Plugin, Runtime};
+use parsers::ParserLimits;
+use parsers::{Plugin, Runtime};
 use tests::guests::NAMES;
 use tests::streams::{SHIPPED, Stream, deltas, load, load_guest};
 use tests::transcripts::QWEN3;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use host::api::Protocol;
 use host::model::{LoadResult, ParserReport};
-use host::parser::digest;
+use parsers::digest;
 use serde_json::{Value, json};
 use tests::client::{get, post};
 use tests::guests::guest;

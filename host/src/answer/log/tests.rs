@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use futures_util::task::noop_waker;
 
 use super::*;
-use crate::random;
+use system::random;
 
 const KEEP_ALL: Policy = Policy::Continue { kept_bytes: usize::MAX };
 

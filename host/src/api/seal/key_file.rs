@@ -7,8 +7,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{KEY_BYTES, Seal};
-use crate::private::{self, PrivateError};
-use crate::random;
+use system::private::{self, PrivateError};
+use system::random;
 
 /// Most keys of a file. Whoever replaces a key needs the last one or two; more than this are a mistake.
 const MAX_KEYS: usize = 16;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use host::conformance::{Cost, Measures, cost};
+use parsers::conformance::{Cost, Measures, cost};
 
 use super::source::ParserArguments;
 use crate::cli::table::Table;

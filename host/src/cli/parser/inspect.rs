@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use host::parser::{Plugin, build_sections};
 use host::printable::Escaped;
+use parsers::{Plugin, build_sections};
 
 use super::source::ParserArguments;
 

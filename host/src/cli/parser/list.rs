@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use contract::Descriptor;
-use host::limits::ParserLimits;
 use host::model::{shipped_parsers, tables};
-use host::parser::{ContractVersion, FileFacts, LoadProblem, Plugin, PluginLoadError, PluginSource, Runtime};
+use parsers::ParserLimits;
+use parsers::{ContractVersion, FileFacts, LoadProblem, Plugin, PluginLoadError, PluginSource, Runtime};
 use serde_json::{Value, json};
 
 use crate::cli::cache::CacheArgument;

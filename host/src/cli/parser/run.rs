@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use host::api::Protocol;
-use host::conformance::{self, Measures, ParserSource, Recording};
+use host::api::{Protocol, case_stream};
+use parsers::conformance::{self, Measures, ParserSource, Recording};
 use serde_json::{Value, json};
 
 use super::source::ParserArguments;
@@ -55,8 +55,8 @@ fn play(file: &Path, source: &dyn ParserSource, events: Option<Protocol>) -> Res
         printed["why"] = why.into();
     }
     if let Some(protocol) = events {
-        let stream = conformance::stream(protocol, &outcome.events, &outcome.end);
-        printed["events"] = conformance::as_values(&stream).into();
+        let stream = case_stream::stream(protocol, &outcome.events, &outcome.end);
+        printed["events"] = case_stream::as_values(&stream).into();
     }
     Ok(printed)
 }

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use host::conformance::{Measures, Sandboxed};
-use host::limits::ParserLimits;
+use host::api::case_stream;
 use host::model::find_parser;
-use host::parser::{PluginSource, Runtime};
 use parser_kit::case::case_files;
+use parsers::ParserLimits;
+use parsers::conformance::{Measures, Sandboxed};
+use parsers::{PluginSource, Runtime};
 
 use crate::cli::cache::CacheArgument;
 use crate::cli::drafts::DraftArgument;
@@ -53,8 +54,8 @@ impl ParserArguments {
     /// Loads the parser, ready to play cases.
     pub(super) fn load(&self, measures: Measures) -> anyhow::Result<Sandboxed> {
         let (source, cache) = (self.source()?, self.cache.open()?);
-        let sandboxed =
-            Sandboxed::new(source, &self.limits.0, cache, measures).map_err(anyhow::Error::msg)?;
+        let sandboxed = Sandboxed::new(source, &self.limits.0, cache, measures, case_stream::check)
+            .map_err(anyhow::Error::msg)?;
         Ok(sandboxed.with_drafts(self.drafts.allowed()))
     }
 

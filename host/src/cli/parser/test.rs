@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use host::api::Protocol;
-use host::conformance::{self, Failure, Finding, Measures, Recording, Report};
+use host::api::{Protocol, case_stream};
+use parsers::conformance::{self, Failure, Finding, Measures, Recording, Report};
 
 use super::paint::{BAD, BOLD, DIM, GOOD, painted};
 use super::source::ParserArguments;
@@ -100,7 +100,7 @@ fn show(recording: &Recording, out: &mut impl Write) -> anyhow::Result<ExitCode>
     let outcome = conformance::play_case(recording);
     for protocol in Protocol::ALL {
         writeln!(out, "{}", painted(BOLD, format_args!("{}: {}", recording.name(), protocol.name())))?;
-        write!(out, "{}", conformance::stream(protocol, &outcome.events, &outcome.end))?;
+        write!(out, "{}", case_stream::stream(protocol, &outcome.events, &outcome.end))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use contract::{HoldUntil, InString, JsonRest, Note, Op, ParameterValue, Run, Segment, Step, Until};
-use host::api::Protocol;
-use host::conformance::{self, CallInput, Measures, Outcome, ParserCall, Recording, TracedStep};
+use host::api::{Protocol, case_stream};
+use parsers::conformance::{self, CallInput, Measures, Outcome, ParserCall, Recording, TracedStep};
 use serde_json::{Value, json};
 use turn::{ItemHead, TurnEvent};
 
@@ -52,7 +52,9 @@ pub(super) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
         (None, None) => unreachable!("one of them is required"),
     };
     let recording = recording.map_err(anyhow::Error::msg)?;
-    let (steps, outcome) = conformance::trace(&recording, arguments.events);
+    let (steps, outcome) = conformance::trace(&recording);
+    let parts = steps.iter().map(|step| &step.events[..]);
+    let frames = arguments.events.map(|protocol| case_stream::frames_of_parts(protocol, parts, &outcome.end));
     let mut out = anstream::AutoStream::auto(std::io::stdout().lock());
     let last = steps.len().saturating_sub(1);
     for (number, step) in steps.iter().enumerate() {
@@ -62,6 +64,9 @@ pub(super) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
             _ => number.to_string(),
         };
         show(&name, step, recording.markers(), &mut out)?;
+        for frame in frames.iter().flat_map(|frames| &frames[number]) {
+            writeln!(out, "         {}", painted(DIM, frame))?;
+        }
     }
     summary(&outcome, &mut out)?;
     Ok(if outcome.fault.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -118,9 +123,6 @@ fn show(name: &str, step: &TracedStep, markers: &[String], out: &mut impl Write)
     }
     for event in &step.events {
         writeln!(out, "         {}", painted(EVENT, event_words(event)))?;
-    }
-    for frame in &step.frames {
-        writeln!(out, "         {}", painted(DIM, frame))?;
     }
     Ok(())
 }

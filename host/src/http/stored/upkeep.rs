@@ -9,7 +9,7 @@ use super::super::app::App;
 use super::background::events_of;
 use super::request::StoredRequest;
 use crate::api::responses::Ending;
-use crate::random;
+use system::random;
 
 /// Time between two renewals: a quarter of a lease.
 const RENEWAL: Duration = Duration::from_secs(5);

@@ -17,9 +17,9 @@ use crate::model::locate::locate;
 use crate::model::opening_state::OpeningProbe;
 use crate::model::opening_state::tests::{demand, function, job, opening, shipped};
 use crate::model::parsers::ParserBinding;
-use crate::parser::Plugin;
 use crate::prompt::Tokenizer;
 use grammar::{Demand, ToolChoice};
+use parsers::Plugin;
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
 const ALL: ConstraintSupport = ConstraintSupport { grammar: true, json: true, masks: false };

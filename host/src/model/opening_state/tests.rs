@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use super::{OpeningProbe, OpeningState};
-use crate::limits::ParserLimits;
 use crate::model::job::Job;
 use crate::model::parsers::ParserBinding;
 use crate::model::{find_parser, fixture};
-use crate::parser::{Plugin, Runtime};
 use contract::ToolKind;
 use grammar::{Demand, ToolDefinition};
+use parsers::ParserLimits;
+use parsers::{Plugin, Runtime};
 
 /// Loads a shipped parser.
 pub(in crate::model) fn load(runtime: &Runtime, name: &str) -> Arc<Plugin> {

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use crate::model::generate::ParserStart;
 use crate::model::job::Job;
-use crate::parser::{ContractVersion, Plugin};
 use crate::prompt::{Conversation, Tokenizer};
-use crate::random;
 use contract::{Descriptor, Request};
 use grammar::{Demand, MarkerTokens, ToolChoice};
+use parsers::{ContractVersion, Plugin};
+use system::random;
 use turn::{AllowedCalls, Binding, CallIds, FaultPolicy, MarkerError, TurnSettings, values};
 
 /// The model's tokenizer and end tokens, to which plugins are bound.

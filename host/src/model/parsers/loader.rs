@@ -15,8 +15,8 @@ use super::report::CandidateReport;
 use crate::model::load_error::ModelLoadError;
 use crate::model::options::ModelOptions;
 use crate::model::shipped::{TABLE_PARSER, find_parser};
-use crate::parser::{LoadProblem, Plugin, PluginSource, Runtime, TABLE_OPTION};
 use contract::Descriptor;
+use parsers::{LoadProblem, Plugin, PluginSource, Runtime, TABLE_OPTION};
 
 mod auto;
 mod usable;
@@ -184,7 +184,7 @@ impl Loader {
         content: &PluginSource,
         digest: &str,
         with_table: bool,
-    ) -> Result<Arc<Plugin>, crate::parser::PluginLoadError> {
+    ) -> Result<Arc<Plugin>, parsers::PluginLoadError> {
         let key = (digest.to_owned(), with_table);
         let plugin = match self.known.get(&key).or_else(|| self.fresh.get(&key)) {
             Some(plugin) => Arc::clone(plugin),

@@ -31,9 +31,9 @@ pub use select::SelectError;
 use super::load_error::ModelLoadError;
 use super::options::ModelOptions;
 use super::shared::SharedParts;
-use crate::parser::{ContractVersion, Plugin};
 use argument::ParserArgument;
 use loader::{Loader, ParserChoice};
+use parsers::{ContractVersion, Plugin};
 
 /// The current parser of a served model, and the loader of its next one.
 pub(super) struct Parsers {

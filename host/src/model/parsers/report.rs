@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::model::load_error::ModelLoadError;
 use crate::model::shipped::shipped_parsers;
-use crate::parser::{LoadProblem, PluginSource};
 use contract::Descriptor;
+use parsers::{LoadProblem, PluginSource};
 
 /// Report on a model's parsers: the current one, the candidates, and the last load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

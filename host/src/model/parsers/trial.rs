@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use super::binding::ParserBinding;
 use crate::model::job::Job;
-use crate::parser::Plugin;
 use crate::prompt::{CallingTurn, spell_call_id};
 use contract::{FinishReason, ToolKind};
 use grammar::{Demand, ToolDefinition};
+use parsers::Plugin;
 use turn::{FaultPolicy, Item, ItemHead, ItemStatus, TokenText, TurnEnd, TurnEvents, fold};
 
 /// Most bytes that a parser may hold in a trial.

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use host::limits::ParserLimits;
+use parsers::ParserLimits;
 use contract::{FinishReason, Request, ToolKind};
-use host::parser::{Plugin, PluginSource, Runtime};
+use parsers::{Plugin, PluginSource, Runtime};
 use turn::{Binding, ItemHead, TokenText, Turn, TurnEvent, TurnEvents, TurnSettings, counted_call_ids};
 
 use super::{TOOL, parameters};

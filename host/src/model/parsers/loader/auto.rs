@@ -14,8 +14,8 @@ use crate::model::parsers::select::{
 };
 use crate::model::parsers::trial::turns_read;
 use crate::model::shipped::{SHIPPED, TABLE_PARSER, tables};
-use crate::parser::{self, LoadProblem, PluginSource, TABLE_OPTION, plugins_in};
 use contract::Descriptor;
+use parsers::{LoadProblem, PluginSource, TABLE_OPTION, plugins_in};
 
 impl Loader {
     pub(super) fn automatic(&mut self, serving: Option<&str>) -> Result<ParserChoice, ModelLoadError> {
@@ -66,7 +66,7 @@ impl Loader {
         Ok(())
     }
 
-    fn may_need_table(&self, error: &parser::PluginLoadError) -> bool {
+    fn may_need_table(&self, error: &parsers::PluginLoadError) -> bool {
         self.facts.table.is_some() && matches!(error.problem, LoadProblem::Options(_))
     }
 

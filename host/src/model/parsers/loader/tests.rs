@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::limits::ParserLimits;
 use crate::model::{EngineChoice, fixture};
+use parsers::ParserLimits;
 
 #[path = "../../../../../tests/src/guests.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the package `tests`")]
@@ -257,7 +257,7 @@ fn the_chosen_one_is_compiled_and_none_besides() {
         let cache = folder.path().join("cache");
         let mut loader = loader("auto", &options(folder.path()), facts);
         let runtime = Runtime::new(&ParserLimits::default()).unwrap();
-        let compiled = crate::parser::CompileCache::open(&cache).unwrap();
+        let compiled = parsers::CompileCache::open(&cache).unwrap();
         loader.runtime = Arc::new(runtime.with_cache(Some(compiled)));
         let chosen = loader.choose(None).unwrap().plugin.descriptor().name.clone();
         let is_entry = |path: &Path| path.extension().is_some_and(|ending| ending == "compiled");

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::parser::PluginSource;
 use contract::Descriptor;
+use parsers::PluginSource;
 
 /// A plugin that can be chosen. It may not be loaded yet.
 pub(super) struct Usable {

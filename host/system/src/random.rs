@@ -1,0 +1,42 @@
+//! Random ids and seeds, from the system's randomness.
+
+use std::cell::RefCell;
+
+/// Number of random bytes that a thread keeps in stock. A call of the system costs more than making an id, so one call serves many ids.
+const STOCK: usize = 384;
+
+/// Random bytes, and the number of them that are used up.
+struct Stock([u8; STOCK], usize);
+
+thread_local! {
+    static BYTES: RefCell<Stock> = const { RefCell::new(Stock([0; STOCK], STOCK)) };
+}
+
+/// `N` random bytes as lower-case hex.
+///
+/// # Panics
+/// If the system has no randomness, without which nothing could be served safely.
+pub fn hex<const N: usize>() -> String {
+    const { assert!(N <= STOCK) };
+    let mut text = String::with_capacity(2 * N);
+    BYTES.with_borrow_mut(|Stock(bytes, used)| {
+        if STOCK - *used < N {
+            getrandom::fill(bytes).expect("the system gives randomness");
+            *used = 0;
+        }
+        for byte in &bytes[*used..][..N] {
+            let digit = |value: u8| char::from_digit(value.into(), 16).expect("four bits");
+            text.extend([digit(byte >> 4), digit(byte & 15)]);
+        }
+        *used += N;
+    });
+    text
+}
+
+/// A random seed.
+///
+/// # Panics
+/// As `hex`.
+pub fn seed() -> u64 {
+    getrandom::u64().expect("the system gives randomness")
+}
