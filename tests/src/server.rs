@@ -75,6 +75,7 @@ impl Default for Setup {
             // One cache for all tests: `auto` looks at every shipped parser, and each is compiled once.
             parser_cache: Some(std::env::temp_dir().join("sluice-tests/parsers")),
             threads: Some(2),
+            draft_contracts: false,
             kernel_cache: None,
             deterministic: false,
             principals: 0,

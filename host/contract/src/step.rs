@@ -18,6 +18,15 @@ pub struct ToolCall {
     pub name: String,
     /// Kind of the arguments.
     pub payload: Payload,
+    /// The model's own id of the call, where the contract's version has one (`wit/parser-0.2-draft`).
+    pub id: Option<String>,
+}
+
+impl ToolCall {
+    /// Head of a call without an id of the model's own.
+    pub fn new(name: impl Into<String>, payload: Payload) -> Self {
+        Self { name: name.into(), payload, id: None }
+    }
 }
 
 /// Destination of bytes.

@@ -8,7 +8,7 @@ use std::io;
 use wasmtime::Trap;
 
 use super::instance_limits::LimitExceeded;
-use super::version::{CONTRACT, INTERFACE};
+use super::version::{CONTRACT, ContractVersion};
 use grammar::TemplateError;
 
 /// Maximum number of characters of a plugin's own words that an error quotes.
@@ -72,12 +72,17 @@ pub enum LoadProblem {
     /// The component exports a parser of another contract version.
     #[error("exports {}, this host serves {CONTRACT}: update the host, or take the parser's build for {CONTRACT}", list(.0))]
     Version(Vec<String>),
+    /// The component exports a parser of a draft of the contract alone.
+    #[error(
+        "exports {0}, a draft of the contract: allow it with --draft-contracts, or take the parser's build for {CONTRACT}"
+    )]
+    Draft(String),
     /// The component needs more than the limits allow, or its own initialisation fails.
     #[error("can't be instantiated: {0}")]
     Instantiate(String),
     /// The component's functions have other types than the contract's.
-    #[error("doesn't fit {INTERFACE}: {0}; build it against this version's WIT file")]
-    Mismatch(String),
+    #[error("{0}")]
+    Mismatch(Mismatch),
     /// The component failed in `describe`.
     #[error("failed in `describe`: {0}")]
     Describe(String),
@@ -98,6 +103,20 @@ pub enum LoadProblem {
     /// The template of the parser's grammars can't be read.
     #[error("its grammar is no template: {0}")]
     Grammar(TemplateError),
+}
+
+/// Difference between a component's interface and the version of the contract that its name says.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "its {interface} isn't contract {contract}: {words}; build it against wit/parser-{contract} of this host, or update the host"
+)]
+pub struct Mismatch {
+    /// Name of the interface, as the component exports it.
+    pub interface: String,
+    /// Version of the contract.
+    pub contract: ContractVersion,
+    /// wasmtime's words for the difference.
+    pub words: String,
 }
 
 /// The first few names in one line.

@@ -6,14 +6,37 @@
 use std::sync::Arc;
 
 use wasmtime::Store;
+use wasmtime::component::{Instance, InstancePre};
 
 use super::error::{one_line, reason};
 use super::instance_limits::InstanceLimits;
 use super::sandbox::FUEL;
-use contract::{Fault, FinishReason, ResourceUsage, Step, StreamParser};
+use contract::{Descriptor, Fault, FinishReason, Request, ResourceUsage, Step, StreamParser};
 
-/// Exported functions of a guest that are called after `start`, for any version of the contract.
-pub(super) trait Exports: Send {
+/// Exported functions of a guest, for any version of the contract: one implementation per version.
+pub(super) trait Exports: Send + Sized + 'static {
+    /// The functions' places in a component, looked up once for all its instances.
+    type Pre: Send + Sync;
+
+    /// Looks the functions up.
+    fn find(linked: InstancePre<InstanceLimits>) -> wasmtime::Result<Self::Pre>;
+    /// Functions of an instance. An error says which types aren't the contract's.
+    fn of(store: &mut Store<InstanceLimits>, instance: &Instance) -> wasmtime::Result<Self>;
+    /// Makes an instance.
+    fn instantiate(pre: &Self::Pre, store: &mut Store<InstanceLimits>) -> wasmtime::Result<Self>;
+
+    fn describe(
+        &self,
+        store: &mut Store<InstanceLimits>,
+        options: &[(String, String)],
+    ) -> wasmtime::Result<Result<Descriptor, String>>;
+    /// The tools' schemas cross only if the parser needs them.
+    fn start(
+        &self,
+        store: &mut Store<InstanceLimits>,
+        request: &Request,
+        needs_schemas: bool,
+    ) -> wasmtime::Result<Result<(), String>>;
     fn text(&self, store: &mut Store<InstanceLimits>, chunk: &str) -> wasmtime::Result<Step>;
     fn marker(&self, store: &mut Store<InstanceLimits>, index: u32) -> wasmtime::Result<Step>;
     fn finish(&self, store: &mut Store<InstanceLimits>, reason: FinishReason) -> wasmtime::Result<Step>;

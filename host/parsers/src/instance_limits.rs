@@ -24,8 +24,8 @@ use system::cpu_clock::ThreadUsage;
 const BURST_CALLS: u32 = 200;
 
 /// Maximum numbers of memories, tables and core instances of a component. Rust needs one of each; interpreters come as many
-/// modules around one memory.
-const MEMORIES: usize = 1;
+/// modules around one memory; a component of two versions of the contract may be two parsers, of which only one is called.
+const MEMORIES: usize = 2;
 const TABLES: usize = 8;
 const INSTANCES: usize = 64;
 /// Maximum number of elements of one table. A parser of ours has fewer than a hundred, an interpreter of another language thousands.
@@ -128,8 +128,10 @@ pub(super) struct InstanceLimits {
     time: CallTime,
     stream: StreamTime,
     memory_bytes: usize,
-    /// The largest size that linear memory has had.
+    /// The size of all linear memories, which never shrink.
     memory_used: usize,
+    /// The growth that was allowed last.
+    growth: usize,
     _running: TickerGuard,
 }
 
@@ -141,11 +143,12 @@ impl InstanceLimits {
             stream: StreamTime::new(limits, Instant::now()),
             memory_bytes: limits.memory_bytes,
             memory_used: 0,
+            growth: 0,
             _running: running,
         }
     }
 
-    /// The largest size in bytes that linear memory has had.
+    /// The size of linear memory in bytes.
     pub(super) fn memory_used(&self) -> usize {
         self.memory_used
     }
@@ -165,12 +168,20 @@ impl InstanceLimits {
 
 /// A refusal is a trap: so the reason reaches the log, where a guest whose growth merely fails would panic without one.
 impl ResourceLimiter for InstanceLimits {
-    fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        if desired > self.memory_bytes {
+    /// All memories of an instance have the limit together.
+    fn memory_growing(&mut self, from: usize, to: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let growth = to.saturating_sub(from);
+        let used = self.memory_used.saturating_add(growth);
+        if used > self.memory_bytes {
             return Err(LimitExceeded::Memory(self.memory_bytes).into());
         }
-        self.memory_used = self.memory_used.max(desired);
+        (self.memory_used, self.growth) = (used, growth);
         Ok(true)
+    }
+
+    fn memory_grow_failed(&mut self, _: wasmtime::Error) -> wasmtime::Result<()> {
+        self.memory_used -= std::mem::take(&mut self.growth);
+        Ok(())
     }
 
     fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
@@ -275,5 +286,18 @@ mod tests {
         assert_eq!(noticed_until(10 * MS), None);
         let said = StreamTime::new(&ParserLimits { call_time: Duration::ZERO, ..limits }, began).epoch(began);
         assert_eq!(said.unwrap_err().to_string(), "used more than 10 % of its stream's time");
+    }
+
+    #[test]
+    fn memories_have_their_limit_together_and_growth_that_fails_takes_none_of_it() {
+        let limits = ParserLimits { memory_bytes: 10, ..ParserLimits::default() };
+        let ticker = Ticker::start(wasmtime::Engine::default()).unwrap();
+        let mut limits = InstanceLimits::new(&limits, ticker.run());
+        assert!(limits.memory_growing(0, 4, None).unwrap() && limits.memory_growing(0, 4, None).unwrap());
+        assert!(limits.memory_growing(4, 7, None).is_err());
+        assert!(limits.memory_growing(4, 6, None).unwrap());
+        limits.memory_grow_failed(wasmtime::Error::msg("no pages")).unwrap();
+        assert!(limits.memory_growing(4, 6, None).unwrap());
+        assert_eq!(limits.memory_used(), 10);
     }
 }

@@ -4,7 +4,7 @@
 //! ([`Plugin::start`]). A parser has no imports, bounded memory, bounded CPU time per call and bounded answers;
 //! one that fails is never entered again. Callers see [`contract`] and the names below, never a Wasm type.
 //!
-//! Each version of the contract is one module like `component`, behind the trait `factory::ParserFactory`.
+//! Each version of the contract is one module of `component`, behind the trait `factory::ParserFactory`.
 
 mod cache;
 mod compiled;
@@ -32,12 +32,13 @@ mod version;
 
 pub use cache::{CacheError, CompileCache, MachineCode};
 pub use digest::digest;
-pub use error::{LoadProblem, PluginLoadError};
+pub use error::{LoadProblem, Mismatch, PluginLoadError};
 pub use failed::FailedParser;
 pub use limits::ParserLimits;
+pub use load::FileFacts;
 pub use plugin::Plugin;
 pub use runtime::{Runtime, RuntimeError};
 pub use source::{PluginSource, ResolveError, Shipped, plugins_in, resolve};
 pub use stamp::build_sections;
 pub use table::{ShippedTables, TABLE_OPTION, TableSource, tables_in};
-pub use version::{CONTRACT, HOST_VERSION};
+pub use version::{ContractVersion, HOST_VERSION};

@@ -6,66 +6,74 @@ use std::time::Instant;
 use wasmtime::component::Component;
 
 use super::cache::CompileCache;
-use super::compiled::CompiledComponents;
-use super::component::ComponentFactory;
+use super::component;
 use super::descriptor;
 use super::digest::digest;
 use super::error::{LoadProblem, one_line};
+use super::factory::ParserFactory;
 use super::plugin::Plugin;
+use super::runtime::Runtime;
 use super::sandbox::Sandbox;
 use super::section::Section;
 use super::source::PluginSource;
 use super::stamp;
+use super::version::ContractVersion;
 use contract::Descriptor;
 
-/// Loads a plugin; see [`super::Runtime::load`].
+/// What a plugin's file says before it is compiled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileFacts {
+    /// Version of the contract by which it will be loaded.
+    pub contract: ContractVersion,
+    /// Its descriptor without options; `None` if the file has no section for it.
+    pub descriptor: Option<Descriptor>,
+}
+
+/// Loads a plugin; see [`Runtime::load`].
 pub(super) fn load(
-    sandbox: &Arc<Sandbox>,
-    cache: Option<&CompileCache>,
-    components: &CompiledComponents,
+    runtime: &Runtime,
     source: &PluginSource,
     options: &[(String, String)],
 ) -> Result<Arc<Plugin>, LoadProblem> {
     if *source == PluginSource::None {
         return Ok(Plugin::none());
     }
+    let Runtime { sandbox, cache, compiled, drafts } = runtime;
     let bytes = source.read(sandbox.limits.file_bytes)?;
-    stamp::check(&bytes)?;
+    let stamp = stamp::check(&bytes, *drafts)?;
     let digest = digest(&bytes);
-    let component = components.get_or(&digest, || compiled(sandbox, cache, source, &bytes, &digest))?;
-    let factory = ComponentFactory::link(sandbox, component)?;
+    let compile = || compile(sandbox, cache.as_ref(), source, &bytes, &digest);
+    let factory = component::link(sandbox, compiled.get_or(&digest, compile)?, &stamp)?;
+    let section = || Section::read(&bytes, stamp.contract);
     let described = match source {
         PluginSource::Table(table) => {
-            let described = described(&factory, &bytes, &table.options(options)?)?;
+            let described = describe_loaded(&*factory, section()?, &table.options(options)?)?;
             Descriptor { name: table.format().into_owned(), ..described }
         }
-        _ => described(&factory, &bytes, options)?,
+        _ => describe_loaded(&*factory, section()?, options)?,
     };
     descriptor::check(&described)?;
-    let factory = Box::new(factory.described(&described));
     let digest = source.digest().unwrap_or(digest);
-    let plugin = Plugin::new(described, digest, bytes.len(), factory, source.table());
+    let plugin = Plugin::new(described, stamp.contract, digest, bytes.len(), factory, source.table());
     plugin.map(Arc::new).map_err(LoadProblem::Grammar)
 }
 
-/// Returns a plugin's descriptor without options, if it can be read without compiling the plugin; see [`super::Runtime::describe`].
-pub(super) fn describe(sandbox: &Sandbox, source: &PluginSource) -> Result<Option<Descriptor>, LoadProblem> {
-    let bytes = source.read(sandbox.limits.file_bytes)?;
-    stamp::check(&bytes)?;
-    if source.table().is_some() {
-        return Ok(None);
-    }
-    Section::read(&bytes)?.map(Section::descriptor).transpose()
+/// Returns what a plugin's file says of it; see [`Runtime::describe`].
+pub(super) fn describe(runtime: &Runtime, source: &PluginSource) -> Result<FileFacts, LoadProblem> {
+    let bytes = source.read(runtime.sandbox.limits.file_bytes)?;
+    let contract = stamp::check(&bytes, runtime.drafts)?.contract;
+    let section = if source.table().is_some() { None } else { Section::read(&bytes, contract)? };
+    Ok(FileFacts { contract, descriptor: section.map(Section::descriptor).transpose()? })
 }
 
 /// Calls the component's `describe`, with which its section must agree.
-fn described(
-    factory: &ComponentFactory,
-    bytes: &[u8],
+fn describe_loaded(
+    factory: &dyn ParserFactory,
+    section: Option<Section>,
     options: &[(String, String)],
 ) -> Result<Descriptor, LoadProblem> {
     let described = factory.describe(options);
-    if let Some(section) = Section::read(bytes)? {
+    if let Some(section) = section {
         if options.is_empty() {
             section.verify(&described)?;
         } else {
@@ -76,7 +84,7 @@ fn described(
 }
 
 /// Returns the component as machine code: from the cache, else from the compiler, and then writes it to the cache.
-fn compiled(
+fn compile(
     sandbox: &Sandbox,
     cache: Option<&CompileCache>,
     source: &PluginSource,

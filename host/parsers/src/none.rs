@@ -1,14 +1,30 @@
 //! Parser of `--parser none`: no markers, all text is content. It has no state, no limits, and can't fail.
 
+use super::error::LoadProblem;
 use super::factory::ParserFactory;
-use contract::{Fault, FinishReason, Op, Request, Route, Run, SendParser, Step, StreamParser};
+use contract::{Descriptor, Fault, FinishReason, Op, Request, Route, Run, SendParser, Step, StreamParser};
 
 /// Factory of the plugin `none`, and the parser of every stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NoParser;
 
+impl NoParser {
+    /// Description of the plugin `none`.
+    pub(super) fn descriptor() -> Descriptor {
+        Descriptor {
+            name: "none".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..Descriptor::default()
+        }
+    }
+}
+
 impl ParserFactory for NoParser {
-    fn start(&self, _: &Request) -> Result<SendParser, Fault> {
+    fn describe(&self, _: &[(String, String)]) -> Result<Descriptor, LoadProblem> {
+        Ok(Self::descriptor())
+    }
+
+    fn start(&self, _: &Descriptor, _: &Request) -> Result<SendParser, Fault> {
         Ok(Box::new(Self))
     }
 }

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use super::factory::ParserFactory;
 use super::none::NoParser;
 use super::table::TableSource;
+use super::version::ContractVersion;
 use contract::{Descriptor, Fault, Request, SendParser};
 use grammar::{Template, TemplateError};
 
 /// A checked and compiled parser plugin, shared by all streams that use it.
 pub struct Plugin {
     descriptor: Descriptor,
+    /// Version of the contract that it was loaded by; `None` for `none`.
+    contract: Option<ContractVersion>,
     digest: String,
     size: usize,
     factory: Box<dyn ParserFactory>,
@@ -25,6 +28,7 @@ pub struct Plugin {
 impl Plugin {
     pub(super) fn new(
         descriptor: Descriptor,
+        contract: ContractVersion,
         digest: String,
         size: usize,
         factory: Box<dyn ParserFactory>,
@@ -32,18 +36,22 @@ impl Plugin {
     ) -> Result<Self, TemplateError> {
         let parse = |text: &String| Template::parse(text, &descriptor.markers);
         let template = descriptor.grammar.as_ref().map(parse).transpose()?;
-        Ok(Self { descriptor, digest, size, factory, table: table.cloned(), template })
+        Ok(Self {
+            descriptor,
+            contract: Some(contract),
+            digest,
+            size,
+            factory,
+            table: table.cloned(),
+            template,
+        })
     }
 
     /// The plugin without markers, for which all text is content.
     pub fn none() -> Arc<Self> {
-        let descriptor = Descriptor {
-            name: "none".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            ..Descriptor::default()
-        };
         Arc::new(Self {
-            descriptor,
+            descriptor: NoParser::descriptor(),
+            contract: None,
             digest: String::new(),
             size: 0,
             factory: Box::new(NoParser),
@@ -55,6 +63,11 @@ impl Plugin {
     /// Description of the parser, with its markers.
     pub fn descriptor(&self) -> &Descriptor {
         &self.descriptor
+    }
+
+    /// Version of the contract by which the component was loaded; `None` for `none`.
+    pub fn contract(&self) -> Option<ContractVersion> {
+        self.contract
     }
 
     /// SHA-256 of the component in lower-case hex; empty for `none`.
@@ -78,7 +91,7 @@ impl Plugin {
     /// # Errors
     /// The parser can't be made, or refuses the request.
     pub fn start(&self, request: &Request) -> Result<SendParser, Fault> {
-        self.factory.start(&self.with_table(request))
+        self.factory.start(&self.descriptor, &self.with_table(request))
     }
 
     /// The request with the table among its options, if the plugin is one.
@@ -111,7 +124,9 @@ mod tests {
             markers: vec!["<call>".to_owned(), "</call>".to_owned()],
             ..Descriptor::default()
         };
-        Plugin::new(descriptor, String::new(), 0, Box::new(NoParser), None).map_err(LoadProblem::Grammar)
+        let contract = ContractVersion::V0_1;
+        Plugin::new(descriptor, contract, String::new(), 0, Box::new(NoParser), None)
+            .map_err(LoadProblem::Grammar)
     }
 
     #[test]

@@ -9,14 +9,13 @@ use super::cache::CompileCache;
 use super::compiled::CompiledComponents;
 use super::error::PluginLoadError;
 use super::instance_limits::TABLE_ELEMENTS;
-use super::load;
+use super::load::{self, FileFacts};
 use super::plugin::Plugin;
 use super::sandbox::Sandbox;
 use super::source::PluginSource;
 use super::table::TableSource;
 use super::ticker::Ticker;
 use crate::ParserLimits;
-use contract::Descriptor;
 
 /// Size in bytes of the unmapped guard after a memory's reservation: the bounds check of an access with a smaller constant offset
 /// can be shared with its neighbours'.
@@ -33,9 +32,11 @@ const KEPT_BYTES: usize = 1 << 20;
 
 /// Loader of parsers. One per process is enough: it owns a compiler's settings and a thread, which plugins keep alive.
 pub struct Runtime {
-    sandbox: Arc<Sandbox>,
-    cache: Option<CompileCache>,
-    compiled: CompiledComponents,
+    pub(super) sandbox: Arc<Sandbox>,
+    pub(super) cache: Option<CompileCache>,
+    pub(super) compiled: CompiledComponents,
+    /// Whether components of drafts of the contract are loaded.
+    pub(super) drafts: bool,
 }
 
 /// Reason why no parser can run on this machine.
@@ -77,6 +78,7 @@ impl Runtime {
             sandbox: Arc::new(Sandbox { engine, ticker, limits: limits.clone(), metered }),
             cache: None,
             compiled: CompiledComponents::default(),
+            drafts: false,
         })
     }
 
@@ -84,6 +86,12 @@ impl Runtime {
     #[must_use]
     pub fn with_cache(self, cache: Option<CompileCache>) -> Self {
         Self { cache, ..self }
+    }
+
+    /// Loads components of drafts of the contract, too, if `drafts` is set.
+    #[must_use]
+    pub fn with_drafts(self, drafts: bool) -> Self {
+        Self { drafts, ..self }
     }
 
     /// Reads a plugin's file into memory, so that its digest can be checked before anything of it is used.
@@ -105,13 +113,12 @@ impl Runtime {
         }
     }
 
-    /// Returns a plugin's descriptor without options, without compiling the plugin; `None` if its file has no section for it.
-    /// [`Self::load`] checks that the section is right.
+    /// Returns what a plugin's file says of it, without compiling the plugin. [`Self::load`] checks that its section is right.
     ///
     /// # Errors
     /// The plugin and the problem: [`super::LoadProblem::Options`] if it describes itself with options only.
-    pub fn describe(&self, source: &PluginSource) -> Result<Option<Descriptor>, PluginLoadError> {
-        load::describe(&self.sandbox, source)
+    pub fn describe(&self, source: &PluginSource) -> Result<FileFacts, PluginLoadError> {
+        load::describe(self, source)
             .map_err(|problem| PluginLoadError { plugin: source.name().into_owned(), problem })
     }
 
@@ -125,7 +132,7 @@ impl Runtime {
         source: &PluginSource,
         options: &[(String, String)],
     ) -> Result<Arc<Plugin>, PluginLoadError> {
-        load::load(&self.sandbox, self.cache.as_ref(), &self.compiled, source, options)
+        load::load(self, source, options)
             .map_err(|problem| PluginLoadError { plugin: source.name().into_owned(), problem })
     }
 }

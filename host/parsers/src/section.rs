@@ -1,25 +1,41 @@
 //! Reader of the custom section `sluice-descriptor`: the component's answer to `describe` without options. The build writes it,
-//! so that choosing a parser compiles none. `load` compares it with the component's own answer.
+//! so that choosing a parser compiles none. `load` compares it with the component's own answer. Each version of the contract after 0.1 has a
+//! section of its own, since its descriptor may have fields that hosts of older versions don't know.
 
 use wasmtime::wasmparser::{Parser, Payload};
 
 use super::descriptor;
 use super::error::{LoadProblem, one_line};
+use super::version::ContractVersion;
 use contract::Descriptor;
 
-/// Name of the section.
+/// Name of the section of contract 0.1; that of a later one has `@` and its version behind it.
 pub(super) const DESCRIPTOR: &str = "sluice-descriptor";
+/// Maximum size of the section, in bytes: no component's own answer may be larger either.
+const SECTION_BYTES: usize = 1 << 20;
 
 /// Answer to `describe` without options, as a component's section has it.
 pub(super) struct Section(Result<Descriptor, String>);
 
 impl Section {
-    /// Reads the section; `None` where the component has none. `component` has passed [`super::stamp::check`].
+    /// Reads the section for this version of the contract; `None` where the component has none. `component` has passed [`super::stamp::check`].
     ///
     /// # Errors
-    /// The section isn't JSON of such an answer.
-    pub(super) fn read(component: &[u8]) -> Result<Option<Self>, LoadProblem> {
-        let Some(json) = find(component) else { return Ok(None) };
+    /// The section isn't JSON of such an answer, is too large, or is one of several.
+    pub(super) fn read(component: &[u8], contract: ContractVersion) -> Result<Option<Self>, LoadProblem> {
+        let name = match contract {
+            ContractVersion::V0_1 => DESCRIPTOR.to_owned(),
+            ContractVersion::Draft0_2 => format!("{DESCRIPTOR}@{}", contract.package()),
+        };
+        let sections = find(component, &name);
+        let [json] = sections[..] else {
+            let several = || LoadProblem::Section(format!("is there {} times", sections.len()));
+            return if sections.is_empty() { Ok(None) } else { Err(several()) };
+        };
+        if json.len() > SECTION_BYTES {
+            let size = format!("has {} bytes, at most {SECTION_BYTES} are allowed", json.len());
+            return Err(LoadProblem::Section(size));
+        }
         serde_json::from_slice(json)
             .map(|answer| Some(Self(answer)))
             .map_err(|error| LoadProblem::Section(format!("can't be read: {}", one_line(&error.to_string()))))
@@ -72,18 +88,18 @@ fn difference(a: &Descriptor, b: &Descriptor) -> Option<&'static str> {
     .find_map(|(field, same)| (!same).then_some(field))
 }
 
-/// Contents of the component's own section; those of modules and components inside it don't count.
-fn find(component: &[u8]) -> Option<&[u8]> {
-    let mut depth = 0_u32;
-    for payload in Parser::new(0).parse_all(component) {
-        match payload.ok()? {
+/// Contents of the component's own sections of this name; those of modules and components inside it don't count.
+fn find<'a>(component: &'a [u8], name: &str) -> Vec<&'a [u8]> {
+    let (mut depth, mut found) = (0_u32, Vec::new());
+    for payload in Parser::new(0).parse_all(component).filter_map(Result::ok) {
+        match payload {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
-            Payload::CustomSection(section) if depth == 0 && section.name() == DESCRIPTOR => {
-                return Some(section.data());
+            Payload::CustomSection(section) if depth == 0 && section.name() == name => {
+                found.push(section.data());
             }
             _ => {}
         }
     }
-    None
+    found
 }

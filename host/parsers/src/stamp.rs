@@ -1,18 +1,28 @@
-//! Checks of a plugin file that need no compiling: whether it is a component, what it imports, and which version of the contract
-//! it exports. They come first, since compiling a large unknown component takes seconds.
+//! Checks of a plugin file that need no compiling: whether it is a component, what it imports, and which versions of the contract
+//! it exports. They come first, since compiling a large unknown component takes seconds. The version is part of an export's name, so no
+//! other word of the file can deny it.
 
 use wasmtime::wasmparser::{ComponentExport, ComponentImport, Parser, Payload};
 
 use super::error::{LoadProblem, one_line};
 use super::section;
 use super::source::PluginSource;
-use super::version::INTERFACE;
+use super::version::{ContractVersion, PARSER};
 
-/// Name of the exported interface, without its version.
-const PARSER: &str = "sluice:parser/parser";
+/// Maximum number of sections about a build that are shown.
+const BUILD_SECTIONS: usize = 16;
 
-/// Checks that `bytes` look like a component for this host. wasmtime validates the rest.
-pub(super) fn check(bytes: &[u8]) -> Result<(), LoadProblem> {
+/// Version of the contract by which a component is loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) contract: ContractVersion,
+    /// The component's export of that version.
+    pub(super) interface: String,
+}
+
+/// Checks that `bytes` look like a component for this host, and chooses the version of the contract to load it by: the newest that both know,
+/// drafts only if they are allowed. wasmtime validates the rest.
+pub(super) fn check(bytes: &[u8], drafts: bool) -> Result<Stamp, LoadProblem> {
     if bytes.is_empty() {
         return Err(LoadProblem::Empty);
     }
@@ -26,7 +36,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), LoadProblem> {
     if !names.imports.is_empty() {
         return Err(LoadProblem::Imports(names.imports));
     }
-    check_version(names.exports)
+    choose(names.exports, drafts)
 }
 
 /// Reads the component's `sluice-` sections about its build, as (section name without `sluice-`, content). Empty where the
@@ -35,37 +45,38 @@ pub fn build_sections(source: &PluginSource) -> Vec<(String, String)> {
     let PluginSource::Bytes { bytes, .. } = source else { return Vec::new() };
     let sections = Parser::new(0).parse_all(bytes).filter_map(Result::ok);
     let stamp = |payload: Payload<'_>| match payload {
-        Payload::CustomSection(section) if section.name() != section::DESCRIPTOR => {
+        Payload::CustomSection(section) if !section.name().starts_with(section::DESCRIPTOR) => {
             let what = section.name().strip_prefix("sluice-")?;
             Some((what.to_owned(), one_line(&String::from_utf8_lossy(section.data()))))
         }
         _ => None,
     };
-    sections.filter_map(stamp).collect()
+    sections.filter_map(stamp).take(BUILD_SECTIONS).collect()
 }
 
-/// Whether one of the exports is a parser of this host's contract; patch versions fit each other.
-fn check_version(exports: Vec<String>) -> Result<(), LoadProblem> {
+/// Chooses among the exports.
+fn choose(exports: Vec<String>, drafts: bool) -> Result<Stamp, LoadProblem> {
     let parsers: Vec<String> = exports.iter().filter(|name| is_parser(name)).cloned().collect();
     if parsers.is_empty() {
         return Err(LoadProblem::NoParser(exports));
     }
-    if parsers.iter().any(|name| minor(name) == minor(INTERFACE)) {
-        return Ok(());
+    let fitting = |contract: ContractVersion| {
+        let interface = parsers.iter().find(|name| contract.fits(name))?.clone();
+        Some(Stamp { contract, interface })
+    };
+    let mut known = ContractVersion::ALL.into_iter().filter_map(fitting).peekable();
+    let newest = known.peek().cloned();
+    match known.find(|stamp| drafts || !stamp.contract.is_draft()) {
+        Some(stamp) => Ok(stamp),
+        None => match newest {
+            Some(draft) => Err(LoadProblem::Draft(draft.interface)),
+            None => Err(LoadProblem::Version(parsers)),
+        },
     }
-    Err(LoadProblem::Version(parsers))
 }
 
 fn is_parser(name: &str) -> bool {
     name.strip_prefix(PARSER).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
-}
-
-/// Cuts the patch version off: `sluice:parser/parser@0.1.7` → `sluice:parser/parser@0.1`. A pre-release is kept whole, and fits only itself.
-fn minor(name: &str) -> &str {
-    match name.rsplit_once('.') {
-        Some((minor, patch)) if patch.bytes().all(|c| c.is_ascii_digit()) => minor,
-        _ => name,
-    }
 }
 
 /// Names of a component's own imports and exports.
@@ -106,22 +117,47 @@ impl Names {
 mod tests {
     use super::*;
 
-    fn version(exports: &[&str]) -> Result<(), String> {
-        check_version(exports.iter().map(|name| (*name).to_owned()).collect()).map_err(|e| e.to_string())
+    fn chosen(exports: &[&str], drafts: bool) -> Result<(ContractVersion, String), String> {
+        let exports = exports.iter().map(|name| (*name).to_owned()).collect();
+        let stamp = choose(exports, drafts).map_err(|error| error.to_string())?;
+        Ok((stamp.contract, stamp.interface))
     }
+
+    const DRAFT: &str = "sluice:parser/parser@0.2.0-draft";
 
     #[test]
     fn patch_versions_of_the_contract_fit_and_others_are_named() {
-        assert_eq!(version(&["sluice:parser/parser@0.1.0"]), Ok(()));
-        assert_eq!(version(&["x", "sluice:parser/parser@0.1.9", "sluice:parser/parser@0.3.0"]), Ok(()));
-        for other in ["@0.2.0", "@1.1.0", "@0.1.0-rc.1", "@0.10.0", ""] {
+        let first = "sluice:parser/parser@0.1.0".to_owned();
+        assert_eq!(chosen(&[&first], false), Ok((ContractVersion::V0_1, first)));
+        let patch = "sluice:parser/parser@0.1.9".to_owned();
+        let beside = ["x", "sluice:parser/parser@0.3.0", &patch];
+        assert_eq!(chosen(&beside, true), Ok((ContractVersion::V0_1, patch)));
+        for other in ["@0.2.0", "@0.2.0-draft.2", "@1.0.0", "@0.1.0-rc.1", "@0.10.0", "@0.1.", "@0.1", ""] {
             let name = format!("sluice:parser/parser{other}");
-            let error = version(&[&name]).unwrap_err();
-            assert!(error.starts_with(&format!("exports {name}, this host serves 0.1: ")), "{error}");
+            for drafts in [false, true] {
+                let error = chosen(&[&name], drafts).unwrap_err();
+                assert!(error.starts_with(&format!("exports {name}, this host serves 0.1: ")), "{error}");
+            }
         }
-        let error = version(&["sluice:parser/parsers@0.1.0"]).unwrap_err();
+        let error = chosen(&["sluice:parser/parsers@0.1.0"], true).unwrap_err();
         assert!(
             error.starts_with("exports no sluice:parser/parser, only sluice:parser/parsers@0.1.0: build")
         );
+    }
+
+    #[test]
+    fn the_newest_allowed_version_is_chosen_and_a_draft_alone_is_refused() {
+        let both = [DRAFT, "sluice:parser/parser@0.1.0"];
+        assert_eq!(chosen(&both, false).unwrap().0, ContractVersion::V0_1);
+        assert_eq!(chosen(&both, true), Ok((ContractVersion::Draft0_2, DRAFT.to_owned())));
+        assert_eq!(chosen(&[DRAFT], true).unwrap().0, ContractVersion::Draft0_2);
+        for exports in [&[DRAFT][..], &[DRAFT, "sluice:parser/parser@0.3.0"]] {
+            assert_eq!(
+                chosen(exports, false).unwrap_err(),
+                format!(
+                    "exports {DRAFT}, a draft of the contract: allow it with --draft-contracts, or take the parser's build for 0.1"
+                )
+            );
+        }
     }
 }

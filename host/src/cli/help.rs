@@ -47,7 +47,10 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "deterministic",
         ],
     ),
-    ("Parsers", &["plugins", "parser_option", "parser_sha256", "parser_cache", "parser_fault"]),
+    (
+        "Parsers",
+        &["plugins", "parser_option", "parser_sha256", "parser_cache", "parser_fault", "draft_contracts"],
+    ),
     ("Stored responses", &["store", "store_sync"]),
     ("Remote engines", &["engine_kind", "engine_key", "engine_ca"]),
     ("Tools that the server runs", &["mcp_request_urls"]),

@@ -6,6 +6,7 @@ mod cache;
 mod compaction;
 mod data;
 mod devices;
+mod drafts;
 mod ending;
 mod engines;
 mod help;

@@ -10,6 +10,7 @@ use host::model::{EngineChoice, KvCacheBytes, ModelOptions, Pin, SharedOptions, 
 use turn::{DraftCalls, FaultPolicy};
 
 use super::cache;
+use super::drafts::DraftArgument;
 use super::engines::EngineArguments;
 use super::load::LoadArguments;
 use super::per_model::{ForModel, PerModel, for_model, pair_for_model};
@@ -44,6 +45,8 @@ pub(super) struct ModelArguments {
     /// fails the response anywhere [default: continue].
     #[arg(long, value_name = "[NAME=]continue|continue-in-calls|fail", value_parser = for_model(fault_policy))]
     parser_fault: Vec<ForModel<FaultPolicy>>,
+    #[command(flatten)]
+    drafts: DraftArgument,
     /// Engine: `local` runs the model on this machine (`--device`); URLs are of vLLM, SGLang or llama.cpp servers; @FILE has such URLs, one
     /// a line, and is read again when it changes; `replay:FILE` plays scripted outputs [default: local].
     #[arg(long, value_name = "[NAME=]local|URL[,URL…]|@FILE|replay:FILE", value_parser = for_model(parsed::<EngineChoice>))]
@@ -90,6 +93,7 @@ impl ModelArguments {
     pub(super) fn shared(&self, principals: usize) -> SharedOptions {
         SharedOptions {
             parser_cache: cache::folder(self.parser_cache.as_deref(), "parsers"),
+            draft_contracts: self.drafts.allowed(),
             threads: self.load.threads(),
             kernel_cache: self.load.kernel_cache(),
             deterministic: self.load.deterministic,

@@ -3,7 +3,7 @@
 
 use super::parsers::{ParserBinding, ParserRequest};
 use contract::FinishReason;
-use turn::{FaultPolicy, Item, ItemHead, TokenText, TurnEnd, TurnEvents, fold};
+use turn::{CallIds, FaultPolicy, Item, ItemHead, TokenText, TurnEnd, TurnEvents, fold};
 
 /// Short JSON answers: an object, which is usual, and a value that looks like a word in a header.
 const JSON: [&str; 2] = ["{}", "true"];
@@ -96,7 +96,7 @@ impl OpeningProbe<'_> {
         let held = usize::MAX;
         let mut start = self.parser.start(self.request, opening.to_vec(), FaultPolicy::Fail, held);
         // All call ids are empty, so that equal turns have equal items.
-        start.settings.call_ids = Box::new(String::new);
+        start.settings.call_ids = CallIds::new(String::new);
         let mut events = TurnEvents::default();
         let (mut turn, _) = start.open(&mut events);
         let _ = turn.step(sample, &mut events);

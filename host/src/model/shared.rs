@@ -16,6 +16,8 @@ use parsers::{CompileCache, Runtime, RuntimeError};
 pub struct SharedOptions {
     /// Folder for compiled parsers; `None`: each start compiles them.
     pub parser_cache: Option<PathBuf>,
+    /// Whether parsers that were built for a draft of the contract are loaded.
+    pub draft_contracts: bool,
     /// Number of threads of the CPU engines; `None`: one per core.
     pub threads: Option<usize>,
     /// Folder for the compiled kernels of GPUs; `None`: each start compiles them.
@@ -45,7 +47,7 @@ impl SharedParts {
     pub(super) fn new(options: &SharedOptions, limits: &ParserLimits) -> Result<Self, RuntimeError> {
         let cache = options.parser_cache.as_deref().and_then(open_cache);
         let grammars = Arc::new(GrammarShare::new(cache.clone()));
-        let runtime = Arc::new(Runtime::new(limits)?.with_cache(cache));
+        let runtime = Arc::new(Runtime::new(limits)?.with_cache(cache).with_drafts(options.draft_contracts));
         let devices = LocalDevices::new(options.threads, options.kernel_cache.clone())
             .deterministic(options.deterministic);
         let constrained = TurnSlots::new(PROMPT_THREADS / 2);

@@ -42,6 +42,8 @@ struct PreparedJob {
     job: Job,
     parser: Arc<ParserBinding>,
     prompts: Vec<PreparedPrompt>,
+    /// Ids of the conversation's calls, if the parser may give a call the model's own.
+    call_ids: Vec<String>,
 }
 
 /// Values that all choices of a job share.
@@ -52,22 +54,23 @@ struct ChoiceStart<'a> {
     stop: StopPatterns,
     principal: &'a Principal,
     constraint: AnswerConstraint,
+    call_ids: Vec<String>,
 }
 
 impl Served {
     /// Starts the first choice of the job's first prompt.
     pub(super) fn turn(&self, job: Job, caller: &Caller) -> Result<TurnStream, StartError> {
-        let PreparedJob { job, parser, prompts } = self.read(job, &caller.principal)?;
-        let start = self.choice_start(&job, &parser, &prompts, caller)?;
+        let PreparedJob { job, parser, prompts, call_ids } = self.read(job, &caller.principal)?;
+        let start = self.choice_start(&job, &parser, &prompts, call_ids, caller)?;
         let prompt = prompts.into_iter().next().ok_or(StartError::Internal)?;
         self.begin(&start, 0, prompt)
     }
 
     /// Starts all choices of the job.
     pub(super) fn choices(&self, job: Job, caller: &Caller) -> Result<Choices, StartError> {
-        let PreparedJob { job, parser, prompts } = self.read(job, &caller.principal)?;
+        let PreparedJob { job, parser, prompts, call_ids } = self.read(job, &caller.principal)?;
         let per_prompt = job.sampling.n.unwrap_or(1).max(1);
-        let start = self.choice_start(&job, &parser, &prompts, caller)?;
+        let start = self.choice_start(&job, &parser, &prompts, call_ids, caller)?;
         let mut turns = Vec::new();
         for (index, prompt) in (0..).zip(prompts) {
             for choice in 0..per_prompt {
@@ -88,7 +91,8 @@ impl Served {
         if let Beginning::Raw(prompts) = &job.beginning {
             let prompts =
                 prompts.iter().map(|prompt| self.raw(prompt, principal)).collect::<Result<_, _>>()?;
-            return Ok(PreparedJob { job, parser: self.parsers.without_parser(), prompts });
+            let parser = self.parsers.without_parser();
+            return Ok(PreparedJob { job, parser, prompts, call_ids: Vec::new() });
         }
         // The parser is taken only here, since it may be swapped: all choices of this answer have this one.
         let parser = self.parsers.current();
@@ -96,12 +100,15 @@ impl Served {
         let input =
             AffinityInput::Conversation { key: job.cache_key.as_deref(), conversation: &job.conversation };
         let affinity = input.affinity(principal);
+        // Before the prompt spells them as the model knows them.
+        let call_ids = parser.ids_beside(&job.conversation);
         let prompt = self.prompt(&mut job, &parser)?;
         let conversation = std::mem::take(&mut job.conversation);
         Ok(PreparedJob {
             job,
             parser,
             prompts: vec![PreparedPrompt { prompt, conversation, affinity, written: None }],
+            call_ids,
         })
     }
 
@@ -110,6 +117,7 @@ impl Served {
         job: &'a Job,
         parser: &'a ParserBinding,
         prompts: &[PreparedPrompt],
+        call_ids: Vec<String>,
         caller: &'a Caller,
     ) -> Result<ChoiceStart<'a>, StartError> {
         // Prompts that don't fit are refused before work is done for a constraint.
@@ -120,7 +128,7 @@ impl Served {
         let request = parser.request(job);
         let constraint = self.constraint(job, parser, &request, opening, caller)?;
         let stop = StopPatterns::new(&job.stop);
-        Ok(ChoiceStart { job, parser, request, stop, principal: &caller.principal, constraint })
+        Ok(ChoiceStart { job, parser, request, stop, principal: &caller.principal, constraint, call_ids })
     }
 
     /// Makes the prompt of the job's conversation. Call ids in the history are rewritten to the pattern that the model knows.
@@ -195,7 +203,7 @@ impl Served {
         choice: u32,
         PreparedPrompt { prompt, conversation, affinity, written }: PreparedPrompt,
     ) -> Result<TurnStream, StartError> {
-        let ChoiceStart { job, parser, request: told, stop, .. } = start;
+        let ChoiceStart { job, parser, request: told, stop, call_ids, .. } = start;
         let input_tokens = u32::try_from(prompt.ids.len()).unwrap_or(u32::MAX);
         let markers = Arc::clone(&parser.marker_ids);
         let text = StreamText::new(Arc::clone(&self.tokenizer), markers, &prompt.ids);
@@ -214,6 +222,7 @@ impl Served {
         let held = self.limits.parser.held_bytes;
         let mut start = parser.start(told, prompt.generation_prompt, self.fault_policy, held);
         start.settings.stop = stop;
+        start.settings.call_ids = start.settings.call_ids.besides(call_ids.iter().cloned());
         let label = Arc::clone(&self.label);
         Ok(TurnStream::new(label, generation, text, start, input_tokens, tokens).with_echo(echo))
     }

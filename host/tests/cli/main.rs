@@ -8,6 +8,7 @@ mod api_keys;
 mod bench_model;
 mod bench_serve;
 mod commands;
+mod contracts;
 mod logs;
 mod parser_commands;
 mod parser_new;

@@ -5,6 +5,8 @@
 mod guests;
 
 mod conformance;
+mod contracts;
 mod damaged_components;
+mod kept;
 mod large_deltas;
 mod room;

@@ -164,7 +164,7 @@ fn memory_tables_and_stack_have_their_limits() {
 fn answers_have_a_limit_in_ops_and_in_bytes() {
     assert_eq!(text_fault("op_flood"), "5000 ops in one step, at most 4096 are allowed");
     let too_much = "too much data is being copied between the host and the guest";
-    for name in ["giant_string", "empty_strings"] {
+    for name in ["giant_string", "empty_strings", "deep_paths"] {
         let reason = text_fault(name);
         assert!(reason.starts_with(too_much), "{name}: {reason}");
     }
@@ -220,6 +220,36 @@ fn descriptors_that_break_a_rule_are_not_loaded() {
     assert_eq!(load_error("marker_twice"), "describes itself badly: marker 1 (<x>) stands twice");
     assert_eq!(load_error("marker_empty"), "describes itself badly: marker 0 is empty");
     assert_eq!(load_error("stop_unknown"), "describes itself badly: stop 7 is not one of its 1 markers");
+    assert_eq!(
+        load_error("reasoning_end_control"),
+        "describes itself badly: its end of reasoning is empty or has control characters"
+    );
+    assert_eq!(
+        load_error("reasoning_end_giant"),
+        "describes itself badly: its end of reasoning has 262144 bytes, at most 256 are allowed"
+    );
+    assert_eq!(
+        load_error("needs_unknown"),
+        "needs `tensors`, which this host doesn't know: update the host, or take a build of the parser for it"
+    );
+}
+
+#[test]
+fn templates_of_grammars_that_are_none_are_not_loaded() {
+    assert_eq!(
+        load_error("grammar_giant"),
+        "describes itself badly: its grammar has 65537 bytes, at most 65536 are allowed"
+    );
+    let unknown = load_error("grammar_unknown_hole");
+    assert!(unknown.contains("nothing defines `secrets`, which this server doesn't know"), "{unknown}");
+    let circle = load_error("grammar_circle");
+    assert!(circle.contains("it leads to itself"), "{circle}");
+}
+
+#[test]
+fn a_flood_that_fits_a_step_is_left_to_the_turn() {
+    let step = load(&runtime(), "note_flood").start(&request()).unwrap().text("hello");
+    assert!(matches!(&step, Ok(Step::Ops(ops)) if ops.len() == 2000), "{step:?}");
 }
 
 #[test]
@@ -242,7 +272,7 @@ fn files_that_are_no_parser_of_this_host_say_what_they_are() {
     for name in ["wrong_types", "missing_function"] {
         let error = load_error(name);
         assert!(
-            error.starts_with("doesn't fit sluice:parser/parser@0.1.0: ") && !error.contains('\n'),
+            error.starts_with("its sluice:parser/parser@0.1.0 isn't contract 0.1: ") && !error.contains('\n'),
             "{error}"
         );
     }
@@ -324,10 +354,10 @@ const HEALTHY: &str = r#"{"Ok":{"name":"guest","version":"1.0.0","models":[],"ma
 
 #[test]
 fn a_section_says_what_the_parser_is_before_it_is_compiled() {
-    let said = runtime().describe(&described(HEALTHY)).unwrap().unwrap();
+    let said = runtime().describe(&described(HEALTHY)).unwrap().descriptor.unwrap();
     let plugin = runtime().load(&described(HEALTHY), &[]).unwrap();
     assert_eq!(&said, plugin.descriptor());
-    assert_eq!(runtime().describe(&source("plain", guest("healthy"))).unwrap(), None);
+    assert_eq!(runtime().describe(&source("plain", guest("healthy"))).unwrap().descriptor, None);
     let needs = runtime().describe(&described(r#"{"Err":"which\ntable?"}"#)).unwrap_err();
     assert_eq!(needs.to_string(), "parser described: refuses its options: which table?");
     let bad = runtime().describe(&described(&HEALTHY.replace("guest", ""))).unwrap_err();
@@ -364,7 +394,9 @@ fn a_section_that_does_not_fit_its_component_is_a_load_error_whatever_the_option
 fn each_shipped_parser_says_what_it_is_before_it_is_compiled() {
     for source in host::model::shipped_parsers() {
         match runtime().describe(&source) {
-            Ok(said) => assert_eq!(said.expect("plugins/build.sh writes the section").name, source.name()),
+            Ok(said) => {
+                assert_eq!(said.descriptor.expect("plugins/build.sh writes the section").name, source.name());
+            }
             Err(error) => {
                 assert_eq!(source.name(), "response-template", "{error}");
                 assert!(matches!(error.problem, LoadProblem::Options(_)), "{error}");

@@ -6,6 +6,7 @@
 
 mod binding;
 mod call;
+mod call_ids;
 mod delta;
 mod draft;
 mod driver;
@@ -39,6 +40,7 @@ pub mod values;
 mod tests;
 
 pub use binding::Binding;
+pub use call_ids::{CallIds, counted_call_ids};
 pub use delta::{Delta, DeltaToken, TokenLogprob, TokenLogprobs};
 pub use driver::Turn;
 pub use event::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, TurnFailure, Usage};
@@ -47,7 +49,7 @@ pub use flow::Flow;
 pub use fold::{FoldError, Item, fold};
 pub use markers::{MarkerError, MarkerTable, TokenText};
 pub use preset::{HoldRule, PresetRoute};
-pub use settings::{AllowedCalls, CallIds, DraftCalls, FaultPolicy, TurnSettings, counted_call_ids};
+pub use settings::{AllowedCalls, DraftCalls, FaultPolicy, TurnSettings};
 pub use step_error::StepError;
 pub use stop::{StopPatterns, StopStrings};
 pub use stream::{ASKED_BYTES, ByteCounts, asked_parts};

@@ -6,13 +6,14 @@
 use std::sync::Arc;
 
 use super::call::Call;
+use super::call_ids::CallIds;
 use super::event::Phase;
 use super::events::TurnEvents;
 use super::held::Held;
 use super::items::{Items, OpenKind};
 use super::ledger::Ledger;
 use super::preset::{HoldRule, PresetRoute};
-use super::settings::{AllowedCalls, CallIds, DraftCalls, TurnSettings};
+use super::settings::{AllowedCalls, DraftCalls, TurnSettings};
 use super::step_error::StepError;
 use contract::{Note, Op, Route, Step, Tool, ToolCall, Trim};
 
@@ -286,12 +287,24 @@ impl Router {
             return Err(StepError::ForeignName);
         }
         let tools = Arc::clone(&self.tools);
-        let call = Call::new(call, (self.call_ids)(), tools, self.ledger.dropped_markup.bytes());
+        let call_id = self.call_id(&call)?;
+        let call = Call::new(call, call_id, tools, self.ledger.dropped_markup.bytes());
         if self.drafts == DraftCalls::Held {
             self.ledger.begin_draft(self.held_bytes, out);
         }
         self.ledger.dropped_markup.clear();
         self.cut = false;
         self.ledger.items.call(call, out)
+    }
+
+    /// The id by which clients know a call: the model's own, if it is one that they can be given.
+    fn call_id(&mut self, call: &ToolCall) -> Result<String, StepError> {
+        let own = call.id.as_deref().filter(|id| self.call_ids.may_give(id));
+        if let Some(id) = own
+            && !self.ledger.dropped_markup.contains_name(id, self.held.as_str())?
+        {
+            return Err(StepError::ForeignId);
+        }
+        Ok(self.call_ids.next(own))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::call_ids::CallIds;
 use super::stop::StopStrings;
 use contract::{Request, Tool};
 
@@ -57,18 +58,6 @@ pub enum AllowedCalls {
     Any,
 }
 
-/// Generator of tool calls' ids, each of which is unique.
-pub type CallIds = Box<dyn FnMut() -> String + Send>;
-
-/// Returns a generator of `call_1`, `call_2`, …, unique within one turn, for tests and tools.
-pub fn counted_call_ids() -> CallIds {
-    let mut calls = 0;
-    Box::new(move || {
-        calls += 1;
-        format!("call_{calls}")
-    })
-}
-
 /// Settings of one turn.
 pub struct TurnSettings {
     /// Indices of the markers that come as tokens of their own: they end a string of a call's JSON ([`Request::token_markers`]).
@@ -89,7 +78,7 @@ pub struct TurnSettings {
     pub fault_policy: FaultPolicy,
     /// Maximum number of bytes that the parser may leave undecided, and of white space that is held back for trimming.
     pub held_bytes: usize,
-    /// Generator of tool calls' ids.
+    /// Ids of tool calls.
     pub call_ids: CallIds,
 }
 

@@ -40,6 +40,8 @@ pub enum StepError {
     NoName,
     /// A call of a tool that is neither declared nor in the text.
     ForeignName,
+    /// A call with an id that isn't in the text.
+    ForeignId,
     /// Too many names of undeclared tools in one step.
     NameSearch,
     /// Derived arguments beyond their bound.
@@ -76,6 +78,9 @@ impl fmt::Display for StepError {
             Self::NoName => f.write_str("it opened a tool call without a name"),
             Self::ForeignName => {
                 f.write_str("it named a tool that is neither declared nor in the bytes dropped for the call")
+            }
+            Self::ForeignId => {
+                f.write_str("it gave a call an id that isn't in the bytes dropped for the call")
             }
             Self::NameSearch => {
                 f.write_str("it named too many undeclared tools over too much text in one step")

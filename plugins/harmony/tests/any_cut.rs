@@ -91,7 +91,7 @@ fn message() -> impl Strategy<Value = (String, Item)> {
             (format!("{header}<|message|>{text}<|end|>"), item)
         }
     };
-    let call = |name: &str, payload| Head::ToolCall(ToolCall { name: name.into(), payload });
+    let call = |name: &str, payload| Head::ToolCall(ToolCall::new(name, payload));
     let add = call("add", Payload::Json);
     prop_oneof![
         text.prop_map(message("<|channel|>analysis", Head::Reasoning)),

@@ -39,7 +39,7 @@ impl Item {
 
     /// A complete call with JSON arguments.
     pub fn call(name: impl Into<String>, arguments: impl Into<String>) -> Self {
-        let head = Head::ToolCall(ToolCall { name: name.into(), payload: Payload::Json });
+        let head = Head::ToolCall(ToolCall::new(name, Payload::Json));
         Self { head, text: arguments.into(), complete: true }
     }
 
@@ -55,7 +55,7 @@ impl From<turn::Item> for Item {
         let head = match item.head {
             ItemHead::Reasoning => Head::Reasoning,
             ItemHead::Message { phase } => Head::Message(phase),
-            ItemHead::ToolCall { name, payload, .. } => Head::ToolCall(ToolCall { name, payload }),
+            ItemHead::ToolCall { name, payload, .. } => Head::ToolCall(ToolCall::new(name, payload)),
         };
         Self { head, text: item.text, complete: item.status == ItemStatus::Completed }
     }

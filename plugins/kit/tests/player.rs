@@ -83,7 +83,7 @@ fn only_items_to_be_trimmed_are_trimmed() {
 
 #[test]
 fn escaped_arguments_become_the_inside_of_a_json_string() {
-    let head = Head::ToolCall(ToolCall { name: "f".into(), payload: Payload::Text });
+    let head = Head::ToolCall(ToolCall::new("f", Payload::Text));
     let call = Item { head, text: "say \\\"hi\\\"\\n\\u0001".into(), complete: false };
     assert_eq!(letters("", &["<f>say \"hi\"\n\u{1}"]), [call]);
 }

@@ -116,7 +116,7 @@ fn until_byte_is_said_whenever_the_host_asks() {
 
 #[test]
 fn everything_else_crosses_in_the_order_in_which_it_was_said() {
-    let call = ToolCall { name: "f".into(), payload: Payload::Json };
+    let call = ToolCall::new("f", Payload::Json);
     let ops = vec![
         run(Route::Drop, 4),
         Op::ToolCall(call),

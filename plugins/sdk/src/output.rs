@@ -171,7 +171,7 @@ impl Output {
     /// Closes the open item and opens a tool call. This can't be undone: hold the bytes until the call is certain. The host checks
     /// that `name` is a declared tool's, or stands in the bytes dropped for this call.
     pub fn tool_call(&mut self, name: impl Into<String>, payload: Payload) {
-        self.ops.push(Op::ToolCall(ToolCall { name: name.into(), payload }));
+        self.ops.push(Op::ToolCall(ToolCall::new(name, payload)));
     }
 
     /// Reports that the turn ends in a tool call without a name. Drops the call's opening: all held bytes but the `keep` youngest.

@@ -1,23 +1,82 @@
-//! Conversions between the types of contract 0.1 and [`contract`]'s, case by case. Strings are moved, requests are borrowed.
+//! A component's functions, and conversions between the types of a contract's version and [`contract`]'s, case by case. Strings are moved,
+//! requests are borrowed. Compiled once for each version, with `super`'s bindings.
 
-use super::bindings::exports::sluice::parser::parser as wit;
-use contract;
+use wasmtime::Store;
+use wasmtime::component::{Instance, InstancePre};
+
+use super::{Plugin, PluginPre, wit};
+use crate::instance::Exports;
+use crate::instance_limits::InstanceLimits;
+
+type GuestStore = Store<InstanceLimits>;
+
+impl Exports for Plugin {
+    type Pre = PluginPre<InstanceLimits>;
+
+    fn find(linked: InstancePre<InstanceLimits>) -> wasmtime::Result<Self::Pre> {
+        PluginPre::new(linked)
+    }
+
+    fn of(store: &mut GuestStore, instance: &Instance) -> wasmtime::Result<Self> {
+        Self::new(store, instance)
+    }
+
+    fn instantiate(pre: &Self::Pre, store: &mut GuestStore) -> wasmtime::Result<Self> {
+        pre.instantiate(store)
+    }
+
+    fn describe(
+        &self,
+        store: &mut GuestStore,
+        options: &[(String, String)],
+    ) -> wasmtime::Result<Result<contract::Descriptor, String>> {
+        let described = self.sluice_parser_parser().call_describe(store, &pairs(options))?;
+        Ok(described.map(Into::into))
+    }
+
+    fn start(
+        &self,
+        store: &mut GuestStore,
+        request: &contract::Request,
+        needs_schemas: bool,
+    ) -> wasmtime::Result<Result<(), String>> {
+        let parameters = parameters(&request.tools);
+        let tools = tools(&request.tools, &parameters, needs_schemas);
+        let options = pairs(&request.options);
+        let token_markers = &request.token_markers;
+        let request = wit::Request { tools: &tools, token_markers, options: &options };
+        self.sluice_parser_parser().call_start(store, request)
+    }
+
+    fn text(&self, store: &mut GuestStore, chunk: &str) -> wasmtime::Result<contract::Step> {
+        Ok(self.sluice_parser_parser().call_text(store, chunk)?.into())
+    }
+
+    fn marker(&self, store: &mut GuestStore, index: u32) -> wasmtime::Result<contract::Step> {
+        Ok(self.sluice_parser_parser().call_marker(store, index)?.into())
+    }
+
+    fn finish(
+        &self,
+        store: &mut GuestStore,
+        reason: contract::FinishReason,
+    ) -> wasmtime::Result<contract::Step> {
+        Ok(self.sluice_parser_parser().call_finish(store, reason.into())?.into())
+    }
+}
 
 /// Borrows `pairs` as the bindings take them.
-pub(super) fn pairs(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
+fn pairs(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
     pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
-/// What `start` is given.
-pub(super) type Request<'a> = wit::Request<'a>;
-
 /// The parameters of each tool.
-pub(super) fn parameters(tools: &[contract::Tool]) -> Vec<Vec<wit::Parameter<'_>>> {
+fn parameters(tools: &[contract::Tool]) -> Vec<Vec<wit::Parameter<'_>>> {
     tools.iter().map(|tool| tool.parameters.iter().map(Into::into).collect()).collect()
 }
 
 /// Borrows the tools, with their converted `parameters`, and with their schemas for a parser that needs these.
-pub(super) fn tools<'a>(
+fn tools<'a>(
     tools: &'a [contract::Tool],
     parameters: &'a [Vec<wit::Parameter<'a>>],
     needs_schemas: bool,
@@ -105,13 +164,7 @@ impl From<wit::Op> for contract::Op {
             wit::Op::Bytes(run) => Self::Bytes(contract::Run { route: run.route.into(), bytes: run.bytes }),
             wit::Op::UntilMarker(route) => Self::UntilMarker(route.into()),
             wit::Op::Message(phase) => Self::Message(phase.into()),
-            wit::Op::ToolCall(call) => Self::ToolCall(contract::ToolCall {
-                name: call.name,
-                payload: match call.payload {
-                    wit::Payload::Json => contract::Payload::Json,
-                    wit::Payload::Text => contract::Payload::Text,
-                },
-            }),
+            wit::Op::ToolCall(call) => Self::ToolCall(call.into()),
             wit::Op::Close => Self::Close,
             wit::Op::DerivedArguments(text) => Self::DerivedArguments(text),
             wit::Op::UntilByte(until) => {
@@ -140,6 +193,15 @@ impl From<wit::Op> for contract::Op {
                 Self::HoldUntil(contract::HoldUntil { bytes: hold.bytes.into(), at_most: hold.at_most })
             }
             wit::Op::Note(note) => Self::Note(contract::Note { name: note.name, data: note.data }),
+        }
+    }
+}
+
+impl From<wit::Payload> for contract::Payload {
+    fn from(payload: wit::Payload) -> Self {
+        match payload {
+            wit::Payload::Json => Self::Json,
+            wit::Payload::Text => Self::Text,
         }
     }
 }

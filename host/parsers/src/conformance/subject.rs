@@ -45,7 +45,7 @@ impl Subject {
         let by_id = Binding::new(&descriptor, id).map_err(wrong)?;
         let by_text = Binding::by_text(&descriptor).map_err(wrong)?;
         let (limits, digest) = (limits.clone(), String::new());
-        Ok(Self { limits, digest, by_text, by_id, start, turn_check, descriptor })
+        Ok(Self { descriptor, digest, limits, by_text, by_id, start, turn_check })
     }
 
     /// The parser's descriptor.
@@ -138,6 +138,12 @@ impl Sandboxed {
         let runtime = Runtime::pooled(limits, metered, quick).map_err(|error| error.to_string())?;
         let runtime = runtime.with_cache(cache);
         Ok(Self { source, runtime, limits: limits.clone(), turn_check, loaded: Mutex::default() })
+    }
+
+    /// Loads a component of a draft of the contract, too, if `drafts` is set.
+    #[must_use]
+    pub fn with_drafts(self, drafts: bool) -> Self {
+        Self { runtime: self.runtime.with_drafts(drafts), ..self }
     }
 }
 

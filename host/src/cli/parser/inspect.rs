@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use host::printable::Escaped;
-use parsers::{CONTRACT, Plugin, build_sections};
+use parsers::{Plugin, build_sections};
 
 use super::source::ParserArguments;
 
@@ -73,7 +73,7 @@ fn facts(file: &str, plugin: &Plugin) -> Vec<(String, String)> {
         ("serves models", &models),
         ("trimmed", trimmed),
         ("call ids", descriptor.history_call_ids.as_deref().unwrap_or("as they are")),
-        ("contract", CONTRACT),
+        ("contract", super::list::contract_name(plugin.contract())),
         ("grammar", &grammar),
         ("reasoning end", descriptor.reasoning_end.as_deref().unwrap_or("(none: reasoning has no bound)")),
         ("needs", &needs),

@@ -8,10 +8,11 @@ use std::process::ExitCode;
 use contract::Descriptor;
 use host::model::{shipped_parsers, tables};
 use parsers::ParserLimits;
-use parsers::{CONTRACT, LoadProblem, Plugin, PluginLoadError, PluginSource, Runtime};
+use parsers::{ContractVersion, FileFacts, LoadProblem, Plugin, PluginLoadError, PluginSource, Runtime};
 use serde_json::{Value, json};
 
 use crate::cli::cache::CacheArgument;
+use crate::cli::drafts::DraftArgument;
 use crate::cli::progress::show;
 use crate::cli::stderr;
 use crate::cli::table::Table;
@@ -26,6 +27,8 @@ pub(super) struct ListArguments {
     json: bool,
     #[command(flatten)]
     cache: CacheArgument,
+    #[command(flatten)]
+    drafts: DraftArgument,
 }
 
 /// Number of characters of a digest that the table shows.
@@ -34,6 +37,7 @@ const SHOWN_DIGEST: usize = 12;
 /// A parser's facts.
 pub(super) struct Facts {
     descriptor: Descriptor,
+    contract: Option<ContractVersion>,
     bytes: usize,
     sha256: String,
 }
@@ -41,12 +45,19 @@ pub(super) struct Facts {
 impl From<&Plugin> for Facts {
     fn from(plugin: &Plugin) -> Self {
         let (descriptor, sha256) = (plugin.descriptor().clone(), plugin.digest().to_owned());
-        Self { descriptor, bytes: plugin.size(), sha256 }
+        Self { descriptor, contract: plugin.contract(), bytes: plugin.size(), sha256 }
     }
 }
 
+/// A version of the contract for people; `-` for a parser that isn't a component.
+pub(super) fn contract_name(contract: Option<ContractVersion>) -> &'static str {
+    contract.map_or("-", ContractVersion::name)
+}
+
 pub(super) fn run(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
-    let runtime = Runtime::new(&ParserLimits::default())?.with_cache(arguments.cache.open()?);
+    let runtime = Runtime::new(&ParserLimits::default())?
+        .with_cache(arguments.cache.open()?)
+        .with_drafts(arguments.drafts.allowed());
     let sources = sources(&arguments.plugins);
     let mut rows = Vec::new();
     for (index, source) in sources.iter().enumerate() {
@@ -99,10 +110,14 @@ pub(super) fn run(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
 /// Reads a parser's facts from its file; compiles it if the file lacks them.
 fn facts(runtime: &Runtime, source: &PluginSource) -> Result<Facts, PluginLoadError> {
     let source = runtime.read(source)?;
-    match (runtime.describe(&source)?, &source) {
-        (Some(descriptor), PluginSource::Bytes { bytes, .. }) => {
-            Ok(Facts { descriptor, bytes: bytes.len(), sha256: source.digest().unwrap_or_default() })
-        }
+    let FileFacts { contract, descriptor } = runtime.describe(&source)?;
+    match (descriptor, &source) {
+        (Some(descriptor), PluginSource::Bytes { bytes, .. }) => Ok(Facts {
+            descriptor,
+            contract: Some(contract),
+            bytes: bytes.len(),
+            sha256: source.digest().unwrap_or_default(),
+        }),
         _ => Ok(Facts::from(&*runtime.load(&source, &[])?)),
     }
 }
@@ -124,12 +139,12 @@ fn sources(folder: &Path) -> Vec<PluginSource> {
 }
 
 fn cells(file: &str, plugin: &Facts) -> [String; 10] {
-    let Facts { descriptor, bytes, sha256 } = plugin;
+    let Facts { descriptor, contract, bytes, sha256 } = plugin;
     [
         file.to_owned(),
         descriptor.name.clone(),
         descriptor.version.clone(),
-        CONTRACT.to_owned(),
+        contract_name(*contract).to_owned(),
         if descriptor.grammar.is_some() { "yes" } else { "no" }.to_owned(),
         if descriptor.needs.is_empty() { "-".to_owned() } else { descriptor.needs.join(" ") },
         descriptor.models.join(" "),
@@ -141,7 +156,7 @@ fn cells(file: &str, plugin: &Facts) -> [String; 10] {
 
 /// All facts about a parser.
 pub(super) fn as_json(file: &str, facts: &Facts) -> Value {
-    let Facts { descriptor, bytes, sha256 } = facts;
+    let Facts { descriptor, contract, bytes, sha256 } = facts;
     json!({
         "file": file,
         "name": descriptor.name,
@@ -151,7 +166,7 @@ pub(super) fn as_json(file: &str, facts: &Facts) -> Value {
         "stops": descriptor.stops,
         "trim": { "reasoning": descriptor.trim.reasoning, "content": descriptor.trim.content },
         "history_call_ids": descriptor.history_call_ids,
-        "contract": CONTRACT,
+        "contract": contract.map(ContractVersion::name),
         "grammar": descriptor.grammar,
         "reasoning_end": descriptor.reasoning_end,
         "needs": descriptor.needs,

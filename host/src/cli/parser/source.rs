@@ -11,6 +11,7 @@ use parsers::conformance::{Measures, Sandboxed};
 use parsers::{PluginSource, Runtime};
 
 use crate::cli::cache::CacheArgument;
+use crate::cli::drafts::DraftArgument;
 use crate::cli::limits::Switches;
 
 /// Which parser: what every command about one has.
@@ -25,6 +26,8 @@ pub(super) struct ParserArguments {
     #[command(flatten)]
     cache: CacheArgument,
     #[command(flatten)]
+    drafts: DraftArgument,
+    #[command(flatten)]
     limits: Switches<ParserLimits>,
 }
 
@@ -36,7 +39,8 @@ impl ParserArguments {
 
     /// Makes a runtime for loading the parser.
     pub(super) fn runtime(&self) -> anyhow::Result<Runtime> {
-        Ok(Runtime::new(&self.limits.0)?.with_cache(self.cache.open()?))
+        let runtime = Runtime::new(&self.limits.0)?.with_cache(self.cache.open()?);
+        Ok(runtime.with_drafts(self.drafts.allowed()))
     }
 
     /// Case files of `given`, or of the folder beside the parser's sources.
@@ -50,8 +54,9 @@ impl ParserArguments {
     /// Loads the parser, ready to play cases.
     pub(super) fn load(&self, measures: Measures) -> anyhow::Result<Sandboxed> {
         let (source, cache) = (self.source()?, self.cache.open()?);
-        Sandboxed::new(source, &self.limits.0, cache, measures, case_stream::check)
-            .map_err(anyhow::Error::msg)
+        let sandboxed = Sandboxed::new(source, &self.limits.0, cache, measures, case_stream::check)
+            .map_err(anyhow::Error::msg)?;
+        Ok(sandboxed.with_drafts(self.drafts.allowed()))
     }
 
     /// Folder `cases` beside the parser's sources: `plugins/NAME/cases` for `plugins/NAME.wasm`, `plugins/tables/NAME/cases` for a table.

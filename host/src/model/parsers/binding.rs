@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use crate::model::generate::ParserStart;
 use crate::model::job::Job;
-use crate::prompt::Tokenizer;
+use crate::prompt::{Conversation, Tokenizer};
 use contract::{Descriptor, Request};
 use grammar::{Demand, MarkerTokens, ToolChoice};
-use parsers::Plugin;
+use parsers::{ContractVersion, Plugin};
 use system::random;
-use turn::{AllowedCalls, Binding, FaultPolicy, MarkerError, TurnSettings, values};
+use turn::{AllowedCalls, Binding, CallIds, FaultPolicy, MarkerError, TurnSettings, values};
 
 /// The model's tokenizer and end tokens, to which plugins are bound.
 pub(in crate::model) struct ModelTokens {
@@ -80,6 +80,15 @@ impl ParserBinding {
         self.plugin.descriptor()
     }
 
+    /// Ids of the conversation's calls, which its next calls must not have: empty if the parser can't give them any.
+    pub(in crate::model) fn ids_beside(&self, conversation: &Conversation) -> Vec<String> {
+        if !self.plugin.contract().is_some_and(ContractVersion::has_call_ids) {
+            return Vec::new();
+        }
+        let calls = conversation.messages.iter().flat_map(|message| &message.tool_calls);
+        calls.map(|call| call.id.clone()).collect()
+    }
+
     /// Whether it is `none`, which reads no calls.
     pub(in crate::model) fn is_none(&self) -> bool {
         self.plugin.size() == 0
@@ -93,7 +102,7 @@ impl ParserBinding {
         fault_policy: FaultPolicy,
         held_bytes: usize,
     ) -> ParserStart {
-        let call_ids = Box::new(|| format!("call_{}", random::hex::<12>()));
+        let call_ids = CallIds::new(|| format!("call_{}", random::hex::<12>()));
         let own = TurnSettings::of(request, call_ids);
         let settings = TurnSettings { reads_on: true, calls: *calls, fault_policy, held_bytes, ..own };
         let (plugin, binding) = (Arc::clone(&self.plugin), Arc::clone(&self.turns));

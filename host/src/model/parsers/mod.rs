@@ -33,7 +33,7 @@ use super::options::ModelOptions;
 use super::shared::SharedParts;
 use argument::ParserArgument;
 use loader::{Loader, ParserChoice};
-use parsers::Plugin;
+use parsers::{ContractVersion, Plugin};
 
 /// The current parser of a served model, and the loader of its next one.
 pub(super) struct Parsers {
@@ -199,6 +199,7 @@ fn serving(choice: &ParserChoice) -> Serving {
     Serving {
         name: descriptor.name.clone(),
         version: descriptor.version.clone(),
+        contract: choice.plugin.contract().map(ContractVersion::name),
         source: choice.source.clone(),
         sha256: choice.plugin.digest().to_owned(),
         bytes: choice.plugin.size(),

@@ -29,6 +29,9 @@ pub struct Serving {
     pub name: String,
     /// Version in the descriptor.
     pub version: String,
+    /// Version of the contract by which it was loaded; none for `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contract: Option<&'static str>,
     /// Path of the file, or name of the shipped parser.
     pub source: String,
     /// SHA-256 of the component; empty for `none`.

@@ -44,7 +44,7 @@ pub(super) struct Call {
 impl Call {
     /// Creates a call, perhaps of one of `tools`, for whose header `dropped` bytes were dropped already.
     pub(super) fn new(call: ToolCall, call_id: String, tools: Arc<[Tool]>, dropped: u64) -> Self {
-        let ToolCall { name, payload } = call;
+        let ToolCall { name, payload, id: _ } = call;
         Self {
             json: (payload == Payload::Json).then(String::new),
             head: Some(ItemHead::ToolCall { call_id, name: name.clone(), payload }),

@@ -44,7 +44,7 @@ pub(crate) fn bytes(route: Route, bytes: u32) -> Op {
 }
 
 pub(crate) fn call(name: &str) -> Op {
-    Op::ToolCall(ToolCall { name: name.into(), payload: Payload::Json })
+    Op::ToolCall(ToolCall::new(name, Payload::Json))
 }
 
 pub(crate) fn failure_code(end: &TurnEnd) -> &str {

@@ -45,7 +45,7 @@ fn an_open_call_is_whole_if_its_arguments_are_complete_json_whatever_ends_the_tu
 #[test]
 fn a_closed_call_whose_arguments_are_no_json_stays_as_it_is_and_is_counted() {
     let named = |arguments: &str, payload| {
-        let open = Op::ToolCall(ToolCall { name: "weather".into(), payload });
+        let open = Op::ToolCall(ToolCall::new("weather", payload));
         let length = u32::try_from(arguments.len()).unwrap();
         let steps = [Step::Ops(vec![open, bytes(Route::Arguments, length), Op::Close])];
         let (items, end, turn) = run(scripted(settings(), steps), &[arguments], FinishReason::Stop);
@@ -79,7 +79,7 @@ fn a_call_whose_arguments_are_no_object_is_incomplete_whatever_closes_it() {
 #[test]
 fn a_text_payload_is_whole_only_if_the_parser_says_so() {
     let open = |close: bool| {
-        let python = Op::ToolCall(ToolCall { name: "weather".into(), payload: Payload::Text });
+        let python = Op::ToolCall(ToolCall::new("weather", Payload::Text));
         let close = close.then_some(Op::Close);
         ended(
             [python, bytes(Route::Arguments, 1)].into_iter().chain(close).collect(),

@@ -1,5 +1,6 @@
 //! Tests of the turn room. This file holds what they share: scripted parsers, and a turn run to its end.
 
+mod call_ids;
 mod draft;
 mod fault;
 mod finish;

@@ -111,7 +111,7 @@ impl From<CaseItem> for Item {
                     CasePayload::Json => Payload::Json,
                     CasePayload::Text => Payload::Text,
                 };
-                (Head::ToolCall(ToolCall { name, payload }), arguments, status)
+                (Head::ToolCall(ToolCall::new(name, payload)), arguments, status)
             }
         };
         Self { head, text, complete: status == Status::Completed }
@@ -132,7 +132,7 @@ impl From<Item> for CaseItem {
                 };
                 Self::Message { phase, text, status }
             }
-            Head::ToolCall(ToolCall { name, payload }) => {
+            Head::ToolCall(ToolCall { name, payload, id: _ }) => {
                 let payload = match payload {
                     Payload::Json => CasePayload::Json,
                     Payload::Text => CasePayload::Text,

@@ -7,7 +7,7 @@ use parser_sdk::{Payload, ToolCall};
 use qwen3_parser::Qwen3;
 
 fn text(text: &str) -> Item {
-    let call = ToolCall { name: "apply_patch".into(), payload: Payload::Text };
+    let call = ToolCall::new("apply_patch", Payload::Text);
     Item { head: Head::ToolCall(call), text: text.into(), complete: true }
 }
 

@@ -134,7 +134,7 @@ impl Toy {
         let name = self.held[MARKERS[2].len()..colon].to_owned();
         self.state = State::Arguments;
         let mut ops =
-            vec![Op::ToolCall(ToolCall { name, payload: Payload::Json }), self.bytes(Route::Drop, colon + 1)];
+            vec![Op::ToolCall(ToolCall::new(name, Payload::Json)), self.bytes(Route::Drop, colon + 1)];
         if self.habit == Habit::ShowsEarly && self.held.is_empty() {
             ops.push(Op::DerivedArguments("\"".into()));
         }

@@ -74,7 +74,7 @@ impl Loader {
     fn describe(&mut self, content: &PluginSource) -> Result<Descriptor, ModelLoadError> {
         let Some(digest) = content.digest() else { return Ok(Descriptor::default()) };
         self.check_file_pin(content, &digest)?;
-        let section = if self.options.is_empty() { self.runtime.describe(content)? } else { None };
+        let section = if self.options.is_empty() { self.runtime.describe(content)?.descriptor } else { None };
         let descriptor = match section {
             Some(descriptor) => descriptor,
             None => self.load_with(content, &digest, false)?.descriptor().clone(),

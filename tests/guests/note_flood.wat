@@ -1,0 +1,15 @@
+;; Answers each text with 2,000 notes.
+(func $text (param $chunk i32) (param $bytes i32) (result i32)
+  (local $at i32)
+  (local.set $at (i32.const 65536))
+  (loop $next
+    (i32.store8 (local.get $at) (i32.const 12))
+    (i32.store offset=4 (local.get $at) (i32.const 256))
+    (i32.store offset=8 (local.get $at) (i32.const 5))
+    (i32.store offset=12 (local.get $at) (i32.const 264))
+    (i32.store offset=16 (local.get $at) (i32.const 5))
+    (local.set $at (i32.add (local.get $at) (i32.const 20)))
+    (br_if $next (i32.lt_u (local.get $at) (i32.const 105536))))
+  (i32.store (i32.const 36) (i32.const 65536))
+  (i32.store (i32.const 40) (i32.const 2000))
+  (i32.const 32))
