@@ -63,7 +63,9 @@ pub fn frames_of_parts<'a>(
     let mut parts = parts.into_iter().peekable();
     let mut frames = Vec::new();
     while let Some(part) = parts.next() {
-        part.iter().for_each(|event| machine.turn(event, &mut buffer));
+        for event in part {
+            machine.turn(event, &mut buffer);
+        }
         if parts.peek().is_none() {
             machine.end(end, Usage::default(), &mut buffer);
         }
