@@ -12,6 +12,8 @@ use host::limits::LOG_BYTES;
 
 /// Time that the end of the process waits for stderr to take the last lines.
 const LAST_LINES: Duration = Duration::from_secs(1);
+/// Time that it waits for the thread to begin with them, which says nothing about stderr: a crowded machine may not have run it yet.
+const THREAD: Duration = Duration::from_secs(30);
 /// Pause before another attempt if stderr is a non-blocking pipe that is full.
 const FULL_PIPE: Duration = Duration::from_millis(5);
 
@@ -28,7 +30,7 @@ pub(super) fn write(lines: &[u8]) {
     }
 }
 
-/// Waits until stderr has taken everything, for at most a second.
+/// Waits until stderr has taken everything, for at most a second once the thread has begun.
 pub(super) fn flush() {
     if let Some(queue) = queue() {
         queue.flush(LAST_LINES);
@@ -88,10 +90,14 @@ impl LineQueue {
         metrics::counter!("sluice_log_lines_lost_total").increment(count as u64);
     }
 
-    /// Waits until everything is written, for at most `time`.
+    /// Waits until everything is written, for at most `time` once the thread has begun.
     fn flush(&self, time: Duration) {
+        let is_unread = |state: &mut State| !state.writing && !state.waiting.is_empty();
+        let Ok((state, _)) = self.0.changed.wait_timeout_while(self.lock(), THREAD, is_unread) else {
+            return;
+        };
         let is_busy = |state: &mut State| state.writing || !state.waiting.is_empty();
-        let _ = self.0.changed.wait_timeout_while(self.lock(), time, is_busy);
+        let _ = self.0.changed.wait_timeout_while(state, time, is_busy);
     }
 
     /// Writes lines as they come, for as long as the process lives.
@@ -131,6 +137,7 @@ impl LineQueue {
         let mut state = state.unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut state.waiting, lines);
         state.writing = true;
+        self.0.changed.notify_all();
     }
 }
 
