@@ -109,6 +109,13 @@ formats! {
     llama3: super::LLAMA3,
     mistral: super::MISTRAL,
     minimax_m2: super::MINIMAX_M2,
+    gemma4: super::GEMMA4,
+    pythonic: super::PYTHONIC,
+    apertus: super::APERTUS,
+    hunyuan: super::HUNYUAN,
+    muse: super::MUSE,
+    deepseek_v4: super::DEEPSEEK_V4,
+    kimi_k3: super::KIMI_K3,
 }
 
 #[test]

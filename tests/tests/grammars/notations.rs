@@ -71,7 +71,7 @@ impl Notation {
         let template = Template::parse(self.template, &literals).unwrap_or_else(|error| panic!("{error}"));
         let are_tokens = vec![true; literals.len()];
         let markers: Vec<_> = ids(&are_tokens).collect();
-        let tokens = MarkerTokens { ids: &markers, stops: &[] };
+        let tokens = MarkerTokens { ids: &markers, inner: &[], stops: &[] };
         let grammar = template.compose(request, tokens).expect("it can be followed").expect("it is demanded");
         Walker::new(&grammar, &literals, &are_tokens).unwrap_or_else(|error| panic!("{error}\n{}", grammar))
     }

@@ -8,11 +8,11 @@ use serde_json::Value;
 use turn::values;
 
 use super::inputs;
-use super::play::{found_in, play};
+use super::play::{found_in, play, with_inner_as_text};
 use super::requests::Expected;
 use super::schemas;
 use super::tables;
-use super::walk::{Markers, Piece, Walker, ids};
+use super::walk::{FIRST_MARKER, Markers, Piece, Walker, ids};
 
 type Describe = fn(&[(String, String)]) -> Result<Descriptor, String>;
 
@@ -25,6 +25,8 @@ pub(crate) struct Format {
     pub(crate) prompts: &'static [&'static str],
     /// Indices of the markers that tokenizers have as tokens; if empty, all markers.
     pub(crate) tokens: &'static [usize],
+    /// Tokens that stand in markers which tokenizers have as text.
+    pub(crate) inner: &'static [&'static str],
     /// Whether the format can't be constrained where markers are text.
     pub(crate) only_tokens: bool,
     pub(crate) inputs: Inputs,
@@ -50,6 +52,7 @@ impl Format {
             play: play::<P>,
             prompts,
             tokens: &[],
+            inner: &[],
             only_tokens: false,
             inputs: Inputs::Json,
             table: None,
@@ -134,8 +137,10 @@ impl Format {
     ) -> Result<Option<String>, String> {
         let descriptor = self.descriptor();
         let ids: Vec<_> = ids(&self.tokens_in(&descriptor, markers)).collect();
-        let made = template.compose(request, MarkerTokens { ids: &ids, stops: &descriptor.stops });
-        made.map_err(|error| error.to_string())
+        let first = u32::try_from(descriptor.markers.len()).expect("few") + FIRST_MARKER;
+        let inner: Vec<_> = self.inner_in(markers).iter().copied().zip(first..).collect();
+        let tokens = MarkerTokens { ids: &ids, inner: &inner, stops: &descriptor.stops };
+        template.compose(request, tokens).map_err(|error| error.to_string())
     }
 
     /// [`Self::composed`] by the format's own template.
@@ -146,7 +151,18 @@ impl Format {
     /// Makes a walker at the beginning of a grammar.
     pub(crate) fn walker(&self, grammar: &str, markers: Markers) -> Result<Walker, String> {
         let descriptor = self.descriptor();
-        Walker::new(grammar, &descriptor.markers, &self.tokens_in(&descriptor, markers))
+        let (mut literals, mut tokens) =
+            (descriptor.markers.clone(), self.tokens_in(&descriptor, markers));
+        for token in self.inner_in(markers) {
+            literals.push((*token).to_owned());
+            tokens.push(true);
+        }
+        Walker::new(grammar, &literals, &tokens)
+    }
+
+    /// Tokens inside markers in this mode.
+    fn inner_in(&self, markers: Markers) -> &'static [&'static str] {
+        if markers == Markers::Tokens { self.inner } else { &[] }
     }
 
     /// Walks once after this prompt and judges the result.
@@ -180,7 +196,10 @@ impl Format {
     fn found(&self, pieces: &[Piece], descriptor: &Descriptor, markers: Markers) -> Vec<Piece> {
         match markers {
             Markers::Text => pieces.to_vec(),
-            Markers::Tokens => found_in(pieces, &descriptor.markers, &self.tokens_in(descriptor, markers)),
+            Markers::Tokens => {
+                let pieces = with_inner_as_text(pieces, &descriptor.markers, self.inner);
+                found_in(&pieces, &descriptor.markers, &self.tokens_in(descriptor, markers))
+            }
         }
     }
 

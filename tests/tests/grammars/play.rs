@@ -6,6 +6,28 @@ use parser_sdk::Parser;
 
 use super::walk::{Markers, Piece};
 
+/// Makes the tokens that only stand in markers, whose indices are those behind the markers', part of the text around them.
+pub(super) fn with_inner_as_text(pieces: &[Piece], literals: &[String], inner: &[&str]) -> Vec<Piece> {
+    let mut all: Vec<Piece> = Vec::new();
+    for piece in pieces {
+        let text = match piece {
+            Piece::Text(text) => text.as_str(),
+            Piece::Marker(index) => match (*index as usize).checked_sub(literals.len()) {
+                Some(index) => inner[index],
+                None => {
+                    all.push(piece.clone());
+                    continue;
+                }
+            },
+        };
+        match all.last_mut() {
+            Some(Piece::Text(before)) => before.push_str(text),
+            _ => all.push(Piece::Text(text.to_owned())),
+        }
+    }
+    all
+}
+
 /// Replaces literals of markers that aren't tokens by markers in the text pieces.
 pub(super) fn found_in(pieces: &[Piece], literals: &[String], tokens: &[bool]) -> Vec<Piece> {
     let mut found = Vec::new();

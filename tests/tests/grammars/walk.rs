@@ -72,7 +72,8 @@ impl Step {
     }
 }
 
-const FIRST_MARKER: u32 = 256;
+/// Id of the first marker's token.
+pub(crate) const FIRST_MARKER: u32 = 256;
 const QUOTE: TokenId = b'"' as TokenId;
 /// Number of digits after which a number ends if it may.
 const DIGITS: usize = 12;
@@ -211,7 +212,7 @@ impl Walker {
             // The spelling of a stop that is a token is text; only hosts that find it by its text would take it for the stop.
             Some(index) if self.tokens.iter().all(|token| *token) => bytes(&self.literals[index % markers]),
             Some(index) if self.tokens[index % markers] => bytes("<"),
-            Some(index) => bytes(&self.literals[index % markers]),
+            Some(index) => self.tokens_of(&self.literals[index % markers]),
         }
     }
 
@@ -220,13 +221,14 @@ impl Walker {
         let mut tokens = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
-            let here = self.literals.iter().position(|literal| rest.starts_with(literal.as_str()));
+            let here = (0..self.literals.len())
+                .find(|index| self.tokens[*index] && rest.starts_with(&self.literals[*index]));
             match here {
-                Some(index) if self.tokens[index] => {
+                Some(index) => {
                     tokens.push(marker(index));
                     rest = &rest[self.literals[index].len()..];
                 }
-                _ => {
+                None => {
                     let first = rest.chars().next().map_or(0, char::len_utf8);
                     tokens.extend(bytes(&rest[..first]));
                     rest = &rest[first..];

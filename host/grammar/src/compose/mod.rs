@@ -19,6 +19,8 @@ use call::Call;
 pub struct MarkerTokens<'a> {
     /// For each marker the id of its token; `None` where it is text.
     pub ids: &'a [Option<u32>],
+    /// Added tokens that occur in the literals of markers that aren't tokens themselves, each with its id.
+    pub inner: &'a [(&'a str, u32)],
     /// Indices of the markers that end the turn.
     pub stops: &'a [u32],
 }
@@ -51,7 +53,20 @@ impl Template {
         let are_tokens = (0..).zip(&markers).filter(|(_, (_, id))| id.is_some());
         let indices: Vec<u32> = are_tokens.map(|(index, _)| index).collect();
         let lark = Composer::new(self, &turn, &indices)?.whole(demand)?;
-        Ok(Some(define_markers(&lark, &markers, tokens.stops)?))
+        let stops = self.stops_in_strings(tokens.stops, &indices);
+        Ok(Some(define_markers(&lark, &markers, tokens.inner, &stops)?))
+    }
+
+    /// The stops that strings of a grammar can spell, and which therefore have to be tokens: all of them, unless a turn can end with one of
+    /// those that are `tokens`. Then the format may name others in `%value`, if its arguments are no JSON and its texts spell no marker.
+    fn stops_in_strings(&self, stops: &[u32], tokens: &[u32]) -> Vec<u32> {
+        let has_texts = self.directives.answer.is_some() || !self.directives.texts.is_empty();
+        let is_json = has_texts || (self.has("call", "arguments") && !self.has_notation());
+        let can_end = stops.iter().any(|stop| tokens.contains(stop));
+        let value = self.directives.value.as_deref().unwrap_or_default();
+        let is_kept_out = |stop: u32| value.iter().any(|index| u32::try_from(*index) == Ok(stop));
+        let is_in_strings = |stop: &u32| is_json || !can_end || !is_kept_out(*stop);
+        stops.iter().copied().filter(is_in_strings).collect()
     }
 }
 

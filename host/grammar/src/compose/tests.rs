@@ -19,7 +19,7 @@ string: marker_2 chars marker_2
 
 fn compose(template: &str, demand: &Demand) -> Result<Option<String>, String> {
     let template = Template::parse(template, &MARKERS).unwrap_or_else(|error| panic!("{error}"));
-    let tokens = MarkerTokens { ids: &[Some(7), Some(8), Some(9), Some(10)], stops: &[3] };
+    let tokens = MarkerTokens { ids: &[Some(7), Some(8), Some(9), Some(10)], inner: &[], stops: &[3] };
     template.compose(demand, tokens).map_err(|error| error.to_string())
 }
 

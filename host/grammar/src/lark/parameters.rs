@@ -42,6 +42,8 @@ pub(crate) struct Spelling<'a> {
     pub(crate) text: &'a str,
     /// Indices of the markers that end a raw value.
     pub(crate) markers: &'a [usize],
+    /// Whether the format can write a key.
+    pub(crate) fits: &'a dyn Fn(&str) -> bool,
     /// Writes the Lark expression of a parameter, given that of its key, and its value.
     pub(crate) write: &'a dyn Fn(&str, &Value<'_>) -> String,
 }
@@ -148,6 +150,7 @@ impl Object<'_> {
         if name.is_empty()
             || name.len() > 64
             || name.contains(|char: char| "<>=".contains(char) || char.is_whitespace())
+            || !(self.spelling.fits)(name)
         {
             return Err("the name can't be written in this format".into());
         }
@@ -171,9 +174,32 @@ impl Object<'_> {
         match values {
             Some(values) if !others => self.one_of(&values, types),
             _ if !types.allows(Types::STRING) => Ok(vec![self.json(schema, &members, types)?]),
-            _ if says_types_alone(&members) => Ok(vec![Value::Text(self.spelling.text)]),
+            _ if says_types_alone(&members) => {
+                let mut values = vec![Value::Text(self.spelling.text)];
+                values.extend(if self.is_typed { self.others(types)? } else { None });
+                Ok(values)
+            }
             _ => Err("a string with conditions can't be followed in this format".into()),
         }
+    }
+
+    /// What a value of these types may be beside a string.
+    fn others(&self, types: Types) -> Result<Option<Value<'_>>, String> {
+        let all = [
+            (Types::NULL, "null"),
+            (Types::BOOLEAN, "boolean"),
+            (Types::INTEGER, "integer"),
+            (Types::NUMBER, "number"),
+            (Types::ARRAY, "array"),
+            (Types::OBJECT, "object"),
+        ];
+        let names: Vec<&str> =
+            all.into_iter().filter(|(one, _)| types.allows(*one)).map(|(_, name)| name).collect();
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let safe = safe::without(json!({"type": names}), self.forbidden)?;
+        Ok(Some(Value::Json(writer::json(&schema::prepared(safe, Follow::Strictly)))))
     }
 
     /// One of these values, each of which must be read back as it was.

@@ -31,7 +31,8 @@ fn written(demand: &Demand) -> Result<String, String> {
         Value::Text(text) | Value::Input(text) => format!("{key}={text}"),
         Value::Exactly(text) | Value::Json(text) => format!("{key}={text}"),
     };
-    let spelling = Spelling { text: "text", markers: &[0, 1], write: &write };
+    let fits = |_: &str| true;
+    let spelling = Spelling { text: "text", markers: &[0, 1], fits: &fits, write: &write };
     let turn = DemandedTurn::of(demand, false)?.expect("something is demanded");
     Ok(match parameter_list(&lark(), &turn.tools[0], &spelling, false)? {
         ParameterList::Any(one) => format!("({one})*"),

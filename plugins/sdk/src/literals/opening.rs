@@ -30,7 +30,8 @@ impl<'a> Opening<'a> {
                 return Self::Other;
             };
             let first = arguments.trim_ascii_start();
-            let key = first.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+            let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
+            let key = first.bytes().take_while(is_word).count();
             match (key, first[key..].trim_ascii_start().as_bytes().first()) {
                 (_, None) => Self::Unclear,
                 (1.., Some(b'=')) | (0, Some(b')')) => Self::Call(name, callee.len() + 1),

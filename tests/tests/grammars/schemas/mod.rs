@@ -80,6 +80,41 @@ fn schemas_in_mistral() {
     every_schema("mistral");
 }
 
+#[test]
+fn schemas_in_gemma4() {
+    every_schema("gemma4");
+}
+
+#[test]
+fn schemas_in_pythonic() {
+    every_schema("pythonic");
+}
+
+#[test]
+fn schemas_in_apertus() {
+    every_schema("apertus");
+}
+
+#[test]
+fn schemas_in_hunyuan() {
+    every_schema("hunyuan");
+}
+
+#[test]
+fn schemas_in_muse() {
+    every_schema("muse");
+}
+
+#[test]
+fn schemas_in_deepseek_v4() {
+    every_schema("deepseek-v4");
+}
+
+#[test]
+fn schemas_in_kimi_k3() {
+    every_schema("kimi-k3");
+}
+
 fn format(name: &str) -> &'static formats::FormatCase {
     formats::ALL.iter().find(|case| case.name == name).expect("a format")
 }

@@ -79,10 +79,7 @@ impl Notation<'_, '_> {
     /// Any key: bare, and as a JSON string.
     fn any_key(&self) -> (Word, Word) {
         let bare = match &self.template.directives.key {
-            Some(keys) => {
-                let class = keys.class.replace("\\/", "/").replace('/', "\\/");
-                format!("/(?:{class}){{1,{}}}/", keys.most)
-            }
+            Some(keys) => format!("/{}/", keys.expression().replace("\\/", "/").replace('/', "\\/")),
             None => "key".to_owned(),
         };
         (Word::Other(bare), Word::Other(self.json(json!({"type": "string"})).unwrap_or_default()))
