@@ -349,6 +349,22 @@ pub const KIMI_K3: Format = Format::of::<kimi_k3_parser::KimiK3>(
     ],
 );
 
+/// MiniMax-M3: calls as namespaced tags, nested as the values are.
+pub const MINIMAX_M3: Format = Format::of::<minimax_m3_parser::MiniMaxM3>(
+    "minimax-m3",
+    &["]~b]ai\n<mm:think>", "", "]~b]ai\n</mm:think>", "]~b]ai\n"],
+    &[
+        "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"add\">",
+        "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"patch\">]<]minimax[>[<input>",
+        "]<]minimax[>[<a>]<]minimax[>[<item>",
+        "]<]minimax[>[</item>]<]minimax[>[</a>",
+        "]<]minimax[>[<i>",
+        "]<]minimax[>[</i>",
+        "]<]minimax[>[<s>",
+        "]<]minimax[>[</s>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+    ],
+);
+
 /// Muse Glimmer: messages that name their recipient, calls in ATEM.
 pub const MUSE: Format = Format::of::<muse_parser::Muse>(
     "muse",

@@ -1,7 +1,7 @@
 //! Decodes a fuzzer's bytes as one turn: the head selects the end, the prompt, the request and the cuts; the body spells the model's output.
 
-use parser_kit::request;
-use parser_sdk::{FinishReason, Request, ToolChoice, ToolKind};
+use parser_kit::{custom_tool, function, request, with_tools};
+use parser_sdk::{FinishReason, Request};
 
 use crate::LONGEST;
 
@@ -56,20 +56,8 @@ const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": 
 
 /// Request with tools, mostly: functions, and one custom tool.
 fn tools(choice: u8) -> Request {
-    let mut request = match choice % 8 {
-        0 => request(&[]),
-        _ => request(&["add", "get_weather", "patch"]),
-    };
-    if let Some(add) = request.tools.first_mut() {
-        SCHEMA.clone_into(&mut add.parameters_json);
+    if choice.is_multiple_of(8) {
+        return request(&[]);
     }
-    if let Some(patch) = request.tools.last_mut() {
-        patch.kind = ToolKind::Custom;
-    }
-    request.tool_choice = match choice % 8 {
-        2 => ToolChoice::Required,
-        3 => ToolChoice::Named("add".to_owned()),
-        _ => ToolChoice::Auto,
-    };
-    request
+    with_tools([function("add", SCHEMA), function("get_weather", "{}"), custom_tool("patch")])
 }

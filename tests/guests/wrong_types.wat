@@ -8,7 +8,6 @@
     (export "start" (func $f))
     (export "text" (func $f))
     (export "marker" (func $f))
-    (export "finish" (func $f))
-    (export "constrain" (func $f)))
+    (export "finish" (func $f)))
   (instance $parser (instantiate $parser))
   (export "sluice:parser/parser@0.1.0" (instance $parser)))

@@ -16,7 +16,7 @@ const HEALTHY: [(&str, &str); 6] = [
     ),
     (
         "(func $marker ",
-        "(func $marker (param $index i32) (result i32) (call $run (i32.const 5) (i32.const 3)))",
+        "(func $marker (param $index i32) (result i32) (call $run (i32.const 6) (i32.const 3)))",
     ),
     ("(func $finish ", "(func $finish (result i32) (i32.const 0))"),
 ];

@@ -30,6 +30,11 @@ pub fn escape(text: &str, out: &mut String) {
     out.push_str(&text[written..]);
 }
 
+/// Whether JSON takes `character` for white space.
+pub const fn white(character: char) -> bool {
+    matches!(character, ' ' | '\n' | '\r' | '\t')
+}
+
 /// The whole inside of a JSON string, decoded.
 pub fn unescape(inside: &str) -> String {
     let (mut decoder, mut text) = (Unescape::default(), String::with_capacity(inside.len()));

@@ -43,7 +43,7 @@ pub fn compile(compiler: &ParserFactory, grammar: &str) -> Result<(TokenParser, 
 }
 
 /// Grammar whose JSON strings may spell any character as `\uXXXX`. By default llguidance allows only control characters behind `\u`, and so
-/// leads a model that means `\u00e9` to one of them. The setting is added here, behind those of the SDK (`grammar/schema.rs`), since a
+/// leads a model that means `\u00e9` to one of them. The setting is added here, behind those of `host/grammar` (`lark/schema.rs`), since a
 /// remote engine's llguidance may refuse what it doesn't know.
 fn with_all_escapes(grammar: &str) -> String {
     ["lenient", "whitespace_pattern"].iter().fold(grammar.to_owned(), |grammar, first| {

@@ -38,7 +38,9 @@ pub(crate) fn define_markers(
                     "the model's tokenizer has no token {literal:?}: its output can't be constrained"
                 ));
             }
-            None if token_in_it.is_some() => write!(complete, "\nmarker_{index}: {}", composite(literal, inner)),
+            None if token_in_it.is_some() => {
+                write!(complete, "\nmarker_{index}: {}", composite(literal, inner))
+            }
             None => {
                 let text = serde_json::Value::from(*literal);
                 write!(complete, "\nmarker_{index}: {text}\nMARKER_{index}: {text}")

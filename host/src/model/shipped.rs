@@ -15,6 +15,7 @@ pub(super) static SHIPPED: &Shipped = &[
     ("llama3", include_bytes!("../../../plugins/llama3.wasm")),
     ("mistral", include_bytes!("../../../plugins/mistral.wasm")),
     ("minimax-m2", include_bytes!("../../../plugins/minimax-m2.wasm")),
+    ("minimax-m3", include_bytes!("../../../plugins/minimax-m3.wasm")),
     ("gemma4", include_bytes!("../../../plugins/gemma4.wasm")),
     ("pythonic", include_bytes!("../../../plugins/pythonic.wasm")),
     ("apertus", include_bytes!("../../../plugins/apertus.wasm")),
@@ -29,6 +30,7 @@ pub(super) static SHIPPED: &Shipped = &[
 static TABLES: &ShippedTables = &[
     ("apriel", include_str!("../../../plugins/tables/apriel.json")),
     ("cohere", include_str!("../../../plugins/tables/cohere.json")),
+    ("dots", include_str!("../../../plugins/tables/dots.json")),
     ("ernie", include_str!("../../../plugins/tables/ernie.json")),
     ("gigachat3", include_str!("../../../plugins/tables/gigachat3.json")),
     ("granite3", include_str!("../../../plugins/tables/granite3.json")),

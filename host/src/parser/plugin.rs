@@ -99,3 +99,31 @@ impl fmt::Debug for Plugin {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::error::LoadProblem;
+    use super::*;
+
+    fn load(grammar: &str) -> Result<Plugin, LoadProblem> {
+        let descriptor = Descriptor {
+            grammar: Some(grammar.to_owned()),
+            markers: vec!["<call>".to_owned(), "</call>".to_owned()],
+            ..Descriptor::default()
+        };
+        Plugin::new(descriptor, String::new(), 0, Box::new(NoParser), None).map_err(LoadProblem::Grammar)
+    }
+
+    #[test]
+    fn a_template_is_read_when_its_parser_is_loaded() {
+        assert!(load("call: marker_0 json_name arguments marker_1").unwrap().template().is_some());
+        for (grammar, words) in [
+            ("call: name arguments\n\n%nmae 64 /a/", "line 3: this server doesn't know `%nmae`"),
+            ("call: marker_2 name arguments", "rule `call`: there is no marker 2: the parser has 2"),
+            ("call: name arguments\nreasoning_end: marker_1", "rule `reasoning_end`: nothing leads to it"),
+        ] {
+            let line = load(grammar).unwrap_err().to_string();
+            assert_eq!(line, format!("its grammar is no template: {words}"));
+        }
+    }
+}

@@ -94,7 +94,8 @@ impl Tokens {
             content: count(Route::Content),
             arguments: count(Route::Arguments)
                 + count(Route::ArgumentsEscaped)
-                + count(Route::ArgumentsUnescaped),
+                + count(Route::ArgumentsUnescaped)
+                + count(Route::Value),
             dropped: count(Route::Drop),
         }
     }

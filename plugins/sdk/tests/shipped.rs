@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 const COMPONENT_HEADER: [u8; 8] = [0, b'a', b's', b'm', 13, 0, 1, 0];
 const IMPORTS: u8 = 10;
 const EXPORTS: u8 = 11;
-const LARGEST: usize = 584 << 10;
+/// Sizes in bytes; the interpreter of tables reads JSON and writes grammars.
+const LARGEST: usize = 100_000;
+const INTERPRETER: usize = 292_000;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -88,7 +90,8 @@ fn every_plugin_is_a_component_that_exports_the_parser_and_imports_nothing() {
 #[test]
 fn every_plugin_is_small_and_shows_no_path_of_the_machine_that_built_it() {
     for (name, component) in plugins() {
-        assert!(component.len() <= LARGEST, "{name}: {} bytes", component.len());
+        let largest = if name == "response-template" { INTERPRETER } else { LARGEST };
+        assert!(component.len() <= largest, "{name}: {} bytes", component.len());
         let text = String::from_utf8_lossy(&component);
         for path in ["/home/", "/root/", "/Users/", ".cargo/registry"] {
             assert!(!text.contains(path), "{name} contains {path}");

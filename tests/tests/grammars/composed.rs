@@ -132,7 +132,7 @@ fn a_template_that_means_something_else_is_noticed() {
         ("value marker_9 gap?", "value marker_9"),
         ("%value 2 3 6 7 8 9 5", "%value 2 3 6 7 8 5"),
         ("\">\" gap? parameters", "\">\" parameters"),
-        ("%name 256 /[^\\s<>]/", "%name 256 /[^<>]/"),
+        ("%name 256 /[^\\s<>]/", "%name 10 /[^\\s<>]/"),
         ("(gap? marker_0 text marker_1)?", "(gap? marker_0 text marker_1)*"),
     ] {
         let descriptor = format.descriptor();

@@ -87,7 +87,16 @@ const MINIMAX_M2: Format = Format {
         "]~b]ai\n<think>\n\n</think>\n\n",
     ])
 };
-
+const MINIMAX_M3: Format = Format {
+    only_tokens: true,
+    inputs: Inputs::BeforeToken,
+    ..Format::of::<minimax_m3_parser::MiniMaxM3>(&[
+        "",
+        "]~b]ai\n",
+        "]~b]ai\n<mm:think>",
+        "]~b]ai\n</mm:think>",
+    ])
+};
 const GEMMA4: Format = Format::of::<gemma4_parser::Gemma4>(&[
     "",
     "<|turn>model\n",
@@ -122,11 +131,7 @@ const MUSE: Format = Format {
 const DEEPSEEK_V4: Format = Format {
     tokens: &[0, 1, 2, 3],
     inner: &["｜DSML｜"],
-    ..Format::of::<deepseek_v4_parser::DeepSeekV4>(&[
-        "",
-        "<｜Assistant｜><think>",
-        "<｜Assistant｜></think>",
-    ])
+    ..Format::of::<deepseek_v4_parser::DeepSeekV4>(&["", "<｜Assistant｜><think>", "<｜Assistant｜></think>"])
 };
 const KIMI_K3: Format = Format {
     tokens: &[15],
@@ -193,6 +198,19 @@ fn minimax_m2() {
     round_trip(MINIMAX_M2);
 }
 
+/// Its tools are strict and describe their arguments: any others may be nested so deep that a random walk finds no end.
+#[test]
+fn minimax_m3() {
+    let strict = |mut request: Demand| {
+        request.tools.retain(|tool| tool.schema != "{}");
+        request.tools.iter_mut().for_each(|tool| tool.strict = true);
+        request
+    };
+    let requests = requests().into_iter().chain(inputs::requests(MINIMAX_M3.inputs));
+    let requests = requests.map(|(name, request, expected)| (name, strict(request), expected));
+    check(MINIMAX_M3, requests.filter(|(_, _, expected)| !matches!(expected, Expected::Free)));
+}
+
 #[test]
 fn qwen3() {
     round_trip(QWEN3);
@@ -219,7 +237,11 @@ fn deepseek_v3() {
 }
 
 fn round_trip(format: Format) {
-    for (name, request, expected) in requests().into_iter().chain(inputs::requests(format.inputs)) {
+    check(format, requests().into_iter().chain(inputs::requests(format.inputs)));
+}
+
+fn check(format: Format, requests: impl Iterator<Item = (&'static str, Demand, Expected)>) {
+    for (name, request, expected) in requests {
         let expected = format.expected(name, expected);
         for markers in [Markers::Tokens, Markers::Text] {
             judge(&format, name, &request, expected, markers);

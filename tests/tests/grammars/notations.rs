@@ -45,6 +45,11 @@ false: "False"
 null: "None"
 "#,
 };
+/// Elements named after their keys, in which other elements stand.
+const ELEMENTS: Notation = Notation {
+    literals: &["<mm:think>", "</mm:think>", "]<]minimax[>[", "]~b]", "[e~["],
+    template: include_str!("../../../plugins/minimax-m3/src/grammar.lark"),
+};
 /// Parameters with an attribute that says whether the value is a string.
 const TYPED: Notation = Notation {
     literals: &["<D>", "</D>", "<invoke", "</invoke>", "<parameter", "</parameter>", "<end>"],
@@ -122,6 +127,33 @@ fn bare_keys_and_strings_between_markers() {
         "days:3,city:<|\"|>x<|\"|>",
     ];
     BARE_KEYS.check(&required(WEATHER), &allowed.map(in_call), &refused.map(in_call));
+}
+
+/// A turn with a call of the one tool, whose arguments are these elements; `N` stands for the marker before a tag.
+fn in_element(elements: &str) -> String {
+    format!("N<tool_call>\nN<invoke name=\"get_weather\">{elements}N</invoke>\nN</tool_call>")
+        .replace('N', "]<]minimax[>[")
+}
+
+#[test]
+fn elements_named_after_their_keys() {
+    let allowed = [
+        "N<city>OsloN</city>",
+        "N<city>a <city> \n\"b\"N</city>N<days>3N</days>",
+        "N<city>N</city>N<unit>FN</unit>N<when>nullN</when>N<tags>N</tags>",
+        "N<city>xN</city>N<when>N<from>1.5N</from>N<all>trueN</all>N</when>N<tags>N<item>aN</item>N<item>bN</item>N</tags>",
+    ];
+    let refused = [
+        "",
+        "N<days>3N</days>",
+        "N<city>xN</days>",
+        "N<city>xN</city>,N<days>3N</days>",
+        "N<city>xN</city>N<unit>KN</unit>",
+        "N<city>xN</city>N<tags>aN</tags>",
+        "N<city>xN</city>N<tags>N<item>aN</item>N<item>bN</item>N<item>cN</item>N</tags>",
+        "N<city>xN</city>N<other>1N</other>",
+    ];
+    ELEMENTS.check(&required(WEATHER), &allowed.map(in_element), &refused.map(in_element));
 }
 
 #[test]

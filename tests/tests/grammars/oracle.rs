@@ -151,8 +151,7 @@ impl Format {
     /// Makes a walker at the beginning of a grammar.
     pub(crate) fn walker(&self, grammar: &str, markers: Markers) -> Result<Walker, String> {
         let descriptor = self.descriptor();
-        let (mut literals, mut tokens) =
-            (descriptor.markers.clone(), self.tokens_in(&descriptor, markers));
+        let (mut literals, mut tokens) = (descriptor.markers.clone(), self.tokens_in(&descriptor, markers));
         for token in self.inner_in(markers) {
             literals.push((*token).to_owned());
             tokens.push(true);

@@ -18,6 +18,9 @@ use turn::values::{Coerced, Schema, coerce};
 const AROUND: [&str; 7] =
     ["type", "properties", "required", "additionalProperties", "$defs", "definitions", "$schema"];
 
+/// Keywords of a reference to a schema that settles all else. (`type` counts in the types of its parameter.)
+const BESIDE_REF: [&str; 5] = ["$ref", "type", "$defs", "definitions", "$schema"];
+
 /// Most parameters of a tool whose schema is followed.
 const PARAMETERS: usize = 1024;
 /// Most bytes of a tool's parameters. Each of them carries the definitions of its schema.
@@ -116,6 +119,9 @@ impl Object<'_> {
         {
             return Err(format!("`{keyword}` beside the parameters can't be followed in this format"));
         }
+        if !safe::may_be(&object, "object") {
+            return Err("its schema allows no object".into());
+        }
         let none = Map::new();
         let properties = object.get("properties").and_then(Json::as_object).unwrap_or(&none);
         let required: Vec<&str> = object
@@ -134,9 +140,11 @@ impl Object<'_> {
         let types = Schema::parse(&self.root.to_string());
         let (mut parameters, mut bytes) = (Vec::new(), 0);
         for (name, schema) in properties {
-            let parameter = self
-                .parameter(name, schema, types.types(name))
-                .map_err(|error| format!("parameter {name:?}: {error}"))?;
+            let parameter = match types.stated(name) {
+                Some(Types::NONE) => Err("no value can satisfy its schema".into()),
+                types => self.parameter(name, schema, types.unwrap_or(Types::STRING)),
+            };
+            let parameter = parameter.map_err(|error| format!("parameter {name:?}: {error}"))?;
             bytes += parameter.len();
             if bytes > BYTES {
                 return Err("what its parameters may be takes too much to write".into());
@@ -176,6 +184,7 @@ impl Object<'_> {
             _ if !types.allows(Types::STRING) => Ok(vec![self.json(schema, &members, types)?]),
             _ if says_types_alone(&members) => {
                 let mut values = vec![Value::Text(self.spelling.text)];
+                let types = if states_a_type(&members) { types } else { Types::ANY };
                 values.extend(if self.is_typed { self.others(types)? } else { None });
                 Ok(values)
             }
@@ -258,9 +267,7 @@ impl Object<'_> {
         for _ in 0..64 {
             let Some(target) = members.get("$ref").and_then(Json::as_str) else { return Ok(members) };
             let found = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
-            let alone = members.keys().all(|key| {
-                key == "$ref" || key == "type" || is_annotation(key) || AROUND.contains(&key.as_str())
-            });
+            let alone = members.keys().all(|key| BESIDE_REF.contains(&key.as_str()) || is_annotation(key));
             match found {
                 Some(found) if alone => members = schema::members(found.clone()),
                 _ => return Err(format!("the reference {target:?} can't be followed")),
@@ -285,6 +292,13 @@ fn refers_beyond_definitions(schema: &Json) -> bool {
 
 fn is_annotation(key: &str) -> bool {
     ANNOTATIONS.contains(&key)
+}
+
+/// Whether a schema that says nothing about values but their types says that.
+fn states_a_type(members: &Map<String, Json>) -> bool {
+    let states = |part: &Json| part.as_object().is_some_and(states_a_type);
+    members.contains_key("type")
+        || members.get("anyOf").and_then(Json::as_array).is_some_and(|parts| parts.iter().all(states))
 }
 
 /// Whether a schema says nothing about values but their types.

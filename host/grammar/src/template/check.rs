@@ -10,7 +10,7 @@ use super::{Shape, Template, Word};
 /// Holes that any rule may have, beside markers.
 const EVERYWHERE: [&str; 2] = ["gap", "text"];
 /// Rules that spell JSON.
-pub(super) const NOTATION: [&str; 7] = ["object", "pair", "list", "string", "true", "false", "null"];
+pub(super) const NOTATION: [&str; 8] = ["object", "pair", "list", "item", "string", "true", "false", "null"];
 
 /// A rule that the host asks for: its name, the holes that it alone may have, and those of which it needs one each.
 struct Role {
@@ -34,7 +34,7 @@ const PARAMETER: &[&str] = &["key", "json_key", "value"];
 const PARAMETER_NEEDS: &[&[&str]] = &[&["key", "json_key"], &["value"]];
 
 /// All rules that the host asks for. Other rules are the template's own.
-const ROLES: [Role; 24] = [
+const ROLES: [Role; 25] = [
     role("before", &[], &[]),
     role("call", CALL, CALL_NEEDS),
     role("custom", &["name", "json_name", "input"], &[&["name", "json_name"], &["input"]]),
@@ -55,6 +55,7 @@ const ROLES: [Role; 24] = [
     role("object", &["members"], &[&["members"]]),
     role("pair", PARAMETER, PARAMETER_NEEDS),
     role("list", &["items"], &[&["items"]]),
+    role("item", &["value"], &[&["value"]]),
     role("string", &["chars"], &[&["chars"]]),
     role("true", &[], &[]),
     role("false", &[], &[]),

@@ -131,6 +131,7 @@ fn every_format_can_force_a_call() {
         "llama3",
         "mistral",
         "minimax-m2",
+        "minimax-m3",
     ] {
         let mut named = forced();
         named.demand.tool_choice = ToolChoice::Named("f".to_owned());

@@ -155,7 +155,8 @@ impl ParserBinding {
     /// A text as the tokens of markers in it, with their ids, and text between them.
     fn pieces(&self, text: &str) -> Vec<(Option<u32>, String)> {
         let markers = self.markers().filter_map(|(literal, id)| Some((literal, id?)));
-        let tokens: Vec<_> = markers.chain(self.inner.iter().map(|(token, id)| (token.as_str(), *id))).collect();
+        let tokens: Vec<_> =
+            markers.chain(self.inner.iter().map(|(token, id)| (token.as_str(), *id))).collect();
         let (mut pieces, mut rest) = (Vec::new(), text);
         while !rest.is_empty() {
             let places = tokens.iter().filter_map(|(literal, id)| Some((rest.find(literal)?, *literal, *id)));

@@ -164,3 +164,23 @@ impl From<wit::Route> for contract::Route {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use contract::{ToolKind, Types};
+
+    #[test]
+    fn tools_cross_with_their_types_and_with_a_schema_only_where_one_is_needed() {
+        let schema = r#"{"properties":{"n":{"type":"integer"}},"additionalProperties":false}"#;
+        let told = [turn::values::tool("f", ToolKind::Function, schema)];
+        let parameters = parameters(&told);
+        for (needs_schemas, given) in [(false, ""), (true, schema)] {
+            let tools = tools(&told, &parameters, needs_schemas);
+            let [tool] = &tools[..] else { panic!("{}", tools.len()) };
+            assert_eq!((tool.name, tool.parameters[0].name, tool.schema), ("f", "n", given));
+            assert!(tool.parameters[0].types == wit::Types::INTEGER && tool.others == wit::Types::empty());
+        }
+        assert!(wit::Types::from(Types::ANY) == wit::Types::all());
+    }
+}

@@ -124,10 +124,12 @@ impl Parameters {
         }
     }
 
-    /// Ends the arguments.
+    /// Ends the arguments. Those that lack a value stay open, so that nobody takes them for whole.
     pub(super) fn close(&mut self, out: &mut String) {
         self.end(out);
-        self.close_to(0, out);
+        if !self.has_misfit {
+            self.close_to(0, out);
+        }
     }
 
     /// The value at `path` of a call of plain text.
@@ -141,10 +143,7 @@ impl Parameters {
         let mut decided = Vec::with_capacity(path.len());
         for segment in path {
             decided.push(match segment {
-                Segment::Element { name, index } if self.is_list(&decided) => {
-                    drop(name);
-                    Segment::Item(index)
-                }
+                Segment::Element { index, .. } if self.is_list(&decided) => Segment::Item(index),
                 Segment::Element { name, .. } => Segment::Key(name),
                 segment => segment,
             });

@@ -1,7 +1,7 @@
 //! One value of a call's arguments: its text becomes JSON, as it comes or at its end.
 
-use crate::values::{Coerced, coerce, may_be_typed, white};
-use contract::json_text::escape;
+use crate::values::{Coerced, coerce, may_be_typed};
+use contract::json_text::{escape, white};
 use contract::{Reading, Types};
 
 /// An open value.

@@ -139,6 +139,20 @@ fn a_call_of_plain_text_has_its_input() {
 }
 
 #[test]
+fn tokens_of_values_count_as_arguments() {
+    let opened = vec![bytes(Route::Drop, 1), call("weather"), parameter("city")];
+    let steps =
+        [Step::Ops(opened), Step::Ops(vec![bytes(Route::Value, 2)]), Step::Ops(vec![bytes(Route::Drop, 1)])];
+    let mut turn = scripted(with_tool(), steps);
+    let mut out = TurnEvents::default();
+    for piece in ["!", "ab", "."] {
+        assert_eq!(turn.step(&[token(piece)], &mut out), Flow::Continue);
+    }
+    turn.finish(FinishReason::Stop, None, &mut out);
+    assert_eq!(turn.tokens(), TokenCounts { arguments: 1, dropped: 2, ..TokenCounts::default() });
+}
+
+#[test]
 fn places_that_cannot_be_are_faults() {
     let place = "its parameter's path";
     let faults: [&[Said]; 2] = [&[("a/1", &["x"])], &[("a/0", &["x"]), ("a/2", &["y"])]];
@@ -157,8 +171,8 @@ fn a_value_in_what_is_of_the_other_kind_is_left_out_and_breaks_the_call() {
     let broken = |said: &[Said]| played("weather", Payload::Json, said, &[Op::Close]);
     let item = |text: &str| vec![incomplete(tool_call(1, "weather", text))];
     let said: [Said; 3] = [("a/b", &["x"]), ("a/0", &["y"]), ("c", &["z"])];
-    assert_eq!(broken(&said), (item(r#"{"a": {"b": "x"}, "c": "z"}"#), None));
-    assert_eq!(broken(&[("a/0", &["x"]), ("a/b", &["y"])]), (item(r#"{"a": ["x"]}"#), None));
+    assert_eq!(broken(&said), (item(r#"{"a": {"b": "x"}, "c": "z""#), None));
+    assert_eq!(broken(&[("a/0", &["x"]), ("a/b", &["y"])]), (item(r#"{"a": ["x""#), None));
     assert_eq!(broken(&[("0", &["x"])]).0, item(""));
 }
 

@@ -7,6 +7,7 @@
 use serde::de::IgnoredAny;
 
 use contract::Types;
+use contract::json_text::white;
 
 /// Longest text of a null or boolean, in bytes.
 const WORD: usize = 64;
@@ -63,11 +64,6 @@ fn is_of_number(byte: u8) -> bool {
 /// Length in bytes of the longest null, boolean or number whose first byte is `first`.
 fn longest(first: u8) -> usize {
     if matches!(first, b'-' | b'0'..=b'9') { NUMBER } else { WORD }
-}
-
-/// Whether JSON takes `character` for white space.
-pub(crate) fn white(character: char) -> bool {
-    matches!(character, ' ' | '\n' | '\r' | '\t')
 }
 
 fn scalar(text: &str, types: Types) -> Coerced {

@@ -6,6 +6,6 @@
 mod coerce;
 mod schema;
 
+pub(crate) use coerce::may_be_typed;
 pub use coerce::{Coerced, coerce};
-pub(crate) use coerce::{may_be_typed, white};
 pub use schema::{Schema, tool, type_of};

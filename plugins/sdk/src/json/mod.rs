@@ -19,7 +19,7 @@ pub use arguments_text::ArgumentsText;
 pub use bare::{Bare, Name, Verdict};
 pub use call::{Call, Progress};
 pub use calls::Calls;
-pub use contract::json_text::escape;
+pub use contract::json_text::{escape, white};
 pub use fence::surplus;
 pub use object::Object;
 pub use scanner::{Event, Scanner};

@@ -18,8 +18,8 @@
 mod called;
 mod key;
 
-use super::doubt::white;
 use super::{ArgumentsWriter, Doubt, Key, Mark, Progress, Style};
+use crate::json::white;
 use crate::{FinishReason, Output, Tools};
 
 /// An open call.

@@ -3,6 +3,8 @@
 //!
 //! Invariant: the length of the white space and of the key in held text is bounded, so the cost per byte is constant.
 
+use crate::json::white;
+
 /// Longest white space after an end, and longest key inside a value, that is held in doubt; in bytes.
 pub(super) const DOUBT: usize = 128;
 
@@ -55,9 +57,4 @@ impl Doubt {
     pub fn text(&self) -> &str {
         &self.text
     }
-}
-
-/// Whether JSON takes `character` for white space.
-pub(super) fn white(character: char) -> bool {
-    matches!(character, ' ' | '\n' | '\r' | '\t')
 }

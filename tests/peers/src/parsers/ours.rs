@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use host::limits::ParserLimits;
-use contract::{FinishReason, Request, Tool, ToolChoice, ToolKind};
+use contract::{FinishReason, Request, ToolKind};
 use host::parser::{Plugin, PluginSource, Runtime};
 use turn::{Binding, ItemHead, TokenText, Turn, TurnEvent, TurnEvents, TurnSettings, counted_call_ids};
 
@@ -52,21 +52,8 @@ pub(super) fn start(format: &str) -> Option<Start> {
 }
 
 fn request() -> Request {
-    let tool = Tool {
-        name: TOOL.to_owned(),
-        description: String::new(),
-        kind: ToolKind::Function,
-        parameters_json: parameters().to_string(),
-        strict: false,
-        grammar: None,
-    };
-    Request {
-        tools: vec![tool],
-        tool_choice: ToolChoice::Auto,
-        parallel_tool_calls: true,
-        options: Vec::new(),
-        ..Request::default()
-    }
+    let tool = turn::values::tool(TOOL, ToolKind::Function, &parameters().to_string());
+    Request { tools: [tool].into(), ..Request::default() }
 }
 
 struct Ours {

@@ -2,8 +2,7 @@
 
 use super::super::{
     APERTUS, DEEPSEEK_V3, DEEPSEEK_V4, GEMMA4, GLM, HARMONY, HUNYUAN, KIMI_K2, KIMI_K3, LLAMA3, MINIMAX_M2,
-    MISTRAL, MUSE, PYTHONIC, QWEN3 as QWEN3_FORMAT, QWEN3_CODER,
-    oracle::Format, tables,
+    MINIMAX_M3, MISTRAL, MUSE, PYTHONIC, QWEN3 as QWEN3_FORMAT, QWEN3_CODER, oracle::Format, tables,
 };
 use super::writing::{Call, Writing};
 
@@ -23,7 +22,7 @@ const fn format_case(name: &'static str, format: Format, prompt: &'static str, c
 const CHATML: &str = "<|im_start|>assistant\n";
 const HERMES: Call = Call::Json(["<tool_call>\n{\"name\": \"f\", \"arguments\": ", "}\n</tool_call>"]);
 
-pub(super) const ALL: [FormatCase; 17] = [
+pub(super) const ALL: [FormatCase; 18] = [
     format_case("qwen3", QWEN3_FORMAT, CHATML, HERMES),
     format_case("hermes", tables::HERMES_FORMAT, CHATML, HERMES),
     format_case(
@@ -85,13 +84,22 @@ pub(super) const ALL: [FormatCase; 17] = [
         Call::Json(["{\"name\": \"f\", \"parameters\": ", "}"]),
     ),
     format_case("mistral", MISTRAL, "", Call::Json(["[TOOL_CALLS]f[ARGS]", ""])),
+    format_case("gemma4", GEMMA4, "<|turn>model\n", Call::Bare(["<|tool_call>call:f{", "}<tool_call|>"])),
     format_case(
-        "gemma4",
-        GEMMA4,
-        "<|turn>model\n",
-        Call::Bare(["<|tool_call>call:f{", "}<tool_call|>"]),
+        "minimax-m3",
+        MINIMAX_M3,
+        "]~b]ai\n</mm:think>",
+        Call::Elements([
+            "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"f\">",
+            "]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+        ]),
     ),
-    format_case("pythonic", PYTHONIC, CHATML, Call::Python(["<|tool_call_start|>[f(", ")]<|tool_call_end|>"])),
+    format_case(
+        "pythonic",
+        PYTHONIC,
+        CHATML,
+        Call::Python(["<|tool_call_start|>[f(", ")]<|tool_call_end|>"]),
+    ),
     format_case(
         "apertus",
         APERTUS,
@@ -102,7 +110,10 @@ pub(super) const ALL: [FormatCase; 17] = [
         "hunyuan",
         HUNYUAN,
         "<|extra_0|><think>\n\n</think>\n",
-        Call::Json(["<answer>\n<tool_calls>[{\"name\": \"f\", \"arguments\": ", "}]</tool_calls>\n</answer>"]),
+        Call::Json([
+            "<answer>\n<tool_calls>[{\"name\": \"f\", \"arguments\": ",
+            "}]</tool_calls>\n</answer>",
+        ]),
     ),
     FormatCase {
         writing: Writing {

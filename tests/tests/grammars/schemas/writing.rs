@@ -22,6 +22,8 @@ pub(super) enum Call {
     Typed([&'static str; 2], [&'static str; 4]),
     /// Markup before and after the members of the arguments, which are in Gemma's notation.
     Bare([&'static str; 2]),
+    /// The same in MiniMax M3's elements.
+    Elements([&'static str; 2]),
     /// Markup before and after the keywords that are the arguments in Python.
     Python([&'static str; 2]),
 }
@@ -52,12 +54,25 @@ impl Writing {
 
     /// Whether values have a notation of the format's own.
     pub(super) fn has_notation(&self) -> bool {
-        matches!(self.call, Call::Bare(_) | Call::Python(_))
+        matches!(self.call, Call::Bare(_) | Call::Elements(_) | Call::Python(_))
     }
 
-    /// Whether the format says of each value whether it is a string.
-    pub(super) fn is_typed(&self) -> bool {
-        matches!(self.call, Call::Typed(..))
+    /// Whether strings in arguments are written without quotes.
+    pub(super) fn has_raw_strings(&self) -> bool {
+        self.has_parameters() || matches!(self.call, Call::Bare(_) | Call::Elements(_))
+    }
+
+    /// Whether the notation can write a key, of an object inside an argument or of the arguments themselves.
+    pub(super) fn writes_key(&self, key: &str, is_inside: bool) -> bool {
+        let is_bare = |char: char| !char.is_whitespace() && !"<:=,(){}[]\"'".contains(char);
+        match self.call {
+            Call::Bare(_) => !key.is_empty() && key.chars().all(is_bare),
+            Call::Elements(_) => {
+                !key.is_empty() && !key.contains(|char: char| char.is_whitespace() || "<>/".contains(char))
+            }
+            Call::Python(_) if !is_inside => key.chars().all(|char| char == '_' || char.is_alphanumeric()),
+            _ => true,
+        }
     }
 
     /// Writes a message that is this value.
@@ -83,6 +98,7 @@ impl Writing {
                 between(marks, arguments.iter().flat_map(parameter).collect())
             }
             Call::Bare(marks) => between(marks, bare_members(arguments, style)),
+            Call::Elements(marks) => between(marks, elements(arguments, style)),
             Call::Python(marks) => {
                 let keyword = |(key, value): (&String, &Value)| format!("{key}={}", python(value, style));
                 let keywords: Vec<String> = arguments.iter().map(keyword).collect();
@@ -106,9 +122,8 @@ fn parameter([before, middle, behind]: [&str; 3], key: &str, value: &Value, styl
 
 /// Writes the members of an object in Gemma's notation: keys are bare, strings stand between markers.
 fn bare_members(members: &Map<String, Value>, style: Style) -> Parts {
-    let member = |(key, value): (&String, &Value)| {
-        [vec![(false, format!("{key}:"))], bare(value, style)].concat()
-    };
+    let member =
+        |(key, value): (&String, &Value)| [vec![(false, format!("{key}:"))], bare(value, style)].concat();
     joined(members.iter().map(member).collect())
 }
 
@@ -135,6 +150,24 @@ fn joined(all: Vec<Parts>) -> Parts {
         parts.extend(one);
     }
     parts
+}
+
+/// Writes the members of an object as MiniMax M3 does: each as an element named after its key.
+fn elements(members: &Map<String, Value>, style: Style) -> Parts {
+    members.iter().flat_map(|(key, value)| element(key, value, style)).collect()
+}
+
+fn element(name: &str, value: &Value, style: Style) -> Parts {
+    let inner = match value {
+        Value::Array(values) => values.iter().flat_map(|value| element("item", value, style)).collect(),
+        Value::Object(members) => elements(members, style),
+        Value::String(text) => vec![(false, text.clone())],
+        other => vec![(false, spelt(other, style))],
+    };
+    let tags =
+        ["<", "</"].map(|tag| vec![(true, "]<]minimax[>[".to_owned()), (false, format!("{tag}{name}>"))]);
+    let [before, behind] = tags;
+    [before, inner, behind].concat()
 }
 
 /// Writes a value in Python.

@@ -15,7 +15,7 @@ impl Notation<'_, '_> {
         };
         let (least, most) = (count("minItems")?.unwrap_or(0), count("maxItems")?);
         let items = list.get("items").unwrap_or(&Value::Bool(true));
-        let (item, comma) = (self.value(items, depth + 1)?, self.comma());
+        let (item, comma) = (self.item(items, depth + 1)?, self.comma());
         let rest = match (least.saturating_sub(1), most) {
             (0, None) => "*".to_owned(),
             (least, None) => format!("{{{least},}}"),
@@ -31,6 +31,11 @@ impl Notation<'_, '_> {
         let items = if least == 0 && most != Some(0) { format!("({items})?") } else { items };
         let list = self.fill("list", "items", items);
         self.rule(&list)
+    }
+
+    fn item(&mut self, schema: &Value, depth: usize) -> Result<String, String> {
+        let value = self.value(schema, depth)?;
+        Ok(if self.template.rule("item").is_some() { self.fill("item", "value", value) } else { value })
     }
 
     pub(super) fn string(&mut self, mut string: Members) -> Result<String, String> {
@@ -55,6 +60,9 @@ impl Notation<'_, '_> {
 
     /// One of these values.
     pub(super) fn listed(&mut self, values: &[Value]) -> Result<String, String> {
+        if values.is_empty() {
+            return Err("a schema that allows nothing can't be followed in this format".into());
+        }
         let all: Result<Vec<String>, String> = values.iter().map(|value| self.exactly(value)).collect();
         self.rule(&all?.join(" | "))
     }

@@ -18,7 +18,7 @@ const CODER: Format = (
     "qwen3-coder",
     "qwen3_5",
 );
-const FORMATS: [Format; 18] = [
+const FORMATS: [Format; 19] = [
     QWEN3,
     CODER,
     (
@@ -58,6 +58,13 @@ const FORMATS: [Format; 18] = [
         "\n<minimax:tool_call>\n<invoke name=\"q_z\">\n<parameter name=\"q\">z w</parameter>\n</invoke>\n</minimax:tool_call>[e~[\n",
         "minimax-m2",
         "minimax_m2",
+    ),
+    (
+        "]~b]ai\n",
+        "</mm:think>]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"q_z\">]<]minimax[>[<q>z w]<]minimax[>[</q>]<]minimax[>[</invoke>\n\
+         ]<]minimax[>[</tool_call>[e~[\n",
+        "minimax-m3",
+        "minimax_m3_vl",
     ),
     (
         "<｜Assistant｜></think>",
@@ -161,7 +168,7 @@ fn a_model_that_nobody_claims_gets_the_parser_that_reads_the_templates_call() {
 }
 
 /// The beginning of a turn, a call in it, and the shipped table of the format.
-const TABLES: [(&str, &str, &str); 5] = [
+const TABLES: [(&str, &str, &str); 7] = [
     (
         "<seed:bos>assistant",
         "\n<seed:tool_call>\n<function=q_z>\n<parameter=q>z w</parameter>\n</function>\n</seed:tool_call>",
@@ -186,6 +193,18 @@ const TABLES: [(&str, &str, &str); 5] = [
         "<|im_start|>assistant\n",
         "<function name=\"q_z\"><param name=\"q\">z w</param></function>",
         "minicpm5",
+    ),
+    (
+        "<｜hy_Assistant:opensource｜>",
+        "<think:opensource></think:opensource><tool_calls:opensource>\n<tool_call:opensource>q_z<tool_sep:opensource>\n\
+         <arg_key:opensource>q</arg_key:opensource>\n<arg_value:opensource>z w</arg_value:opensource>\n</tool_call:opensource>\n\
+         </tool_calls:opensource><｜hy_eos:opensource｜>",
+        "hy3",
+    ),
+    (
+        "<|assistant|>",
+        "<dots_function_call>\n<invoke name=\"q_z\">\n<parameter name=\"q\">z w</parameter>\n</invoke>\n</dots_function_call><|endofassistant|>",
+        "dots",
     ),
 ];
 

@@ -1,0 +1,285 @@
+//! An open call: its elements, each between tags of its own name.
+//!
+//! Invariant: while text of a value flows, nothing is held; the host is told each value's place, and writes keys and brackets. An element with
+//! white space alone before the first element inside it is an object or a list, which the host sees, too.
+
+mod text;
+
+use std::collections::BTreeSet;
+
+use parser_sdk::json::white;
+use parser_sdk::{Output, Payload, Reading, Route, Segment, Tool};
+
+use crate::tag::{self, BLOCK, CALL, Tag};
+use crate::{NAMESPACE, Tools};
+
+/// The tag of a list's items.
+const ITEM: &str = "item";
+/// The parameter that carries the input of a custom tool.
+const INPUT: &str = "input";
+/// Deepest nesting of elements; a deeper one is text.
+const DEPTH: usize = 64;
+
+/// An open call.
+#[derive(Debug)]
+pub(crate) struct Call {
+    payload: Payload,
+    /// Parameters that the tool lists.
+    listed: Vec<String>,
+    /// Those that came.
+    given: BTreeSet<String>,
+    /// The open elements, and how many elements came in each.
+    open: Vec<Element>,
+    at: At,
+    /// The text behind the marker of a tag that isn't whole.
+    tag: Option<String>,
+    /// Whether there was text outside of elements.
+    has_surplus: bool,
+}
+
+#[derive(Debug)]
+struct Element {
+    name: String,
+    place: Segment,
+    inside: u32,
+}
+
+/// Where the call is, apart from a tag that isn't whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// Between elements.
+    Between,
+    /// In an element that has white space alone so far.
+    Blank,
+    /// In the text of an element.
+    Value,
+    /// Behind a marker that no tag follows, and this many bytes of text: a value whose first tag was left out, perhaps. It may be the text of
+    /// the element around it, too, if that has none yet.
+    Untagged { bytes: usize, in_value: bool },
+}
+
+/// What became of the call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Inside,
+    /// It ended with its own tag.
+    Closed,
+    /// It ended with its block.
+    BlockClosed,
+    /// Another call begins.
+    Followed(String),
+}
+
+impl Call {
+    pub(crate) fn new(payload: Payload, tool: Option<&Tool>) -> Self {
+        let listed = tool.into_iter().flat_map(|tool| &tool.parameters).map(|one| one.name.clone());
+        let (given, open, at) = (BTreeSet::new(), Vec::new(), At::Between);
+        Self { payload, listed: listed.collect(), given, open, at, tag: None, has_surplus: false }
+    }
+
+    /// Reads the marker of a tag, which is the youngest held text.
+    pub(crate) fn begin_tag(&mut self, out: &mut Output) {
+        if self.tag.take().is_some() {
+            self.no_tag(NAMESPACE.len(), out);
+        }
+        self.tag = Some(String::new());
+    }
+
+    /// Reads another marker, a `literal` that is text inside values. Returns whether it is.
+    pub(crate) fn takes(&mut self, literal: &str, out: &mut Output) -> bool {
+        if self.tag.take().is_some() {
+            self.no_tag(literal.len(), out);
+        }
+        if let At::Untagged { in_value: true, .. } = self.at {
+            self.at = At::Value;
+            out.take(Route::Value, out.held() - literal.len());
+        }
+        let is_text = matches!(self.at, At::Blank | At::Value);
+        if is_text {
+            self.value(literal, out);
+        }
+        is_text
+    }
+
+    /// Reads the beginning of `text`. Returns how much of it, and what became of the call.
+    pub(crate) fn read(&mut self, text: &str, tools: &Tools, out: &mut Output) -> (usize, Progress) {
+        let Some(so_far) = &mut self.tag else {
+            self.text(text, out);
+            return (text.len(), Progress::Inside);
+        };
+        let before = so_far.len();
+        so_far.push_str(text);
+        let (found, length) = tag::read(so_far);
+        match found {
+            Tag::Unfinished => return (text.len(), Progress::Inside),
+            Tag::Nothing => {
+                let keep = so_far.len() - length;
+                self.tag = None;
+                self.no_tag(keep, out);
+                return (length - before, Progress::Inside);
+            }
+            _ => {}
+        }
+        let keep = so_far.len() - length;
+        self.tag = None;
+        let progress = self.tagged(found, keep, tools, out);
+        (length - before, progress)
+    }
+
+    /// Handles a whole tag, which is held with its marker, and behind which the `keep` youngest bytes are held.
+    fn tagged(&mut self, tag: Tag, keep: usize, tools: &Tools, out: &mut Output) -> Progress {
+        if let At::Untagged { bytes, in_value: true } = self.at
+            && !self.is_left_out(&tag)
+        {
+            out.take(Route::Value, NAMESPACE.len() + bytes);
+            self.at = At::Value;
+        }
+        match tag {
+            Tag::Close(name) => return self.close_tag(&name, keep, out),
+            Tag::Call(name) if self.ends_before(&name, tools) => {
+                self.end_value(out);
+                return Progress::Followed(name);
+            }
+            Tag::Open(name) if name == BLOCK && self.at == At::Between => out.drop(out.held() - keep),
+            Tag::Open(name) if self.begins(&name) => self.begin(&name, keep, out),
+            _ if matches!(self.at, At::Blank | At::Value) => {
+                self.at = At::Value;
+                out.flow(Route::Value, keep);
+            }
+            _ => self.drop_surplus(keep, out),
+        }
+        Progress::Inside
+    }
+
+    /// Whether this is the last tag of an element whose first one was left out.
+    fn is_left_out(&self, tag: &Tag) -> bool {
+        let Tag::Close(name) = tag else { return false };
+        ![CALL, BLOCK].contains(&name.as_str()) && !self.open.iter().any(|element| element.name == *name)
+    }
+
+    /// Whether a call of this name, whose tag stands here, ends this one.
+    fn ends_before(&self, name: &str, tools: &Tools) -> bool {
+        if self.at == At::Value { tools.contains(name) } else { tools.accepts(name) }
+    }
+
+    /// Whether an element of this name may begin here. Inside the text of a value it is a parameter that is still missing: the value's own
+    /// end was left out.
+    fn begins(&self, name: &str) -> bool {
+        match self.at {
+            At::Between | At::Untagged { .. } => self.open.len() < DEPTH,
+            At::Blank => self.open.len() < DEPTH && self.payload == Payload::Json,
+            At::Value => {
+                self.open.len() == 1
+                    && self.listed.iter().any(|one| one == name)
+                    && !self.given.contains(name)
+            }
+        }
+    }
+
+    /// Begins an element, whose tag is held.
+    fn begin(&mut self, name: &str, keep: usize, out: &mut Output) {
+        if self.at == At::Value {
+            self.end_value(out);
+            self.open.pop();
+        }
+        out.drop(out.held() - keep);
+        self.push(name);
+        out.parameter_at(self.path(), Reading::Declared);
+        self.at = At::Blank;
+    }
+
+    fn push(&mut self, name: &str) {
+        let place = match self.open.last_mut() {
+            Some(around) if name == ITEM => {
+                around.inside += 1;
+                Segment::Element { name: name.to_owned(), index: around.inside - 1 }
+            }
+            Some(around) => {
+                around.inside += 1;
+                Segment::Key(name.to_owned())
+            }
+            None => {
+                self.given.insert(name.to_owned());
+                Segment::Key(name.to_owned())
+            }
+        };
+        self.open.push(Element { name: name.to_owned(), place, inside: 0 });
+    }
+
+    fn path(&self) -> Vec<Segment> {
+        self.open.iter().map(|element| element.place.clone()).collect()
+    }
+
+    /// Handles the tag that ends an element, a call or a block.
+    fn close_tag(&mut self, name: &str, keep: usize, out: &mut Output) -> Progress {
+        if let Some(at) = self.open.iter().rposition(|element| element.name == name) {
+            self.end_value(out);
+            out.drop(out.held() - keep);
+            self.open.truncate(at);
+            self.at = At::Between;
+            return Progress::Inside;
+        }
+        let ended = match name {
+            CALL => Some(Progress::Closed),
+            BLOCK => Some(Progress::BlockClosed),
+            _ => None,
+        };
+        match (ended, self.at) {
+            (Some(ended), _) => {
+                self.end_value(out);
+                out.drop(out.held() - keep);
+                return ended;
+            }
+            (None, At::Untagged { bytes, .. }) => self.untagged(name, bytes, keep, out),
+            (None, At::Blank | At::Value) => {
+                self.at = At::Value;
+                out.flow(Route::Value, keep);
+            }
+            (None, At::Between) => out.drop(out.held() - keep),
+        }
+        Progress::Inside
+    }
+
+    /// Writes a value whose first tag was left out: its text is held, between two markers.
+    fn untagged(&mut self, name: &str, bytes: usize, keep: usize, out: &mut Output) {
+        out.drop(NAMESPACE.len());
+        self.push(name);
+        out.parameter_at(self.path(), Reading::Declared);
+        out.take(Route::Value, bytes);
+        out.end_parameter();
+        out.drop(out.held() - keep);
+        self.open.pop();
+        self.at = At::Between;
+    }
+
+    /// Handles a marker that no tag follows; the `keep` youngest held bytes are behind it.
+    fn no_tag(&mut self, keep: usize, out: &mut Output) {
+        match self.at {
+            At::Between | At::Blank if self.payload == Payload::Json => {
+                let in_value = self.at == At::Blank;
+                self.at = At::Untagged { bytes: out.held() - keep - NAMESPACE.len(), in_value };
+            }
+            At::Blank | At::Value | At::Untagged { in_value: true, .. } => {
+                self.at = At::Value;
+                out.flow(Route::Value, keep);
+            }
+            At::Between | At::Untagged { .. } => self.drop_surplus(keep, out),
+        }
+    }
+
+    /// Completes the call. One that has text and no parameter is left incomplete: its arguments are lost.
+    pub(crate) fn close(&self, out: &mut Output) {
+        if self.payload == Payload::Json && self.given.is_empty() {
+            if self.has_surplus {
+                return out.message("");
+            }
+            out.derive("{}");
+        }
+        out.close();
+    }
+
+    /// Whether the call is whole where the turn ends without its tag: it has parameters, and all of them ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.at == At::Between && self.open.is_empty() && !self.given.is_empty()
+    }
+}

@@ -1,0 +1,107 @@
+//! Properties of the format, which the kit has for every format with parameters as text; here is how this one spells them. Values inside others
+//! are this format's own.
+
+use minimax_m3_parser::MiniMaxM3;
+use parser_kit::{ParameterFormat, Streams, custom_tool, function, with_tools};
+
+const FRAGMENTS: &[&str] = &[
+    "<mm:think>",
+    "</mm:think>",
+    "]<]minimax[>[",
+    "]<]minimax[>[<tool_call>",
+    "]<]minimax[>[<tool_call>\n",
+    "]<]minimax[>[</tool_call>",
+    "]~b]",
+    "]~b]ai\n",
+    "[e~[",
+    "]<]minimax[>[<invoke name=",
+    "]<]minimax[>[<invoke name=\"add\">",
+    "]<]minimax[>[</invoke>",
+    "]<]minimax[>[</invoke>\n",
+    "]<]minimax[>[<invoke name=\"get_weather\">",
+    "]<]minimax[>[<invoke name='patch'>",
+    "]<]minimax[>[<invoke name=nowhere>",
+    "]<]minimax[>[<i>",
+    "]<]minimax[>[</i>",
+    "]<]minimax[>[<a>",
+    "]<]minimax[>[</a>",
+    "]<]minimax[>[<s>",
+    "]<]minimax[>[</s>",
+    "]<]minimax[>[<input>",
+    "]<]minimax[>[</input>",
+    "]<]minimax[>[<item>",
+    "]<]minimax[>[</item>",
+    "]<]minimax[>[<k v>",
+    "]<]minimax[>[</k v>",
+    "]<]minimax[>[ <k>",
+    "]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+    "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"add\">]<]minimax[>[<i>5]<]minimax[>[</i>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+    "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"add\">]<]minimax[>[<s>",
+    "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"add\">]<]minimax[>[<a>]<]minimax[>[<item>",
+    "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"patch\">]<]minimax[>[<input>",
+    "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"add\">]<]minimax[>[",
+    "<tool_call>",
+    "</s>",
+    "<s>",
+    "add",
+    "i",
+    ">",
+    "5",
+    "5.0",
+    "[1, 2]",
+    "[",
+    "]<]",
+    "null",
+    "word",
+    "Zürich",
+    "😀",
+    "\"",
+    "\\",
+    "{\"k\": 1}",
+    "<",
+    "</",
+    "\n\n\n",
+    "\n",
+    " ",
+    "prose, long enough to be no number or word at all, ",
+];
+
+/// Values of each kind inside others, some of whose members are called as items are.
+const NESTED: &str = r#"{"properties": {"i": {"type": "integer"}, "s": {"type": "string"},
+    "a": {"type": ["array", "null"], "items": {"properties": {"item": {"type": "integer"}, "s": {"type": ["boolean", "null"]}}}},
+    "k v": {"properties": {"item": {"type": "array"}, "a": {"type": ["object", "array"]}}}}}"#;
+
+const FORMAT: ParameterFormat<'_> = ParameterFormat {
+    prompts: &["", "]~b]ai\n<mm:think>", "]~b]ai\n</mm:think>", "]~b]ai\n"],
+    fragments: FRAGMENTS,
+    ends: &["[e~["],
+    reasoning: ["<mm:think>", "</mm:think>"],
+    parameter: |key, value, _| format!("]<]minimax[>[<{key}>{value}]<]minimax[>[</{key}>"),
+    call: |name, parameters| {
+        format!(
+            "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"{name}\">{parameters}]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>"
+        )
+    },
+    string: &[
+        "]<]minimax[>[",
+        "<tool_call>\n",
+        "]<]minimax[>[",
+        "<invoke name=\"get_weather\">",
+        "]<]minimax[>[",
+        "<city>Os",
+    ],
+};
+
+#[test]
+fn turns_come_back_as_they_were_however_they_are_cut() {
+    FORMAT.check::<MiniMaxM3>();
+}
+
+#[test]
+fn values_inside_others_are_the_same_however_they_are_cut() {
+    let nested = with_tools([function("add", NESTED), function("get_weather", NESTED), custom_tool("patch")]);
+    let requests = [nested];
+    let streams = Streams::of(&requests, FORMAT.prompts, FRAGMENTS, FORMAT.ends);
+    streams.check::<MiniMaxM3>();
+    streams.check_written_arguments::<MiniMaxM3>();
+}
