@@ -51,20 +51,27 @@ pub(crate) fn define_markers(
     Ok(complete)
 }
 
-/// Lark expression of a literal with tokens in it: these tokens, of which the first and longest counts, and text between them.
+/// Lark expression of a literal with tokens in it.
 fn composite(literal: &str, inner: &[(&str, u32)]) -> String {
-    let (mut parts, mut rest) = (Vec::new(), literal);
+    let part = |(id, text): (Option<u32>, &str)| {
+        id.map_or_else(|| serde_json::Value::from(text).to_string(), |id| format!("<[{id}]>"))
+    };
+    token_pieces(literal, inner).into_iter().map(part).collect::<Vec<_>>().join(" ")
+}
+
+/// A text as the tokens in it with their ids, of which the first and longest counts, and text between them.
+pub fn token_pieces<'t>(text: &'t str, tokens: &[(&str, u32)]) -> Vec<(Option<u32>, &'t str)> {
+    let (mut pieces, mut rest) = (Vec::new(), text);
     while !rest.is_empty() {
-        let places = inner.iter().filter_map(|(token, id)| Some((rest.find(token)?, token.len(), *id)));
+        let places = tokens.iter().filter_map(|(token, id)| Some((rest.find(token)?, token.len(), *id)));
         let first = places.min_by_key(|(at, length, _)| (*at, std::cmp::Reverse(*length)));
-        let (before, behind) = first.map_or((rest.len(), rest.len()), |(at, length, _)| (at, at + length));
-        if before > 0 {
-            parts.push(serde_json::Value::from(&rest[..before]).to_string());
-        }
-        parts.extend(first.map(|(.., id)| format!("<[{id}]>")));
-        rest = &rest[behind..];
+        let (at, length, id) = first.map_or((rest.len(), 0, None), |(at, length, id)| (at, length, Some(id)));
+        let (before, token_and_rest) = rest.split_at(at);
+        let (token, behind) = token_and_rest.split_at(length);
+        pieces.extend([(None, before), (id, token)].into_iter().filter(|(_, piece)| !piece.is_empty()));
+        rest = behind;
     }
-    parts.join(" ")
+    pieces
 }
 
 /// Whether `word` occurs in the grammar as a whole word. (Also inside a string: a request can only refuse itself that way.)

@@ -155,22 +155,43 @@ impl ParserBinding {
     /// A text as the tokens of markers in it, with their ids, and text between them.
     fn pieces(&self, text: &str) -> Vec<(Option<u32>, String)> {
         let markers = self.markers().filter_map(|(literal, id)| Some((literal, id?)));
-        let tokens: Vec<_> =
-            markers.chain(self.inner.iter().map(|(token, id)| (token.as_str(), *id))).collect();
-        let (mut pieces, mut rest) = (Vec::new(), text);
-        while !rest.is_empty() {
-            let places = tokens.iter().filter_map(|(literal, id)| Some((rest.find(literal)?, *literal, *id)));
-            let first = places.min_by_key(|(at, literal, _)| (*at, std::cmp::Reverse(literal.len())));
-            let (before, marker) = match first {
-                Some((at, literal, id)) => (at, Some((Some(id), literal.to_owned()))),
-                None => (rest.len(), None),
-            };
-            if before > 0 {
-                pieces.push((None, rest[..before].to_owned()));
-            }
-            rest = &rest[before + marker.as_ref().map_or(0, |(_, literal)| literal.len())..];
-            pieces.extend(marker);
-        }
-        pieces
+        let inner = self.inner.iter().map(|(token, id)| (token.as_str(), *id));
+        let tokens: Vec<_> = markers.chain(inner).collect();
+        let pieces = grammar::token_pieces(text, &tokens).into_iter();
+        pieces.map(|(id, piece)| (id, piece.to_owned())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::opening_state::tests::{demand, function, shipped};
+
+    /// The ids of Kimi K3's tokens, of which its other markers consist.
+    const TOKENS: [(&str, u32); 4] =
+        [("<|open|>", 2), ("<|close|>", 3), ("<|sep|>", 4), ("<|end_of_msg|>", 5)];
+
+    /// Binds Kimi K3's parser to a tokenizer that has these `added` tokens.
+    fn bound(added: &[(&str, u32)]) -> ParserBinding {
+        let plugin = Arc::clone(&shipped("kimi-k3").plugin);
+        let id = |literal: &str| added.iter().find(|(token, _)| *token == literal).map(|(_, id)| *id);
+        ParserBinding::bind(plugin, Vec::new(), &[], id).unwrap().with_inner(added.iter().copied())
+    }
+
+    #[test]
+    fn tokens_inside_markers_are_tokens_of_grammars_and_of_the_end_of_reasoning() {
+        let tools = vec![function("f", true)];
+        let forced = Demand { tools, tool_choice: ToolChoice::Required, ..demand() };
+        let tokens = bound(&TOKENS);
+        let grammar = tokens.grammar(&forced).unwrap().unwrap();
+        assert!(grammar.contains("\nmarker_6: <[2]> \"call tool=\"\n"), "{grammar}");
+        assert!(grammar.contains("\nmarker_14: <[4]>\n"), "{grammar}");
+        let end: Vec<Option<u32>> = tokens.reasoning_end.unwrap().into_iter().map(|(id, _)| id).collect();
+        assert_eq!(end, [Some(3), None, Some(4), Some(2), None, Some(4)]);
+
+        let text = bound(&TOKENS[3..]);
+        assert_eq!(text.reasoning_end, None);
+        let grammar = text.grammar(&forced).unwrap().unwrap();
+        assert!(grammar.contains("\nmarker_6: \"<|open|>call tool=\"\n"), "{grammar}");
     }
 }
