@@ -10,6 +10,8 @@
 mod call_log;
 mod compare;
 mod cost;
+mod demanded;
+mod grammars;
 mod growth;
 mod ledger;
 mod limits;
@@ -19,6 +21,7 @@ mod properties;
 mod protocols;
 mod recording;
 mod report;
+mod samples;
 mod shapes;
 mod shrink;
 mod silence;
@@ -31,9 +34,11 @@ mod tape;
 mod thresholds;
 mod trace;
 mod truncation;
+pub mod walk;
 
 pub use call_log::{CallInput, ParserCall};
 pub use cost::{Cost, cost};
+pub use demanded::{TextJudge, satisfies};
 pub use play::{Outcome, play_case};
 pub use protocols::{as_values, stream};
 pub use recording::Recording;

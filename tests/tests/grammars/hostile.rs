@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use tests::grammars::{compile, grammars};
 
 use super::QWEN3;
-use super::walk::Random;
+use host::conformance::walk::Random;
 
 const EMBEDDED: &[u8] = include_bytes!("../../../host/models/qwen3-tiny/tokenizer.json");
 /// Maximum number of tokens in a walk.

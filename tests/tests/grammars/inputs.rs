@@ -1,11 +1,11 @@
 //! Custom tools whose inputs have a grammar: requests, and a check of an input against its grammar alone.
 
 use grammar::{Demand, TextGrammar, ToolChoice};
+use host::conformance::walk;
 use llguidance::api::TopLevelGrammar;
 
 use super::oracle::Inputs;
 use super::requests::{Expected, custom, of, tool};
-use super::walk;
 
 /// Grammar of a patch, as coding agents have it, but of bounded length, since a walk has to end.
 const PATCH: &str = r#"

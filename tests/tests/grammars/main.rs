@@ -10,12 +10,10 @@ mod play;
 mod requests;
 mod schemas;
 mod tables;
-mod walk;
 
 use grammar::{Demand, ToolChoice};
-use oracle::{Format, Inputs};
+use oracle::{Format, Inputs, Markers};
 use requests::{Expected, requests};
-use walk::Markers;
 
 const SEEDS: u64 = 12;
 /// Number of seeds for each table of `response-template`, of which there are many.

@@ -1,9 +1,9 @@
 //! Formats that spell JSON in a notation of their own, or say of each value whether it is a string: what their templates allow, text by text.
 
 use grammar::{Demand, MarkerTokens, Template, ToolChoice};
+use host::conformance::walk::{Walker, ids};
 
 use super::requests::{of, strict, tool};
-use super::walk::{Walker, ids};
 
 /// A format: the literals of its markers, all of which are tokens, and its template.
 struct Notation {

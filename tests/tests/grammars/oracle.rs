@@ -1,7 +1,8 @@
 //! Oracle that judges a walk: it plays the walk to the format's own parser with several chunk sizes, and checks the items against the request.
 
-use contract::{Descriptor, Payload, Request, ToolKind};
-use grammar::{Demand, MarkerTokens, Template, ToolChoice, ToolDefinition};
+use contract::{Descriptor, Request};
+use grammar::{Demand, MarkerTokens, Template, TextGrammar, ToolChoice};
+use host::conformance::{TextJudge, satisfies};
 use parser_kit::{Head, Item};
 use parser_sdk::Parser;
 use serde_json::Value;
@@ -12,7 +13,14 @@ use super::play::{found_in, play, with_inner_as_text};
 use super::requests::Expected;
 use super::schemas;
 use super::tables;
-use super::walk::{FIRST_MARKER, Markers, Piece, Walker, ids};
+use host::conformance::walk::{FIRST_MARKER, Piece, Walker, ids};
+
+/// Whether markers are one token each, or text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Markers {
+    Tokens,
+    Text,
+}
 
 type Describe = fn(&[(String, String)]) -> Result<Descriptor, String>;
 
@@ -174,8 +182,7 @@ impl Format {
         markers: Markers,
     ) -> Result<(), String> {
         let descriptor = self.descriptor();
-        let mut walker = fresh.clone();
-        walker.replay(prompt);
+        let mut walker = fresh.opened(prompt).expect("the prompt is part of the grammar");
         let pieces = walker.walk(seed)?;
         let tell = |error| format!("{error}\n{pieces:?}");
         self.judge_turn(request, &descriptor, prompt, &pieces, markers).map_err(tell)
@@ -231,85 +238,27 @@ impl Format {
                 return Err(format!("cut every {cut} bytes it gives {again:?} instead of {items:?}"));
             }
         }
-        self.satisfies(request, descriptor, markers, &items).map_err(|error| format!("{error}: {items:?}"))
-    }
-
-    /// Checks that these items answer the request.
-    fn satisfies(
-        &self,
-        request: &Demand,
-        descriptor: &Descriptor,
-        markers: Markers,
-        items: &[Item],
-    ) -> Result<(), String> {
-        let mut calls = 0;
-        let mut messages = Vec::new();
-        for item in items {
-            if !item.complete {
-                return Err("an item is cut off".into());
-            }
-            match &item.head {
-                Head::ToolCall(call) => {
-                    calls += 1;
-                    let tool = request.tools.iter().find(|tool| tool.name == call.name);
-                    let tool = tool.ok_or_else(|| format!("{:?} isn't declared", call.name))?;
-                    self.call_satisfies(request, tool, call.payload, &item.text)?;
-                }
-                Head::Message(_) => messages.push(item.text.as_str()),
-                Head::Reasoning => {}
-            }
-            leaks_nothing(descriptor, markers, item)?;
-        }
-        let named = matches!(request.tool_choice, ToolChoice::Named(_));
-        let demanded = named || request.tool_choice == ToolChoice::Required;
-        match calls {
-            0 if demanded => return Err("no call".into()),
-            2.. if named || !request.parallel_tool_calls => return Err(format!("{calls} calls")),
-            _ if demanded && !messages.is_empty() => return Err("a message beside the demanded call".into()),
-            _ => {}
-        }
-        match (&request.response_schema, messages.as_slice()) {
-            (Some(schema), [message]) if calls == 0 => validates(schema, message),
-            (Some(_), messages) if calls == 0 => Err(format!("{} messages", messages.len())),
-            _ => match (&request.response_grammar, messages.as_slice()) {
-                (Some(grammar), [message]) if calls == 0 => inputs::matches(grammar, message),
-                (Some(_), messages) if calls == 0 => Err(format!("{} messages", messages.len())),
-                _ => Ok(()),
-            },
-        }
-    }
-
-    fn call_satisfies(
-        &self,
-        request: &Demand,
-        tool: &ToolDefinition,
-        payload: Payload,
-        arguments: &str,
-    ) -> Result<(), String> {
-        let demanded = match &request.tool_choice {
-            ToolChoice::Named(name) if *name != tool.name => {
-                return Err(format!("{:?} wasn't asked for", tool.name));
-            }
-            ToolChoice::None => return Err("no call was allowed".into()),
-            choice => *choice != ToolChoice::Auto,
-        };
-        if tool.kind == ToolKind::Custom {
-            return match &tool.grammar {
-                _ if payload != Payload::Text => Err("a custom tool's input isn't text".into()),
-                Some(grammar) if self.inputs != Inputs::Json => inputs::matches(grammar, arguments),
-                _ => Ok(()),
-            };
-        }
-        let schema = if demanded || tool.strict { tool.schema.as_str() } else { r#"{"type":"object"}"# };
-        validates(schema, arguments)
+        let leaks = items.iter().map(|item| leaks_nothing(descriptor, markers, item));
+        let judged = satisfies(request, &items, self).and_then(|()| leaks.collect());
+        judged.map_err(|error| format!("{error}: {items:?}"))
     }
 }
 
-fn validates(schema: &str, text: &str) -> Result<(), String> {
-    let schema: Value = serde_json::from_str(schema).map_err(|error| error.to_string())?;
-    let instance: Value =
-        serde_json::from_str(text).map_err(|error| format!("{text:?} is not JSON: {error}"))?;
-    schemas::is_valid(&schema, &instance)
+impl TextJudge for Format {
+    fn json(&self, schema: &str, text: &str) -> Result<(), String> {
+        let schema: Value = serde_json::from_str(schema).map_err(|error| error.to_string())?;
+        let instance: Value =
+            serde_json::from_str(text).map_err(|error| format!("{text:?} is not JSON: {error}"))?;
+        schemas::is_valid(&schema, &instance)
+    }
+
+    fn input(&self, grammar: &TextGrammar, text: &str) -> Result<(), String> {
+        if self.inputs == Inputs::Json { Ok(()) } else { inputs::matches(grammar, text) }
+    }
+
+    fn answer(&self, grammar: &TextGrammar, text: &str) -> Result<(), String> {
+        inputs::matches(grammar, text)
+    }
 }
 
 /// Checks that no marker is shown where markers are text. (Where they are tokens, their spelling is text like any other.)

@@ -4,7 +4,8 @@ use contract::{FinishReason, Request};
 use parser_kit::{Item, Player};
 use parser_sdk::Parser;
 
-use super::walk::{Markers, Piece};
+use super::oracle::Markers;
+use host::conformance::walk::Piece;
 
 /// Makes the tokens that only stand in markers, whose indices are those behind the markers', part of the text around them.
 pub(super) fn with_inner_as_text(pieces: &[Piece], literals: &[String], inner: &[&str]) -> Vec<Piece> {

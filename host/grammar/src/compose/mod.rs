@@ -82,8 +82,7 @@ impl<'a> Composer<'a> {
     fn new(template: &'a Template, turn: &'a DemandedTurn<'a>, tokens: &[u32]) -> Result<Self, String> {
         let directives = &template.directives;
         let needs_token = directives.input == Some(InputEnd::Token) && turn.inputs().next().is_some();
-        let are_tokens = directives.tokens == Tokens::All || needs_token;
-        let markers = if are_tokens { Markers::Tokens } else { Markers::Any(tokens) };
+        let markers = Markers { tokens, have_to_be: directives.tokens == Tokens::All || needs_token };
         let alone = directives.answer.as_ref().filter(|_| turn.tools.is_empty());
         let active = alone.or_else(|| directives.texts.get("text")).cloned();
         let active = active.unwrap_or_else(|| (0..template.literals.len()).collect());

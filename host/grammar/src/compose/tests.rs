@@ -109,6 +109,17 @@ fn a_stop_may_be_text_if_no_string_spells_it_and_another_is_a_token() {
 }
 
 #[test]
+fn an_answer_spells_no_marker_that_is_text_though_markers_have_to_be_tokens() {
+    let template = Template::parse(&format!("%tokens\n{BARE}"), &MARKERS).unwrap();
+    let answer = Demand { response_schema: Some("{}".into()), ..Demand::default() };
+    let grammar = |ids: &[Option<u32>]| {
+        template.compose(&answer, MarkerTokens { ids, inner: &[], stops: &[] }).unwrap().unwrap()
+    };
+    assert!(!grammar(&[Some(7), Some(8), Some(9), Some(10)]).contains("\"pattern\""));
+    assert!(grammar(&[Some(7), None, Some(9), Some(10)]).contains("\"pattern\""));
+}
+
+#[test]
 fn names_beyond_ascii_are_as_long_as_their_bytes() {
     let grammar = |class: &str| {
         let template = BARE.replace("%key 64 /[A-Za-z0-9_]/", &format!("%key 64 {class}"));

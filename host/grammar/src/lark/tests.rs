@@ -22,7 +22,8 @@ pub(crate) fn forced(schema: &str) -> Demand {
 }
 
 fn lark() -> Lark {
-    Lark::new(&["<a>", "</a>"], Markers::Any(&[]), vec![0, 1]).expect("text can be kept from spelling them")
+    Lark::new(&["<a>", "</a>"], Markers { tokens: &[], have_to_be: false }, vec![0, 1])
+        .expect("text can be kept from spelling them")
 }
 
 /// The parameters of the request's one tool, in a format of pairs: each, or any of them.

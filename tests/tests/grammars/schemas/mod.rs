@@ -15,7 +15,7 @@ use serde_json::json;
 use tally::Tally;
 use trial::{Role, Trial};
 
-use super::walk::Markers;
+use super::oracle::Markers;
 
 /// Number of walks through each grammar (`SLUICE_SCHEMA_WALKS`).
 fn walks() -> u64 {

@@ -8,8 +8,9 @@ use super::cases::{Case, is_readable, is_valid};
 use super::formats::FormatCase;
 use super::tally::Tally;
 use super::writing::{Parts, Style, names, ordered, spelt};
+use crate::oracle::Markers;
 use crate::requests;
-use crate::walk::{Markers, Walker};
+use host::conformance::walk::Walker;
 
 const STYLES: [Style; 3] = [Style::Spaced, Style::Dense, Style::Plain];
 
@@ -87,8 +88,7 @@ impl<'a> Trial<'a> {
 
     /// Whether the mask allows the value in any of the usual spellings.
     pub(super) fn verdict(&self, value: &Value) -> Verdict {
-        let mut opened = self.fresh.clone();
-        opened.replay(self.format_case.prompt);
+        let opened = self.fresh.opened(self.format_case.prompt).expect("the prompt is part of the grammar");
         let orders = orders(&ordered(self.schema, value));
         let spellings = orders.iter().flat_map(|value| STYLES.map(|style| self.parts(value, style)));
         let mut verdict = Verdict::Unwritable;
