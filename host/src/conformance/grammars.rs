@@ -20,8 +20,8 @@ use contract::{Descriptor, FinishReason};
 
 /// Number of walks through a grammar behind each generation prompt.
 const WALKS: u64 = 2;
-/// Most generation prompts of the cases, beside none.
-const PROMPTS: usize = 3;
+/// Most generation prompts of the cases.
+const PROMPTS: usize = 4;
 
 /// Walks through the grammars of the parser of these cases, which all have its options.
 pub(super) fn check(recordings: &[&Recording], source: &dyn ParserSource, seed: u64, tally: &mut Tally) {
@@ -32,12 +32,14 @@ pub(super) fn check(recordings: &[&Recording], source: &dyn ParserSource, seed: 
         Ok(template) => template,
         Err(error) => return tally.fail(Property::Grammar, "template", error.to_string(), None),
     };
-    let mut prompts = vec![String::new()];
-    for recording in recordings {
-        let prompt = recording.prompt.text();
-        if prompts.len() <= PROMPTS && !prompts.iter().any(|known| known == prompt) {
-            prompts.push(prompt.to_owned());
+    let mut prompts: Vec<&str> = Vec::new();
+    for prompt in recordings.iter().map(|recording| recording.prompt.text()) {
+        if prompts.len() < PROMPTS && !prompt.is_empty() && !prompts.contains(&prompt) {
+            prompts.push(prompt);
         }
+    }
+    if prompts.is_empty() {
+        prompts.push("");
     }
     for (request, demand) in samples::all() {
         for mode in [MarkerMode::Id, MarkerMode::Text] {
@@ -106,7 +108,8 @@ impl Walks<'_> {
             .map_err(|error| Refusal::Grammar(format!("its grammar can't be compiled: {error}\n{grammar}")))
     }
 
-    fn check(&self, walker: &Walker, prompts: &[String], tally: &mut Tally) {
+    /// Walks behind each of these generation prompts that the grammar has.
+    fn check(&self, walker: &Walker, prompts: &[&str], tally: &mut Tally) {
         for (prompt, walker) in prompts.iter().filter_map(|prompt| Some((prompt, walker.opened(prompt)?))) {
             for seed in self.seed..self.seed + WALKS {
                 let Self { request, .. } = self;

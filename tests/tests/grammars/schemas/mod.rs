@@ -23,7 +23,7 @@ fn walks() -> u64 {
 }
 
 fn every_schema(name: &str) {
-    let mut tally = Tally { nests: name == "minimax-m3", ..Tally::default() };
+    let mut tally = Tally::of(name);
     for case in cases::all() {
         trial::try_case(&case, format(name), walks(), &mut tally);
     }

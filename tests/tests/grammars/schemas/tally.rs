@@ -68,7 +68,7 @@ const SHOWN: usize = 600;
 pub(super) struct Tally {
     pub(super) grammars: usize,
     /// Whether in the format a random walk into any value nests ever deeper, as nothing but letters ends it.
-    pub(super) nests: bool,
+    nests: bool,
     walks: usize,
     /// Walks that reached no end: their text is random, and some patterns require certain characters.
     endless: usize,
@@ -85,6 +85,11 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// An empty tally of the format of this name.
+    pub(super) fn of(format: &str) -> Self {
+        Self { nests: format == "minimax-m3", ..Self::default() }
+    }
+
     /// Counts a refused schema. A refusal without a reason is a fault.
     pub(super) fn refuse(&mut self, about: &str, reason: &str) {
         let line = reason.lines().next().unwrap_or_default();
