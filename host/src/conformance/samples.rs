@@ -84,8 +84,10 @@ fn fits(value: &Value, schema: &Value) -> bool {
     }
     let types = schema["type"].as_array().map_or(std::slice::from_ref(&schema["type"]), Vec::as_slice);
     types.iter().filter_map(Value::as_str).any(|kind| match (kind, value) {
-        ("string", Value::String(_)) | ("number", Value::Number(_)) => true,
-        ("boolean", Value::Bool(_)) | ("null", Value::Null) => true,
+        ("string", Value::String(_))
+        | ("number", Value::Number(_))
+        | ("boolean", Value::Bool(_))
+        | ("null", Value::Null) => true,
         ("integer", Value::Number(number)) => number.as_f64().is_some_and(|number| number.fract() == 0.0),
         ("array", Value::Array(items)) => {
             let most = schema["maxItems"].as_u64().unwrap_or(u64::MAX);

@@ -226,24 +226,10 @@ impl Walker {
 
     /// Tokens of a text whose markers are one token each where the vocabulary has them.
     fn tokens_of(&self, text: &str) -> Vec<TokenId> {
-        let mut tokens = Vec::new();
-        let mut rest = text;
-        while !rest.is_empty() {
-            let here = (0..self.literals.len())
-                .find(|index| self.tokens[*index] && rest.starts_with(&self.literals[*index]));
-            match here {
-                Some(index) => {
-                    tokens.push(marker(index));
-                    rest = &rest[self.literals[index].len()..];
-                }
-                None => {
-                    let first = rest.chars().next().map_or(0, char::len_utf8);
-                    tokens.extend(bytes(&rest[..first]));
-                    rest = &rest[first..];
-                }
-            }
-        }
-        tokens
+        let literals = self.literals.iter().zip(ids(&self.tokens));
+        let tokens: Vec<_> = literals.filter_map(|(literal, id)| Some((literal.as_str(), id?))).collect();
+        let pieces = grammar::token_pieces(text, &tokens).into_iter();
+        pieces.flat_map(|(id, piece)| id.map_or_else(|| bytes(piece), |id| vec![id])).collect()
     }
 }
 

@@ -12,18 +12,13 @@ pub(super) fn with_inner_as_text(pieces: &[Piece], literals: &[String], inner: &
     let mut all: Vec<Piece> = Vec::new();
     for piece in pieces {
         let text = match piece {
-            Piece::Text(text) => text.as_str(),
-            Piece::Marker(index) => match (*index as usize).checked_sub(literals.len()) {
-                Some(index) => inner[index],
-                None => {
-                    all.push(piece.clone());
-                    continue;
-                }
-            },
+            Piece::Text(text) => Some(text.as_str()),
+            Piece::Marker(index) => (*index as usize).checked_sub(literals.len()).map(|index| inner[index]),
         };
-        match all.last_mut() {
-            Some(Piece::Text(before)) => before.push_str(text),
-            _ => all.push(Piece::Text(text.to_owned())),
+        match (all.last_mut(), text) {
+            (_, None) => all.push(piece.clone()),
+            (Some(Piece::Text(before)), Some(text)) => before.push_str(text),
+            (_, Some(text)) => all.push(Piece::Text(text.to_owned())),
         }
     }
     all

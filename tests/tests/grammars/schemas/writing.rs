@@ -22,7 +22,7 @@ pub(super) enum Call {
     Typed([&'static str; 2], [&'static str; 4]),
     /// Markup before and after the members of the arguments, which are in Gemma's notation.
     Bare([&'static str; 2]),
-    /// The same in MiniMax M3's elements.
+    /// The same in elements named after their keys.
     Elements([&'static str; 2]),
     /// Markup before and after the keywords that are the arguments in Python.
     Python([&'static str; 2]),
@@ -152,7 +152,7 @@ fn joined(all: Vec<Parts>) -> Parts {
     parts
 }
 
-/// Writes the members of an object as MiniMax M3 does: each as an element named after its key.
+/// Writes the members of an object as elements named after their keys.
 fn elements(members: &Map<String, Value>, style: Style) -> Parts {
     members.iter().flat_map(|(key, value)| element(key, value, style)).collect()
 }
