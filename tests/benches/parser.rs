@@ -6,26 +6,17 @@
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
-#[path = "formats.rs"]
-mod formats;
-
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use contract::{FinishReason, Request, ToolKind};
-use formats::{FORMATS, Format, Shape, WORD};
+use contract::FinishReason;
 use host::limits::ParserLimits;
-use host::parser::{Plugin, PluginSource, Runtime, TableSource, plugins_in};
+use host::parser::{Runtime, plugins_in};
+use tests::formats::{FORMATS, Shape, WORD};
 use tests::measure::{median, resident_kib, thread_cpu};
-use turn::{
-    Binding, ItemHead, ItemStatus, TokenText, Turn, TurnEvent, TurnEvents, TurnSettings, counted_call_ids,
-};
+use tests::sandbox::{SHIPPED, Sandbox, TABLE_READER, source};
+use turn::{TokenText, Turn, TurnEvents};
 
-/// Folder of the shipped plugins.
-const SHIPPED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../plugins");
-/// Component that reads tables.
-const TABLE_READER: &str = "response-template";
 const LENGTHS: [usize; 5] = [256, 1024, 4096, 16_384, 65_536];
 /// Number of deltas measured for each figure, in streams of its length, and the minimum number of streams.
 const DELTAS: usize = 131_072;
@@ -35,113 +26,60 @@ const RUNS: usize = 3;
 /// Number of instances alive at once for the memory of each.
 const INSTANCES: usize = 256;
 
-/// Loaded plugin of a format.
-struct Sandbox {
-    format: &'static Format,
-    source: PluginSource,
-    plugin: Arc<Plugin>,
-    binding: Arc<Binding>,
-    request: Request,
+/// CPU time of a stream's deltas after its warm-up.
+fn stream(sandbox: &Sandbox, warm_up: &[TokenText<'_>], pieces: &[TokenText<'_>]) -> Duration {
+    let (mut turn, mut events) = (sandbox.turn(), TurnEvents::default());
+    feed(&mut turn, warm_up, &mut events);
+    let began = thread_cpu();
+    feed(&mut turn, pieces, &mut events);
+    let time = thread_cpu().saturating_sub(began);
+    let _ = turn.finish(FinishReason::Stop, None, &mut events);
+    assert!(turn.fault().is_none(), "the parser is healthy: {:?}", turn.fault());
+    time
 }
 
-impl Sandbox {
-    fn new(runtime: &Runtime, format: &'static Format, source: PluginSource) -> Self {
-        let plugin = runtime.load(&source, &[]).expect("a shipped parser");
-        let literals = &plugin.descriptor().markers;
-        let binding =
-            Binding::new(plugin.descriptor(), |text| token(format, literals, text)).expect("markers");
-        let schema = r#"{"type": "object", "properties": {"x": {"type": "string"}}}"#;
-        let tool = turn::values::tool("tool", ToolKind::Function, schema);
-        let token_markers = binding.markers().tokens();
-        let request = Request { tools: [tool].into(), token_markers, ..Request::default() };
-        Self { format, source, plugin, binding, request }
-    }
-
-    fn pieces<'a>(&self, deltas: &[&'a str]) -> Vec<TokenText<'a>> {
-        let literals = &self.plugin.descriptor().markers;
-        let id = |text| Some(token(self.format, literals, text).unwrap_or(u32::MAX));
-        deltas.iter().map(|text| TokenText::new(id(text), text)).collect()
-    }
-
-    fn turn(&self) -> Turn {
-        let parser = self.plugin.start(&self.request).expect("an instance");
-        let settings = TurnSettings::of(&self.request, counted_call_ids());
-        Turn::new(&self.binding, parser, settings)
-    }
-
-    /// CPU time of a stream's deltas after its warm-up.
-    fn stream(&self, warm_up: &[TokenText<'_>], pieces: &[TokenText<'_>]) -> Duration {
-        let (mut turn, mut events) = (self.turn(), TurnEvents::default());
-        feed(&mut turn, warm_up, &mut events);
-        let began = thread_cpu();
-        feed(&mut turn, pieces, &mut events);
-        let time = thread_cpu().saturating_sub(began);
-        let _ = turn.finish(FinishReason::Stop, None, &mut events);
-        assert!(turn.fault().is_none(), "the parser is healthy: {:?}", turn.fault());
-        time
-    }
-
-    /// Checks that the parser finds the intended number of calls in a stream, all of them complete.
-    fn check(&self, deltas: &[&str]) {
-        let (mut turn, mut events) = (self.turn(), TurnEvents::default());
-        for piece in self.pieces(deltas) {
-            let _ = turn.step(&[piece], &mut events);
-        }
-        let _ = turn.finish(FinishReason::Stop, None, &mut events);
-        let calls = |event: &&TurnEvent| matches!(event, TurnEvent::Open(ItemHead::ToolCall { .. }));
-        assert_eq!(events.iter().filter(calls).count(), self.format.calls(deltas), "{}", self.format.name);
-        assert!(!events.contains(&TurnEvent::Close(ItemStatus::Incomplete)), "{}", self.format.name);
-    }
-
-    /// CPU time of a server's first start of the parser, without a cache: its load, which compiles it, and the start of its first stream.
-    fn first_start(&self) -> Duration {
-        let runtime = Runtime::new(&ParserLimits::default()).expect("a sandbox");
-        let began = thread_cpu();
-        let plugin = runtime.load(&self.source, &[]).expect("a parser");
-        let parser = plugin.start(&self.request);
-        let time = thread_cpu().saturating_sub(began);
-        drop(parser.expect("an instance"));
-        time
-    }
-
-    /// CPU time of a stream's start.
-    fn start(&self) -> Duration {
-        let began = thread_cpu();
-        let turn = self.turn();
-        let time = thread_cpu().saturating_sub(began);
-        drop(turn);
-        time
-    }
-
-    /// KiB of linear memory of an instance that has started. `metered` instances count it.
-    fn linear_kib(&self, metered: &Runtime) -> usize {
-        let plugin = metered.load(&self.source, &[]).expect("a parser");
-        let parser = plugin.start(&self.request).expect("an instance");
-        parser.usage().expect("it is metered").memory >> 10
-    }
-
-    /// KiB of resident memory of an instance that has started.
-    fn resident_kib(&self) -> f64 {
-        let before = resident_kib();
-        let turns: Vec<Turn> = std::iter::repeat_with(|| self.turn()).take(INSTANCES).collect();
-        resident_kib().saturating_sub(before) as f64 / turns.len() as f64
-    }
-
-    /// Nanoseconds per delta of a stream of this shape.
-    fn per_delta(&self, shape: Shape, length: usize) -> f64 {
-        let (warm_up, deltas) = (self.format.warm_up(), self.format.deltas(shape, length));
-        self.check(&[&warm_up[..], &deltas[..]].concat());
-        let (warm_up, pieces) = (self.pieces(&warm_up), self.pieces(&deltas));
-        let streams = (DELTAS / length).max(STREAMS);
-        let time = least(|| median(streams, || self.stream(&warm_up, &pieces)));
-        time.as_nanos() as f64 / pieces.len() as f64
-    }
+/// CPU time of a server's first start of the parser, without a cache: its load, which compiles it, and the start of its first stream.
+fn first_start(sandbox: &Sandbox) -> Duration {
+    let runtime = Runtime::new(&ParserLimits::default()).expect("a sandbox");
+    let began = thread_cpu();
+    let plugin = runtime.load(&sandbox.source, &[]).expect("a parser");
+    let parser = plugin.start(&sandbox.request);
+    let time = thread_cpu().saturating_sub(began);
+    drop(parser.expect("an instance"));
+    time
 }
 
-/// Token id of a marker; `None` for other texts and for markers that aren't one token of the model's tokenizer.
-fn token(format: &Format, literals: &[String], text: &str) -> Option<u32> {
-    let at = literals.iter().position(|known| known == text && !format.spelt.contains(&text))?;
-    u32::try_from(at).ok()
+/// CPU time of a stream's start.
+fn start(sandbox: &Sandbox) -> Duration {
+    let began = thread_cpu();
+    let turn = sandbox.turn();
+    let time = thread_cpu().saturating_sub(began);
+    drop(turn);
+    time
+}
+
+/// KiB of linear memory of an instance that has started. `metered` instances count it.
+fn linear_kib(sandbox: &Sandbox, metered: &Runtime) -> usize {
+    let plugin = metered.load(&sandbox.source, &[]).expect("a parser");
+    let parser = plugin.start(&sandbox.request).expect("an instance");
+    parser.usage().expect("it is metered").memory >> 10
+}
+
+/// KiB of resident memory of an instance that has started.
+fn instance_kib(sandbox: &Sandbox) -> f64 {
+    let before = resident_kib();
+    let turns: Vec<Turn> = std::iter::repeat_with(|| sandbox.turn()).take(INSTANCES).collect();
+    resident_kib().saturating_sub(before) as f64 / turns.len() as f64
+}
+
+/// Nanoseconds per delta of a stream of this shape.
+fn per_delta(sandbox: &Sandbox, shape: Shape, length: usize) -> f64 {
+    let (warm_up, deltas) = (sandbox.format.warm_up(), sandbox.format.deltas(shape, length));
+    sandbox.check(&[&warm_up[..], &deltas[..]].concat());
+    let (warm_up, pieces) = (sandbox.pieces(&warm_up), sandbox.pieces(&deltas));
+    let streams = (DELTAS / length).max(STREAMS);
+    let time = least(|| median(streams, || stream(sandbox, &warm_up, &pieces)));
+    time.as_nanos() as f64 / pieces.len() as f64
 }
 
 fn feed(turn: &mut Turn, pieces: &[TokenText<'_>], events: &mut TurnEvents) {
@@ -151,48 +89,39 @@ fn feed(turn: &mut Turn, pieces: &[TokenText<'_>], events: &mut TurnEvents) {
     }
 }
 
-/// A component of the folder, or a shipped table that the folder's component reads.
-fn source(name: &str, plugins: &Path) -> PluginSource {
-    let component = |name: &str| PluginSource::File(plugins.join(name).with_extension("wasm"));
-    let table = Path::new(SHIPPED).join("tables").join(name).with_extension("json");
-    if table.exists() {
-        TableSource::open(&table, component(TABLE_READER)).expect("a table")
-    } else {
-        component(name)
-    }
-}
-
 /// Returns the least of what `run` measures.
 fn least(run: impl FnMut() -> Duration) -> Duration {
     std::iter::repeat_with(run).take(RUNS).min().expect("runs")
 }
 
-/// Prints a row for each format: the component's size, its first start and that of a later stream, the memory of an instance, and the cost
-/// of a delta in streams of 4k deltas.
+/// Prints a row for each format: the component's size, its first start and that of a later stream, the memory of an instance, the cost
+/// of a delta in streams of 4k deltas, and how often the parser is asked in a small call.
 fn component_figures(sandboxes: &[Sandbox]) {
     let metered = Runtime::pooled(&ParserLimits::default(), true, false).expect("a sandbox");
     print!("{:14}", "");
-    for name in ["bytes", "first ms", "start µs", "linear KiB", "resident", "prose ns", "a call", "calls"] {
+    for name in
+        ["bytes", "first ms", "start µs", "linear KiB", "resident", "prose ns", "a call", "calls", "asked"]
+    {
         print!("{name:>11}");
     }
     println!();
     for sandbox in sandboxes {
-        let first = least(|| sandbox.first_start()).as_secs_f64() * 1e3;
-        let start = least(|| median(201, || sandbox.start())).as_secs_f64() * 1e6;
-        let (linear, resident) = (sandbox.linear_kib(&metered), sandbox.resident_kib());
+        let first = least(|| first_start(sandbox)).as_secs_f64() * 1e3;
+        let start = least(|| median(201, || start(sandbox))).as_secs_f64() * 1e6;
+        let (linear, resident) = (linear_kib(sandbox, &metered), instance_kib(sandbox));
         print!("{:14}{:11}", sandbox.format.name, sandbox.plugin.size());
         print!("{first:11.1}{start:11.1}{linear:11}{resident:11.0}");
         for shape in Shape::ALL {
-            print!("{:11.1}", sandbox.per_delta(shape, LENGTHS[2]));
+            print!("{:11.1}", per_delta(sandbox, shape, LENGTHS[2]));
         }
-        println!();
+        println!("{:11}", sandbox.asked());
     }
 }
 
 fn delta_figures(sandbox: &Sandbox) {
     for shape in Shape::ALL {
         print!("{:14}{:28}", sandbox.format.name, shape.name());
-        let figures = LENGTHS.map(|length| sandbox.per_delta(shape, length));
+        let figures = LENGTHS.map(|length| per_delta(sandbox, shape, length));
         for figure in figures {
             print!("{figure:9.1}");
         }

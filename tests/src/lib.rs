@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod fake_engine;
+pub mod formats;
 pub mod grammars;
 pub mod guests;
 mod listen;
@@ -12,6 +13,7 @@ pub mod path;
 pub mod post;
 pub mod process;
 pub mod routing;
+pub mod sandbox;
 pub mod server;
 pub mod socket;
 pub mod streams;

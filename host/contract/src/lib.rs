@@ -14,8 +14,8 @@ mod types;
 pub use descriptor::{Descriptor, Trim};
 pub use request::{Parameter, Request, SCHEMAS, Tool, ToolKind};
 pub use step::{
-    FinishReason, InString, JsonRest, Note, Op, ParameterValue, Payload, Reading, Route, Run, Segment, Step,
-    ToolCall, Until,
+    FinishReason, HoldUntil, InString, JsonRest, Note, Op, ParameterValue, Payload, Reading, Route, Run,
+    Segment, Step, ToolCall, Until,
 };
 pub use stream_parser::{Fault, ResourceUsage, SendParser, StreamParser};
 pub use types::Types;

@@ -73,8 +73,19 @@ pub enum Op {
     Parameter(ParameterValue),
     /// Ends the open value.
     ParameterEnd,
+    /// Holds the text that comes, up to the next marker, one of these bytes or a number of bytes, without asking the parser.
+    HoldUntil(HoldUntil),
     /// Says something that isn't the text of an item.
     Note(Note),
+}
+
+/// How far text is held without asking the parser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HoldUntil {
+    /// Up to 16 ASCII characters.
+    pub bytes: Cow<'static, str>,
+    /// Maximum number of bytes that the parser hasn't seen, 1 to 512.
+    pub at_most: u32,
 }
 
 /// How the text of a value is read.

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::call_log::{CallInput, ParserCall};
 use contract::{Op, Route, Segment as PathSegment, Step};
-use turn::{PresetRoute, StepError, TokenText};
+use turn::{ASKED_BYTES, HoldRule, PresetRoute, StepError, TokenText};
 
 /// The account of one stream.
 #[derive(Debug, Default)]
@@ -20,6 +20,9 @@ pub(super) struct Ledger {
     last: Option<Route>,
     /// Rule of an earlier answer by which text is routed without a call of the parser.
     preset: Option<PresetRoute>,
+    /// Rule by which text waits without a call of the parser, and the text that waits.
+    hold: Option<HoldRule>,
+    unseen: String,
     /// Number of tool calls opened so far.
     calls: usize,
     /// Whether the held bytes began as a call may begin.
@@ -111,12 +114,19 @@ impl Ledger {
         self.step += 1;
         let mut calls = calls.into_iter();
         let mut part = |piece: &TokenText<'_>, text| self.part(TokenText { text, ..*piece }, &mut calls);
-        pieces.iter().all(|piece| turn::asked_parts(piece.text).all(|text| part(piece, text)))
+        let goes_on = pieces.iter().all(|piece| turn::asked_parts(piece.text).all(|text| part(piece, text)));
+        let waited = calls.next().filter(|_| !self.unseen.is_empty());
+        goes_on && waited.is_none_or(|call| self.answered(call))
     }
 
     /// Records a part of a step that the parser is asked about at once. Returns false where the account ends.
     fn part(&mut self, piece: TokenText<'_>, calls: &mut impl Iterator<Item = ParserCall>) -> bool {
-        if piece.id.is_some_and(|id| !self.is_text(id)) {
+        let is_due = piece.id.is_some() || self.unseen.len() + piece.text.len() > ASKED_BYTES;
+        if is_due && !self.unseen.is_empty() && !self.asked(&piece, calls) {
+            return false;
+        }
+        let is_marker = piece.id.is_some_and(|id| !self.is_text(id));
+        if is_marker {
             self.preset = None;
         }
         self.hold(&piece);
@@ -128,21 +138,38 @@ impl Ledger {
                 return true;
             }
         }
+        if !is_marker {
+            self.unseen.push_str(piece.text);
+            if self.hold.is_some_and(|rule| rule.holds(&self.unseen)) {
+                return true;
+            }
+        }
+        self.asked(&piece, calls)
+    }
+
+    /// Records the call of the parser that is due. Returns false where the account ends.
+    fn asked(&mut self, piece: &TokenText<'_>, calls: &mut impl Iterator<Item = ParserCall>) -> bool {
         let Some(call) = calls.next() else {
             self.record_violation(format!("the parser wasn't asked about {} bytes", piece.text.len()));
             return false;
         };
-        let Ok(step) = call.answer else { return false };
         debug_assert!(!matches!(call.input, CallInput::Finish(_)), "the end comes by itself");
-        self.answer(step);
-        true
+        self.answered(call)
     }
 
-    /// Records the last step. Bytes that are still held after it become content.
-    pub(super) fn finish(&mut self, call: Option<ParserCall>) {
+    /// Records an answer. Returns false where the account ends.
+    fn answered(&mut self, call: ParserCall) -> bool {
+        self.unseen.clear();
+        call.answer.map(|step| self.answer(step)).is_ok()
+    }
+
+    /// Records the last step, and the one before about text that waited. Bytes that are still held after it become content.
+    pub(super) fn finish(&mut self, calls: impl IntoIterator<Item = ParserCall>) {
         self.step += 1;
-        if let Some(ParserCall { answer: Ok(step), .. }) = call {
-            self.answer(step);
+        for call in calls {
+            if let Ok(step) = call.answer {
+                self.answer(step);
+            }
         }
         self.run(Route::Content, self.held_bytes);
     }
@@ -162,6 +189,7 @@ impl Ledger {
     }
 
     fn answer(&mut self, step: Step) {
+        self.hold = None;
         match step {
             Step::Hold | Step::Fault(_) => {}
             Step::Pass => match self.last {
@@ -190,6 +218,10 @@ impl Ledger {
             }
             Op::DerivedArguments(text) => self.derive(text.len()),
             Op::Parameter(parameter) => self.derive(parameter.path.iter().map(length).sum()),
+            Op::HoldUntil(hold) => match HoldRule::new(&hold) {
+                Ok(rule) => (self.hold, self.preset) = (Some(rule), None),
+                Err(error) => self.record_violation(error.to_string()),
+            },
             Op::Message(_) | Op::Close | Op::BrokenCall | Op::ParameterEnd | Op::Note(_) => {}
         }
     }

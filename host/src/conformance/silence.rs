@@ -10,7 +10,7 @@
 
 use parser_kit::case::MarkerMode;
 
-use super::call_log::{CallInput, CallLog};
+use super::call_log::CallLog;
 use super::compare::{difference, shortened};
 use super::ledger::Ledger;
 use super::limits;
@@ -138,8 +138,7 @@ pub(super) fn play_recorded(
     all.extend(events.drain());
     ledger.peak.memory = log.usage().map_or(0, |usage| usage.memory);
     let outcome = session.finish(recording.finish, None, all);
-    let last = log.take().pop().filter(|call| matches!(call.input, CallInput::Finish(_)));
-    ledger.finish(last);
+    ledger.finish(log.take());
     tally.bytes += outcome.fed;
     compare_accounts(recording, tape, cuts, &ledger, healthy, &outcome, tally);
     (ledger, outcome)

@@ -138,7 +138,7 @@ impl<P: StreamParser> Feed<P> {
             }
             self.push(*piece, out);
         }
-        self.stream.ask(&mut self.parser, out);
+        self.stream.ask_at_end(&mut self.parser, out);
         self.stream.end_step(out)
     }
 

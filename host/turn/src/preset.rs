@@ -1,11 +1,13 @@
-//! Route that the parser gives for text in advance, and what ends it. `router` keeps it.
+//! What the parser says in advance of text that comes: its route, or that it is to be held, and what ends that. `router` keeps it.
 
 use super::open_json::OpenJson;
 use super::step_error::StepError;
-use contract::{self, JsonRest, Route};
+use contract::{self, HoldUntil, JsonRest, Route};
 
-/// Maximum number of bytes in an `until-byte`.
+/// Maximum number of bytes in an `until-byte` and a `hold-until`.
 const MAX_BYTES: usize = 16;
+/// Maximum length of the text that a `hold-until` keeps from the parser, in bytes.
+const MAX_HELD: usize = 512;
 
 /// Route of the text up to the next marker, or up to something before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,10 +21,52 @@ pub struct PresetRoute {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum End {
     Nothing,
-    /// Any of these ASCII bytes, one bit for each.
-    Bytes(u128),
+    /// Any of these bytes.
+    Bytes(AsciiSet),
     /// The bracket that closes a JSON value.
     Json(OpenJson),
+}
+
+/// Up to 16 ASCII characters, one bit for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct AsciiSet(u128);
+
+impl AsciiSet {
+    fn of(bytes: &str) -> Option<Self> {
+        let fits = bytes.is_ascii() && bytes.len() <= MAX_BYTES;
+        fits.then(|| Self(bytes.bytes().fold(0, |set, byte| set | 1 << byte)))
+    }
+
+    /// Place of the first of them in `text`.
+    #[inline]
+    fn find(self, text: &str) -> Option<usize> {
+        text.bytes().position(|byte| byte.is_ascii() && self.0 >> byte & 1 == 1)
+    }
+}
+
+/// Rule by which text waits without the parser being asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HoldRule {
+    ends: AsciiSet,
+    at_most: usize,
+}
+
+impl HoldRule {
+    /// The rule of an op.
+    ///
+    /// # Errors
+    /// It names too many bytes, others than ASCII, or a length that can't be.
+    pub fn new(hold: &HoldUntil) -> Result<Self, StepError> {
+        let at_most = usize::try_from(hold.at_most).ok().filter(|at_most| (1..=MAX_HELD).contains(at_most));
+        let ends = AsciiSet::of(&hold.bytes);
+        ends.zip(at_most).map(|(ends, at_most)| Self { ends, at_most }).ok_or(StepError::HoldUntil)
+    }
+
+    /// Whether the parser needn't be asked about this text, which is all that it hasn't seen.
+    #[inline]
+    pub fn holds(self, unseen: &str) -> bool {
+        unseen.len() < self.at_most && self.ends.find(unseen).is_none()
+    }
 }
 
 impl PresetRoute {
@@ -33,12 +77,8 @@ impl PresetRoute {
 
     /// Route up to the next marker or one of these bytes.
     pub fn byte(until: &contract::Until) -> Result<Self, StepError> {
-        let bytes = until.bytes.as_bytes();
-        if !bytes.is_ascii() || !(1..=MAX_BYTES).contains(&bytes.len()) {
-            return Err(StepError::UntilBytes);
-        }
-        let stops = bytes.iter().fold(0, |stops, byte| stops | 1 << byte);
-        Ok(Self { route: until.route, end: End::Bytes(stops) })
+        let stops = AsciiSet::of(&until.bytes).filter(|_| !until.bytes.is_empty());
+        Ok(Self { route: until.route, end: End::Bytes(stops.ok_or(StepError::UntilBytes)?) })
     }
 
     /// Route up to the bracket that closes a JSON value, or the next marker outside of its strings.
@@ -52,10 +92,7 @@ impl PresetRoute {
     pub fn bytes_before_end(&mut self, text: &str) -> usize {
         match &mut self.end {
             End::Nothing => text.len(),
-            End::Bytes(stops) => {
-                let ends = |byte: u8| byte.is_ascii() && *stops >> byte & 1 == 1;
-                text.bytes().position(ends).unwrap_or(text.len())
-            }
+            End::Bytes(stops) => stops.find(text).unwrap_or(text.len()),
             End::Json(json) => json.follow(text.as_bytes()),
         }
     }

@@ -11,7 +11,7 @@ use super::events::TurnEvents;
 use super::held::Held;
 use super::items::{Items, OpenKind};
 use super::ledger::Ledger;
-use super::preset::PresetRoute;
+use super::preset::{HoldRule, PresetRoute};
 use super::settings::{AllowedCalls, CallIds, DraftCalls, TurnSettings};
 use super::step_error::StepError;
 use contract::{Note, Op, Route, Step, Tool, ToolCall, Trim};
@@ -35,6 +35,8 @@ pub(super) struct Router {
     marker: usize,
     /// Route that the parser gave for text in advance, and what ends it; `None` if the parser must be asked.
     preset: Option<PresetRoute>,
+    /// Rule by which the parser wants text to be held.
+    hold: Option<HoldRule>,
     /// Whether the parser is asked all the same.
     asks_always: bool,
     /// Whether the turn ended inside a string of a call's JSON.
@@ -55,6 +57,7 @@ impl Router {
             drafts: settings.drafts,
             marker: 0,
             preset: None,
+            hold: None,
             asks_always: settings.asks_always,
             cut: false,
             prompt: 0,
@@ -93,6 +96,12 @@ impl Router {
         self.cut = true;
     }
 
+    /// Whether the parser needn't be asked about the text that it hasn't seen.
+    #[inline]
+    pub(super) fn holds_on(&self) -> bool {
+        self.hold.is_some_and(|rule| rule.holds(self.held.unseen()))
+    }
+
     /// Ends the preset route: the parser is asked again.
     pub(super) fn end_preset(&mut self) {
         self.preset = None;
@@ -100,6 +109,7 @@ impl Router {
 
     /// Applies one step to the held bytes.
     pub(super) fn apply(&mut self, step: Step, out: &mut TurnEvents) -> Result<(), StepError> {
+        self.hold = None;
         match step {
             Step::Pass if self.held.is_empty() => {}
             Step::Pass => self.run(self.ledger.last.ok_or(StepError::PassFirst)?, self.held.len(), out)?,
@@ -129,6 +139,12 @@ impl Router {
             Op::DerivedArguments(text) => self.ledger.items.derive(&text, self.held.len(), out),
             Op::Parameter(parameter) => self.ledger.items.parameter(parameter, self.held.len(), out),
             Op::ParameterEnd => self.ledger.items.end_parameter(out),
+            Op::HoldUntil(hold) => {
+                let rule = HoldRule::new(&hold)?;
+                self.hold = (!self.asks_always).then_some(rule);
+                self.preset = None;
+                Ok(())
+            }
             Op::Note(note) => self.note(&note),
             Op::UntilByte(until) => self.begin_preset(PresetRoute::byte(&until)?, out),
             Op::UntilJson(rest) => self.begin_preset(PresetRoute::json(rest)?, out),

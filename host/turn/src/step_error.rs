@@ -32,6 +32,8 @@ pub enum StepError {
     StillHeld(usize),
     /// An `until-byte` of no bytes, too many, or others than ASCII.
     UntilBytes,
+    /// A `hold-until` of too many bytes, others than ASCII, or a length that can't be.
+    HoldUntil,
     /// An `until-json` without an open bracket.
     UntilJson,
     /// A call without a name.
@@ -67,6 +69,9 @@ impl fmt::Display for StepError {
             Self::UntilBytes => {
                 f.write_str("its until-byte names no byte, more than 16, or one that isn't ASCII")
             }
+            Self::HoldUntil => f.write_str(
+                "its hold-until names more than 16 bytes, one that isn't ASCII, or a length of other than 1 to 512 bytes",
+            ),
             Self::UntilJson => f.write_str("its until-json has no open bracket"),
             Self::NoName => f.write_str("it opened a tool call without a name"),
             Self::ForeignName => {

@@ -7,7 +7,7 @@ mod finish;
 mod string_marker;
 mod text;
 
-pub use self::text::asked_parts;
+pub use self::text::{ASKED_BYTES, asked_parts};
 
 use std::fmt;
 use std::sync::Arc;
@@ -161,6 +161,14 @@ impl Stream {
     pub(super) fn ask(&mut self, parser: &mut dyn StreamParser, out: &mut TurnEvents) {
         if !self.router.held.is_shown() {
             self.ask_text(parser, out);
+        }
+    }
+
+    /// Asks the parser at the end of a step, unless it wants the text to be held.
+    #[inline]
+    pub(super) fn ask_at_end(&mut self, parser: &mut dyn StreamParser, out: &mut TurnEvents) {
+        if !self.router.holds_on() || self.fault.is_some() {
+            self.ask(parser, out);
         }
     }
 

@@ -93,7 +93,10 @@ impl Parser for Apertus {
         match index {
             INNER => self.prose.reasoning(out),
             INNER_END | TURN | TURN_END => self.prose.content(out),
-            CALLS if !self.tools.is_empty() => self.state = State::Head(String::new()),
+            CALLS if !self.tools.is_empty() => {
+                self.state = State::Head(String::new());
+                out.hold_head("{");
+            }
             CALLS_END if !self.tools.is_empty() && !was_mentioned => self.prose.drop_markup(out),
             _ => self.prose.flow(out),
         }
@@ -138,7 +141,10 @@ impl Apertus {
     /// Decides what the text before a call begins.
     fn head(&mut self, head: String, out: &mut Output) {
         match Head::of(&head, &self.tools) {
-            Head::Unclear => self.state = State::Head(head),
+            Head::Unclear => {
+                self.state = State::Head(head);
+                out.hold_head("{");
+            }
             Head::Call(name, at) => {
                 let payload = self.tools.payload(name);
                 out.drop(out.held() - (head.len() - at));

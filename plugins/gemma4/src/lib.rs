@@ -171,7 +171,10 @@ impl Gemma4 {
                 self.prose.undecided_content(out);
                 self.state = State::Start(String::new(), false);
             }
-            Mark::Call if !self.tools.is_empty() => self.state = State::Head(String::new()),
+            Mark::Call if !self.tools.is_empty() => {
+                self.state = State::Head(String::new());
+                out.hold_head("{");
+            }
             Mark::CallEnd if !self.tools.is_empty() && !was_mentioned => out.drop_all(),
             Mark::Call | Mark::CallEnd | Mark::Quote => {
                 self.state = if mark == Mark::CallEnd { State::Prose } else { State::Mentioned };

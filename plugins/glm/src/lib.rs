@@ -77,7 +77,12 @@ impl Parser for Glm {
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
         match self.state {
-            State::Name => self.read_name(chunk, out),
+            State::Name => {
+                self.read_name(chunk, out);
+                if self.state == State::Name {
+                    out.hold_head("");
+                }
+            }
             State::Between | State::Mentioned => self.calls.text(chunk, out),
         }
     }
@@ -127,6 +132,7 @@ impl Glm {
             CALL if !self.calls.tools.is_empty() => {
                 self.state = State::Name;
                 self.name.clear();
+                out.hold_head("");
             }
             CALL_END if !self.calls.tools.is_empty() && !was_mentioned => prose.drop_markup(out),
             THINK_END | 8.. => prose.content(out),

@@ -77,6 +77,7 @@ impl Parser for Harmony {
             let text = header.read(false) + &chunk[at..];
             self.recover(&text, 0, false, out);
         }
+        self.look_ahead(out);
     }
 
     fn marker(&mut self, index: usize, out: &mut Output) {
@@ -115,6 +116,7 @@ impl Parser for Harmony {
             None if matches!(index, MESSAGE | CONSTRAIN) => self.body_text("", 0, out),
             _ => (self.header, self.body) = (header(index), Body::Prose(Route::Drop)),
         }
+        self.look_ahead(out);
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
@@ -129,6 +131,13 @@ impl Parser for Harmony {
 }
 
 impl Harmony {
+    /// Tells the host to hold a header up to its next marker. Where no marker of a header has come, prose is as likely.
+    fn look_ahead(&self, out: &mut Output) {
+        if self.header.as_ref().is_some_and(Header::has_begun) {
+            out.hold_head("{");
+        }
+    }
+
     /// Opens the message of a header without `<|message|>`, whose body is `text`. The held bytes end with `text` and a marker of `tail`
     /// bytes.
     fn recover(&mut self, text: &str, tail: usize, is_call: bool, out: &mut Output) {

@@ -45,7 +45,7 @@ pub use scan::check_scan;
 pub use streams::{Drawn, Streams};
 pub use written::{
     check_asked_once, check_input_flows, check_long_arguments, check_string_parameters, check_turns,
-    check_turns_between, steps,
+    check_turns_between, is_held, steps,
 };
 
 pub use turn::Phase;

@@ -77,6 +77,15 @@ impl Call {
         Self { payload, listed: listed.collect(), given, open, at, tag: None, has_surplus: false }
     }
 
+    /// Tells the host to hold a tag and what stands between elements, which decide nothing before their end.
+    pub(crate) fn look_ahead(&self, out: &mut Output) {
+        match (&self.tag, self.at) {
+            (Some(_), _) => out.hold_head(">"),
+            (None, At::Between) => out.hold_gap(),
+            (None, At::Blank | At::Value | At::Untagged { .. }) => {}
+        }
+    }
+
     /// Reads the marker of a tag, which is the youngest held text.
     pub(crate) fn begin_tag(&mut self, out: &mut Output) {
         if self.tag.take().is_some() {

@@ -92,9 +92,37 @@ impl Parser for MiniMaxM3 {
         while !text.is_empty() {
             text = &text[self.read(text, out)..];
         }
+        self.look_ahead(out);
     }
 
     fn marker(&mut self, index: usize, out: &mut Output) {
+        self.read_marker(index, out);
+        self.look_ahead(out);
+    }
+
+    fn finish(&mut self, reason: FinishReason, out: &mut Output) {
+        match &self.state {
+            State::Call(_) if reason == FinishReason::Stop => self.leave_call(0, out),
+            State::Call(_) => out.drop_all(),
+            State::Block | State::BlockTag(_) => out.broken_call(0),
+            State::Tag(_) => self.end_tag(0, out),
+            State::Prose | State::Role => {}
+        }
+    }
+}
+
+impl MiniMaxM3 {
+    /// Tells the host to hold what comes, as far as it decides nothing.
+    fn look_ahead(&self, out: &mut Output) {
+        match &self.state {
+            State::Tag(_) | State::BlockTag(_) => out.hold_head(">"),
+            State::Block => out.hold_gap(),
+            State::Call(call) => call.look_ahead(out),
+            State::Prose | State::Role => {}
+        }
+    }
+
+    fn read_marker(&mut self, index: usize, out: &mut Output) {
         let (literal, mark) = MARKS[index];
         if let State::Call(call) = &mut self.state {
             if mark == Mark::Tag {
@@ -116,18 +144,6 @@ impl Parser for MiniMaxM3 {
         self.mark(mark, out);
     }
 
-    fn finish(&mut self, reason: FinishReason, out: &mut Output) {
-        match &self.state {
-            State::Call(_) if reason == FinishReason::Stop => self.leave_call(0, out),
-            State::Call(_) => out.drop_all(),
-            State::Block | State::BlockTag(_) => out.broken_call(0),
-            State::Tag(_) => self.end_tag(0, out),
-            State::Prose | State::Role => {}
-        }
-    }
-}
-
-impl MiniMaxM3 {
     /// Handles a marker outside of calls, which is all that is held.
     fn mark(&mut self, mark: Mark, out: &mut Output) {
         self.state = State::Prose;

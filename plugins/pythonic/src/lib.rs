@@ -152,6 +152,7 @@ impl Parser for Pythonic {
             }
             Mark::Calls if !self.tools.is_empty() => {
                 (self.region, self.state) = (Region::Marked, State::Head(String::new()));
+                out.hold_head("({=");
             }
             Mark::CallsEnd if !self.tools.is_empty() && !was_mentioned => out.drop_all(),
             Mark::Calls | Mark::CallsEnd => self.prose.flow(out),
@@ -232,7 +233,12 @@ impl Pythonic {
         };
         let name = code.split('(').next().unwrap_or_default();
         match opening {
-            Opening::Unclear if is_marked || self.begins_declared(name) => self.state = State::Head(head),
+            Opening::Unclear if is_marked || self.begins_declared(name) => {
+                self.state = State::Head(head);
+                if is_marked {
+                    out.hold_head("({=");
+                }
+            }
             Opening::Call(name, read) if is_marked || self.tools.contains(name) => {
                 let (payload, rest) = (self.tools.payload(name), &code[read..]);
                 out.drop(out.held() - rest.len());

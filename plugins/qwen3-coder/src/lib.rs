@@ -106,6 +106,7 @@ impl Parser for Qwen3Coder {
             };
             rest = &rest[read..];
         }
+        self.look_ahead(out);
     }
 
     fn marker(&mut self, index: usize, out: &mut Output) {
@@ -126,6 +127,7 @@ impl Parser for Qwen3Coder {
         }
         if !self.calls.mark(mark, literal, out) {
             self.outside(index, out);
+            self.look_ahead(out);
         }
     }
 
@@ -140,6 +142,15 @@ impl Parser for Qwen3Coder {
 }
 
 impl Qwen3Coder {
+    /// Tells the host to hold what comes, as far as it decides nothing.
+    fn look_ahead(&self, out: &mut Output) {
+        match self.state {
+            State::Name => out.hold_head(">"),
+            State::Announced | State::Named => out.hold_gap(),
+            State::Between => {}
+        }
+    }
+
     /// Handles a marker that stands outside an open call.
     fn outside(&mut self, index: usize, out: &mut Output) {
         let (calls, block, prose) = (!self.calls.tools.is_empty(), self.block, &mut self.calls.prose);

@@ -19,8 +19,8 @@ mod stream;
 mod tools;
 
 pub use contract::{
-    Descriptor, FinishReason, InString, JsonRest, Note, Op, Parameter, ParameterValue, Payload, Reading,
-    Request, Route, Run, SCHEMAS, Segment, Step, Tool, ToolCall, ToolKind, Trim, Types, Until,
+    Descriptor, FinishReason, HoldUntil, InString, JsonRest, Note, Op, Parameter, ParameterValue, Payload,
+    Reading, Request, Route, Run, SCHEMAS, Segment, Step, Tool, ToolCall, ToolKind, Trim, Types, Until,
 };
 pub use output::Output;
 pub use parser::Parser;

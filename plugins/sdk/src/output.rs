@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 
 use contract::{
-    InString, JsonRest, Note, Op, ParameterValue, Payload, Reading, Route, Run, Segment, ToolCall, Until,
+    HoldUntil, InString, JsonRest, Note, Op, ParameterValue, Payload, Reading, Route, Run, Segment, ToolCall,
+    Until,
 };
 
 /// The answer to one call of the parser, and the number of bytes that the host holds.
@@ -129,6 +130,22 @@ impl Output {
     pub fn until_json(&mut self, route: Route, depth: u32, in_string: InString) {
         self.rest(route);
         self.ops.push(Op::UntilJson(JsonRest { route, depth, in_string }));
+    }
+
+    /// Leaves all held bytes held, and text that comes too: the host calls the parser again at the next marker, at one of `bytes` (ASCII, up to 16
+    /// of them), or when there are `at_most` bytes (up to 512) that the parser hasn't seen.
+    pub fn hold_until(&mut self, bytes: &'static str, at_most: u32) {
+        self.ops.push(Op::HoldUntil(HoldUntil { bytes: bytes.into(), at_most }));
+    }
+
+    /// Holds the head of what is probably a call: up to one of `ends`, or 48 bytes at a time ([`Self::hold_until`]).
+    pub fn hold_head(&mut self, ends: &'static str) {
+        self.hold_until(ends, 48);
+    }
+
+    /// Holds what is probably white space before the next marker, 16 bytes at a time ([`Self::hold_until`]).
+    pub fn hold_gap(&mut self) {
+        self.hold_until("", 16);
     }
 
     /// Closes the open item, which is incomplete if it is a call; content that follows is a new message of this phase: `commentary`, `final`,

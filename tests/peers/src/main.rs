@@ -3,7 +3,7 @@
 
 mod checks;
 mod cost;
-#[path = "../../benches/formats.rs"]
+#[path = "../../src/formats.rs"]
 #[allow(dead_code, reason = "the other benchmarks use the rest")]
 mod formats;
 #[path = "../../src/measure.rs"]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use contract::{InString, JsonRest, Note, Op, ParameterValue, Run, Segment, Step, Until};
+use contract::{HoldUntil, InString, JsonRest, Note, Op, ParameterValue, Run, Segment, Step, Until};
 use host::api::Protocol;
 use host::conformance::{self, CallInput, Measures, Outcome, ParserCall, Recording, TracedStep};
 use serde_json::{Value, json};
@@ -162,6 +162,9 @@ fn op_words(op: &Op) -> String {
             format!("parameter {}, read as {reading:?}", path.join(" / "))
         }
         Op::ParameterEnd => "the parameter ends".to_owned(),
+        Op::HoldUntil(HoldUntil { bytes, at_most }) => {
+            format!("held until one of «{}», the next marker or {at_most} bytes", visible(bytes))
+        }
         Op::Note(Note { name, data }) => format!("note {} «{}»", visible(name), visible(data)),
     }
 }

@@ -136,6 +136,9 @@ impl From<wit::Op> for contract::Op {
                 },
             }),
             wit::Op::ParameterEnd => Self::ParameterEnd,
+            wit::Op::HoldUntil(hold) => {
+                Self::HoldUntil(contract::HoldUntil { bytes: hold.bytes.into(), at_most: hold.at_most })
+            }
             wit::Op::Note(note) => Self::Note(contract::Note { name: note.name, data: note.data }),
         }
     }

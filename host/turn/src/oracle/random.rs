@@ -3,7 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use super::format::{LITERALS, bytes, call};
-use contract::{Fault, FinishReason, InString, JsonRest, Op, Route, Step, StreamParser, Until};
+use contract::{
+    Fault, FinishReason, HoldUntil, InString, JsonRest, Note, Op, ParameterValue, Reading, Route, Segment,
+    Step, StreamParser, Until,
+};
 
 /// Generator of pseudo-random choices, which a seed determines (xorshift).
 pub(super) struct XorShift(pub(super) u64);
@@ -105,7 +108,7 @@ impl ArbitraryParser {
 
     fn op(&mut self) -> Op {
         let name = ["", "a", "weather", "weather", "weather"][self.0.below(5)];
-        match self.0.below(17) {
+        match self.0.below(24) {
             0 => Op::Close,
             1 => Op::Message("final".into()),
             2 => Op::BrokenCall,
@@ -122,14 +125,39 @@ impl ArbitraryParser {
                 let depth = [0, 1, 2][self.0.below(3)];
                 Op::UntilJson(JsonRest { route: self.route(), depth, in_string })
             }
+            9 => {
+                let bytes = ["", ":", "é", "<>"][self.0.below(4)].to_owned();
+                Op::HoldUntil(HoldUntil {
+                    bytes: bytes.into(),
+                    at_most: [0, 1, 4, 512, 513][self.0.below(5)],
+                })
+            }
+            10..14 => Op::Parameter(self.parameter()),
+            14 => Op::ParameterEnd,
+            15 => Op::Note(Note { name: ["", "note"][self.0.below(2)].into(), data: name.into() }),
             _ => bytes(self.route(), u32::try_from(self.0.below(5)).expect("below 5")),
         }
     }
 
+    fn parameter(&mut self) -> ParameterValue {
+        let reading = [Reading::Declared, Reading::Text, Reading::Json][self.0.below(3)];
+        ParameterValue { path: (0..self.0.below(4)).map(|_| self.segment()).collect(), reading }
+    }
+
+    fn segment(&mut self) -> Segment {
+        let name = ["a", "", "\"é"][self.0.below(3)].to_owned();
+        let index = u32::try_from(self.0.below(3)).expect("below 3");
+        match self.0.below(3) {
+            0 => Segment::Key(name),
+            1 => Segment::Item(index),
+            _ => Segment::Element { name, index },
+        }
+    }
+
     fn route(&mut self) -> Route {
-        use Route::{Arguments, ArgumentsEscaped, ArgumentsUnescaped, Content, Drop, Reasoning};
-        [Content, Content, Reasoning, Reasoning, Drop, Drop, Arguments, ArgumentsEscaped, ArgumentsUnescaped]
-            [self.0.below(9)]
+        use Route::{Arguments, ArgumentsEscaped, ArgumentsUnescaped, Content, Drop, Reasoning, Value};
+        let arguments = [Arguments, ArgumentsEscaped, ArgumentsUnescaped, Value, Value][self.0.below(5)];
+        [Content, Reasoning, Drop, arguments, arguments][self.0.below(5)]
     }
 }
 

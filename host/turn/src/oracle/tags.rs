@@ -1,11 +1,11 @@
 //! Parser of a small format with all kinds of routes, which routes alike however its text is cut, as a correct parser does.
 
 use super::format::{LITERALS, bytes, call};
-use contract::{Fault, FinishReason, Op, Route, Step, StreamParser, Until};
+use contract::{Fault, FinishReason, HoldUntil, Op, Route, Step, StreamParser, Until};
 
 /// Parser of a small format: `<r>reasoning</r>`, `<c>name:arguments</c>`; the name's first letter decides how arguments are
 /// routed. It routes alike however the text is cut. `style` is the form of its answers: 0 in runs, 1 with `pass`, 2 with
-/// `until-marker`, 3 with `until-byte`.
+/// `until-marker`, 3 with `until-byte`; 2 and 3 hold a call's head with `hold-until`.
 pub(super) struct Tags {
     style: u8,
     held: String,
@@ -48,8 +48,14 @@ impl Tags {
         Step::Ops(ops)
     }
 
+    /// Holds what may be the head of a call.
+    fn hold(&self) -> Step {
+        let hold = HoldUntil { bytes: ":".into(), at_most: 5 };
+        if self.style < 2 { Step::Hold } else { Step::Ops(vec![Op::HoldUntil(hold)]) }
+    }
+
     fn header(&mut self) -> Step {
-        let Some(colon) = self.held.find(':') else { return Step::Hold };
+        let Some(colon) = self.held.find(':') else { return self.hold() };
         let name = self.held[LITERALS[2].len()..colon].to_owned();
         if name.is_empty() {
             self.state = State::Prose;
@@ -92,7 +98,10 @@ impl StreamParser for Tags {
                 self.state = State::Prose;
                 return Ok(self.flow(self.prose, ops));
             }
-            (State::Prose, 2) => self.state = State::Header,
+            (State::Prose, 2) => {
+                self.state = State::Header;
+                return Ok(self.hold());
+            }
             _ => {
                 self.all(Route::Drop, &mut ops);
                 ops.extend((index == 1).then_some(Op::Close));

@@ -6,12 +6,12 @@ use contract::{Route, StreamParser};
 
 /// Maximum number of bytes that the parser is asked about at once. A call has limits of time and of ops, so what it is asked is bounded,
 /// however much an engine sends in one step.
-const ASKED: usize = 1 << 10;
+pub const ASKED_BYTES: usize = 1 << 10;
 
 /// The parts of a text about which a parser is asked, one after the other.
 pub fn asked_parts(mut text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
-        let (part, rest) = text.split_at(text.floor_char_boundary(ASKED));
+        let (part, rest) = text.split_at(text.floor_char_boundary(ASKED_BYTES));
         text = rest;
         (!part.is_empty()).then_some(part)
     })
@@ -21,7 +21,7 @@ impl Stream {
     /// Takes text. It waits for the end of the step or the next marker, unless its route is known already.
     #[inline]
     pub(crate) fn take_text(&mut self, parser: &mut dyn StreamParser, text: &str, out: &mut TurnEvents) {
-        if text.len() > ASKED {
+        if text.len() > ASKED_BYTES {
             return self.take_long(parser, text, out);
         }
         if self.ended {
@@ -33,7 +33,7 @@ impl Stream {
             return self.router.held.push(text);
         }
         let Some((route, settled)) = self.router.bypass_held(text) else {
-            if self.router.held.unseen().len() + text.len() > ASKED {
+            if self.router.held.unseen().len() + text.len() > ASKED_BYTES {
                 self.ask(parser, out);
             }
             return self.router.held.push(text);

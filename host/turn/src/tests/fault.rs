@@ -29,6 +29,10 @@ fn ops_that_break_the_contract_are_faults_after_which_all_text_goes_out() {
         let until = Until { route: Route::Content, bytes: stops.into() };
         assert_refused("a", vec![bytes(Route::Content, 1), Op::UntilByte(until)], "until-byte names no byte");
     }
+    for (stops, at_most) in [("é", 1), ("0123456789abcdefg", 1), ("", 0), (":", 513)] {
+        let hold = Op::HoldUntil(HoldUntil { bytes: stops.into(), at_most });
+        assert_refused("a", vec![hold], "hold-until names more than 16 bytes");
+    }
     assert_refused("ab", vec![call("")], "without a name");
     assert_refused("ab", vec![call("news")], "neither declared");
     assert_refused(&"a".repeat(4097), vec![], "held more than 4096 bytes");

@@ -20,7 +20,9 @@ use super::{
     AllowedCalls, Binding, DraftCalls, FaultPolicy, Flow, Item, ItemHead, ItemStatus, Phase, TokenCounts,
     TokenText, Turn, TurnEnd, TurnEvent, TurnEvents, TurnSettings, fold,
 };
-use contract::{Fault, FinishReason, InString, JsonRest, Op, Payload, Route, Step, StreamParser, Until};
+use contract::{
+    Fault, FinishReason, HoldUntil, InString, JsonRest, Op, Payload, Route, Step, StreamParser, Until,
+};
 
 /// Parser that answers from a list, one step per call; `hold` when the list is used up.
 #[derive(Default)]

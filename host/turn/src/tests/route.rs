@@ -59,6 +59,48 @@ fn until_byte_spares_the_parser_every_text_before_one_of_its_bytes() {
     assert_eq!(items(settings(), steps(), &["a", "bcdé:", "é:f", "}<c>gh<r>"]), expected);
 }
 
+#[test]
+fn hold_until_spares_the_parser_text_up_to_a_marker_a_byte_or_a_length() {
+    let hold = || Op::HoldUntil(HoldUntil { bytes: ":;".into(), at_most: 4 });
+    let steps = || {
+        [
+            Step::Ops(vec![bytes(Route::Content, 1), hold()]),
+            // "bc:"
+            Step::Ops(vec![bytes(Route::Content, 3), hold()]),
+            // "defg"
+            Step::Ops(vec![bytes(Route::Drop, 4), hold()]),
+            // "é", before a marker
+            Step::Ops(vec![bytes(Route::Content, 2)]),
+            // The marker.
+            Step::Ops(vec![bytes(Route::Drop, 3), hold()]),
+            // "x", at the end
+            Step::Ops(vec![bytes(Route::Reasoning, 1)]),
+        ]
+    };
+    let expected = [message("abc:é"), reasoning("x")];
+    assert_eq!(items(settings(), steps(), &["a", "b", "c:", "de", "f", "g", "é<r>", "x"]), expected);
+    let mut always = settings();
+    always.asks_always = true;
+    let asked =
+        [Step::Ops(vec![bytes(Route::Content, 1), hold()]), Step::Ops(vec![bytes(Route::Content, 1)])];
+    assert_eq!(items(always, asked, &["a", "b"]), [message("ab")]);
+}
+
+#[test]
+fn held_text_is_asked_about_where_the_prompt_ends() {
+    let steps = [
+        Step::Ops(vec![Op::HoldUntil(HoldUntil { bytes: "".into(), at_most: 512 })]),
+        Step::Ops(vec![bytes(Route::Drop, 4)]),
+        Step::Ops(vec![bytes(Route::Content, 1)]),
+    ];
+    let mut turn = scripted(settings(), steps);
+    let mut out = TurnEvents::default();
+    let _ = turn.replay(&[text("<r>"), text("p")], &mut out);
+    let _ = turn.step(&[text("a")], &mut out);
+    let _ = turn.finish(FinishReason::Stop, None, &mut out);
+    assert_eq!(fold(out.drain()).unwrap(), [message("a")]);
+}
+
 /// Steps of a call whose arguments begin with `{` and are followed by `until-json` from there on; the next marker closes it.
 fn followed() -> [Step; 3] {
     let rest = JsonRest { route: Route::Arguments, depth: 1, in_string: InString::No };

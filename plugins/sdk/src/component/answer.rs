@@ -65,7 +65,8 @@ fn fields(op: &Op, segments: &mut Vec<[usize; 4]>) -> [usize; 5] {
             [9, path, value.path.len(), value.reading as usize, 0]
         }
         Op::ParameterEnd => [10, 0, 0, 0, 0],
-        Op::Note(note) => [11, address(&note.name), note.name.len(), address(&note.data), note.data.len()],
+        Op::HoldUntil(hold) => [11, address(&hold.bytes), hold.bytes.len(), hold.at_most as usize, 0],
+        Op::Note(note) => [12, address(&note.name), note.name.len(), address(&note.data), note.data.len()],
     }
 }
 

@@ -6,6 +6,8 @@
 //! Arguments go out verbatim, with two exceptions: a string is decoded (its inside is the JSON), and `null` becomes `{}`.
 //! The arguments of a custom tool are the decoded string `input` of their object; without that string they go out as they are.
 
+mod look_ahead;
+
 use super::input::{Seek, Sought};
 use super::keys::{Key, Keys};
 use super::{Event, Scanner};
@@ -99,11 +101,6 @@ impl Call {
 
     /// Reads `text`; `tools` are the tools that may be called.
     pub fn read(&mut self, text: &[u8], tools: &Tools, out: &mut Output) -> Progress {
-        if let Some(stops) = self.inside(text) {
-            out.until_byte(self.route(), stops);
-            self.read += text.len();
-            return Progress::Unfinished;
-        }
         let (mut index, mut run, mut route) = (0, 0, Route::Drop);
         while let Some(&byte) = text.get(index) {
             let skipped = self.scanner.skip(&text[index..]);
@@ -143,14 +140,8 @@ impl Call {
             index += bytes;
         }
         out.take(route, run);
+        self.look_ahead(out);
         Progress::Unfinished
-    }
-
-    /// The bytes at which the host has to ask again, if `text` is nothing but the inside of an open call's arguments, as most of a call
-    /// is. Bytes that the host then routes by itself aren't counted in `read`: once a call is open, only the order of offsets matters.
-    fn inside(&self, text: &[u8]) -> Option<&'static str> {
-        let may_pass = self.opened && matches!(self.input, Input::No | Input::Inside(_));
-        self.scanner.stops().filter(|_| may_pass && self.scanner.skip(text) == text.len())
     }
 
     /// Completes the call, with `{}` where the model wrote no arguments. To be called before the markup behind the call is dropped.

@@ -139,7 +139,7 @@ impl Literals {
 
     /// Reads `text` up to the bracket that closes the arguments, where the call is closed. Returns the number of bytes read if it came.
     pub fn read(&mut self, text: &str, out: &mut Output) -> Option<usize> {
-        let (bytes, flowed) = (text.as_bytes(), self.flowing());
+        let bytes = text.as_bytes();
         let mut index = 0;
         while index < bytes.len() {
             index += self.step(&bytes[index..], out);
@@ -148,7 +148,7 @@ impl Literals {
                 return Some(index);
             }
         }
-        if let (true, Some(stops)) = (flowed.is_some(), self.flowing()) {
+        if let Some(stops) = self.flowing().filter(|_| out.held() == 0) {
             out.until_byte(self.quoted_route(), stops);
         }
         None

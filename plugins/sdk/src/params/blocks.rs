@@ -70,6 +70,7 @@ impl<F: Format> Parser for Blocks<F> {
         while !rest.is_empty() {
             rest = &rest[self.read(rest, out)..];
         }
+        self.look_ahead(out);
     }
 
     fn marker(&mut self, index: usize, out: &mut Output) {
@@ -96,6 +97,7 @@ impl<F: Format> Parser for Blocks<F> {
         }
         if !self.calls.mark(part.in_call(F::STYLE), literal, out) {
             self.outside(part, out);
+            self.look_ahead(out);
         }
     }
 
@@ -110,6 +112,16 @@ impl<F: Format> Parser for Blocks<F> {
 }
 
 impl<F: Format> Blocks<F> {
+    /// Tells the host to hold what comes, as far as it decides nothing.
+    fn look_ahead(&self, out: &mut Output) {
+        match self.state {
+            State::Name => out.hold_head(F::STYLE.tag_ends()),
+            State::Turn => out.hold_head(""),
+            State::Announced | State::Opened => out.hold_gap(),
+            State::Between | State::Body | State::Done => {}
+        }
+    }
+
     /// Handles a marker that stands outside an open call.
     fn outside(&mut self, part: Part, out: &mut Output) {
         let calls = self.may_call && !self.calls.tools.is_empty();

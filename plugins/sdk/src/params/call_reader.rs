@@ -103,6 +103,15 @@ impl CallReader {
         None
     }
 
+    /// Tells the host to hold what comes, as far as it decides nothing.
+    pub(super) fn look_ahead(&self, out: &mut Output) {
+        match self.state {
+            State::Key | State::KeyInValue | State::Called => out.hold_head(self.style.tag_ends()),
+            State::Between | State::Ended | State::InnerEnded => out.hold_gap(),
+            State::Before | State::Value => {}
+        }
+    }
+
     /// Reads a marker, whose `literal` is the youngest held text.
     pub fn mark(&mut self, mark: Mark, literal: &str, tools: &Tools, out: &mut Output) -> Progress {
         match (self.state, mark) {

@@ -32,12 +32,13 @@ impl Calls {
     /// Reads text that isn't part of a call's header.
     pub fn text(&mut self, text: &str, out: &mut Output) {
         match &mut self.open {
-            Some(call) => {
-                if let Some(rest) = call.text(text, &self.tools, out) {
+            Some(call) => match call.text(text, &self.tools, out) {
+                Some(rest) => {
                     self.follow(rest.len(), out);
                     self.text(rest, out);
                 }
-            }
+                None => call.look_ahead(out),
+            },
             None if self.in_role => {
                 let end = out.drop_line(text.as_bytes());
                 self.in_role = end.is_none();
@@ -65,8 +66,9 @@ impl Calls {
             self.follow(literal.len(), out);
             return self.mark(mark, literal, out);
         }
-        if progress != Progress::Inside {
-            self.open = None;
+        match progress {
+            Progress::Inside => call.look_ahead(out),
+            _ => self.open = None,
         }
         if progress == Progress::Closed {
             self.prose.drop_markup(out);

@@ -37,6 +37,11 @@ impl Style {
         matches!(self, Self::Elements | Self::Typed)
     }
 
+    /// What ends the tag of a parameter and that of a call, or makes it none; markers alone if this is empty.
+    pub(super) fn tag_ends(self) -> &'static str {
+        if self.ends_by_marker() { "" } else { ">\n" }
+    }
+
     /// Whether a tag has attributes behind the name.
     pub(super) fn has_attributes(self) -> bool {
         matches!(self, Self::Flagged | Self::Typed)

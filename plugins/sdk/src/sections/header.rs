@@ -8,7 +8,7 @@ use crate::is_plausible;
 const HEADER: usize = 256;
 const FENCE: &str = "```";
 /// What may end a name that no marker ends: its line, or the first byte of its arguments.
-const ENDS: [char; 3] = ['\n', '{', '`'];
+pub(super) const ENDS: &str = "\n{`";
 
 /// A call's header as far as it has been read; all its bytes are held.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ impl Header {
     /// Adds `chunk`. Returns whether [`Self::head`] may have another result than before.
     pub(super) fn push(&mut self, chunk: &str) -> bool {
         self.text.push_str(chunk);
-        self.text.len() > HEADER || self.text.bytes().any(|byte| ENDS.contains(&char::from(byte)))
+        self.text.len() > HEADER || self.text.contains(is_end)
     }
 
     /// Reads the header; `kind` is the word that may stand before the separator instead of the name.
@@ -72,7 +72,7 @@ impl Header {
 
     /// The text up to what may end a name.
     pub(super) fn word(&self) -> &str {
-        self.text.trim_start().split(ENDS).next().unwrap_or_default().trim_end()
+        self.text.trim_start().split(is_end).next().unwrap_or_default().trim_end()
     }
 
     /// Accepts a name without a separator only if it is one word: else prose mentioned the marker.
@@ -86,6 +86,10 @@ impl Header {
     }
 }
 
+fn is_end(char: char) -> bool {
+    ENDS.contains(char)
+}
+
 /// A header that says `name`, without the white space around it.
 fn says(name: &str, at: usize) -> Head<'_> {
     match name.trim() {
@@ -97,7 +101,7 @@ fn says(name: &str, at: usize) -> Head<'_> {
 /// Reads a name that ends with its line or where its arguments begin, an object or a fence.
 fn arguments(text: &str) -> Head<'_> {
     let name = text.trim_start();
-    let Some(end) = name.find(ENDS) else { return Head::Unfinished };
+    let Some(end) = name.find(is_end) else { return Head::Unfinished };
     let rest = name[end..].trim_start();
     if rest.starts_with('{') || rest.starts_with(FENCE) {
         Head::Says(name[..end].trim_end(), text.len() - rest.len())

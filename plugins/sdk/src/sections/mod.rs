@@ -110,6 +110,7 @@ impl<F: Format> Parser for Sections<F> {
                 if header.push(chunk) {
                     self.read_header(0, out);
                 }
+                self.look_ahead(out);
             }
             State::Arguments(arguments) => {
                 let Some(end) = arguments.text(chunk, out) else { return };
@@ -134,6 +135,7 @@ impl<F: Format> Parser for Sections<F> {
         if !settled {
             self.mark_in_prose(mark, literal, out);
         }
+        self.look_ahead(out);
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
@@ -148,6 +150,13 @@ impl<F: Format> Parser for Sections<F> {
 impl<F: Format> Sections<F> {
     fn markers() -> Vec<String> {
         F::MARKS.iter().map(|(literal, _)| (*literal).into()).collect()
+    }
+
+    /// Tells the host to hold what comes, as far as it decides nothing.
+    fn look_ahead(&self, out: &mut Output) {
+        if matches!(self.state, State::Header(_)) {
+            out.hold_head(header::ENDS);
+        }
     }
 
     /// Reads the word after a role's marker.

@@ -1,23 +1,25 @@
 //! Streams of the parser benchmark: deltas of about four bytes, cut as the models' tokenizers cut them.
 
 /// Delta of prose and of a call's string argument.
-pub(crate) const WORD: &str = " abc";
+pub const WORD: &str = " abc";
 /// Number of words in the argument of a small call.
 const SMALL: usize = 20;
 
 /// Prose and calls in one format. A marker is a delta of its own.
-pub(crate) struct Format {
+#[derive(Debug)]
+pub struct Format {
     /// Name of the plugin, or of the table.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Markers for which the tokenizer has no token, so that they are found in the text.
-    pub(crate) spelt: &'static [&'static str],
+    pub spelt: &'static [&'static str],
     prose: [&'static [&'static str]; 2],
     call: [&'static [&'static str]; 2],
     /// Deltas after a call.
     between: &'static [&'static str],
 }
 
-pub(crate) const FORMATS: &[Format] = &[
+/// All formats that ship.
+pub const FORMATS: &[Format] = &[
     Format {
         name: "qwen3",
         spelt: &[],
@@ -408,17 +410,22 @@ pub(crate) const FORMATS: &[Format] = &[
 ];
 
 /// Content of a stream.
-#[derive(Clone, Copy)]
-pub(crate) enum Shape {
+#[derive(Debug, Clone, Copy)]
+pub enum Shape {
+    /// Words.
     Prose,
+    /// Words, then a call of as many.
     OneCall,
+    /// Calls with an argument of twenty words.
     ManyCalls,
 }
 
 impl Shape {
-    pub(crate) const ALL: [Self; 3] = [Self::Prose, Self::OneCall, Self::ManyCalls];
+    /// All shapes.
+    pub const ALL: [Self; 3] = [Self::Prose, Self::OneCall, Self::ManyCalls];
 
-    pub(crate) fn name(self) -> &'static str {
+    /// The shape in words.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Prose => "prose",
             Self::OneCall => "one call of half the stream",
@@ -429,7 +436,7 @@ impl Shape {
 
 impl Format {
     /// Deltas at a stream's beginning that aren't measured: a small call.
-    pub(crate) fn warm_up(&self) -> Vec<&'static str> {
+    pub fn warm_up(&self) -> Vec<&'static str> {
         let mut deltas = Vec::new();
         self.call(SMALL, &mut deltas);
         deltas.extend(self.between);
@@ -437,7 +444,7 @@ impl Format {
     }
 
     /// Stream of about `count` deltas, which follow those of `warm_up`.
-    pub(crate) fn deltas(&self, shape: Shape, count: usize) -> Vec<&'static str> {
+    pub fn deltas(&self, shape: Shape, count: usize) -> Vec<&'static str> {
         let mut deltas = Vec::with_capacity(count);
         match shape {
             Shape::Prose => self.prose(count, &mut deltas),
@@ -462,7 +469,7 @@ impl Format {
     }
 
     /// Beginning of a call, up to the first word of its argument.
-    pub(crate) fn opening(&self) -> &[&'static str] {
+    pub fn opening(&self) -> &[&'static str] {
         self.call[0]
     }
 
@@ -474,7 +481,7 @@ impl Format {
     }
 
     /// Number of calls in `deltas`.
-    pub(crate) fn calls(&self, deltas: &[&str]) -> usize {
+    pub fn calls(&self, deltas: &[&str]) -> usize {
         deltas.windows(self.call[0].len()).filter(|window| *window == self.call[0]).count()
     }
 }
