@@ -34,9 +34,7 @@ pub(crate) fn define_markers(
         let _ = match id {
             Some(id) => write!(complete, "\nmarker_{index}: <[{id}]>\ntoken_{index}: <[{id}]>"),
             None if stops.contains(&index) || must_be("token") => {
-                return Err(format!(
-                    "the model's tokenizer has no token {literal:?}: its output can't be constrained"
-                ));
+                return Err(no_token(literal));
             }
             None if token_in_it.is_some() => {
                 write!(complete, "\nmarker_{index}: {}", composite(literal, inner))
@@ -49,6 +47,11 @@ pub(crate) fn define_markers(
     }
     complete.push('\n');
     Ok(complete)
+}
+
+/// Why a request is refused whose grammar needs this marker as a token.
+pub(crate) fn no_token(literal: &str) -> String {
+    format!("the model's tokenizer has no token {literal:?}: its output can't be constrained")
 }
 
 /// Lark expression of a literal with tokens in it.

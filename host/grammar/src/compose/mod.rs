@@ -9,7 +9,7 @@ use contract::ToolKind;
 
 use crate::Demand;
 use crate::lark::{ArgumentsRule, Callable, DemandedTurn, Lark, Markers};
-use crate::markers::define_markers;
+use crate::markers::{define_markers, no_token};
 use crate::template::check::{CALL, marker};
 use crate::template::{InputEnd, Shape, Template, Tokens, Word, around_holes, grouped, written};
 use call::Call;
@@ -52,7 +52,11 @@ impl Template {
         let markers: Vec<_> = self.literals.iter().map(String::as_str).zip(ids).collect();
         let are_tokens = (0..).zip(&markers).filter(|(_, (_, id))| id.is_some());
         let indices: Vec<u32> = are_tokens.map(|(index, _)| index).collect();
-        let lark = Composer::new(self, &turn, &indices)?.whole(demand)?;
+        let composer = Composer::new(self, &turn, &indices);
+        // A marker that has to be a token is one that text needn't be kept from spelling.
+        let missing = markers.iter().find(|(_, id)| id.is_none() && self.directives.tokens == Tokens::All);
+        let composer = composer.map_err(|error| missing.map_or(error, |(literal, _)| no_token(literal)))?;
+        let lark = composer.whole(demand)?;
         let stops = self.stops_in_strings(tokens.stops, &indices);
         Ok(Some(define_markers(&lark, &markers, tokens.inner, &stops)?))
     }
