@@ -17,6 +17,7 @@ mod template;
 pub use compose::{ConstraintError, MarkerTokens};
 pub use demand::{Demand, TextGrammar, ToolChoice, ToolDefinition};
 pub use lark::{response_json, response_text};
+pub use markers::token_pieces;
 pub use template::{Template, TemplateError};
 
 /// Most bytes of a grammar: room for many tools with schemas of the largest size. Composing stops there.

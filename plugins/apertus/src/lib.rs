@@ -66,6 +66,7 @@ impl Parser for Apertus {
             stops: vec![5],
             trim: Trim { reasoning: true, content: true },
             reasoning_end: Some("<|inner_suffix|>".into()),
+            grammar: Some(include_str!("grammar.lark").into()),
             ..Descriptor::default()
         })
     }

@@ -48,6 +48,7 @@ impl Format for Dsml {
             version: env!("CARGO_PKG_VERSION").into(),
             models: models.map(String::from).into(),
             reasoning_end: Some("</think>".into()),
+            grammar: Some(include_str!("grammar.lark").into()),
             ..Descriptor::default()
         }
     }

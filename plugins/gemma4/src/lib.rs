@@ -97,6 +97,7 @@ impl Parser for Gemma4 {
                 .collect(),
             trim: Trim { reasoning: true, content: true },
             reasoning_end: Some("<channel|>".into()),
+            grammar: Some(include_str!("grammar.lark").into()),
             ..Descriptor::default()
         })
     }

@@ -7,8 +7,17 @@
 use parser_sdk::json::Calls;
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
-const MARKERS: [&str; 7] =
-    ["<think>", "</think>", "<answer>", "</answer>", "<tool_calls>", "</tool_calls>", "<|eos|>"];
+const MARKERS: [&str; 8] = [
+    "<think>",
+    "</think>",
+    "<answer>",
+    "</answer>",
+    "<tool_calls>",
+    "</tool_calls>",
+    "<|eos|>",
+    // The last token of a prompt.
+    "<|extra_0|>",
+];
 const THINK: usize = 0;
 const THINK_END: usize = 1;
 const ANSWER: usize = 2;
@@ -16,6 +25,7 @@ const ANSWER_END: usize = 3;
 const CALLS: usize = 4;
 const CALLS_END: usize = 5;
 const TURN_END: usize = 6;
+const TURN: usize = 7;
 
 /// The state of one stream.
 #[derive(Debug)]
@@ -43,6 +53,7 @@ impl Parser for Hunyuan {
             stops: vec![6],
             trim: Trim { reasoning: true, content: true },
             reasoning_end: Some("</think>".into()),
+            grammar: Some(include_str!("grammar.lark").into()),
             ..Descriptor::default()
         })
     }
@@ -76,7 +87,7 @@ impl Parser for Hunyuan {
         match index {
             THINK => self.prose.reasoning(out),
             THINK_END | TURN_END => self.prose.content(out),
-            ANSWER | ANSWER_END => self.prose.drop_markup(out),
+            ANSWER | ANSWER_END | TURN => self.prose.drop_markup(out),
             CALLS if !self.tools.is_empty() => {
                 self.state = State::Calls(Calls::objects(out.held(), "name", "arguments").into());
             }

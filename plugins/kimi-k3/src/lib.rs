@@ -43,6 +43,7 @@ impl Format for Channels {
             version: env!("CARGO_PKG_VERSION").into(),
             models: vec!["kimi_k3".into()],
             reasoning_end: Some("<|close|>think<|sep|><|open|>response<|sep|>".into()),
+            grammar: Some(include_str!("grammar.lark").into()),
             ..Descriptor::default()
         }
     }

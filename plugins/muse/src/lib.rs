@@ -51,7 +51,8 @@ impl Format for Atem {
             name: "muse".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             models: vec!["muse_glimmer".into()],
-            reasoning_end: Some("<|eom|><|start|>assistant to=user<|message|>".into()),
+            reasoning_end: Some("<|eom|><|start|>assistant".into()),
+            grammar: Some(include_str!("grammar.lark").into()),
             ..Descriptor::default()
         }
     }

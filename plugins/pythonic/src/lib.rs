@@ -107,6 +107,7 @@ impl Parser for Pythonic {
                 .collect(),
             trim: Trim { reasoning: true, content: true },
             reasoning_end: Some("</think>".into()),
+            grammar: Some(include_str!("grammar.lark").into()),
             ..Descriptor::default()
         })
     }

@@ -75,7 +75,7 @@ impl Bench {
     /// The format's grammar.
     fn grammar(&self, case: &Case) -> String {
         let ids: Vec<_> = self.markers.entries().map(|(_, id)| id).collect();
-        let tokens = MarkerTokens { ids: &ids, stops: &self.plugin.descriptor().stops };
+        let tokens = MarkerTokens { ids: &ids, inner: &[], stops: &self.plugin.descriptor().stops };
         let template = self.plugin.template().expect("a template");
         template.compose(&case.demand, tokens).expect("a grammar").expect("a constrained turn")
     }

@@ -6,9 +6,9 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use grammar::{Template, ToolChoice};
 
-use super::oracle::Format;
+use super::oracle::{Format, Markers};
 use super::requests::{of, requests, tool};
-use super::walk::Markers;
+
 use super::{inputs, tables};
 
 /// Number of walks through each grammar, after each prompt.
@@ -58,8 +58,7 @@ impl Tally {
         let fresh = format.walker(lark, markers)?;
         for seed in 0..SEEDS {
             for prompt in format.prompts {
-                let mut walker = fresh.clone();
-                walker.replay(prompt);
+                let mut walker = fresh.opened(prompt).expect("the prompt is part of the grammar");
                 let steps =
                     walker.steps(seed).map_err(|error| format!("seed {seed}, prompt {prompt:?}: {error}"))?;
                 self.masks += steps.len();
@@ -109,6 +108,13 @@ formats! {
     llama3: super::LLAMA3,
     mistral: super::MISTRAL,
     minimax_m2: super::MINIMAX_M2,
+    gemma4: super::GEMMA4,
+    pythonic: super::PYTHONIC,
+    apertus: super::APERTUS,
+    hunyuan: super::HUNYUAN,
+    muse: super::MUSE,
+    deepseek_v4: super::DEEPSEEK_V4,
+    kimi_k3: super::KIMI_K3,
 }
 
 #[test]

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use tests::grammars::{compile, grammars};
 
 use super::QWEN3;
-use super::walk::Random;
+use parsers::conformance::walk::Random;
 
 const EMBEDDED: &[u8] = include_bytes!("../../../host/models/qwen3-tiny/tokenizer.json");
 /// Maximum number of tokens in a walk.
@@ -47,7 +47,7 @@ impl Server {
     fn start(&self, request: &Demand) -> Result<MaskStart, String> {
         let descriptor = QWEN3.descriptor();
         let ids: Vec<_> = descriptor.markers.iter().map(|text| self.tokenizer.token_id(text)).collect();
-        let tokens = MarkerTokens { ids: &ids, stops: &descriptor.stops };
+        let tokens = MarkerTokens { ids: &ids, inner: &[], stops: &descriptor.stops };
         let grammar = QWEN3.template().compose(request, tokens).map_err(|error| error.to_string())?;
         let grammar = grammar.expect("a demand has a grammar");
         let stops = Arc::from([self.tokenizer.token_id("<|im_end|>").expect("a stop")]);

@@ -10,12 +10,10 @@ mod play;
 mod requests;
 mod schemas;
 mod tables;
-mod walk;
 
 use grammar::{Demand, ToolChoice};
-use oracle::{Format, Inputs};
+use oracle::{Format, Inputs, Markers};
 use requests::{Expected, requests};
-use walk::Markers;
 
 const SEEDS: u64 = 12;
 /// Number of seeds for each table of `response-template`, of which there are many.
@@ -87,7 +85,6 @@ const MINIMAX_M2: Format = Format {
         "]~b]ai\n<think>\n\n</think>\n\n",
     ])
 };
-
 const MINIMAX_M3: Format = Format {
     only_tokens: true,
     inputs: Inputs::BeforeToken,
@@ -98,6 +95,86 @@ const MINIMAX_M3: Format = Format {
         "]~b]ai\n</mm:think>",
     ])
 };
+const GEMMA4: Format = Format::of::<gemma4_parser::Gemma4>(&[
+    "",
+    "<|turn>model\n",
+    "<start_of_turn>model\n",
+    "<|channel>thought\n",
+    "<|turn>model\n<|channel>thought\n<channel|>",
+]);
+const PYTHONIC: Format = Format::of::<pythonic_parser::Pythonic>(&[
+    "",
+    "<|header_start|>assistant<|header_end|>\n\n",
+    "<|im_start|>assistant\n",
+    "<|im_start|>assistant\n<think>",
+    "<start_of_turn>model\n",
+]);
+const APERTUS: Format = Format::of::<apertus_parser::Apertus>(&[
+    "",
+    "<|assistant_start|>",
+    "<|assistant_start|><|inner_prefix|>",
+]);
+const HUNYUAN: Format = Format::of::<hunyuan_parser::Hunyuan>(&[
+    "",
+    "<|extra_0|>",
+    "<|extra_0|><think>\n\n</think>\n",
+    "<|extra_0|><think>\n\n</think>\n<answer>\n",
+]);
+const MUSE: Format = Format {
+    // The other markers are text in every tokenizer.
+    tokens: &[0, 1, 2, 3],
+    inputs: Inputs::BeforeText,
+    ..Format::of::<muse_parser::Muse>(&["", "<|start|>assistant", "<|start|>assistant to=self<|message|>"])
+};
+const DEEPSEEK_V4: Format = Format {
+    tokens: &[0, 1, 2, 3],
+    inner: &["｜DSML｜"],
+    ..Format::of::<deepseek_v4_parser::DeepSeekV4>(&["", "<｜Assistant｜><think>", "<｜Assistant｜></think>"])
+};
+const KIMI_K3: Format = Format {
+    tokens: &[15],
+    inner: &["<|open|>", "<|close|>", "<|sep|>"],
+    ..Format::of::<kimi_k3_parser::KimiK3>(&[
+        "",
+        "<|open|>message role=\"assistant\"<|sep|><|open|>response<|sep|>",
+        "<|open|>message role=\"assistant\"<|sep|><|open|>think<|sep|>",
+    ])
+};
+
+#[test]
+fn gemma4() {
+    round_trip(GEMMA4);
+}
+
+#[test]
+fn pythonic() {
+    round_trip(PYTHONIC);
+}
+
+#[test]
+fn apertus() {
+    round_trip(APERTUS);
+}
+
+#[test]
+fn hunyuan() {
+    round_trip(HUNYUAN);
+}
+
+#[test]
+fn muse() {
+    round_trip(MUSE);
+}
+
+#[test]
+fn deepseek_v4() {
+    round_trip(DEEPSEEK_V4);
+}
+
+#[test]
+fn kimi_k3() {
+    round_trip(KIMI_K3);
+}
 
 #[test]
 fn harmony() {

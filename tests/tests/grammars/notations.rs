@@ -1,9 +1,9 @@
 //! Formats that spell JSON in a notation of their own, or say of each value whether it is a string: what their templates allow, text by text.
 
 use grammar::{Demand, MarkerTokens, Template, ToolChoice};
+use parsers::conformance::walk::{Walker, ids};
 
 use super::requests::{of, strict, tool};
-use super::walk::{Walker, ids};
 
 /// A format: the literals of its markers, all of which are tokens, and its template.
 struct Notation {
@@ -76,7 +76,7 @@ impl Notation {
         let template = Template::parse(self.template, &literals).unwrap_or_else(|error| panic!("{error}"));
         let are_tokens = vec![true; literals.len()];
         let markers: Vec<_> = ids(&are_tokens).collect();
-        let tokens = MarkerTokens { ids: &markers, stops: &[] };
+        let tokens = MarkerTokens { ids: &markers, inner: &[], stops: &[] };
         let grammar = template.compose(request, tokens).expect("it can be followed").expect("it is demanded");
         Walker::new(&grammar, &literals, &are_tokens).unwrap_or_else(|error| panic!("{error}\n{}", grammar))
     }

@@ -1,18 +1,26 @@
 //! Oracle that judges a walk: it plays the walk to the format's own parser with several chunk sizes, and checks the items against the request.
 
-use contract::{Descriptor, Payload, Request, ToolKind};
-use grammar::{Demand, MarkerTokens, Template, ToolChoice, ToolDefinition};
+use contract::{Descriptor, Request};
+use grammar::{Demand, MarkerTokens, Template, TextGrammar, ToolChoice};
 use parser_kit::{Head, Item};
 use parser_sdk::Parser;
+use parsers::conformance::{TextJudge, satisfies};
 use serde_json::Value;
 use turn::values;
 
 use super::inputs;
-use super::play::{found_in, play};
+use super::play::{found_in, play, with_inner_as_text};
 use super::requests::Expected;
 use super::schemas;
 use super::tables;
-use super::walk::{Markers, Piece, Walker, ids};
+use parsers::conformance::walk::{FIRST_MARKER, Piece, Walker, ids};
+
+/// Whether markers are one token each, or text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Markers {
+    Tokens,
+    Text,
+}
 
 type Describe = fn(&[(String, String)]) -> Result<Descriptor, String>;
 
@@ -25,6 +33,8 @@ pub(crate) struct Format {
     pub(crate) prompts: &'static [&'static str],
     /// Indices of the markers that tokenizers have as tokens; if empty, all markers.
     pub(crate) tokens: &'static [usize],
+    /// Tokens that stand in markers which tokenizers have as text.
+    pub(crate) inner: &'static [&'static str],
     /// Whether the format can't be constrained where markers are text.
     pub(crate) only_tokens: bool,
     pub(crate) inputs: Inputs,
@@ -50,6 +60,7 @@ impl Format {
             play: play::<P>,
             prompts,
             tokens: &[],
+            inner: &[],
             only_tokens: false,
             inputs: Inputs::Json,
             table: None,
@@ -134,8 +145,10 @@ impl Format {
     ) -> Result<Option<String>, String> {
         let descriptor = self.descriptor();
         let ids: Vec<_> = ids(&self.tokens_in(&descriptor, markers)).collect();
-        let made = template.compose(request, MarkerTokens { ids: &ids, stops: &descriptor.stops });
-        made.map_err(|error| error.to_string())
+        let first = u32::try_from(descriptor.markers.len()).expect("few") + FIRST_MARKER;
+        let inner: Vec<_> = self.inner_in(markers).iter().copied().zip(first..).collect();
+        let tokens = MarkerTokens { ids: &ids, inner: &inner, stops: &descriptor.stops };
+        template.compose(request, tokens).map_err(|error| error.to_string())
     }
 
     /// [`Self::composed`] by the format's own template.
@@ -146,7 +159,17 @@ impl Format {
     /// Makes a walker at the beginning of a grammar.
     pub(crate) fn walker(&self, grammar: &str, markers: Markers) -> Result<Walker, String> {
         let descriptor = self.descriptor();
-        Walker::new(grammar, &descriptor.markers, &self.tokens_in(&descriptor, markers))
+        let (mut literals, mut tokens) = (descriptor.markers.clone(), self.tokens_in(&descriptor, markers));
+        for token in self.inner_in(markers) {
+            literals.push((*token).to_owned());
+            tokens.push(true);
+        }
+        Walker::new(grammar, &literals, &tokens)
+    }
+
+    /// Tokens inside markers in this mode.
+    fn inner_in(&self, markers: Markers) -> &'static [&'static str] {
+        if markers == Markers::Tokens { self.inner } else { &[] }
     }
 
     /// Walks once after this prompt and judges the result.
@@ -159,8 +182,7 @@ impl Format {
         markers: Markers,
     ) -> Result<(), String> {
         let descriptor = self.descriptor();
-        let mut walker = fresh.clone();
-        walker.replay(prompt);
+        let mut walker = fresh.opened(prompt).expect("the prompt is part of the grammar");
         let pieces = walker.walk(seed)?;
         let tell = |error| format!("{error}\n{pieces:?}");
         self.judge_turn(request, &descriptor, prompt, &pieces, markers).map_err(tell)
@@ -180,7 +202,10 @@ impl Format {
     fn found(&self, pieces: &[Piece], descriptor: &Descriptor, markers: Markers) -> Vec<Piece> {
         match markers {
             Markers::Text => pieces.to_vec(),
-            Markers::Tokens => found_in(pieces, &descriptor.markers, &self.tokens_in(descriptor, markers)),
+            Markers::Tokens => {
+                let pieces = with_inner_as_text(pieces, &descriptor.markers, self.inner);
+                found_in(&pieces, &descriptor.markers, &self.tokens_in(descriptor, markers))
+            }
         }
     }
 
@@ -213,85 +238,27 @@ impl Format {
                 return Err(format!("cut every {cut} bytes it gives {again:?} instead of {items:?}"));
             }
         }
-        self.satisfies(request, descriptor, markers, &items).map_err(|error| format!("{error}: {items:?}"))
-    }
-
-    /// Checks that these items answer the request.
-    fn satisfies(
-        &self,
-        request: &Demand,
-        descriptor: &Descriptor,
-        markers: Markers,
-        items: &[Item],
-    ) -> Result<(), String> {
-        let mut calls = 0;
-        let mut messages = Vec::new();
-        for item in items {
-            if !item.complete {
-                return Err("an item is cut off".into());
-            }
-            match &item.head {
-                Head::ToolCall(call) => {
-                    calls += 1;
-                    let tool = request.tools.iter().find(|tool| tool.name == call.name);
-                    let tool = tool.ok_or_else(|| format!("{:?} isn't declared", call.name))?;
-                    self.call_satisfies(request, tool, call.payload, &item.text)?;
-                }
-                Head::Message(_) => messages.push(item.text.as_str()),
-                Head::Reasoning => {}
-            }
-            leaks_nothing(descriptor, markers, item)?;
-        }
-        let named = matches!(request.tool_choice, ToolChoice::Named(_));
-        let demanded = named || request.tool_choice == ToolChoice::Required;
-        match calls {
-            0 if demanded => return Err("no call".into()),
-            2.. if named || !request.parallel_tool_calls => return Err(format!("{calls} calls")),
-            _ if demanded && !messages.is_empty() => return Err("a message beside the demanded call".into()),
-            _ => {}
-        }
-        match (&request.response_schema, messages.as_slice()) {
-            (Some(schema), [message]) if calls == 0 => validates(schema, message),
-            (Some(_), messages) if calls == 0 => Err(format!("{} messages", messages.len())),
-            _ => match (&request.response_grammar, messages.as_slice()) {
-                (Some(grammar), [message]) if calls == 0 => inputs::matches(grammar, message),
-                (Some(_), messages) if calls == 0 => Err(format!("{} messages", messages.len())),
-                _ => Ok(()),
-            },
-        }
-    }
-
-    fn call_satisfies(
-        &self,
-        request: &Demand,
-        tool: &ToolDefinition,
-        payload: Payload,
-        arguments: &str,
-    ) -> Result<(), String> {
-        let demanded = match &request.tool_choice {
-            ToolChoice::Named(name) if *name != tool.name => {
-                return Err(format!("{:?} wasn't asked for", tool.name));
-            }
-            ToolChoice::None => return Err("no call was allowed".into()),
-            choice => *choice != ToolChoice::Auto,
-        };
-        if tool.kind == ToolKind::Custom {
-            return match &tool.grammar {
-                _ if payload != Payload::Text => Err("a custom tool's input isn't text".into()),
-                Some(grammar) if self.inputs != Inputs::Json => inputs::matches(grammar, arguments),
-                _ => Ok(()),
-            };
-        }
-        let schema = if demanded || tool.strict { tool.schema.as_str() } else { r#"{"type":"object"}"# };
-        validates(schema, arguments)
+        let leaks = items.iter().map(|item| leaks_nothing(descriptor, markers, item));
+        let judged = satisfies(request, &items, self).and_then(|()| leaks.collect());
+        judged.map_err(|error| format!("{error}: {items:?}"))
     }
 }
 
-fn validates(schema: &str, text: &str) -> Result<(), String> {
-    let schema: Value = serde_json::from_str(schema).map_err(|error| error.to_string())?;
-    let instance: Value =
-        serde_json::from_str(text).map_err(|error| format!("{text:?} is not JSON: {error}"))?;
-    schemas::is_valid(&schema, &instance)
+impl TextJudge for Format {
+    fn json(&self, schema: &str, text: &str) -> Result<(), String> {
+        let schema: Value = serde_json::from_str(schema).map_err(|error| error.to_string())?;
+        let instance: Value =
+            serde_json::from_str(text).map_err(|error| format!("{text:?} is not JSON: {error}"))?;
+        schemas::is_valid(&schema, &instance)
+    }
+
+    fn input(&self, grammar: &TextGrammar, text: &str) -> Result<(), String> {
+        if self.inputs == Inputs::Json { Ok(()) } else { inputs::matches(grammar, text) }
+    }
+
+    fn answer(&self, grammar: &TextGrammar, text: &str) -> Result<(), String> {
+        inputs::matches(grammar, text)
+    }
 }
 
 /// Checks that no marker is shown where markers are text. (Where they are tokens, their spelling is text like any other.)

@@ -4,7 +4,25 @@ use contract::{FinishReason, Request};
 use parser_kit::{Item, Player};
 use parser_sdk::Parser;
 
-use super::walk::{Markers, Piece};
+use super::oracle::Markers;
+use parsers::conformance::walk::Piece;
+
+/// Makes the tokens that only stand in markers, whose indices are those behind the markers', part of the text around them.
+pub(super) fn with_inner_as_text(pieces: &[Piece], literals: &[String], inner: &[&str]) -> Vec<Piece> {
+    let mut all: Vec<Piece> = Vec::new();
+    for piece in pieces {
+        let text = match piece {
+            Piece::Text(text) => Some(text.as_str()),
+            Piece::Marker(index) => (*index as usize).checked_sub(literals.len()).map(|index| inner[index]),
+        };
+        match (all.last_mut(), text) {
+            (_, None) => all.push(piece.clone()),
+            (Some(Piece::Text(before)), Some(text)) => before.push_str(text),
+            (_, Some(text)) => all.push(Piece::Text(text.to_owned())),
+        }
+    }
+    all
+}
 
 /// Replaces literals of markers that aren't tokens by markers in the text pieces.
 pub(super) fn found_in(pieces: &[Piece], literals: &[String], tokens: &[bool]) -> Vec<Piece> {

@@ -74,7 +74,9 @@ impl Call<'_, '_> {
         } else {
             let markers = self.template.directives.value.clone().unwrap_or_default();
             let write = |key: &str, value: &Value<'_>| self.parameter(key, value);
-            let spelling = Spelling { text: "value", markers: &markers, write: &write };
+            let keys = self.template.directives.key.as_ref();
+            let fits = |key: &str| keys.is_none_or(|keys| keys.allow(key));
+            let spelling = Spelling { text: "value", markers: &markers, fits: &fits, write: &write };
             parameter_list(self.lark, self.tool, &spelling, self.template.directives.is_typed)?
         };
         Ok(joined(list, comma.as_deref(), self.lark, &format!("tool_{}", self.index)))

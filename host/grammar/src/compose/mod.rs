@@ -9,7 +9,7 @@ use contract::ToolKind;
 
 use crate::Demand;
 use crate::lark::{ArgumentsRule, Callable, DemandedTurn, Lark, Markers};
-use crate::markers::define_markers;
+use crate::markers::{define_markers, no_token};
 use crate::template::check::{CALL, marker};
 use crate::template::{InputEnd, Shape, Template, Tokens, Word, around_holes, grouped, written};
 use call::Call;
@@ -19,6 +19,8 @@ use call::Call;
 pub struct MarkerTokens<'a> {
     /// For each marker the id of its token; `None` where it is text.
     pub ids: &'a [Option<u32>],
+    /// Added tokens that occur in the literals of markers that aren't tokens themselves, each with its id.
+    pub inner: &'a [(&'a str, u32)],
     /// Indices of the markers that end the turn.
     pub stops: &'a [u32],
 }
@@ -50,8 +52,25 @@ impl Template {
         let markers: Vec<_> = self.literals.iter().map(String::as_str).zip(ids).collect();
         let are_tokens = (0..).zip(&markers).filter(|(_, (_, id))| id.is_some());
         let indices: Vec<u32> = are_tokens.map(|(index, _)| index).collect();
-        let lark = Composer::new(self, &turn, &indices)?.whole(demand)?;
-        Ok(Some(define_markers(&lark, &markers, tokens.stops)?))
+        let composer = Composer::new(self, &turn, &indices);
+        // A marker that has to be a token is one that text needn't be kept from spelling.
+        let missing = markers.iter().find(|(_, id)| id.is_none() && self.directives.tokens == Tokens::All);
+        let composer = composer.map_err(|error| missing.map_or(error, |(literal, _)| no_token(literal)))?;
+        let lark = composer.whole(demand)?;
+        let stops = self.stops_in_strings(tokens.stops, &indices);
+        Ok(Some(define_markers(&lark, &markers, tokens.inner, &stops)?))
+    }
+
+    /// The stops that strings of a grammar can spell, and which therefore have to be tokens: all of them, unless a turn can end with one of
+    /// those that are `tokens`. Then the format may name others in `%value`, if its arguments are no JSON and its texts spell no marker.
+    fn stops_in_strings(&self, stops: &[u32], tokens: &[u32]) -> Vec<u32> {
+        let has_texts = self.directives.answer.is_some() || !self.directives.texts.is_empty();
+        let is_json = has_texts || (self.has("call", "arguments") && !self.has_notation());
+        let can_end = stops.iter().any(|stop| tokens.contains(stop));
+        let value = self.directives.value.as_deref().unwrap_or_default();
+        let is_kept_out = |stop: u32| value.iter().any(|index| u32::try_from(*index) == Ok(stop));
+        let is_in_strings = |stop: &u32| is_json || !can_end || !is_kept_out(*stop);
+        stops.iter().copied().filter(is_in_strings).collect()
     }
 }
 
@@ -67,8 +86,7 @@ impl<'a> Composer<'a> {
     fn new(template: &'a Template, turn: &'a DemandedTurn<'a>, tokens: &[u32]) -> Result<Self, String> {
         let directives = &template.directives;
         let needs_token = directives.input == Some(InputEnd::Token) && turn.inputs().next().is_some();
-        let are_tokens = directives.tokens == Tokens::All || needs_token;
-        let markers = if are_tokens { Markers::Tokens } else { Markers::Any(tokens) };
+        let markers = Markers { tokens, have_to_be: directives.tokens == Tokens::All || needs_token };
         let alone = directives.answer.as_ref().filter(|_| turn.tools.is_empty());
         let active = alone.or_else(|| directives.texts.get("text")).cloned();
         let active = active.unwrap_or_else(|| (0..template.literals.len()).collect());

@@ -92,6 +92,7 @@ impl<'a, 'l> Notation<'a, 'l> {
         };
         if let Some(values) = listed {
             known(members, &["enum", "const"])?;
+            let values: Vec<Value> = values.into_iter().filter(|value| is_of_type(value, members)).collect();
             return self.listed(&values);
         }
         for keyword in ["anyOf", "oneOf"] {
@@ -99,6 +100,9 @@ impl<'a, 'l> Notation<'a, 'l> {
                 members.get(keyword).and_then(Value::as_array).filter(|parts| !parts.is_empty())
             {
                 known(members, &[keyword])?;
+                if members.get("type").is_some_and(|types| !parts.iter().all(|part| is_within(part, types))) {
+                    return Err(format!("`type` beside `{keyword}` can't be followed in this format"));
+                }
                 if keyword == "oneOf" && !are_apart(parts) {
                     return Err(
                         "`oneOf` of schemas that may hold at once can't be followed in this format".into()
@@ -165,11 +169,14 @@ impl<'a, 'l> Notation<'a, 'l> {
 
     fn reference(&mut self, members: &Members, target: &str, depth: usize) -> Result<String, String> {
         known(members, &["$ref"])?;
+        let found = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer)).cloned();
+        let found = found.ok_or_else(|| format!("the reference {target:?} can't be followed"))?;
+        if members.get("type").is_some_and(|types| !is_within(&found, types)) {
+            return Err("`type` beside `$ref` can't be followed in this format".into());
+        }
         if let Some(rule) = self.definitions.get(target) {
             return Ok(rule.clone());
         }
-        let found = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer)).cloned();
-        let found = found.ok_or_else(|| format!("the reference {target:?} can't be followed"))?;
         let name = self.new_rule()?;
         self.definitions.insert(target.to_owned(), name.clone());
         let body = self.value(&found, depth + 1)?;
@@ -205,6 +212,35 @@ fn known(members: &Members, keywords: &[&str]) -> Result<(), String> {
 
 fn is_aside(key: &str) -> bool {
     ANNOTATIONS.contains(&key) || ASIDE.contains(&key)
+}
+
+/// The names in the value of `type`.
+fn type_names(types: &Value) -> Vec<&str> {
+    let several = types.as_array().map_or(std::slice::from_ref(types), Vec::as_slice);
+    several.iter().filter_map(Value::as_str).collect()
+}
+
+/// Whether a value is of a type that these keywords name, if they name one.
+fn is_of_type(value: &Value, members: &Members) -> bool {
+    let is = |name: &str| match value {
+        Value::Null => name == "null",
+        Value::Bool(_) => name == "boolean",
+        Value::Number(number) => {
+            name == "number"
+                || (name == "integer" && number.as_f64().is_some_and(|number| number.fract() == 0.0))
+        }
+        Value::String(_) => name == "string",
+        Value::Array(_) => name == "array",
+        Value::Object(_) => name == "object",
+    };
+    members.get("type").is_none_or(|types| type_names(types).into_iter().any(is))
+}
+
+/// Whether a schema names types, and none but these.
+fn is_within(part: &Value, types: &Value) -> bool {
+    let types = type_names(types);
+    let is_in = |name: &&str| types.contains(name) || (*name == "integer" && types.contains(&"number"));
+    part.get("type").is_some_and(|own| type_names(own).iter().all(is_in))
 }
 
 /// Whether no value can satisfy two of these schemas: each names types, and no type twice.

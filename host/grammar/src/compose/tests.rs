@@ -19,7 +19,7 @@ string: marker_2 chars marker_2
 
 fn compose(template: &str, demand: &Demand) -> Result<Option<String>, String> {
     let template = Template::parse(template, &MARKERS).unwrap_or_else(|error| panic!("{error}"));
-    let tokens = MarkerTokens { ids: &[Some(7), Some(8), Some(9), Some(10)], stops: &[3] };
+    let tokens = MarkerTokens { ids: &[Some(7), Some(8), Some(9), Some(10)], inner: &[], stops: &[3] };
     template.compose(demand, tokens).map_err(|error| error.to_string())
 }
 
@@ -73,6 +73,12 @@ fn what_a_notation_cannot_express_is_an_error_for_strict_tools_and_left_out_for_
         (r#"{"type":"array","minItems":2,"maxItems":1}"#, "fewer items"),
         (r#"{"not":{}}"#, "`not` can't be followed"),
         ("false", "allows nothing"),
+        (r#"{"type":"integer","enum":["a"]}"#, "allows nothing"),
+        (r#"{"type":"string","anyOf":[{"type":"integer"}]}"#, "`type` beside `anyOf`"),
+        (
+            r##"{"type":"string","$ref":"#/properties/p/$defs/n","$defs":{"n":{"type":"null"}}}"##,
+            "`type` beside `$ref`",
+        ),
     ] {
         let mut demand = property(schema);
         let error = compose(BARE, &demand).expect_err(schema);
@@ -83,6 +89,45 @@ fn what_a_notation_cannot_express_is_an_error_for_strict_tools_and_left_out_for_
         demand.tools[0].strict = false;
         assert!(compose(BARE, &demand).is_ok(), "{schema}");
     }
+}
+
+#[test]
+fn a_stop_may_be_text_if_no_string_spells_it_and_another_is_a_token() {
+    let composed = |template: &str, ids: &[Option<u32>]| {
+        let template = Template::parse(template, &MARKERS).unwrap_or_else(|error| panic!("{error}"));
+        let tokens = MarkerTokens { ids, inner: &[], stops: &[1, 3] };
+        template.compose(&property("{}"), tokens).map_err(|error| error.to_string())
+    };
+    let kept_out = BARE.replace("%value 2", "%value 2 3");
+    let (one, none) = ([Some(7), Some(8), Some(9), None], [Some(7), None, Some(9), None]);
+    assert!(composed(&kept_out, &one).is_ok());
+    assert!(composed(&kept_out, &none).unwrap_err().contains("</call>"));
+    assert!(composed(BARE, &one).unwrap_err().contains("<turn>"));
+    assert!(composed(&format!("{kept_out}%text text 0\n"), &one).is_err());
+    let json = "%value 3\ncall: marker_0 name arguments marker_1\n";
+    assert!(composed(json, &one).is_err());
+}
+
+#[test]
+fn an_answer_spells_no_marker_that_is_text_though_markers_have_to_be_tokens() {
+    let template = Template::parse(&format!("%tokens\n{BARE}"), &MARKERS).unwrap();
+    let answer = Demand { response_schema: Some("{}".into()), ..Demand::default() };
+    let grammar = |ids: &[Option<u32>]| {
+        template.compose(&answer, MarkerTokens { ids, inner: &[], stops: &[] }).unwrap().unwrap()
+    };
+    assert!(!grammar(&[Some(7), Some(8), Some(9), Some(10)]).contains("\"pattern\""));
+    assert!(grammar(&[Some(7), None, Some(9), Some(10)]).contains("\"pattern\""));
+}
+
+#[test]
+fn names_beyond_ascii_are_as_long_as_their_bytes() {
+    let grammar = |class: &str| {
+        let template = BARE.replace("%key 64 /[A-Za-z0-9_]/", &format!("%key 64 {class}"));
+        compose(&template, &property("{}")).unwrap().unwrap()
+    };
+    assert!(grammar("/[a-z]/").contains("/(?:[a-z]){1,64}/"));
+    assert!(grammar(r"/\w/").contains(r"/[[:ascii:]&&\w]{1,64}|(?:\w){1,16}/"));
+    assert!(grammar("/x|[^y]/").contains("{1,16}/"));
 }
 
 #[test]

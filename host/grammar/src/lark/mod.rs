@@ -24,7 +24,7 @@ pub(crate) use demanded::{Callable, DemandedTurn};
 pub use input::response_text;
 pub(crate) use input::{Part, definition, is_terminal};
 pub(crate) use parameters::{ParameterList, Spelling, Value, parameter_list};
-pub(crate) use safe::without;
+pub(crate) use safe::{may_be, without};
 pub use schema::response_json;
 pub(crate) use schema::{ANNOTATIONS, Follow, prepared};
 pub(crate) use text::Forbidden;

@@ -18,6 +18,9 @@ use turn::values::{Coerced, Schema, coerce};
 const AROUND: [&str; 7] =
     ["type", "properties", "required", "additionalProperties", "$defs", "definitions", "$schema"];
 
+/// Keywords of a reference to a schema that settles all else. (`type` counts in the types of its parameter.)
+const BESIDE_REF: [&str; 5] = ["$ref", "type", "$defs", "definitions", "$schema"];
+
 /// Most parameters of a tool whose schema is followed.
 const PARAMETERS: usize = 1024;
 /// Most bytes of a tool's parameters. Each of them carries the definitions of its schema.
@@ -42,6 +45,8 @@ pub(crate) struct Spelling<'a> {
     pub(crate) text: &'a str,
     /// Indices of the markers that end a raw value.
     pub(crate) markers: &'a [usize],
+    /// Whether the format can write a key.
+    pub(crate) fits: &'a dyn Fn(&str) -> bool,
     /// Writes the Lark expression of a parameter, given that of its key, and its value.
     pub(crate) write: &'a dyn Fn(&str, &Value<'_>) -> String,
 }
@@ -114,6 +119,9 @@ impl Object<'_> {
         {
             return Err(format!("`{keyword}` beside the parameters can't be followed in this format"));
         }
+        if !safe::may_be(&object, "object") {
+            return Err("its schema allows no object".into());
+        }
         let none = Map::new();
         let properties = object.get("properties").and_then(Json::as_object).unwrap_or(&none);
         let required: Vec<&str> = object
@@ -132,9 +140,11 @@ impl Object<'_> {
         let types = Schema::parse(&self.root.to_string());
         let (mut parameters, mut bytes) = (Vec::new(), 0);
         for (name, schema) in properties {
-            let parameter = self
-                .parameter(name, schema, types.types(name))
-                .map_err(|error| format!("parameter {name:?}: {error}"))?;
+            let parameter = match types.stated(name) {
+                Some(Types::NONE) => Err("no value can satisfy its schema".into()),
+                types => self.parameter(name, schema, types.unwrap_or(Types::STRING)),
+            };
+            let parameter = parameter.map_err(|error| format!("parameter {name:?}: {error}"))?;
             bytes += parameter.len();
             if bytes > BYTES {
                 return Err("what its parameters may be takes too much to write".into());
@@ -148,6 +158,7 @@ impl Object<'_> {
         if name.is_empty()
             || name.len() > 64
             || name.contains(|char: char| "<>=".contains(char) || char.is_whitespace())
+            || !(self.spelling.fits)(name)
         {
             return Err("the name can't be written in this format".into());
         }
@@ -171,9 +182,33 @@ impl Object<'_> {
         match values {
             Some(values) if !others => self.one_of(&values, types),
             _ if !types.allows(Types::STRING) => Ok(vec![self.json(schema, &members, types)?]),
-            _ if says_types_alone(&members) => Ok(vec![Value::Text(self.spelling.text)]),
+            _ if says_types_alone(&members) => {
+                let mut values = vec![Value::Text(self.spelling.text)];
+                let types = if states_a_type(&members) { types } else { Types::ANY };
+                values.extend(if self.is_typed { self.others(types)? } else { None });
+                Ok(values)
+            }
             _ => Err("a string with conditions can't be followed in this format".into()),
         }
+    }
+
+    /// What a value of these types may be beside a string.
+    fn others(&self, types: Types) -> Result<Option<Value<'_>>, String> {
+        let all = [
+            (Types::NULL, "null"),
+            (Types::BOOLEAN, "boolean"),
+            (Types::INTEGER, "integer"),
+            (Types::NUMBER, "number"),
+            (Types::ARRAY, "array"),
+            (Types::OBJECT, "object"),
+        ];
+        let names: Vec<&str> =
+            all.into_iter().filter(|(one, _)| types.allows(*one)).map(|(_, name)| name).collect();
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let safe = safe::without(json!({"type": names}), self.forbidden)?;
+        Ok(Some(Value::Json(writer::json(&schema::prepared(safe, Follow::Strictly)))))
     }
 
     /// One of these values, each of which must be read back as it was.
@@ -232,9 +267,7 @@ impl Object<'_> {
         for _ in 0..64 {
             let Some(target) = members.get("$ref").and_then(Json::as_str) else { return Ok(members) };
             let found = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
-            let alone = members.keys().all(|key| {
-                key == "$ref" || key == "type" || is_annotation(key) || AROUND.contains(&key.as_str())
-            });
+            let alone = members.keys().all(|key| BESIDE_REF.contains(&key.as_str()) || is_annotation(key));
             match found {
                 Some(found) if alone => members = schema::members(found.clone()),
                 _ => return Err(format!("the reference {target:?} can't be followed")),
@@ -259,6 +292,13 @@ fn refers_beyond_definitions(schema: &Json) -> bool {
 
 fn is_annotation(key: &str) -> bool {
     ANNOTATIONS.contains(&key)
+}
+
+/// Whether a schema that says nothing about values but their types says that.
+fn states_a_type(members: &Map<String, Json>) -> bool {
+    let states = |part: &Json| part.as_object().is_some_and(states_a_type);
+    members.contains_key("type")
+        || members.get("anyOf").and_then(Json::as_array).is_some_and(|parts| parts.iter().all(states))
 }
 
 /// Whether a schema says nothing about values but their types.

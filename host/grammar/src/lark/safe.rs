@@ -207,7 +207,7 @@ fn plain(members: &Map<String, Value>) -> Option<&'static str> {
 }
 
 /// Whether the schema's `type` allows `kind`.
-fn may_be(members: &Map<String, Value>, kind: &str) -> bool {
+pub(crate) fn may_be(members: &Map<String, Value>, kind: &str) -> bool {
     match members.get("type") {
         Some(Value::String(only)) => only == kind,
         Some(Value::Array(kinds)) => kinds.iter().any(|one| one == kind),

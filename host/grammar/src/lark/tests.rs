@@ -22,7 +22,8 @@ pub(crate) fn forced(schema: &str) -> Demand {
 }
 
 fn lark() -> Lark {
-    Lark::new(&["<a>", "</a>"], Markers::Any(&[]), vec![0, 1]).expect("text can be kept from spelling them")
+    Lark::new(&["<a>", "</a>"], Markers { tokens: &[], have_to_be: false }, vec![0, 1])
+        .expect("text can be kept from spelling them")
 }
 
 /// The parameters of the request's one tool, in a format of pairs: each, or any of them.
@@ -31,7 +32,8 @@ fn written(demand: &Demand) -> Result<String, String> {
         Value::Text(text) | Value::Input(text) => format!("{key}={text}"),
         Value::Exactly(text) | Value::Json(text) => format!("{key}={text}"),
     };
-    let spelling = Spelling { text: "text", markers: &[0, 1], write: &write };
+    let fits = |_: &str| true;
+    let spelling = Spelling { text: "text", markers: &[0, 1], fits: &fits, write: &write };
     let turn = DemandedTurn::of(demand, false)?.expect("something is demanded");
     Ok(match parameter_list(&lark(), &turn.tools[0], &spelling, false)? {
         ParameterList::Any(one) => format!("({one})*"),

@@ -7,13 +7,13 @@ use serde_json::Value;
 use super::text::Forbidden;
 use crate::GRAMMAR_BYTES;
 
-/// Which of a grammar's markers are tokens, and which are text.
+/// Which of a grammar's markers are tokens, and which are text: neither free text nor JSON among the markers spells a marker that is text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Markers<'a> {
-    /// All are text but these, which are tokens: neither free text nor JSON among the markers spells a marker that is text.
-    Any(&'a [u32]),
-    /// All have to be tokens, so free text may be anything.
-    Tokens,
+pub(crate) struct Markers<'a> {
+    /// Indices of those that are tokens.
+    pub(crate) tokens: &'a [u32],
+    /// Whether all that the grammar names have to be tokens.
+    pub(crate) have_to_be: bool,
 }
 
 /// A grammar being written. Rules that [`Lark::start`] doesn't reach cost nothing.
@@ -67,13 +67,10 @@ impl Lark {
         markers: Markers<'_>,
         active: Vec<usize>,
     ) -> Result<Self, String> {
-        let is_token = |index: &usize| match markers {
-            Markers::Any(tokens) => tokens.iter().any(|token| *token as usize == *index),
-            Markers::Tokens => true,
-        };
+        let is_token = |index: &usize| markers.tokens.iter().any(|token| *token as usize == *index);
         let mut lark = Self {
             literals: literals.iter().map(|literal| literal.as_ref().to_owned()).collect(),
-            marker: if markers == Markers::Tokens { "token" } else { "marker" },
+            marker: if markers.have_to_be { "token" } else { "marker" },
             spelt: (0..literals.len()).filter(|index| !is_token(index)).collect(),
             active: active.clone(),
             rules: String::new(),

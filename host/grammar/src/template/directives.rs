@@ -13,6 +13,9 @@ const REASON_BYTES: usize = 300;
 /// Greatest length of a name that `%name` and `%key` allow, in bytes.
 const NAME_BYTES: usize = 1024;
 
+/// Most bytes of a character.
+const UTF8_BYTES: usize = 4;
+
 /// What a template says by directives.
 #[derive(Debug, Default)]
 pub(crate) struct Directives {
@@ -78,6 +81,20 @@ impl Names {
 
     pub(crate) fn allow(&self, name: &str) -> bool {
         name.len() <= self.most && self.regex.is_match(name)
+    }
+
+    /// Regular expression of names: such as are allowed, but of those beyond ASCII the ones that are short whatever their characters.
+    pub(crate) fn expression(&self) -> String {
+        let Self { most, class, .. } = self;
+        if !self.regex.is_match("\u{10ffff}") && !self.regex.is_match("\u{10000}") {
+            return format!("(?:{class}){{1,{most}}}");
+        }
+        let short = format!("(?:{class}){{1,{}}}", (most / UTF8_BYTES).max(1));
+        let ascii = format!("[[:ascii:]&&{class}]");
+        match Regex::new(&ascii) {
+            Ok(_) => format!("{ascii}{{1,{most}}}|{short}"),
+            Err(_) => short,
+        }
     }
 }
 

@@ -10,6 +10,8 @@
 mod call_log;
 mod compare;
 mod cost;
+mod demanded;
+mod grammars;
 mod growth;
 mod ledger;
 mod limits;
@@ -18,6 +20,7 @@ mod play;
 mod properties;
 mod recording;
 mod report;
+mod samples;
 mod shapes;
 mod shrink;
 mod silence;
@@ -30,9 +33,11 @@ mod tape;
 mod thresholds;
 mod trace;
 mod truncation;
+pub mod walk;
 
 pub use call_log::{CallInput, ParserCall};
 pub use cost::{Cost, cost};
+pub use demanded::{TextJudge, satisfies};
 pub use play::{Outcome, play_case};
 pub use recording::Recording;
 pub use report::{Failure, Finding, Property, Report};

@@ -26,6 +26,8 @@ pub enum Property {
     ArgumentPrefix,
     /// A marker as a token inside a string of a call's JSON breaks the call off, and what follows is read as behind the call.
     LostQuote,
+    /// What the grammars of the parser's template allow is read as what their requests demand.
+    Grammar,
     /// Text and string arguments are passed on while they come in.
     Silence,
     /// The cost of a delta doesn't grow with the stream's length.
@@ -36,13 +38,14 @@ pub enum Property {
 
 impl Property {
     /// All properties, in the order of reports.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Items,
         Self::Conservation,
         Self::Splits,
         Self::Truncation,
         Self::ArgumentPrefix,
         Self::LostQuote,
+        Self::Grammar,
         Self::Silence,
         Self::Growth,
         Self::Limits,
@@ -57,6 +60,7 @@ impl Property {
             Self::Truncation => "truncation",
             Self::ArgumentPrefix => "argument prefix",
             Self::LostQuote => "lost quote",
+            Self::Grammar => "grammar",
             Self::Silence => "silence",
             Self::Growth => "cost growth",
             Self::Limits => "limits",
@@ -145,6 +149,8 @@ pub(super) struct Tally {
     checks: [u64; Property::ALL.len()],
     failures: Vec<(Property, Failure)>,
     pub(super) bytes: u64,
+    /// Number of requests for which the parser's template gives no grammar.
+    pub(super) refused: u64,
     pub(super) silence: Silence,
     pub(super) peak: PeakUse,
     pub(super) grown: Vec<Grown>,
@@ -175,6 +181,7 @@ impl Tally {
         }
         self.failures.extend(other.failures);
         self.bytes += other.bytes;
+        self.refused += other.refused;
         self.silence.waits.merge(&other.silence.waits);
         self.silence.text = self.silence.text.max(other.silence.text);
         self.silence.arguments = self.silence.arguments.max(other.silence.arguments);
@@ -208,6 +215,11 @@ impl Tally {
                 (format!("{checks} calls looked at where they were cut"), Value::Null)
             }
             Property::LostQuote => (format!("{checks} calls broken off inside a string"), Value::Null),
+            Property::Grammar => {
+                let refused = self.refused;
+                let summary = format!("{checks} turns that grammars allow, {refused} requests refused");
+                (summary, json!({ "refused": refused }))
+            }
             Property::Silence => self.silences(),
             Property::Growth => self.growth(),
             Property::Limits => self.limits(limits),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::grammars;
 use super::growth;
 use super::properties;
 use super::recording::Recording;
@@ -35,8 +36,13 @@ pub fn test(files: &[PathBuf], source: &dyn ParserSource, seed: u64) -> Result<R
         growth::check(recording, stretch, &mut tally);
         tally
     });
+    let walked = in_parallel(&by_subject(&recordings), |recordings| {
+        let mut tally = Tally::default();
+        grammars::check(recordings, source, seed, &mut tally);
+        tally
+    });
     let mut sum = Tally::default();
-    tallies.into_iter().chain(grown).for_each(|tally| sum.merge(tally));
+    tallies.into_iter().chain(grown).chain(walked).for_each(|tally| sum.merge(tally));
     let descriptor = first.subject.descriptor();
     let findings = sum.findings(first.subject.limits());
     Ok(Report {
@@ -48,6 +54,19 @@ pub fn test(files: &[PathBuf], source: &dyn ParserSource, seed: u64) -> Result<R
         passed: findings.iter().all(|finding| finding.passed),
         findings,
     })
+}
+
+/// The recordings of each parser: the options of a case may change its markers and its template.
+fn by_subject(recordings: &[Recording]) -> Vec<Vec<&Recording>> {
+    let mut groups: Vec<Vec<&Recording>> = Vec::new();
+    for recording in recordings {
+        let is_same = |group: &&mut Vec<&Recording>| group[0].request.options == recording.request.options;
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.push(recording),
+            None => groups.push(vec![recording]),
+        }
+    }
+    groups
 }
 
 /// Returns the first `of_each` stretches of each kind, at most one of a kind from each case.

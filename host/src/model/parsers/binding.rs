@@ -31,7 +31,9 @@ pub(in crate::model) struct ParserBinding {
     pub(in crate::model) marker_ids: Arc<[u32]>,
     /// Ids that end a turn: the model's own, and those of the parser's stop markers that are tokens.
     pub(in crate::model) stop_ids: Arc<[u32]>,
-    /// The text that ends reasoning: markers that are tokens, and text between them. `None` if no token is in it: strings could spell it.
+    /// Tokens that stand in markers which are matched in the text.
+    inner: Vec<(String, u32)>,
+    /// The text that ends reasoning: tokens of markers, and text between them. `None` if no token is in it: strings could spell it.
     pub(in crate::model) reasoning_end: Option<Vec<(Option<u32>, String)>>,
 }
 
@@ -52,7 +54,12 @@ impl ParserBinding {
         model_tokens: &ModelTokens,
     ) -> Result<Self, MarkerError> {
         let ModelTokens { tokenizer, eos } = model_tokens;
-        Self::bind(plugin, options, eos, |literal| tokenizer.token_id(literal))
+        let binding = Self::bind(plugin, options, eos, |literal| tokenizer.token_id(literal))?;
+        let ids = tokenizer.added_literals().filter_map(|token| tokenizer.token_id(token));
+        let added = ids.filter_map(|id| Some((tokenizer.added_token(id)?, id)));
+        // White space is text in a mask's vocabulary.
+        let added = added.filter(|(token, _)| !token.is_whitespace());
+        Ok(binding.with_inner(added.map(|(token, id)| (token.literal.as_str(), id))))
     }
 
     /// Binds a plugin to any tokenizer; `token_id` returns the id of a literal that is a token.
@@ -70,9 +77,20 @@ impl ParserBinding {
         let mut seen = HashSet::new();
         let stop_ids = eos.iter().copied().chain(stops.filter_map(id));
         let stop_ids = stop_ids.filter(|id| seen.insert(*id)).collect();
-        let reasoning_end = descriptor.reasoning_end.as_deref().map(|end| pieces(end, &turns));
-        let reasoning_end = reasoning_end.filter(|pieces| pieces.iter().any(|(id, _)| id.is_some()));
-        Ok(Self { plugin, options, turns, marker_ids, stop_ids, reasoning_end })
+        let inner = Vec::new();
+        let unended = Self { plugin, options, turns, marker_ids, stop_ids, inner, reasoning_end: None };
+        Ok(unended.with_inner([]))
+    }
+
+    /// The binding, where the tokenizer has these `added` tokens, with their ids.
+    fn with_inner<'a>(mut self, added: impl IntoIterator<Item = (&'a str, u32)>) -> Self {
+        let texts: Vec<&str> = self.markers().filter(|(_, id)| id.is_none()).map(|(text, _)| text).collect();
+        let is_inner = |(token, _): &(&str, u32)| texts.iter().any(|text| text.contains(token));
+        let inner = added.into_iter().filter(is_inner).map(|(token, id)| (token.to_owned(), id)).collect();
+        self.inner = inner;
+        let end = self.descriptor().reasoning_end.as_deref().map(|end| self.pieces(end));
+        self.reasoning_end = end.filter(|pieces| pieces.iter().any(|(id, _)| id.is_some()));
+        self
     }
 
     /// The parser's descriptor.
@@ -133,7 +151,8 @@ impl ParserBinding {
     pub(in crate::model) fn grammar(&self, demand: &Demand) -> Result<Option<String>, String> {
         let Some(template) = self.plugin.template() else { return Ok(None) };
         let ids: Vec<_> = self.markers().map(|(_, id)| id).collect();
-        let tokens = MarkerTokens { ids: &ids, stops: &self.descriptor().stops };
+        let inner: Vec<_> = self.inner.iter().map(|(token, id)| (token.as_str(), *id)).collect();
+        let tokens = MarkerTokens { ids: &ids, inner: &inner, stops: &self.descriptor().stops };
         template.compose(demand, tokens).map_err(|error| error.to_string())
     }
 
@@ -141,24 +160,47 @@ impl ParserBinding {
     pub(in crate::model) fn markers(&self) -> impl Iterator<Item = (&str, Option<u32>)> {
         self.turns.markers().entries()
     }
+
+    /// A text as the tokens of markers in it, with their ids, and text between them.
+    fn pieces(&self, text: &str) -> Vec<(Option<u32>, String)> {
+        let markers = self.markers().filter_map(|(literal, id)| Some((literal, id?)));
+        let inner = self.inner.iter().map(|(token, id)| (token.as_str(), *id));
+        let tokens: Vec<_> = markers.chain(inner).collect();
+        let pieces = grammar::token_pieces(text, &tokens).into_iter();
+        pieces.map(|(id, piece)| (id, piece.to_owned())).collect()
+    }
 }
 
-/// A text as the markers in it that are tokens, with their ids, and text between them.
-fn pieces(text: &str, turns: &Binding) -> Vec<(Option<u32>, String)> {
-    let tokens: Vec<_> = turns.markers().entries().filter_map(|(literal, id)| Some((literal, id?))).collect();
-    let (mut pieces, mut rest) = (Vec::new(), text);
-    while !rest.is_empty() {
-        let places = tokens.iter().filter_map(|(literal, id)| Some((rest.find(literal)?, *literal, *id)));
-        let first = places.min_by_key(|(at, literal, _)| (*at, std::cmp::Reverse(literal.len())));
-        let (before, marker) = match first {
-            Some((at, literal, id)) => (at, Some((Some(id), literal.to_owned()))),
-            None => (rest.len(), None),
-        };
-        if before > 0 {
-            pieces.push((None, rest[..before].to_owned()));
-        }
-        rest = &rest[before + marker.as_ref().map_or(0, |(_, literal)| literal.len())..];
-        pieces.extend(marker);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::opening_state::tests::{demand, function, shipped};
+
+    /// The ids of Kimi K3's tokens, of which its other markers consist.
+    const TOKENS: [(&str, u32); 4] =
+        [("<|open|>", 2), ("<|close|>", 3), ("<|sep|>", 4), ("<|end_of_msg|>", 5)];
+
+    /// Binds Kimi K3's parser to a tokenizer that has these `added` tokens.
+    fn bound(added: &[(&str, u32)]) -> ParserBinding {
+        let plugin = Arc::clone(&shipped("kimi-k3").plugin);
+        let id = |literal: &str| added.iter().find(|(token, _)| *token == literal).map(|(_, id)| *id);
+        ParserBinding::bind(plugin, Vec::new(), &[], id).unwrap().with_inner(added.iter().copied())
     }
-    pieces
+
+    #[test]
+    fn tokens_inside_markers_are_tokens_of_grammars_and_of_the_end_of_reasoning() {
+        let tools = vec![function("f", true)];
+        let forced = Demand { tools, tool_choice: ToolChoice::Required, ..demand() };
+        let tokens = bound(&TOKENS);
+        let grammar = tokens.grammar(&forced).unwrap().unwrap();
+        assert!(grammar.contains("\nmarker_6: <[2]> \"call tool=\"\n"), "{grammar}");
+        assert!(grammar.contains("\nmarker_14: <[4]>\n"), "{grammar}");
+        let end: Vec<Option<u32>> = tokens.reasoning_end.unwrap().into_iter().map(|(id, _)| id).collect();
+        assert_eq!(end, [Some(3), None, Some(4), Some(2), None, Some(4)]);
+
+        let text = bound(&TOKENS[3..]);
+        assert_eq!(text.reasoning_end, None);
+        let grammar = text.grammar(&forced).unwrap().unwrap();
+        assert!(grammar.contains("\nmarker_6: \"<|open|>call tool=\"\n"), "{grammar}");
+    }
 }

@@ -36,9 +36,17 @@ impl Schema {
 
     /// Types that the value at this place may have; string alone where the schema doesn't say.
     pub fn types_at(&self, path: &[Segment]) -> Types {
+        self.stated_at(path).filter(|types| *types != Types::NONE).unwrap_or(Types::STRING)
+    }
+
+    /// Types that the schema says the value of parameter `key` may have: `NONE` if what it says contradicts itself.
+    pub fn stated(&self, key: &str) -> Option<Types> {
+        self.stated_at(&[Segment::Key(key.to_owned())])
+    }
+
+    fn stated_at(&self, path: &[Segment]) -> Option<Types> {
         let walk = |root| Walk { root, visits: VISITS }.place(root, path);
-        let types = self.root.as_ref().and_then(walk);
-        types.filter(|types| *types != Types::NONE).unwrap_or(Types::STRING)
+        self.root.as_ref().and_then(walk)
     }
 
     /// The parameters that the schema lists, in its order.

@@ -15,7 +15,7 @@ use serde_json::json;
 use tally::Tally;
 use trial::{Role, Trial};
 
-use super::walk::Markers;
+use super::oracle::Markers;
 
 /// Number of walks through each grammar (`SLUICE_SCHEMA_WALKS`).
 fn walks() -> u64 {
@@ -23,7 +23,7 @@ fn walks() -> u64 {
 }
 
 fn every_schema(name: &str) {
-    let mut tally = Tally::default();
+    let mut tally = Tally::of(name);
     for case in cases::all() {
         trial::try_case(&case, format(name), walks(), &mut tally);
     }
@@ -56,6 +56,11 @@ fn schemas_in_minimax_m2() {
 }
 
 #[test]
+fn schemas_in_minimax_m3() {
+    every_schema("minimax-m3");
+}
+
+#[test]
 fn schemas_in_kimi_k2() {
     every_schema("kimi-k2");
 }
@@ -78,6 +83,41 @@ fn schemas_in_llama3() {
 #[test]
 fn schemas_in_mistral() {
     every_schema("mistral");
+}
+
+#[test]
+fn schemas_in_gemma4() {
+    every_schema("gemma4");
+}
+
+#[test]
+fn schemas_in_pythonic() {
+    every_schema("pythonic");
+}
+
+#[test]
+fn schemas_in_apertus() {
+    every_schema("apertus");
+}
+
+#[test]
+fn schemas_in_hunyuan() {
+    every_schema("hunyuan");
+}
+
+#[test]
+fn schemas_in_muse() {
+    every_schema("muse");
+}
+
+#[test]
+fn schemas_in_deepseek_v4() {
+    every_schema("deepseek-v4");
+}
+
+#[test]
+fn schemas_in_kimi_k3() {
+    every_schema("kimi-k3");
 }
 
 fn format(name: &str) -> &'static formats::FormatCase {

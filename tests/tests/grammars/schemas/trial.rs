@@ -8,8 +8,9 @@ use super::cases::{Case, is_readable, is_valid};
 use super::formats::FormatCase;
 use super::tally::Tally;
 use super::writing::{Parts, Style, names, ordered, spelt};
+use crate::oracle::Markers;
 use crate::requests;
-use crate::walk::{Markers, Walker};
+use parsers::conformance::walk::Walker;
 
 const STYLES: [Style; 3] = [Style::Spaced, Style::Dense, Style::Plain];
 
@@ -87,8 +88,7 @@ impl<'a> Trial<'a> {
 
     /// Whether the mask allows the value in any of the usual spellings.
     pub(super) fn verdict(&self, value: &Value) -> Verdict {
-        let mut opened = self.fresh.clone();
-        opened.replay(self.format_case.prompt);
+        let opened = self.fresh.opened(self.format_case.prompt).expect("the prompt is part of the grammar");
         let orders = orders(&ordered(self.schema, value));
         let spellings = orders.iter().flat_map(|value| STYLES.map(|style| self.parts(value, style)));
         let mut verdict = Verdict::Unwritable;
@@ -138,9 +138,11 @@ impl<'a> Trial<'a> {
 
     /// Reason for which the mask may keep out a valid value: the exceptions of docs/grammars.md for markers that are text and for parameters.
     pub(super) fn excuse(&self, value: &Value) -> Option<&'static str> {
-        let has_parameters = self.role == Role::Arguments && self.format_case.writing.has_parameters();
+        let writing = &self.format_case.writing;
+        let has_parameters = self.role == Role::Arguments && writing.has_parameters();
+        let has_notation = self.role == Role::Arguments && writing.has_notation();
         let begins = match self.role {
-            Role::Arguments if !has_parameters => Vec::new(),
+            Role::Arguments if !writing.has_raw_strings() => Vec::new(),
             _ => self.format_case.format.text_markers(self.markers),
         };
         let names = names(self.schema);
@@ -152,14 +154,20 @@ impl<'a> Trial<'a> {
                 && !self.is_wrapped
                 && value.as_object().is_some_and(|members| members.keys().any(|key| is_undeclared(key)))
         };
-        // Objects that declare properties may have no others where the schema doesn't mention others, or where others could spell markers.
-        let closes =
-            || schema.contains("\"properties\"") && (!begins.is_empty() || !schema.contains("Properties\""));
+        // Objects that declare properties may have no others where the schema doesn't mention others, where others could spell markers, and
+        // in notations.
+        let mentions_others = schema.contains("Properties\"") && !has_notation;
+        let closes = || schema.contains("\"properties\"") && (!begins.is_empty() || !mentions_others);
+        // Keys inside a value that is wrapped aren't keys of the arguments.
+        let is_unwritable = |key: &str| !writing.writes_key(key, self.is_wrapped);
         let spells = |text: &str| begins.iter().any(|literal| text.contains(&literal[..1]));
         match () {
             () if has_text(value, &spells) => Some("it spells the beginning of a marker"),
             () if is_no_parameter() => Some("it has a parameter that isn't declared"),
             () if closes() && has_key(value, &is_undeclared) => Some("it has a property that isn't declared"),
+            () if has_notation && has_key(value, &is_unwritable) => {
+                Some("it has a key that can't be written")
+            }
             () if has_parameters
                 && value.is_string()
                 && ["type", "enum", "const"].iter().all(|keyword| self.schema.get(keyword).is_none()) =>

@@ -17,6 +17,15 @@ pub(super) enum Call {
     Json([&'static str; 2]),
     /// Markup before and after all parameters, and for each parameter: before its key, before its value, and after its value.
     Parameters([&'static str; 2], [&'static str; 3]),
+    /// The same for formats that say of each value whether it is a string: markup before the key, before a string, before another value, and
+    /// behind the value.
+    Typed([&'static str; 2], [&'static str; 4]),
+    /// Markup before and after the members of the arguments, which are in Gemma's notation.
+    Bare([&'static str; 2]),
+    /// The same in elements named after their keys.
+    Elements([&'static str; 2]),
+    /// Markup before and after the keywords that are the arguments in Python.
+    Python([&'static str; 2]),
 }
 
 /// Spelling of JSON.
@@ -40,7 +49,30 @@ impl Writing {
 
     /// Whether each argument is written as a parameter of its own.
     pub(super) fn has_parameters(&self) -> bool {
-        matches!(self.call, Call::Parameters(..))
+        matches!(self.call, Call::Parameters(..) | Call::Typed(..))
+    }
+
+    /// Whether values have a notation of the format's own.
+    pub(super) fn has_notation(&self) -> bool {
+        matches!(self.call, Call::Bare(_) | Call::Elements(_) | Call::Python(_))
+    }
+
+    /// Whether strings in arguments are written without quotes.
+    pub(super) fn has_raw_strings(&self) -> bool {
+        self.has_parameters() || matches!(self.call, Call::Bare(_) | Call::Elements(_))
+    }
+
+    /// Whether the notation can write a key, of an object inside an argument or of the arguments themselves.
+    pub(super) fn writes_key(&self, key: &str, is_inside: bool) -> bool {
+        let is_bare = |char: char| !char.is_whitespace() && !"<:=,(){}[]\"'".contains(char);
+        match self.call {
+            Call::Bare(_) => !key.is_empty() && key.chars().all(is_bare),
+            Call::Elements(_) => {
+                !key.is_empty() && !key.contains(|char: char| char.is_whitespace() || "<>/".contains(char))
+            }
+            Call::Python(_) if !is_inside => key.chars().all(|char| char == '_' || char.is_alphanumeric()),
+            _ => true,
+        }
     }
 
     /// Writes a message that is this value.
@@ -58,6 +90,20 @@ impl Writing {
                 let parameter = |(key, value): (&String, &Value)| parameter(each, key, value, style);
                 between(marks, arguments.iter().flat_map(parameter).collect())
             }
+            Call::Typed(marks, [before, string, other, behind]) => {
+                let parameter = |(key, value): (&String, &Value)| {
+                    let middle = if value.is_string() { string } else { other };
+                    parameter([before, middle, behind], key, value, style)
+                };
+                between(marks, arguments.iter().flat_map(parameter).collect())
+            }
+            Call::Bare(marks) => between(marks, bare_members(arguments, style)),
+            Call::Elements(marks) => between(marks, elements(arguments, style)),
+            Call::Python(marks) => {
+                let keyword = |(key, value): (&String, &Value)| format!("{key}={}", python(value, style));
+                let keywords: Vec<String> = arguments.iter().map(keyword).collect();
+                between(marks, vec![(false, keywords.join(", "))])
+            }
         }
     }
 }
@@ -72,6 +118,76 @@ fn parameter([before, middle, behind]: [&str; 3], key: &str, value: &Value, styl
     let marks = [before, middle, behind].map(|mark| (true, mark.to_owned()));
     let [before, middle, behind] = marks;
     vec![before, (false, key.to_owned()), middle, (false, text), behind]
+}
+
+/// Writes the members of an object in Gemma's notation: keys are bare, strings stand between markers.
+fn bare_members(members: &Map<String, Value>, style: Style) -> Parts {
+    let member =
+        |(key, value): (&String, &Value)| [vec![(false, format!("{key}:"))], bare(value, style)].concat();
+    joined(members.iter().map(member).collect())
+}
+
+fn bare(value: &Value, style: Style) -> Parts {
+    let around = |[before, behind]: [&str; 2], parts| {
+        [vec![(false, before.to_owned())], parts, vec![(false, behind.to_owned())]].concat()
+    };
+    match value {
+        Value::Array(values) => {
+            around(["[", "]"], joined(values.iter().map(|value| bare(value, style)).collect()))
+        }
+        Value::Object(members) => around(["{", "}"], bare_members(members, style)),
+        Value::String(text) => between(["<|\"|>", "<|\"|>"], vec![(false, text.clone())]),
+        other => vec![(false, spelt(other, style))],
+    }
+}
+
+fn joined(all: Vec<Parts>) -> Parts {
+    let mut parts = Parts::new();
+    for one in all {
+        if !parts.is_empty() {
+            parts.push((false, ",".to_owned()));
+        }
+        parts.extend(one);
+    }
+    parts
+}
+
+/// Writes the members of an object as elements named after their keys.
+fn elements(members: &Map<String, Value>, style: Style) -> Parts {
+    members.iter().flat_map(|(key, value)| element(key, value, style)).collect()
+}
+
+fn element(name: &str, value: &Value, style: Style) -> Parts {
+    let inner = match value {
+        Value::Array(values) => values.iter().flat_map(|value| element("item", value, style)).collect(),
+        Value::Object(members) => elements(members, style),
+        Value::String(text) => vec![(false, text.clone())],
+        other => vec![(false, spelt(other, style))],
+    };
+    let tags =
+        ["<", "</"].map(|tag| vec![(true, "]<]minimax[>[".to_owned()), (false, format!("{tag}{name}>"))]);
+    let [before, behind] = tags;
+    [before, inner, behind].concat()
+}
+
+/// Writes a value in Python.
+fn python(value: &Value, style: Style) -> String {
+    let all = |values: Vec<String>| values.join(", ");
+    match value {
+        Value::Null => "None".into(),
+        Value::Bool(true) => "True".into(),
+        Value::Bool(false) => "False".into(),
+        Value::Array(values) => {
+            format!("[{}]", all(values.iter().map(|value| python(value, style)).collect()))
+        }
+        Value::Object(members) => {
+            let member = |(key, value): (&String, &Value)| {
+                format!("{}: {}", Value::from(key.as_str()), python(value, style))
+            };
+            format!("{{{}}}", all(members.iter().map(member).collect()))
+        }
+        other => spelt(other, style),
+    }
 }
 
 /// Writes JSON in this style.

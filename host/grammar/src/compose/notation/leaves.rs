@@ -60,6 +60,9 @@ impl Notation<'_, '_> {
 
     /// One of these values.
     pub(super) fn listed(&mut self, values: &[Value]) -> Result<String, String> {
+        if values.is_empty() {
+            return Err("a schema that allows nothing can't be followed in this format".into());
+        }
         let all: Result<Vec<String>, String> = values.iter().map(|value| self.exactly(value)).collect();
         self.rule(&all?.join(" | "))
     }

@@ -1,6 +1,6 @@
 //! Objects: their members by a schema, and the arguments of a call.
 
-use crate::lark::{ArgumentsRule, Callable, ParameterList};
+use crate::lark::{ArgumentsRule, Callable, ParameterList, may_be};
 use serde_json::{Value, json};
 
 use super::{DEPTH, Members, Notation, OBJECT, known};
@@ -79,10 +79,7 @@ impl Notation<'_, '_> {
     /// Any key: bare, and as a JSON string.
     fn any_key(&self) -> (Word, Word) {
         let bare = match &self.template.directives.key {
-            Some(keys) => {
-                let class = keys.class.replace("\\/", "/").replace('/', "\\/");
-                format!("/(?:{class}){{1,{}}}/", keys.most)
-            }
+            Some(keys) => format!("/{}/", keys.expression().replace("\\/", "/").replace('/', "\\/")),
             None => "key".to_owned(),
         };
         (Word::Other(bare), Word::Other(self.json(json!({"type": "string"})).unwrap_or_default()))
@@ -101,6 +98,9 @@ impl Notation<'_, '_> {
         let mut members = schema.as_object().cloned().unwrap_or_default();
         for _ in 0..DEPTH {
             let Some(target) = members.get("$ref").and_then(Value::as_str) else {
+                if !may_be(&members, "object") {
+                    return Err("its schema allows no object".into());
+                }
                 members.remove("type");
                 return Ok(members);
             };

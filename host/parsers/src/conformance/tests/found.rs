@@ -26,6 +26,18 @@ fn other_items_or_another_end_than_expected_fail() {
 }
 
 #[test]
+fn a_template_that_allows_what_the_parser_reads_otherwise_is_found_with_request_seed_and_text() {
+    assert_eq!(failing(Habit::Overpromises, TURN), [Property::Grammar]);
+    let findings = report(Habit::Overpromises, TURN).findings;
+    let failure = &findings[Property::Grammar as usize].failures[0];
+    assert!(failure.case.contains("is named") && failure.case.contains("seed 1"), "{}", failure.case);
+    assert!(failure.what.starts_with("a message beside the demanded call\n"), "{}", failure.what);
+    let case = failure.reproduce.clone().unwrap();
+    let items = play_case(&recording(Habit::Overpromises, &case)).items.unwrap();
+    assert!(items.len() > 1 && failure.what.contains("<call>"), "the case that is printed shows it: {case}");
+}
+
+#[test]
 fn routing_more_than_is_held_breaks_conservation() {
     assert!(failing(Habit::Overdraws, TURN).contains(&Property::Conservation));
 }

@@ -11,6 +11,10 @@ use contract::{
 
 const MARKERS: [&str; 5] = ["<think>", "</think>", "<call>", "</call>", "<end>"];
 
+/// Template of the toy's grammars: it has no custom tools, and names have no `s`.
+const TEMPLATE: &str =
+    "%tokens\n%name 64 /[a-rt-z_]/\ncall: marker_2 name \":\" arguments marker_3\nmore: \"\"\n";
+
 /// Bad habit of the toy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Habit {
@@ -39,6 +43,8 @@ pub(super) enum Habit {
     Hoards,
     /// Drops prose behind the first 20,000 bytes of a stream.
     Forgets,
+    /// Has a template that allows white space around calls, which it reads as a message.
+    Overpromises,
     /// Fails at the end of the stream with this number.
     FailsOnce(usize),
 }
@@ -57,7 +63,13 @@ impl ParserSource for Native {
                 Ok(Box::new(Toy { fails: habit == Habit::FailsOnce(stream), ..Toy::new(habit) }))
             })
         };
+        let grammar = match habit {
+            Habit::None => Some(format!("{TEMPLATE}forced: calls\n")),
+            Habit::Overpromises => Some(TEMPLATE.to_owned()),
+            _ => None,
+        };
         let descriptor = Descriptor {
+            grammar,
             name: "toy".into(),
             version: "1.0.0".into(),
             markers: MARKERS.map(String::from).into(),

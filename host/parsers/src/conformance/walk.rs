@@ -11,26 +11,22 @@ use llguidance::toktrie::{
 };
 use llguidance::{Matcher, ParserFactory};
 
-/// Whether markers are one token each, or text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Markers {
-    Tokens,
-    Text,
-}
-
-/// Part of a walk's output: text, or a marker as a token.
+/// Part of a walk's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub enum Piece {
+    /// Text.
     Text(String),
+    /// The marker of this index, as a token.
     Marker(u32),
 }
 
 /// Small random number generator; the same seed gives the same walk.
 #[derive(Debug)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The generator of this seed.
+    pub fn new(seed: u64) -> Self {
         let mut random = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d);
         for _ in 0..16 {
             random.below(2);
@@ -38,7 +34,8 @@ impl Random {
         random
     }
 
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    /// A number below `bound`, which must be above 0.
+    pub fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -48,7 +45,7 @@ impl Random {
 
 /// Compiled grammar and the state of a walk through it.
 #[derive(Clone)]
-pub(crate) struct Walker {
+pub struct Walker {
     matcher: Matcher,
     literals: Vec<String>,
     /// Whether each marker is a token.
@@ -57,22 +54,23 @@ pub(crate) struct Walker {
 
 /// A step of a walk.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub struct Step {
     /// Tokens that are allowed before it.
-    pub(crate) mask: SimpleVob,
+    pub mask: SimpleVob,
     /// Whether the turn may end before it.
-    pub(crate) may_end: bool,
+    pub may_end: bool,
 }
 
 impl Step {
     /// Hash (FNV-1a) of what is behind `hash`, and this step.
-    pub(crate) fn hashed(&self, hash: u64) -> u64 {
+    pub fn hashed(&self, hash: u64) -> u64 {
         let words = self.mask.as_slice().iter().copied().chain([u32::from(self.may_end)]);
         words.fold(hash, |hash, word| (hash ^ u64::from(word)).wrapping_mul(0x0100_0000_01b3))
     }
 }
 
-const FIRST_MARKER: u32 = 256;
+/// Id of the first marker's token.
+pub const FIRST_MARKER: u32 = 256;
 const QUOTE: TokenId = b'"' as TokenId;
 /// Number of digits after which a number ends if it may.
 const DIGITS: usize = 12;
@@ -99,21 +97,26 @@ const BAIT: [&str; 14] = [
 ];
 
 impl Walker {
-    /// A walker at the beginning of a whole grammar.
-    pub(crate) fn new(grammar: &str, literals: &[String], tokens: &[bool]) -> Result<Self, String> {
+    /// A walker at the beginning of a whole grammar. `literals` are those of the markers, `tokens` says of each whether it is a token.
+    ///
+    /// # Errors
+    /// The grammar can't be compiled.
+    pub fn new(grammar: &str, literals: &[String], tokens: &[bool]) -> Result<Self, String> {
         let matcher = matcher(TopLevelGrammar::from_lark(grammar.to_owned()), literals.len())?;
         Ok(Self { matcher, literals: literals.to_vec(), tokens: tokens.to_vec() })
     }
 
-    /// Replays a generation prompt.
-    pub(crate) fn replay(&mut self, prompt: &str) {
+    /// The walker behind a generation prompt; `None` if the grammar refuses that.
+    pub fn opened(&self, prompt: &str) -> Option<Self> {
+        let mut opened = self.clone();
         let tokens = self.tokens_of(prompt);
-        self.matcher.consume_tokens(&tokens).expect("the prompt is part of the grammar");
+        let taken = opened.matcher.try_consume_tokens(&tokens).ok()?;
+        (taken == tokens.len()).then_some(opened)
     }
 
     /// Pieces of these parts in this vocabulary, if they are a whole turn; `None` if the grammar refuses them. In parts that are markup, markers
     /// are recognised.
-    pub(crate) fn accepts(&self, parts: &[(bool, String)]) -> Option<Vec<Piece>> {
+    pub fn accepts(&self, parts: &[(bool, String)]) -> Option<Vec<Piece>> {
         let mut matcher = self.matcher.clone();
         let tokens_of =
             |(is_markup, text): &(bool, String)| if *is_markup { self.tokens_of(text) } else { bytes(text) };
@@ -125,12 +128,18 @@ impl Walker {
     }
 
     /// Walks until the grammar may end.
-    pub(crate) fn walk(&mut self, seed: u64) -> Result<Vec<Piece>, String> {
+    ///
+    /// # Errors
+    /// The walk found no end, or a place where nothing is allowed; the message has the text so far.
+    pub fn walk(&mut self, seed: u64) -> Result<Vec<Piece>, String> {
         self.walk_along(seed, |_| Ok(()))
     }
 
     /// Walks until the grammar may end, and keeps the mask before each step.
-    pub(crate) fn steps(&mut self, seed: u64) -> Result<Vec<Step>, String> {
+    ///
+    /// # Errors
+    /// Those of [`Self::walk`].
+    pub fn steps(&mut self, seed: u64) -> Result<Vec<Step>, String> {
         let mut steps: Vec<Step> = Vec::new();
         self.walk_along(seed, |matcher| {
             let may_end = matcher.is_accepting().map_err(unsound)?;
@@ -211,34 +220,21 @@ impl Walker {
             // The spelling of a stop that is a token is text; only hosts that find it by its text would take it for the stop.
             Some(index) if self.tokens.iter().all(|token| *token) => bytes(&self.literals[index % markers]),
             Some(index) if self.tokens[index % markers] => bytes("<"),
-            Some(index) => bytes(&self.literals[index % markers]),
+            Some(index) => self.tokens_of(&self.literals[index % markers]),
         }
     }
 
     /// Tokens of a text whose markers are one token each where the vocabulary has them.
     fn tokens_of(&self, text: &str) -> Vec<TokenId> {
-        let mut tokens = Vec::new();
-        let mut rest = text;
-        while !rest.is_empty() {
-            let here = self.literals.iter().position(|literal| rest.starts_with(literal.as_str()));
-            match here {
-                Some(index) if self.tokens[index] => {
-                    tokens.push(marker(index));
-                    rest = &rest[self.literals[index].len()..];
-                }
-                _ => {
-                    let first = rest.chars().next().map_or(0, char::len_utf8);
-                    tokens.extend(bytes(&rest[..first]));
-                    rest = &rest[first..];
-                }
-            }
-        }
-        tokens
+        let literals = self.literals.iter().zip(ids(&self.tokens));
+        let tokens: Vec<_> = literals.filter_map(|(literal, id)| Some((literal.as_str(), id?))).collect();
+        let pieces = grammar::token_pieces(text, &tokens).into_iter();
+        pieces.flat_map(|(id, piece)| id.map_or_else(|| bytes(piece), |id| vec![id])).collect()
     }
 }
 
 /// The ids of markers, of which some are tokens.
-pub(crate) fn ids(tokens: &[bool]) -> impl Iterator<Item = Option<TokenId>> {
+pub fn ids(tokens: &[bool]) -> impl Iterator<Item = Option<TokenId>> {
     (FIRST_MARKER..).zip(tokens).map(|(id, token)| token.then_some(id))
 }
 
@@ -248,7 +244,10 @@ fn unsound(error: anyhow::Error) -> String {
 }
 
 /// Compiles a grammar over a vocabulary with `markers` markers.
-pub(crate) fn matcher(grammar: TopLevelGrammar, markers: usize) -> Result<Matcher, String> {
+///
+/// # Errors
+/// What llguidance says against it.
+pub fn matcher(grammar: TopLevelGrammar, markers: usize) -> Result<Matcher, String> {
     let environment = environment(markers);
     let mut factory = ParserFactory::new(&environment, InferenceCapabilities::default(), &[])
         .map_err(|error| error.to_string())?;
@@ -278,7 +277,8 @@ fn marker(index: usize) -> TokenId {
     FIRST_MARKER + u32::try_from(index).expect("few")
 }
 
-pub(crate) fn bytes(text: &str) -> Vec<TokenId> {
+/// The tokens of a text without markers.
+pub fn bytes(text: &str) -> Vec<TokenId> {
     text.bytes().map(TokenId::from).collect()
 }
 
