@@ -89,10 +89,10 @@ pub enum Op {
 }
 
 /// How far text is held without asking the parser.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HoldUntil {
-    /// Up to 16 ASCII characters.
-    pub bytes: Cow<'static, str>,
+    /// Up to four ASCII bytes, with 0 for each that there isn't.
+    pub ends: [u8; 4],
     /// Maximum number of bytes that the parser hasn't seen, 1 to 512.
     pub at_most: u32,
 }
@@ -186,6 +186,8 @@ pub enum Step {
     Ops(Vec<Op>),
     /// The parser can't go on, for this reason.
     Fault(String),
+    /// The op of this name alone.
+    HoldUntil(HoldUntil),
 }
 
 /// Reason why the stream ends.

@@ -4,7 +4,7 @@ use super::open_json::OpenJson;
 use super::step_error::StepError;
 use contract::{self, HoldUntil, JsonRest, Route};
 
-/// Maximum number of bytes in an `until-byte` and a `hold-until`.
+/// Maximum number of bytes in an `until-byte`.
 const MAX_BYTES: usize = 16;
 /// Maximum length of the text that a `hold-until` keeps from the parser, in bytes.
 const MAX_HELD: usize = 512;
@@ -33,8 +33,12 @@ struct AsciiSet(u128);
 
 impl AsciiSet {
     fn of(bytes: &str) -> Option<Self> {
-        let fits = bytes.is_ascii() && bytes.len() <= MAX_BYTES;
-        fits.then(|| Self(bytes.bytes().fold(0, |set, byte| set | 1 << byte)))
+        (bytes.len() <= MAX_BYTES).then(|| Self::of_bytes(bytes.bytes())).flatten()
+    }
+
+    fn of_bytes(bytes: impl IntoIterator<Item = u8>) -> Option<Self> {
+        let add = |set, byte: u8| byte.is_ascii().then(|| set | 1 << byte);
+        bytes.into_iter().try_fold(0, add).map(Self)
     }
 
     /// Place of the first of them in `text`.
@@ -55,10 +59,10 @@ impl HoldRule {
     /// The rule of an op.
     ///
     /// # Errors
-    /// It names too many bytes, others than ASCII, or a length that can't be.
-    pub fn new(hold: &HoldUntil) -> Result<Self, StepError> {
+    /// It names a byte that isn't ASCII, or a length that can't be.
+    pub fn new(hold: HoldUntil) -> Result<Self, StepError> {
         let at_most = usize::try_from(hold.at_most).ok().filter(|at_most| (1..=MAX_HELD).contains(at_most));
-        let ends = AsciiSet::of(&hold.bytes);
+        let ends = AsciiSet::of_bytes(hold.ends.into_iter().filter(|byte| *byte != 0));
         ends.zip(at_most).map(|(ends, at_most)| Self { ends, at_most }).ok_or(StepError::HoldUntil)
     }
 

@@ -15,7 +15,7 @@ use super::ledger::Ledger;
 use super::preset::{HoldRule, PresetRoute};
 use super::settings::{AllowedCalls, DraftCalls, TurnSettings};
 use super::step_error::StepError;
-use contract::{Note, Op, Route, Step, Tool, ToolCall, Trim};
+use contract::{HoldUntil, Note, Op, Route, Step, Tool, ToolCall, Trim};
 
 /// Longest data of a note, in bytes.
 const NOTE: usize = 4096;
@@ -115,6 +115,7 @@ impl Router {
             Step::Pass if self.held.is_empty() => {}
             Step::Pass => self.run(self.ledger.last.ok_or(StepError::PassFirst)?, self.held.len(), out)?,
             Step::Hold => {}
+            Step::HoldUntil(hold) => self.hold_until(hold)?,
             Step::Ops(ops) => {
                 self.ledger.dropped_markup.begin_step();
                 for op in ops {
@@ -140,12 +141,7 @@ impl Router {
             Op::DerivedArguments(text) => self.ledger.items.derive(&text, self.held.len(), out),
             Op::Parameter(parameter) => self.ledger.items.parameter(parameter, self.held.len(), out),
             Op::ParameterEnd => self.ledger.items.end_parameter(out),
-            Op::HoldUntil(hold) => {
-                let rule = HoldRule::new(&hold)?;
-                self.hold = (!self.asks_always).then_some(rule);
-                self.preset = None;
-                Ok(())
-            }
+            Op::HoldUntil(hold) => self.hold_until(hold),
             Op::Note(note) => self.note(&note),
             Op::UntilByte(until) => self.begin_preset(PresetRoute::byte(&until)?, out),
             Op::UntilJson(rest) => self.begin_preset(PresetRoute::json(rest)?, out),
@@ -157,6 +153,14 @@ impl Router {
                 Ok(())
             }
         }
+    }
+
+    /// Holds what comes without asking, as far as the rule says.
+    fn hold_until(&mut self, hold: HoldUntil) -> Result<(), StepError> {
+        let rule = HoldRule::new(hold)?;
+        self.hold = (!self.asks_always).then_some(rule);
+        self.preset = None;
+        Ok(())
     }
 
     /// Passes over a note, since none is known.

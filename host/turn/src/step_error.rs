@@ -32,7 +32,7 @@ pub enum StepError {
     StillHeld(usize),
     /// An `until-byte` of no bytes, too many, or others than ASCII.
     UntilBytes,
-    /// A `hold-until` of too many bytes, others than ASCII, or a length that can't be.
+    /// A `hold-until` of a byte that isn't ASCII, or a length that can't be.
     HoldUntil,
     /// An `until-json` without an open bracket.
     UntilJson,
@@ -72,7 +72,7 @@ impl fmt::Display for StepError {
                 f.write_str("its until-byte names no byte, more than 16, or one that isn't ASCII")
             }
             Self::HoldUntil => f.write_str(
-                "its hold-until names more than 16 bytes, one that isn't ASCII, or a length of other than 1 to 512 bytes",
+                "its hold-until names a byte that isn't ASCII, or a length of other than 1 to 512 bytes",
             ),
             Self::UntilJson => f.write_str("its until-json has no open bracket"),
             Self::NoName => f.write_str("it opened a tool call without a name"),

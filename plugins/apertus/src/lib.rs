@@ -95,7 +95,7 @@ impl Parser for Apertus {
             INNER_END | TURN | TURN_END => self.prose.content(out),
             CALLS if !self.tools.is_empty() => {
                 self.state = State::Head(String::new());
-                out.hold_head("{");
+                out.hold_head(b"{");
             }
             CALLS_END if !self.tools.is_empty() && !was_mentioned => self.prose.drop_markup(out),
             _ => self.prose.flow(out),
@@ -143,7 +143,7 @@ impl Apertus {
         match Head::of(&head, &self.tools) {
             Head::Unclear => {
                 self.state = State::Head(head);
-                out.hold_head("{");
+                out.hold_head(b"{");
             }
             Head::Call(name, at) => {
                 let payload = self.tools.payload(name);

@@ -173,7 +173,7 @@ impl Gemma4 {
             }
             Mark::Call if !self.tools.is_empty() => {
                 self.state = State::Head(String::new());
-                out.hold_head("{");
+                out.hold_head(b"{");
             }
             Mark::CallEnd if !self.tools.is_empty() && !was_mentioned => out.drop_all(),
             Mark::Call | Mark::CallEnd | Mark::Quote => {

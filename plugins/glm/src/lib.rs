@@ -80,7 +80,7 @@ impl Parser for Glm {
             State::Name => {
                 self.read_name(chunk, out);
                 if self.state == State::Name {
-                    out.hold_head("");
+                    out.hold_head(b"");
                 }
             }
             State::Between | State::Mentioned => self.calls.text(chunk, out),
@@ -132,7 +132,7 @@ impl Glm {
             CALL if !self.calls.tools.is_empty() => {
                 self.state = State::Name;
                 self.name.clear();
-                out.hold_head("");
+                out.hold_head(b"");
             }
             CALL_END if !self.calls.tools.is_empty() && !was_mentioned => prose.drop_markup(out),
             THINK_END | 8.. => prose.content(out),

@@ -134,7 +134,7 @@ impl Harmony {
     /// Tells the host to hold a header up to its next marker. Where no marker of a header has come, prose is as likely.
     fn look_ahead(&self, out: &mut Output) {
         if self.header.as_ref().is_some_and(Header::has_begun) {
-            out.hold_head("{");
+            out.hold_head(b"{");
         }
     }
 

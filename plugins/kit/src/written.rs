@@ -176,7 +176,7 @@ pub fn check_asked_once<P: Parser>(request: &Request, head: [&str; 3]) {
 /// Whether a step leaves held what is held, and does nothing else.
 pub fn is_held(step: &Step) -> bool {
     match step {
-        Step::Hold => true,
+        Step::Hold | Step::HoldUntil(_) => true,
         Step::Ops(ops) => ops.iter().all(|op| matches!(op, Op::HoldUntil(_))),
         Step::Pass | Step::Fault(_) => false,
     }

@@ -181,7 +181,7 @@ impl Llama3 {
         let State::Bare(bare, before) = &mut self.state else { return 0 };
         let (verdict, read) = bare.read(text.as_bytes(), &self.tools);
         match verdict {
-            Verdict::Undecided if *before > 0 => out.hold_head(",:}"),
+            Verdict::Undecided if *before > 0 => out.hold_head(b",:}"),
             Verdict::Undecided => {}
             Verdict::Call => {
                 let call = OpenCall::Named(bare.call(*before, &self.tools, out));

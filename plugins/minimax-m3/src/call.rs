@@ -80,7 +80,7 @@ impl Call {
     /// Tells the host to hold a tag and what stands between elements, which decide nothing before their end.
     pub(crate) fn look_ahead(&self, out: &mut Output) {
         match (&self.tag, self.at) {
-            (Some(_), _) => out.hold_head(">"),
+            (Some(_), _) => out.hold_head(b">"),
             (None, At::Between) => out.hold_gap(),
             (None, At::Blank | At::Value | At::Untagged { .. }) => {}
         }

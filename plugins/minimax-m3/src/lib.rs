@@ -115,7 +115,7 @@ impl MiniMaxM3 {
     /// Tells the host to hold what comes, as far as it decides nothing.
     fn look_ahead(&self, out: &mut Output) {
         match &self.state {
-            State::Tag(_) | State::BlockTag(_) => out.hold_head(">"),
+            State::Tag(_) | State::BlockTag(_) => out.hold_head(b">"),
             State::Block => out.hold_gap(),
             State::Call(call) => call.look_ahead(out),
             State::Prose | State::Role => {}

@@ -145,7 +145,7 @@ impl Qwen3Coder {
     /// Tells the host to hold what comes, as far as it decides nothing.
     fn look_ahead(&self, out: &mut Output) {
         match self.state {
-            State::Name => out.hold_head(">"),
+            State::Name => out.hold_head(b">"),
             State::Announced | State::Named => out.hold_gap(),
             State::Between => {}
         }

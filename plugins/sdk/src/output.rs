@@ -32,6 +32,7 @@ pub struct Output {
 pub(crate) enum StepRef<'a> {
     Pass,
     Hold,
+    HoldUntil(HoldUntil),
     Ops(&'a [Op]),
     Fault(&'a str),
 }
@@ -146,20 +147,23 @@ impl Output {
         self.ops.push(Op::UntilJson(JsonRest { route, depth, in_string }));
     }
 
-    /// Leaves all held bytes held, and text that comes too: the host calls the parser again at the next marker, at one of `bytes` (ASCII, up to 16
-    /// of them), or when there are `at_most` bytes (up to 512) that the parser hasn't seen.
-    pub fn hold_until(&mut self, bytes: &'static str, at_most: u32) {
-        self.ops.push(Op::HoldUntil(HoldUntil { bytes: bytes.into(), at_most }));
+    /// Leaves all held bytes held, and text that comes too: the host calls the parser again at the next marker, at one of `ends` (up to four ASCII
+    /// bytes), or when there are `at_most` bytes (1 to 512) that the parser hasn't seen.
+    pub fn hold_until<const N: usize>(&mut self, ends: &[u8; N], at_most: u32) {
+        const { assert!(N <= 4, "a hold has up to four ends") };
+        let mut four = [0; 4];
+        four[..N].copy_from_slice(ends);
+        self.ops.push(Op::HoldUntil(HoldUntil { ends: four, at_most }));
     }
 
     /// Holds the head of what is probably a call: up to one of `ends`, or 48 bytes at a time ([`Self::hold_until`]).
-    pub fn hold_head(&mut self, ends: &'static str) {
+    pub fn hold_head<const N: usize>(&mut self, ends: &[u8; N]) {
         self.hold_until(ends, 48);
     }
 
     /// Holds what is probably white space before the next marker, 16 bytes at a time ([`Self::hold_until`]).
     pub fn hold_gap(&mut self) {
-        self.hold_until("", 16);
+        self.hold_until(b"", 16);
     }
 
     /// Closes the open item, which is incomplete if it is a call; content that follows is a new message of this phase: `commentary`, `final`,
@@ -246,6 +250,10 @@ impl Output {
         }
         if self.goes_on() {
             return StepRef::Pass;
+        }
+        if let [Op::HoldUntil(hold)] = *self.ops {
+            self.until_marker = false;
+            return StepRef::HoldUntil(hold);
         }
         for op in &self.ops {
             match op {

@@ -76,6 +76,7 @@ impl From<StepRef<'_>> for Step {
         match answer {
             StepRef::Pass => Self::Pass,
             StepRef::Hold => Self::Hold,
+            StepRef::HoldUntil(hold) => Self::HoldUntil(hold),
             StepRef::Ops(ops) => Self::Ops(ops.to_vec()),
             StepRef::Fault(reason) => Self::Fault(reason.to_owned()),
         }

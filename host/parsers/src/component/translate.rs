@@ -152,9 +152,16 @@ impl From<wit::Step> for contract::Step {
         match step {
             wit::Step::Pass => Self::Pass,
             wit::Step::Hold => Self::Hold,
+            wit::Step::HoldUntil(hold) => Self::HoldUntil(hold.into()),
             wit::Step::Ops(ops) => Self::Ops(ops.into_iter().map(Into::into).collect()),
             wit::Step::Fault(words) => Self::Fault(words),
         }
+    }
+}
+
+impl From<wit::HoldUntil> for contract::HoldUntil {
+    fn from(hold: wit::HoldUntil) -> Self {
+        Self { ends: hold.ends.into(), at_most: hold.at_most }
     }
 }
 
@@ -189,9 +196,7 @@ impl From<wit::Op> for contract::Op {
                 },
             }),
             wit::Op::ParameterEnd => Self::ParameterEnd,
-            wit::Op::HoldUntil(hold) => {
-                Self::HoldUntil(contract::HoldUntil { bytes: hold.bytes.into(), at_most: hold.at_most })
-            }
+            wit::Op::HoldUntil(hold) => Self::HoldUntil(hold.into()),
             wit::Op::Note(note) => Self::Note(contract::Note { name: note.name, data: note.data }),
         }
     }

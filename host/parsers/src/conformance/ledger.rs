@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::call_log::{CallInput, ParserCall};
-use contract::{Op, Route, Segment as PathSegment, Step};
+use contract::{HoldUntil, Op, Route, Segment as PathSegment, Step};
 use turn::{ASKED_BYTES, HoldRule, PresetRoute, StepError, TokenText};
 
 /// The account of one stream.
@@ -192,6 +192,7 @@ impl Ledger {
         self.hold = None;
         match step {
             Step::Hold | Step::Fault(_) => {}
+            Step::HoldUntil(hold) => self.hold_until(hold),
             Step::Pass => match self.last {
                 Some(route) => self.run(route, self.held_bytes),
                 None => self.record_violation("it answers pass before any run".to_owned()),
@@ -218,11 +219,15 @@ impl Ledger {
             }
             Op::DerivedArguments(text) => self.derive(text.len()),
             Op::Parameter(parameter) => self.derive(parameter.path.iter().map(length).sum()),
-            Op::HoldUntil(hold) => match HoldRule::new(&hold) {
-                Ok(rule) => (self.hold, self.preset) = (Some(rule), None),
-                Err(error) => self.record_violation(error.to_string()),
-            },
+            Op::HoldUntil(hold) => self.hold_until(hold),
             Op::Message(_) | Op::Close | Op::BrokenCall | Op::ParameterEnd | Op::Note(_) => {}
+        }
+    }
+
+    fn hold_until(&mut self, hold: HoldUntil) {
+        match HoldRule::new(hold) {
+            Ok(rule) => (self.hold, self.preset) = (Some(rule), None),
+            Err(error) => self.record_violation(error.to_string()),
         }
     }
 

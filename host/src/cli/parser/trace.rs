@@ -137,9 +137,15 @@ fn step_words(step: &Step) -> String {
     match step {
         Step::Pass => "pass".to_owned(),
         Step::Hold => "hold".to_owned(),
+        Step::HoldUntil(hold) => hold_words(*hold),
         Step::Fault(words) => format!("fault: {words}"),
         Step::Ops(ops) => ops.iter().map(op_words).collect::<Vec<_>>().join(", "),
     }
+}
+
+fn hold_words(HoldUntil { ends, at_most }: HoldUntil) -> String {
+    let ends: String = ends.iter().filter(|byte| **byte != 0).map(|byte| char::from(*byte)).collect();
+    format!("held until one of «{}», the next marker or {at_most} bytes", visible(&ends))
 }
 
 fn op_words(op: &Op) -> String {
@@ -164,9 +170,7 @@ fn op_words(op: &Op) -> String {
             format!("parameter {}, read as {reading:?}", path.join(" / "))
         }
         Op::ParameterEnd => "the parameter ends".to_owned(),
-        Op::HoldUntil(HoldUntil { bytes, at_most }) => {
-            format!("held until one of «{}», the next marker or {at_most} bytes", visible(bytes))
-        }
+        Op::HoldUntil(hold) => hold_words(*hold),
         Op::Note(Note { name, data }) => format!("note {} «{}»", visible(name), visible(data)),
     }
 }

@@ -101,7 +101,8 @@ impl ArbitraryParser {
             0 => Step::Fault("enough".into()),
             1 => return Err(Fault::new("arbitrary", "trapped")),
             2..6 => Step::Pass,
-            6..9 => Step::Hold,
+            6..8 => Step::Hold,
+            8 => Step::HoldUntil(self.hold()),
             _ => Step::Ops((0..self.0.below(5)).map(|_| self.op()).collect()),
         })
     }
@@ -125,18 +126,17 @@ impl ArbitraryParser {
                 let depth = [0, 1, 2][self.0.below(3)];
                 Op::UntilJson(JsonRest { route: self.route(), depth, in_string })
             }
-            9 => {
-                let bytes = ["", ":", "é", "<>"][self.0.below(4)].to_owned();
-                Op::HoldUntil(HoldUntil {
-                    bytes: bytes.into(),
-                    at_most: [0, 1, 4, 512, 513][self.0.below(5)],
-                })
-            }
+            9 => Op::HoldUntil(self.hold()),
             10..14 => Op::Parameter(self.parameter()),
             14 => Op::ParameterEnd,
             15 => Op::Note(Note { name: ["", "note"][self.0.below(2)].into(), data: name.into() }),
             _ => bytes(self.route(), u32::try_from(self.0.below(5)).expect("below 5")),
         }
+    }
+
+    fn hold(&mut self) -> HoldUntil {
+        let ends = [[0; 4], [b':', 0, 0, 0], [b'<', b'>', b'a', 0], [0, 0x80, 0, 0]][self.0.below(4)];
+        HoldUntil { ends, at_most: [0, 1, 4, 512, 513][self.0.below(5)] }
     }
 
     fn parameter(&mut self) -> ParameterValue {

@@ -50,8 +50,12 @@ impl Tags {
 
     /// Holds what may be the head of a call.
     fn hold(&self) -> Step {
-        let hold = HoldUntil { bytes: ":".into(), at_most: 5 };
-        if self.style < 2 { Step::Hold } else { Step::Ops(vec![Op::HoldUntil(hold)]) }
+        let hold = HoldUntil { ends: [b':', 0, 0, 0], at_most: 5 };
+        match self.style {
+            0 | 1 => Step::Hold,
+            2 => Step::HoldUntil(hold),
+            _ => Step::Ops(vec![Op::HoldUntil(hold)]),
+        }
     }
 
     fn header(&mut self) -> Step {

@@ -29,9 +29,9 @@ fn ops_that_break_the_contract_are_faults_after_which_all_text_goes_out() {
         let until = Until { route: Route::Content, bytes: stops.into() };
         assert_refused("a", vec![bytes(Route::Content, 1), Op::UntilByte(until)], "until-byte names no byte");
     }
-    for (stops, at_most) in [("é", 1), ("0123456789abcdefg", 1), ("", 0), (":", 513)] {
-        let hold = Op::HoldUntil(HoldUntil { bytes: stops.into(), at_most });
-        assert_refused("a", vec![hold], "hold-until names more than 16 bytes");
+    for (ends, at_most) in [([b':', 0xc3, 0, 0], 1), ([0; 4], 0), ([0; 4], 513)] {
+        let hold = Op::HoldUntil(HoldUntil { ends, at_most });
+        assert_refused("a", vec![hold], "hold-until names a byte that isn't ASCII");
     }
     assert_refused("ab", vec![call("")], "without a name");
     assert_refused("ab", vec![call("news")], "neither declared");

@@ -61,7 +61,8 @@ fn until_byte_spares_the_parser_every_text_before_one_of_its_bytes() {
 
 #[test]
 fn hold_until_spares_the_parser_text_up_to_a_marker_a_byte_or_a_length() {
-    let hold = || Op::HoldUntil(HoldUntil { bytes: ":;".into(), at_most: 4 });
+    let rule = HoldUntil { ends: [b':', b';', 0, 0], at_most: 4 };
+    let hold = || Op::HoldUntil(rule);
     let steps = || {
         [
             Step::Ops(vec![bytes(Route::Content, 1), hold()]),
@@ -89,7 +90,7 @@ fn hold_until_spares_the_parser_text_up_to_a_marker_a_byte_or_a_length() {
 #[test]
 fn held_text_is_asked_about_where_the_prompt_ends() {
     let steps = [
-        Step::Ops(vec![Op::HoldUntil(HoldUntil { bytes: "".into(), at_most: 512 })]),
+        Step::HoldUntil(HoldUntil { ends: [0; 4], at_most: 512 }),
         Step::Ops(vec![bytes(Route::Drop, 4)]),
         Step::Ops(vec![bytes(Route::Content, 1)]),
     ];

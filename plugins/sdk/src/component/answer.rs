@@ -29,6 +29,7 @@ impl Lowered {
                 (2, self.ops.as_ptr().expose_provenance(), ops.len())
             }
             StepRef::Fault(reason) => (3, reason.as_ptr().expose_provenance(), reason.len()),
+            StepRef::HoldUntil(hold) => (4, u32::from_le_bytes(hold.ends) as usize, hold.at_most as usize),
         };
         self
     }
@@ -65,7 +66,7 @@ fn fields(op: &Op, segments: &mut Vec<[usize; 4]>) -> [usize; 5] {
             [9, path, value.path.len(), value.reading as usize, 0]
         }
         Op::ParameterEnd => [10, 0, 0, 0, 0],
-        Op::HoldUntil(hold) => [11, address(&hold.bytes), hold.bytes.len(), hold.at_most as usize, 0],
+        Op::HoldUntil(hold) => [11, u32::from_le_bytes(hold.ends) as usize, hold.at_most as usize, 0, 0],
         Op::Note(note) => [12, address(&note.name), note.name.len(), address(&note.data), note.data.len()],
     }
 }

@@ -115,8 +115,8 @@ impl<F: Format> Blocks<F> {
     /// Tells the host to hold what comes, as far as it decides nothing.
     fn look_ahead(&self, out: &mut Output) {
         match self.state {
-            State::Name => out.hold_head(F::STYLE.tag_ends()),
-            State::Turn => out.hold_head(""),
+            State::Name => F::STYLE.hold_tag(out),
+            State::Turn => out.hold_head(b""),
             State::Announced | State::Opened => out.hold_gap(),
             State::Between | State::Body | State::Done => {}
         }

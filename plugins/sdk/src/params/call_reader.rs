@@ -106,7 +106,7 @@ impl CallReader {
     /// Tells the host to hold what comes, as far as it decides nothing.
     pub(super) fn look_ahead(&self, out: &mut Output) {
         match self.state {
-            State::Key | State::KeyInValue | State::Called => out.hold_head(self.style.tag_ends()),
+            State::Key | State::KeyInValue | State::Called => self.style.hold_tag(out),
             State::Between | State::Ended | State::InnerEnded => out.hold_gap(),
             State::Before | State::Value => {}
         }

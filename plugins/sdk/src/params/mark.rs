@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::Reading;
+use crate::{Output, Reading};
 
 /// How a format spells a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,9 +37,9 @@ impl Style {
         matches!(self, Self::Elements | Self::Typed)
     }
 
-    /// What ends the tag of a parameter and that of a call, or makes it none; markers alone if this is empty.
-    pub(super) fn tag_ends(self) -> &'static str {
-        if self.ends_by_marker() { "" } else { ">\n" }
+    /// Tells the host to hold the tag of a parameter or of a call, up to what ends it or makes it none.
+    pub(super) fn hold_tag(self, out: &mut Output) {
+        if self.ends_by_marker() { out.hold_head(b"") } else { out.hold_head(b">\n") }
     }
 
     /// Whether a tag has attributes behind the name.

@@ -8,7 +8,7 @@ use crate::is_plausible;
 const HEADER: usize = 256;
 const FENCE: &str = "```";
 /// What may end a name that no marker ends: its line, or the first byte of its arguments.
-pub(super) const ENDS: &str = "\n{`";
+pub(super) const ENDS: &[u8; 3] = b"\n{`";
 
 /// A call's header as far as it has been read; all its bytes are held.
 #[derive(Debug, Default)]
@@ -87,7 +87,7 @@ impl Header {
 }
 
 fn is_end(char: char) -> bool {
-    ENDS.contains(char)
+    ENDS.iter().any(|end| char == char::from(*end))
 }
 
 /// A header that says `name`, without the white space around it.

@@ -9,9 +9,9 @@ impl Call {
     pub(super) fn look_ahead(&mut self, out: &mut Output) {
         match self.input {
             _ if !self.object => {}
-            _ if !self.opened => out.hold_head(",}"),
+            _ if !self.opened => out.hold_head(b",}"),
             Input::Sought(_) | Input::Read(_) => {}
-            Input::No if self.arguments.is_none() => out.hold_head("{}"),
+            Input::No if self.arguments.is_none() => out.hold_head(b"{}"),
             Input::No if self.route() == Route::Arguments => {
                 if let Some((depth, in_string)) = self.scanner.hand_over() {
                     out.until_json(Route::Arguments, depth, in_string);
