@@ -19,7 +19,7 @@ use tracing_subscriber::prelude::*;
 use super::stderr;
 
 /// First parts of the targets of this project's own lines.
-const OWN: [&str; 3] = ["host", "engine", "kernels"];
+const OWN: [&str; 4] = ["host", "engine", "kernels", "parsers"];
 
 /// Levels of the log.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
