@@ -34,7 +34,7 @@ pub struct ParameterFormat<'a> {
     pub parameter: fn(&str, &str, bool) -> String,
     /// Spells a call of the tool of this name, given its parameters.
     pub call: fn(&str, &str) -> String,
-    /// Markers and texts of a call of `get_weather` up to the first characters of the string `city`.
+    /// Markers and texts of a call of `get_weather` up to and with the first characters of the string `city` (`Os`).
     pub string: &'a [&'a str],
 }
 

@@ -119,6 +119,10 @@ fn rule(template: &Template, name: &str, body: &[Word]) -> Result<(), String> {
             return Err(format!("`{}` is missing", needed.join("` or `")));
         }
     }
+    if matches!(name, "raw" | "parameter") && template.directives.value.is_none() && !template.has_notation()
+    {
+        return Err("`%value` is missing, which names the markers that no value spells".to_owned());
+    }
     Ok(())
 }
 

@@ -30,6 +30,8 @@ fn names_that_nothing_defines_are_named() {
         ("before: call", "`call` can't stand here: the server writes it"),
         ("before: calls", "`calls` can't stand here, only in section, forced, free, either"),
         ("before: A\nA: gap", "rule `A`: `gap` can't stand in a terminal"),
+        ("raw: marker_0 key value", "rule `raw`: `%value` is missing"),
+        ("parameter: marker_0 key value", "rule `parameter`: `%value` is missing"),
     ]);
 }
 
