@@ -9,8 +9,9 @@ mod tests;
 
 use std::time::Duration;
 
-pub use bound::{Bound, Bounded, Unit};
 use parsers::ParserLimits;
+
+pub use bound::{Bound, Bounded, Unit};
 pub use stored::StoreLimits;
 
 /// Maximum number of blocking threads, which make prompts: more would only compete for cores with each other and with the engine. Half of them

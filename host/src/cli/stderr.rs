@@ -13,7 +13,7 @@ use host::limits::LOG_BYTES;
 /// Time that the end of the process waits for stderr to take the last lines.
 const LAST_LINES: Duration = Duration::from_secs(1);
 /// Time that it waits for the thread to begin with them, which says nothing about stderr: a crowded machine may not have run it yet.
-const THREAD: Duration = Duration::from_secs(30);
+const THREAD_START: Duration = Duration::from_secs(30);
 /// Pause before another attempt if stderr is a non-blocking pipe that is full.
 const FULL_PIPE: Duration = Duration::from_millis(5);
 
@@ -93,7 +93,7 @@ impl LineQueue {
     /// Waits until everything is written, for at most `time` once the thread has begun.
     fn flush(&self, time: Duration) {
         let is_unread = |state: &mut State| !state.writing && !state.waiting.is_empty();
-        let Ok((state, _)) = self.0.changed.wait_timeout_while(self.lock(), THREAD, is_unread) else {
+        let Ok((state, _)) = self.0.changed.wait_timeout_while(self.lock(), THREAD_START, is_unread) else {
             return;
         };
         let is_busy = |state: &mut State| state.writing || !state.waiting.is_empty();

@@ -3,11 +3,12 @@
 //! The command line makes its switches from these rows, and `docs/limits.md` has them as tables. A bound without a row can't be changed: a
 //! protocol defines it, or authors of parsers rely on it.
 
+use parsers::ParserLimits;
+
 use super::bound::Field::{Time, U8, U32, U64, Usize};
 use super::bound::Unit::{Count, Days, Kib, Mib, Milliseconds, Seconds};
 use super::bound::{Bound, Bounded, bound};
 use super::{Limits, McpLimits, RemoteLimits, StoreLimits};
-use parsers::ParserLimits;
 
 impl Bounded for Limits {
     const HEADING: &'static str = "Limits";

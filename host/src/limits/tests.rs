@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use super::{Bound, Bounded, Limits, McpLimits, RemoteLimits, StoreLimits};
 use parsers::ParserLimits;
+
+use super::{Bound, Bounded, Limits, McpLimits, RemoteLimits, StoreLimits};
 
 /// Values of all rows, in order.
 fn values<L: Bounded>(limits: &mut L) -> Vec<u64> {
