@@ -1,8 +1,8 @@
 //! Parsers in their sandbox beside streams of their format, for benchmarks and for counts.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::vec;
 
 use contract::{Fault, FinishReason, Request, SendParser, Step, StreamParser, ToolKind};
 use parsers::{Plugin, PluginSource, Runtime, TableSource};
@@ -73,18 +73,31 @@ impl Sandbox {
     /// # Panics
     /// The parser can't be started.
     pub fn asked(&self) -> usize {
-        let count = Arc::<AtomicUsize>::default();
+        let warm_up = self.pieces(&self.format.warm_up());
+        let twice: Vec<_> = warm_up.iter().chain(&warm_up).copied().collect();
+        // The last answer is that to `finish`.
+        self.answers(&twice).len() - self.answers(&warm_up).len()
+    }
+
+    /// What the parser answers in a stream.
+    ///
+    /// # Panics
+    /// The parser can't be started.
+    pub fn answers(&self, pieces: &[TokenText<'_>]) -> Vec<Step> {
+        let answers = Arc::default();
         let parser = self.plugin.start(&self.request).expect("an instance");
-        let mut turn = self.turn_of(Box::new(Counted { parser, count: Arc::clone(&count) }));
+        let mut turn = self.turn_of(Box::new(Recorded { parser, answers: Arc::clone(&answers) }));
         let mut events = TurnEvents::default();
-        let warm_up = self.format.warm_up();
-        let [_, twice] = [(); 2].map(|()| {
-            for piece in self.pieces(&warm_up) {
-                let _ = turn.step(&[piece], &mut events);
-            }
-            count.swap(0, Ordering::Relaxed)
-        });
-        twice
+        for piece in pieces {
+            let _ = turn.step(std::slice::from_ref(piece), &mut events);
+        }
+        let _ = turn.finish(FinishReason::Stop, None, &mut events);
+        std::mem::take(&mut *answers.lock().expect("nothing panics"))
+    }
+
+    /// A turn whose parser gives these answers, of which it has enough, and costs nothing.
+    pub fn replayed(&self, answers: Vec<Step>) -> Turn {
+        self.turn_of(Box::new(Replayed(answers.into_iter())))
     }
 
     /// Checks that the parser finds the intended number of calls in a stream, all of them complete.
@@ -103,26 +116,56 @@ impl Sandbox {
     }
 }
 
-/// A parser whose calls are counted.
-struct Counted {
+/// A parser whose answers are kept.
+struct Recorded {
     parser: SendParser,
-    count: Arc<AtomicUsize>,
+    answers: Arc<Mutex<Vec<Step>>>,
 }
 
-impl StreamParser for Counted {
+impl Recorded {
+    fn keep(&self, answer: Result<Step, Fault>) -> Result<Step, Fault> {
+        self.answers.lock().expect("nothing panics").extend(answer.clone());
+        answer
+    }
+}
+
+impl StreamParser for Recorded {
     fn text(&mut self, chunk: &str) -> Result<Step, Fault> {
-        self.count.fetch_add(1, Ordering::Relaxed);
-        self.parser.text(chunk)
+        let answer = self.parser.text(chunk);
+        self.keep(answer)
     }
 
     fn marker(&mut self, index: u32) -> Result<Step, Fault> {
-        self.count.fetch_add(1, Ordering::Relaxed);
-        self.parser.marker(index)
+        let answer = self.parser.marker(index);
+        self.keep(answer)
     }
 
     fn finish(&mut self, reason: FinishReason) -> Result<Step, Fault> {
-        self.count.fetch_add(1, Ordering::Relaxed);
-        self.parser.finish(reason)
+        let answer = self.parser.finish(reason);
+        self.keep(answer)
+    }
+}
+
+/// A parser whose answers are known.
+struct Replayed(vec::IntoIter<Step>);
+
+impl Replayed {
+    fn next(&mut self) -> Result<Step, Fault> {
+        self.0.next().ok_or_else(|| Fault::new("replayed", "asked once too often"))
+    }
+}
+
+impl StreamParser for Replayed {
+    fn text(&mut self, _: &str) -> Result<Step, Fault> {
+        self.next()
+    }
+
+    fn marker(&mut self, _: u32) -> Result<Step, Fault> {
+        self.next()
+    }
+
+    fn finish(&mut self, _: FinishReason) -> Result<Step, Fault> {
+        self.next()
     }
 }
 

@@ -19,7 +19,7 @@ use super::walk::{FIRST_MARKER, Piece, Walker};
 use contract::{Descriptor, FinishReason};
 
 /// Number of walks through a grammar behind each generation prompt.
-const WALKS: u64 = 2;
+const WALKS: u64 = 8;
 /// Most generation prompts of the cases.
 const PROMPTS: usize = 4;
 
@@ -41,11 +41,13 @@ pub(super) fn check(recordings: &[&Recording], source: &dyn ParserSource, seed: 
     if prompts.is_empty() {
         prompts.push("");
     }
-    for (request, demand) in samples::all() {
-        for mode in [MarkerMode::Id, MarkerMode::Text] {
-            let walks = Walks { source, first, request, demand: &demand, mode, seed };
+    let samples = samples::all();
+    for mode in [MarkerMode::Id, MarkerMode::Text] {
+        let mut turns = Vec::new();
+        for (request, demand) in &samples {
+            let walks = Walks { source, first, request, demand, mode, seed };
             match walks.walker(&template) {
-                Ok(walker) => walks.check(&walker, &prompts, tally),
+                Ok(walker) => walks.check(walker, &prompts, &mut turns, tally),
                 Err(Refusal::Request) => tally.refused += 1,
                 Err(Refusal::Grammar(error)) => {
                     tally.fail(Property::Grammar, &format!("{request}, {}", walks.mode_name()), error, None);
@@ -108,15 +110,22 @@ impl Walks<'_> {
             .map_err(|error| Refusal::Grammar(format!("its grammar can't be compiled: {error}\n{grammar}")))
     }
 
-    /// Walks behind each of these generation prompts that the grammar has.
-    fn check(&self, walker: &Walker, prompts: &[&str], tally: &mut Tally) {
-        for (prompt, walker) in prompts.iter().filter_map(|prompt| Some((prompt, walker.opened(prompt)?))) {
+    /// Walks behind each of these generation prompts that the grammar has. Walks know the `turns` before them.
+    fn check(&self, mut walker: Walker, prompts: &[&str], turns: &mut Vec<Vec<Piece>>, tally: &mut Tally) {
+        turns.iter().for_each(|turn| walker.learn(turn));
+        for (prompt, mut walker) in prompts.iter().filter_map(|prompt| Some((prompt, walker.opened(prompt)?)))
+        {
             for seed in self.seed..self.seed + WALKS {
                 let Self { request, .. } = self;
                 let name = format!("{request}, {}, prompt {prompt:?}, seed {seed}", self.mode_name());
                 tally.count(Property::Grammar);
                 let (what, case) = match walker.clone().walk(seed) {
-                    Ok(pieces) => self.play(&name, prompt, &pieces, tally),
+                    Ok(pieces) => {
+                        walker.learn(&pieces);
+                        let played = self.play(&name, prompt, &pieces, tally);
+                        turns.push(pieces);
+                        played
+                    }
                     Err(error) => (Err(error), None),
                 };
                 if let Err(what) = what {

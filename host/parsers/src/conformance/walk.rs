@@ -50,6 +50,8 @@ pub struct Walker {
     literals: Vec<String>,
     /// Whether each marker is a token.
     tokens: Vec<bool>,
+    /// Markup of turns that the walker knows: a marker, and what follows it up to the next one.
+    markup: Vec<Vec<TokenId>>,
 }
 
 /// A step of a walk.
@@ -103,7 +105,30 @@ impl Walker {
     /// The grammar can't be compiled.
     pub fn new(grammar: &str, literals: &[String], tokens: &[bool]) -> Result<Self, String> {
         let matcher = matcher(TopLevelGrammar::from_lark(grammar.to_owned()), literals.len())?;
-        Ok(Self { matcher, literals: literals.to_vec(), tokens: tokens.to_vec() })
+        Ok(Self { matcher, literals: literals.to_vec(), tokens: tokens.to_vec(), markup: Vec::new() })
+    }
+
+    /// Adds the markup of a turn to what walks try: a format's own markup is what does harm inside a value.
+    pub fn learn(&mut self, turn: &[Piece]) {
+        let mut tokens: Vec<TokenId> = Vec::new();
+        for piece in turn {
+            match piece {
+                Piece::Marker(index) => tokens.push(FIRST_MARKER + index),
+                Piece::Text(text) => tokens.extend(bytes(text)),
+            }
+        }
+        let spelt: Vec<_> = self.literals.iter().map(|literal| bytes(literal)).collect();
+        let begins = |at: &usize| {
+            tokens[*at] >= FIRST_MARKER || spelt.iter().any(|literal| tokens[*at..].starts_with(literal))
+        };
+        let marks: Vec<usize> = (0..tokens.len()).filter(begins).collect();
+        let ends = marks.iter().skip(1).copied().chain([tokens.len()]);
+        for (begin, end) in marks.iter().copied().zip(ends) {
+            let part = &tokens[begin..end];
+            if !self.markup.iter().any(|known| known == part) {
+                self.markup.push(part.to_vec());
+            }
+        }
     }
 
     /// The walker behind a generation prompt; `None` if the grammar refuses that.
@@ -176,6 +201,13 @@ impl Walker {
     }
 
     fn step(&mut self, hurry: bool, taken: &[TokenId], random: &mut Random) -> Result<Vec<TokenId>, String> {
+        if !self.markup.is_empty() && !hurry && random.below(8) == 0 {
+            let known = &self.markup[random.below(self.markup.len())];
+            let allowed = self.matcher.validate_tokens(known).map_err(|error| error.to_string())?;
+            if allowed > 0 {
+                return Ok(known[..allowed].to_vec());
+            }
+        }
         if hurry || random.below(4) == 0 {
             let first = random.below(BAIT.len() + 2 * self.literals.len());
             let bait = self.bait(first);

@@ -3,8 +3,9 @@
 //!
 //! Invariant: a call opens when its tag is complete and the name in it is declared or plausible; only the tag is held until then. A block
 //! that begins with anything but a call goes out as prose. An empty block is dropped; an opening that the turn's end cuts off is dropped
-//! as a broken call. A call whose parameters are left out for one JSON object has that object as its arguments. Outside a block, or if the request declares no tools, call markup is text. A call inside reasoning doesn't end the
-//! reasoning: text after the call is reasoning up to its end. [`super::CallReader`] says what is markup inside a value.
+//! as a broken call. A call whose parameters are left out for one JSON object has that object as its arguments. Outside a block, or if the
+//! request declares no tools, call markup is text. A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to
+//! its end. [`super::CallReader`] says what is markup inside a value.
 
 mod format;
 
@@ -59,6 +60,7 @@ impl<F: Format> Parser for Blocks<F> {
     }
 
     fn start(request: &Request) -> Result<Self, String> {
+        const { assert!(has_block(F::PARTS), "no `Part::Block`: `Tag` and `Calls` read calls without one") };
         let (calls, tag) = (Calls::new(request, F::STYLE), Tag::of(F::STYLE));
         let body = Object::new(Payload::Json);
         let (state, format) = (State::Between, PhantomData);
@@ -109,6 +111,17 @@ impl<F: Format> Parser for Blocks<F> {
         }
         self.calls.finish(reason, out);
     }
+}
+
+/// Whether calls can come at all.
+const fn has_block(mut parts: &[(&str, Part)]) -> bool {
+    while let [(_, part), rest @ ..] = parts {
+        if matches!(part, Part::Block) {
+            return true;
+        }
+        parts = rest;
+    }
+    false
 }
 
 impl<F: Format> Blocks<F> {

@@ -1,19 +1,5 @@
 //! The inside of a call that is written as elements: keys, values, and what ends them. A parser tells [`CallReader`] what each of its
 //! markers means inside a call; the markers that mean something only there are otherwise text.
-//!
-//! A value is raw text, so it may hold anything that looks like markup. What stands there is markup if the format goes on behind it:
-//! - the end of a value counts if, after white space, a key, the end of the call or something outside calls follows;
-//! - the end of a call inside a value (whose own end the model left out) counts if something outside calls follows, or the turn ends;
-//! - a call behind what ends a value or a call counts if its name is declared; the call before it ends there;
-//! - a key inside a value counts if it is whole, [expected](ArgumentsWriter::expects), and not that of a call that began inside the value;
-//! - where values or calls began inside the value, as part of its text, an end belongs to them first: the end of a value, unless an
-//!   expected key or the end of a call that didn't begin there follows; the end of a call, unless the turn ends behind it.
-//!
-//! Until that is decided the few bytes are held; if they aren't markup, they are part of the value. So a value may contain the format's
-//! markup, only what might end it is held, and the cost per byte is constant. Ambiguous text is taken for markup if it is the end of a
-//! value and a key behind it, or the end of the call, that nothing in the value began; or a key inside a value that the schema lists, or
-//! any key if the schema lists none. It is taken for text if it is the end of a call, and another call behind it, after a value that began
-//! a call and a parameter and ended neither.
 
 mod called;
 mod key;
@@ -23,6 +9,20 @@ use crate::json::white;
 use crate::{FinishReason, Output, Tools};
 
 /// An open call.
+///
+/// A value is raw text, so it may hold anything that looks like markup. What stands there is markup if the format goes on behind it:
+/// - the end of a value counts if, after white space, a key, the end of the call or something outside calls follows;
+/// - the end of a call inside a value (whose own end the model left out) counts if something outside calls follows, or the turn ends;
+/// - a call behind what ends a value or a call counts if its name is declared; the call before it ends there;
+/// - a key inside a value counts if it is whole, [expected](ArgumentsWriter::expects), and not that of a call that began inside the value;
+/// - where values or calls began inside the value, as part of its text, an end belongs to them first: the end of a value, unless an
+///   expected key or the end of a call that didn't begin there follows; the end of a call, unless the turn ends behind it.
+///
+/// Until that is decided the few bytes are held; if they aren't markup, they are part of the value. So a value may contain the format's
+/// markup, only what might end it is held, and the cost per byte is constant. Ambiguous text is taken for markup if it is the end of a
+/// value and a key behind it, or the end of the call, that nothing in the value began; or a key inside a value that the schema lists, or
+/// any key if the schema lists none. It is taken for text if it is the end of a call, and another call behind it, after a value that began
+/// a call and a parameter and ended neither.
 #[derive(Debug)]
 pub struct CallReader {
     style: Style,

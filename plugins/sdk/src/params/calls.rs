@@ -9,6 +9,79 @@ use std::sync::Arc;
 use crate::{FinishReason, Output, Prose, Request, Tool, Tools};
 
 /// The tools of a stream, the call that is open, if one is, and the prose around calls.
+///
+/// ```
+/// use parser_kit::{Item, play, request};
+/// use parser_sdk::params::{Calls, Mark, Style, Tag, Tagged};
+/// use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request};
+///
+/// /// `[call NAME>[set "KEY">VALUE[end][done]`, without a block around calls.
+/// struct Lone {
+///     calls: Calls,
+///     tag: Tag,
+///     in_tag: bool,
+/// }
+///
+/// impl Parser for Lone {
+///     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+///         let markers = ["[call ", "[set ", "[end]", "[done]"].map(String::from).into();
+///         Ok(Descriptor { name: "lone".into(), version: "0.1.0".into(), markers, ..Descriptor::default() })
+///     }
+///     fn start(request: &Request) -> Result<Self, String> {
+///         let (calls, tag) = (Calls::new(request, Style::Quoted), Tag::of(Style::Quoted));
+///         Ok(Self { calls, tag, in_tag: false })
+///     }
+///     fn text(&mut self, chunk: &str, out: &mut Output) {
+///         if !self.in_tag {
+///             return self.calls.text(chunk, out);
+///         }
+///         let tools = &self.calls.tools;
+///         let fits = |name: &str, is_whole| if is_whole { tools.accepts(name) } else { tools.may_begin(name) };
+///         match self.tag.read(chunk, fits) {
+///             Tagged::Unfinished => {}
+///             Tagged::Nothing => {
+///                 self.in_tag = false;
+///                 self.calls.prose.release(0, out);
+///             }
+///             Tagged::Whole(read) => {
+///                 self.in_tag = false;
+///                 self.calls.open(self.tag.name(), chunk.len() - read, out).end_anywhere();
+///                 if read < chunk.len() {
+///                     self.calls.text(&chunk[read..], out);
+///                 }
+///             }
+///         }
+///     }
+///     fn marker(&mut self, index: usize, out: &mut Output) {
+///         let literal = ["[call ", "[set ", "[end]", "[done]"][index];
+///         if self.in_tag {
+///             self.in_tag = false;
+///             self.calls.prose.release(literal.len(), out);
+///         }
+///         let mark = [Mark::Call, Mark::Key, Mark::ValueEnd, Mark::End][index];
+///         if self.calls.mark(mark, literal, out) {
+///             return;
+///         }
+///         if mark == Mark::Call && !self.calls.tools.is_empty() {
+///             self.tag.begin();
+///             self.in_tag = true;
+///         } else {
+///             self.calls.prose.flow(out);
+///         }
+///     }
+///     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
+///         if self.in_tag {
+///             return out.broken_call(0);
+///         }
+///         self.calls.finish(reason, out);
+///     }
+/// }
+///
+/// let output = ["Sure.[call add>[set \"word\">one[end][done] And [call, or not."];
+/// let items = play::<Lone>(&request(&["add"]), "", output, FinishReason::Stop);
+/// let call = Item::call("add", "{\"word\": \"one\"}");
+/// assert_eq!(items, [Item::message("Sure."), call, Item::message(" And [call, or not.")]);
+/// ```
 #[derive(Debug)]
 pub struct Calls {
     /// The tools that may be called.

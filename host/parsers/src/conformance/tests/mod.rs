@@ -1,5 +1,6 @@
 //! Tests that each property fails when it is broken: with a toy parser that has them all, and with one bad habit at a time.
 
+mod forgotten;
 mod found;
 mod shipped;
 mod toy;

@@ -33,6 +33,27 @@ use crate::{Descriptor, Tools};
 /// let items = play::<Blocks<Brackets>>(&request(&["add"]), "", output, FinishReason::Stop);
 /// assert_eq!(items, [Item::message("Sure."), Item::call("add", "{\"word\": \"one\"}")]);
 /// ```
+///
+/// A format without a [`Part::Block`] isn't compiled, since none of its calls would be found; [`super::super::Calls`] shows how they are read:
+///
+/// ```compile_fail,E0080
+/// use parser_kit::{play, request};
+/// use parser_sdk::params::{Blocks, Format, Part, Style};
+/// use parser_sdk::{Descriptor, FinishReason};
+///
+/// struct Lone;
+///
+/// impl Format for Lone {
+///     const PARTS: &'static [(&'static str, Part)] = &[("[call ", Part::Call), ("[done]", Part::CallEnd)];
+///     const STYLE: Style = Style::Quoted;
+///
+///     fn describe() -> Descriptor {
+///         Descriptor { name: "lone".into(), version: "0.1.0".into(), ..Descriptor::default() }
+///     }
+/// }
+///
+/// let items = play::<Blocks<Lone>>(&request(&["add"]), "", ["[call add>[done]"], FinishReason::Stop);
+/// ```
 pub trait Format {
     /// The markers' literals and meanings.
     const PARTS: &'static [(&'static str, Part)];
