@@ -112,7 +112,9 @@ impl Walks<'_> {
 
     /// Walks behind each of these generation prompts that the grammar has. Walks know the `turns` before them.
     fn check(&self, mut walker: Walker, prompts: &[&str], turns: &mut Vec<Vec<Piece>>, tally: &mut Tally) {
-        turns.iter().for_each(|turn| walker.learn(turn));
+        for turn in &*turns {
+            walker.learn(turn);
+        }
         for (prompt, mut walker) in prompts.iter().filter_map(|prompt| Some((prompt, walker.opened(prompt)?)))
         {
             for seed in self.seed..self.seed + WALKS {
