@@ -204,3 +204,14 @@ fn the_search_for_undeclared_names_is_bounded() {
     assert_eq!(items.len(), 5);
     assert_eq!(failure_code(&end), "server_error");
 }
+
+#[test]
+fn a_parser_that_holds_for_ever_is_asked_every_512_bytes_and_ends_at_the_limit() {
+    let hold = Step::HoldUntil(HoldUntil { ends: [0; 4], at_most: 512 });
+    let steps = [vec![hold; 9], vec![Step::Fault("asked too often".into())]].concat();
+    let (settings, pieces) = (settings(), vec!["seven b"; 1000]);
+    assert_eq!(settings.held_bytes, 4096);
+    let (items, end, turn) = run(scripted(settings, steps), &pieces, FinishReason::Stop);
+    assert_eq!((items, end), (vec![message(&pieces.concat())], TurnEnd::Completed));
+    assert_eq!(turn.fault().map(|fault| &*fault.reason), Some("it held more than 4096 bytes"));
+}
