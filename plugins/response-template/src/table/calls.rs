@@ -92,8 +92,7 @@ impl Table {
         let regex = args.text("tag_pattern")?.ok_or("tag_pattern is missing")?;
         check_value_parser(args)?;
         let merges = args.is_set("merge_duplicates");
-        let mut parameter =
-            Parameter { keys: Vec::new(), ends: Vec::new(), spaced: false, trimmed: false, merges };
+        let mut parameter = Parameter { keys: Vec::new(), ends: Vec::new(), spaced: false, merges };
         // An optional group comes before its absence.
         for Pattern(pieces) in parse(regex)?.into_iter().rev() {
             self.parameter_spelling(pieces, &mut parameter)?;
@@ -115,7 +114,6 @@ impl Table {
         let mut after = pieces.split_off(value).split_off(1);
         parameter.spaced |= pieces.pop_if(|piece| *piece == Piece::Space).is_some();
         let is_trimmed = after.first() == Some(&Piece::Space);
-        parameter.trimmed |= is_trimmed;
         after.drain(..usize::from(is_trimmed));
         let [Piece::Literal(end)] = &after[..] else {
             return Err("tag_pattern: literal text must follow the value".into());

@@ -101,8 +101,6 @@ pub(crate) struct Parameter {
     pub(crate) ends: Vec<Delimiter>,
     /// Whether the format has white space before the value.
     pub(crate) spaced: bool,
-    /// Whether the format has white space behind the value.
-    pub(crate) trimmed: bool,
     /// Whether several values of a parameter that is a list are its items.
     pub(crate) merges: bool,
 }

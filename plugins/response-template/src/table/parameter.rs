@@ -16,10 +16,20 @@ impl Parameter {
 
     /// Ends that hold no other one: a value that spells none of them spells no end.
     pub(super) fn least_ends(&self) -> impl Iterator<Item = &Delimiter> {
-        let text = |end: &Delimiter| end.pattern.0.iter().map(Piece::literal).collect::<String>();
         let holds = move |end: &Delimiter, other: &Delimiter| {
             text(other).len() < text(end).len() && text(end).contains(&text(other))
         };
         self.ends.iter().filter(move |end| !self.ends.iter().any(|other| holds(end, other)))
     }
+
+    /// The end of a value that has a line of its own.
+    pub(super) fn end_of_line(&self) -> &Delimiter {
+        let first = &self.ends[0];
+        let own = ["\n", &text(first)].concat();
+        self.ends.iter().find(|end| text(end) == own).unwrap_or(first)
+    }
+}
+
+fn text(delimiter: &Delimiter) -> String {
+    delimiter.pattern.0.iter().map(Piece::literal).collect()
 }

@@ -17,13 +17,13 @@ impl Writer<'_> {
         let mut ends = self.table.triggers(&[&field.close]);
         ends.extend(parameter.least_ends().map(|end| end.trigger));
         self.markers("value", &ends);
-        let [before, behind] =
-            [parameter.spaced, parameter.trimmed].map(|is| if is { "\"\\n\"" } else { "" });
-        let (mut key, mut end) = (String::new(), String::new());
+        let before = if parameter.spaced { "\"\\n\"" } else { "" };
+        let [mut key, mut end, mut line] = <[String; 3]>::default();
         self.pattern(&parameter.keys[0].pattern, "key", &mut key);
         self.pattern(&parameter.ends[0].pattern, "", &mut end);
+        self.pattern(&parameter.end_of_line().pattern, "", &mut line);
         self.line("raw: $ $ value $ gap?", &[&key, before, &end]);
-        self.line("json: $ $ value $ $ gap?", &[&key, before, behind, &end]);
+        self.line("json: $ $ value $ gap?", &[&key, before, &line]);
     }
 
     /// The names that the parser finds in all of these delimiters.
@@ -78,6 +78,14 @@ impl Writer<'_> {
         if delimiters.is_empty() { "\"\"".into() } else { all }
     }
 
+    /// The marker that is this text, or the text itself.
+    fn marker(&self, text: &str) -> String {
+        match self.table.markers.0.iter().position(|marker| marker == text) {
+            Some(index) => ["marker_", &index.to_string()].concat(),
+            None => literal(text),
+        }
+    }
+
     /// Appends a pattern as a Lark expression, with `group` in place of the pattern's group.
     fn pattern(&self, pattern: &Pattern, group: &str, all: &mut String) {
         let markers = &self.table.markers.0;
@@ -88,14 +96,8 @@ impl Writer<'_> {
         };
         for piece in &pattern.0 {
             match piece {
-                Piece::Literal(text) => {
-                    for part in parts(text) {
-                        word(&match markers.iter().position(|marker| marker == part) {
-                            Some(index) => ["marker_", &index.to_string()].concat(),
-                            None => literal(part),
-                        });
-                    }
-                }
+                Piece::Literal(text) if markers.contains(text) => word(&self.marker(text)),
+                Piece::Literal(text) => parts(text).for_each(|part| word(&self.marker(part))),
                 Piece::Space => word("gap?"),
                 Piece::Run { group: Some(_), .. } => word(group),
                 Piece::Run { .. } | Piece::Edge(_) | Piece::Boundary => {}
