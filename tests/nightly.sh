@@ -41,6 +41,9 @@ else
   echo "skipped: cargo-component is not installed"
 fi
 
+echo "== parsers in Python and JavaScript"
+plugins/examples/run.sh
+
 echo "== starts"
 tests/start.sh
 
