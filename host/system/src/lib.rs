@@ -1,5 +1,7 @@
-//! What the server asks of its system beside files and sockets: CPU clocks, files that only this user can have written, and random ids.
+//! What the server asks of its system beside files and sockets: CPU clocks, files that only this user can have written, machine code among them,
+//! and random ids.
 
+pub mod code_cache;
 pub mod cpu_clock;
 pub mod private;
 pub mod random;

@@ -1,6 +1,6 @@
 //! Files and folders that only this user can have written: created with modes that ensure it, and checked before use.
 //!
-//! Used for compiled parsers (`parsers`) and keys (`api::seal`, `http::keys_file`). Checks look at the open file, not at its path, so that
+//! Used for machine code (`code_cache`) and keys (`api::seal`, `http::keys_file`). Checks look at the open file, not at its path, so that
 //! nothing can be put in its place in between.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -88,7 +88,7 @@ pub fn write_private(folder: &Path, name: &str, parts: &[&[u8]]) -> io::Result<(
         fs::rename(&unfinished, folder.join(name))
     };
     write().inspect_err(|_| {
-        // The error is ignored: `parsers` removes unfinished files once they are old.
+        // The error is ignored: `code_cache` removes unfinished files once they are old.
         let _ = fs::remove_file(&unfinished);
     })
 }

@@ -1,10 +1,11 @@
-//! Cache of compiled kernels: an entry in the cache needs no compiler, and a damaged entry is compiled again.
+//! Cache of compiled kernels: an entry in the cache needs no compiler, and one that this installation didn't write is compiled again.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cuda_kernels::{Arch, Variant};
 
+use super::rig::private_folder;
 use crate::cuda::compile::{Compiler, KernelCache, binaries};
 use crate::cuda::{CudaError, CudaVersion};
 
@@ -52,13 +53,14 @@ fn all(compiler: &Fake, folder: &Path) -> Result<Vec<Vec<u8>>, CudaError> {
 
 fn entries(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.retain(|file| !file.ends_with("key"));
     files.sort();
     files
 }
 
 #[test]
 fn a_full_cache_needs_no_compiler() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_folder();
     let first = Fake::new();
     all(&first, folder.path()).unwrap();
     let count = cuda_kernels::variants().len();
@@ -70,14 +72,14 @@ fn a_full_cache_needs_no_compiler() {
 
 #[test]
 fn without_a_compiler_an_empty_cache_is_an_error_that_names_the_wheel() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_folder();
     let none = Fake { version: Err(CudaError::NoNvrtc), ..Fake::new() };
     assert_eq!(all(&none, folder.path()), Err(CudaError::NoNvrtc));
 }
 
 #[test]
 fn another_compiler_makes_its_own() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_folder();
     all(&Fake::new(), folder.path()).unwrap();
     let newer = Fake { version: Ok(CudaVersion::new(13, 1)), ..Fake::new() };
     all(&newer, folder.path()).unwrap();
@@ -85,23 +87,28 @@ fn another_compiler_makes_its_own() {
 }
 
 #[test]
-fn an_entry_that_is_cut_or_changed_is_compiled_again() {
-    let folder = tempfile::tempdir().unwrap();
-    all(&Fake::new(), folder.path()).unwrap();
+fn an_entry_that_is_cut_changed_foreign_or_a_link_is_compiled_again() {
+    let [folder, other] = [(); 2].map(|()| private_folder());
+    for folder in [&folder, &other] {
+        all(&Fake::new(), folder.path()).unwrap();
+    }
     let files = entries(folder.path());
     std::fs::write(&files[0], b"short").unwrap();
     let mut bytes = std::fs::read(&files[1]).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&files[1], bytes).unwrap();
+    std::fs::copy(&entries(other.path())[2], &files[2]).unwrap();
+    std::fs::rename(&files[3], other.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink(other.path().join("moved"), &files[3]).unwrap();
     let again = Fake::new();
     all(&again, folder.path()).unwrap();
-    assert_eq!(again.count(), 2);
+    assert_eq!(again.count(), 4);
     all(&Fake { version: Err(CudaError::NoNvrtc), ..Fake::new() }, folder.path()).unwrap();
 }
 
 #[test]
 fn starts_at_the_same_time_do_not_disturb_each_other() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_folder();
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| all(&Fake::new(), folder.path()).unwrap());
@@ -112,17 +119,22 @@ fn starts_at_the_same_time_do_not_disturb_each_other() {
 
 #[test]
 fn what_the_compiler_refuses_is_named_with_its_log() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_folder();
     let refusing = Fake { refuses: Some("embed.cu"), ..Fake::new() };
     let error = all(&refusing, folder.path()).unwrap_err().to_string();
     assert!(error.starts_with("kernel embed.cu") && error.ends_with("line 1: error"), "{error}");
 }
 
 #[test]
-fn a_folder_that_others_write_to_is_not_used() {
+fn a_folder_to_which_others_have_access_and_a_link_are_not_used() {
     use std::os::unix::fs::PermissionsExt as _;
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    all(&Fake::new(), folder.path()).unwrap();
-    assert_eq!(entries(folder.path()).len(), 0);
+    let folder = private_folder();
+    let kernels = folder.path().join("kernels");
+    std::fs::create_dir(&kernels).unwrap();
+    std::os::unix::fs::symlink(&kernels, folder.path().join("link")).unwrap();
+    for (name, mode) in [("kernels", 0o777), ("kernels", 0o755), ("link", 0o700)] {
+        std::fs::set_permissions(&kernels, std::fs::Permissions::from_mode(mode)).unwrap();
+        all(&Fake::new(), &folder.path().join(name)).unwrap();
+        assert_eq!(std::fs::read_dir(&kernels).unwrap().count(), 0, "{name} {mode:o}");
+    }
 }

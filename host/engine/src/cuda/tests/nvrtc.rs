@@ -4,6 +4,7 @@ use std::path::Path;
 
 use cuda_kernels::Arch;
 
+use super::rig::private_folder;
 use crate::cuda::compile::{Compiler as _, KernelCache, binaries};
 use crate::cuda::load_libraries;
 use crate::cuda::real::Nvrtc;
@@ -12,7 +13,7 @@ use crate::cuda::real::Nvrtc;
 fn kernels_are_compiled_into_the_cache_and_the_next_start_needs_no_compiler() {
     let Some(folder) = std::env::var_os("ENGINE_TESTS_CUDA_LIBS") else { return };
     load_libraries(Path::new(&folder)).unwrap();
-    let (compiler, cache) = (Nvrtc::find(), tempfile::tempdir().unwrap());
+    let (compiler, cache) = (Nvrtc::find(), private_folder());
     assert_eq!(compiler.version().unwrap().major(), 13);
     let (variants, arch) = (&cuda_kernels::variants()[..6], Arch { major: 9, minor: 0 });
     let made = binaries(&compiler, &KernelCache::open(cache.path()), variants, arch, &mut |_| {}).unwrap();

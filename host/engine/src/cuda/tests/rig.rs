@@ -129,3 +129,9 @@ pub(super) fn step(runner: &mut CudaRunner, batch: &Batch) -> Result<Vec<u32>, R
 pub(super) fn one(lane: u32, from: usize) -> Part<'static> {
     Part { lane, tokens: &[5], from }
 }
+
+/// Folder that is this user's alone, as caches of kernels need one.
+pub(super) fn private_folder() -> tempfile::TempDir {
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    tempfile::Builder::new().permissions(mode).tempdir().unwrap()
+}
