@@ -34,13 +34,11 @@ impl KernelCache {
     ) -> Option<Vec<u8>> {
         let cache = self.0.as_ref()?;
         let hash = variant.hash(arch);
-        match version {
-            Some(version) => read(cache, &name(&hash, version)),
-            None => {
-                let names = cache.names().unwrap_or_default();
-                names.iter().filter(|name| name.starts_with(&hash)).find_map(|name| read(cache, name))
-            }
+        if let Some(version) = version {
+            return read(cache, &name(&hash, version));
         }
+        let names = cache.names().unwrap_or_default();
+        names.iter().filter(|name| name.starts_with(&hash)).find_map(|name| read(cache, name))
     }
 
     /// Writes a binary to the cache; a failure is a warning.
