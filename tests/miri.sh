@@ -38,7 +38,7 @@ path = "probe.rs"
 # The SDK's own package would build the WebAssembly runtime.
 [[test]]
 name = "blocks"
-path = "$PWD/plugins/sdk/tests/blocks.rs"
+path = "$PWD/plugins/sdk/tests/sdk/allocator.rs"
 [dependencies]
 proptest = { version = "1", default-features = false, features = ["bit-set", "std"] }
 END

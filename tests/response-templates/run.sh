@@ -22,4 +22,4 @@ if [ "${1:-}" = sample ]; then
     exit
 fi
 write "${2:-$RANDOM}" "${1:-500}" >"$work/turns.json"
-SLUICE_TURNS=$work/turns.json cargo test --release --locked -p response-template-parser --test transformers
+SLUICE_TURNS=$work/turns.json cargo test --release --locked -p response-template-parser --test format transformers

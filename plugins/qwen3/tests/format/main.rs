@@ -1,6 +1,7 @@
-//! Tests of the Qwen3 format beyond the recorded turns (`cases/`): random streams, very long streams, many variants of one input.
+//! Tests of the Qwen3 format (the recorded turns in `cases/` and more): random streams, very long streams, many variants of one input.
 
 mod any_cut;
+mod cases;
 mod custom;
 mod descriptor;
 mod faults;

@@ -1,6 +1,6 @@
 //! An allocator: blocks whose sizes are powers of two, and one free list for each size. [`super::memory`] runs it on the instance's
 //! memory.
-//! It knows nothing of WebAssembly, so that it can be tested on any machine (`tests/blocks.rs`).
+//! It knows nothing of WebAssembly, so that it can be tested on any machine (`tests/sdk/allocator.rs`).
 //!
 //! Invariant: a block is in one free list or allocated once; blocks don't overlap; each begins at a multiple of [`LEAST`]. A larger
 //! alignment is served by an aligned place inside a larger block; the block's address stands in front of that place.

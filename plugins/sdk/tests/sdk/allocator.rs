@@ -3,7 +3,7 @@
 
 use std::alloc::Layout;
 
-#[path = "../src/component/blocks.rs"]
+#[path = "../../src/component/blocks.rs"]
 #[allow(unreachable_pub, clippy::cast_ptr_alignment, reason = "as in the component")]
 mod blocks;
 

@@ -76,7 +76,7 @@ fn a_failure_is_shown_with_the_shortest_stream() {
 /// What is drawn in a process with this seed: the output of the next test.
 fn drawn(seed: Option<&str>) -> String {
     let mut process = Command::new(std::env::current_exe().expect("the path"));
-    process.args(["--exact", "streams_are_drawn", "--nocapture"]);
+    process.args(["--exact", "streams::streams_are_drawn", "--nocapture"]);
     match seed {
         Some(seed) => process.env("PARSER_TEST_SEED", seed),
         None => process.env_remove("PARSER_TEST_SEED"),
@@ -106,7 +106,7 @@ fn the_environment_chooses_the_streams() {
 #[test]
 fn a_failure_says_how_to_repeat_it() {
     let mut process = Command::new(std::env::current_exe().expect("the path"));
-    process.args(["--exact", "a_failure_is_shown_with_the_shortest_stream", "--nocapture"]);
+    process.args(["--exact", "streams::a_failure_is_shown_with_the_shortest_stream", "--nocapture"]);
     let output = process.env("PARSER_TEST_SEED", "7").output().expect("it runs");
     assert!(String::from_utf8_lossy(&output.stderr).contains("with PARSER_TEST_SEED=7 fails"), "{output:?}");
 }

@@ -9,51 +9,51 @@ use response_template_parser::ResponseTemplate;
 
 /// The tables, each with fragments of the streams that it describes, separated by `~`.
 const TABLES: [(&str, &str); 15] = [
-    (include_str!("tables/hermes.json"), "<think>~</think>~<tool_call>~</tool_call>~<|im_end|>"),
-    (include_str!("tables/smollm.json"), "<think>~</think>~<tool_call>~</tool_call>~<|im_end|>"),
+    (include_str!("../tables/hermes.json"), "<think>~</think>~<tool_call>~</tool_call>~<|im_end|>"),
+    (include_str!("../tables/smollm.json"), "<think>~</think>~<tool_call>~</tool_call>~<|im_end|>"),
     (
-        include_str!("tables/xml.json"),
+        include_str!("../tables/xml.json"),
         "<think>~</think>~<tool_call>~<function=~get_weather>~<parameter=~city>\n~\n</parameter>~</function>~</tool_call>~<|im_end|>",
     ),
     (
-        include_str!("tables/glm.json"),
+        include_str!("../tables/glm.json"),
         "<think>~</think>~<tool_call>~get_weather\n~<arg_key>~</arg_key>~\n<arg_value>~</arg_value>~</tool_call>~<|user|>",
     ),
     (
-        include_str!("tables/gptoss.json"),
+        include_str!("../tables/gptoss.json"),
         "<|channel|>~analysis~final~commentary to=functions.~add~<|constrain|>json~<|message|>~<|end|>~<|call|>~<|return|>",
     ),
     (
-        include_str!("tables/cohere.json"),
+        include_str!("../tables/cohere.json"),
         "<|START_RESPONSE|>~<|END_RESPONSE|>~<|START_ACTION|>~<|END_ACTION|>~{\"tool_name\": \"add\", ~\"parameters\": ~<|START_THINKING|>",
     ),
     (
-        include_str!("tables/ernie.json"),
+        include_str!("../tables/ernie.json"),
         "<think>~</think>~<response>~\n~</response>~<tool_call>~</tool_call>",
     ),
     (
-        include_str!("tables/deepseek.json"),
+        include_str!("../tables/deepseek.json"),
         "<｜tool▁calls▁begin｜>~<｜tool▁call▁begin｜>~function~<｜tool▁sep｜>~add~\n```json\n~\n```~<｜tool▁call▁end｜>~<｜end▁of▁sentence｜>",
     ),
     (
-        include_str!("tables/inkling.json"),
+        include_str!("../tables/inkling.json"),
         "<|message_model|>~<|content_thinking|>~<|content_text|>~<|content_invoke_tool_json|>~<|end_message|>~{\"name\": \"add\", ~\"args\": ",
     ),
     (
-        include_str!("tables/gemma.json"),
+        include_str!("../tables/gemma.json"),
         "<|channel>thought\n~<channel|>~<|tool_call>call:~<|tool_call>call:add{~<tool_call|>~<|\"|>~<|\"|>~a:~city :~input:~<turn|>",
     ),
-    (include_str!("tables/llama.json"), "<|eot_id|>~}<|eot_id|>~{\"name\": ~\"parameters\": ~}"),
+    (include_str!("../tables/llama.json"), "<|eot_id|>~}<|eot_id|>~{\"name\": ~\"parameters\": ~}"),
     (
-        include_str!("tables/python.json"),
+        include_str!("../tables/python.json"),
         "<think>~</think>~<|tool_call_start|>~[add(~a=~get_weather(city='~'~, ~)~]~<|tool_call_end|>~<|im_end|>",
     ),
     (
-        include_str!("tables/lines.json"),
+        include_str!("../tables/lines.json"),
         "<think>~</think>~<tool_call>~add\n~city: ~input:~:~a : ~</tool_call>~<|im_end|>",
     ),
     (
-        include_str!("tables/merge.json"),
+        include_str!("../tables/merge.json"),
         "<tool_call>~\n<invoke name=\"add\">~<arg name=\"~near\">~city\">~ [~</arg>~</invoke>~</tool_call>~<|im_end|>",
     ),
     (ENDS, "<|call|>~</call>~<|end|>~<|of|>~<|eos|>"),

@@ -1,8 +1,8 @@
 //! The components in `plugins/`: built from the sources beside them, small, without imports.
 
-#[path = "../examples/stamp/sections.rs"]
+#[path = "../../examples/stamp/sections.rs"]
 mod sections;
-#[path = "../examples/stamp/source.rs"]
+#[path = "../../examples/stamp/source.rs"]
 mod source;
 
 use std::path::{Path, PathBuf};

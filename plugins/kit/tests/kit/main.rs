@@ -1,0 +1,6 @@
+//! Tests of the test kit.
+
+mod player;
+mod steps;
+mod streams;
+mod written;

@@ -1,0 +1,4 @@
+//! Tests of the format llama3.
+
+mod any_cut;
+mod cases;

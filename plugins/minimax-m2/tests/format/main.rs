@@ -1,0 +1,4 @@
+//! Tests of the format minimax-m2.
+
+mod any_cut;
+mod cases;

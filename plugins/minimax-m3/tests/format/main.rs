@@ -1,0 +1,4 @@
+//! Tests of the format minimax-m3.
+
+mod any_cut;
+mod cases;

@@ -1,0 +1,4 @@
+//! Tests of the format pythonic.
+
+mod any_cut;
+mod cases;

@@ -1,0 +1,7 @@
+//! Tests of the format response-template.
+
+mod any_cut;
+mod cases;
+mod refused;
+mod tables;
+mod transformers;

@@ -1,0 +1,8 @@
+//! Tests of the SDK.
+
+mod allocator;
+mod json;
+mod names;
+mod sections;
+mod shipped;
+mod sizes;
