@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests that take too long for every commit: property tests with ten times as many cases, ten thousand instances of a parser, 500 kills
-# of a process that writes to the store and of a server under fifty clients, 500 runs of a parser's proof under load and 10 of each other's,
+# of a process that writes to the store and of a server under fifty clients, 500 runs of a parser's proof under load and 10 of each other's and each table's,
 # the GPU engine's tests and the script for GPUs on a simulated CUDA, the JSON-Schema test suite in every
 # format's grammars, every order of threads, and the benchmarks of starts and bodies. Fails if a test or a proof fails; benchmarks print their
 # figures and never fail. Run it on a machine without other work.
@@ -28,10 +28,10 @@ cargo run --locked --manifest-path tests/interleavings/Cargo.toml --target-dir "
 echo "== 500 runs of harmony's proof while every core is busy"
 tests/soak-parser-test.sh 500 harmony
 
-echo "== 10 runs of every other parser's proof, each with its seed"
-for plugin in plugins/*.wasm; do
-  parser=$(basename "$plugin" .wasm)
-  [ "$parser" = harmony ] || tests/soak-parser-test.sh 10 "$parser"
+echo "== 10 runs of the proof of every parser and table, each with its seed"
+for file in plugins/*.wasm plugins/tables/*.json; do
+  parser=$(basename "${file%.*}")
+  tests/soak-parser-test.sh 10 "$parser"
 done
 
 echo "== parsers with cargo-component"

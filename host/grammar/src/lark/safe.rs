@@ -24,6 +24,7 @@ pub(crate) fn without(schema: Value, forbidden: &Forbidden) -> Result<Value, Str
     if forbidden.is_empty() {
         return Ok(schema);
     }
+    let forbidden = &forbidden.in_json();
     let safe = Safe { pattern: forbidden.pattern(), forbidden };
     let mut schema =
         members(safe.schema(schema).map_err(|fault| format!("{} at #{}", fault.why, fault.place))?);

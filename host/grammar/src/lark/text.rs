@@ -53,6 +53,18 @@ impl Forbidden {
         }
     }
 
+    /// What to keep out of JSON's strings: a literal that goes on with the quote that ends a string, and perhaps with what may stand behind
+    /// one in JSON, is kept out up to there.
+    pub(super) fn in_json(&self) -> Self {
+        let before_quote = |literal: &Vec<char>| {
+            let may_end = |at: &usize| literal.get(at + 1).is_none_or(|next| ",:]} \t\r\n".contains(*next));
+            let quote = literal.iter().position(|char| *char == '"').filter(|at| *at >= SHORTEST);
+            literal[..quote.filter(may_end).unwrap_or(literal.len())].iter().collect::<String>()
+        };
+        let literals: Vec<String> = self.literals.iter().map(before_quote).collect();
+        Self::new(literals.iter().map(String::as_str)).expect("beginnings of literals that are kept out")
+    }
+
     /// Whether there is nothing to keep out.
     pub(crate) fn is_empty(&self) -> bool {
         self.literals.is_empty()
@@ -180,5 +192,16 @@ mod tests {
     #[test]
     fn overlapping_literals_are_refused() {
         assert!(Forbidden::new(["<a>", "x<b"]).unwrap_err().contains("x<b"));
+    }
+
+    #[test]
+    fn the_quote_that_ends_a_json_string_completes_no_marker() {
+        let markers = Forbidden::new(["<f name=\"", "</f>", "<\"", "<|\"|>"]).unwrap();
+        let inside = markers.in_json();
+        for (text, in_text, in_json) in
+            [("<f name=", true, false), ("<f name", true, true), ("</f>", false, false), ("<|", true, true)]
+        {
+            assert_eq!((markers.allows(text), inside.allows(text)), (in_text, in_json), "{text}");
+        }
     }
 }
