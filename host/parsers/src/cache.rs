@@ -103,10 +103,10 @@ impl CompileCache {
         let name = entry_name(engine, content);
         let written = code.serialize().map_err(io::Error::other).and_then(|code| self.0.write(&name, &code));
         if let Err(error) = written {
-            tracing::warn!(file = %self.0.file(&name).display(), %error, "a compiled parser can't be cached");
+            tracing::warn!(folder = %self.0.folder().display(), %error, "a compiled parser can't be cached");
         }
         if let Err(error) = self.0.prune(CACHE_BYTES) {
-            tracing::warn!(file = %self.0.file(&name).display(), %error, "the parser cache can't be tidied");
+            tracing::warn!(folder = %self.0.folder().display(), %error, "the parser cache can't be tidied");
         }
     }
 }

@@ -45,6 +45,11 @@ impl CodeCache {
         Ok(Self { folder: folder.to_owned(), ending, key: own_key(folder)? })
     }
 
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// File of an entry.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.join(self.file_name(name))

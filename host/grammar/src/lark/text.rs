@@ -204,4 +204,23 @@ mod tests {
             assert_eq!((markers.allows(text), inside.allows(text)), (in_text, in_json), "{text}");
         }
     }
+
+    #[test]
+    fn whatever_can_be_kept_out_of_text_can_be_kept_out_of_json() {
+        let longer = |texts: &[String]| -> Vec<String> {
+            texts.iter().flat_map(|text| ["a", "b", "\"", ","].map(|char| format!("{text}{char}"))).collect()
+        };
+        let two = longer(&longer(&[String::new()]));
+        let (three, four) = (longer(&two), longer(&longer(&two)));
+        let all: Vec<&str> = two.iter().chain(&three).chain(&four).map(String::as_str).collect();
+        let mut fit = 0;
+        for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (*one, *other))) {
+            if let Ok(markers) = Forbidden::new([one, other]) {
+                let inside = markers.in_json();
+                assert!(markers.allows("") && (markers.allows(one) || !inside.allows(one)), "{one} {other}");
+                fit += 1;
+            }
+        }
+        assert!(fit > 10_000, "{fit}");
+    }
 }
