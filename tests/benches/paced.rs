@@ -11,7 +11,7 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use host::api::Protocol;
+use api::Protocol;
 use serde_json::json;
 use tests::load::{self, Clients, Cost, Load};
 use tests::measure::thread_cpu;

@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use host::limits::Limits;
-use host::prompt::{
+use model::limits::Limits;
+use model::prompt::{
     ChatFiles, ChatFormat, Conversation, HistoryCall, Message, Opening, Prompt, RenderError, Role, Tokenizer,
     ToolDeclaration, approximate_bytes,
 };

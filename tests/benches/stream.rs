@@ -4,8 +4,8 @@
 //! `cargo bench --profile dist -p tests --bench stream [-- PROTOCOL…]`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
-use host::api::event_buffer::EventBuffer;
-use host::api::{ApiRequest, Defaults, Protocol};
+use api::event_buffer::EventBuffer;
+use api::{ApiRequest, Defaults, Protocol};
 use tests::measure::{median_cpu, resident_kib};
 use tests::path::{Shape, answer, replay_model};
 use turn::TurnEvents;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use host::accounts::Caller;
-use host::limits::Limits;
-use host::mask::{CompiledGrammar, GrammarError, GrammarShare, Grammars};
-use host::prompt::Tokenizer;
+use model::accounts::Caller;
+use model::limits::Limits;
+use model::mask::{CompiledGrammar, GrammarError, GrammarShare, Grammars};
+use model::prompt::Tokenizer;
 use parsers::CompileCache;
 
 /// Compiler of grammars for a tokenizer. The trial's machine code is cached as that of the tests' servers.

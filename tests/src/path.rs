@@ -1,11 +1,11 @@
 //! Whole path of one answer without sockets, from the engine's first step to the last SSE byte, for benchmarks.
 
+use api::event_buffer::EventBuffer;
+use api::frames::Frames;
+use api::{ApiRequest, Defaults, Protocol};
 use bytes::{Bytes, BytesMut};
-use host::api::event_buffer::EventBuffer;
-use host::api::frames::Frames;
-use host::api::{ApiRequest, Defaults, Protocol};
-use host::limits::Limits;
-use host::model::{Model, Models};
+use model::limits::Limits;
+use model::{Model, Models};
 use serde_json::{Value, json};
 use turn::TurnEvents;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use host::limits::McpLimits;
-use host::mcp::{Approval, Endpoint, McpConfig, McpServers, RequestUrls, ServerConfig};
+use api::mcp::{Approval, Endpoint, McpConfig, McpServers, RequestUrls, ServerConfig};
+use model::limits::McpLimits;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, post};
@@ -98,7 +98,7 @@ pub fn request(label: &str, stream: bool) -> Value {
 /// If the stream breaks the grammar.
 pub async fn streamed(server: &TestServer, body: &Value) -> (Answer, Value) {
     let answer = post(server.address, "/v1/responses", body).await;
-    let mut check = host::api::Protocol::Responses.check();
+    let mut check = api::Protocol::Responses.check();
     check.feed(&answer.body).and_then(|()| check.finish()).unwrap_or_else(|violation| {
         panic!("{violation}\n{}", String::from_utf8_lossy(&answer.body));
     });

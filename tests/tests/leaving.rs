@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use host::api::Protocol;
+use api::Protocol;
 use serde_json::{Value, json};
 use tests::client::{json_request, metric, open, post};
 use tests::server::{Setup, TestServer};

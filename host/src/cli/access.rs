@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use host::http::{Access, ApiKey, CorsOrigin, HostName, Keys, read_keys};
+use server::http::{Access, ApiKey, CorsOrigin, HostName, Keys, read_keys};
 
 #[derive(clap::Args)]
 pub(super) struct AccessArguments {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
-use host::agent::DEFAULT_PROMPT;
+use api::agent::DEFAULT_PROMPT;
 
 /// Maximum size of the file, in bytes: the prompt is part of each compaction's context.
 const MAX_BYTES: u64 = 64 << 10;

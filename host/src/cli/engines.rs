@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use host::limits::RemoteLimits;
-use host::remote::{EngineKey, EngineKind};
+use model::limits::RemoteLimits;
+use model::remote::{EngineKey, EngineKind};
 
 use super::limits::Switches;
 use super::per_model::{ForModel, PerModel, for_model};

@@ -1,7 +1,7 @@
 //! Switches for the limits that have one (`limits::Bounded`). `-h` omits them, `--help` shows each with its default and range.
 
 use clap::{Arg, ArgMatches, Command};
-use host::limits::{Bound, Bounded};
+use model::limits::{Bound, Bounded};
 
 use super::values::number;
 

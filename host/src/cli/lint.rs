@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use host::api::Protocol;
-use host::api::stream_check::{Rule, StreamCheck, Violation, protocol_of};
-use host::printable::Escaped;
+use api::Protocol;
+use api::stream_check::{Rule, StreamCheck, Violation, protocol_of};
+use model::printable::Escaped;
 use serde_json::json;
 
 #[derive(clap::Args)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use engine::cpu::{InputDtype, KvDtype, MAX_THREADS, Numerics, QuantizeTo, Repack};
 use engine::cuda::CudaError;
 use engine::{DeviceChoice, models};
-use host::model::{KvCacheBytes, LoadFormat, LocalDevices, ModelLoadError, free_memory};
+use model::{KvCacheBytes, LoadFormat, LocalDevices, ModelLoadError, free_memory};
 
 use super::cache;
 use super::devices::CudaLibraries;

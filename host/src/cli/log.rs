@@ -7,7 +7,7 @@ use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, IsTerminal as _, Write};
 use std::panic::PanicHookInfo;
 
-use host::printable::Escaped;
+use model::printable::Escaped;
 use tracing::Metadata;
 use tracing::field::Field;
 use tracing_subscriber::Registry;
@@ -19,7 +19,7 @@ use tracing_subscriber::prelude::*;
 use super::stderr;
 
 /// First parts of the targets of this project's own lines.
-const OWN: [&str; 4] = ["host", "engine", "kernels", "parsers"];
+const OWN: [&str; 8] = ["host", "api", "bench", "engine", "kernels", "model", "parsers", "server"];
 
 /// Levels of the log.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]

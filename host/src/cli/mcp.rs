@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use host::limits::McpLimits;
-use host::mcp::{McpConfig, McpServers, RequestUrls};
+use api::mcp::{McpConfig, McpServers, RequestUrls};
+use model::limits::McpLimits;
 
 use super::limits::Switches;
 

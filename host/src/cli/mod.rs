@@ -34,7 +34,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use host::printable::Escaped;
+use model::printable::Escaped;
 
 /// Sluice: an LLM inference server whose output parsers are WebAssembly components.
 #[derive(Parser)]

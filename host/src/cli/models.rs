@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use engine::SpeculationOptions;
-use host::limits::RemoteLimits;
-use host::model::{EngineChoice, KvCacheBytes, ModelOptions, Pin, SharedOptions, default_name};
+use model::limits::RemoteLimits;
+use model::{EngineChoice, KvCacheBytes, ModelOptions, Pin, SharedOptions, default_name};
 use turn::{DraftCalls, FaultPolicy};
 
 use super::cache;

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use engine::models::Progress;
-use host::printable::Escaped;
+use model::printable::Escaped;
 
 use super::stderr;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use host::api::seal::Seal;
+use api::seal::Seal;
 
 /// Loads the operator's seal: a file, or `none` for a key of this process only. Without a setting it is a file in the user's data folder;
 /// if there can't be one, a key of this process is used and sealed data is lost at its end. A faulty key file is always an error: others

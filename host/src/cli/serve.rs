@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use api::{Defaults, ReasoningEvents};
 use clap::builder::NonEmptyStringValueParser;
-use host::api::{Defaults, ReasoningEvents};
-use host::http::{App, Keys, Server, install_metrics, largest_body};
-use host::limits::{Limits, PROMPT_THREADS};
-use host::model::Models;
+use model::Models;
+use model::limits::{Limits, PROMPT_THREADS};
 use parsers::ParserLimits;
+use server::http::{App, Keys, Server, install_metrics, largest_body};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::access::AccessArguments;

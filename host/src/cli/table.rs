@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use host::printable::Escaped;
+use model::printable::Escaped;
 
 /// A table with a header.
 pub(super) struct Table<const COLUMNS: usize> {

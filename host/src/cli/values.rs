@@ -2,12 +2,12 @@
 
 use std::ops::RangeInclusive;
 
+use ::bench::serve::Api;
+use api::{Protocol, ReasoningEvents};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use engine::SpeculationOptions;
 use engine::cpu::{InputDtype, KvDtype, QuantizeTo, Repack};
-use host::api::{Protocol, ReasoningEvents};
-use host::bench::serve::Api;
-use host::model::LoadFormat;
+use model::LoadFormat;
 use store::Synchronous;
 use turn::FaultPolicy;
 

@@ -211,7 +211,7 @@ fn the_first_start_compiles_the_chosen_parser_and_no_other() {
     let parsers = running.parsers();
     assert_eq!(parsers["serving"]["name"], "qwen3");
     let names = |of: &serde_json::Value| of.as_array().expect("a list").len();
-    assert_eq!(names(&parsers["candidates"]), host::model::shipped_parsers().count() - 1, "{parsers}");
+    assert_eq!(names(&parsers["candidates"]), model::shipped_parsers().count() - 1, "{parsers}");
     let log = running.log();
     assert_eq!(log.matches("compiled in").count(), 1, "{log}");
 }

@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use host::model::find_parser;
+use model::find_parser;
 use parser_kit::case::case_files;
 use parsers::CompileCache;
 use parsers::ParserLimits;
@@ -27,7 +27,7 @@ fn sandboxed(plugin: &Path) -> Sandboxed {
         &ParserLimits::default(),
         Some(cache),
         Measures::Resources,
-        host::api::case_stream::check,
+        api::case_stream::check,
     )
     .expect("wasmtime runs here")
 }

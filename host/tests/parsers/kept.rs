@@ -119,7 +119,7 @@ fn every_kept_component_plays_its_cases_on_this_host() {
             &ParserLimits::default(),
             None,
             Measures::Resources,
-            host::api::case_stream::check,
+            api::case_stream::check,
         )
         .expect("wasmtime runs here");
         let cases = case_files(&component.with_extension("")).expect("cases");

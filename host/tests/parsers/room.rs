@@ -392,7 +392,7 @@ fn a_section_that_does_not_fit_its_component_is_a_load_error_whatever_the_option
 
 #[test]
 fn each_shipped_parser_says_what_it_is_before_it_is_compiled() {
-    for source in host::model::shipped_parsers() {
+    for source in model::shipped_parsers() {
         match runtime().describe(&source) {
             Ok(said) => {
                 assert_eq!(said.descriptor.expect("plugins/build.sh writes the section").name, source.name());

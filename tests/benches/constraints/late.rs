@@ -13,7 +13,7 @@ use engine::{
     SpeculationOptions, Token,
 };
 use futures_util::future::join_all;
-use host::mask::MaskStart;
+use model::mask::MaskStart;
 
 /// Time of one step of the device.
 const STEP: Duration = Duration::from_millis(10);

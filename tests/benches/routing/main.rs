@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use host::remote::routing::{ReportedLoad, Router, RoutingOptions};
+use model::remote::routing::{ReportedLoad, Router, RoutingOptions};
 use tests::measure::thread_cpu;
 use tests::routing::{BOUNDED_TREE, Keys, NamedPolicy, OURS, POLICIES, Scenario, conversations, simulate};
 

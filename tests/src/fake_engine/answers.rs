@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use host::prompt::Tokenizer;
+use model::prompt::Tokenizer;
 use serde_json::json;
 
 /// Loads the embedded model's tokenizer.

@@ -16,7 +16,7 @@ pub use scenario::{Keys, Scenario};
 pub use simulation::simulate;
 pub use workload::{Conversation, conversations};
 
-use host::remote::routing::RoutingOptions;
+use model::remote::routing::RoutingOptions;
 
 use policies::{CountingPolicy, Policy, RouterPolicy, Rule};
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use host::model::EngineChoice;
+use model::EngineChoice;
 use serde_json::{Value, json};
 use tests::client::{Answer, Open, get, json_request, open, post};
 use tests::fake_engine::{Action, FakeEngine, done, event, head};

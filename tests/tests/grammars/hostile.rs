@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use engine::{MaskError, TokenMask};
 use grammar::{Demand, MarkerTokens, TextGrammar};
-use host::mask::{Grammars, MaskStart};
-use host::prompt::Tokenizer;
+use model::mask::{Grammars, MaskStart};
+use model::prompt::Tokenizer;
 use serde_json::{Map, Value, json};
 use tests::grammars::{compile, grammars};
 

@@ -1,6 +1,6 @@
 //! Hostile parsers in a real server: each stream ends well-formed as the fault policy demands, and no text is lost.
 
-use host::api::Protocol;
+use api::Protocol;
 use serde_json::{Value, json};
 use tests::client::post;
 use tests::guests::guest;

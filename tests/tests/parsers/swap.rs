@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use host::api::Protocol;
-use host::model::{LoadResult, ParserReport};
+use api::Protocol;
+use model::{LoadResult, ParserReport};
 use parsers::digest;
 use serde_json::{Value, json};
 use tests::client::{get, post};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use host::agent::AnswerStream;
-use host::answer::{Answer, EventLog, EventReader, Policy, ReadError, event_log};
-use host::api::{ApiRequest, Defaults, Protocol};
-use host::model::Model;
+use api::agent::AnswerStream;
+use api::{ApiRequest, Defaults, Protocol};
+use model::Model;
 use serde_json::{Value, json};
+use server::answer::{Answer, EventLog, EventReader, Policy, ReadError, event_log};
 use tests::path::replay_model;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;

@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use host::api::Protocol;
+use api::Protocol;
 use serde_json::{Value, json};
 use tests::client::{answered, get, post};
 use tests::server::{Setup, TestServer};

@@ -1,7 +1,7 @@
 //! Faults that were seen in other servers, each with a test of the correct behaviour: over a socket, in every grouping of tokens, streamed
 //! and not.
 
-use host::api::Protocol;
+use api::Protocol;
 use serde_json::{Value, json};
 use tests::client::post;
 use tests::mask::masked;

@@ -1,6 +1,6 @@
 //! Calls that a model writes although `tool_choice` is `none`: nothing of them reaches a client, in any protocol, streamed or not.
 
-use host::api::Protocol;
+use api::Protocol;
 use serde_json::{Value, json};
 use tests::client::{Answer, metric, post};
 use tests::server::{Setup, TestServer};

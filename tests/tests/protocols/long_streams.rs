@@ -1,7 +1,7 @@
 //! Long answers: one event for each token that adds text, and as many bytes per token at 64k tokens as at 1k. No event repeats earlier
 //! text, so cost is linear in the length. (`benches/stream.rs` prints the time.)
 
-use host::api::Protocol;
+use api::Protocol;
 use serde_json::{Value, json};
 use tests::client::post;
 use tests::measure::{growth, runs_alone};

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use host::api::Protocol;
+use api::Protocol;
 use serde_json::{Value, json};
 use tests::client::{Answer, Open, json_request, open, post};
 use tests::server::{Setup, TestServer};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use host::api::Protocol;
+use api::Protocol;
 use http::HeaderValue;
 use serde_json::{Value, json};
 use tests::client::{Answer, get, json_request, open, post, send};

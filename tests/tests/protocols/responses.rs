@@ -1,7 +1,7 @@
 //! Fields of requests of the Responses API, over a socket: one call at most, truncation, sealed reasoning, log-probabilities, the turn's
 //! own tokens, custom tools.
 
-use host::api::Protocol;
+use api::Protocol;
 use serde_json::{Value, json};
 use tests::client::{Answer, post};
 use tests::mask::masked;

@@ -1,7 +1,7 @@
 //! Every transcript, in every grouping of tokens into steps, cut at every token, in Responses and Chat Completions: the stream is
 //! well-formed, and streamed = completed = not streamed.
 
-use host::api::Protocol;
+use api::Protocol;
 use serde_json::{Value, json};
 use tests::client::{Answer, post};
 use tests::mask::masked;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use host::remote::EngineKind;
+use model::remote::EngineKind;
 use serde_json::{Value, json};
 use tests::client::{Answer, get, post};
 use tests::fake_engine::{

@@ -51,7 +51,7 @@ async fn the_key_is_sent_and_another_models_engine_is_refused_at_the_start() {
         setup.model.engine = other.url().parse().expect("a URL");
         setup
     };
-    let error = host::model::Models::load(&setup.model, &[], &setup.shared, &setup.limits, &mut |_, _| {});
+    let error = model::Models::load(&setup.model, &[], &setup.shared, &setup.limits, &mut |_, _| {});
     let error = error.err().expect("it is another model's").to_string();
     assert!(error.contains("other tokens than --model"), "{error}");
 }

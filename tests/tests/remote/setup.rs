@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host::model::EngineChoice;
+use model::EngineChoice;
 use serde_json::{Value, json};
 use tests::client::{Answer, post};
 use tests::fake_engine::FakeEngine;

@@ -1,6 +1,6 @@
 //! Content that clients send in parts: each protocol's parts reach the prompt in the form that the model's chat template takes.
 
-use host::model::{EngineChoice, ModelOptions};
+use model::{EngineChoice, ModelOptions};
 use serde_json::{Value, json};
 use tests::client::answered;
 use tests::fake_engine::{Action, FakeEngine, tokenizer, whole};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use engine::cpu::Numerics;
-use host::model::{EngineChoice, ModelOptions};
+use model::{EngineChoice, ModelOptions};
 use serde_json::{Value, json};
 use tests::client::post;
 use tests::server::{Setup, TestServer};

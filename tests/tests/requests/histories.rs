@@ -1,6 +1,6 @@
 //! Histories and tools that a model's chat template or parser can't take as they were sent: the answer comes, and its warning header says so.
 
-use host::model::ModelOptions;
+use model::ModelOptions;
 use serde_json::{Value, json};
 use tests::client::post;
 use tests::server::{Setup, TestServer};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use host::model::{EngineChoice, KvCacheBytes, ModelOptions};
+use model::{EngineChoice, KvCacheBytes, ModelOptions};
 use serde_json::{Value, json};
 use tests::client::{get, metric, post};
 use tests::server::{Setup, TestServer};

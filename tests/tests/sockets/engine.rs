@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::model::EngineChoice;
+use model::EngineChoice;
 use serde_json::{Value, json};
 use tests::fake_engine::{Action, FakeEngine, done, event, head, ids};
 use tests::server::{Setup, TestServer};

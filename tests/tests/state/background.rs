@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::api::responses::fold::Fold;
-use host::model::EngineChoice;
+use api::responses::fold::Fold;
+use model::EngineChoice;
 use serde_json::{Value, json};
 use store::{Clock, Events, Owner, Store};
 use tests::client::{Open, json_request, open, post};

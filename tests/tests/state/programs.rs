@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::api::seal::Seal;
+use api::seal::Seal;
 use http::Method;
 use proptest::collection::vec;
 use proptest::prelude::*;

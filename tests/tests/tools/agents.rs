@@ -241,7 +241,7 @@ async fn a_server_that_stops_ends_calls_under_way_at_once() {
     while let Some(more) = stream.next().await {
         body.extend(more);
     }
-    let mut check = host::api::Protocol::Responses.check();
+    let mut check = api::Protocol::Responses.check();
     check.feed(&body).and_then(|()| check.finish()).expect("the stream ends well");
     assert!(String::from_utf8_lossy(&body).contains("response.failed"));
 }
@@ -250,7 +250,7 @@ async fn a_server_that_stops_ends_calls_under_way_at_once() {
 async fn tools_that_the_server_does_not_run_are_left_aside_with_a_warning() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = setup(folder.path(), HOSTILE, &json!([{ "text": "<think>\n</think>\n\nHi." }]));
-    setup.mcp = host::mcp::McpServers::default();
+    setup.mcp = api::mcp::McpServers::default();
     let server = TestServer::start(setup).await;
     let tools = json!([
         { "type": "mcp", "server_label": "hostile", "server_url": "https://example.org/mcp" },

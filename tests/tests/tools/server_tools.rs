@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host::mcp::{Endpoint, UrlEndpoint, UrlTransport};
+use api::mcp::{Endpoint, UrlEndpoint, UrlTransport};
 use http::{HeaderValue, header};
 use serde_json::{Value, json};
 use tests::client::{json_request, open, post};

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use ::bench::model::{self, BenchError, Measured, ModelReport, PARTS, Plan};
+use ::model::{ModelLoadError, RunnerOptions, default_name, load_runner};
 use engine::LocalRunner;
 use engine::cpu::ReadBuffer;
 use engine::runner::Runner;
-use host::bench::model::{self, BenchError, Measured, ModelReport, PARTS, Plan};
-use host::model::{ModelLoadError, RunnerOptions, default_name, load_runner};
 
 use super::output::OutputArguments;
 use crate::cli::load::{LoadArguments, with_switch};

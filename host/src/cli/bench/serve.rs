@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
-use host::bench::serve::{
+use ::bench::serve::{
     self, Api, Arrivals, Conversations, Load, Progress, Quantiles, ServeReport, Target, TargetOptions,
 };
-use host::printable::Escaped;
-use host::remote::{EngineKey, EngineUrl};
+use anyhow::Context;
+use model::printable::Escaped;
+use model::remote::{EngineKey, EngineUrl};
 use serde_json::{Map, Value};
 
 use super::output::OutputArguments;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use host::printable::Escaped;
+use model::printable::Escaped;
 use parsers::{Plugin, build_sections};
 
 use super::source::ParserArguments;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use contract::Descriptor;
-use host::model::{shipped_parsers, tables};
+use model::{shipped_parsers, tables};
 use parsers::ParserLimits;
 use parsers::{ContractVersion, FileFacts, LoadProblem, Plugin, PluginLoadError, PluginSource, Runtime};
 use serde_json::{Value, json};

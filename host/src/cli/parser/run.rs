@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use host::api::{Protocol, case_stream};
+use api::{Protocol, case_stream};
 use parsers::conformance::{self, Measures, ParserSource, Recording};
 use serde_json::{Value, json};
 

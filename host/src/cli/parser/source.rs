@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use host::api::case_stream;
-use host::model::find_parser;
+use api::case_stream;
+use model::find_parser;
 use parser_kit::case::case_files;
 use parsers::ParserLimits;
 use parsers::conformance::{Measures, Sandboxed};

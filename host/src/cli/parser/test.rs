@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use host::api::{Protocol, case_stream};
+use api::{Protocol, case_stream};
 use parsers::conformance::{self, Failure, Finding, Measures, Recording, Report};
 
 use super::paint::{BAD, BOLD, DIM, GOOD, painted};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use api::{Protocol, case_stream};
 use contract::{HoldUntil, InString, JsonRest, Note, Op, ParameterValue, Run, Segment, Step, Until};
-use host::api::{Protocol, case_stream};
 use parsers::conformance::{self, CallInput, Measures, Outcome, ParserCall, Recording, TracedStep};
 use serde_json::{Value, json};
 use turn::{ItemHead, TurnEvent};

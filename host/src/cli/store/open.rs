@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::Context;
-use host::limits::StoreLimits;
+use model::limits::StoreLimits;
 use store::{Bounds, OpenCause, OpenError, Options, Sqlite, Store, Synchronous};
 
 use super::super::data;

@@ -1,6 +1,6 @@
 //! What is known of a response from its answer, and what that says of the rest.
 
-use host::api::responses::fold::Fold;
+use api::responses::fold::Fold;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,0 +1,118 @@
+//! Record of one turn: separates calls of the server's tools from the turn's events, and stores everything for the next turn.
+
+use serde_json::json;
+
+use super::event::{CallKind, Consent, RoundEvent, ServerEvent};
+use super::toolbox::{Route, Toolbox};
+use super::transcript::Transcript;
+use model::prompt::Message;
+use turn::{ItemHead, ItemStatus, TurnEvent};
+
+/// Record of the current turn.
+pub(super) struct TurnRecord {
+    transcript: Transcript,
+    open: Option<OpenCall>,
+    /// Whether a tool of the server was called.
+    called: bool,
+    /// Whether the client must act: run a call, or approve one.
+    for_client: bool,
+    /// Number of calls that may still run in this answer; none: no limit.
+    calls_left: Option<u32>,
+}
+
+/// A call that the model is writing.
+struct OpenCall {
+    id: String,
+    name: String,
+    route: Route,
+    arguments: String,
+}
+
+/// Consequence of an event.
+pub(super) enum RecordedCall {
+    /// No call has ended.
+    None,
+    /// A call is complete and must run.
+    Run { id: String, route: Route, arguments: String },
+    /// A call ends without having run.
+    Refused { id: String, error: String },
+}
+
+impl TurnRecord {
+    /// Makes an empty record; `max_calls` limits the calls of all turns.
+    pub(super) fn new(max_calls: Option<u32>) -> Self {
+        let transcript = Transcript::default();
+        Self { transcript, open: None, called: false, for_client: false, calls_left: max_calls }
+    }
+
+    /// Takes an event of the turn.
+    pub(super) fn event(
+        &mut self,
+        event: TurnEvent,
+        toolbox: &Toolbox,
+        out: &mut Vec<RoundEvent>,
+    ) -> RecordedCall {
+        match (&event, &mut self.open) {
+            (TurnEvent::Open(ItemHead::ToolCall { call_id, name, payload }), _) => {
+                if let Some(route) = toolbox.route(name, *payload) {
+                    let (id, name, arguments) = (call_id.clone(), name.clone(), String::new());
+                    let called = route.called.clone();
+                    self.open = Some(OpenCall { id, name, route, arguments });
+                    out.push(RoundEvent::Server(ServerEvent::CallBegun { call_id: call_id.clone(), called }));
+                    return RecordedCall::None;
+                }
+                self.for_client = true;
+            }
+            (TurnEvent::Text(delta), Some(call)) => {
+                let (call_id, delta) = (call.id.clone(), delta.text.clone());
+                call.arguments.push_str(&delta);
+                out.push(RoundEvent::Server(ServerEvent::CallText { call_id, delta }));
+                return RecordedCall::None;
+            }
+            (TurnEvent::Close(status), Some(_)) => {
+                let call = self.open.take().expect("it is open");
+                return self.close(call, *status, out);
+            }
+            _ => {}
+        }
+        self.transcript.event(&event);
+        out.push(RoundEvent::Turn(event));
+        RecordedCall::None
+    }
+
+    fn close(&mut self, call: OpenCall, status: ItemStatus, out: &mut Vec<RoundEvent>) -> RecordedCall {
+        let OpenCall { id, name, route, arguments } = call;
+        if status == ItemStatus::Incomplete {
+            return RecordedCall::Refused { id, error: "the call was cut off".to_owned() };
+        }
+        out.push(RoundEvent::Server(ServerEvent::CallWritten { call_id: id.clone() }));
+        if route.called.consent == Consent::Asked {
+            self.for_client = true;
+            return RecordedCall::None;
+        }
+        self.called = true;
+        self.transcript.call(id.clone(), name, arguments.clone());
+        match &mut self.calls_left {
+            Some(0) => {
+                let error = "not run: this response has made as many calls as max_tool_calls allows";
+                return RecordedCall::Refused { id, error: error.to_owned() };
+            }
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        let raw = route.called.kind == CallKind::Code { raw: true };
+        let arguments = if raw { json!({ "code": arguments }).to_string() } else { arguments };
+        RecordedCall::Run { id, route, arguments }
+    }
+
+    /// Whether another turn follows the calls.
+    pub(super) fn goes_on(&self) -> bool {
+        self.called && !self.for_client
+    }
+
+    /// Takes the turn's messages; the next turn begins with an empty record.
+    pub(super) fn take_messages(&mut self, result: impl FnMut(&str) -> String) -> Vec<Message> {
+        self.called = false;
+        std::mem::take(&mut self.transcript).into_messages(result)
+    }
+}

@@ -1,0 +1,207 @@
+//! Reader of a chat request: checks the body and makes the job. What is ignored and what is refused follows the Responses protocol.
+
+use super::super::error::ApiError;
+use super::super::format::{self, Naming};
+use super::super::ids::{Clock, Ids};
+use super::super::json::Object;
+use super::super::options;
+use super::super::request::{ApiRequest, Defaults};
+use super::super::structured_outputs::{self, StructuredOutput};
+use super::super::tools::{self, ClientTools, ToolBounds};
+use super::super::warnings::Warnings;
+use super::machine::{ChatMachine, OutputOptions};
+use super::{fields, messages, stored};
+use grammar::Demand;
+use model::limits::Limits;
+use model::printable::printable;
+use model::prompt::Conversation;
+use model::{Beginning, Job, SamplingRequest, Truncation};
+
+/// A request whose body was read and checked.
+#[derive(Debug)]
+pub struct ChatRequest {
+    /// The model asked for.
+    pub model: String,
+    /// Whether the answer is a stream.
+    pub stream: bool,
+    /// What to generate: prompt, tools and sampling.
+    pub job: Job,
+    /// A line for each field or value that was ignored.
+    pub warnings: Vec<String>,
+    asked: OutputOptions,
+}
+
+impl ChatRequest {
+    /// The machine that answers this request.
+    pub fn machine(&self, ids: Ids, now: Clock) -> ChatMachine {
+        ChatMachine::new(ids, now(), self.model.clone(), self.asked)
+    }
+}
+
+/// Reads and checks a request's body.
+pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatRequest, ApiError> {
+    let mut warnings = Warnings::of_fields(body, fields::TABLES);
+    // The transport reads more of it, before this.
+    stored::wants(body)?;
+    let job = job(body, defaults, &mut warnings)?;
+    let n = job.sampling.n.unwrap_or(1);
+    let stream_options = options::StreamOptions::read(body, &mut warnings)?;
+    let asked = OutputOptions {
+        n,
+        logprobs: job.logprobs.is_some(),
+        token_ids: job.raw,
+        include_usage: stream_options.include_usage,
+        obfuscate: stream_options.include_obfuscation,
+    };
+    Ok(ChatRequest {
+        model: body.required_string("model")?.to_owned(),
+        stream: body.boolean("stream")?.unwrap_or(false),
+        job,
+        warnings: warnings.into_lines(),
+        asked,
+    })
+}
+
+/// Reads the job that `body` asks for.
+pub(crate) fn job(body: &Object<'_>, defaults: &Defaults, warnings: &mut Warnings) -> Result<Job, ApiError> {
+    refuse_unsupported(body)?;
+    let format = format::read(
+        body.get("response_format"),
+        body.at("response_format"),
+        Naming::Named,
+        &defaults.limits,
+    )?;
+    let structured = structured_outputs::read(body, &defaults.limits)?;
+    if structured.is_some() && format.schema().is_some() {
+        return Err(body
+            .at("response_format")
+            .invalid("the answer has a form by `structured_outputs` already"));
+    }
+    let (schema, response_grammar) = StructuredOutput::forms(structured);
+    let mut client_tools = client_tools(body, ToolBounds::new(defaults), warnings)?;
+    let tool_choice = client_tools.choose(&tools::choice(body)?, false, body.at("tool_choice"))?;
+    let messages = messages::messages(body, defaults, warnings)?;
+    let max_tokens = body.count("max_tokens", 1)?;
+    let max_output_tokens = body.count("max_completion_tokens", 1)?.or(max_tokens);
+    let n = Some(options::choices(body, 1, &defaults.limits)?);
+    Ok(Job {
+        conversation: Conversation { messages, tools: client_tools.declarations },
+        beginning: beginning(body)?,
+        demand: Demand {
+            tools: client_tools.tools,
+            tool_choice,
+            parallel_tool_calls: body.boolean("parallel_tool_calls")?.unwrap_or(true),
+            response_schema: format.schema().or(schema),
+            response_grammar,
+        },
+        template_arguments: template_arguments(body, defaults)?,
+        sampling: SamplingRequest { n, ..options::sampling(body, max_output_tokens, &defaults.limits)? },
+        logprobs: logprobs(body, &defaults.limits)?,
+        echo: false,
+        truncation: Truncation::Disabled,
+        raw: body.boolean("return_token_ids")?.unwrap_or(false),
+        max_output_tokens,
+        stop: options::stop(body, &defaults.limits)?,
+        cache_key: options::cache_key(body)?,
+        cache_salt: options::cache_salt(body, &defaults.limits)?,
+        priority: options::priority(body)?,
+    })
+}
+
+/// `chat_template_kwargs`, the effort and `thinking`, each of which wins over the next.
+fn template_arguments(
+    body: &Object<'_>,
+    defaults: &Defaults,
+) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
+    let effort = options::effort(body, "reasoning_effort")?;
+    let mut arguments = options::template_arguments(body, effort, &defaults.template_arguments)?;
+    if let Some(thinking) = body.object("thinking")? {
+        let thinks = options::thinking(&thinking)?;
+        let is_set = arguments.iter().any(|(name, _)| name == "enable_thinking");
+        if !is_set && effort.is_none() {
+            arguments.push(("enable_thinking".to_owned(), thinks.into()));
+        }
+    }
+    Ok(arguments)
+}
+
+/// Reads a request's body and makes the machine that answers it, as the transport needs them.
+pub(crate) fn read(
+    body: &Object<'_>,
+    defaults: &Defaults,
+    ids: Ids,
+    now: Clock,
+) -> Result<ApiRequest, ApiError> {
+    let request = parse(body, defaults)?;
+    let machine = Box::new(request.machine(ids, now));
+    let ChatRequest { stream, job, warnings, .. } = request;
+    Ok(ApiRequest { stream, job, hosted: None, compaction: None, warnings, machine })
+}
+
+fn refuse_unsupported(body: &Object<'_>) -> Result<(), ApiError> {
+    for name in ["functions", "function_call"] {
+        if body.get(name).is_some() {
+            return Err(body.at(name).unsupported("superseded in the protocol: use tools and tool_choice"));
+        }
+    }
+    Ok(())
+}
+
+/// Number of alternatives to list with each token of the content; `None` if no log-probabilities are asked for.
+fn logprobs(body: &Object<'_>, limits: &Limits) -> Result<Option<u8>, ApiError> {
+    let top = options::alternatives(body, "top_logprobs", limits)?.unwrap_or(0);
+    if body.boolean("logprobs")? == Some(true) {
+        return Ok(Some(top));
+    }
+    if top > 0 {
+        return Err(body.at("top_logprobs").invalid("logprobs must be true for it"));
+    }
+    Ok(None)
+}
+
+/// Whether the answer continues the last message: vLLM's `continue_final_message`, or `prefix` of that message.
+fn beginning(body: &Object<'_>) -> Result<Beginning, ApiError> {
+    let goes_on = body.boolean("continue_final_message")?;
+    let new_turn = body.boolean("add_generation_prompt")?;
+    match (goes_on, new_turn) {
+        (Some(true), Some(true)) => {
+            Err(body.at("continue_final_message").invalid("it and add_generation_prompt can't both be true"))
+        }
+        (Some(true), _) => Ok(Beginning::ContinueLast),
+        (_, Some(false)) => Err(body
+            .at("add_generation_prompt")
+            .unsupported("false is there with continue_final_message: true only")),
+        _ if messages::last_is_prefix(body)? => Ok(Beginning::ContinueLast),
+        _ => Ok(Beginning::Answer),
+    }
+}
+
+fn client_tools(
+    body: &Object<'_>,
+    mut bounds: ToolBounds,
+    warnings: &mut Warnings,
+) -> Result<ClientTools, ApiError> {
+    let mut client_tools = ClientTools::default();
+    let path = body.at("tools");
+    for (index, value) in tools::list(body, &mut bounds)?.iter().enumerate() {
+        let tool = Object::new(value, path.element(index))?;
+        match tool.required_string("type")? {
+            "function" => {
+                let function =
+                    tool.object("function")?.ok_or_else(|| tool.at("function").missing("an object"))?;
+                client_tools.add(
+                    function.required_string("name")?,
+                    function,
+                    "parameters",
+                    value.to_json(),
+                )?;
+            }
+            "custom" => {
+                let custom = tool.object("custom")?.ok_or_else(|| tool.at("custom").missing("an object"))?;
+                client_tools.add_custom(custom.required_string("name")?, custom)?;
+            }
+            other => warnings.add(format!("tool of type {} ignored", printable(other))),
+        }
+    }
+    Ok(client_tools)
+}

@@ -1,0 +1,172 @@
+//! Stored completions: what a request wants stored, the completion and its messages as they are read again, and what they are listed by.
+
+use schemars::SchemaGenerator;
+use serde_json::{Map, Value as Metadata};
+use store::{Item, NewCompletion, Tag};
+
+use super::super::answer_schemas::AnswerSchemas;
+use super::super::error::ApiError;
+use super::super::fields::{Field, Shape, Tables};
+use super::super::json::{Object, Value};
+use super::super::list::List;
+use super::super::metadata::{self, REPLACED};
+use super::super::query::{PAGE, Query};
+use super::super::raw::{self, Json};
+use super::super::request::Defaults;
+use super::chunks::Completion;
+
+/// Name of the tag that says a completion's model; those of metadata begin with `METADATA`.
+const MODEL: &str = "model";
+const METADATA: &str = "metadata.";
+
+/// Fields of a completion's change.
+pub(crate) const UPDATE_TABLES: Tables = &[&[REPLACED]];
+/// Fields of a query for completions.
+pub(crate) const LIST_QUERY: &[Field] = &[
+    PAGE[0],
+    PAGE[1],
+    ORDER,
+    Field::supported("model", Shape::Text, "completions of this model only"),
+    Field::supported(
+        "metadata",
+        Shape::Map(&Shape::Text),
+        "completions with these entries only: `metadata[KEY]=VALUE`",
+    ),
+];
+/// Fields of a query for messages.
+pub(crate) const MESSAGES_QUERY: &[Field] = &[PAGE[0], PAGE[1], ORDER];
+
+const ORDER: Field = Field { note: "`asc` (oldest first) unless given", ..PAGE[2] };
+
+/// A completion that is to be stored.
+#[derive(Debug)]
+pub struct Wish {
+    tags: Vec<Tag>,
+    /// The messages as JSON, without their ids: each is an object with at least one field.
+    messages: Vec<String>,
+}
+
+/// Whether a request wants its completion stored.
+pub(super) fn wants(body: &Object<'_>) -> Result<bool, ApiError> {
+    Ok(body.boolean("store")?.unwrap_or(false))
+}
+
+/// What a request wants stored, if anything; at most `max` keys of metadata.
+///
+/// # Errors
+/// 400 where `store` is no boolean, or the metadata or a message of a completion to be stored is wrong.
+pub fn wish(body: &Object<'_>, max: usize) -> Result<Option<Wish>, ApiError> {
+    if !wants(body)? {
+        return Ok(None);
+    }
+    let tags = tags(body.string("model")?.unwrap_or_default(), &metadata::read(body, max)?);
+    let path = body.at("messages");
+    let messages = body.list_or_empty("messages")?.iter().enumerate();
+    let messages = messages.map(|(index, value)| Ok(message(&Object::new(value, path.element(index))?)));
+    Ok(Some(Wish { tags, messages: messages.collect::<Result<_, ApiError>>()? }))
+}
+
+/// A message as it is stored: content that was sent as parts stands in a field of its own.
+fn message(message: &Object<'_>) -> String {
+    let (content, parts) = match message.get("content") {
+        Some(parts @ Value::List(_)) => (Json::null(), parts.to_json()),
+        Some(content) => (content.to_json(), Json::null()),
+        None => (Json::null(), Json::null()),
+    };
+    let rest = message
+        .fields()
+        .filter(|(name, value)| !["id", "content", "content_parts"].contains(name) && !value.is_null());
+    let rest = rest.map(|(name, value)| (name, value.to_json()));
+    raw::object(rest.chain([("content", content), ("content_parts", parts)])).into_string()
+}
+
+impl Wish {
+    /// Bytes that it holds.
+    pub fn size(&self) -> usize {
+        self.messages.iter().map(String::len).sum()
+    }
+
+    /// The completion with this id, to be stored.
+    pub fn completion(self, id: String) -> NewCompletion {
+        let item = |(number, message): (usize, String)| {
+            let item = format!("{id}-{number}");
+            let body = format!(r#"{{"id":{},{}"#, Json::of(&item).into_string(), &message[1..]);
+            Item { id: item, body: body.into_bytes() }
+        };
+        let input = self.messages.into_iter().enumerate().map(item).collect();
+        NewCompletion { tags: self.tags, input, id }
+    }
+}
+
+fn tags(model: &str, metadata: &Map<String, Metadata>) -> Vec<Tag> {
+    let tag = |name: String, value: &str| Tag { name, value: value.to_owned() };
+    let entries = metadata
+        .iter()
+        .map(|(key, value)| tag(format!("{METADATA}{key}"), value.as_str().unwrap_or_default()));
+    std::iter::once(tag(MODEL.to_owned(), model)).chain(entries).collect()
+}
+
+/// Reads new metadata, and warnings.
+pub fn update(
+    body: &Object<'_>,
+    defaults: &Defaults,
+) -> Result<(Map<String, Metadata>, Vec<String>), ApiError> {
+    metadata::replacement(body, UPDATE_TABLES, defaults.limits.metadata)
+}
+
+/// The tags of a stored completion with other metadata.
+pub fn retagged(stored: &store::Completion, metadata: &Map<String, Metadata>) -> Vec<Tag> {
+    let model = stored.tags.iter().find(|tag| tag.name == MODEL);
+    tags(model.map_or("", |tag| &tag.value), metadata)
+}
+
+/// The tags that the completions of a list have, as the query says; at most `max` of metadata.
+///
+/// # Errors
+/// 400 where there are more: no completion has so many.
+pub fn listed_by(query: &Query, max: usize) -> Result<Vec<Tag>, ApiError> {
+    let mut tags = Vec::new();
+    if let Some(model) = query.get("model") {
+        tags.push(Tag { name: MODEL.to_owned(), value: model.to_owned() });
+    }
+    for (key, value) in query.map("metadata") {
+        tags.push(Tag { name: format!("{METADATA}{key}"), value: value.to_owned() });
+    }
+    if tags.len() > max + 1 {
+        let what = format!("metadata: at most {max} keys, got more");
+        return Err(ApiError::invalid("metadata".to_owned(), what).with_code("invalid_value"));
+    }
+    Ok(tags)
+}
+
+/// A stored completion as clients get it: the one that was sent, with its metadata.
+pub fn shown(stored: store::Completion) -> Item {
+    let entry = |tag: &Tag| {
+        let key = tag.name.strip_prefix(METADATA)?;
+        Some((key.to_owned(), Metadata::String(tag.value.clone())))
+    };
+    let metadata: Map<String, Metadata> = stored.tags.iter().filter_map(entry).collect();
+    let mut body = stored.result;
+    // The object's last bracket.
+    body.pop();
+    body.extend_from_slice(br#","metadata":"#);
+    body.extend_from_slice(Json::of(&metadata).into_string().as_bytes());
+    body.push(b'}');
+    Item { id: stored.id, body }
+}
+
+/// Schema of a stored completion.
+pub(crate) fn stored_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
+    let completion = generator.subschema_for::<Completion<'_>>().to_value();
+    let metadata = serde_json::json!({
+        "type": "object",
+        "required": ["metadata"],
+        "properties": { "metadata": { "type": "object", "additionalProperties": { "type": "string" } } },
+    });
+    AnswerSchemas { whole: serde_json::json!({ "allOf": [completion, metadata] }), events: None }
+}
+
+/// Schema of a list of completions or messages.
+pub(crate) fn list_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas::whole::<List<'_>>(generator)
+}

@@ -1,0 +1,87 @@
+//! Reader of message content of Responses and Chat Completions, a string or a list of parts. A part that isn't text becomes a placeholder,
+//! with a warning; the request isn't refused.
+
+use super::error::ApiError;
+use super::json::{Object, Path, Value};
+use super::warnings::Warnings;
+use model::printable::printable;
+use model::prompt::Content;
+
+/// Reads `content`.
+pub(crate) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
+    let parts = match content {
+        Value::String(text) => return Ok(text.get().into()),
+        Value::List(parts) => parts,
+        other => return Err(path.expected("a string or a list of parts", other)),
+    };
+    let mut content = Content::list();
+    for (index, value) in parts.iter().enumerate() {
+        let part = Object::new(value, path.element(index))?;
+        if let Some(text) = part_text(part, warnings)? {
+            content.push(text);
+        }
+    }
+    Ok(content)
+}
+
+/// The text of one part; `None` for unknown kinds.
+fn part_text<'a>(part: Object<'a>, warnings: &mut Warnings) -> Result<Option<&'a str>, ApiError> {
+    let mut placeholder = |shown: &'static str, what: &str| {
+        warnings.add(format!("{what} cannot be read by this model: shown to it as {shown}"));
+        Ok(Some(shown))
+    };
+    match part.required_string("type")? {
+        "text" | "input_text" | "output_text" | "reasoning_text" | "summary_text" => {
+            part.required_string("text").map(Some)
+        }
+        "refusal" => part.required_string("refusal").map(Some),
+        "input_image" | "image_url" | "computer_screenshot" => placeholder("[image]", "images"),
+        "input_file" | "file" => placeholder("[file]", "files"),
+        "input_audio" | "audio" => placeholder("[audio]", "audio"),
+        other => {
+            warnings.add(format!("content part of unknown type {} ignored", printable(other)));
+            Ok(None)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::json::with_value;
+
+    use super::{Content, Path, Warnings};
+
+    fn read(content: &Value) -> (Content, Vec<String>) {
+        let mut warnings = Warnings::default();
+        let read =
+            |content: super::Value<'_>| super::read(content, Path::Body.field("content"), &mut warnings);
+        let content = with_value(content, read).unwrap();
+        (content, warnings.into_lines())
+    }
+
+    #[test]
+    fn strings_stay_strings_and_parts_stay_parts() {
+        assert_eq!(read(&json!("hi")).0, Content::from("hi"));
+        let parts = json!([{"type":"input_text","text":"a"},{"type":"output_text","text":"b"},{"type":"refusal","refusal":"c"}]);
+        assert_eq!(read(&parts), (Content::from_iter(["a", "b", "c"]), vec![]));
+        assert_eq!(read(&json!([])).0, Content::list());
+        assert_eq!(read(&json!([{"type":"text","text":""}])).0, Content::from_iter([""]));
+    }
+
+    #[test]
+    fn images_become_placeholders_with_a_warning() {
+        let (content, warnings) =
+            read(&json!([{"type":"input_image","image_url":"data:…"},{"type":"text","text":"what?"}]));
+        assert_eq!(content, Content::from_iter(["[image]", "what?"]));
+        assert_eq!(warnings, ["images cannot be read by this model: shown to it as [image]"]);
+    }
+
+    #[test]
+    fn unknown_parts_are_ignored_with_a_warning() {
+        let (content, warnings) = read(&json!([{"type":"hologram\n"},{"type":"text","text":"x"}]));
+        assert_eq!(content, Content::from_iter(["x"]));
+        assert_eq!(warnings, ["content part of unknown type hologram? ignored"]);
+    }
+}

@@ -1,0 +1,31 @@
+//! Request bodies: JSON that is checked whole once and then read in place. Typed access has errors that name the path, the expected type
+//! and the actual one. `null` counts as absent everywhere.
+//!
+//! Only what a reader asks for is built: values are slices of the body's text, and the document's arena holds only the fields of
+//! objects that were opened, and strings with escapes. The number of those fields is bounded, so a body never costs much more memory
+//! than its own size, whatever it consists of.
+
+mod document;
+mod object;
+mod path;
+mod scan;
+mod value;
+
+pub use document::Document;
+pub(crate) use document::Repeated;
+pub use object::Object;
+pub(crate) use path::Path;
+pub(crate) use value::{List, Text, Value};
+
+#[cfg(test)]
+use model::limits::Limits;
+
+/// Calls `read` with `value` as a reader of requests sees it.
+#[cfg(test)]
+pub(crate) fn with_value<T>(value: &serde_json::Value, read: impl FnOnce(Value<'_>) -> T) -> T {
+    let document = Document::new(&Limits::default());
+    read(Value::new(&value.to_string(), &document))
+}
+
+#[cfg(test)]
+mod tests;

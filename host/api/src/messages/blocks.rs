@@ -1,0 +1,137 @@
+//! Reader of content blocks, which become the text parts of a message. A block that isn't text becomes a placeholder, with a warning; the
+//! request isn't refused.
+
+use std::borrow::Cow;
+
+use super::super::error::ApiError;
+use super::super::json::{Object, Path, Value};
+use super::super::warnings::Warnings;
+use model::printable::printable;
+use model::prompt::Content;
+
+/// Reads `content`, a string or blocks.
+pub(super) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
+    let blocks = match content {
+        Value::String(text) => return Ok(text.get().into()),
+        Value::List(blocks) => blocks,
+        other => return Err(path.expected("a string or a list of blocks", other)),
+    };
+    let mut content = Content::list();
+    for (index, value) in blocks.iter().enumerate() {
+        if let Some(text) = block_text(Object::new(value, path.element(index))?, warnings)? {
+            content.push(&text);
+        }
+    }
+    Ok(content)
+}
+
+/// The text of one block of a user message, a tool's result or instructions; `None` for unknown kinds.
+pub(super) fn block_text<'a>(
+    block: Object<'a>,
+    warnings: &mut Warnings,
+) -> Result<Option<Cow<'a, str>>, ApiError> {
+    match block.required_string("type")? {
+        "text" => block.required_string("text").map(|text| Some(text.into())),
+        "image" => Ok(Some(placeholder("[image]", "images", warnings).into())),
+        "container_upload" => Ok(Some(placeholder("[file]", "files", warnings).into())),
+        "document" => document(block, warnings).map(|text| Some(text.into())),
+        "search_result" => search_result(block, warnings).map(|text| Some(text.into())),
+        other => {
+            warnings.add(format!("content block of type {} ignored", printable(other)));
+            Ok(None)
+        }
+    }
+}
+
+fn placeholder(shown: &'static str, what: &str, warnings: &mut Warnings) -> &'static str {
+    warnings.add(format!("{what} cannot be read by this model: shown to it as {shown}"));
+    shown
+}
+
+/// Title, context and text of a document. A document that isn't text, such as a PDF, has a placeholder for text.
+fn document(block: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
+    let path = block.at("source");
+    let source = block.object("source")?.ok_or_else(|| path.missing("an object"))?;
+    let body = match source.required_string("type")? {
+        "text" => source.required_string("data")?.to_owned(),
+        "content" => required_text(&source, "content", warnings)?,
+        _ => placeholder("[document]", "documents that are not text", warnings).to_owned(),
+    };
+    headed(&block, ["title", "context"], &body)
+}
+
+/// Title, source and text of a search result.
+fn search_result(block: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
+    let body = required_text(&block, "content", warnings)?;
+    headed(&block, ["title", "source"], &body)
+}
+
+fn required_text(block: &Object<'_>, field: &str, warnings: &mut Warnings) -> Result<String, ApiError> {
+    let path = block.at(field);
+    let content = block.get(field).ok_or_else(|| path.missing("a string or a list of blocks"))?;
+    Ok(read(content, path, warnings)?.into_joined())
+}
+
+/// The texts of `fields`, each on a line of its own, followed by `body`.
+fn headed(block: &Object<'_>, fields: [&str; 2], body: &str) -> Result<String, ApiError> {
+    let mut lines = Content::list();
+    for field in fields {
+        if let Some(text) = block.string(field)? {
+            lines.push(text);
+        }
+    }
+    lines.push(body);
+    Ok(lines.into_joined())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::json::with_value;
+
+    use super::{Content, Path, Warnings};
+
+    fn read(content: &Value) -> (Content, Vec<String>) {
+        let mut warnings = Warnings::default();
+        let read =
+            |content: super::Value<'_>| super::read(content, Path::Body.field("content"), &mut warnings);
+        let content = with_value(content, read).unwrap();
+        (content, warnings.into_lines())
+    }
+
+    #[test]
+    fn strings_stay_strings_and_text_blocks_become_parts() {
+        assert_eq!(read(&json!("hi")).0, Content::from("hi"));
+        let blocks = json!([{ "type": "text", "text": "a", "cache_control": { "type": "ephemeral" } }, { "type": "text", "text": "" }, { "type": "text", "text": "b" }]);
+        assert_eq!(read(&blocks), (Content::from_iter(["a", "", "b"]), vec![]));
+        assert_eq!(read(&json!([])).0, Content::list());
+    }
+
+    #[test]
+    fn documents_and_search_results_are_read_where_they_are_text() {
+        let document = json!({ "type": "document", "title": "T", "context": "C",
+            "source": { "type": "text", "media_type": "text/plain", "data": "body" } });
+        let nested = json!({ "type": "document", "source": { "type": "content", "content": [{ "type": "text", "text": "in" }] } });
+        let found = json!({ "type": "search_result", "source": "https://a.example", "title": "S",
+            "content": [{ "type": "text", "text": "found" }] });
+        let expected = Content::from_iter(["T\nC\nbody", "in", "S\nhttps://a.example\nfound"]);
+        assert_eq!(read(&json!([document, nested, found])), (expected, vec![]));
+    }
+
+    #[test]
+    fn what_is_not_text_becomes_a_placeholder_with_a_warning() {
+        let pdf = json!({ "type": "document", "source": { "type": "base64", "media_type": "application/pdf", "data": "" } });
+        let image = json!({ "type": "image", "source": { "type": "url", "url": "https://a.example" } });
+        let (content, warnings) = read(&json!([pdf, image, { "type": "hologram\n" }]));
+        assert_eq!(content, Content::from_iter(["[document]", "[image]"]));
+        assert_eq!(
+            warnings,
+            [
+                "documents that are not text cannot be read by this model: shown to it as [document]",
+                "images cannot be read by this model: shown to it as [image]",
+                "content block of type hologram? ignored",
+            ]
+        );
+    }
+}

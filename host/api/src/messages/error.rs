@@ -1,0 +1,126 @@
+//! Anthropic's error object. Refusals are made as [`ApiError`]s in all protocols; here they get the shape of this one.
+
+use engine::SubmitError;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::super::error::ApiError;
+use model::StartError;
+use model::printable::printable;
+use model::prompt::RenderError;
+use turn::TurnFailure;
+
+/// `{"type": "error", "error": {"type", "message"}, "request_id"}`.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "MessagesErrorBody")]
+struct Envelope<'a> {
+    #[serde(rename = "type")]
+    #[schemars(extend("const" = "error"))]
+    kind: &'static str,
+    error: ErrorObject<'a>,
+    request_id: &'a str,
+}
+
+/// What stands in `error`, in bodies and in `error` events.
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+#[schemars(rename = "MessagesError")]
+pub(super) struct ErrorObject<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) message: &'a str,
+}
+
+impl<'a> ErrorObject<'a> {
+    /// An error whose type follows from the HTTP status, as it does at Anthropic; 503 says that the server has no room now.
+    pub(super) fn new(status: u16, message: &'a str) -> Self {
+        let kind = match status {
+            401 => "authentication_error",
+            403 => "permission_error",
+            404 => "not_found_error",
+            408 | 504 => "timeout_error",
+            413 => "request_too_large",
+            429 => "rate_limit_error",
+            503 | 529 => "overloaded_error",
+            500.. => "api_error",
+            _ => "invalid_request_error",
+        };
+        Self { kind, message }
+    }
+}
+
+/// The body of a refusal.
+///
+/// # Panics
+/// Never: strings serialise.
+pub fn error_body(error: &ApiError, request_id: &str) -> String {
+    let error = ErrorObject::new(error.status, &error.message);
+    serde_json::to_string(&Envelope { kind: "error", error, request_id }).expect("strings serialise")
+}
+
+/// Schema of the body.
+pub(in super::super) fn error_schema(generator: &mut schemars::SchemaGenerator) -> serde_json::Value {
+    generator.subschema_for::<Envelope<'_>>().to_value()
+}
+
+/// The refusal of a prompt that is too long, in the words by which agents know that they must shorten it; `None` for other errors.
+pub(in super::super) fn too_long(error: &StartError) -> Option<ApiError> {
+    let message = match error {
+        StartError::Engine(SubmitError::PromptLength { tokens, context }) => {
+            // The answer needs room for one token: a prompt as long as the context is too long, too.
+            let needed = tokens + 1;
+            format!("prompt is too long: {needed} tokens > {context} maximum, one of them for the answer")
+        }
+        StartError::Prompt(RenderError::TooLong { bytes, limit }) => {
+            format!("prompt is too long: {bytes} bytes > {limit} maximum")
+        }
+        _ => return None,
+    };
+    Some(ApiError::invalid("messages".to_owned(), message).with_code("context_length_exceeded"))
+}
+
+/// The failure of an answer in which the model called `tool` with arguments that aren't a JSON object.
+pub(super) fn no_object(tool: &str) -> TurnFailure {
+    let tool = printable(tool);
+    TurnFailure {
+        code: "model_error",
+        message: format!(
+            "The model called {tool:?} with arguments that are not a JSON object, which `input` has to be. Send the request again."
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::super::error::ApiError;
+    use super::{SubmitError, error_body, too_long};
+
+    #[test]
+    fn refusals_have_anthropics_shape_and_types() {
+        for (error, kind) in [
+            (ApiError::unauthorised(), "authentication_error"),
+            (ApiError::model_not_found("x"), "not_found_error"),
+            (ApiError::method_not_allowed("GET", "POST"), "invalid_request_error"),
+            (ApiError::too_large(1), "request_too_large"),
+            (ApiError::rate_limited(1), "rate_limit_error"),
+            (ApiError::unavailable("x"), "overloaded_error"),
+            (ApiError::internal("x"), "api_error"),
+            (ApiError::invalid(None, "x"), "invalid_request_error"),
+        ] {
+            let body: Value = serde_json::from_str(&error_body(&error, "req_1")).unwrap();
+            let expected = json!({ "type": "error", "error": { "type": kind, "message": error.message }, "request_id": "req_1" });
+            assert_eq!(body, expected);
+        }
+    }
+
+    #[test]
+    fn a_prompt_that_does_not_fit_is_told_as_agents_expect() {
+        let error = too_long(&SubmitError::PromptLength { tokens: 200, context: 200 }.into()).unwrap();
+        assert_eq!(
+            (error.status, error.message.as_str()),
+            (400, "prompt is too long: 201 tokens > 200 maximum, one of them for the answer")
+        );
+        assert_eq!(too_long(&SubmitError::Stopped.into()), None);
+    }
+}

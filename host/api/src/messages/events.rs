@@ -1,0 +1,185 @@
+//! The protocol's objects, built from plain values: events of a stream with borrowed text, and the whole message.
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::super::answer_schemas::AnswerSchemas;
+use super::super::event_buffer::EventBuffer;
+use super::error::ErrorObject;
+
+/// An event of a stream.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[schemars(rename = "MessageStreamEvent")]
+pub(super) enum Event<'a> {
+    /// The message before its content.
+    MessageStart { message: Message<'a> },
+    /// A block begins, empty.
+    ContentBlockStart { index: usize, content_block: &'a Block },
+    /// More of the open block.
+    ContentBlockDelta { index: usize, delta: Delta<'a> },
+    /// The open block is whole.
+    ContentBlockStop { index: usize },
+    /// The server lives.
+    Ping,
+    /// Why it ended, and what it cost.
+    MessageDelta { delta: Stop<'a>, usage: Usage },
+    /// The end.
+    MessageStop,
+    /// The end of an answer that failed.
+    Error { error: ErrorObject<'a>, request_id: &'a str },
+}
+
+impl Event<'_> {
+    /// Appends the event under its name.
+    pub(super) fn send(&self, buffer: &mut EventBuffer) {
+        let name = match self {
+            Self::MessageStart { .. } => "message_start",
+            Self::ContentBlockStart { .. } => "content_block_start",
+            Self::ContentBlockDelta { .. } => "content_block_delta",
+            Self::ContentBlockStop { .. } => "content_block_stop",
+            Self::Ping => "ping",
+            Self::MessageDelta { .. } => "message_delta",
+            Self::MessageStop => "message_stop",
+            Self::Error { .. } => "error",
+        };
+        buffer.push(Some(name), self);
+    }
+}
+
+/// The message, whole or at its start.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct Message<'a> {
+    pub(super) id: &'a str,
+    #[serde(rename = "type")]
+    #[schemars(extend("const" = "message"))]
+    pub(super) kind: &'static str,
+    #[schemars(extend("const" = "assistant"))]
+    pub(super) role: &'static str,
+    pub(super) model: &'a str,
+    pub(super) content: &'a [Block],
+    #[serde(flatten)]
+    pub(super) stop: Stop<'a>,
+    pub(super) usage: Usage,
+}
+
+impl<'a> Message<'a> {
+    /// A message of the assistant.
+    pub(super) fn new(
+        id: &'a str,
+        model: &'a str,
+        content: &'a [Block],
+        stop: Stop<'a>,
+        usage: Usage,
+    ) -> Self {
+        Self { id, kind: "message", role: "assistant", model, content, stop, usage }
+    }
+}
+
+/// Why the answer ended; all null until it has.
+#[derive(Debug, Clone, Copy, Default, JsonSchema, Serialize)]
+#[schemars(rename = "MessageEnd")]
+pub(super) struct Stop<'a> {
+    pub(super) stop_reason: Option<&'static str>,
+    pub(super) stop_sequence: Option<&'a str>,
+}
+
+/// A block of content.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[schemars(rename = "MessageBlock")]
+pub(super) enum Block {
+    /// Reasoning; the signature comes at its end.
+    Thinking { thinking: String, signature: String },
+    /// Text for the user.
+    Text { text: String },
+    /// A call; `input` is JSON as the model wrote it.
+    ToolUse {
+        id: String,
+        name: String,
+        #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+        input: Box<RawValue>,
+    },
+}
+
+/// `{}`, the input of a call until the call is complete.
+///
+/// # Panics
+/// Never: it is JSON.
+pub(super) fn no_input() -> Box<RawValue> {
+    RawValue::from_string("{}".to_owned()).expect("an object")
+}
+
+/// What a delta adds to the open block.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(tag = "type")]
+#[schemars(rename = "MessageBlockDelta")]
+pub(super) enum Delta<'a> {
+    /// To a text.
+    #[serde(rename = "text_delta")]
+    Text { text: &'a str },
+    /// To thinking.
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: &'a str },
+    /// The signature of thinking, whole.
+    #[serde(rename = "signature_delta")]
+    Signature { signature: &'a str },
+    /// To a call's input.
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: &'a str },
+}
+
+/// Tokens. The prompt's are those of the first three fields together.
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+#[schemars(rename = "MessageUsage")]
+pub(super) struct Usage {
+    input_tokens: u32,
+    /// Always 0: the prefix cache fills itself, and nobody pays for it.
+    cache_creation_input_tokens: u32,
+    cache_read_input_tokens: u32,
+    output_tokens: u32,
+    output_tokens_details: OutputTokens,
+}
+
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+#[schemars(rename = "MessageOutputTokens")]
+struct OutputTokens {
+    thinking_tokens: u32,
+}
+
+impl Usage {
+    /// A prompt of `prompt` tokens, `cached` of them from the prefix cache; `output` tokens generated, `thinking` of them reasoning.
+    pub(super) fn new(prompt: u32, cached: u32, output: u32, thinking: u32) -> Self {
+        Self {
+            input_tokens: prompt.saturating_sub(cached),
+            cache_creation_input_tokens: 0,
+            cache_read_input_tokens: cached,
+            output_tokens: output,
+            output_tokens_details: OutputTokens { thinking_tokens: thinking },
+        }
+    }
+}
+
+/// The answer to a question for the number of a prompt's tokens.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "MessageTokenCount")]
+struct Counted {
+    input_tokens: usize,
+}
+
+/// The body that answers a request to count tokens.
+pub fn counted(input_tokens: usize) -> impl Serialize {
+    Counted { input_tokens }
+}
+
+/// Schemas of the message and of the events.
+pub(crate) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
+    let events = generator.subschema_for::<Event<'_>>().to_value();
+    AnswerSchemas { events: Some(events), ..AnswerSchemas::whole::<Message<'_>>(generator) }
+}
+
+/// Schema of the answer to a request to count tokens.
+pub(crate) fn count_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas::whole::<Counted>(generator)
+}

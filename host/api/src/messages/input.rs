@@ -1,0 +1,235 @@
+//! Reader of `system` and `messages`, which become the conversation that templates take. Blocks of one message keep their order; results
+//! of tools become messages of their own.
+
+use super::super::error::ApiError;
+use super::super::history::{self, History};
+use super::super::json::{List, Object, Path, Value};
+use super::super::request::Defaults;
+use super::super::seal::Seal;
+use super::super::warnings::Warnings;
+use super::THINKING;
+use super::blocks;
+use model::printable::printable;
+use model::prompt::{Content, HistoryCall, Message, Role};
+
+/// Beginning of the first line of Claude Code's instructions, which is for Anthropic's accounting. The line differs in every request, so
+/// it is left out: with it in the prompt, no two requests would share a prefix in the prefix cache.
+const ACCOUNTING: &str = "x-anthropic-billing-header:";
+
+/// Separator between two texts of instructions.
+const JOINT: &str = "\n\n";
+
+/// Reads `system` and `messages` into the conversation.
+pub(super) fn messages(
+    body: &Object<'_>,
+    defaults: &Defaults,
+    warnings: &mut Warnings,
+) -> Result<Vec<Message>, ApiError> {
+    let path = body.at("messages");
+    let seal = &defaults.seal;
+    let list = body.list("messages")?.ok_or_else(|| path.missing("a list of messages"))?;
+    let mut input = Input { history: History::default(), system: None, begun: false, seal, warnings };
+    if let Some(system) = body.get("system") {
+        input.instructions(system, body.at("system"))?;
+    }
+    history::check_count(list, defaults.limits.messages, path)?;
+    for (index, value) in list.iter().enumerate() {
+        input.message(Object::new(value, path.element(index))?)?;
+    }
+    let messages = input.finish();
+    if messages.is_empty() {
+        return Err(path.invalid("there is no message in it to answer"));
+    }
+    Ok(messages)
+}
+
+/// State of the reading.
+struct Input<'a> {
+    history: History,
+    /// Instructions before the first message. Those of several places are joined to one text, since templates read instructions at the
+    /// beginning only.
+    system: Option<Content>,
+    /// Whether a message of `user` or `assistant` has come.
+    begun: bool,
+    seal: &'a Seal,
+    warnings: &'a mut Warnings,
+}
+
+impl Input<'_> {
+    fn message(&mut self, message: Object<'_>) -> Result<(), ApiError> {
+        let path = message.at("content");
+        let role = message.required_string("role")?;
+        let content = message.get("content").ok_or_else(|| path.missing("a string or a list of blocks"))?;
+        match role {
+            "system" => return self.instructions(content, path),
+            "user" | "assistant" => self.begin(),
+            _ => return Err(message.at("role").invalid("expected user, assistant or system")),
+        }
+        if role == "user" { self.user(content, path) } else { self.assistant(content, path) }
+    }
+
+    /// Reads instructions. Those before the conversation are joined to one message; later ones stay in their place.
+    fn instructions(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
+        let content = match content {
+            Value::List(list) => self.instruction_blocks(list, path)?,
+            other => without_accounting(blocks::read(other, path, self.warnings)?.joined()).into(),
+        };
+        if content.is_empty() {
+            return Ok(());
+        }
+        if self.begun {
+            self.history.message(Role::System, content);
+        } else if let Some(system) = &mut self.system {
+            *system = [system.joined(), JOINT, content.joined()].concat().into();
+        } else {
+            self.system = Some(content);
+        }
+        Ok(())
+    }
+
+    fn instruction_blocks(&mut self, list: List<'_>, path: Path<'_>) -> Result<Content, ApiError> {
+        let mut content = Content::list();
+        for (index, value) in list.iter().enumerate() {
+            let text = blocks::block_text(Object::new(value, path.element(index))?, self.warnings)?;
+            if let Some(text) = text.as_deref().map(without_accounting).filter(|text| !text.is_empty()) {
+                content.push(text);
+            }
+        }
+        Ok(content)
+    }
+
+    fn begin(&mut self) {
+        self.begun = true;
+        if let Some(system) = self.system.take() {
+            self.history.message(Role::System, system);
+        }
+    }
+
+    fn user(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
+        let Value::List(list) = content else {
+            let content = blocks::read(content, path, self.warnings)?;
+            self.history.message(Role::User, content);
+            return Ok(());
+        };
+        let mut said = Content::list();
+        for (index, value) in list.iter().enumerate() {
+            let block = Object::new(value, path.element(index))?;
+            if block.string("type")? == Some("tool_result") {
+                self.say(take(&mut said));
+                self.result(block)?;
+            } else if let Some(text) = blocks::block_text(block, self.warnings)? {
+                said.push(&text);
+            }
+        }
+        self.say(said);
+        Ok(())
+    }
+
+    /// Adds text of the user, unless it has no parts.
+    fn say(&mut self, content: Content) {
+        if content.parts().next().is_some() {
+            self.history.message(Role::User, content);
+        }
+    }
+
+    /// Reads a tool's result. Templates have no field for a failed result, so its text says that it failed.
+    fn result(&mut self, block: Object<'_>) -> Result<(), ApiError> {
+        let id = block.required_string("tool_use_id")?;
+        let mut content = match block.get("content") {
+            Some(content) => blocks::read(content, block.at("content"), self.warnings)?,
+            None => Content::default(),
+        };
+        if block.boolean("is_error")?.unwrap_or(false) {
+            content.prefix("Error: ");
+        }
+        self.history.result(Some(id), None, content);
+        Ok(())
+    }
+
+    fn assistant(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
+        let Value::List(list) = content else {
+            let content = blocks::read(content, path, self.warnings)?;
+            self.answer(content);
+            return Ok(());
+        };
+        let mut said = Content::list();
+        for (index, value) in list.iter().enumerate() {
+            self.assistant_block(Object::new(value, path.element(index))?, &mut said)?;
+        }
+        self.answer(said);
+        Ok(())
+    }
+
+    /// Reads a block of an assistant message. Texts are collected in `said` until another kind of block comes.
+    fn assistant_block(&mut self, block: Object<'_>, said: &mut Content) -> Result<(), ApiError> {
+        match block.required_string("type")? {
+            "text" => said.push(block.required_string("text")?),
+            "thinking" => {
+                self.answer(take(said));
+                self.thinking(block)?;
+            }
+            "redacted_thinking" => self.warnings.add("redacted_thinking ignored: this server cannot read it"),
+            "tool_use" => {
+                self.answer(take(said));
+                self.history.call(call(block)?);
+            }
+            other => self.warnings.add(format!("content block of type {} ignored", printable(other))),
+        }
+        Ok(())
+    }
+
+    /// Adds text of the model, unless it is empty.
+    fn answer(&mut self, content: Content) {
+        if !content.is_empty() {
+            self.history.assistant_text(content);
+        }
+    }
+
+    /// Reads thinking, whatever its signature: clients change servers in the middle of a conversation, and a client may put any text
+    /// in the model's name anyway. A signature that isn't this server's only gives a warning.
+    fn thinking(&mut self, block: Object<'_>) -> Result<(), ApiError> {
+        let text = block.required_string("thinking")?;
+        if text.is_empty() {
+            return Ok(());
+        }
+        if !self.seal.verify(THINKING, text, block.string("signature")?.unwrap_or_default()) {
+            self.warnings.add("thinking that this server did not sign was taken as it is");
+        }
+        self.history.reasoning(text);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Vec<Message> {
+        if self.history.ends_in_bare_reasoning() {
+            // A stream broke off after its thinking: the model thinks again.
+            self.history.drop_last();
+            self.warnings.add("thinking at the end of the messages without an answer left out");
+        }
+        self.history.into_messages()
+    }
+}
+
+fn call(block: Object<'_>) -> Result<HistoryCall, ApiError> {
+    let arguments = match block.get("input") {
+        None => "{}".to_owned(),
+        Some(Value::String(text)) => text.get().to_owned(),
+        Some(value) => value.to_json().into_string(),
+    };
+    Ok(HistoryCall {
+        id: block.required_string("id")?.to_owned(),
+        name: block.required_string("name")?.to_owned(),
+        arguments,
+    })
+}
+
+/// Takes the parts that were collected.
+fn take(parts: &mut Content) -> Content {
+    std::mem::replace(parts, Content::list())
+}
+
+fn without_accounting(text: &str) -> &str {
+    if !text.starts_with(ACCOUNTING) {
+        return text;
+    }
+    text.split_once('\n').map_or("", |(_, rest)| rest)
+}

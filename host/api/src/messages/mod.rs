@@ -1,0 +1,24 @@
+//! Anthropic's Messages: `request` reads bodies, with `input`, `blocks` and `tools`; `machine` writes answers as `events` or in one
+//! piece; `error` has the protocol's error object; `validator` checks streams.
+
+mod blocks;
+mod error;
+mod events;
+pub(super) mod fields;
+mod input;
+mod input_check;
+mod machine;
+mod request;
+mod tools;
+pub mod validator;
+
+pub use error::error_body;
+pub(super) use error::{error_schema, too_long};
+pub use events::counted;
+pub(super) use events::{answer, count_answer};
+pub use machine::MessagesMachine;
+pub use request::MessagesRequest;
+pub use request::{count, read};
+
+/// Purpose of signatures of thinking ([`super::seal::Seal::sign`]).
+pub(super) const THINKING: &str = "messages.thinking";

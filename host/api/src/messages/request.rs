@@ -1,0 +1,151 @@
+//! Reader of a request for a message, or for the number of a prompt's tokens. Features of Anthropic's servers that this one lacks are
+//! ignored with a warning; only what would give another answer than the one asked for is refused.
+
+use super::super::error::ApiError;
+use super::super::format::{self, AnswerFormat, Naming};
+use super::super::ids::{Clock, Ids};
+use super::super::json::Object;
+use super::super::options;
+use super::super::request::{ApiRequest, CountRequest, Defaults};
+use super::super::seal::Seal;
+use super::super::tools::ToolBounds;
+use super::super::warnings::Warnings;
+use super::machine::MessagesMachine;
+use super::{fields, input, tools};
+use grammar::Demand;
+use model::prompt::{Conversation, Message, Role};
+use model::{Beginning, Job, Truncation};
+
+/// A request whose body was read and checked.
+#[derive(Debug)]
+pub struct MessagesRequest {
+    /// The model asked for.
+    pub model: String,
+    /// Whether the answer is a stream.
+    pub stream: bool,
+    /// What to generate: prompt, tools and sampling.
+    pub job: Job,
+    /// A line for each field or value that was ignored.
+    pub warnings: Vec<String>,
+    max_tokens: u32,
+}
+
+impl MessagesRequest {
+    /// The machine that answers this request; `seal` signs its thinking.
+    pub fn machine(&self, mut ids: Ids, seal: Seal) -> MessagesMachine {
+        MessagesMachine::new(ids.next("msg_"), self.model.clone(), self.max_tokens, seal)
+    }
+}
+
+/// Reads and checks a request's body.
+pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<MessagesRequest, ApiError> {
+    let path = body.at("max_tokens");
+    let max_tokens = body.count("max_tokens", 1)?.ok_or_else(|| path.missing("an integer"))?;
+    let CountRequest { model, job, warnings } = prompt(body, defaults)?;
+    let stop = options::stop_list(body, "stop_sequences", &defaults.limits)?;
+    Ok(MessagesRequest {
+        model,
+        stream: body.boolean("stream")?.unwrap_or(false),
+        job: Job { max_output_tokens: Some(max_tokens), stop, ..job },
+        warnings,
+        max_tokens,
+    })
+}
+
+/// Reads a request's body and makes the machine that answers it, as the transport needs them.
+pub fn read(body: &Object<'_>, defaults: &Defaults, ids: Ids, _now: Clock) -> Result<ApiRequest, ApiError> {
+    let request = parse(body, defaults)?;
+    let machine = Box::new(request.machine(ids, defaults.seal.clone()));
+    let MessagesRequest { stream, job, warnings, .. } = request;
+    Ok(ApiRequest { stream, job, hosted: None, compaction: None, warnings, machine })
+}
+
+/// Reads a body of `count_tokens`.
+pub fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
+    prompt(body, defaults)
+}
+
+/// Reads the fields that both routes have: all that make the prompt.
+fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
+    let mut warnings = Warnings::of_fields(body, fields::TABLES);
+    let format = format(body, defaults)?;
+    let mut client_tools = tools::client_tools(body, ToolBounds::new(defaults), &mut warnings)?;
+    let (choice, parallel_tool_calls) = tools::choice(body)?;
+    let tool_choice = client_tools.choose(&choice, false, body.at("tool_choice"))?;
+    let messages = input::messages(body, defaults, &mut warnings)?;
+    let beginning = beginning(&messages);
+    let job = Job {
+        conversation: Conversation { messages, tools: client_tools.declarations },
+        beginning,
+        demand: Demand {
+            tools: client_tools.tools,
+            tool_choice,
+            parallel_tool_calls,
+            response_schema: format.schema(),
+            response_grammar: None,
+        },
+        template_arguments: template_arguments(body, defaults, &mut warnings)?,
+        sampling: options::sampling(body, body.count("max_tokens", 1)?, &defaults.limits)?,
+        logprobs: None,
+        echo: false,
+        truncation: Truncation::Disabled,
+        raw: false,
+        max_output_tokens: None,
+        stop: Vec::new(),
+        cache_key: None,
+        cache_salt: None,
+        priority: 0,
+    };
+    let model = body.required_string("model")?.to_owned();
+    Ok(CountRequest { model, job, warnings: warnings.into_lines() })
+}
+
+/// Where the answer begins: it continues the last message if that is text of the assistant.
+fn beginning(messages: &[Message]) -> Beginning {
+    let is_begun = |last: &Message| {
+        last.role == Role::Assistant && last.tool_calls.is_empty() && !last.content.is_empty()
+    };
+    if messages.last().is_some_and(is_begun) { Beginning::ContinueLast } else { Beginning::Answer }
+}
+
+/// The format of the answer: `output_config.format`, else `output_format`, as it was called in the beta.
+fn format(body: &Object<'_>, defaults: &Defaults) -> Result<AnswerFormat, ApiError> {
+    let read = |owner: &Object<'_>, name| {
+        format::read(owner.get(name), owner.at(name), Naming::Nameless, &defaults.limits)
+    };
+    let older = read(body, "output_format")?;
+    match body.object("output_config")? {
+        Some(config) if config.get("format").is_some() => read(&config, "format"),
+        _ => Ok(older),
+    }
+}
+
+/// Thinking and effort as template arguments. Arguments that the request sets in `chat_template_kwargs` win.
+fn template_arguments(
+    body: &Object<'_>,
+    defaults: &Defaults,
+    warnings: &mut Warnings,
+) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
+    let effort = match body.object("output_config")? {
+        Some(config) => options::effort(&config, "effort")?,
+        None => None,
+    };
+    let mut arguments = options::template_arguments(body, effort, &defaults.template_arguments)?;
+    let thinks = thinks(body, warnings)?;
+    if !arguments.iter().any(|(name, _)| name == "enable_thinking") {
+        arguments.push(("enable_thinking".to_owned(), thinks.into()));
+    }
+    Ok(arguments)
+}
+
+/// Whether the model may think: only if the request asks for it. Clients that don't ask take the first block for the answer.
+fn thinks(body: &Object<'_>, warnings: &mut Warnings) -> Result<bool, ApiError> {
+    let Some(thinking) = body.object("thinking")? else { return Ok(false) };
+    if thinking.count("budget_tokens", 0)?.is_some() {
+        warnings.add("thinking.budget_tokens ignored: reasoning has no bound of its own");
+    }
+    if thinking.string("display")? == Some("omitted") {
+        warnings.add("thinking.display ignored: thinking is always shown");
+    }
+    options::thinking(&thinking)
+}

@@ -1,0 +1,131 @@
+//! The parameter tables of the pages in `docs/api/`: made from the tables of fields, and compared with the pages.
+//! `UPDATE_DOCS=1` writes them into the pages.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use super::super::fields::{self, Field, INTEGER, Kinds, Shape, Support, Tables};
+use super::ENDPOINTS;
+
+const PAGES: [&str; 7] =
+    ["responses", "conversations", "chat-completions", "completions", "messages", "tokenize", "models"];
+const END: &str = "<!-- end -->";
+
+#[test]
+fn the_pages_have_the_tables_as_they_are() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/api");
+    let mut described = Vec::new();
+    for name in PAGES {
+        let path = folder.join(name).with_extension("md");
+        let page = std::fs::read_to_string(&path).unwrap();
+        let (fresh, mut endpoints) = refreshed(&page);
+        described.append(&mut endpoints);
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(&path, fresh).unwrap();
+        } else {
+            assert!(page == fresh, "docs/api/{name}.md is stale: run this test with UPDATE_DOCS=1");
+        }
+    }
+    let expected = ENDPOINTS.iter().filter(|endpoint| endpoint.request.is_some());
+    let mut expected: Vec<String> = expected.map(|endpoint| endpoint.path.to_owned()).collect();
+    expected.sort();
+    described.sort();
+    assert_eq!(described, expected, "each endpoint with a body has its table, once");
+}
+
+/// The page with its tables written anew, and the paths whose tables it has.
+fn refreshed(page: &str) -> (String, Vec<String>) {
+    let (mut fresh, mut paths, mut rest) = (String::new(), Vec::new(), page);
+    while let Some((before, after)) = rest.split_once("<!-- parameters of ") {
+        let (path, after) = after.split_once(" -->").unwrap();
+        let (_, after) = after.split_once(END).expect("a table has its end");
+        let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.path == path && endpoint.request.is_some());
+        let endpoint = endpoint.expect("a known path");
+        write!(fresh, "{before}<!-- parameters of {path} -->\n{}{END}", table(endpoint.request.unwrap()))
+            .unwrap();
+        paths.push(path.to_owned());
+        rest = after;
+    }
+    fresh.push_str(rest);
+    (fresh, paths)
+}
+
+fn table(tables: Tables) -> String {
+    let mut fields: Vec<&Field> = fields::all(tables).collect();
+    fields.sort_by_key(|field| (!field.required, matches!(field.support, Support::Ignored), field.name));
+    let mut table = "| parameter | type | | how |\n|---|---|---|---|\n".to_owned();
+    for field in fields {
+        row("", field, &mut table);
+    }
+    table
+}
+
+fn row(prefix: &str, field: &Field, table: &mut String) {
+    let name = format!("{prefix}{}", field.name);
+    let support = match field.support {
+        Support::Supported => "supported",
+        Support::InPart(_) => "supported in part",
+        Support::Ignored => "ignored",
+        Support::Warned => "ignored, with a warning",
+        Support::Refused(_) => "refused",
+    };
+    let required = if field.required { ", required" } else { "" };
+    writeln!(table, "| `{name}` | {} | {support}{required} | {} |", words(&field.shape), field.note).unwrap();
+    inner(&name, &field.shape, table);
+}
+
+fn inner(name: &str, shape: &Shape, table: &mut String) {
+    match shape {
+        Shape::Object(fields) => fields.iter().for_each(|field| row(&format!("{name}."), field, table)),
+        Shape::List(of) => inner(&format!("{name}[]"), of, table),
+        Shape::Either(shapes) => shapes.iter().for_each(|shape| inner(name, shape, table)),
+        Shape::Kinds(kinds) => self::kinds(name, kinds, table),
+        _ => {}
+    }
+}
+
+fn kinds(name: &str, kinds: &Kinds, table: &mut String) {
+    for kind in kinds.of {
+        let Some(called) = kind.kind else { continue };
+        let fields: Vec<String> = kind.fields.iter().map(|field| format!("`{}`", field.name)).collect();
+        let colon = if fields.is_empty() { "" } else { ": " };
+        let fields = fields.join(", ");
+        writeln!(table, "| `{name}` | `{called}`{colon}{fields} | supported | {} |", kind.note).unwrap();
+    }
+    if kinds.open {
+        writeln!(table, "| `{name}` | of another `type` | ignored, with a warning | |").unwrap();
+    }
+}
+
+fn words(shape: &Shape) -> String {
+    match shape {
+        Shape::Any => "any".to_owned(),
+        Shape::Boolean => "boolean".to_owned(),
+        Shape::Text => "string".to_owned(),
+        Shape::Integer(min, max) => integer(*min, *max),
+        Shape::UpTo(min, max) => format!("integer, {min} to {max} by default"),
+        Shape::Number(min, max) => format!("number, {min} to {max}"),
+        Shape::OneOf(values) => {
+            values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
+        }
+        Shape::List(of) => match of {
+            Shape::Text => "strings".to_owned(),
+            Shape::Integer(..) => "token ids".to_owned(),
+            Shape::List(_) => "lists of token ids".to_owned(),
+            _ => "list".to_owned(),
+        },
+        Shape::Object(_) | Shape::Map(_) | Shape::Kinds(_) => "object".to_owned(),
+        Shape::Either(shapes) => shapes.iter().map(words).collect::<Vec<_>>().join(" or "),
+    }
+}
+
+fn integer(min: i64, max: i64) -> String {
+    let Shape::Integer(unbounded, _) = INTEGER else { unreachable!("it is one") };
+    if min == unbounded {
+        "integer".to_owned()
+    } else if max >= u32::MAX.into() {
+        format!("integer from {min}")
+    } else {
+        format!("integer, {min} to {max}")
+    }
+}

@@ -1,0 +1,126 @@
+//! A route's query (`?order=asc&limit=5`), and the pages that lists are asked for by.
+
+use store::{Order, Page};
+
+use super::error::ApiError;
+use super::fields::{Field, Shape};
+use model::printable::printable;
+
+/// Most elements of a page, and how many it has unless the query says otherwise.
+const MOST: u16 = 100;
+const DEFAULT: u16 = 20;
+
+/// Fields of a page's query.
+pub(crate) const PAGE: [Field; 3] = [
+    Field::supported("after", Shape::Text, "id of the last element of the page before, as `last_id` has it"),
+    Field::supported("limit", Shape::Integer(1, MOST as i64), "20 unless given"),
+    Field::supported("order", Shape::OneOf(&["asc", "desc"]), "`desc` (newest first) unless given"),
+];
+
+/// What more of an item is asked for; there is nothing that would be left out without it.
+pub(crate) const INCLUDE: Field =
+    Field::ignored("include", Shape::List(&Shape::Text), "items always come whole");
+
+/// Names and values of a query, decoded.
+#[derive(Debug, Default)]
+pub struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// The query with this text. What isn't UTF-8 once decoded has replacement characters.
+    pub fn new(text: &str) -> Self {
+        Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
+    }
+
+    /// The value of `name`; of several the last one.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().rfind(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The entries of a map, which are written as `name[KEY]=VALUE`.
+    pub(crate) fn map<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let key = move |key: &'a str| key.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']');
+        self.0.iter().filter_map(move |(field, value)| Some((key(field)?, value.as_str())))
+    }
+
+    /// The value of a flag.
+    ///
+    /// # Errors
+    /// 400 where it is neither true nor false.
+    pub fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
+        match self.get(name) {
+            None => Ok(None),
+            Some("true" | "True" | "1") => Ok(Some(true)),
+            Some("false" | "False" | "0") => Ok(Some(false)),
+            Some(_) => Err(wrong(name, "expected true or false")),
+        }
+    }
+
+    /// The value of a number.
+    ///
+    /// # Errors
+    /// 400 where it is no number from 0 to 2⁶³ - 1.
+    pub fn number(&self, name: &str) -> Result<Option<u64>, ApiError> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        let number = text.parse::<i64>().ok().and_then(|number| u64::try_from(number).ok());
+        number.map(Some).ok_or_else(|| wrong(name, "expected an integer that isn't negative"))
+    }
+
+    /// The page that `order`, `limit` and `after` ask for; in `order` unless they say.
+    ///
+    /// # Errors
+    /// 400 where `limit` is no number from 1 to 100, or `order` unknown.
+    pub fn page(&self, order: Order) -> Result<Page, ApiError> {
+        let order = match self.get("order") {
+            None => order,
+            Some("asc") => Order::Ascending,
+            Some("desc") => Order::Descending,
+            Some(_) => return Err(wrong("order", "expected asc or desc")),
+        };
+        let limit = self.get("limit").map_or(Ok(DEFAULT), limit)?;
+        Ok(Page { order, limit: limit.into(), after: self.get("after").map(str::to_owned) })
+    }
+}
+
+fn limit(text: &str) -> Result<u16, ApiError> {
+    let number = text.parse().ok().filter(|limit| (1..=MOST).contains(limit));
+    number.ok_or_else(|| {
+        let shown: String = printable(text).chars().take(40).collect();
+        wrong("limit", &format!("expected an integer from 1 to {MOST}, got {shown}"))
+    })
+}
+
+fn wrong(name: &str, what: &str) -> ApiError {
+    ApiError::invalid(name.to_owned(), format!("{name}: {what}")).with_code("invalid_value")
+}
+
+#[cfg(test)]
+mod tests {
+    use store::Order;
+
+    use super::Query;
+
+    #[test]
+    fn a_page_is_as_the_query_says() {
+        let page = Query::new("limit=5&order=asc&after=msg%5F1&limit=7").page(Order::Descending).unwrap();
+        assert_eq!((page.limit, page.order, page.after.as_deref()), (7, Order::Ascending, Some("msg_1")));
+        let page = Query::new("").page(Order::Descending).unwrap();
+        assert_eq!((page.limit, page.order, page.after), (20, Order::Descending, None));
+    }
+
+    #[test]
+    fn what_no_page_can_be_is_refused_by_its_name() {
+        for (query, name) in [
+            ("limit=0", "limit"),
+            ("limit=101", "limit"),
+            ("limit=-1", "limit"),
+            ("limit=1e1", "limit"),
+            ("limit=", "limit"),
+            ("limit=99999999999999999999", "limit"),
+            ("order=ASC", "order"),
+            ("order=", "order"),
+        ] {
+            let error = Query::new(query).page(Order::Descending).unwrap_err();
+            assert_eq!((error.status, error.param.as_deref()), (400, Some(name)), "{query}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Compaction in requests and answers: its three doors (`/v1/responses/compact`, the input item `compaction_trigger`, the field
+//! `context_management`) and the item `compaction` that comes out of each. `crate::agent` does the work.
+//!
+//! Such an item carries the summary sealed: nobody else can read or change it, and no other server can use it.
+
+mod machine;
+mod request;
+
+use std::sync::Arc;
+
+use super::super::error::ApiError;
+use super::super::history::History;
+use super::super::json::Object;
+use super::super::request::Defaults;
+use super::super::seal::Seal;
+use super::super::warnings::Warnings;
+use super::input_items::{Input, is_of};
+use crate::agent::{Compaction, Occasion};
+
+pub use machine::CompactedResponse;
+pub use request::compact;
+
+/// Purpose of the seal on summaries.
+pub(super) const SUMMARY: &str = "responses compaction";
+
+/// The item type that asks for a compaction.
+pub(super) const TRIGGER: &str = "compaction_trigger";
+
+/// Adds a compaction item to the history: its summary replaces what came before. An item without content comes from a compaction that failed,
+/// and replaces nothing.
+pub(super) fn read(
+    item: Object<'_>,
+    seal: &Seal,
+    history: &mut History,
+    warnings: &mut Warnings,
+) -> Result<(), ApiError> {
+    let sealed = item.required_string("encrypted_content")?;
+    if sealed.is_empty() {
+        warnings.add("compaction item without content left out: no summary came of it");
+        return Ok(());
+    }
+    let summary = seal.open(SUMMARY, sealed).map_err(|error| {
+        let what = format_args!("it can't be used: {error}. Send the items that it stands for");
+        item.at("encrypted_content").invalid(what).with_code("invalid_encrypted_content")
+    })?;
+    history.compact(&summary);
+    Ok(())
+}
+
+/// The compaction that a request asks for, by its last input item or by `context_management`.
+///
+/// # Errors
+/// 400 where a trigger isn't the last item, or `context_management` is wrong.
+pub(super) fn asked(
+    body: &Object<'_>,
+    input: Input<'_>,
+    defaults: &Defaults,
+) -> Result<Option<Compaction>, ApiError> {
+    let above = threshold(body, defaults)?.map(Occasion::Above);
+    let occasion = if is_triggered(input)? { Some(Occasion::Asked) } else { above };
+    Ok(occasion.map(|occasion| Compaction { occasion, prompt: Arc::clone(&defaults.compaction_prompt) }))
+}
+
+/// Whether the input ends in a trigger. One with a compaction behind it has had its effect.
+fn is_triggered(input: Input<'_>) -> Result<bool, ApiError> {
+    let mut items = input.items().peekable();
+    while let Some((path, item)) = items.next() {
+        if !is_of(item, TRIGGER) {
+            continue;
+        }
+        match items.peek() {
+            None => return Ok(true),
+            Some((_, next)) if is_of(*next, "compaction") => {}
+            Some(_) => {
+                let what =
+                    format_args!("a {TRIGGER} compacts all that comes before it: send it as the last item");
+                return Err(path.invalid(what));
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// The number of tokens above which `context_management` wants the conversation compacted.
+fn threshold(body: &Object<'_>, defaults: &Defaults) -> Result<Option<u32>, ApiError> {
+    let (path, list) = (body.at("context_management"), body.list_or_empty("context_management")?);
+    let Some(first) = list.iter().next() else { return Ok(None) };
+    if list.is_longer_than(1) {
+        return Err(path.invalid("expected at most one entry, of type compaction"));
+    }
+    let entry = Object::new(first, path.element(0))?;
+    if entry.required_string("type")? != "compaction" {
+        return Err(entry.at("type").unsupported("expected compaction"));
+    }
+    let given = entry.count("compact_threshold", 1)?;
+    Ok(Some(given.unwrap_or_else(|| default_threshold(defaults.context))))
+}
+
+/// The threshold where a request names none: an eighth of the context is left for the answer.
+fn default_threshold(context: usize) -> u32 {
+    u32::try_from(context - context / 8).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,50 @@
+//! Reader of a body of `/v1/responses/compact`: that of a request for a response, whose conversation is compacted instead of answered.
+
+use super::super::super::error::ApiError;
+use super::super::super::ids::{Clock, Ids};
+use super::super::super::json::{Object, Value};
+use super::super::super::raw::Json;
+use super::super::super::request::{ApiRequest, Defaults};
+use super::super::continuation::Continuation;
+use super::super::input_items::Input;
+use super::super::own_items::{user_message, whole};
+use super::super::request::{ResponsesRequest, parse};
+use super::machine::CompactMachine;
+use crate::agent::{Compaction, Occasion};
+
+/// Reads the body, and makes the machine that answers it. The answer is never a stream.
+pub fn compact(
+    body: &Object<'_>,
+    continuation: &Continuation,
+    defaults: &Defaults,
+    mut ids: Ids,
+    now: Clock,
+) -> Result<ApiRequest, ApiError> {
+    let ResponsesRequest { job, warnings, .. } = parse(body, continuation, defaults)?;
+    let messages = user_messages(Input::new(body, continuation.whole.as_ref()), &mut ids)?;
+    let machine = CompactMachine::new(messages, defaults.seal.clone(), ids, now);
+    let compaction = Compaction { occasion: Occasion::Asked, prompt: defaults.compaction_prompt.clone() };
+    Ok(ApiRequest {
+        stream: false,
+        job,
+        hosted: None,
+        compaction: Some(compaction),
+        warnings,
+        machine: Box::new(machine),
+    })
+}
+
+/// The users' messages of the input, as stored items show them.
+fn user_messages(input: Input<'_>, ids: &mut Ids) -> Result<Vec<Json>, ApiError> {
+    let json = |item: store::Item| Json::new(String::from_utf8(item.body).expect("JSON of ours is UTF-8"));
+    if let Some(Value::String(text)) = input.value() {
+        return Ok(vec![json(user_message(text.get(), ids))]);
+    }
+    let is_message = |item: Value<'_>| {
+        let kind = item.field("type").filter(|kind| !kind.is_null());
+        let role = item.field("role").and_then(Value::as_str);
+        role == Some("user") && kind.is_none_or(|kind| kind.as_str() == Some("message"))
+    };
+    let messages = input.items().filter(|(_, item)| is_message(*item));
+    messages.map(|(path, item)| whole(&Object::new(item, path)?, ids).map(json)).collect()
+}

@@ -1,0 +1,54 @@
+//! Reader of `configuration_update` items. Each setting holds from the item's place on until a later one replaces it, so the last one decides
+//! for the answer, before the request's own fields: these are what the conversation began with, and clients repeat them in every request.
+
+use super::super::error::ApiError;
+use super::super::format::{self, AnswerFormat, Naming};
+use super::super::json::Object;
+use super::super::options;
+use super::super::warnings::Warnings;
+use super::input_items::{Input, is_of};
+use model::limits::Limits;
+use model::printable::printable;
+
+/// The settings that hold at the end of an input.
+#[derive(Debug, Default)]
+pub(super) struct ConfigurationUpdates {
+    /// `reasoning.effort`.
+    pub(super) effort: Option<String>,
+    /// `text.format`.
+    pub(super) format: Option<AnswerFormat>,
+}
+
+impl ConfigurationUpdates {
+    /// Reads them from an input's items.
+    ///
+    /// # Errors
+    /// 400 where an item has wrong values.
+    pub(super) fn read(input: Input<'_>, limits: &Limits, warnings: &mut Warnings) -> Result<Self, ApiError> {
+        let mut updates = Self::default();
+        for (path, item) in input.items().filter(|(_, item)| is_of(*item, "configuration_update")) {
+            updates.take(Object::new(item, path)?, limits, warnings)?;
+        }
+        Ok(updates)
+    }
+
+    fn take(&mut self, item: Object<'_>, limits: &Limits, warnings: &mut Warnings) -> Result<(), ApiError> {
+        let (reasoning, text) = (item.object("reasoning")?, item.object("text")?);
+        for (name, _) in item.fields() {
+            if !matches!(name, "type" | "id" | "reasoning" | "text") {
+                warnings.add(format!("configuration_update: {} ignored", printable(name)));
+            }
+        }
+        if let Some(reasoning) = reasoning
+            && let Some(effort) = options::effort(&reasoning, "effort")?
+        {
+            self.effort = Some(effort.to_owned());
+        }
+        if let Some(text) = text {
+            let path = text.at("format");
+            let format = text.get("format").ok_or_else(|| path.missing("an object"))?;
+            self.format = Some(format::read(Some(format), path, Naming::Named, limits)?);
+        }
+        Ok(())
+    }
+}

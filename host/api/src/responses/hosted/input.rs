@@ -1,0 +1,162 @@
+//! Reader of input items of tools that the server ran for earlier requests: calls with their outputs, and the client's answers to
+//! requests for approval.
+
+use std::collections::HashMap;
+
+use serde_json::json;
+
+use super::super::input_items::{Input, is_of};
+use crate::agent::Approved;
+use crate::error::ApiError;
+use crate::history::History;
+use crate::json::{Object, Value};
+use crate::warnings::Warnings;
+use model::prompt::HistoryCall;
+
+/// Result that the model sees of a call that the client didn't approve.
+const REFUSED: &str = "The user did not allow this call.";
+
+/// Items of one input that belong together: requests for approval, the client's answers, and the calls that ran.
+#[derive(Debug, Default)]
+pub(in super::super) struct Approvals<'a> {
+    /// Whether the client approved, and the reason, by id of the request for approval.
+    answers: HashMap<&'a str, (bool, Option<&'a str>)>,
+    /// Items of approved calls that have run already, by id of the request for approval.
+    run: HashMap<&'a str, Object<'a>>,
+}
+
+impl<'a> Approvals<'a> {
+    /// Collects them from an input.
+    pub(in super::super) fn of(input: Input<'a>) -> Result<Self, ApiError> {
+        let mut approvals = Self::default();
+        for (path, item) in input.items() {
+            let text = |name| item.field(name).and_then(Value::as_str);
+            match (text("type"), text("approval_request_id")) {
+                (Some("mcp_approval_response"), Some(id)) => {
+                    let agreed = matches!(item.field("approve"), Some(Value::Bool(true)));
+                    approvals.answers.insert(id, (agreed, text("reason")));
+                }
+                (Some("mcp_call"), Some(id)) => {
+                    approvals.run.insert(id, Object::new(item, path)?);
+                }
+                _ => {}
+            }
+        }
+        Ok(approvals)
+    }
+
+    /// Adds one item to the history. Returns false if it isn't an item of a tool that a server runs.
+    pub(in super::super) fn item(
+        &self,
+        kind: &str,
+        item: Object<'_>,
+        history: &mut History,
+        warnings: &mut Warnings,
+    ) -> Result<bool, ApiError> {
+        match kind {
+            "mcp_call" => self.call(item, history)?,
+            "mcp_approval_request" => self.request(item, history, warnings)?,
+            "code_interpreter_call" => code(item, history)?,
+            // Tools are listed again, and an answer is read together with its request.
+            "mcp_list_tools" | "mcp_approval_response" => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Adds a call that ran, with its result. An approved call is added where its request for approval is.
+    fn call(&self, item: Object<'_>, history: &mut History) -> Result<(), ApiError> {
+        let asked = item.string("approval_request_id")?.is_some_and(|id| self.answers.contains_key(id));
+        if asked {
+            return Ok(());
+        }
+        history.call(written(item, item.required_string("id")?)?);
+        history.result(Some(item.required_string("id")?), None, outcome(item));
+        Ok(())
+    }
+
+    /// Adds a call that needed approval, with its result if it has run, or with an empty one if it is going to run in this answer.
+    fn request(
+        &self,
+        item: Object<'_>,
+        history: &mut History,
+        warnings: &mut Warnings,
+    ) -> Result<(), ApiError> {
+        let id = item.required_string("id")?;
+        let Some((approved, reason)) = self.answers.get(id) else {
+            warnings.add("mcp_approval_request without a response left out");
+            return Ok(());
+        };
+        history.call(written(item, id)?);
+        let result = match (approved, self.run.get(id)) {
+            (true, Some(call)) => outcome(*call),
+            (true, None) => String::new(),
+            (false, _) => reason.map_or(REFUSED.to_owned(), |reason| format!("{REFUSED} {reason}")),
+        };
+        history.result(Some(id), None, result);
+        Ok(())
+    }
+}
+
+/// Calls that the client has approved and that haven't run, in the order of the input.
+pub(super) fn approved(input: Input<'_>) -> Result<Vec<Approved>, ApiError> {
+    let approvals = Approvals::of(input)?;
+    let mut approved = Vec::new();
+    for (path, value) in input.items() {
+        if !is_of(value, "mcp_approval_request") {
+            continue;
+        }
+        let item = Object::new(value, path)?;
+        let id = item.required_string("id")?;
+        let agreed = approvals.answers.get(id).is_some_and(|(approve, _)| *approve);
+        if agreed && !approvals.run.contains_key(id) {
+            let HistoryCall { id, name, arguments } = written(item, id)?;
+            let server = item.required_string("server_label")?.to_owned();
+            approved.push(Approved { id, server, name, arguments });
+        }
+    }
+    Ok(approved)
+}
+
+/// Labels of the servers whose list of tools is in the input, without an error.
+pub(super) fn listed_servers<'a>(input: Input<'a>) -> Vec<&'a str> {
+    let listed =
+        |item: &Value<'a>| is_of(*item, "mcp_list_tools") && item.field("error").is_none_or(Value::is_null);
+    let label = |item: Value<'a>| item.field("server_label").and_then(Value::as_str);
+    input.items().map(|(_, item)| item).filter(listed).filter_map(label).collect()
+}
+
+fn written(item: Object<'_>, id: &str) -> Result<HistoryCall, ApiError> {
+    let name = item.required_string("name")?.to_owned();
+    Ok(HistoryCall {
+        id: id.to_owned(),
+        name,
+        arguments: item.string("arguments")?.unwrap_or_default().to_owned(),
+    })
+}
+
+/// The result of a call as the model saw it.
+fn outcome(item: Object<'_>) -> String {
+    match (item.get("output").and_then(Value::as_str), item.get("error")) {
+        (Some(output), _) => output.to_owned(),
+        (None, None) => String::new(),
+        (None, Some(Value::String(error))) => format!("Error: {}", error.get()),
+        (None, Some(error)) => {
+            let first = error.field("content").and_then(Value::as_list).and_then(|list| list.iter().next());
+            let text = first.and_then(|part| part.field("text")).or_else(|| error.field("message"));
+            format!("Error: {}", text.and_then(Value::as_str).unwrap_or("the call failed"))
+        }
+    }
+}
+
+/// Adds code that ran, and its output.
+fn code(item: Object<'_>, history: &mut History) -> Result<(), ApiError> {
+    let id = item.required_string("id")?;
+    let code = item.string("code")?.unwrap_or_default();
+    let arguments = json!({ "code": code }).to_string();
+    history.call(HistoryCall { id: id.to_owned(), name: "python".to_owned(), arguments });
+    let outputs = item.list_or_empty("outputs")?.iter();
+    let logs = outputs.filter_map(|output| output.field("logs").and_then(Value::as_str));
+    history.result(Some(id), None, logs.collect::<Vec<_>>().join("\n"));
+    Ok(())
+}

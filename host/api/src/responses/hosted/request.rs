@@ -1,0 +1,214 @@
+//! Reader of a request's tools that the server runs: `mcp`, `web_search` and `code_interpreter`. A tool that can't be run here is ignored
+//! with a warning, like any unknown tool, since clients offer all the tools that they know.
+
+use super::super::input_items::Input;
+use super::input;
+use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
+use crate::error::ApiError;
+use crate::json::{Object, Value};
+use crate::mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
+use crate::raw::{self, Json};
+use crate::tools::{Allowed, ToolChoiceField};
+use crate::warnings::Warnings;
+use model::printable::printable;
+use std::sync::Arc;
+
+/// Fields of an `mcp` tool that the response repeats. Fields that may hold secrets aren't among them.
+const SHOWN: [&str; 6] =
+    ["type", "server_label", "server_url", "server_description", "allowed_tools", "require_approval"];
+
+/// Reads the tools that the server runs from `tools` and `input`, `None` if there are none; and those tools as the response shows them.
+pub(in super::super) fn read(
+    body: &Object<'_>,
+    items: Input<'_>,
+    max_calls: Option<u32>,
+    servers: &McpServers,
+    warnings: &mut Warnings,
+) -> Result<(Option<Hosted>, Vec<Json>), ApiError> {
+    let mut hosted = Hosted { max_calls, ..Hosted::default() };
+    let mut shown = Vec::new();
+    let listed = input::listed_servers(items);
+    let path = body.at("tools");
+    for (index, value) in body.list_or_empty("tools")?.iter().enumerate() {
+        let tool = Object::new(value, path.element(index))?;
+        let kind = tool.required_string("type")?;
+        let found = match kind {
+            "mcp" => mcp(&tool, servers, &listed, warnings)?,
+            _ => builtin(kind, servers),
+        };
+        match found {
+            Some(tools) if hosted.tools.iter().any(|known| is_same(known, &tools)) => {
+                warnings.add(format!("tool of type {} ignored: there is one already", printable(kind)));
+            }
+            Some(tools) => {
+                shown.push(echo(kind, value, tool));
+                hosted.tools.push(tools);
+            }
+            None if is_hosted(kind) => {
+                warnings.add(format!("tool of type {} ignored", printable(kind)));
+            }
+            None => {}
+        }
+    }
+    hosted.approved = input::approved(items)?;
+    hosted.approved.retain(|call| {
+        let known = hosted.tools.iter().any(|tools| tools.server.label() == call.server);
+        if !known {
+            warnings.add("an approved call was not run: its server is not among the tools");
+        }
+        known
+    });
+    Ok(((!hosted.tools.is_empty()).then_some(hosted), shown))
+}
+
+/// Removes the tools that the model may not call; `None` if no server is left. Servers of calls that the client has approved stay,
+/// without being shown to the model.
+pub(in super::super) fn choose(hosted: Hosted, choice: &ToolChoiceField) -> Option<Hosted> {
+    let ToolChoiceField::Allowed(allowed) = choice else { return Some(hosted) };
+    let Hosted { mut tools, max_calls, approved } = hosted;
+    for tools in &mut tools {
+        tools.chosen = chosen(tools, allowed);
+    }
+    let is_awaited = |label: &str| approved.iter().any(|call| call.server == label);
+    tools.retain(|tools| tools.may_be_called() || is_awaited(tools.server.label()));
+    (!tools.is_empty()).then_some(Hosted { tools, max_calls, approved })
+}
+
+/// Names of a server's tools that are allowed; `None`: all.
+fn chosen(tools: &HostedTools, allowed: &Allowed) -> Option<Vec<String>> {
+    let by_kind = |fits: fn(&str) -> bool| {
+        if allowed.kinds.iter().any(|kind| fits(kind)) { None } else { Some(Vec::new()) }
+    };
+    match tools.purpose {
+        Purpose::WebSearch => by_kind(is_web_search),
+        Purpose::CodeInterpreter => by_kind(|kind| kind == "code_interpreter"),
+        // An entry without a name makes the whole `Option` `None`: all tools are allowed.
+        Purpose::Mcp => {
+            let of_server = allowed.servers.iter().filter(|(label, _)| label == tools.server.label());
+            of_server.map(|(_, name)| name.clone()).collect()
+        }
+    }
+}
+
+/// Whether the server runs tools of this type.
+pub(in super::super) fn is_hosted(kind: &str) -> bool {
+    kind == "mcp" || kind == "code_interpreter" || is_web_search(kind)
+}
+
+/// Whether the type is `web_search`, `web_search_preview`, or one of them with a date.
+fn is_web_search(kind: &str) -> bool {
+    kind.strip_prefix("web_search")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with("_preview") || rest.starts_with("_20"))
+}
+
+fn is_same(known: &HostedTools, new: &HostedTools) -> bool {
+    known.purpose == new.purpose && known.server.label() == new.server.label()
+}
+
+fn builtin(kind: &str, servers: &McpServers) -> Option<HostedTools> {
+    let (server, purpose) = match kind {
+        "code_interpreter" => (servers.code_interpreter()?, Purpose::CodeInterpreter),
+        kind if is_web_search(kind) => (servers.web_search()?, Purpose::WebSearch),
+        _ => return None,
+    };
+    let approval = ApprovalRule::all(Approval::Never);
+    Some(HostedTools { server, purpose, allowed: None, chosen: None, approval, listed: false })
+}
+
+fn mcp(
+    tool: &Object<'_>,
+    servers: &McpServers,
+    listed: &[&str],
+    warnings: &mut Warnings,
+) -> Result<Option<HostedTools>, ApiError> {
+    let label = tool.required_string("server_label")?;
+    let Some(server) = server(label, tool, servers, warnings)? else { return Ok(None) };
+    let allowed = tool.get("allowed_tools").map(|value| names(value, tool, "allowed_tools")).transpose()?;
+    let approval = approval(tool, server.require_approval())?;
+    let listed = listed.contains(&label);
+    Ok(Some(HostedTools { server, purpose: Purpose::Mcp, allowed, chosen: None, approval, listed }))
+}
+
+/// The configured server with the label, else the one at the tool's URL, if the operator lets requests name servers.
+fn server(
+    label: &str,
+    tool: &Object<'_>,
+    servers: &McpServers,
+    warnings: &mut Warnings,
+) -> Result<Option<Arc<McpServer>>, ApiError> {
+    let url = tool.string("server_url")?;
+    if let Some(server) = servers.get(label) {
+        if url.is_some() {
+            warnings.add(format!("server_url ignored: {} is configured here", printable(label)));
+        }
+        return Ok(Some(server));
+    }
+    let Some(url) = url else { return Ok(None) };
+    match servers.of_request(label, url, headers(tool)?) {
+        Ok(server) => Ok(Some(server)),
+        Err(RequestServerError::Url(UrlError::Forbidden)) => {
+            warnings.add("server_url ignored: this server does not connect to servers that requests name");
+            Ok(None)
+        }
+        Err(error @ RequestServerError::Header(_)) => Err(tool.at("headers").invalid(error)),
+        Err(error) => Err(tool.at("server_url").invalid(error)),
+    }
+}
+
+/// `headers`, and `authorization` as a header with a bearer token.
+fn headers(tool: &Object<'_>) -> Result<Vec<(String, String)>, ApiError> {
+    let mut headers = Vec::new();
+    if let Some(object) = tool.object("headers")? {
+        for (name, _) in object.fields() {
+            headers.push((name.to_owned(), object.required_string(name)?.to_owned()));
+        }
+    }
+    if let Some(token) = tool.string("authorization")? {
+        headers.push(("authorization".to_owned(), format!("Bearer {token}")));
+    }
+    Ok(headers)
+}
+
+/// Reads names of tools: `["a"]` or `{"tool_names": ["a"]}`.
+fn names(value: Value<'_>, tool: &Object<'_>, field: &str) -> Result<Vec<String>, ApiError> {
+    let path = tool.at(field);
+    let list = match value {
+        Value::Object(_) => value.field("tool_names").unwrap_or(Value::Null),
+        list => list,
+    };
+    let list =
+        list.as_list().ok_or_else(|| path.expected("a list of names, or {\"tool_names\": […]}", value))?;
+    let name = |name: Value<'_>| name.as_str().map(str::to_owned);
+    list.iter().map(name).collect::<Option<_>>().ok_or_else(|| path.expected("a list of strings", value))
+}
+
+/// Reads `require_approval`: `"always"`, `"never"`, or lists of tools for both. Tools in neither list need approval, unless only
+/// `always` is given.
+fn approval(tool: &Object<'_>, default: Approval) -> Result<ApprovalRule, ApiError> {
+    let path = tool.at("require_approval");
+    let filter = match tool.get("require_approval") {
+        None => return Ok(ApprovalRule::all(default)),
+        Some(word) if word.as_str() == Some("always") => return Ok(ApprovalRule::all(Approval::Always)),
+        Some(word) if word.as_str() == Some("never") => return Ok(ApprovalRule::all(Approval::Never)),
+        Some(filter @ Value::Object(_)) => filter,
+        Some(_) => return Err(path.invalid("expected \"always\", \"never\" or an object of both")),
+    };
+    let list = |key: &str| -> Result<Vec<String>, ApiError> {
+        let given = filter.field(key).filter(|value| !value.is_null());
+        given.map_or(Ok(Vec::new()), |value| names(value, tool, "require_approval"))
+    };
+    let (always, never) = (list("always")?, list("never")?);
+    let others = if never.is_empty() && !always.is_empty() { Approval::Never } else { Approval::Always };
+    Ok(ApprovalRule { always, never, others })
+}
+
+/// The tool as the response shows it.
+fn echo(kind: &str, tool: Value<'_>, fields: Object<'_>) -> Json {
+    if kind != "mcp" {
+        return tool.to_json();
+    }
+    let shown = SHOWN.into_iter().filter_map(|name| Some((name, fields.get(name)?.to_json())));
+    let absent = ["allowed_tools", "require_approval", "headers"];
+    let absent = absent.into_iter().filter(|name| *name == "headers" || fields.get(name).is_none());
+    raw::object(shown.chain(absent.map(|name| (name, Json::null()))))
+}

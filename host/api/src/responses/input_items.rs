@@ -1,0 +1,92 @@
+//! The items that a request is read with, opened only where a reader asks for it: those that it continues, then those of its own input.
+
+use bytes::Bytes;
+
+use super::super::error::ApiError;
+use super::super::json::{Document, List, Object, Path, Value};
+use model::limits::Limits;
+
+/// Path of a request's own input.
+pub(super) static INPUT: Path<'static> = Path::Field(&Path::Body, "input");
+/// Path of what it continues.
+static BEFORE: Path<'static> = Path::Field(&Path::Body, "previous_response_id");
+
+/// The items of a request that its body doesn't have whole: those that it continues, then its own, with references resolved. It owns its
+/// text, as a body does.
+#[derive(Debug)]
+pub struct WholeInput {
+    document: Document,
+    before: usize,
+}
+
+impl WholeInput {
+    /// The items `before`, oldest first, then the `own` ones; each is the JSON of an object.
+    ///
+    /// # Errors
+    /// 400 where they nest deeper than allowed.
+    pub fn new<'a>(
+        before: &'a [Vec<u8>],
+        own: impl Iterator<Item = &'a [u8]>,
+        limits: &Limits,
+    ) -> Result<Self, ApiError> {
+        let mut text = br#"{"input":["#.to_vec();
+        for (index, item) in before.iter().map(Vec::as_slice).chain(own).enumerate() {
+            if index > 0 {
+                text.push(b',');
+            }
+            text.extend_from_slice(item);
+        }
+        text.extend_from_slice(b"]}");
+        Ok(Self { document: Document::read(Bytes::from(text), limits)?, before: before.len() })
+    }
+
+    /// Size of its text, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.document.size()
+    }
+
+    fn open(&self) -> Input<'_> {
+        Input { of: self.document.body(), before: self.before }
+    }
+}
+
+/// The input that a request is read with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Input<'a> {
+    of: Object<'a>,
+    /// Number of items that the request continues.
+    before: usize,
+}
+
+impl<'a> Input<'a> {
+    /// The `whole` input where there is one, else that of `body`.
+    pub(super) fn new(body: &Object<'a>, whole: Option<&'a WholeInput>) -> Self {
+        whole.map_or(Self { of: *body, before: 0 }, WholeInput::open)
+    }
+
+    /// Number of items that the request continues; its own follow them.
+    pub(super) fn before(&self) -> usize {
+        self.before
+    }
+
+    /// The field `input`.
+    pub(super) fn value(&self) -> Option<Value<'a>> {
+        self.of.get("input")
+    }
+
+    /// The items with their paths; none if the input isn't a list.
+    pub(super) fn items(&self) -> impl Iterator<Item = (Path<'static>, Value<'a>)> + use<'a> {
+        let before = self.before;
+        let path = move |index: usize| match index.checked_sub(before) {
+            Some(own) => INPUT.element(own),
+            None => BEFORE.element(index),
+        };
+        let items = self.value().and_then(Value::as_list).into_iter().flat_map(List::iter);
+        items.enumerate().map(move |(index, value)| (path(index), value))
+    }
+}
+
+/// Whether an item has the type `kind`. The item isn't opened.
+pub(super) fn is_of(item: Value<'_>, kind: &str) -> bool {
+    item.field("type").and_then(Value::as_str) == Some(kind)
+}

@@ -1,0 +1,219 @@
+//! Reader of a Responses request: checks the body, makes the job, and keeps what the answer repeats.
+//! Unknown fields, tools and items are ignored with a warning. Fields that would change the answer in an unsupported way are refused.
+
+use super::super::error::ApiError;
+use super::super::ids::{Clock, Ids};
+use super::super::json::{Object, Value};
+use super::super::options;
+use super::super::request::{ApiRequest, CountRequest, Defaults};
+use super::super::tools::{ToolBounds, choice};
+use super::super::warnings::Warnings;
+use super::compaction;
+use super::configuration::ConfigurationUpdates;
+use super::continuation::Continuation;
+use super::input_items::Input;
+use super::machine::{EventOptions, ResponsesMachine};
+use super::resource::{Echo, Resource};
+use super::{echo, fields, hosted, input, tools};
+use crate::agent::{Compaction, Hosted, HostedTools, Occasion, summary_job};
+use grammar::Demand;
+use model::printable::printable;
+use model::prompt::Conversation;
+use model::{Beginning, Job, Truncation};
+
+/// A request whose body was read and checked.
+#[derive(Debug)]
+pub struct ResponsesRequest {
+    /// The model asked for.
+    pub model: String,
+    /// Whether the answer is a stream.
+    pub stream: bool,
+    /// What to generate: prompt, tools and sampling.
+    pub job: Job,
+    /// Tools that the server runs during the answer.
+    pub hosted: Option<Hosted>,
+    /// Compaction of the conversation before the answer, or in its place.
+    pub compaction: Option<Compaction>,
+    /// A line for each field or value that was ignored.
+    pub warnings: Vec<String>,
+    echo: Echo,
+    options: EventOptions,
+}
+
+impl ResponsesRequest {
+    /// The machine that answers this request. `now` is read here and when the answer is complete.
+    pub fn machine(&self, ids: Ids, now: Clock) -> ResponsesMachine {
+        ResponsesMachine::new(Resource::new(self.echo.clone()), self.options.clone(), ids, now)
+    }
+}
+
+/// Reads and checks a request's body.
+pub(crate) fn parse(
+    body: &Object<'_>,
+    continuation: &Continuation,
+    defaults: &Defaults,
+) -> Result<ResponsesRequest, ApiError> {
+    let mut warnings = Warnings::of_fields(body, fields::TABLES);
+    refuse_unsupported(body)?;
+    if body.boolean("store")? == Some(true) && !continuation.store {
+        warnings.add("store ignored: this server stores nothing, send the whole input with each request");
+    }
+    if continuation.unknown_references > 0 {
+        warnings.add("an item_reference to an item that isn't stored here was left out");
+    }
+    let input = Input::new(body, continuation.whole.as_ref());
+
+    let max_calls = body.count("max_tool_calls", 1)?;
+    // Before `hosted::request::read`: this checks the bounds of the list `tools`, which both read.
+    let mut declared = tools::declared(body, input, ToolBounds::new(defaults), &mut warnings)?;
+    let (hosted, shown) = hosted::request::read(body, input, max_calls, &defaults.mcp, &mut warnings)?;
+    let choice = declared.flat_choice(choice(body)?);
+    let hosted = hosted.and_then(|hosted| hosted::request::choose(hosted, &choice));
+    let is_callable = |hosted: &Hosted| hosted.tools.iter().any(HostedTools::may_be_called);
+    let others = hosted.as_ref().is_some_and(is_callable);
+    let tool_choice = declared.client_tools.choose(&choice, others, body.at("tool_choice"))?;
+    declared.shown.extend(shown);
+    let updates = ConfigurationUpdates::read(input, &defaults.limits, &mut warnings)?;
+    let format = echo::format(body, &defaults.limits)?;
+    let format = updates.format.unwrap_or(format);
+    let mut echo = echo::read(body, continuation, std::mem::take(&mut declared.shown), &format, defaults)?;
+    echo.reasoning.effort = updates.effort.or(echo.reasoning.effort);
+    let compaction = compaction::asked(body, input, defaults)?;
+    let include = Include::read(body, &echo, &mut warnings)?;
+    let job = Job {
+        conversation: Conversation {
+            messages: input::messages(body, input, defaults, continuation, &mut warnings)?,
+            tools: declared.client_tools.declarations,
+        },
+        beginning: Beginning::default(),
+        demand: Demand {
+            tools: declared.client_tools.tools,
+            tool_choice,
+            parallel_tool_calls: echo.parallel_tool_calls,
+            response_schema: format.schema(),
+            response_grammar: None,
+        },
+        template_arguments: template_arguments(body, &echo, defaults)?,
+        sampling: options::sampling(body, echo.max_output_tokens, &defaults.limits)?,
+        logprobs: include.logprobs.then_some(echo.top_logprobs),
+        max_output_tokens: echo.max_output_tokens,
+        echo: false,
+        truncation: if echo.truncation == "auto" { Truncation::Auto } else { Truncation::Disabled },
+        raw: body.boolean("enable_response_messages")?.unwrap_or(false),
+        stop: Vec::new(),
+        cache_key: options::cache_key(body)?,
+        cache_salt: None,
+        priority: options::priority(body)?,
+    };
+    let options = EventOptions {
+        reasoning_events: echo::dialect(&echo.reasoning, defaults),
+        seal: defaults.seal.clone(),
+        encrypted_reasoning: include.encrypted_reasoning,
+        namespaces: declared.namespaces,
+        obfuscate: wants_obfuscation(body)?,
+    };
+    let (model, stream) = (echo.model.clone(), body.boolean("stream")?.unwrap_or(false));
+    let warnings = warnings.into_lines();
+    Ok(ResponsesRequest { model, stream, job, hosted, compaction, warnings, echo, options })
+}
+
+/// Values of `include`.
+const REASONING: &str = "reasoning.encrypted_content";
+const LOGPROBS: &str = "message.output_text.logprobs";
+
+/// Optional parts of the answer that `include` asks for.
+#[derive(Debug, Clone, Copy)]
+struct Include {
+    encrypted_reasoning: bool,
+    /// Also true if `top_logprobs` is above 0.
+    logprobs: bool,
+}
+
+impl Include {
+    fn read(body: &Object<'_>, echo: &Echo, warnings: &mut Warnings) -> Result<Self, ApiError> {
+        let path = body.at("include");
+        let list = body.list_or_empty("include")?;
+        if let Some((index, other)) = list.iter().enumerate().find(|(_, value)| value.as_str().is_none()) {
+            return Err(path.element(index).expected("a string", other));
+        }
+        for name in list.iter().filter_map(Value::as_str).filter(|name| ![REASONING, LOGPROBS].contains(name))
+        {
+            warnings.add(format!("include {} ignored", printable(name)));
+        }
+        let asks = |name: &str| list.iter().any(|value| value.as_str() == Some(name));
+        Ok(Self { encrypted_reasoning: asks(REASONING), logprobs: asks(LOGPROBS) || echo.top_logprobs > 0 })
+    }
+}
+
+/// Arguments of the template: `chat_template_kwargs`, effort and verbosity. Templates ignore those that they don't know.
+fn template_arguments(
+    body: &Object<'_>,
+    echo: &Echo,
+    defaults: &Defaults,
+) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
+    let mut arguments =
+        options::template_arguments(body, echo.reasoning.effort.as_deref(), &defaults.template_arguments)?;
+    if let Some(verbosity) = &echo.text.verbosity
+        && arguments.iter().all(|(name, _)| name != "verbosity")
+    {
+        arguments.push(("verbosity".to_owned(), verbosity.as_str().into()));
+    }
+    Ok(arguments)
+}
+
+/// Whether deltas are padded: yes unless the request says no, as in `OpenAI`'s API.
+pub(super) fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
+    let Some(options) = body.object("stream_options")? else { return Ok(true) };
+    Ok(options.boolean("include_obfuscation")?.unwrap_or(true))
+}
+
+/// Reads a request that continues nothing and isn't stored, and makes the machine that answers it, as the transport needs them.
+pub fn read(body: &Object<'_>, defaults: &Defaults, ids: Ids, now: Clock) -> Result<ApiRequest, ApiError> {
+    read_continuing(body, &Continuation::default(), defaults, ids, now)
+}
+
+/// Reads a request with what it continues, and makes the machine that answers it.
+pub fn read_continuing(
+    body: &Object<'_>,
+    continuation: &Continuation,
+    defaults: &Defaults,
+    ids: Ids,
+    now: Clock,
+) -> Result<ApiRequest, ApiError> {
+    let request = parse(body, continuation, defaults)?;
+    let mut machine = request.machine(ids, now);
+    if let Some(queued) = &continuation.queued {
+        machine.resume(queued.clone());
+    }
+    let ResponsesRequest { stream, job, hosted, compaction, warnings, .. } = request;
+    Ok(ApiRequest { stream, job, hosted, compaction, warnings, machine: Box::new(machine) })
+}
+
+/// Reads a body of `input_tokens`: a request's, with what it continues, of which nothing is generated.
+pub fn count(
+    body: &Object<'_>,
+    continuation: &Continuation,
+    defaults: &Defaults,
+) -> Result<CountRequest, ApiError> {
+    let ResponsesRequest { model, job, hosted, compaction, mut warnings, .. } =
+        parse(body, continuation, defaults)?;
+    let job = match compaction {
+        Some(Compaction { occasion: Occasion::Asked, prompt }) => summary_job(job, &prompt),
+        _ => job,
+    };
+    if hosted.is_some() {
+        warnings
+            .push("tools of tool servers are not counted: they are listed when the answer begins".to_owned());
+    }
+    Ok(CountRequest { model, job, warnings })
+}
+
+/// Refuses a field that can't be ignored without giving another answer than the one asked for.
+fn refuse_unsupported(body: &Object<'_>) -> Result<(), ApiError> {
+    match body.get("prompt") {
+        None => Ok(()),
+        Some(_) => Err(body
+            .at("prompt")
+            .unsupported("stored prompts are not there: send `instructions` and `input`")),
+    }
+}

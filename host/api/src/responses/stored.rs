@@ -1,0 +1,56 @@
+//! Stored responses as clients get them: an object and the items of its output become one object again, and a log's events get their names and
+//! padding back.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::super::event_buffer::EventBuffer;
+use super::schema;
+
+/// Where the output stands in an object without one. No string before it can have these bytes, since quotes in strings are escaped.
+const NO_OUTPUT: &[u8] = br#","output":[]"#;
+
+/// The whole response of a stored `object` and the items of its `output`, as JSON.
+pub fn whole(object: &[u8], output: &[store::Item]) -> Vec<u8> {
+    let at = object.windows(NO_OUTPUT.len()).position(|bytes| bytes == NO_OUTPUT);
+    // What this server stored has an output.
+    let (head, tail) = object.split_at(at.map_or(object.len(), |at| at + NO_OUTPUT.len() - 1));
+    let size: usize = output.iter().map(|item| item.body.len() + 1).sum();
+    let mut json = Vec::with_capacity(object.len() + size);
+    json.extend_from_slice(head);
+    for (index, item) in output.iter().enumerate() {
+        if index > 0 {
+            json.push(b',');
+        }
+        json.extend_from_slice(&item.body);
+    }
+    json.extend_from_slice(tail);
+    json
+}
+
+/// The response of a stored `object`, which hasn't ended; it `runs` or waits.
+pub fn under_way(object: &str, runs: bool) -> Vec<u8> {
+    // The status stands before anything that a request wrote.
+    let status = if runs { r#""status":"in_progress""# } else { r#""status":"queued""# };
+    object.replacen(r#""status":"queued""#, status, 1).into_bytes()
+}
+
+/// What is read of a stored event.
+#[derive(Deserialize)]
+struct StoredEvent<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    delta: Option<Cow<'a, str>>,
+}
+
+/// Appends a stored event. Where readers `pad`, one with a delta is padded as it was when it was first sent.
+pub fn push(event: &[u8], pad: bool, buffer: &mut EventBuffer) {
+    static KINDS: LazyLock<Vec<&'static str>> = LazyLock::new(schema::event_kinds);
+    let read: Option<StoredEvent<'_>> = serde_json::from_slice(event).ok();
+    let name = read.as_ref().and_then(|read| KINDS.iter().find(|kind| **kind == read.kind)).copied();
+    let secret = read.and_then(|read| read.delta).map(|delta| delta.len()).filter(|_| pad);
+    buffer.push_encoded(name, secret, event);
+}

@@ -1,0 +1,165 @@
+//! Reader of `tools` of a Responses request: functions and custom tools, in namespaces or not. Other tools are ignored with a warning,
+//! since clients offer all the tools that they know. Tools may also come in the input, as `additional_tools`.
+
+use super::super::error::ApiError;
+use super::super::json::{Object, Value};
+use super::super::raw::{self, Json};
+use super::super::tools::{self, ClientTools, ToolBounds, ToolChoiceField};
+use super::super::warnings::Warnings;
+use super::hosted;
+use super::input_items::{Input, is_of};
+use super::names::{Namespaces, flat};
+use model::printable::printable;
+
+/// The tools of a request.
+#[derive(Debug, Default)]
+pub(super) struct Declared {
+    /// The tools for parser and template, under flat names.
+    pub(super) client_tools: ClientTools,
+    /// Namespaces and names that the flat names stand for.
+    pub(super) namespaces: Namespaces,
+    /// The tools as the response object repeats them.
+    pub(super) shown: Vec<Json>,
+}
+
+/// Reads the tools of `tools` and of `additional_tools` in the input.
+pub(super) fn declared(
+    body: &Object<'_>,
+    input: Input<'_>,
+    mut bounds: ToolBounds,
+    warnings: &mut Warnings,
+) -> Result<Declared, ApiError> {
+    let mut declared = Declared::default();
+    declared.list(*body, &mut bounds, warnings)?;
+    for (path, item) in input.items() {
+        if is_of(item, "additional_tools") {
+            declared.list(Object::new(item, path)?, &mut bounds, warnings)?;
+        }
+    }
+    Ok(declared)
+}
+
+impl Declared {
+    /// The choice with flat names for the names that the client uses.
+    pub(super) fn flat_choice(&self, choice: ToolChoiceField) -> ToolChoiceField {
+        match choice {
+            ToolChoiceField::Allowed(mut allowed) => {
+                let meant: Vec<String> =
+                    allowed.names.iter().flat_map(|name| self.namespaces.meant_by(name)).cloned().collect();
+                allowed.names.extend(meant);
+                ToolChoiceField::Allowed(allowed)
+            }
+            ToolChoiceField::Named(name) => ToolChoiceField::Named(self.flat_name(name)),
+            choice => choice,
+        }
+    }
+
+    /// The flat name of the tool that `name` stands for. Returns `name` unchanged if a tool has it, or if it stands for none or several.
+    fn flat_name(&self, name: String) -> String {
+        if self.client_tools.tools.iter().any(|tool| tool.name == name) {
+            return name;
+        }
+        let mut meant = self.namespaces.meant_by(&name);
+        match (meant.next(), meant.next()) {
+            (Some(one), None) => one.clone(),
+            _ => name.clone(),
+        }
+    }
+
+    /// Adds the tools in the list `tools` of an object.
+    fn list(
+        &mut self,
+        owner: Object<'_>,
+        bounds: &mut ToolBounds,
+        warnings: &mut Warnings,
+    ) -> Result<(), ApiError> {
+        let (path, max) = (owner.at("tools"), bounds.tools);
+        for (index, value) in tools::list(&owner, bounds)?.iter().enumerate() {
+            let tool = Object::new(value, path.element(index))?;
+            match tool.required_string("type")? {
+                "namespace" => self.namespace(tool, max, warnings)?,
+                kind @ ("function" | "custom") => {
+                    let name = tool.required_string("name")?;
+                    self.add(name, tool, kind)?;
+                    self.shown.push(echo(tool, kind));
+                    if self.namespaces.has(name) {
+                        return Err(taken(tool));
+                    }
+                }
+                // `hosted::request` reads these.
+                kind if hosted::request::is_hosted(kind) => {}
+                other => warnings.add(format!("tool of type {} ignored", printable(other))),
+            }
+            if self.client_tools.tools.len() > max {
+                return Err(path.invalid(format_args!("at most {max} tools, namespaces and all")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the tools of a namespace under flat names.
+    fn namespace(
+        &mut self,
+        namespace: Object<'_>,
+        max: usize,
+        warnings: &mut Warnings,
+    ) -> Result<(), ApiError> {
+        let outer = namespace.required_string("name")?;
+        let path = namespace.at("tools");
+        let mut shown = Vec::new();
+        let list = namespace.list_or_empty("tools")?;
+        if list.is_longer_than(max) {
+            return Err(path.invalid(format_args!("at most {max} tools, got {}", list.len())));
+        }
+        for (index, value) in list.iter().enumerate() {
+            let tool = Object::new(value, path.element(index))?;
+            let kind = tool.required_string("type")?;
+            let (Some(inner), "function" | "custom") = (tool.string("name")?, kind) else {
+                warnings.add(format!("tool of type {} ignored", printable(kind)));
+                continue;
+            };
+            let name = flat(outer, inner);
+            self.check_free(&name, tool)?;
+            self.add(&name, tool, kind)?;
+            self.namespaces.insert(name, outer, inner);
+            shown.push(echo(tool, kind));
+        }
+        let description = namespace.string("description")?.unwrap_or_default();
+        self.shown.push(raw::object([
+            ("type", Json::of("namespace")),
+            ("name", Json::of(outer)),
+            ("description", Json::of(description)),
+            ("tools", Json::of(&shown)),
+        ]));
+        Ok(())
+    }
+
+    /// Refuses a flat name that another tool has: the model's calls couldn't be told apart.
+    fn check_free(&self, name: &str, tool: Object<'_>) -> Result<(), ApiError> {
+        if self.client_tools.tools.iter().any(|other| other.name == name) { Err(taken(tool)) } else { Ok(()) }
+    }
+
+    /// Adds a tool that clients run, a function or a custom tool, under the name that the model knows.
+    fn add(&mut self, name: &str, tool: Object<'_>, kind: &str) -> Result<(), ApiError> {
+        if kind == "custom" {
+            return self.client_tools.add_custom(name, tool);
+        }
+        self.client_tools.add(name, tool, "parameters", tools::nested_declaration(name, tool))
+    }
+}
+
+fn taken(tool: Object<'_>) -> ApiError {
+    tool.at("name").invalid("the model would see two tools of this name: rename one, or its namespace")
+}
+
+/// The tool with all fields that the protocol gives it, as the response object shows it.
+fn echo(tool: Object<'_>, kind: &str) -> Json {
+    let field = |name: &'static str| (name, tool.get(name).map_or_else(Json::null, Value::to_json));
+    let head = [("type", Json::of(kind)), field("name"), field("description")];
+    if kind == "custom" {
+        let text = || raw::object([("type", Json::of("text"))]);
+        let format = tool.get("format").map_or_else(text, Value::to_json);
+        return raw::object(head.into_iter().chain([("format", format)]));
+    }
+    raw::object(head.into_iter().chain([field("parameters"), field("strict")]))
+}

@@ -1,0 +1,209 @@
+//! What WebSocket mode adds to the protocol: events of the client, the lane that an event belongs to, and errors as events.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use serde::Serialize;
+
+use super::super::error::ApiError;
+use super::super::json::Object;
+use super::steer::SteerRequest;
+
+/// Maximum length of a lane's name.
+const NAME_LENGTH: usize = 256;
+
+/// Name of a lane of a socket, `stream_id`: 1 to 256 letters, digits, `_`, `-` and `.`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct StreamId(String);
+
+impl StreamId {
+    /// A name that needs no check.
+    #[cfg(test)]
+    pub(crate) fn new(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    /// # Errors
+    /// 400 `invalid_stream_id` where the field is there and is no such name.
+    fn read(body: &Object<'_>) -> Result<Option<Self>, ApiError> {
+        let is_name = |name: &str| {
+            (1..=NAME_LENGTH).contains(&name.len())
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+        };
+        match body.string("stream_id") {
+            Ok(None) => Ok(None),
+            Ok(Some(name)) if is_name(name) => Ok(Some(Self(name.to_owned()))),
+            _ => {
+                let what = "expected 1 to 256 letters, digits, `_`, `-` and `.`; leave it out for the lane without a name";
+                Err(body.at("stream_id").invalid(what).with_code("invalid_stream_id"))
+            }
+        }
+    }
+}
+
+/// An event of the client, without the body that it may carry.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ClientEvent {
+    /// `response.create`: the event is a request's body, too.
+    Create {
+        /// Its lane; none: the one without a name.
+        stream_id: Option<StreamId>,
+        /// Whether the model answers. If not, the response is empty, to be continued.
+        generate: bool,
+        /// The response that it continues.
+        parent: Option<String>,
+        /// Whether the response is to be stored, if the event says so.
+        store: Option<bool>,
+    },
+    /// `response.processed`, which tells nothing that the server needs to know.
+    Processed,
+    /// `response.steer`
+    Steer(SteerRequest),
+}
+
+/// An event that can't be used, and the lane that it named.
+#[derive(Debug)]
+pub struct BadEvent {
+    pub stream_id: Option<StreamId>,
+    pub error: ApiError,
+}
+
+impl ClientEvent {
+    /// Reads the fields that are not the response's.
+    ///
+    /// # Errors
+    /// 400 where the type is unknown or a field has a wrong value.
+    pub fn read(body: &Object<'_>) -> Result<Self, Box<BadEvent>> {
+        let bad = |stream_id, error| Box::new(BadEvent { stream_id, error });
+        let stream_id = StreamId::read(body).map_err(|error| bad(None, error))?;
+        Self::read_in(body, stream_id.clone()).map_err(|error| bad(stream_id, error))
+    }
+
+    fn read_in(body: &Object<'_>, stream_id: Option<StreamId>) -> Result<Self, ApiError> {
+        match body.required_string("type")? {
+            "response.create" => {
+                let generate = body.boolean("generate")?.unwrap_or(true);
+                if body.boolean("background")? == Some(true) {
+                    let message = "a WebSocket's responses end with it: send POST /v1/responses";
+                    return Err(body.at("background").unsupported(message));
+                }
+                let parent = body.string("previous_response_id")?.map(str::to_owned);
+                Ok(Self::Create { stream_id, generate, parent, store: body.boolean("store")? })
+            }
+            "response.processed" => Ok(Self::Processed),
+            "response.steer" => Ok(Self::Steer(SteerRequest::read(body))),
+            _ => {
+                Err(body.at("type").invalid("expected response.create, response.processed or response.steer"))
+            }
+        }
+    }
+}
+
+/// An error as the protocol's event, for a request that has no response.
+pub fn error_event(error: &ApiError, stream_id: Option<&StreamId>) -> Bytes {
+    #[derive(Serialize)]
+    struct ErrorEvent<'a, E: Serialize> {
+        #[serde(rename = "type")]
+        kind: &'a str,
+        status: u16,
+        sequence_number: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stream_id: Option<&'a str>,
+        #[serde(flatten)]
+        envelope: E,
+    }
+    to_bytes(&ErrorEvent {
+        kind: "error",
+        status: error.status,
+        sequence_number: 0,
+        stream_id: stream_id.map(|StreamId(name)| &**name),
+        envelope: error.envelope(),
+    })
+}
+
+pub(super) fn to_bytes(event: &impl Serialize) -> Bytes {
+    serde_json::to_vec(event).expect("protocol types serialise").into()
+}
+
+/// The event `number` of a response under another number.
+pub fn renumbered(event: Bytes, number: u64, new: u64) -> Bytes {
+    // The number stands before anything that a model or a client wrote.
+    let old = format!(r#""sequence_number":{number},"#);
+    let at = event.windows(old.len()).position(|bytes| bytes == old.as_bytes());
+    let Some(at) = at.filter(|_| new != number) else { return event };
+    let new = format!(r#""sequence_number":{new},"#);
+    [&event[..at], new.as_bytes(), &event[at + old.len()..]].concat().into()
+}
+
+/// A response's event as its lane has it: with the lane's name, if it has one.
+pub fn of_lane(event: Bytes, stream_id: Option<&StreamId>) -> Bytes {
+    let (Some(StreamId(name)), Some(fields)) = (stream_id, event.strip_suffix(b"}")) else { return event };
+    // Names need no escaping, and every event has fields before this one.
+    let mut named = BytesMut::with_capacity(event.len() + name.len() + 16);
+    for part in [fields, br#","stream_id":""#, name.as_bytes(), b"\"}"] {
+        named.put_slice(part);
+    }
+    named.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::json::Document;
+    use model::limits::Limits;
+
+    fn read(event: &Value) -> Result<ClientEvent, (Option<String>, Value)> {
+        let document = Document::read(event.to_string().into(), &Limits::default()).expect("an object");
+        ClientEvent::read(&document.body()).map_err(|bad| {
+            let event: Value =
+                serde_json::from_slice(&error_event(&bad.error, bad.stream_id.as_ref())).unwrap();
+            (bad.stream_id.map(|StreamId(name)| name), event)
+        })
+    }
+
+    #[test]
+    fn names_of_lanes_are_short_and_plain() {
+        let create = |stream_id: Value| json!({ "type": "response.create", "stream_id": stream_id });
+        for name in ["a", "Agent_1.b-c", &"x".repeat(256)] {
+            let lane = Some(StreamId::new(name));
+            let event = read(&create(json!(name)));
+            assert!(matches!(event, Ok(ClientEvent::Create { stream_id, .. }) if stream_id == lane));
+        }
+        for bad in [json!(""), json!("a b"), json!("é"), json!("x".repeat(257)), json!(1), json!({})] {
+            let (lane, event) = read(&create(bad)).unwrap_err();
+            assert_eq!((lane, &event["stream_id"]), (None, &Value::Null));
+            assert_eq!(event["error"]["code"], "invalid_stream_id");
+            assert_eq!(event["error"]["param"], "stream_id");
+        }
+        let unnamed = read(&create(Value::Null));
+        assert!(matches!(unnamed, Ok(ClientEvent::Create { stream_id: None, generate: true, .. })));
+    }
+
+    #[test]
+    fn a_wrong_event_is_an_error_of_its_lane() {
+        for (event, param) in [
+            (json!({ "stream_id": "a" }), "type"),
+            (json!({ "type": "session.update", "stream_id": "a" }), "type"),
+            (json!({ "type": "response.create", "stream_id": "a", "generate": 1 }), "generate"),
+            (json!({ "type": "response.create", "stream_id": "a", "background": true }), "background"),
+        ] {
+            let (lane, event) = read(&event).unwrap_err();
+            assert_eq!((lane.as_deref(), &event["stream_id"]), (Some("a"), &json!("a")));
+            assert_eq!((&event["type"], &event["status"]), (&json!("error"), &json!(400)));
+            assert_eq!((&event["sequence_number"], &event["error"]["param"]), (&json!(0), &json!(param)));
+            let fields: Vec<&String> = event["error"].as_object().unwrap().keys().collect();
+            assert_eq!(fields, ["message", "type", "param", "code"]);
+        }
+    }
+
+    #[test]
+    fn an_event_gets_the_name_of_its_lane() {
+        let event = || Bytes::from_static(br#"{"type":"response.created","response":{"id":"r"}}"#);
+        assert_eq!(of_lane(event(), None), event());
+        let named: Value = serde_json::from_slice(&of_lane(event(), Some(&StreamId("a.b".into())))).unwrap();
+        assert_eq!(
+            named,
+            json!({ "type": "response.created", "response": { "id": "r" }, "stream_id": "a.b" })
+        );
+    }
+}

@@ -1,0 +1,288 @@
+//! Tools that the server runs: in requests, and in the items and events of answers.
+
+use serde_json::{Value, json};
+
+use super::super::event_buffer::EventBuffer;
+use super::super::request::{ApiRequest, Defaults};
+use super::super::responses;
+use super::goldens::compare;
+use super::read;
+use crate::agent::{CallKind, Called, Consent, Purpose, RoundEvent, ServerEvent};
+use crate::mcp::{Approval, McpConfig, McpServers, McpTool, RequestUrls};
+use model::limits::McpLimits;
+use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};
+
+fn defaults(urls: RequestUrls) -> Defaults {
+    let config = json!({
+        "mcpServers": { "time": { "command": "no-such-program", "require_approval": "never" }, "tools": { "url": "http://127.0.0.1:9" } },
+        "web_search": "tools", "code_interpreter": "tools"
+    });
+    let config = McpConfig::parse(&config.to_string(), |_| None).unwrap();
+    Defaults { mcp: McpServers::new(config, urls, &McpLimits::default()), ..Defaults::default() }
+}
+
+fn call(tools: &Value, input: &Value, defaults: &Defaults) -> ApiRequest {
+    let body = json!({
+        "model": "m", "input": input, "tools": tools, "stream": true, "stream_options": { "include_obfuscation": false }
+    });
+    let call = read(responses::read, body.to_string().as_bytes(), defaults, || 1_700_000_000);
+    call.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn refusal(tool: &Value, defaults: &Defaults) -> String {
+    let body = json!({ "model": "m", "input": "x", "tools": [tool] });
+    match read(responses::read, body.to_string().as_bytes(), defaults, || 0) {
+        Ok(_) => panic!("not refused: {tool}"),
+        Err(error) => error.message,
+    }
+}
+
+/// Stream and body of an answer to a request with all three kinds of tools.
+fn output_of(events: &[RoundEvent], end: &TurnEnd) -> (String, Value) {
+    let tools = json!([
+        { "type": "mcp", "server_label": "time", "headers": { "authorization": "secret" } },
+        { "type": "web_search" }, { "type": "code_interpreter", "container": { "type": "auto" } }
+    ]);
+    let mut machine = call(&tools, &json!("Go."), &defaults(RequestUrls::None)).machine;
+    let mut buffer = EventBuffer::new();
+    machine.begin(&mut buffer);
+    for (number, event) in events.iter().enumerate() {
+        match event {
+            RoundEvent::Turn(event) => machine.turn(event, &mut buffer),
+            RoundEvent::Server(event) => machine.server(event, &mut buffer),
+            RoundEvent::Compaction(event) => machine.compaction(event, &mut buffer),
+        }
+        if number % 4 == 3 {
+            machine.heartbeat(&mut buffer);
+        }
+    }
+    machine.end(end, Usage { input_tokens: 40, output_tokens: 20, ..Usage::default() }, &mut buffer);
+    let stream = super::sse_of(&*machine, &buffer);
+    responses::validator::check_sse(stream.as_bytes())
+        .unwrap_or_else(|violation| panic!("{violation}\n{stream}"));
+    let body: Value = serde_json::from_str(&machine.body().1).unwrap();
+    let last = stream.lines().rev().find_map(|line| line.strip_prefix("data: {")).unwrap();
+    let last: Value = serde_json::from_str(&format!("{{{last}")).unwrap();
+    assert_eq!(last["response"], body, "the stream's end and the answer in one piece differ");
+    (stream, body)
+}
+
+fn golden(name: &str, events: &[RoundEvent], end: &TurnEnd) {
+    let (stream, body) = output_of(events, end);
+    compare(&format!("responses-{name}.sse"), &stream);
+    compare(&format!("responses-{name}.json"), &format!("200\n{body:#}\n"));
+}
+
+fn server(event: ServerEvent) -> RoundEvent {
+    RoundEvent::Server(event)
+}
+
+fn listed() -> [RoundEvent; 2] {
+    let tool = McpTool {
+        name: "now".into(),
+        description: "The time.".into(),
+        input_schema: json!({ "type": "object" }).as_object().unwrap().clone(),
+        annotations: None,
+    };
+    let name = || "time".to_owned();
+    [
+        server(ServerEvent::ListBegun { server: name() }),
+        server(ServerEvent::ListEnded { server: name(), tools: Ok(vec![tool]) }),
+    ]
+}
+
+fn begun(id: &str, kind: CallKind, consent: Consent) -> RoundEvent {
+    let called = Called { kind, server: "time".into(), name: "now".into(), consent };
+    server(ServerEvent::CallBegun { call_id: id.into(), called })
+}
+
+fn text(id: &str, delta: &str) -> RoundEvent {
+    server(ServerEvent::CallText { call_id: id.into(), delta: delta.into() })
+}
+
+fn written(id: &str) -> RoundEvent {
+    server(ServerEvent::CallWritten { call_id: id.into() })
+}
+
+fn ended(id: &str, result: Result<&str, &str>) -> RoundEvent {
+    let result = result.map(str::to_owned).map_err(str::to_owned);
+    server(ServerEvent::CallEnded { call_id: id.into(), result })
+}
+
+fn message(words: &str) -> [RoundEvent; 3] {
+    let phase = Phase::Unspecified;
+    [
+        TurnEvent::Open(ItemHead::Message { phase }),
+        TurnEvent::Text(words.into()),
+        TurnEvent::Close(ItemStatus::Completed),
+    ]
+    .map(RoundEvent::Turn)
+}
+
+#[test]
+fn mcp_calls_that_run_beside_each_other_and_beside_a_message() {
+    let mut events = listed().to_vec();
+    for id in ["a", "b"] {
+        events.extend([
+            begun(id, CallKind::Mcp, Consent::NotNeeded),
+            text(id, "{\"zone\":"),
+            text(id, " \"UTC\"}"),
+            written(id),
+        ]);
+    }
+    events.extend(message("Let me see."));
+    events.extend([ended("b", Err("the tool server did not answer within 2 s")), ended("a", Ok("12:00"))]);
+    events.extend(message("Noon."));
+    golden("mcp", &events, &TurnEnd::Completed);
+}
+
+#[test]
+fn mcp_calls_that_the_client_is_asked_for_or_has_agreed_to() {
+    let given = Consent::Given("mcpr_0".into());
+    let mut events = vec![begun("mcpr_0", CallKind::Mcp, given), text("mcpr_0", "{}"), written("mcpr_0")];
+    events.push(ended("mcpr_0", Ok("12:00")));
+    events.extend([
+        begun("c", CallKind::Mcp, Consent::Asked),
+        text("c", "{\"n\":"),
+        text("c", "1}"),
+        written("c"),
+    ]);
+    golden("mcp-approval", &events, &TurnEnd::Completed);
+}
+
+#[test]
+fn a_list_that_failed_and_a_call_that_was_cut_off() {
+    let [list_begun, _] = listed();
+    let failed = ServerEvent::ListEnded { server: "time".into(), tools: Err("it can't be reached".into()) };
+    let cut = [
+        begun("a", CallKind::Mcp, Consent::NotNeeded),
+        text("a", "{\"zo"),
+        ended("a", Err("the call was cut off")),
+    ];
+    let events = [vec![list_begun, server(failed)], cut.to_vec()].concat();
+    golden("mcp-cut", &events, &TurnEnd::MaxOutputTokens);
+}
+
+#[test]
+fn what_the_browser_does_is_a_web_search() {
+    let mut events = Vec::new();
+    for (id, kind, arguments) in [
+        ("a", CallKind::Search, "{\"query\": \"oslo\"}"),
+        ("b", CallKind::OpenPage, "{\"id\": \"https://example.org\"}"),
+        ("c", CallKind::FindInPage, "{\"pattern\": \"snow\"}"),
+    ] {
+        let result = if id == "b" { Err("no such page") } else { Ok("found") };
+        events.extend([
+            begun(id, kind, Consent::NotNeeded),
+            text(id, arguments),
+            written(id),
+            ended(id, result),
+        ]);
+    }
+    golden("web-search", &events, &TurnEnd::Completed);
+}
+
+#[test]
+fn what_python_does_is_a_code_interpreter_call() {
+    let mut events = Vec::new();
+    for (id, raw, pieces) in [("a", true, ["print(", "1)"]), ("b", false, ["{\"code\": \"pri", "nt(2)\"}"])] {
+        events.push(begun(id, CallKind::Code { raw }, Consent::NotNeeded));
+        events.extend(pieces.map(|piece| text(id, piece)));
+        events.extend([written(id), ended(id, if raw { Ok("1\n") } else { Err("it crashed") })]);
+    }
+    golden("code-interpreter", &events, &TurnEnd::Completed);
+}
+
+#[test]
+fn calls_that_end_in_any_order_are_told_well() {
+    let ids = ["a", "b", "c", "d"];
+    let kinds =
+        [CallKind::Mcp, CallKind::Search, CallKind::Code { raw: true }, CallKind::Code { raw: false }];
+    for order in 0..24usize {
+        let mut left: Vec<usize> = (0..4).collect();
+        let mut at = order;
+        let order: Vec<usize> = (1..=4)
+            .rev()
+            .map(|of| {
+                let next = left.remove(at % of);
+                at /= of;
+                next
+            })
+            .collect();
+        let mut events = Vec::new();
+        for (id, kind) in ids.iter().zip(kinds) {
+            events.extend([begun(id, kind, Consent::NotNeeded), text(id, "{}"), written(id)]);
+        }
+        events.extend(
+            order.iter().map(|place| ended(ids[*place], if *place % 2 == 0 { Ok("1") } else { Err("no") })),
+        );
+        let (_, body) = output_of(&events, &TurnEnd::Completed);
+        assert_eq!(body["output"].as_array().unwrap().len(), 4);
+    }
+}
+
+#[test]
+fn a_request_names_configured_servers_and_says_which_calls_it_is_asked_for() {
+    let defaults = defaults(RequestUrls::None);
+    let tools = json!([
+        { "type": "mcp", "server_label": "time", "allowed_tools": { "tool_names": ["now"] },
+          "require_approval": { "never": { "tool_names": ["now"] } } },
+        { "type": "mcp", "server_label": "tools" },
+        { "type": "web_search_preview" }, { "type": "code_interpreter" },
+    ]);
+    let hosted = call(&tools, &json!("x"), &defaults).hosted.unwrap();
+    let [time, tools, search, code] = hosted.tools.as_slice() else { panic!("{hosted:?}") };
+    assert_eq!(time.allowed.as_deref(), Some(&["now".to_owned()][..]));
+    assert!(!time.approval.asks("now") && time.approval.asks("later"));
+    // The operator's file doesn't set it: then calls need approval.
+    assert_eq!(tools.approval.others, Approval::Always);
+    assert_eq!((search.purpose, code.purpose), (Purpose::WebSearch, Purpose::CodeInterpreter));
+}
+
+#[test]
+fn secrets_of_a_tool_are_not_repeated() {
+    let tools = json!([{ "type": "mcp", "server_label": "time", "authorization": "s3cret", "headers": { "x-key": "s3cret" } }]);
+    let call = call(&tools, &json!("x"), &defaults(RequestUrls::None));
+    let body = call.machine.body().1;
+    assert!(body.contains("\"server_label\":\"time\"") && !body.contains("s3cret"), "{body}");
+}
+
+#[test]
+fn a_url_in_a_request_is_used_where_the_operator_allows_it_only() {
+    let tool = |url: &str| json!({ "type": "mcp", "server_label": "mine", "server_url": url });
+    let none = call(&json!([tool("https://example.org/mcp")]), &json!("x"), &defaults(RequestUrls::None));
+    assert!(none.hosted.is_none());
+    assert!(none.warnings.iter().any(|line| line.contains("server_url")), "{:?}", none.warnings);
+    let public = defaults(RequestUrls::Public);
+    assert!(call(&json!([tool("https://example.org/mcp")]), &json!("x"), &public).hosted.is_some());
+    for url in ["http://example.org/mcp", "https://169.254.169.254/latest", "file:///etc/passwd", "nonsense"]
+    {
+        assert!(refusal(&tool(url), &public).starts_with("tools[0].server_url"), "{url}");
+    }
+}
+
+#[test]
+fn what_an_earlier_answer_called_is_in_the_conversation() {
+    let input = json!([
+        { "role": "user", "content": "Go." },
+        { "type": "mcp_list_tools", "id": "mcpl_1", "server_label": "time", "tools": [] },
+        { "type": "mcp_call", "id": "mcp_1", "server_label": "time", "name": "now", "arguments": "{}", "output": "12:00" },
+        { "type": "code_interpreter_call", "id": "ci_1", "code": "1", "outputs": [{ "type": "logs", "logs": "1" }] },
+        { "type": "mcp_call", "id": "mcp_2", "server_label": "time", "name": "now", "arguments": "{}",
+          "error": { "type": "mcp_tool_execution_error", "content": [{ "type": "text", "text": "gone" }] } },
+        { "type": "mcp_approval_request", "id": "mcpr_1", "server_label": "time", "name": "now", "arguments": "{}" },
+        { "type": "mcp_approval_request", "id": "mcpr_2", "server_label": "time", "name": "now", "arguments": "{}" },
+        { "type": "mcp_approval_request", "id": "mcpr_3", "server_label": "time", "name": "now", "arguments": "{}" },
+        { "type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": true },
+        { "type": "mcp_approval_response", "approval_request_id": "mcpr_2", "approve": false },
+    ]);
+    let call =
+        call(&json!([{ "type": "mcp", "server_label": "time" }]), &input, &defaults(RequestUrls::None));
+    let said: Vec<_> =
+        call.job.conversation.messages.iter().map(|message| message.content.joined()).collect();
+    let refused = "The user did not allow this call.";
+    assert_eq!(said, ["Go.", "", "12:00", "", "1", "", "Error: gone", "", "", "", refused]);
+    let hosted = call.hosted.unwrap();
+    assert!(hosted.tools[0].listed);
+    assert_eq!(hosted.approved.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["mcpr_1"]);
+}

@@ -1,0 +1,210 @@
+//! `input` in every shape that clients are known to send, and the messages that come of it.
+
+use serde_json::{Value, json};
+
+use super::super::responses;
+use super::{job, refusal};
+use model::prompt::{Content, HistoryCall, Message, Role};
+
+fn messages(input: &Value) -> Vec<Message> {
+    warned(input).0
+}
+
+fn warned(input: &Value) -> (Vec<Message>, Vec<String>) {
+    let (job, warnings) = job(responses::read, &json!({ "model": "m", "input": input }));
+    (job.conversation.messages, warnings)
+}
+
+fn refused(input: &Value) -> String {
+    refusal(responses::read, &json!({ "model": "m", "input": input })).message
+}
+
+fn user(content: impl Into<Content>) -> Message {
+    Message::text(Role::User, content)
+}
+
+fn assistant(reasoning: Option<&str>, content: impl Into<Content>, calls: &[(&str, &str, &str)]) -> Message {
+    let call = |(id, name, arguments): &(&str, &str, &str)| HistoryCall {
+        id: (*id).to_owned(),
+        name: (*name).to_owned(),
+        arguments: (*arguments).to_owned(),
+    };
+    Message {
+        reasoning: reasoning.map(str::to_owned),
+        tool_calls: calls.iter().map(call).collect(),
+        ..Message::text(Role::Assistant, content)
+    }
+}
+
+fn result(id: &str, name: Option<&str>, content: impl Into<Content>) -> Message {
+    Message {
+        tool_call_id: Some(id.to_owned()),
+        name: name.map(str::to_owned),
+        ..Message::text(Role::Tool, content)
+    }
+}
+
+fn parts(parts: &[&str]) -> Content {
+    parts.iter().collect()
+}
+
+#[test]
+fn a_string_is_one_user_message() {
+    assert_eq!(messages(&json!("hi")), [user("hi")]);
+}
+
+#[test]
+fn messages_come_with_or_without_type_with_string_or_parts() {
+    let input = json!([
+        { "role": "developer", "content": "d" },
+        { "type": "message", "role": "system", "content": [{ "type": "input_text", "text": "s" }] },
+        { "role": "user", "content": [{ "type": "input_text", "text": "a" }, { "type": "input_text", "text": "b" }] },
+        { "id": "msg_1", "type": "message", "role": "assistant",
+          "content": [{ "type": "output_text", "text": "c", "annotations": [] }] },
+        { "role": "user", "content": "d" },
+    ]);
+    let expected = [
+        Message::text(Role::Developer, "d"),
+        Message::text(Role::System, parts(&["s"])),
+        user(parts(&["a", "b"])),
+        assistant(None, parts(&["c"]), &[]),
+        user("d"),
+    ];
+    assert_eq!(messages(&input), expected);
+}
+
+#[test]
+fn instructions_come_first() {
+    let body =
+        json!({ "model": "m", "instructions": "Be kind.", "input": [{ "role": "user", "content": "x" }] });
+    let messages = job(responses::read, &body).0.conversation.messages;
+    assert_eq!(messages, [Message::text(Role::System, "Be kind."), user("x")]);
+}
+
+#[test]
+fn what_the_assistant_did_in_a_row_is_one_message() {
+    let input = json!([
+        { "role": "user", "content": "q" },
+        { "type": "reasoning", "id": "rs_1", "summary": [], "content": [{ "type": "reasoning_text", "text": "r" }] },
+        { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "t" }] },
+        { "type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "arguments": "{}" },
+        { "type": "function_call", "call_id": "c2", "name": "g", "arguments": "{\"x\":1}" },
+        { "type": "function_call_output", "call_id": "c1", "output": "one" },
+        { "type": "function_call_output", "call_id": "c2", "output": [{ "type": "input_text", "text": "two" }] },
+    ]);
+    let expected = [
+        user("q"),
+        assistant(Some("r"), parts(&["t"]), &[("c1", "f", "{}"), ("c2", "g", "{\"x\":1}")]),
+        result("c1", Some("f"), "one"),
+        result("c2", Some("g"), parts(&["two"])),
+    ];
+    assert_eq!(messages(&input), expected);
+}
+
+#[test]
+fn order_that_one_message_cannot_show_makes_several() {
+    let input = json!([
+        { "role": "user", "content": "q" },
+        { "type": "message", "role": "assistant", "content": "a" },
+        { "type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}" },
+        { "type": "message", "role": "assistant", "content": "b" },
+        { "type": "message", "role": "assistant", "content": "c" },
+        { "type": "reasoning", "summary": [{ "type": "summary_text", "text": "r" }] },
+        { "type": "function_call", "call_id": "c2", "name": "f", "arguments": "{}" },
+    ]);
+    let expected = [
+        user("q"),
+        assistant(None, "a", &[("c1", "f", "{}")]),
+        assistant(None, "b", &[]),
+        assistant(None, "c", &[]),
+        assistant(Some("r"), "", &[("c2", "f", "{}")]),
+    ];
+    assert_eq!(messages(&input), expected);
+}
+
+#[test]
+fn reasoning_comes_as_content_as_summary_or_as_neither() {
+    let read = |reasoning: Value| {
+        let input =
+            json!([{ "role": "user", "content": "q" }, reasoning, { "role": "assistant", "content": "t" }]);
+        messages(&input)[1].reasoning.clone()
+    };
+    let raw = json!({ "type": "reasoning", "content": [{ "type": "reasoning_text", "text": "r" }],
+        "summary": [{ "type": "summary_text", "text": "s" }] });
+    assert_eq!(read(raw).as_deref(), Some("r"));
+    let summary = json!({ "type": "reasoning", "content": null,
+        "summary": [{ "type": "summary_text", "text": "s" }, { "type": "summary_text", "text": "t" }] });
+    assert_eq!(read(summary).as_deref(), Some("s\nt"));
+    assert_eq!(read(json!({ "type": "reasoning" })), None);
+}
+
+#[test]
+fn input_that_ends_in_bare_reasoning_is_answered_anew() {
+    let reasoning =
+        json!({ "type": "reasoning", "id": "rs_1", "summary": [{ "type": "summary_text", "text": "s" }] });
+    let (messages, warnings) = warned(&json!([{ "role": "user", "content": "q" }, reasoning]));
+    assert_eq!(messages, [user("q")]);
+    assert_eq!(warnings, ["reasoning at the end of the input without an answer left out"]);
+}
+
+#[test]
+fn malformed_arguments_in_the_history_are_kept_as_they_are() {
+    let input = json!([
+        { "role": "user", "content": "q" },
+        { "type": "function_call", "call_id": "c1", "name": "f", "arguments": "{\"a\": tru", "status": "incomplete" },
+        { "type": "function_call_output", "call_id": "c1", "output": "failed to parse" },
+    ]);
+    assert_eq!(messages(&input)[1], assistant(None, "", &[("c1", "f", "{\"a\": tru")]));
+}
+
+#[test]
+fn custom_calls_are_shown_as_functions_with_one_string() {
+    let input = json!([
+        { "type": "custom_tool_call", "call_id": "c1", "name": "apply_patch", "input": "*** \"x\"" },
+        { "type": "custom_tool_call_output", "call_id": "c1", "output": "ok" },
+    ]);
+    let call = assistant(None, "", &[("c1", "apply_patch", r#"{"input":"*** \"x\""}"#)]);
+    assert_eq!(messages(&input), [call, result("c1", Some("apply_patch"), "ok")]);
+}
+
+#[test]
+fn unknown_items_are_skipped() {
+    let input = json!([
+        { "type": "web_search_call", "id": "ws_1", "status": "completed" },
+        { "type": "ghost_item", "payload": { "deep": [1] } },
+        { "role": "user", "content": "q" },
+    ]);
+    let (messages, warnings) = warned(&input);
+    assert_eq!(messages, [user("q")]);
+    let expected = ["input item of type web_search_call ignored", "input item of type ghost_item ignored"];
+    assert_eq!(warnings, expected);
+}
+
+#[test]
+fn results_without_a_known_call_are_kept() {
+    let input = json!([{ "type": "function_call_output", "call_id": "c9", "output": "late" }]);
+    assert_eq!(messages(&input), [result("c9", None, "late")]);
+}
+
+#[test]
+fn wrong_types_are_refused_with_their_path() {
+    let content = json!([{ "role": "user", "content": "a" }, { "role": "user", "content": 5 }]);
+    assert_eq!(refused(&content), "input[1].content: expected a string or a list of parts, got number");
+    assert_eq!(refused(&json!(7)), "input: expected a string or a list of items, got number");
+    assert_eq!(refused(&json!(["x"])), "input[0]: expected an object, got string");
+    assert_eq!(refused(&json!([])), "input: there is no message in it to answer");
+    assert_eq!(
+        refused(&json!([{ "role": "wizard", "content": "x" }])),
+        "input[0].role: expected user, assistant, system or developer"
+    );
+    assert_eq!(
+        refused(&json!([{ "role": "user" }])),
+        "input[0].content: missing: expected a string or a list of parts"
+    );
+    let part = json!([{ "role": "user", "content": [{ "type": "input_text", "text": [] }] }]);
+    assert_eq!(refused(&part), "input[0].content[0].text: expected a string, got list");
+    let call = json!([{ "type": "function_call", "call_id": "c", "name": "f", "arguments": 3 }]);
+    assert_eq!(refused(&call), "input[0].arguments: expected a string of JSON, got number");
+    let neither = json!([{ "content": "x" }]);
+    assert_eq!(refused(&neither), "input[0]: expected an item with a `type`, or a message with a `role`");
+}

@@ -1,0 +1,188 @@
+//! Messages requests: what reaches the job, what is ignored, what is refused.
+
+use serde_json::{Value, json};
+
+use super::super::{messages, read_body};
+use super::{job, refusal};
+use grammar::ToolChoice;
+use model::Beginning;
+
+/// A small request with the fields `extra`.
+pub(super) fn with(extra: &Value) -> Value {
+    let mut body = json!({ "model": "m", "max_tokens": 9, "messages": [{ "role": "user", "content": "x" }] });
+    body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    body
+}
+
+fn refused(extra: &Value) -> String {
+    let error = refusal(messages::read, &with(extra));
+    assert_eq!(error.status, 400);
+    error.message
+}
+
+#[test]
+fn tools_are_declared_in_the_templates_shape() {
+    let schema = json!({ "type": "object", "properties": { "z": {}, "a": {} } });
+    let tools = json!([
+        { "input_schema": schema, "name": "f", "description": "d", "strict": true, "cache_control": { "type": "ephemeral" }, "eager_input_streaming": true },
+        { "type": "custom", "name": "g" },
+        { "type": "web_search_20250305", "name": "web_search", "max_uses": 5 },
+        { "type": "bash_20250124", "name": "bash" },
+    ]);
+    let (job, warnings) = job(messages::read, &with(&json!({ "tools": tools })));
+    let declared: Vec<String> = job.conversation.tools.iter().map(|tool| tool.declaration.clone()).collect();
+    let f = format!(
+        r#"{{"type":"function","function":{{"name":"f","description":"d","parameters":{schema},"strict":true}}}}"#
+    );
+    assert_eq!(declared, [f.as_str(), r#"{"type":"function","function":{"name":"g"}}"#]);
+    assert_eq!(
+        (job.demand.tools[0].schema.as_str(), job.demand.tools[0].strict),
+        (schema.to_string().as_str(), true)
+    );
+    assert_eq!(warnings, ["tool of type web_search_20250305 ignored", "tool of type bash_20250124 ignored"]);
+}
+
+#[test]
+fn tool_choice_reaches_the_job() {
+    let tools = json!([{ "name": "f", "input_schema": { "type": "object" } }]);
+    for (choice, expected) in [
+        (json!(null), (ToolChoice::Auto, true, 1)),
+        (json!({ "type": "auto" }), (ToolChoice::Auto, true, 1)),
+        (json!({ "type": "auto", "disable_parallel_tool_use": true }), (ToolChoice::Auto, false, 1)),
+        (json!({ "type": "none" }), (ToolChoice::None, true, 0)),
+    ] {
+        let (job, _) = job(messages::read, &with(&json!({ "tools": tools, "tool_choice": choice })));
+        assert_eq!(
+            (job.demand.tool_choice, job.demand.parallel_tool_calls, job.conversation.tools.len()),
+            expected
+        );
+    }
+}
+
+#[test]
+fn options_reach_the_job() {
+    let extra = json!({
+        "stop_sequences": ["END", "\n\n"], "temperature": 0.5, "top_p": 0.9, "top_k": 40, "seed": 3, "stream": true,
+        "metadata": { "user_id": "u" }, "output_config": { "effort": "low" },
+    });
+    let (job, warnings) = job(messages::read, &with(&extra));
+    assert_eq!((job.max_output_tokens, job.stop), (Some(9), vec!["END".to_owned(), "\n\n".to_owned()]));
+    assert_eq!((job.sampling.temperature, job.sampling.top_p), (Some(0.5), Some(0.9)));
+    assert_eq!((job.sampling.top_k, job.sampling.seed), (Some(40), Some(3)));
+    let expected =
+        [("reasoning_effort".to_owned(), json!("low")), ("enable_thinking".to_owned(), json!(false))];
+    assert_eq!(job.template_arguments, expected);
+    assert!(warnings.is_empty(), "{warnings:?}");
+}
+
+#[test]
+fn the_model_thinks_if_it_is_asked_to() {
+    let budget = "thinking.budget_tokens ignored: reasoning has no bound of its own";
+    let display = "thinking.display ignored: thinking is always shown";
+    for (thinking, thinks, warned) in [
+        (json!(null), false, None),
+        (json!({ "type": "disabled" }), false, None),
+        (json!({ "type": "adaptive" }), true, None),
+        (json!({ "type": "adaptive", "display": "omitted" }), true, Some(display)),
+        (json!({ "type": "enabled", "budget_tokens": 2048 }), true, Some(budget)),
+    ] {
+        let (job, warnings) = job(messages::read, &with(&json!({ "thinking": thinking })));
+        assert_eq!(job.template_arguments, [("enable_thinking".to_owned(), json!(thinks))]);
+        assert_eq!(warnings, warned.into_iter().collect::<Vec<_>>());
+    }
+    let extra =
+        json!({ "thinking": { "type": "disabled" }, "chat_template_kwargs": { "enable_thinking": true } });
+    let (job, _) = job(messages::read, &with(&extra));
+    assert_eq!(job.template_arguments, [("enable_thinking".to_owned(), json!(true))]);
+}
+
+#[test]
+fn what_is_not_there_is_ignored_with_a_warning() {
+    let extra = json!({ "betas": ["x-2026"], "cache_control": { "type": "ephemeral" }, "service_tier": "auto", "inference_geo": "eu",
+        "mcp_servers": [{}], "container": "c", "context_management": { "edits": [] }, "hologram": 1 });
+    let (_, warnings) = job(messages::read, &with(&extra));
+    assert_eq!(
+        warnings,
+        [
+            "mcp_servers ignored: it is not there",
+            "container ignored: it is not there",
+            "context_management ignored: it is not there",
+            "unknown field hologram ignored",
+        ]
+    );
+}
+
+#[test]
+fn what_would_give_another_answer_is_refused_by_name() {
+    for (extra, start) in [
+        (json!({ "max_tokens": null }), "max_tokens: missing: expected an integer"),
+        (json!({ "max_tokens": 0 }), "max_tokens: expected an integer"),
+        (json!({ "messages": [] }), "messages: there is no message"),
+        (json!({ "messages": null }), "messages: missing: expected a list"),
+        (json!({ "messages": [{ "role": "system", "content": "s" }] }), "messages: there is no message"),
+        (json!({ "messages": [{ "role": "user" }] }), "messages[0].content: missing"),
+        (json!({ "messages": [{ "role": "robot", "content": "x" }] }), "messages[0].role: expected user"),
+        (
+            json!({ "messages": [{ "role": "user", "content": [{ "type": "text" }] }] }),
+            "messages[0].content[0].text: missing",
+        ),
+        (
+            json!({ "messages": [{ "role": "user", "content": [{ "type": "tool_result", "content": "x" }] }] }),
+            "messages[0].content[0].tool_use_id: missing",
+        ),
+        (json!({ "system": 7 }), "system: expected a string or a list of blocks, got number"),
+        (json!({ "tools": [{ "input_schema": {} }] }), "tools[0].name: missing"),
+        (
+            json!({ "tools": [{ "name": "f", "input_schema": [] }] }),
+            "tools[0].input_schema: expected a JSON schema object",
+        ),
+        (
+            json!({ "tool_choice": { "type": "any" } }),
+            "tool_choice: a call is demanded, and there is no tool",
+        ),
+        (json!({ "tool_choice": { "type": "tool", "name": "f" } }), "tool_choice: expected the name of"),
+        (json!({ "tool_choice": { "type": "tool" } }), "tool_choice.name: missing"),
+        (json!({ "tool_choice": { "type": "x" } }), "tool_choice.type: expected \"auto\""),
+        (json!({ "thinking": { "type": "deep" } }), "thinking.type: expected enabled"),
+        (
+            json!({ "output_config": { "format": { "type": "json_schema" } } }),
+            "output_config.format.schema: missing",
+        ),
+        (json!({ "output_format": { "type": "xml" } }), "output_format.type: expected"),
+        (json!({ "stop_sequences": vec!["x"; 17] }), "stop_sequences: at most 16 texts, got 17"),
+        (json!({ "stop_sequences": [""] }), "stop_sequences[0]: "),
+        (json!({ "model": null }), "model: missing"),
+    ] {
+        let message = refused(&extra);
+        assert!(message.starts_with(start), "{message}");
+    }
+}
+
+#[test]
+fn a_conversation_that_ends_in_the_models_text_is_gone_on_with() {
+    let question = json!({ "role": "user", "content": "x" });
+    let call =
+        json!([{ "type": "text", "text": "t" }, { "type": "tool_use", "id": "c", "name": "f", "input": {} }]);
+    for (last, beginning) in [
+        (json!("The answer is"), Beginning::ContinueLast),
+        (json!([{ "type": "text", "text": "{" }]), Beginning::ContinueLast),
+        (json!(""), Beginning::Answer),
+        (call, Beginning::Answer),
+    ] {
+        let messages = json!([question, { "role": "assistant", "content": last }]);
+        assert_eq!(job(messages::read, &with(&json!({ "messages": messages }))).0.beginning, beginning);
+    }
+    assert_eq!(job(messages::read, &with(&json!({}))).0.beginning, Beginning::Answer);
+}
+
+#[test]
+fn counting_asks_for_the_prompt_only() {
+    let body = json!({ "model": "m", "system": "s", "messages": [{ "role": "user", "content": "x" }], "thinking": { "type": "adaptive" } });
+    let defaults = super::Defaults::default();
+    let counted =
+        read_body(body.to_string().as_bytes(), &defaults.limits, |body| messages::count(body, &defaults))
+            .unwrap();
+    assert_eq!(counted.model, "m");
+    assert_eq!(counted.job.conversation.messages.len(), 2);
+    assert_eq!(counted.job.template_arguments, [("enable_thinking".to_owned(), json!(true))]);
+}

@@ -1,0 +1,160 @@
+//! `/tokenize`, `/detokenize` and `/tokenizer_info` in vLLM's shapes: the token ids of a text, or of a conversation as its template renders it; the
+//! text of ids; and what a client needs that renders prompts itself. As in `/v1/completions`, control tokens in the text of a `prompt` are encoded as control tokens; in messages they never are.
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+
+use super::answer_schemas::AnswerSchemas;
+use super::error::ApiError;
+use super::fields::{Field, Shape, TOKENS, Tables};
+use super::json::Object;
+use super::request::Defaults;
+use super::warnings::Warnings;
+use super::{chat, completions};
+use grammar::{Demand, ToolChoice};
+use model::prompt::Conversation;
+use model::{Beginning, Job, SamplingRequest, Tokenized, TokenizerInfo, Truncation};
+
+const MODEL: Field = Field::supported(
+    "model",
+    Shape::Text,
+    "a name of `GET /v1/models`; may be left out where one model is served",
+);
+
+/// Fields of `/tokenize`.
+pub(crate) const TOKENIZE_TABLES: Tables = &[&[
+    Field::supported("prompt", Shape::Either(&[Shape::Text, TOKENS]), "what to tokenise; or `messages`"),
+    Field::supported(
+        "messages",
+        Shape::List(&Shape::Map(&Shape::Any)),
+        "a conversation, with the fields of a chat request (`tools`, `chat_template_kwargs`, …)",
+    ),
+    completions::fields::ADD_SPECIAL_TOKENS,
+    MODEL,
+    Field::supported("return_token_strs", Shape::Boolean, "adds the text of each token"),
+]];
+
+/// Fields of `/detokenize`.
+pub(crate) const DETOKENIZE_TABLES: Tables = &[&[Field::supported("tokens", TOKENS, "").required(), MODEL]];
+
+/// A request to `/tokenize`.
+#[derive(Debug)]
+pub struct TokenizeRequest {
+    /// The job whose prompt is tokenised; it isn't started.
+    pub job: Job,
+    /// Whether the answer has the text of each token.
+    pub texts: bool,
+}
+
+/// A request to `/detokenize`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct DetokenizeRequest {
+    /// The token ids.
+    pub tokens: Vec<u32>,
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Tokenized")]
+struct Spelling<'a> {
+    count: usize,
+    max_model_len: usize,
+    tokens: &'a [u32],
+    token_strs: Option<&'a [String]>,
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Detokenized")]
+struct Text<'a> {
+    prompt: &'a str,
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "TokenizerInfo")]
+struct Info<'a> {
+    bos_token: Option<&'a str>,
+    eos_token: Option<&'a str>,
+    pad_token: Option<&'a str>,
+    unk_token: Option<&'a str>,
+    chat_template: &'a str,
+    model_max_length: usize,
+}
+
+/// Reads a body of `/tokenize`: `prompt`, or `messages` with any fields of a chat request.
+pub fn tokenize(body: &Object<'_>, defaults: &Defaults) -> Result<TokenizeRequest, ApiError> {
+    let job = match (body.get("messages"), body.get("prompt")) {
+        (Some(_), Some(_)) => return Err(body.at("prompt").invalid("expected either prompt or messages")),
+        (Some(_), None) => chat::job(body, defaults, &mut Warnings::default())?,
+        (None, _) => raw(body, defaults)?,
+    };
+    let texts = body.boolean("return_token_strs")?.unwrap_or(false);
+    Ok(TokenizeRequest { job, texts })
+}
+
+fn raw(body: &Object<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
+    Ok(Job {
+        conversation: Conversation::default(),
+        beginning: Beginning::Raw(completions::prompts(body, 1, defaults)?),
+        demand: Demand { tool_choice: ToolChoice::None, parallel_tool_calls: true, ..Demand::default() },
+        template_arguments: Vec::new(),
+        sampling: SamplingRequest::default(),
+        logprobs: None,
+        echo: false,
+        truncation: Truncation::Disabled,
+        raw: false,
+        max_output_tokens: None,
+        stop: Vec::new(),
+        cache_key: None,
+        cache_salt: None,
+        priority: 0,
+    })
+}
+
+/// Reads a body of `/detokenize`.
+pub fn detokenize(body: &Object<'_>, defaults: &Defaults) -> Result<DetokenizeRequest, ApiError> {
+    let path = body.at("tokens");
+    let list = body.list("tokens")?.ok_or_else(|| path.missing("a list of token ids"))?;
+    Ok(DetokenizeRequest { tokens: defaults.check_tokens(list, path)? })
+}
+
+/// The answer to `/tokenize`.
+pub fn tokens(tokenized: &Tokenized) -> impl Serialize + '_ {
+    let Tokenized { ids, texts, context } = tokenized;
+    Spelling { count: ids.len(), max_model_len: *context, tokens: ids, token_strs: texts.as_deref() }
+}
+
+/// The answer to `/detokenize`.
+pub fn text(prompt: &str) -> impl Serialize + '_ {
+    Text { prompt }
+}
+
+/// The answer to `/tokenizer_info`.
+pub fn info<'a>(info: &TokenizerInfo<'a>) -> impl Serialize + use<'a> {
+    let TokenizerInfo { chat, context } = *info;
+    let token = |name: &str| {
+        let token = chat.special_tokens.iter().find(|(named, _)| named == name)?;
+        Some(token.1.as_str())
+    };
+    Info {
+        bos_token: token("bos_token"),
+        eos_token: token("eos_token"),
+        pad_token: token("pad_token"),
+        unk_token: token("unk_token"),
+        chat_template: &chat.template,
+        model_max_length: context,
+    }
+}
+
+/// Schema of the answer to `/tokenizer_info`.
+pub(crate) fn informed(generator: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas::whole::<Info<'_>>(generator)
+}
+
+/// Schema of the answer to `/tokenize`.
+pub(crate) fn tokenized(generator: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas::whole::<Spelling<'_>>(generator)
+}
+
+/// Schema of the answer to `/detokenize`.
+pub(crate) fn detokenized(generator: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas::whole::<Text<'_>>(generator)
+}

@@ -1,0 +1,163 @@
+//! Reader of a request's tools, for the parser and for the template. Templates get functions as they are declared. A custom tool takes
+//! text; templates, which know functions only, get it as a function with one string argument, `input`.
+
+mod choice;
+mod name;
+
+use serde_json::json;
+
+use super::error::ApiError;
+use super::json::{List, Object, Value};
+use super::raw::{self, Json};
+use super::request::Defaults;
+use contract::ToolKind;
+use grammar::{TextGrammar, ToolDefinition};
+use model::prompt::ToolDeclaration;
+
+pub(crate) use choice::{Allowed, ToolChoiceField, choice};
+
+/// Fields of a function that templates see.
+const FUNCTION_FIELDS: [&str; 4] = ["name", "description", "parameters", "strict"];
+
+/// The tools of a request that the client runs: functions and custom tools.
+#[derive(Debug, Default)]
+pub(crate) struct ClientTools {
+    /// The tools, for parser and grammar.
+    pub(crate) tools: Vec<ToolDefinition>,
+    /// The tools, for the template.
+    pub(crate) declarations: Vec<ToolDeclaration>,
+}
+
+impl ClientTools {
+    /// Adds a function that the model knows as `name`. `function` has the description, `strict`, and in the field `schema` the schema of
+    /// the arguments. Templates get `declaration` unchanged.
+    pub(crate) fn add(
+        &mut self,
+        name: &str,
+        function: Object<'_>,
+        schema: &str,
+        declaration: Json,
+    ) -> Result<(), ApiError> {
+        name::check(name, &function)?;
+        let parameters = match function.get(schema) {
+            None => "{}".to_owned(),
+            Some(schema @ Value::Object(_)) => schema.to_json().into_string(),
+            Some(other) => return Err(function.at(schema).expected("a JSON schema object", other)),
+        };
+        self.tools.push(ToolDefinition {
+            name: name.to_owned(),
+            kind: ToolKind::Function,
+            schema: parameters,
+            strict: function.boolean("strict")?.unwrap_or(false),
+            grammar: None,
+        });
+        let declaration = declaration.into_string();
+        self.declarations.push(ToolDeclaration { name: name.to_owned(), declaration });
+        Ok(())
+    }
+
+    /// Adds a custom tool that the model knows as `name`; `custom` has `description` and `format`. The tool's description for the model
+    /// contains the grammar's text, whether or not the engine can follow the grammar.
+    pub(crate) fn add_custom(&mut self, name: &str, custom: Object<'_>) -> Result<(), ApiError> {
+        name::check(name, &custom)?;
+        let description = custom.string("description")?.unwrap_or_default();
+        let grammar = grammar(&custom)?;
+        let declaration = declaration_of_custom(name, description, grammar.as_ref());
+        self.tools.push(ToolDefinition {
+            name: name.to_owned(),
+            kind: ToolKind::Custom,
+            schema: "{}".to_owned(),
+            strict: false,
+            grammar,
+        });
+        self.declarations.push(ToolDeclaration { name: name.to_owned(), declaration });
+        Ok(())
+    }
+}
+
+/// The grammar in a custom tool's `format`, if there is one: flat as in Responses, or inside `grammar` as in Chat Completions.
+fn grammar(custom: &Object<'_>) -> Result<Option<TextGrammar>, ApiError> {
+    let Some(format) = custom.object("format")? else { return Ok(None) };
+    match format.required_string("type")? {
+        "text" => Ok(None),
+        "grammar" => {
+            let grammar = format.object("grammar")?.unwrap_or(format);
+            let syntax = grammar.required_string("syntax")?;
+            if !["lark", "regex"].contains(&syntax) {
+                return Err(grammar.at("syntax").invalid("expected \"lark\" or \"regex\""));
+            }
+            let definition = grammar.required_string("definition")?.to_owned();
+            Ok(Some(TextGrammar { syntax: syntax.to_owned(), definition }))
+        }
+        _ => Err(format.at("type").invalid("expected \"text\" or \"grammar\"")),
+    }
+}
+
+/// Declaration of a custom tool as a function, since chat templates know functions only.
+fn declaration_of_custom(name: &str, description: &str, grammar: Option<&TextGrammar>) -> String {
+    let input = match grammar {
+        None => "The tool's input, as plain text.".to_owned(),
+        Some(TextGrammar { syntax, definition }) => {
+            format!("The tool's input, as plain text that this {syntax} grammar accepts:\n{definition}")
+        }
+    };
+    let properties = json!({ "input": { "type": "string", "description": input } });
+    let parameters = json!({ "type": "object", "properties": properties, "required": ["input"] });
+    let function = json!({ "name": name, "description": description, "parameters": parameters });
+    json!({ "type": "function", "function": function }).to_string()
+}
+
+/// Bounds on the tools of a request, less what has been read.
+#[derive(Debug)]
+pub(crate) struct ToolBounds {
+    /// Most tools.
+    pub(crate) tools: usize,
+    /// Number of JSON values left for tools, of which templates get a tree.
+    values: usize,
+    /// Bytes of JSON left for tools.
+    bytes: usize,
+}
+
+impl ToolBounds {
+    /// The server's bounds, for one request.
+    pub(crate) fn new(defaults: &Defaults) -> Self {
+        let limits = &defaults.limits;
+        Self {
+            tools: limits.tools,
+            values: limits.tool_values,
+            bytes: limits.conversation_bytes(defaults.context),
+        }
+    }
+}
+
+/// Reads the list `tools` of an object and takes its size off `bounds`. An absent list is empty.
+pub(crate) fn list<'a>(owner: &Object<'a>, bounds: &mut ToolBounds) -> Result<List<'a>, ApiError> {
+    let (path, tools) = (owner.at("tools"), owner.list_or_empty("tools")?);
+    let (size, values) = (Value::List(tools).size(), Value::List(tools).count());
+    if tools.is_longer_than(bounds.tools) {
+        return Err(path.invalid(format_args!("at most {} tools, got {}", bounds.tools, tools.len())));
+    }
+    bounds.bytes = bounds.bytes.checked_sub(size).ok_or_else(|| {
+        let left = bounds.bytes;
+        path.invalid(format_args!(
+            "{size} bytes of JSON, of which this model's context can hold {left} at the most"
+        ))
+    })?;
+    bounds.values = bounds
+        .values
+        .checked_sub(values)
+        .ok_or_else(|| path.invalid(format_args!("at most {} JSON values, got {values}", bounds.values)))?;
+    Ok(tools)
+}
+
+/// Makes a flat declaration (Responses) one of Chat Completions' shape, with the `name` that the model knows. Fields keep their order;
+/// absent ones stay absent.
+pub(crate) fn nested_declaration(name: &str, flat: Object<'_>) -> Json {
+    let fields = flat.fields().filter(|(key, value)| FUNCTION_FIELDS.contains(key) && !value.is_null());
+    function(fields.map(|(key, value)| (key, if key == "name" { Json::of(name) } else { value.to_json() })))
+}
+
+/// The declaration of a function with `fields`, in Chat Completions' shape.
+pub(crate) fn function<'a>(fields: impl Iterator<Item = (&'a str, Json)>) -> Json {
+    raw::object([("type", Json::of("function")), ("function", raw::object(fields))])
+}

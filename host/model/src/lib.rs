@@ -1,0 +1,66 @@
+//! A served model: joins prompts, parser and engine, so that a protocol passes a job and gets a turn.
+//!
+//! Knows no protocol and no HTTP. Models are loaded once at start (`Models::load`); `Model::start` or `start_choices` is called once per
+//! answer. Only the parser may change while a model serves (`parsers`).
+
+pub mod accounts;
+mod affinity;
+mod choices;
+mod config;
+mod constraint;
+mod context_cut;
+mod devices;
+mod echo;
+mod error;
+mod failure;
+#[cfg(test)]
+pub(crate) mod fixture;
+mod generate;
+mod job;
+pub mod limits;
+mod load;
+mod load_error;
+mod locate;
+pub mod mask;
+mod memory;
+mod models;
+mod opening_state;
+mod options;
+mod parsers;
+pub mod printable;
+pub mod prompt;
+mod raw;
+pub mod remote;
+pub mod replay;
+mod runner;
+mod served;
+mod shared;
+mod shipped;
+mod source;
+pub mod sse;
+mod start;
+mod text;
+pub mod tls;
+mod tokenize;
+
+pub use choices::Choices;
+pub use devices::LocalDevices;
+pub use echo::{Echo, EchoedToken};
+pub use error::{ConstraintField, StartError};
+pub use generate::{EndedTurn, TurnStream};
+pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
+pub use load_error::ModelLoadError;
+pub use locate::{NotFound, default_name};
+pub use memory::free_memory;
+pub use models::Models;
+pub use options::{KvCacheBytes, LoadFormat, ModelOptions};
+pub use parsers::{
+    CandidateReport, LastLoad, LoadResult, Loads, Outcome, ParserReport, Pin, PinError, SelectError, Serving,
+};
+pub use raw::{RawStep, RawText, RawTurn};
+pub use runner::{RunnerOptions, load_runner};
+pub use served::Model;
+pub use shared::SharedOptions;
+pub use shipped::{find_parser, shipped_parsers, tables};
+pub use source::EngineChoice;
+pub use tokenize::{Tokenized, TokenizerInfo};

@@ -1,0 +1,47 @@
+//! An answer that is generated without a client: its events are stored as they come.
+
+use super::Answer;
+use crate::answer::keeper::Journal;
+use api::error::not_stored;
+use api::event_buffer::EventBuffer;
+
+impl Answer {
+    /// Generates the answer without a client, and stores its events in `journal` as they come. An answer that lost its lease is another
+    /// host's, and ends here without a word.
+    pub async fn run_stored(mut self, mut journal: Journal) {
+        let mut buffer = EventBuffer::new();
+        self.machine.begin(&mut buffer);
+        let failed = self.drive_stored(&mut journal, &mut buffer).await.err();
+        match failed {
+            None => {}
+            Some(store::Error::LeaseLost) => return,
+            Some(error) => {
+                tracing::error!(id = %self.id, %error, "the answer's events can't be stored");
+                self.withdraw(not_stored(), &mut buffer);
+            }
+        }
+        journal.add(&mut buffer);
+        self.keep(journal.take(), &mut buffer).await;
+    }
+
+    /// Stores events until the answer's last ones are in the buffer.
+    async fn drive_stored(
+        &mut self,
+        journal: &mut Journal,
+        buffer: &mut EventBuffer,
+    ) -> Result<(), store::Error> {
+        loop {
+            journal.add(buffer);
+            if journal.is_full() {
+                journal.flush().await?;
+            }
+            tokio::select! {
+                biased;
+                () = journal.due() => journal.flush().await?,
+                over = self.advance(buffer) => if over {
+                    return Ok(());
+                },
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Acceptance of generating requests: a request is read with what it continues, its generation is started, and what its client wants stored is
+//! stored. Nothing of it is sent yet.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::app::App;
+use super::body::CheckedBody;
+use super::caller::Caller;
+use super::stored::{self, Continues, Resolved, resolve};
+use super::unpaid::unpaid;
+use crate::answer::Answer;
+use api::agent::AnswerStream;
+use api::chat::{self, stored::Wish};
+use api::error::ApiError;
+use api::ids::{Ids, unix_now};
+use api::responses::{self, Continuation, Wishes};
+use api::{ApiRequest, Object, Protocol};
+use model::accounts::Account;
+use model::prompt::Role;
+use model::{Job, Model};
+
+/// An answer that is about to be generated.
+pub(super) struct Begun {
+    /// The answer.
+    pub(super) answer: Answer,
+    /// Whether the client wants a stream.
+    pub(super) stream: bool,
+    /// A line for each part of the request that is ignored.
+    pub(super) warnings: Vec<String>,
+    /// Items that the request continues, oldest first.
+    pub(super) before: Arc<[Vec<u8>]>,
+    /// The request's own items, where its answer isn't stored and they are wanted, or needed to read it.
+    pub(super) input: Vec<store::Item>,
+    /// Ends a stored answer as cancelled.
+    pub(super) withdrawn: Option<CancellationToken>,
+}
+
+/// A response that was stored and will run in the background.
+pub(super) struct QueuedResponse {
+    /// Its id.
+    pub(super) id: String,
+    /// Its object as JSON.
+    pub(super) object: String,
+    /// Whether the client wants its events.
+    pub(super) stream: bool,
+    /// Whether the client wants deltas padded.
+    pub(super) pad: bool,
+    /// A line for each part of the request that is ignored.
+    pub(super) warnings: Vec<String>,
+}
+
+/// How far a request is generated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// The model answers.
+    Answer,
+    /// The engine caches the prompt; the answer is empty, to be continued.
+    Prefill,
+}
+
+/// What became of a request.
+pub(super) enum Accepted {
+    /// Its answer begins.
+    Begun(Box<Begun>),
+    /// It waits.
+    Queued(QueuedResponse),
+}
+
+/// Accepts a request: reads it with what it continues, starts its generation, and stores what its client wants stored. An answer that goes
+/// no further than its prompt is empty.
+///
+/// # Errors
+/// What the client did wrong, or what there is no room for. Nothing is stored or generated then.
+pub(super) async fn accept(
+    app: &App,
+    caller: &Caller,
+    protocol: Protocol,
+    body: CheckedBody,
+    continues: Continues,
+    extent: Extent,
+) -> Result<Accepted, ApiError> {
+    if protocol != Protocol::Responses {
+        return accept_other(app, caller, protocol, body).await;
+    }
+    let (body, mut continuation, mut resolved) = consult(app, caller, body, continues).await?;
+    continuation.prompt_only = extent == Extent::Prefill;
+    let store = continuation.store;
+    let (request, model, account) = read(app, protocol, body, continuation).await?;
+    let (stream, warnings) = (request.stream, request.warnings.clone());
+    if resolved.background {
+        model.check(&request.job).map_err(|error| protocol.refusal(&error))?;
+        let (mut machine, pad) = (request.machine, resolved.pad);
+        let (id, object) = stored::enqueue(app, &caller.owner(), &mut *machine, resolved).await?;
+        return Ok(Accepted::Queued(QueuedResponse { id, object, stream, pad, warnings }));
+    }
+    let mut answer = launch(app, caller, protocol, request, model, extent).await?;
+    let withdrawn = if store {
+        Some(stored::keep(app, &caller.owner(), &mut answer, &mut resolved).await?)
+    } else {
+        None
+    };
+    drop(account);
+    let Resolved { before, input, .. } = resolved;
+    let begun = Begun { answer, stream, warnings, before, input, withdrawn };
+    Ok(Accepted::Begun(Box::new(begun)))
+}
+
+/// Accepts a request of another protocol than Responses. A chat completion is stored if its client wants that.
+async fn accept_other(
+    app: &App,
+    caller: &Caller,
+    protocol: Protocol,
+    body: CheckedBody,
+) -> Result<Accepted, ApiError> {
+    let (body, wish) = completion_wish(app, protocol, body).await?;
+    let (request, model, account) = read(app, protocol, body, Continuation::default()).await?;
+    let (stream, mut warnings) = (request.stream, request.warnings.clone());
+    let mut answer = launch(app, caller, protocol, request, model, Extent::Answer).await?;
+    let withdrawn = match wish {
+        Some(wish) if app.store.is_some() => {
+            Some(stored::keep_completion(app, &caller.owner(), &mut answer, wish).await?)
+        }
+        Some(_) => {
+            warnings.push("store ignored: this server keeps nothing (--store none)".to_owned());
+            None
+        }
+        None => None,
+    };
+    // The body and the prompt's text are freed by now, and the answer keeps little of them.
+    drop(account);
+    let begun = Begun { answer, stream, warnings, before: Arc::new([]), input: Vec::new(), withdrawn };
+    Ok(Accepted::Begun(Box::new(begun)))
+}
+
+/// What a chat request wants stored.
+async fn completion_wish(
+    app: &App,
+    protocol: Protocol,
+    body: CheckedBody,
+) -> Result<(CheckedBody, Option<Wish>), ApiError> {
+    if protocol != Protocol::Chat {
+        return Ok((body, None));
+    }
+    let max = app.limits.metadata;
+    let (mut body, wish) = body.refer(app, move |body| chat::stored::wish(body, max)).await?;
+    body.hold(wish.as_ref().map_or(0, Wish::size))?;
+    Ok((body, wish))
+}
+
+/// The first step of a Responses request's reading: what it continues and refers to is asked of the store.
+pub(super) async fn consult(
+    app: &App,
+    caller: &Caller,
+    body: CheckedBody,
+    continues: Continues,
+) -> Result<(CheckedBody, Continuation, Resolved), ApiError> {
+    let has_store = app.store.is_some();
+    let wants_own = continues.wants_items();
+    let (mut body, wishes) = body.refer(app, move |body| Wishes::read(body, has_store, wants_own)).await?;
+    if continues.asks_store() && wishes.need_store() {
+        super::store_error::store(app)?;
+    }
+    let _unpaid = if wishes.read_store() { Some(unpaid(app).await?) } else { None };
+    let (continuation, resolved) = resolve(app, &caller.owner(), wishes, continues).await?;
+    body.hold(continuation.size() + resolved.size())?;
+    Ok((body, continuation, resolved))
+}
+
+/// The second step: reads the request with what it continues.
+async fn read(
+    app: &App,
+    protocol: Protocol,
+    body: CheckedBody,
+    continuation: Continuation,
+) -> Result<(ApiRequest, Model, Account), ApiError> {
+    let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
+        let mut read = match protocol {
+            Protocol::Responses => {
+                responses::read_continuing(body, &continuation, defaults, Ids::random(), unix_now)
+            }
+            _ => protocol.read_object(body, defaults),
+        }?;
+        read.warnings.extend(model.warnings(&read.job));
+        Ok(read)
+    };
+    body.read(app, read).await
+}
+
+/// Starts a request's generation.
+pub(super) async fn launch(
+    app: &App,
+    caller: &Caller,
+    protocol: Protocol,
+    request: ApiRequest,
+    model: Model,
+    extent: Extent,
+) -> Result<Answer, ApiError> {
+    let ApiRequest { job, hosted, compaction, machine, warnings, .. } = request;
+    if !warnings.is_empty() {
+        // Only the client is told which: they are names of the request.
+        tracing::debug!(id = %caller.id, fields = warnings.len(), "parts of the request are ignored");
+    }
+    let label = model.label();
+    let events = match extent {
+        Extent::Answer => {
+            let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
+            AnswerStream::begin(model, job, hosted, compaction, &app.limits.mcp, refusal).await
+        }
+        Extent::Prefill if has_question(&job) => {
+            let job = Job { max_output_tokens: Some(1), ..job };
+            model.start_choices(job).await.map(AnswerStream::of_prompt)
+        }
+        Extent::Prefill => Ok(AnswerStream::empty()),
+    }
+    .map_err(|error| protocol.refusal(&error))?;
+    let check = app.check_streams.then(|| protocol.check());
+    Ok(Answer::new(label, caller.id.clone(), caller.began, events, machine, check, &app.aborting))
+}
+
+/// Whether a user speaks in the job's conversation. Templates render no other.
+fn has_question(job: &Job) -> bool {
+    job.conversation.messages.iter().any(|message| message.role == Role::User)
+}
+
+/// Starts the generation of a stored request that has waited.
+pub(super) async fn start(
+    app: &App,
+    caller: &Caller,
+    body: CheckedBody,
+    continuation: Continuation,
+) -> Result<Answer, ApiError> {
+    let (request, model, _account) = read(app, Protocol::Responses, body, continuation).await?;
+    let mut answer = launch(app, caller, Protocol::Responses, request, model, Extent::Answer).await?;
+    // Its first events were checked when they were made.
+    answer.uncheck();
+    Ok(answer)
+}

@@ -1,0 +1,67 @@
+//! Routes for operators, on an address of their own (`--admin-listen`): list the parsers, and reload them.
+//!
+//! They require the same keys as the other routes. The main address serves none of the `/admin` routes. Pages of other origins can't use them,
+//! whatever `--cors-origin` says: that switch opens the models to pages, not the operators' routes.
+
+use std::net::IpAddr;
+
+use axum::Router;
+use axum::extract::State;
+use axum::middleware::from_fn_with_state;
+use axum::response::Response;
+use serde::Serialize;
+
+use super::access::refuse_foreign_pages;
+use super::answer::{json, to_json};
+use super::app::App;
+use super::routes::{get_only, layered, no_route, post_only};
+use super::server_info::{health, scrape};
+use model::{LoadResult, Model, ParserReport};
+
+/// All routes of the admin address, in the same layers as those of the main address, without CORS.
+pub(super) fn router(app: App, listen: IpAddr) -> Router {
+    let open = Router::new().route("/health", get_only(health));
+    let keyed = Router::new()
+        .route("/admin/parsers", get_only(parsers))
+        .route("/admin/parsers/reload", post_only(reload))
+        .route("/metrics", get_only(scrape))
+        .fallback(no_route);
+    let same_origin = from_fn_with_state(app.access.clone(), refuse_foreign_pages);
+    layered(app, listen, None, open.layer(same_origin.clone()), keyed.layer(same_origin))
+}
+
+/// Body of an answer: the parser of each model.
+#[derive(Serialize)]
+struct ParserList {
+    models: Vec<ModelParser>,
+}
+
+/// Parser of one model.
+#[derive(Serialize)]
+struct ModelParser {
+    model: String,
+    #[serde(flatten)]
+    report: ParserReport,
+}
+
+impl ParserList {
+    /// `reports` are in the order of the models.
+    fn new(app: &App, reports: Vec<ParserReport>) -> Self {
+        let of = |(model, report): (&Model, _)| ModelParser { model: model.label().to_string(), report };
+        Self { models: app.models.iter().zip(reports).map(of).collect() }
+    }
+}
+
+async fn parsers(State(app): State<App>) -> Response {
+    let reports = app.models.iter().map(Model::parsers).collect();
+    json(200, to_json(&ParserList::new(&app, reports)))
+}
+
+/// Answers after all loads have ended: 200 with the reports, or 409 if a parser can't be loaded and the old one stays in use. Bad files that
+/// aren't the current parser's are in the reports only.
+async fn reload(State(app): State<App>) -> Response {
+    let reports = app.models.reload_parsers("admin").await;
+    let failed = reports.iter().any(|report| report.last_load.result == LoadResult::Failed);
+    let status = if failed { 409 } else { 200 };
+    json(status, to_json(&ParserList::new(&app, reports)))
+}

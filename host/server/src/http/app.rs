@@ -1,0 +1,123 @@
+//! State that all routes share.
+
+use std::sync::Arc;
+
+use store::Store;
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::access::Access;
+use super::capacity::Capacity;
+use super::metered_store::MeteredStore;
+use super::stored::Running;
+use super::unpaid::UNPAID;
+use api::Defaults;
+use api::error::ApiError;
+use model::accounts::Accounts;
+use model::limits::Limits;
+use model::{Model, Models};
+
+/// Shared state of all requests. Cheap to clone.
+#[derive(Clone)]
+pub struct App(Arc<AppState>);
+
+/// The fields of `App`.
+pub struct AppState {
+    /// The served models.
+    pub models: Models,
+    /// Defaults of each model for reading requests, in the order of `models`.
+    defaults: Vec<Defaults>,
+    /// Bounds on requests, connections and answers.
+    pub limits: Limits,
+    /// Keys, hosts and origins that may use the server.
+    pub access: Access,
+    /// Budgets of memory and CPU time that requests may use before an answer begins.
+    pub accounts: Accounts,
+    /// Budgets of memory for unstored responses that web sockets remember.
+    pub(super) remembered: Accounts,
+    /// Places for open connections.
+    pub(super) capacity: Capacity,
+    /// Permits to read large bodies, one for every two cores: the other cores stay free for requests that take less time.
+    pub(super) readers: Semaphore,
+    /// Permits to read from the store what isn't paid for yet.
+    pub(super) unpaid: Semaphore,
+    /// Whether every stream is checked against the event grammar.
+    pub check_streams: bool,
+    /// Where responses and conversations are kept; none: nothing is.
+    pub store: Option<Arc<dyn Store>>,
+    /// Stored responses that run in this process.
+    pub(super) running: Running,
+    /// Told when a response was stored that waits to run.
+    pub(super) queued: Notify,
+    /// Cancelled when the server takes no more work.
+    pub(super) stopping: CancellationToken,
+    /// Cancelled when streams that are still open must end.
+    pub(super) aborting: CancellationToken,
+    /// Tracker that owns every task.
+    pub(super) tasks: TaskTracker,
+}
+
+impl std::ops::Deref for App {
+    type Target = AppState;
+
+    fn deref(&self) -> &AppState {
+        &self.0
+    }
+}
+
+impl App {
+    /// Makes an app that serves `models` and keeps what clients want kept in `store`. Each model gets a copy of `defaults` with its own sampling
+    /// parameters and context.
+    pub fn new(
+        models: Models,
+        limits: Limits,
+        access: Access,
+        defaults: &Defaults,
+        check_streams: bool,
+        store: Option<Arc<dyn Store>>,
+    ) -> Self {
+        let accounts = Accounts::new(&limits, access.keys.owners());
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self(Arc::new(AppState {
+            accounts,
+            remembered: Accounts::of_kept(limits.remembered_memory, &limits, access.keys.owners()),
+            capacity: Capacity::new(limits.connections),
+            readers: Semaphore::new(cores.div_ceil(2)),
+            unpaid: Semaphore::new(UNPAID),
+            defaults: models.iter().map(|model| defaults.of(model)).collect(),
+            models,
+            limits,
+            access,
+            check_streams,
+            store: store.map(|store| Arc::new(MeteredStore::new(store)) as Arc<dyn Store>),
+            running: Running::default(),
+            queued: Notify::new(),
+            stopping: CancellationToken::new(),
+            aborting: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        }))
+    }
+
+    /// Defaults for what doesn't depend on a model.
+    pub(super) fn any_defaults(&self) -> &Defaults {
+        &self.defaults[0]
+    }
+
+    /// The model that a request asks for by `name`, with its defaults for readers. Without a name it is the only model.
+    ///
+    /// # Errors
+    /// 404 if no model has the name, 400 if there is no name and several models are served.
+    pub(super) fn pick(&self, name: Option<&str>) -> Result<(&Model, &Defaults), ApiError> {
+        let mut served = self.models.iter().zip(&self.defaults);
+        match name {
+            Some(name) => {
+                served.find(|(model, _)| model.is_named(name)).ok_or_else(|| ApiError::model_not_found(name))
+            }
+            None => match (served.next(), served.next()) {
+                (Some(only), None) => Ok(only),
+                _ => Err(ApiError::model_missing(self.models.iter().map(|model| &*model.names()[0]))),
+            },
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The caller of a generating request.
+
+use std::time::Instant;
+
+use axum::extract::Request;
+
+use super::answer::RequestId;
+use model::accounts::Principal;
+
+/// Who sent a request, and when.
+#[derive(Debug, Clone)]
+pub(super) struct Caller {
+    /// Owner of the request and of what is kept of it.
+    pub(super) principal: Principal,
+    /// Id of the request, for the log.
+    pub(super) id: String,
+    /// When the request came.
+    pub(super) began: Instant,
+}
+
+impl Caller {
+    /// The caller of a request.
+    pub(super) fn of(request: &Request) -> Self {
+        let extensions = request.extensions();
+        Self {
+            principal: extensions.get::<Principal>().cloned().unwrap_or_default(),
+            id: extensions.get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default(),
+            began: Instant::now(),
+        }
+    }
+
+    /// The owner of what the request stores and may see.
+    pub(super) fn owner(&self) -> store::Owner {
+        store::Owner::new(self.principal.name())
+    }
+
+    /// The owner of a stored response, which runs now; `id` is for the log.
+    pub(super) fn of_owner(owner: &store::Owner, id: String) -> Self {
+        Self { principal: Principal::new(owner.name()), id, began: Instant::now() }
+    }
+}

@@ -1,0 +1,40 @@
+//! `POST /v1/responses/compact`: a conversation becomes a shorter one that stands for it.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+
+use super::acceptance::{Extent, consult, launch};
+use super::answer::{answer, json, warn};
+use super::app::App;
+use super::body::check_json;
+use super::caller::Caller;
+use super::stored::Continues;
+use api::error::ApiError;
+use api::ids::{Ids, unix_now};
+use api::{Object, Protocol, responses};
+use model::Model;
+
+/// The handler.
+pub(super) async fn compact(State(app): State<App>, request: Request) -> Response {
+    answer(run(&app, request).await)
+}
+
+async fn run(app: &App, request: Request) -> Result<Response, ApiError> {
+    let caller = Caller::of(&request);
+    let body = check_json(app, request).await?;
+    let (body, continuation, _) = consult(app, &caller, body, Continues::AsTheBodySays).await?;
+    let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
+        let mut read = responses::compact(body, &continuation, defaults, Ids::random(), unix_now)?;
+        read.warnings.extend(model.warnings(&read.job));
+        Ok(read)
+    };
+    // The account lives as long as the answer, which holds the users' messages.
+    let (request, model, _account) = body.read(app, read).await?;
+    let warnings = request.warnings.clone();
+    // A client that leaves drops the answer, and with it the generation.
+    let (status, body) =
+        launch(app, &caller, Protocol::Responses, request, model, Extent::Answer).await?.whole().await;
+    let mut response = json(status, body);
+    warn(&mut response, &warnings);
+    Ok(response)
+}

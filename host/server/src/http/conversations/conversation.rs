@@ -1,0 +1,78 @@
+//! `POST /v1/conversations`, and `GET`, `POST`, `DELETE` of one.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+
+use super::super::answer::{answer, json, to_json, warn};
+use super::super::app::App;
+use super::super::asker::Asker;
+use super::super::body::check_json;
+use super::super::path::{Named, named};
+use super::super::store_error::{refusal, store};
+use super::super::update::{self, Stored};
+use super::items::settle;
+use api::conversations::{self, conversation};
+use api::deleted::Deletion;
+use api::error::ApiError;
+use api::ids::Ids;
+use api::{Defaults, Object};
+
+/// Stores a conversation with its first items.
+pub(in super::super) async fn create(State(app): State<App>, asker: Asker, request: Request) -> Response {
+    answer(created(&app, &asker, request).await)
+}
+
+async fn created(app: &App, asker: &Asker, request: Request) -> Result<Response, ApiError> {
+    let read =
+        |body: &Object<'_>, defaults: &Defaults| conversations::create(body, defaults, &mut Ids::random());
+    let (new, mut account) = check_json(app, request).await?.read_without_model(app, read).await?;
+    let store = store(app)?;
+    let (items, warnings) = settle(app, &asker.owner(), new.items, &mut account).await?;
+    let id = Ids::random().next("conv_");
+    let stored =
+        store.conversation_create(&asker.owner(), &id, new.metadata, items).await.map_err(refusal)?;
+    Ok(shown(&stored, &warnings))
+}
+
+/// Shows a conversation.
+pub(in super::super) async fn get(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+    answer(found(&app, id, &asker).await)
+}
+
+async fn found(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
+    let (store, id) = (store(app)?, named(id)?);
+    let stored = store.conversation_get(&asker.owner(), &id).await.map_err(refusal)?;
+    Ok(shown(&stored, &[]))
+}
+
+/// Replaces a conversation's metadata.
+pub(in super::super) async fn update(
+    State(app): State<App>,
+    id: Named<String>,
+    asker: Asker,
+    request: Request,
+) -> Response {
+    let change = async |Stored { store, owner, id }: Stored, metadata| {
+        store.conversation_update(&owner, &id, metadata).await
+    };
+    update::update(&app, id, &asker, request, conversations::update, change, |stored| Ok(shown(&stored, &[])))
+        .await
+}
+
+/// Deletes a conversation.
+pub(in super::super) async fn delete(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+    answer(forgotten(&app, id, &asker).await)
+}
+
+async fn forgotten(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
+    let (store, id) = (store(app)?, named(id)?);
+    store.conversation_delete(&asker.owner(), &id).await.map_err(refusal)?;
+    Ok(json(200, to_json(&Deletion::of_conversation(&id))))
+}
+
+/// A conversation as clients get it.
+pub(super) fn shown(stored: &store::Conversation, warnings: &[String]) -> Response {
+    let mut response = json(200, to_json(&conversation(stored)));
+    warn(&mut response, warnings);
+    response
+}

@@ -1,0 +1,59 @@
+//! Counts a prompt's tokens without generating: clients ask for that before they send a long conversation.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use serde::Serialize;
+
+use super::acceptance::consult;
+use super::answer::{answer, json, to_json, warn};
+use super::app::App;
+use super::body::{CheckedBody, check_json};
+use super::caller::Caller;
+use super::stored::Continues;
+
+use api::error::ApiError;
+use api::request::CountRequest;
+use api::{Defaults, Object, Protocol, messages, responses};
+use model::Model;
+
+/// `POST /v1/messages/count_tokens`.
+pub(super) async fn count_messages(State(app): State<App>, request: Request) -> Response {
+    answer(message(&app, request).await)
+}
+
+/// `POST /v1/responses/input_tokens`.
+pub(super) async fn count_responses(State(app): State<App>, request: Request) -> Response {
+    answer(response(&app, request).await)
+}
+
+async fn message(app: &App, request: Request) -> Result<Response, ApiError> {
+    let body = check_json(app, request).await?;
+    count(app, body, Protocol::Messages, messages::count, messages::counted).await
+}
+
+async fn response(app: &App, request: Request) -> Result<Response, ApiError> {
+    let caller = Caller::of(&request);
+    let body = check_json(app, request).await?;
+    let (body, continuation, _) = consult(app, &caller, body, Continues::AsTheBodySays).await?;
+    let read = move |body: &Object<'_>, defaults: &_| responses::count(body, &continuation, defaults);
+    count(app, body, Protocol::Responses, read, responses::counted).await
+}
+
+async fn count<T: Serialize>(
+    app: &App,
+    body: CheckedBody,
+    protocol: Protocol,
+    read: impl FnOnce(&Object<'_>, &Defaults) -> Result<CountRequest, ApiError> + Send + 'static,
+    counted: fn(usize) -> T,
+) -> Result<Response, ApiError> {
+    let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
+        let mut asked = read(body, defaults)?;
+        asked.warnings.extend(model.warnings(&asked.job));
+        Ok(asked)
+    };
+    let (CountRequest { job, warnings, .. }, model, _account) = body.read(app, read).await?;
+    let tokens = model.count_prompt(job).await.map_err(|error| protocol.refusal(&error))?;
+    let mut response = json(200, to_json(&counted(tokens)));
+    warn(&mut response, &warnings);
+    Ok(response)
+}

@@ -1,0 +1,27 @@
+//! Answers requests on excess connections.
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::{HeaderValue, header};
+
+use super::answer::refuse;
+use super::app::App;
+use super::body::discard_unasked;
+use super::capacity::Admission;
+use api::error::ApiError;
+
+/// Middleware: 503 with `Retry-After` for a request on an excess connection, which then closes. `/health` is answered as usual.
+pub(super) async fn refuse_excess(State(app): State<App>, request: Request, next: Next) -> Response {
+    if request.extensions().get() != Some(&Admission::Excess) {
+        return next.run(request).await;
+    }
+    let mut response = if request.uri().path() == "/health" {
+        next.run(request).await
+    } else {
+        discard_unasked(request, &app.limits).await;
+        refuse(&ApiError::unavailable("Too many connections are open. Please try again."))
+    };
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}

@@ -1,0 +1,211 @@
+//! The routes, as a table, and the layers around them.
+
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::Response;
+use axum::routing::{MethodRouter, get, post};
+use futures_util::FutureExt;
+use tower::util::option_layer;
+use tower_http::cors::CorsLayer;
+
+use super::access::{HostCheck, check_host};
+use super::answer::{identify, json, refuse};
+use super::app::App;
+use super::auth::require_key;
+use super::body::discard_unasked;
+use super::compact::compact;
+use super::conversations;
+use super::cors;
+use super::count::{count_messages, count_responses};
+use super::excess::refuse_excess;
+use super::guard::refuse_malformed;
+use super::request_log::log;
+use super::server_info::{health, index, list_models, one_model, scrape, version};
+use super::stored;
+use super::stream::generate;
+use super::tokens;
+use super::web_socket;
+use api::error::ApiError;
+use api::{Protocol, openapi};
+
+/// A route: methods, path and handler.
+type Route = (&'static [&'static str], &'static str, MethodRouter<App>);
+
+/// The route of probes.
+pub(super) const HEALTH: &str = "/health";
+/// The route of Prometheus.
+const METRICS: &str = "/metrics";
+/// Message while streams that have begun get their time to end.
+pub(super) const DRAINING: &str =
+    "The server is draining: it ends the answers that it has begun and takes no new requests.";
+
+/// All routes, for a listener on `listen`.
+pub(super) fn router(app: App, listen: IpAddr) -> Router {
+    let cors = cors::layer(&app.access.cors_origins);
+    layered(app, listen, cors, routes(open()), routes(keyed()).fallback(no_route))
+}
+
+fn routes(routes: Vec<Route>) -> Router<App> {
+    routes.into_iter().fold(Router::new(), |router, (_, path, handler)| router.route(path, handler))
+}
+
+/// Routes that require no key.
+fn open() -> Vec<Route> {
+    vec![get_at(HEALTH, health)]
+}
+
+/// Routes that require a key, if any is set. With `open` they equal the paths in `api::openapi`.
+fn keyed() -> Vec<Route> {
+    vec![
+        at(&["post", "get"], "/v1/responses", responses()),
+        post_at("/v1/responses/input_tokens", count_responses),
+        post_at("/v1/responses/compact", compact),
+        at(&["get", "delete"], "/v1/responses/{id}", get(stored::one).delete(stored::delete)),
+        post_at("/v1/responses/{id}/cancel", stored::cancel),
+        get_at("/v1/responses/{id}/input_items", stored::input_items),
+        post_at("/v1/conversations", conversations::create),
+        at(
+            &["get", "post", "delete"],
+            "/v1/conversations/{id}",
+            get(conversations::get).post(conversations::update).delete(conversations::delete),
+        ),
+        at(
+            &["post", "get"],
+            "/v1/conversations/{id}/items",
+            post(conversations::add).get(conversations::list),
+        ),
+        at(
+            &["get", "delete"],
+            "/v1/conversations/{id}/items/{item_id}",
+            get(conversations::item).delete(conversations::remove),
+        ),
+        at(
+            &["post", "get"],
+            "/v1/chat/completions",
+            post(|app, request| generate(app, request, Protocol::Chat)).get(stored::completions),
+        ),
+        at(
+            &["get", "post", "delete"],
+            "/v1/chat/completions/{id}",
+            get(stored::completion).post(stored::update_completion).delete(stored::delete_completion),
+        ),
+        get_at("/v1/chat/completions/{id}/messages", stored::completion_messages),
+        post_at("/v1/completions", |app, request| generate(app, request, Protocol::Completions)),
+        post_at("/v1/messages", |app, request| generate(app, request, Protocol::Messages)),
+        post_at("/v1/messages/count_tokens", count_messages),
+        post_at("/tokenize", tokens::tokenize),
+        post_at("/detokenize", tokens::detokenize),
+        get_at("/tokenizer_info", tokens::tokenizer_info),
+        get_at("/", index),
+        get_at("/v1/models", list_models),
+        get_at("/v1/models/{*id}", one_model),
+        get_at("/version", version),
+        get_at(METRICS, scrape),
+        get_at("/openapi.json", async || json(200, openapi::json().to_owned())),
+    ]
+}
+
+fn get_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Route {
+    (&["get"], path, get_only(handler))
+}
+
+fn post_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Route {
+    (&["post"], path, post_only(handler))
+}
+
+/// A route with several methods, all of which `handler` has; others get 405.
+fn at(methods: &'static [&'static str], path: &'static str, handler: MethodRouter<App>) -> Route {
+    let fallback = async move |method: Method| {
+        refuse(&ApiError::method_not_allowed(method.as_str(), &methods.join(", ").to_uppercase()))
+    };
+    (methods, path, handler.fallback(fallback))
+}
+
+/// Adds the layers that every listener has. If keys are set, only `open` is answered without one. Layers run from the last added to the
+/// first: id, log, panic guard, excess connections, malformed requests, host, CORS (whose preflights carry no key), key, drain.
+pub(super) fn layered(
+    app: App,
+    listen: IpAddr,
+    cors: Option<CorsLayer>,
+    open: Router<App>,
+    keyed: Router<App>,
+) -> Router {
+    let keyed = keyed
+        .layer(from_fn_with_state(app.clone(), refuse_while_draining))
+        .layer(from_fn_with_state(app.clone(), require_key));
+    let check = HostCheck::new(&app.access, listen);
+    open.merge(keyed)
+        .layer(option_layer(cors))
+        .layer(option_layer(check.map(|check| from_fn_with_state(check, check_host))))
+        .layer(from_fn_with_state(app.clone(), refuse_malformed))
+        .layer(from_fn_with_state(app.clone(), refuse_excess))
+        .layer(from_fn(survive_panics))
+        .layer(from_fn(log))
+        .layer(from_fn(identify))
+        .with_state(app)
+}
+
+/// Handler for `GET`; other methods get 405.
+pub(super) fn get_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
+    get(handler)
+        .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "GET")))
+}
+
+/// Handler for `POST`; other methods get 405.
+pub(super) fn post_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
+    post(handler)
+        .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "POST")))
+}
+
+/// Handler of `/v1/responses`: requests, and upgrades to a WebSocket.
+fn responses() -> MethodRouter<App> {
+    let handler = |app: State<App>, request: Request| generate(app, request, Protocol::Responses);
+    post(handler).get(web_socket::upgrade)
+}
+
+pub(super) async fn no_route(method: Method, uri: http::Uri) -> Response {
+    refuse(&ApiError::not_found(method.as_str(), uri.path()))
+}
+
+/// Middleware: 503 for a request that comes after the signal to stop, except for metrics, which show how far the drain is.
+async fn refuse_while_draining(State(app): State<App>, request: Request, next: Next) -> Response {
+    if !app.stopping.is_cancelled() || request.uri().path() == METRICS {
+        return next.run(request).await;
+    }
+    discard_unasked(request, &app.limits).await;
+    refuse(&ApiError::unavailable(DRAINING))
+}
+
+/// Middleware: a handler's panic becomes a 500 of its own request only.
+async fn survive_panics(request: Request, next: Next) -> Response {
+    AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!("a request handler panicked");
+        refuse(&ApiError::internal("The server failed to handle this request."))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{keyed, open};
+    use api::openapi::paths;
+
+    #[test]
+    fn the_document_has_the_routes_and_no_others() {
+        let served = [open(), keyed()].concat();
+        let mut served: Vec<(&str, String)> = served
+            .iter()
+            .flat_map(|(methods, path, _)| methods.iter().map(|method| (*method, path.replace("{*", "{"))))
+            .collect();
+        let mut described: Vec<(&str, String)> =
+            paths().map(|(method, path)| (method, path.to_owned())).collect();
+        served.sort();
+        described.sort();
+        assert_eq!(served, described);
+    }
+}

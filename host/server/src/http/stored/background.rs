@@ -1,0 +1,186 @@
+//! Responses that run without a client: stored as queued, then claimed and run by a process that has room, this one or another.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use store::{Claimed, Events, NewResponse, Owner, Response, Store};
+
+use super::super::acceptance::start;
+use super::super::app::App;
+use super::super::body::CheckedBody;
+use super::super::caller::Caller;
+use super::super::store_error::{refusal, store};
+use super::keeping::StoreKeeper;
+use super::request::StoredRequest;
+use super::resolve::Resolved;
+use super::upkeep::end;
+use crate::answer::{Answer, Journal};
+use api::error::ApiError;
+use api::event_buffer::EventBuffer;
+use api::machine::Machine;
+use api::responses::{Continuation, Ending, Queued, WholeInput};
+
+/// Time between two looks for responses that other processes have queued, or that became free to run.
+const LOOK: Duration = Duration::from_secs(2);
+/// Time between two attempts to run a response that the engine has no room for.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// Stores a response that will run in the background. Returns its id and its object, which says that it waits.
+///
+/// # Errors
+/// The store's; nothing is stored then.
+pub(in crate::http) async fn enqueue(
+    app: &App,
+    owner: &Owner,
+    machine: &mut dyn Machine,
+    resolved: Resolved,
+) -> Result<(String, String), ApiError> {
+    let mut buffer = EventBuffer::new();
+    machine.queue(&mut buffer);
+    let log = buffer.iter().map(|(_, json)| json.to_vec()).collect();
+    let record = machine.record().expect("only responses run in the background");
+    let object = String::from_utf8(record.object.clone()).expect("JSON is UTF-8");
+    let new = NewResponse {
+        id: record.id.clone(),
+        link: resolved.link,
+        request: StoredRequest::write(record.object, resolved.bare),
+        input: resolved.input,
+    };
+    store(app)?.enqueue(owner, new, log).await.map_err(refusal)?;
+    app.queued.notify_one();
+    Ok((record.id, object))
+}
+
+/// Claims queued responses and runs them, until the server stops.
+pub(in crate::http) async fn run_claimed(app: App) {
+    let Some(store) = app.store.clone() else { return };
+    loop {
+        tokio::select! {
+            () = app.queued.notified() => {}
+            () = tokio::time::sleep(LOOK) => {}
+            () = app.stopping.cancelled() => return,
+        }
+        // The drain waits for what is being claimed.
+        let hold = app.tasks.token();
+        while !app.stopping.is_cancelled() {
+            match store.claim().await {
+                Ok(Some(claimed)) => {
+                    let run = run(app.clone(), Arc::clone(&store), claimed);
+                    app.tasks.spawn(run);
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "queued responses can't be claimed now");
+                    break;
+                }
+            }
+        }
+        drop(hold);
+    }
+}
+
+/// Runs a claimed response to its end. If the server stops before the response has begun, it is given back: it has sent nothing yet, so another
+/// process may run it.
+async fn run(app: App, store: Arc<dyn Store>, claimed: Claimed) {
+    let place = app.running.enter(claimed.lease.clone());
+    let begun = tokio::select! {
+        biased;
+        () = place.withdrawn.cancelled() => Err(Ending::Cancelled),
+        () = app.stopping.cancelled() => {
+            if let Err(error) = store.release(claimed.lease).await {
+                tracing::warn!(%error, "a queued response can't be given back: it waits for the end of its lease");
+            }
+            return place.leave();
+        }
+        begun = begin(&app, &store, &claimed) => begun,
+    };
+    match begun {
+        Ok((mut answer, next)) => {
+            let journal = Journal::new(Arc::clone(&store), claimed.lease, next, place.stored.clone());
+            answer.withdrawn_by(&place.withdrawn);
+            answer.kept_by(Box::new(StoreKeeper { store, place }));
+            answer.run_stored(journal).await;
+        }
+        Err(ending) => {
+            end(&store, claimed, ending).await;
+            place.leave();
+        }
+    }
+    // Its owner may have others waiting.
+    app.queued.notify_one();
+}
+
+/// Reads the stored request again, and starts its generation as soon as the engine has room.
+async fn begin(
+    app: &App,
+    store: &Arc<dyn Store>,
+    Claimed { lease, response }: &Claimed,
+) -> Result<(Answer, u64), Ending> {
+    let events = events_of(store, lease.owner(), response).await.map_err(|error| failed(refusal(error)))?;
+    let next = events.map_or(0, |events| events.len() as u64);
+    let caller = Caller::of_owner(lease.owner(), response.id.clone());
+    loop {
+        match attempt(app, store, &caller, lease.owner(), response, next).await {
+            Ok(answer) => return Ok((answer, next)),
+            Err(error) if matches!(error.status, 429 | 503) => tokio::time::sleep(RETRY).await,
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
+
+async fn attempt(
+    app: &App,
+    store: &Arc<dyn Store>,
+    caller: &Caller,
+    owner: &Owner,
+    response: &Response,
+    events: u64,
+) -> Result<Answer, ApiError> {
+    let unreadable = || ApiError::internal("The stored request can't be read.");
+    let request = StoredRequest::read(&response.request).map_err(|_| unreadable())?;
+    let created_at = request.created_at();
+    let body = request.body.ok_or_else(unreadable)?;
+    let items = all_items(store, owner, &response.id).await.map_err(refusal)?;
+    let none: &[Vec<u8>] = &[];
+    let whole = WholeInput::new(none, items.iter().map(|item| &*item.body), &app.limits)?;
+    let continuation = Continuation {
+        store: true,
+        queued: Some(Queued { id: response.id.clone(), created_at, events }),
+        ..Continuation::with(whole)
+    };
+    let body = CheckedBody::of_text(app, &caller.principal, Bytes::from(body.get().to_owned())).await?;
+    start(app, caller, body, continuation).await
+}
+
+/// The items of a response's input, with those that it continues.
+async fn all_items(store: &Arc<dyn Store>, owner: &Owner, id: &str) -> store::Result<Vec<store::Item>> {
+    let page = store::Page { order: store::Order::Ascending, limit: u32::MAX as usize, after: None };
+    Ok(store.items(owner, id, page).await?.data)
+}
+
+/// All events of a response's log; none if it has no log.
+pub(super) async fn events_of(
+    store: &Arc<dyn Store>,
+    owner: &Owner,
+    response: &Response,
+) -> store::Result<Option<Vec<Vec<u8>>>> {
+    let mut all: Vec<Vec<u8>> = Vec::new();
+    loop {
+        let after = (all.len() as u64).checked_sub(1);
+        match store.events_after(owner, &response.id, after).await? {
+            Events::Log { chunk, .. } if chunk.events.is_empty() => return Ok(Some(all)),
+            Events::Log { chunk, end } => {
+                all.extend(chunk.events);
+                if end {
+                    return Ok(Some(all));
+                }
+            }
+            Events::Expired | Events::Unlogged => return Ok(None),
+        }
+    }
+}
+
+fn failed(error: ApiError) -> Ending {
+    Ending::Failed(error.into_failure())
+}

@@ -1,0 +1,91 @@
+//! Answers whose ends are stored.
+
+use std::sync::Arc;
+
+use store::{End, Error, Finished, Lease, NewResponse, Owner, Reply, Status, Store, Target};
+use tokio_util::sync::CancellationToken;
+
+use super::super::app::App;
+use super::super::store_error::{refusal, store};
+use super::request::StoredRequest;
+use super::resolve::{Resolved, check_unchanged};
+use super::running::RunningPlace;
+use crate::answer::{Answer, Keeper, Keeping, NotKept};
+use api::error::ApiError;
+
+/// Stores an answer that is about to begin, and has its end stored. Returns the answer's end from outside: when the token is cancelled, the
+/// answer ends as cancelled.
+///
+/// # Errors
+/// The store's. Nothing is stored then.
+pub(in crate::http) async fn keep(
+    app: &App,
+    owner: &Owner,
+    answer: &mut Answer,
+    resolved: &mut Resolved,
+) -> Result<CancellationToken, ApiError> {
+    let store = store(app)?;
+    let record = answer.record().expect("only responses are stored");
+    let new = NewResponse {
+        id: record.id,
+        link: resolved.link.clone(),
+        request: StoredRequest::write(record.object, None),
+        input: std::mem::take(&mut resolved.input),
+    };
+    let place = entered(app, store.create(owner, new)).await?;
+    if let Err(error) = check_unchanged(app, owner, resolved).await {
+        // What can't be deleted now is ended as lost later.
+        let _ = store.delete(owner, place.lease.id()).await;
+        place.leave();
+        return Err(error);
+    }
+    Ok(kept(answer, store, place))
+}
+
+/// The place of a response that is being stored. A task of its own waits for it, so that one whose client leaves meanwhile gets a place, too, and
+/// with it an end.
+pub(super) async fn entered(app: &App, creating: Reply<Lease>) -> Result<RunningPlace, ApiError> {
+    let running = app.running.clone();
+    let entering = app.tasks.spawn(async move { creating.await.map(|lease| running.enter(lease)) });
+    let entered = entering.await.map_err(|_| ApiError::internal("The server failed to store this."))?;
+    entered.map_err(refusal)
+}
+
+/// Has the end of an answer stored that runs at this place. Returns the answer's end from outside.
+pub(super) fn kept(answer: &mut Answer, store: &Arc<dyn Store>, place: RunningPlace) -> CancellationToken {
+    let withdrawn = place.withdrawn.clone();
+    answer.withdrawn_by(&withdrawn);
+    answer.kept_by(Box::new(StoreKeeper { store: Arc::clone(store), place }));
+    withdrawn
+}
+
+/// Keeper of a stored answer's end.
+pub(super) struct StoreKeeper {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) place: RunningPlace,
+}
+
+impl Keeper for StoreKeeper {
+    fn keep(self: Box<Self>, end: End) -> Keeping {
+        Box::pin(async move {
+            let Self { store, place } = *self;
+            let status = end.status;
+            let finished = store.finish(Target::Lease(place.lease.clone()), end).await;
+            place.leave();
+            match finished {
+                Ok(Finished::Now) => Ok(()),
+                // Whoever cancelled or deleted it has ended it already.
+                Ok(Finished::Before(_)) | Err(Error::NotFound | Error::LeaseLost)
+                    if status == Status::Cancelled =>
+                {
+                    Ok(())
+                }
+                Ok(Finished::Before(_)) => Err(NotKept),
+                Err(error) => {
+                    tracing::error!(%error, "the end of a response can't be stored");
+                    Err(NotKept)
+                }
+            }
+        })
+    }
+}

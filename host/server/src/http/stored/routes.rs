@@ -1,0 +1,152 @@
+//! Routes of stored responses: read one, follow its events, cancel it, delete it, list its input.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::Response;
+use store::{Error, Events, Finished, Order, Owner, State as Progress, Target};
+use tokio::time::timeout;
+
+use super::super::answer::{answer, json, to_json};
+use super::super::app::App;
+use super::super::asker::Asker;
+use super::super::held_body::held_json;
+use super::super::path::{Named, named};
+use super::super::store_error::{refusal, store};
+use super::super::unpaid::unpaid;
+use super::background::events_of;
+use super::follow::follow;
+use super::request::{StoredRequest, Unreadable};
+use api::deleted::Deletion;
+use api::error::ApiError;
+use api::list;
+use api::responses::{Ending, stored};
+
+/// How long a cancelled response that runs here may take to end before it is ended from outside.
+const ENDING: Duration = Duration::from_secs(10);
+/// Attempts to end a response whose log grows meanwhile.
+const ATTEMPTS: usize = 16;
+
+/// `GET /v1/responses/{id}`: the response, or its events.
+pub(in crate::http) async fn one(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+    answer(read(&app, id, &asker).await)
+}
+
+async fn read(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
+    let (store, id) = (store(app)?, named(id)?);
+    let _unpaid = unpaid(app).await?;
+    let response = store.response(&asker.owner(), &id).await.map_err(refusal)?;
+    if !asker.query.flag("stream")?.unwrap_or(false) {
+        return show(app, asker, &response);
+    }
+    if !response.background {
+        let what = "stream: only a response that was created with `background: true` has stored events: read it without `stream`";
+        return Err(ApiError::invalid("stream".to_owned(), what).with_code("invalid_value"));
+    }
+    let after = asker.query.number("starting_after")?;
+    let pad = asker.query.flag("include_obfuscation")?.unwrap_or(true);
+    let events = store.events_after(&asker.owner(), &id, after).await.map_err(refusal)?;
+    if matches!(events, Events::Expired | Events::Unlogged) {
+        let what = "stream: the events of this response are no longer stored: read it without `stream`";
+        return Err(ApiError::invalid("stream".to_owned(), what).with_code("events_expired"));
+    }
+    Ok(follow(app, asker.owner(), id, after, pad, asker.disconnect.clone()))
+}
+
+/// The response as it is.
+fn show(app: &App, asker: &Asker, response: &store::Response) -> Result<Response, ApiError> {
+    let object = object(response)?;
+    let account = asker.pay(app, object.len())?;
+    Ok(held_json(object, account))
+}
+
+fn object(response: &store::Response) -> Result<Vec<u8>, ApiError> {
+    if let Progress::Ended(outcome) = &response.state {
+        return Ok(stored::whole(&outcome.result, &outcome.output));
+    }
+    let request = StoredRequest::read(&response.request).map_err(unreadable)?;
+    Ok(stored::under_way(request.object.get(), response.state == Progress::Running))
+}
+
+/// `DELETE /v1/responses/{id}`: a response that runs is stopped.
+pub(in crate::http) async fn delete(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+    answer(forget(&app, id, &asker).await)
+}
+
+async fn forget(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
+    let (store, id) = (store(app)?, named(id)?);
+    store.delete(&asker.owner(), &id).await.map_err(refusal)?;
+    if let Some(handle) = app.running.find(&asker.owner(), &id) {
+        handle.withdrawn.cancel();
+    }
+    Ok(json(200, to_json(&Deletion::of_response(&id))))
+}
+
+/// `POST /v1/responses/{id}/cancel`: the response as it ended, by this or before.
+pub(in crate::http) async fn cancel(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+    answer(stop(&app, id, &asker).await)
+}
+
+async fn stop(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
+    let (store, id, owner) = (store(app)?, named(id)?, asker.owner());
+    if let Some(handle) = app.running.find(&owner, &id) {
+        let response = store.response(&owner, &id).await.map_err(refusal)?;
+        check_background(&response)?;
+        handle.withdrawn.cancel();
+        // One that doesn't end in time is ended below.
+        let _ = timeout(ENDING, handle.ended()).await;
+    }
+    for _ in 0..ATTEMPTS {
+        let response = store.response(&owner, &id).await.map_err(refusal)?;
+        check_background(&response)?;
+        if matches!(response.state, Progress::Ended(_)) || end(app, &owner, &response).await? {
+            let _unpaid = unpaid(app).await?;
+            let response = store.response(&owner, &id).await.map_err(refusal)?;
+            return show(app, asker, &response);
+        }
+    }
+    Err(ApiError::unavailable("The response can't be cancelled now: it is being written. Please try again."))
+}
+
+/// Ends a response that doesn't run here. Returns false if its log has grown meanwhile.
+async fn end(app: &App, owner: &Owner, response: &store::Response) -> Result<bool, ApiError> {
+    let store = store(app)?;
+    let request = StoredRequest::read(&response.request).map_err(unreadable)?;
+    let events = events_of(store, owner, response).await.map_err(refusal)?;
+    let end = Ending::Cancelled.end(request.object.get(), events.as_deref());
+    match store.finish(Target::Id(owner.clone(), response.id.clone()), end).await {
+        Ok(Finished::Now | Finished::Before(_)) => Ok(true),
+        Err(Error::Sequence { .. }) => Ok(false),
+        Err(error) => Err(refusal(error)),
+    }
+}
+
+fn unreadable(_: Unreadable) -> ApiError {
+    ApiError::internal("The stored response can't be read.")
+}
+
+fn check_background(response: &store::Response) -> Result<(), ApiError> {
+    if response.background {
+        return Ok(());
+    }
+    let what = "Only a response that was created with `background: true` can be cancelled: close the connection of another one.";
+    Err(ApiError::invalid(None, what).with_code("invalid_value"))
+}
+
+/// `GET /v1/responses/{id}/input_items`: a page of the input, with what the response continues.
+pub(in crate::http) async fn input_items(
+    State(app): State<App>,
+    id: Named<String>,
+    asker: Asker,
+) -> Response {
+    answer(inputs(&app, id, &asker).await)
+}
+
+async fn inputs(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
+    let (store, id) = (store(app)?, named(id)?);
+    let page = asker.query.page(Order::Descending)?;
+    let _unpaid = unpaid(app).await?;
+    let items = store.items(&asker.owner(), &id, page).await.map_err(refusal)?;
+    let account = asker.pay(app, items.data.iter().map(|item| item.body.len()).sum())?;
+    Ok(held_json(list::json(&items.data, items.more), account))
+}

@@ -1,0 +1,93 @@
+//! Generating routes: a request becomes an answer (`crate::answer`), whose body is sent in one piece or as its client takes it.
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::{HeaderValue, header};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::acceptance::{Accepted, Begun, Extent, QueuedResponse, accept};
+use super::answer::{json, refuse, typed, warn};
+use super::app::App;
+use super::body::check_json;
+use super::caller::Caller;
+use super::connection::Disconnect;
+use super::stored::{self, Continues};
+use crate::answer::{Answer, LogReader, Policy, SseBody, event_log};
+use api::Protocol;
+use api::error::ApiError;
+use api::frames::Frames;
+
+/// The handler of all generating routes.
+pub(super) async fn generate(State(app): State<App>, request: Request, protocol: Protocol) -> Response {
+    match respond(&app, request, protocol).await {
+        Ok(response) => response,
+        Err(error) => refuse(&error),
+    }
+}
+
+async fn respond(app: &App, request: Request, protocol: Protocol) -> Result<Response, ApiError> {
+    let caller = Caller::of(&request);
+    let disconnect = request.extensions().get::<Disconnect>().cloned();
+    let body = check_json(app, request).await?;
+    let (mut response, warnings) =
+        match accept(app, &caller, protocol, body, Continues::AsTheBodySays, Extent::Answer).await? {
+            Accepted::Begun(begun) => {
+                let Begun { answer, stream, warnings, withdrawn, .. } = *begun;
+                let response = if stream {
+                    send(app, answer, disconnect)
+                } else {
+                    let (status, body) = in_one_piece(app, answer, withdrawn).await;
+                    json(status, body)
+                };
+                (response, warnings)
+            }
+            Accepted::Queued(QueuedResponse { id, object, stream, pad, warnings }) => {
+                let response = if stream {
+                    stored::follow(app, caller.owner(), id, None, pad, disconnect)
+                } else {
+                    json(200, object)
+                };
+                (response, warnings)
+            }
+        };
+    warn(&mut response, &warnings);
+    Ok(response)
+}
+
+/// Generates an answer in one piece. A stored one whose client leaves is ended as cancelled, and stored so.
+async fn in_one_piece(app: &App, answer: Answer, withdrawn: Option<CancellationToken>) -> (u16, String) {
+    let Some(withdrawn) = withdrawn else { return answer.whole().await };
+    let (sender, whole) = oneshot::channel();
+    app.tasks.spawn(async move {
+        // Without a client nobody takes it.
+        let _ = sender.send(answer.whole().await);
+    });
+    let left = withdrawn.drop_guard();
+    let whole = whole.await;
+    left.disarm();
+    whole.unwrap_or_else(|_| {
+        let error = ApiError::internal("The server failed to make this answer.");
+        (error.status, error.body())
+    })
+}
+
+/// Starts the task of a streaming answer, and makes the response whose body reads the log.
+fn send(app: &App, answer: Answer, disconnect: Option<Disconnect>) -> Response {
+    let (log, reader) = event_log(Policy::Cancel { queue: app.limits.stream_queue });
+    let frames = answer.frames();
+    let too_slow = disconnect.map(|Disconnect(token)| token);
+    app.tasks.spawn(answer.run(log, app.limits.slow_reader, too_slow));
+    event_stream(app, reader, frames)
+}
+
+/// The response that sends a log's events as server-sent events.
+pub(super) fn event_stream(app: &App, reader: LogReader, frames: Frames) -> Response {
+    let body = Body::new(SseBody::new(reader, frames, &app.limits));
+    let mut response = typed(200, "text/event-stream; charset=utf-8", body);
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}

@@ -1,9 +1,0 @@
-//! Conversations of `OpenAI`'s API: lists of items that responses read and are added to. `request` reads bodies, `objects` are answers; the
-//! items are those of Responses.
-
-pub(super) mod fields;
-pub(super) mod objects;
-mod request;
-
-pub(crate) use objects::conversation;
-pub(crate) use request::{NewItems, add, create, update};
