@@ -1,5 +1,6 @@
 //! Cache of compiled kernels on disk: a [`CodeCache`], which says why its code may be trusted. An entry's name is the SHA-256 of text, options and
-//! architecture, and the compiler's version. A cache that can't be read or written costs time, nothing else.
+//! architecture, and the compiler's version. The driver's version isn't part of it: an entry is machine code, which every driver of that
+//! generation accepts. A cache that can't be read or written costs time, nothing else.
 
 use std::path::Path;
 
