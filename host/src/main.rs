@@ -1,5 +1,5 @@
 //! The binary `host`.
-
+#![doc = include_str!("../DESIGN.md")]
 #![warn(
     clippy::print_stderr,
     reason = "it waits for whoever reads stderr, and panics where it is closed: cli/stderr.rs"

@@ -3,7 +3,7 @@
 //!
 //! Invariant: a row's result does not depend on the rows beside it, nor on the number of threads. Called by the engine's
 //! backends only; knows no model, no file and no scheduler.
-
+#![doc = include_str!("../DESIGN.md")]
 #![warn(clippy::print_stderr)]
 
 pub mod cpu;

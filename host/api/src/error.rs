@@ -193,6 +193,7 @@ impl ApiError {
         TurnFailure { code, message: self.message }
     }
 
+    /// The error of an HTTP status, with the protocol's kind and code; a long message is cut.
     pub fn new(status: u16, kind: &'static str, code: &'static str, message: impl Into<String>) -> Self {
         let message = shortened(message, MESSAGE_BYTES);
         Self { status, message, kind, param: None, code: Some(code), retry_after: None }

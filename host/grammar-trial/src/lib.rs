@@ -2,6 +2,7 @@
 //!
 //! The server compiles each grammar twice: first as a module in a sandbox (`module.rs`), where time, memory and stack are bounded
 //! whatever llguidance does, then itself. Both call [`compile`], so what ended well in the sandbox ends well in the server.
+#![doc = include_str!("../DESIGN.md")]
 
 mod digits;
 #[cfg(target_arch = "wasm32")]

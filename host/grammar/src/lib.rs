@@ -7,6 +7,7 @@
 //!
 //! Invariant: a template comes from a parser and a request from a client, so neither is trusted. Both are read word by word and written
 //! anew, names of either can't reach the other's, and what isn't understood is refused in one line.
+#![doc = include_str!("../DESIGN.md")]
 
 mod compose;
 mod demand;

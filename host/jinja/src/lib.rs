@@ -15,7 +15,7 @@
 //! let runs: Vec<_> = output.text.runs().collect();
 //! assert_eq!(runs, [(Origin::Template, "<|user|>"), (Origin::Request, "<|user|>")]);
 //! ```
-
+#![doc = include_str!("../DESIGN.md")]
 #![expect(clippy::similar_names, reason = "start, stop and step are Python's names, caller is jinja2's")]
 
 mod arguments;

@@ -2,6 +2,7 @@
 //!
 //! Knows no protocol and no HTTP. Models are loaded once at start (`Models::load`); `Model::start` or `start_choices` is called once per
 //! answer. Only the parser may change while a model serves (`parsers`).
+#![doc = include_str!("../DESIGN.md")]
 
 pub mod accounts;
 mod affinity;

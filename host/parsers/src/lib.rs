@@ -5,6 +5,7 @@
 //! one that fails is never entered again. Callers see [`contract`] and the names below, never a Wasm type.
 //!
 //! Each version of the contract is one module of `component`, behind the trait `factory::ParserFactory`.
+#![doc = include_str!("../DESIGN.md")]
 
 mod cache;
 mod compiled;

@@ -3,6 +3,7 @@
 //!
 //! - [`Store`]: the trait; each method is a transaction
 //! - [`Sqlite`]: a file that one process owns, or memory
+#![doc = include_str!("../DESIGN.md")]
 
 mod bounds;
 mod chunk;

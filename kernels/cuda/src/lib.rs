@@ -4,6 +4,7 @@
 //! Invariant: nothing here talks to a device. A launch is data, and its parameters are checked when it is made; the engine's
 //! driver or the shim of tests runs it without knowing the operation. NVRTC compiles the text on the machine that serves, without
 //! any header.
+#![doc = include_str!("../DESIGN.md")]
 
 mod attention;
 mod cast;

@@ -3,6 +3,7 @@
 //! [`AnswerStream`] has the shape of a turn (`next`, `abort`). It passes on the events of its turns, with the events of the
 //! server's tools between them, in plain values. Knows no protocol and no HTTP; `http::stream` drives it, `api` reads requests
 //! into [`Hosted`] and makes items of [`ServerEvent`].
+#![doc = include_str!("DESIGN.md")]
 
 mod agent_loop;
 mod answer_stream;

@@ -84,12 +84,19 @@ fn message(value: Value<'_>, path: Path<'_>) -> Result<String, ApiError> {
 /// Why input can't be committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SteerFault {
+    /// There is no such response here.
     NotFound,
+    /// The input isn't one.
     InvalidInput,
+    /// The response's kind can't be steered.
     NotSupported,
+    /// As much input waits as may.
     TooMany,
+    /// The response has ended.
     Completed,
+    /// The response isn't generated on this socket.
     NotActive,
+    /// The response ended so that nothing can follow it.
     NoSuccessor,
 }
 

@@ -15,22 +15,19 @@ const NAME_LENGTH: usize = 256;
 pub struct StreamId(String);
 
 impl StreamId {
-    /// A name that needs no check.
-    #[cfg(test)]
-    pub(crate) fn new(name: &str) -> Self {
-        Self(name.to_owned())
+    /// The lane of this name, if it is one.
+    pub fn new(name: &str) -> Option<Self> {
+        let is_name = (1..=NAME_LENGTH).contains(&name.len())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+        is_name.then(|| Self(name.to_owned()))
     }
 
     /// # Errors
     /// 400 `invalid_stream_id` where the field is there and is no such name.
     fn read(body: &Object<'_>) -> Result<Option<Self>, ApiError> {
-        let is_name = |name: &str| {
-            (1..=NAME_LENGTH).contains(&name.len())
-                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
-        };
-        match body.string("stream_id") {
+        match body.string("stream_id").map(|name| name.map(Self::new)) {
             Ok(None) => Ok(None),
-            Ok(Some(name)) if is_name(name) => Ok(Some(Self(name.to_owned()))),
+            Ok(Some(Some(id))) => Ok(Some(id)),
             _ => {
                 let what = "expected 1 to 256 letters, digits, `_`, `-` and `.`; leave it out for the lane without a name";
                 Err(body.at("stream_id").invalid(what).with_code("invalid_stream_id"))
@@ -62,7 +59,9 @@ pub enum ClientEvent {
 /// An event that can't be used, and the lane that it named.
 #[derive(Debug)]
 pub struct BadEvent {
+    /// The lane; none: the event named none, or no valid one.
     pub stream_id: Option<StreamId>,
+    /// Why the event can't be used.
     pub error: ApiError,
 }
 
@@ -165,7 +164,7 @@ mod tests {
     fn names_of_lanes_are_short_and_plain() {
         let create = |stream_id: Value| json!({ "type": "response.create", "stream_id": stream_id });
         for name in ["a", "Agent_1.b-c", &"x".repeat(256)] {
-            let lane = Some(StreamId::new(name));
+            let lane = StreamId::new(name);
             let event = read(&create(json!(name)));
             assert!(matches!(event, Ok(ClientEvent::Create { stream_id, .. }) if stream_id == lane));
         }

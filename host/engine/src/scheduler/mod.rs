@@ -10,6 +10,7 @@
 //! priority that began first is preempted last; a paused sequence costs others nothing; a sequence's tokens don't depend on the others in
 //! the step; nothing here depends on the tokens that a step under way will bring, or reads a clock. Called by the engine's thread only
 //! (`engine_step.rs`).
+#![doc = include_str!("DESIGN.md")]
 
 mod admit;
 mod budget;

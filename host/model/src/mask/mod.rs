@@ -5,6 +5,7 @@
 //! ([`GrammarMask`]).
 //! Invariants: tokens that end the turn are no part of a grammar, they may come wherever the grammar may end; a sequence whose grammar
 //! fails ends with an error, never unconstrained; sizes, memory and work per mask are bounded (`limits.rs`).
+#![doc = include_str!("DESIGN.md")]
 
 mod compiled;
 mod error;

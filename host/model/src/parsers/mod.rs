@@ -2,6 +2,7 @@
 //!
 //! Invariants: a stream takes [`Parsers::current`] once and keeps it to its end; a load that fails leaves the current parser in place;
 //! loads run one after the other and never on the serving path; `current` and `report` never wait for a load.
+#![doc = include_str!("DESIGN.md")]
 
 mod argument;
 mod bad_files;

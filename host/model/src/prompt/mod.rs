@@ -4,6 +4,7 @@
 //! character knows who wrote it (crate `jinja`), so neither text of a request, nor anything that a template makes of such
 //! text, can become one (`segments`). Called by the server's start (loading) and by the model
 //! room (`ChatFormat::render` for each request, one `Detokenizer` per stream).
+#![doc = include_str!("DESIGN.md")]
 
 mod added;
 mod content;

@@ -96,6 +96,7 @@ impl EngineUrl {
         self.0.as_str().trim_end_matches('/')
     }
 
+    /// Whether the engine is reached through TLS.
     pub fn is_https(&self) -> bool {
         self.0.scheme() == "https"
     }

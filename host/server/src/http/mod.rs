@@ -2,6 +2,7 @@
 //!
 //! Invariants: no code here blocks a thread; every task belongs to the server's tracker; a client can't make the server hold more
 //! of its data than the limits say; a fault of one connection has no effect on others.
+#![doc = include_str!("DESIGN.md")]
 
 mod acceptance;
 mod access;

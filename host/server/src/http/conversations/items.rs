@@ -17,7 +17,7 @@ use api::conversations::{self, NewItems};
 use api::error::ApiError;
 use api::ids::Ids;
 use api::list;
-pub use api::responses::own_items::OwnItem;
+pub(crate) use api::responses::own_items::OwnItem;
 use api::{Defaults, Object};
 use model::accounts::Account;
 

@@ -15,7 +15,7 @@ use super::metered::{CONTROL_HEAD, Intake, READ_BYTES};
 use super::outbox::Outbox;
 use super::turn::Socket;
 use api::error::ApiError;
-pub use api::responses::web_socket::ClientEvent;
+pub(crate) use api::responses::web_socket::ClientEvent;
 use model::accounts::Overdrawn;
 
 /// Bytes of answers to pings that may wait for the connection.

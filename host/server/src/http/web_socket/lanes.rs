@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     fn named(name: &str) -> StreamId {
-        StreamId::new(name)
+        StreamId::new(name).unwrap()
     }
 
     fn lanes(most: usize) -> Lanes<u32> {

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::body::hold;
 use super::lanes::Lane;
 use api::ids::Ids;
-pub use api::responses::steer::{self, SteerFault, SteerRequest};
+pub(crate) use api::responses::steer::{self, SteerFault, SteerRequest};
 use model::accounts::Account;
 
 /// Number of inputs that may wait for one response's end.
