@@ -56,12 +56,12 @@ impl EventBuffer {
     ///
     /// # Panics
     /// As [`Self::push`].
-    pub fn push_padded(&mut self, name: Option<&'static str>, secret: usize, data: &impl Serialize) {
+    pub(crate) fn push_padded(&mut self, name: Option<&'static str>, secret: usize, data: &impl Serialize) {
         self.append(Label { name, padding: obfuscation::length_for(secret) }, data);
     }
 
     /// Appends an event that was encoded before. If `secret` is given, it carries that many bytes of text whose length padding hides.
-    pub fn push_encoded(&mut self, name: Option<&'static str>, secret: Option<usize>, json: &[u8]) {
+    pub(crate) fn push_encoded(&mut self, name: Option<&'static str>, secret: Option<usize>, json: &[u8]) {
         if self.discard {
             return;
         }

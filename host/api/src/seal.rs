@@ -27,7 +27,7 @@ const NONCE: usize = 24;
 const HEAD: usize = 1 + ID;
 
 /// Length of a key in bytes.
-pub const KEY_BYTES: usize = 32;
+pub(crate) const KEY_BYTES: usize = 32;
 
 /// The keys of one server: the first one seals and signs, all of them open and verify. Cheap to clone.
 #[derive(Clone)]

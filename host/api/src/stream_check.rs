@@ -181,11 +181,9 @@ pub fn protocol_of(bytes: &[u8]) -> Option<Protocol> {
     })
 }
 
-/// Checks a whole stream.
-///
-/// # Errors
-/// The first violation.
-pub fn check_whole(protocol: Protocol, bytes: &[u8]) -> Result<(), Violation> {
+/// The first violation of a whole stream.
+#[cfg(test)]
+pub(crate) fn check_whole(protocol: Protocol, bytes: &[u8]) -> Result<(), Violation> {
     let mut check = StreamCheck::new(protocol);
     let found = check.read(bytes);
     found.into_iter().chain(check.missing()).next().map_or(Ok(()), Err)

@@ -178,7 +178,7 @@ const UNSEEN_TEXT: usize = 4;
 
 impl Limits {
     /// Maximum size of a prompt that is tokenised, in bytes, for a context of `context` tokens.
-    pub fn prompt_bytes(&self, context: usize) -> usize {
+    pub(crate) fn prompt_bytes(&self, context: usize) -> usize {
         context.saturating_mul(self.prompt_bytes_per_token)
     }
 

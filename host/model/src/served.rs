@@ -152,7 +152,7 @@ impl Model {
     }
 
     /// Whether the engine takes requests.
-    pub fn is_alive(&self) -> bool {
+    pub(crate) fn is_alive(&self) -> bool {
         self.served.source.is_alive()
     }
 

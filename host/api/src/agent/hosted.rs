@@ -34,7 +34,7 @@ pub struct HostedTools {
 
 impl HostedTools {
     /// Whether the model may call any tool of the server.
-    pub fn may_be_called(&self) -> bool {
+    pub(crate) fn may_be_called(&self) -> bool {
         self.chosen.as_ref().is_none_or(|chosen| !chosen.is_empty())
     }
 }

@@ -18,6 +18,7 @@ mod turn_record;
 
 pub use agent_loop::Refusal;
 pub use answer_stream::AnswerStream;
-pub use compaction::{Compaction, DEFAULT_PROMPT, Occasion, compact, summary_job};
+pub(crate) use compaction::summary_job;
+pub use compaction::{Compaction, DEFAULT_PROMPT, Occasion, compact};
 pub use event::{CallKind, Called, CompactionEvent, Consent, RoundEvent, RoundEventRef, ServerEvent};
 pub use hosted::{ApprovalRule, Approved, Hosted, HostedTools, Purpose};

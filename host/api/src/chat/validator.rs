@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::Protocol;
-use super::super::stream_check::{self, EventCheck, Fault, Rule, Violation, check};
+use super::super::stream_check::{EventCheck, Fault, Rule, check};
 
 /// State of the checks of one choice.
 #[derive(Debug, Default)]
@@ -201,12 +200,10 @@ fn check_usage(usage: &Value) -> Result<(), Fault> {
     check(sum.is_some() && sum == total, Rule::Usage, "usage is missing or doesn't add up")
 }
 
-/// Checks a whole stream.
-///
-/// # Errors
-/// The first violation.
-pub fn check_sse(bytes: &[u8]) -> Result<(), Violation> {
-    stream_check::check_whole(Protocol::Chat, bytes)
+/// The first violation of a whole stream.
+#[cfg(test)]
+pub(crate) fn check_sse(bytes: &[u8]) -> Result<(), crate::stream_check::Violation> {
+    crate::stream_check::check_whole(crate::Protocol::Chat, bytes)
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::Protocol;
-use super::super::stream_check::{self, EventCheck, Fault, Rule, Violation, check};
+use super::super::stream_check::{EventCheck, Fault, Rule, check};
 
 /// Types of errors that clients know.
 const ERRORS: [&str; 9] = [
@@ -259,12 +258,10 @@ fn filled(value: &Value, field: &str) -> bool {
     value[field].as_str().is_some_and(|text| !text.is_empty())
 }
 
-/// Checks a whole stream.
-///
-/// # Errors
-/// The first violation.
-pub fn check_sse(bytes: &[u8]) -> Result<(), Violation> {
-    stream_check::check_whole(Protocol::Messages, bytes)
+/// The first violation of a whole stream.
+#[cfg(test)]
+pub(crate) fn check_sse(bytes: &[u8]) -> Result<(), crate::stream_check::Violation> {
+    crate::stream_check::check_whole(crate::Protocol::Messages, bytes)
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl Figures {
     }
 
     /// Mean time per token after the first; an event may hold several tokens.
-    pub fn time_per_token(&self) -> Option<Duration> {
+    pub(crate) fn time_per_token(&self) -> Option<Duration> {
         let behind = u32::try_from(self.tokens?.output.checked_sub(1)?).ok().filter(|behind| *behind > 0)?;
         Some(self.end.saturating_sub(self.ttft?) / behind)
     }

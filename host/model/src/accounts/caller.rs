@@ -26,7 +26,7 @@ impl Caller {
     }
 
     /// Whether the client has left, so that nobody needs the work any more.
-    pub fn has_left(&self) -> bool {
+    pub(crate) fn has_left(&self) -> bool {
         self.left.is_cancelled()
     }
 }

@@ -56,7 +56,7 @@ impl Principal {
     }
 
     /// Salt that keeps blocks apart from those of the principal's other requests, too: of requests with another `text`, or with none.
-    pub fn cache_salt_with(&self, text: &str) -> u64 {
+    pub(crate) fn cache_salt_with(&self, text: &str) -> u64 {
         let mut hash = Sha256::new();
         hash.update(self.cache_salt().to_be_bytes());
         hash.update(text);
@@ -65,7 +65,7 @@ impl Principal {
 }
 
 /// The first 8 bytes of a digest, big endian.
-pub fn leading_bytes(hash: Sha256) -> u64 {
+pub(crate) fn leading_bytes(hash: Sha256) -> u64 {
     hash.finalize().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 

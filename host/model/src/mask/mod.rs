@@ -30,6 +30,7 @@ pub use compiled::CompiledGrammar;
 pub use error::{GrammarError, RefusedGrammar};
 pub use grammar_mask::GrammarMask;
 pub use grammars::Grammars;
-pub use json::{json_grammar, text_grammar};
+pub use json::json_grammar;
+pub(crate) use json::text_grammar;
 pub use share::GrammarShare;
 pub use start::MaskStart;

@@ -24,7 +24,7 @@ impl Content {
     }
 
     /// Whether the client sent a list of parts, and not a text.
-    pub fn is_list(&self) -> bool {
+    pub(crate) fn is_list(&self) -> bool {
         self.starts.is_some()
     }
 

@@ -13,7 +13,7 @@ const MARKUP: usize = 16;
 
 /// Removes parts, oldest first, until `parts` of them and about `bytes` bytes of text are removed, or no further part may be.
 /// Returns the number of removed messages.
-pub fn drop_oldest(conversation: &mut Conversation, bytes: usize, parts: usize) -> usize {
+pub(crate) fn drop_oldest(conversation: &mut Conversation, bytes: usize, parts: usize) -> usize {
     let messages = &mut conversation.messages;
     let all = messages.len();
     let droppable = droppable(messages);

@@ -97,7 +97,7 @@ impl Tokenizer {
 
     /// Encodes a whole prompt as its author wrote it: added tokens are recognised, and with `special` the tokenizer adds its tokens for
     /// the beginning and end of a text.
-    pub fn encode_raw(&self, text: &str, special: bool) -> Result<Vec<u32>, TokenizeError> {
+    pub(crate) fn encode_raw(&self, text: &str, special: bool) -> Result<Vec<u32>, TokenizeError> {
         let encoding =
             self.inner.encode_fast(text, special).map_err(|error| TokenizeError(one_line(&error)))?;
         Ok(encoding.get_ids().to_vec())

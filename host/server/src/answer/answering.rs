@@ -82,22 +82,22 @@ impl Answer {
     }
 
     /// Leaves out the check of the stream, for an answer whose first events were sent by another.
-    pub fn uncheck(&mut self) {
+    pub(crate) fn uncheck(&mut self) {
         self.check = None;
     }
 
     /// Ends the answer as cancelled when `withdrawn` is cancelled.
-    pub fn withdrawn_by(&mut self, withdrawn: &CancellationToken) {
+    pub(crate) fn withdrawn_by(&mut self, withdrawn: &CancellationToken) {
         self.aborting.push(aborted(withdrawn, TurnFailure::withdrawn));
     }
 
     /// Ends the answer as steered once `steered` is cancelled, as soon as the machine may stop.
-    pub fn steered_by(&mut self, steered: &CancellationToken) {
+    pub(crate) fn steered_by(&mut self, steered: &CancellationToken) {
         self.steered = Some(steered.clone());
     }
 
     /// Has `keeper` keep the answer's end before anybody is told of it. An answer that isn't wanted any more is kept as cancelled.
-    pub fn kept_by(&mut self, keeper: Box<dyn Keeper>) {
+    pub(crate) fn kept_by(&mut self, keeper: Box<dyn Keeper>) {
         self.keeper = Some(keeper);
     }
 

@@ -132,7 +132,7 @@ impl LogWriter {
     }
 
     /// Whether no reader is a full queue behind.
-    pub fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.0.lock().has_room(self.0.0.policy)
     }
 

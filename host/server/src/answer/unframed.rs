@@ -43,7 +43,7 @@ impl EventReader {
     }
 
     /// Asks for a heartbeat event, since the client has received no event for a while.
-    pub fn ask_for_heartbeat(&self) {
+    pub(crate) fn ask_for_heartbeat(&self) {
         self.log.ask_for_heartbeat();
     }
 

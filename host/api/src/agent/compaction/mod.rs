@@ -11,6 +11,7 @@ mod summary_turn;
 
 pub use conversation::compact;
 pub(super) use conversation::{is_worth_it, keep};
-pub use job::{DEFAULT_PROMPT, summary_job};
+pub use job::DEFAULT_PROMPT;
+pub(crate) use job::summary_job;
 pub use request::{Compaction, Occasion};
 pub(super) use summary_turn::{Summary, SummaryTurn};

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Violation, check_sse};
+use super::check_sse;
+use crate::stream_check::Violation;
 
 fn chunk(choices: &Value, usage: &Value) -> Value {
     let object = "chat.completion.chunk";

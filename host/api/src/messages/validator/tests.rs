@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Protocol, Violation, check_sse};
+use super::check_sse;
+use crate::Protocol;
+use crate::stream_check::Violation;
 
 fn good() -> Vec<Value> {
     let usage = json!({ "input_tokens": 1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 2 });

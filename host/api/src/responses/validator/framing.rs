@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::samples::{empty, everything};
-use super::{Protocol, Rule, check_sse};
+use super::{Rule, check_sse};
+use crate::Protocol;
 
 fn encoded(events: &[Value]) -> Vec<u8> {
     let frame = |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap());

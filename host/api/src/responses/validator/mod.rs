@@ -26,8 +26,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::super::Protocol;
-use super::super::stream_check::{self, EventCheck, Fault};
+use super::super::stream_check::{EventCheck, Fault};
 pub use super::super::stream_check::{Rule, Violation};
 use acts::Act;
 use item::OpenItem;
@@ -327,10 +326,8 @@ impl Validator {
     }
 }
 
-/// Checks a whole stream.
-///
-/// # Errors
-/// The first violation.
-pub fn check_sse(bytes: &[u8]) -> Result<(), Violation> {
-    stream_check::check_whole(Protocol::Responses, bytes)
+/// The first violation of a whole stream.
+#[cfg(test)]
+pub(crate) fn check_sse(bytes: &[u8]) -> Result<(), Violation> {
+    crate::stream_check::check_whole(crate::Protocol::Responses, bytes)
 }

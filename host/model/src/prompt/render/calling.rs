@@ -21,7 +21,7 @@ impl CallingTurn {
     /// Name of the tool that is called.
     pub const TOOL: &str = "q_z";
     /// JSON schema of the tool's arguments.
-    pub const PARAMETERS: &str = r#"{"type": "object", "properties": {"q": {"type": "string"}}}"#;
+    pub(crate) const PARAMETERS: &str = r#"{"type": "object", "properties": {"q": {"type": "string"}}}"#;
     /// Arguments of the call.
     pub const ARGUMENTS: &str = r#"{"q":"z w"}"#;
     /// Id of the call. Some templates take only ids of nine letters and digits.

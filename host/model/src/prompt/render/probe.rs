@@ -11,7 +11,7 @@ use crate::prompt::variables::{self, ArgumentsForm, Probe};
 
 impl ChatFormat {
     /// A conversation without tools as the template writes it, without the turn to generate; empty if the template takes none.
-    pub fn plain_conversation(&self) -> String {
+    pub(crate) fn plain_conversation(&self) -> String {
         let text = |role| Message::text(role, "q z");
         let turns = vec![text(Role::User), text(Role::Assistant)];
         let with_system = [vec![text(Role::System)], turns.clone()].concat();

@@ -109,7 +109,7 @@ impl<T: Clone> Router<T> {
     }
 
     /// Sets the number of requests that an engine runs at a time, if it says so; otherwise its gauges teach it. Unknown names are ignored.
-    pub fn set_slots(&self, engine: &str, slots: Option<u32>) {
+    pub(crate) fn set_slots(&self, engine: &str, slots: Option<u32>) {
         self.shared.lock().engines.set_slots(engine, slots);
     }
 
