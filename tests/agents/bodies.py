@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-TARGET = pathlib.Path(__file__).resolve().parents[2] / "host/src/api/testdata/agents"
+TARGET = pathlib.Path(__file__).resolve().parents[2] / "host/api/src/testdata/agents"
 TURN = "test_a_tool_is_called_and_its_result_answered_harmony"
 LIGHT = ["openai-agents", "openai-agents-js", "langchain", "ai-sdk"]
 # The request that is kept of each test: the last one, which has the most content.

@@ -23,7 +23,7 @@ import urllib.request
 import prompts
 import protocols
 
-AGENTS = pathlib.Path(__file__).parent / "../../host/src/api/testdata/agents"
+AGENTS = pathlib.Path(__file__).parent / "../../host/api/src/testdata/agents"
 RUNNING = re.compile(r"^(?:vllm:num_requests_running|sglang:num_running_reqs|llamacpp:requests_processing)(?:\{.*\})? (\S+)$", re.M)
 DEADLINE = 20  # seconds for a gauge
 STOPPED = 40  # seconds, longer than --engine-token-seconds

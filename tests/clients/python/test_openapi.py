@@ -14,7 +14,7 @@ from transcripts import CHAT_TOOLS, MESSAGES_TOOLS, PATCH_TOOL, RESPONSES_TOOLS,
 
 MODEL = "qwen3-tiny"
 DEFAULT = "http://127.0.0.1:8000"
-TESTDATA = ROOT / "host/src/api/testdata"
+TESTDATA = ROOT / "host/api/src/testdata"
 PATHS = {
     "responses": "/v1/responses",
     "chat": "/v1/chat/completions",

@@ -41,7 +41,7 @@ fn directory(folder: &Path, name: &str) -> PathBuf {
         std::fs::copy(&file, model.join(file.file_name().expect("a name"))).expect("copied");
     }
     if name == KIMI {
-        let ranks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/tests/prompt/tiktoken");
+        let ranks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/model/tests/prompt/tiktoken");
         for file in ["tiktoken.model", "tokenizer_config.json"] {
             std::fs::copy(ranks.join(file), model.join(file)).expect("copied");
         }
