@@ -2,10 +2,13 @@
 //! with a warning; the request isn't refused.
 
 use super::error::ApiError;
-use super::json::{Object, Path, Value};
+use super::fields::sampling::{TEXT, TYPE};
+use super::json::{Field, List, Object, Path, Required, Value};
 use super::warnings::Warnings;
 use crate::printable::printable;
 use crate::prompt::Content;
+
+const REFUSAL: Required<str> = Field::new("refusal", "").required();
 
 /// Reads `content`.
 pub(crate) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
@@ -15,9 +18,8 @@ pub(crate) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) 
         other => return Err(path.expected("a string or a list of parts", other)),
     };
     let mut content = Content::list();
-    for (index, value) in parts.iter().enumerate() {
-        let part = Object::new(value, path.element(index))?;
-        if let Some(text) = part_text(part, warnings)? {
+    for part in List::new(parts, path).objects() {
+        if let Some(text) = part_text(part?, warnings)? {
             content.push(text);
         }
     }
@@ -30,11 +32,11 @@ fn part_text<'a>(part: Object<'a>, warnings: &mut Warnings) -> Result<Option<&'a
         warnings.add(format!("{what} cannot be read by this model: shown to it as {shown}"));
         Ok(Some(shown))
     };
-    match part.required_string("type")? {
+    match part.require(TYPE)? {
         "text" | "input_text" | "output_text" | "reasoning_text" | "summary_text" => {
-            part.required_string("text").map(Some)
+            part.require(TEXT).map(Some)
         }
-        "refusal" => part.required_string("refusal").map(Some),
+        "refusal" => part.require(REFUSAL).map(Some),
         "input_image" | "image_url" | "computer_screenshot" => placeholder("[image]", "images"),
         "input_file" | "file" => placeholder("[file]", "files"),
         "input_audio" | "audio" => placeholder("[audio]", "audio"),

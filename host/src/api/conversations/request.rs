@@ -3,19 +3,19 @@
 use serde_json::{Map, Value};
 
 use super::super::error::ApiError;
-use super::super::fields::Tables;
+use super::super::fields::sampling::ID;
 use super::super::ids::Ids;
-use super::super::json::{Object, Path};
+use super::super::json::{List, Object, Path};
 use super::super::metadata;
 use super::super::raw::Json;
 use super::super::request::Defaults;
 use super::super::responses::check_item;
 use super::super::responses::own_items::{self, OwnItem};
 use super::super::warnings::Warnings;
-use super::fields;
+use super::fields::{self, FIRST_ITEMS, ITEMS};
 
 /// Most items of one request.
-const ITEMS: usize = 20;
+const MOST_ITEMS: usize = 20;
 
 /// A conversation to be stored.
 #[derive(Debug)]
@@ -42,15 +42,13 @@ pub(crate) fn create(
     ids: &mut Ids,
 ) -> Result<NewConversation, ApiError> {
     let metadata = to_bytes(&metadata::read(body, defaults.limits.metadata)?);
-    Ok(NewConversation { metadata, items: items(body, fields::CREATE_TABLES, defaults, ids)? })
+    let warnings = Warnings::of_fields(body, fields::CREATE_TABLES);
+    Ok(NewConversation { metadata, items: items(body.list(FIRST_ITEMS)?, warnings, defaults, ids)? })
 }
 
 /// Reads items to be added.
 pub(crate) fn add(body: &Object<'_>, defaults: &Defaults, ids: &mut Ids) -> Result<NewItems, ApiError> {
-    if body.get("items").is_none() {
-        return Err(body.at("items").missing("a list of items"));
-    }
-    items(body, fields::ADD_TABLES, defaults, ids)
+    items(body.require(ITEMS)?, Warnings::of_fields(body, fields::ADD_TABLES), defaults, ids)
 }
 
 /// Reads new metadata, as JSON, and warnings.
@@ -64,20 +62,18 @@ fn to_bytes(metadata: &Map<String, Value>) -> Vec<u8> {
 }
 
 fn items(
-    body: &Object<'_>,
-    tables: Tables,
+    list: List<'_>,
+    warnings: Warnings,
     defaults: &Defaults,
     ids: &mut Ids,
 ) -> Result<NewItems, ApiError> {
-    let warnings = Warnings::of_fields(body, tables);
-    let (list, path) = (body.list_or_empty("items")?, body.at("items"));
-    if list.is_longer_than(ITEMS) {
-        return Err(path
-            .invalid(format_args!("at most {ITEMS} at a time, got {}: send several requests", list.len())));
+    if list.is_longer_than(MOST_ITEMS) {
+        let what = format_args!("at most {MOST_ITEMS} at a time, got {}: send several requests", list.len());
+        return Err(list.path.invalid(what));
     }
     let mut items = Vec::new();
-    for (index, value) in list.iter().enumerate() {
-        items.push(item(&Object::new(value, path.element(index))?, defaults, ids)?);
+    for own in list.objects() {
+        items.push(item(&own?, defaults, ids)?);
     }
     Ok(NewItems { items, warnings: warnings.into_lines() })
 }
@@ -87,17 +83,17 @@ fn item(item: &Object<'_>, defaults: &Defaults, ids: &mut Ids) -> Result<OwnItem
     if let OwnItem::Whole(_) = &read {
         check_item(*item, defaults)?;
     }
-    check_id(item.at("id"), &read)?;
+    check_id(item.at(ID), &read)?;
     Ok(read)
 }
 
 /// Longest id, in bytes: it has to fit into a path.
-const ID: usize = 256;
+const LONGEST_ID: usize = 256;
 
 fn check_id(path: Path<'_>, item: &OwnItem) -> Result<(), ApiError> {
     let (OwnItem::Whole(store::Item { id, .. }) | OwnItem::Reference(id)) = item;
-    if id.len() > ID {
-        return Err(path.invalid(format_args!("an id has at most {ID} bytes")));
+    if id.len() > LONGEST_ID {
+        return Err(path.invalid(format_args!("an id has at most {LONGEST_ID} bytes")));
     }
     Ok(())
 }

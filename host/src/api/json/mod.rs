@@ -6,15 +6,19 @@
 //! than its own size, whatever it consists of.
 
 mod document;
+mod field;
+mod list;
 mod object;
 mod path;
 mod scan;
 mod value;
 
 pub(crate) use document::{Document, Repeated};
+pub(crate) use field::{Field, OneOf, Required, UpTo};
+pub(crate) use list::List;
 pub(crate) use object::Object;
 pub(crate) use path::Path;
-pub(crate) use value::{List, Text, Value};
+pub(crate) use value::{Elements, Text, Value};
 
 #[cfg(test)]
 use crate::limits::Limits;

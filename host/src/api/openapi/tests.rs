@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::super::fields::{self, Field, Shape, Support, Tables};
+use super::super::fields::{self, Row, Shape, Support, Tables};
 use super::super::ids::Ids;
 use super::super::json::Object;
 use super::super::request::{Defaults, read_body};
@@ -162,7 +162,7 @@ impl Reader {
     }
 
     /// All fields. Those of objects have dotted names.
-    fn fields(&self) -> Vec<(String, &'static Field)> {
+    fn fields(&self) -> Vec<(String, &'static Row)> {
         let mut all = Vec::new();
         for field in fields::all(self.tables) {
             all.push((field.name.to_owned(), field));
@@ -222,7 +222,7 @@ fn no_field_stands_in_two_tables() {
 fn required_fields_are_missed_and_others_may_be_null() {
     for reader in READERS {
         for (name, field) in reader.fields() {
-            if field.required {
+            if field.required.is_some() {
                 reader.refusal(&name, Value::Null);
             } else if !matches!((reader.base)().get(&name), Some(value) if *value != json!(true)) {
                 reader.taken(&name, Value::Null);

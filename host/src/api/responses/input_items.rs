@@ -3,11 +3,13 @@
 use bytes::Bytes;
 
 use super::super::error::ApiError;
-use super::super::json::{Document, List, Object, Path, Value};
+use super::super::fields::sampling::TYPE;
+use super::super::json::{Document, Elements, Object, Path, Value};
+use super::fields::INPUT;
 use crate::limits::Limits;
 
 /// Path of a request's own input.
-pub(super) static INPUT: Path<'static> = Path::Field(&Path::Body, "input");
+pub(super) static INPUT_PATH: Path<'static> = Path::Field(&Path::Body, "input");
 /// Path of what it continues.
 static BEFORE: Path<'static> = Path::Field(&Path::Body, "previous_response_id");
 
@@ -70,23 +72,31 @@ impl<'a> Input<'a> {
     }
 
     /// The field `input`.
+    ///
+    /// # Errors
+    /// 400 where it is missing.
+    pub(super) fn require(&self) -> Result<Value<'a>, ApiError> {
+        self.of.require(INPUT)
+    }
+
+    /// The field `input`, if it is there.
     pub(super) fn value(&self) -> Option<Value<'a>> {
-        self.of.get("input")
+        self.of.value(INPUT)
     }
 
     /// The items with their paths; none if the input isn't a list.
     pub(super) fn items(&self) -> impl Iterator<Item = (Path<'static>, Value<'a>)> + use<'a> {
         let before = self.before;
         let path = move |index: usize| match index.checked_sub(before) {
-            Some(own) => INPUT.element(own),
+            Some(own) => INPUT_PATH.element(own),
             None => BEFORE.element(index),
         };
-        let items = self.value().and_then(Value::as_list).into_iter().flat_map(List::iter);
+        let items = self.value().and_then(Value::as_list).into_iter().flat_map(Elements::iter);
         items.enumerate().map(move |(index, value)| (path(index), value))
     }
 }
 
 /// Whether an item has the type `kind`. The item isn't opened.
 pub(super) fn is_of(item: Value<'_>, kind: &str) -> bool {
-    item.field("type").and_then(Value::as_str) == Some(kind)
+    item.field(TYPE).and_then(Value::as_str) == Some(kind)
 }
