@@ -2,7 +2,7 @@
 //! with a warning; the request isn't refused.
 
 use super::error::ApiError;
-use super::fields::sampling::{TEXT, TYPE};
+use super::fields;
 use super::json::{Field, List, Object, Path, Required, Value};
 use super::warnings::Warnings;
 use crate::printable::printable;
@@ -32,9 +32,9 @@ fn part_text<'a>(part: Object<'a>, warnings: &mut Warnings) -> Result<Option<&'a
         warnings.add(format!("{what} cannot be read by this model: shown to it as {shown}"));
         Ok(Some(shown))
     };
-    match part.require(TYPE)? {
+    match part.require(fields::TYPE)? {
         "text" | "input_text" | "output_text" | "reasoning_text" | "summary_text" => {
-            part.require(TEXT).map(Some)
+            part.require(fields::TEXT).map(Some)
         }
         "refusal" => part.require(REFUSAL).map(Some),
         "input_image" | "image_url" | "computer_screenshot" => placeholder("[image]", "images"),

@@ -4,6 +4,9 @@
 
 pub(crate) mod sampling;
 
+pub(crate) use super::json::{Field, List, Object, OneOf, Required, UpTo, Value};
+pub(crate) use sampling::*;
+
 /// A row of a table: a field of a request's body, or of an object in it. Unless required, it may be null, which counts as absent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {

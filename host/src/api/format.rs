@@ -1,8 +1,7 @@
 //! Reader of an answer's format: text, any JSON object, or JSON of a schema. Protocols differ in the field's name and shape.
 
 use super::error::ApiError;
-use super::fields::sampling::{DESCRIPTION, NAME, STRICT, TYPE};
-use super::fields::{Row, Shape, table};
+use super::fields::{self, Row, Shape, table};
 use super::json::{Field, Object, Path, Required, Value};
 use super::raw::Json;
 use crate::limits::Limits;
@@ -18,10 +17,10 @@ pub(crate) const JSON_SCHEMA: Required<Object<'_>> =
 
 table! {
     pub(crate) JSON_SCHEMA_FIELDS {
-        NAME;
-        DESCRIPTION;
+        fields::NAME;
+        fields::DESCRIPTION;
         SCHEMA;
-        STRICT;
+        fields::STRICT;
     }
 }
 
@@ -81,7 +80,7 @@ pub(crate) fn read(
     limits: &Limits,
 ) -> Result<AnswerFormat, ApiError> {
     let Some(format) = owner.get(field)? else { return Ok(AnswerFormat::Text) };
-    match format.require(TYPE)? {
+    match format.require(fields::TYPE)? {
         "text" => Ok(AnswerFormat::Text),
         "json_object" => Ok(AnswerFormat::JsonObject),
         "json_schema" => {
@@ -92,21 +91,21 @@ pub(crate) fn read(
             };
             Ok(AnswerFormat::JsonSchema(SchemaFormat {
                 name: name.to_owned(),
-                description: inner.get(DESCRIPTION)?.map(str::to_owned),
+                description: inner.get(fields::DESCRIPTION)?.map(str::to_owned),
                 schema: schema(inner.value(SCHEMA), inner.at(SCHEMA), limits)?,
-                strict: inner.get(STRICT)?.unwrap_or(false),
+                strict: inner.get(fields::STRICT)?.unwrap_or(false),
             }))
         }
-        _ => Err(format.at(TYPE).invalid("expected \"text\", \"json_schema\" or \"json_object\"")),
+        _ => Err(format.at(fields::TYPE).invalid("expected \"text\", \"json_schema\" or \"json_object\"")),
     }
 }
 
 fn name<'a>(format: &Object<'a>) -> Result<&'a str, ApiError> {
-    let name = format.require(NAME)?;
+    let name = format.require(fields::NAME)?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
     if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(is_plain) {
         let what = format_args!("expected 1 to {LONGEST_NAME} of A-Z, a-z, 0-9, _ and -");
-        return Err(format.at(NAME).invalid(what));
+        return Err(format.at(fields::NAME).invalid(what));
     }
     Ok(name)
 }

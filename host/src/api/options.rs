@@ -1,11 +1,7 @@
 //! Readers of request fields that protocols share: sampling, stop strings, stream options, template arguments.
 
 use super::error::ApiError;
-use super::fields::sampling::{
-    BAD_WORDS, BIAS, CACHE_SALT, CHOICES, CONTINUOUS_USAGE, FREQUENCY_PENALTY, IGNORE_EOS, INCLUDE_STOP,
-    INCLUDE_USAGE, LOGIT_BIAS, MIN_P, MIN_TOKENS, PAD_CHUNKS, PRESENCE_PENALTY, REPETITION_PENALTY, SEED,
-    STOP, STOP_TOKENS, STREAM_OPTIONS, TEMPERATURE, TEMPLATE_ARGUMENTS, TOP_K, TOP_P, TYPE,
-};
+use super::fields;
 use super::json::{Field, List, Object, Path, UpTo, Value};
 use super::warnings::Warnings;
 use crate::limits::Limits;
@@ -18,23 +14,23 @@ pub(crate) fn sampling(
     most: Option<u32>,
     limits: &Limits,
 ) -> Result<SamplingRequest, ApiError> {
-    let top_k = body.get(TOP_K)?;
+    let top_k = body.get(fields::TOP_K)?;
     Ok(SamplingRequest {
-        temperature: body.get(TEMPERATURE)?.map(narrow),
+        temperature: body.get(fields::TEMPERATURE)?.map(narrow),
         // 0 means "the likeliest token only"; the engine wants a nucleus that isn't empty.
-        top_p: body.get(TOP_P)?.map(|p| narrow(p).max(f32::EPSILON)),
+        top_p: body.get(fields::TOP_P)?.map(|p| narrow(p).max(f32::EPSILON)),
         top_k: top_k.map(|k| u32::try_from(k).unwrap_or(0)),
-        min_p: body.get(MIN_P)?.map(narrow),
-        seed: body.get(SEED)?.map(i64::cast_unsigned),
-        presence_penalty: body.get(PRESENCE_PENALTY)?.map_or(0.0, narrow),
-        frequency_penalty: body.get(FREQUENCY_PENALTY)?.map_or(0.0, narrow),
-        repetition_penalty: body.get(REPETITION_PENALTY)?.map(narrow),
+        min_p: body.get(fields::MIN_P)?.map(narrow),
+        seed: body.get(fields::SEED)?.map(i64::cast_unsigned),
+        presence_penalty: body.get(fields::PRESENCE_PENALTY)?.map_or(0.0, narrow),
+        frequency_penalty: body.get(fields::FREQUENCY_PENALTY)?.map_or(0.0, narrow),
+        repetition_penalty: body.get(fields::REPETITION_PENALTY)?.map(narrow),
         logit_bias: logit_bias(body, limits.biased_tokens)?,
-        bad_words: texts(body.list(BAD_WORDS)?, limits.bad_words, limits.bad_word_bytes)?,
-        stop_token_ids: stop_token_ids(body.list(STOP_TOKENS)?, limits.stop_tokens)?,
-        ignore_eos: body.get(IGNORE_EOS)?.unwrap_or(false),
+        bad_words: texts(body.list(fields::BAD_WORDS)?, limits.bad_words, limits.bad_word_bytes)?,
+        stop_token_ids: stop_token_ids(body.list(fields::STOP_TOKENS)?, limits.stop_tokens)?,
+        ignore_eos: body.get(fields::IGNORE_EOS)?.unwrap_or(false),
         min_tokens: min_tokens(body, most)?,
-        include_stop: body.get(INCLUDE_STOP)?.unwrap_or(false),
+        include_stop: body.get(fields::INCLUDE_STOP)?.unwrap_or(false),
         n: None,
     })
 }
@@ -46,10 +42,10 @@ fn narrow(number: f64) -> f32 {
 
 /// `min_tokens`, which the answer's limit `most` allows.
 fn min_tokens(body: &Object<'_>, most: Option<u32>) -> Result<u32, ApiError> {
-    let least = body.get(MIN_TOKENS)?.unwrap_or(0);
+    let least = body.get(fields::MIN_TOKENS)?.unwrap_or(0);
     match most.filter(|most| least > *most) {
         Some(most) => {
-            let path = body.at(MIN_TOKENS);
+            let path = body.at(fields::MIN_TOKENS);
             Err(path.invalid(format_args!("{least} tokens are more than the answer may have, {most}")))
         }
         None => Ok(least),
@@ -58,10 +54,10 @@ fn min_tokens(body: &Object<'_>, most: Option<u32>) -> Result<u32, ApiError> {
 
 /// `n`: number of choices for each of `prompts` prompts.
 pub(crate) fn choices(body: &Object<'_>, prompts: usize, limits: &Limits) -> Result<u32, ApiError> {
-    let n = body.up_to(CHOICES, limits.choices)?.unwrap_or(1);
+    let n = body.up_to(fields::CHOICES, limits.choices)?.unwrap_or(1);
     let (answers, most) = (prompts.saturating_mul(n as usize), limits.sequences);
     if answers > most {
-        return Err(body.at(CHOICES).invalid(format_args!(
+        return Err(body.at(fields::CHOICES).invalid(format_args!(
             "{n} choices for each of {prompts} prompts are {answers} answers, of which one request may ask for {most}: \
              send several requests"
         )));
@@ -81,22 +77,22 @@ pub(crate) fn alternatives(
 
 /// `{"TOKEN ID": BIAS}`.
 fn logit_bias(body: &Object<'_>, max: usize) -> Result<Vec<(u32, f32)>, ApiError> {
-    let Some(biases) = body.get(LOGIT_BIAS)? else { return Ok(Vec::new()) };
+    let Some(biases) = body.get(fields::LOGIT_BIAS)? else { return Ok(Vec::new()) };
     if biases.len() > max {
         let count = biases.len();
         return Err(biases.path.invalid(format_args!("at most {max} tokens, got {count}")));
     }
     let bias = |name: &str| {
         let wrong = |_| biases.path.field(name).invalid("expected a token id as the name");
-        Ok((name.parse().map_err(wrong)?, biases.entry::<f64>(name, &BIAS)?.map_or(0.0, narrow)))
+        Ok((name.parse().map_err(wrong)?, biases.entry::<f64>(name, &fields::BIAS)?.map_or(0.0, narrow)))
     };
     biases.fields().map(|(name, _)| bias(name)).collect()
 }
 
 /// The stop texts of a body: `stop`, one or a list.
 pub(crate) fn stop(body: &Object<'_>, limits: &Limits) -> Result<Vec<String>, ApiError> {
-    let path = body.at(STOP);
-    match body.value(STOP) {
+    let path = body.at(fields::STOP);
+    match body.value(fields::STOP) {
         None => Ok(Vec::new()),
         Some(one @ Value::String(_)) => Ok(vec![text(one, limits.stop_string_bytes, path)?]),
         Some(Value::List(list)) => stop_list(List::new(list, path), limits),
@@ -144,8 +140,8 @@ pub(crate) fn tokens(list: List<'_>) -> Result<Vec<u32>, ApiError> {
 
 /// `cache_salt`.
 pub(crate) fn cache_salt(body: &Object<'_>, limits: &Limits) -> Result<Option<String>, ApiError> {
-    let Some(value) = body.value(CACHE_SALT) else { return Ok(None) };
-    text(value, limits.cache_salt_bytes, body.at(CACHE_SALT)).map(Some)
+    let Some(value) = body.value(fields::CACHE_SALT) else { return Ok(None) };
+    text(value, limits.cache_salt_bytes, body.at(fields::CACHE_SALT)).map(Some)
 }
 
 /// `stream_options`.
@@ -160,23 +156,23 @@ pub(crate) struct StreamOptions {
 impl StreamOptions {
     /// Reads `stream_options` of a body.
     pub(crate) fn read(body: &Object<'_>, warnings: &mut Warnings) -> Result<Self, ApiError> {
-        let Some(options) = body.get(STREAM_OPTIONS)? else { return Ok(Self::default()) };
-        if options.get(CONTINUOUS_USAGE)? == Some(true) {
-            warnings.ignored(&options, CONTINUOUS_USAGE);
+        let Some(options) = body.get(fields::STREAM_OPTIONS)? else { return Ok(Self::default()) };
+        if options.get(fields::CONTINUOUS_USAGE)? == Some(true) {
+            warnings.ignored(&options, fields::CONTINUOUS_USAGE);
         }
         Ok(Self {
-            include_usage: options.get(INCLUDE_USAGE)?.unwrap_or(false),
-            include_obfuscation: options.get(PAD_CHUNKS)?.unwrap_or(false),
+            include_usage: options.get(fields::INCLUDE_USAGE)?.unwrap_or(false),
+            include_obfuscation: options.get(fields::PAD_CHUNKS)?.unwrap_or(false),
         })
     }
 }
 
 /// `thinking`: whether the model is asked to think, in Messages and with the clients that send it to Chat Completions, too.
 pub(crate) fn thinking(thinking: &Object<'_>) -> Result<bool, ApiError> {
-    match thinking.require(TYPE)? {
+    match thinking.require(fields::TYPE)? {
         "enabled" | "adaptive" | "between_tools" => Ok(true),
         "disabled" => Ok(false),
-        _ => Err(thinking.at(TYPE).invalid("expected enabled, adaptive or disabled")),
+        _ => Err(thinking.at(fields::TYPE).invalid("expected enabled, adaptive or disabled")),
     }
 }
 
@@ -187,7 +183,7 @@ pub(crate) fn template_arguments(
     allowed: &[String],
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
     let mut arguments = Vec::new();
-    if let Some(given) = body.get(TEMPLATE_ARGUMENTS)? {
+    if let Some(given) = body.get(fields::TEMPLATE_ARGUMENTS)? {
         for (name, value) in given.fields() {
             if let Some(argument) = template_argument(&given, name, value, allowed)? {
                 arguments.push((name.to_owned(), argument));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::error::ApiError;
-use super::fields::sampling::MODEL;
+use super::fields;
 use super::ids::{Clock, Ids};
 use super::json::{Document, List, Object};
 use super::machine::Machine;
@@ -65,7 +65,7 @@ pub(crate) struct References {
 pub(crate) fn references(document: &mut Document) -> Result<References, ApiError> {
     let body = document.body();
     ONCE.iter().try_for_each(|name| body.check_once(name))?;
-    let references = References { model: body.get(MODEL.optional())?.map(str::to_owned) };
+    let references = References { model: body.get(fields::MODEL.optional())?.map(str::to_owned) };
     document.reset();
     Ok(references)
 }

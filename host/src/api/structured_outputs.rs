@@ -3,7 +3,7 @@
 //! Names and meanings are those of vLLM's `StructuredOutputsParams` and, for the older fields, of its `GuidedDecodingParams`.
 
 use super::error::ApiError;
-use super::fields::{ANY_OBJECT, Row, Shape, Support, TEXTS, table};
+use super::fields::{self, Row, Shape, Support, table};
 use super::format;
 use super::json::{Field, Object, Path, Value};
 use crate::limits::Limits;
@@ -11,7 +11,7 @@ use grammar::TextGrammar;
 
 table! {
     pub(crate) FIELDS {
-        GUIDED_CHOICE: Field<Value<'_>> = Field::new("guided_choice", GUIDED_NOTE).of(TEXTS);
+        GUIDED_CHOICE: Field<Value<'_>> = Field::new("guided_choice", GUIDED_NOTE).of(fields::TEXTS);
         GUIDED_GRAMMAR: Field<Value<'_>> = Field::new("guided_grammar", GUIDED_NOTE).of(Shape::Text);
         GUIDED_JSON: Field<Value<'_>> = Field::new("guided_json", GUIDED_NOTE).of(SCHEMA);
         GUIDED_REGEX: Field<Value<'_>> = Field::new("guided_regex", GUIDED_NOTE).of(Shape::Text);
@@ -22,11 +22,11 @@ table! {
 }
 
 const GUIDED_NOTE: &str = "the older name of the same in `structured_outputs`";
-const SCHEMA: Shape = Shape::Either(&[ANY_OBJECT, Shape::Text]);
+const SCHEMA: Shape = Shape::Either(&[fields::ANY_OBJECT, Shape::Text]);
 
 table! {
     pub(crate) INNER {
-        CHOICE: Field<Value<'_>> = Field::new("choice", "the answer is one of these texts").of(TEXTS);
+        CHOICE: Field<Value<'_>> = Field::new("choice", "the answer is one of these texts").of(fields::TEXTS);
         GRAMMAR: Field<Value<'_>> =
             Field::new("grammar", "a grammar in Lark; EBNF (`::=`) is refused").of(Shape::Text);
         JSON: Field<Value<'_>> = Field::new("json", "a JSON schema, or its text").of(SCHEMA);

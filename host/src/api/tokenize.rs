@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::answer_schemas::AnswerSchemas;
 use super::completions::fields::ADD_SPECIAL_TOKENS;
 use super::error::ApiError;
-use super::fields::{ANY_OBJECT, Row, Shape, TOKENS, Tables, table};
+use super::fields::{self, Row, Shape, Tables, table};
 use super::json::{Field, List, Object, Required, Value};
 use super::request::Defaults;
 use super::warnings::Warnings;
@@ -26,12 +26,12 @@ pub(crate) const TOKENIZE_TABLES: Tables = &[TOKENIZE];
 table! {
     pub(crate) TOKENIZE {
         PROMPT: Field<Value<'_>> =
-            Field::new("prompt", "what to tokenise; or `messages`").of(Shape::Either(&[Shape::Text, TOKENS]));
+            Field::new("prompt", "what to tokenise; or `messages`").of(Shape::Either(&[Shape::Text, fields::TOKENS]));
         MESSAGES: Field<List<'_>> = Field::new(
             "messages",
             "a conversation, with the fields of a chat request (`tools`, `chat_template_kwargs`, …)",
         )
-        .of(Shape::List(&ANY_OBJECT));
+        .of(Shape::List(&fields::ANY_OBJECT));
         ADD_SPECIAL_TOKENS;
         MODEL;
         TEXTS: Field<bool> = Field::new("return_token_strs", "adds the text of each token");
@@ -42,7 +42,7 @@ table! {
 pub(crate) const DETOKENIZE_TABLES: Tables = &[&[TOKENS_FIELD.row(), MODEL.row()]];
 
 const TOKENS_FIELD: Required<List<'_>> =
-    Field::new("tokens", "").of(TOKENS).required_as("a list of token ids");
+    Field::new("tokens", "").of(fields::TOKENS).required_as("a list of token ids");
 
 /// A request to `/tokenize`.
 #[derive(Debug)]

@@ -7,8 +7,7 @@ mod name;
 use serde_json::json;
 
 use super::error::ApiError;
-use super::fields::sampling::{DESCRIPTION, FORCED_NOTE, STRICT, TOOL_NAME, TYPE};
-use super::fields::{Row, Shape, table};
+use super::fields::{self, Row, Shape, table};
 use super::json::{Field, List, Object, Required, Value};
 use super::raw::{self, Json};
 use super::request::Defaults;
@@ -22,7 +21,7 @@ pub(crate) use choice::{ALLOWED_FIELDS, ALLOWED_TOOLS, Allowed, ToolChoiceField,
 pub(crate) const TOOLS: Field<List<'_>> = Field::new("tools", "at most 512");
 
 /// `tool_choice` of `OpenAI`'s protocols.
-pub(crate) const TOOL_CHOICE: Field<Value<'_>> = Field::new("tool_choice", FORCED_NOTE);
+pub(crate) const TOOL_CHOICE: Field<Value<'_>> = Field::new("tool_choice", fields::FORCED_NOTE);
 
 /// What a tool of this type, or the choice of one, has in Chat Completions.
 pub(crate) const FUNCTION: Required<Object<'_>> =
@@ -33,17 +32,17 @@ pub(crate) const CUSTOM: Required<Object<'_>> =
 
 table! {
     pub(crate) FUNCTION_FIELDS {
-        TOOL_NAME;
-        DESCRIPTION;
+        fields::TOOL_NAME;
+        fields::DESCRIPTION;
         PARAMETERS: Field<Object<'_>> = Field::new("parameters", "a JSON schema");
-        STRICT;
+        fields::STRICT;
     }
 }
 
 table! {
     pub(crate) CUSTOM_FIELDS {
-        TOOL_NAME;
-        DESCRIPTION;
+        fields::TOOL_NAME;
+        fields::DESCRIPTION;
         FORMAT: Field<Object<'_>> = Field::new("format", "`text`, or a `grammar` that the model is told of");
     }
 }
@@ -80,7 +79,7 @@ impl ClientTools {
             name: name.to_owned(),
             kind: ToolKind::Function,
             schema: parameters,
-            strict: function.get(STRICT)?.unwrap_or(false),
+            strict: function.get(fields::STRICT)?.unwrap_or(false),
             grammar: None,
         });
         let declaration = declaration.into_string();
@@ -92,7 +91,7 @@ impl ClientTools {
     /// contains the grammar's text, whether or not the engine can follow the grammar.
     pub(crate) fn add_custom(&mut self, name: &str, custom: Object<'_>) -> Result<(), ApiError> {
         name::check(name, &custom)?;
-        let description = custom.get(DESCRIPTION)?.unwrap_or_default();
+        let description = custom.get(fields::DESCRIPTION)?.unwrap_or_default();
         let grammar = grammar(&custom)?;
         let declaration = declaration_of_custom(name, description, grammar.as_ref());
         self.tools.push(ToolDefinition {
@@ -110,7 +109,7 @@ impl ClientTools {
 /// The grammar in a custom tool's `format`, if there is one: flat as in Responses, or inside `grammar` as in Chat Completions.
 fn grammar(custom: &Object<'_>) -> Result<Option<TextGrammar>, ApiError> {
     let Some(format) = custom.get(FORMAT)? else { return Ok(None) };
-    match format.require(TYPE)? {
+    match format.require(fields::TYPE)? {
         "text" => Ok(None),
         "grammar" => {
             let grammar = format.get(GRAMMAR)?.unwrap_or(format);
@@ -121,7 +120,7 @@ fn grammar(custom: &Object<'_>) -> Result<Option<TextGrammar>, ApiError> {
             let definition = grammar.require(DEFINITION)?.to_owned();
             Ok(Some(TextGrammar { syntax: syntax.to_owned(), definition }))
         }
-        _ => Err(format.at(TYPE).invalid("expected \"text\" or \"grammar\"")),
+        _ => Err(format.at(fields::TYPE).invalid("expected \"text\" or \"grammar\"")),
     }
 }
 

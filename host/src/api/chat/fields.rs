@@ -1,13 +1,7 @@
 //! The fields of a Chat Completions request.
 
-use super::super::fields::sampling::{
-    CACHE_KEY, CACHE_SALT, CHOICES, EFFORTS, FORMAT_NOTE, GRAMMAR_NOTE, MODEL, PARALLEL_TOOL_CALLS, PRIORITY,
-    REFUSED_FORMAT_NOTE, RETURN_TOKEN_IDS, SAMPLING, STOP, STREAM, STREAM_OPTIONS, STRICT_NOTE,
-    TEMPLATE_ARGUMENTS, TYPE, plain_format,
-};
-use super::super::fields::{ANY_OBJECT, KindOf, Kinds, POSITIVE, Row, Shape, Support, Tables, table};
+pub(super) use super::super::fields::*;
 use super::super::format::JSON_SCHEMA;
-use super::super::json::{Field, List, Object, OneOf, Required, UpTo, Value};
 use super::super::structured_outputs;
 use super::super::tools::{ALLOWED_TOOLS, CUSTOM, FUNCTION, TOOL_CHOICE, TOOLS};
 

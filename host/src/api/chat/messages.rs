@@ -4,15 +4,12 @@ use serde_json::json;
 
 use super::super::content;
 use super::super::error::ApiError;
-use super::super::fields::sampling::{ID, NAME};
 use super::super::history::History;
 use super::super::json::{Field, Object, Required};
 use super::super::request::Defaults;
 use super::super::tools::{CUSTOM, FUNCTION};
 use super::super::warnings::Warnings;
-use super::fields::{
-    CALL_ID, CONTENT, MESSAGES, PREFIX, REASONING, REASONING_CONTENT, REFUSAL, ROLE, TOOL, TOOL_CALLS,
-};
+use super::fields;
 use super::function_call::function_call;
 use super::legacy;
 use crate::prompt::{Content, HistoryCall, Message, Role};
@@ -26,7 +23,7 @@ pub(super) fn messages(
     defaults: &Defaults,
     warnings: &mut Warnings,
 ) -> Result<Vec<Message>, ApiError> {
-    let list = body.require(MESSAGES)?;
+    let list = body.require(fields::MESSAGES)?;
     if list.is_empty() {
         return Err(list.path.invalid("there is no message in it to answer"));
     }
@@ -40,13 +37,13 @@ pub(super) fn messages(
 
 /// Whether the answer continues the last message: `prefix` of an assistant message, as `DeepSeek` and Mistral have it.
 pub(super) fn last_is_prefix(body: &Object<'_>) -> Result<bool, ApiError> {
-    let messages = body.list(MESSAGES.optional())?;
+    let messages = body.list(fields::MESSAGES.optional())?;
     let Some((path, last)) = messages.iter().last() else { return Ok(false) };
-    Ok(Object::new(last, path)?.get(PREFIX)?.unwrap_or(false))
+    Ok(Object::new(last, path)?.get(fields::PREFIX)?.unwrap_or(false))
 }
 
 fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
-    let role = match message.require(ROLE)? {
+    let role = match message.require(fields::ROLE)? {
         "system" => Role::System,
         "developer" => Role::Developer,
         "user" => Role::User,
@@ -54,10 +51,14 @@ fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) 
         "function" => return legacy::result(message, required_content(message, warnings)?, history),
         "tool" => {
             let content = required_content(message, warnings)?;
-            history.result(message.get(CALL_ID)?, message.get(TOOL)?, content);
+            history.result(message.get(fields::CALL_ID)?, message.get(fields::TOOL)?, content);
             return Ok(());
         }
-        _ => return Err(message.at(ROLE).invalid("expected system, developer, user, assistant or tool")),
+        _ => {
+            return Err(message
+                .at(fields::ROLE)
+                .invalid("expected system, developer, user, assistant or tool"));
+        }
     };
     let content = required_content(message, warnings)?;
     history.message(role, content);
@@ -65,24 +66,24 @@ fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) 
 }
 
 fn required_content(message: Object<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
-    let content = message.require(CONTENT.required_as("a string or a list of parts"))?;
-    content::read(content, message.at(CONTENT), warnings)
+    let content = message.require(fields::CONTENT.required_as("a string or a list of parts"))?;
+    content::read(content, message.at(fields::CONTENT), warnings)
 }
 
 fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
-    let mut content = match message.value(CONTENT) {
+    let mut content = match message.value(fields::CONTENT) {
         None => Content::default(),
-        Some(content) => content::read(content, message.at(CONTENT), warnings)?,
+        Some(content) => content::read(content, message.at(fields::CONTENT), warnings)?,
     };
     // A refusal is part of the text that the model wrote; only the protocol has a field of its own for it.
-    if let Some(refusal) = message.get(REFUSAL)?.filter(|refusal| !refusal.is_empty()) {
+    if let Some(refusal) = message.get(fields::REFUSAL)?.filter(|refusal| !refusal.is_empty()) {
         content.push(refusal);
     }
-    let reasoning = match message.get(REASONING_CONTENT)? {
+    let reasoning = match message.get(fields::REASONING_CONTENT)? {
         Some(reasoning) => Some(reasoning),
-        None => message.get(REASONING)?,
+        None => message.get(fields::REASONING)?,
     };
-    let calls = message.list(TOOL_CALLS)?;
+    let calls = message.list(fields::TOOL_CALLS)?;
     let mut calls = calls.objects().map(|object| call(object?)).collect::<Result<Vec<_>, ApiError>>()?;
     calls.extend(legacy::call(message, history)?);
     let reasoning = reasoning.filter(|reasoning| !reasoning.is_empty()).map(str::to_owned);
@@ -91,10 +92,10 @@ fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings
 }
 
 fn call(call: Object<'_>) -> Result<HistoryCall, ApiError> {
-    let id = call.require(ID)?.to_owned();
+    let id = call.require(fields::ID)?.to_owned();
     if let Some(custom) = call.get(CUSTOM.optional())? {
         let arguments = json!({ "input": custom.require(INPUT)? }).to_string();
-        return Ok(HistoryCall { id, name: custom.require(NAME)?.to_owned(), arguments });
+        return Ok(HistoryCall { id, name: custom.require(fields::NAME)?.to_owned(), arguments });
     }
     function_call(call.require(FUNCTION)?, id)
 }

@@ -1,9 +1,6 @@
 //! Reader of a chat request: checks the body and makes the job. What is ignored and what is refused follows the Responses protocol.
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::{
-    CACHE_KEY, MODEL, NAME, PARALLEL_TOOL_CALLS, PRIORITY, RETURN_TOKEN_IDS, STREAM, TYPE,
-};
 use super::super::format::{self, Naming};
 use super::super::ids::{Clock, Ids};
 use super::super::json::Object;
@@ -12,10 +9,7 @@ use super::super::request::{ApiRequest, Defaults};
 use super::super::structured_outputs::{self, StructuredOutput};
 use super::super::tools::{self, CUSTOM, ClientTools, FUNCTION, PARAMETERS, TOOL_CHOICE, ToolBounds};
 use super::super::warnings::Warnings;
-use super::fields::{
-    CONTINUE_LAST, FUNCTION_CHOICE, FUNCTIONS, LOGPROBS, MAX_COMPLETION_TOKENS, MAX_TOKENS, NEW_TURN,
-    REASONING_EFFORT, RESPONSE_FORMAT, TABLES, THINKING, TOP_LOGPROBS,
-};
+use super::fields;
 use super::machine::{ChatMachine, OutputOptions};
 use super::{messages, stored};
 use crate::limits::Limits;
@@ -47,7 +41,7 @@ impl ChatRequest {
 
 /// Reads and checks a request's body.
 pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatRequest, ApiError> {
-    let mut warnings = Warnings::of_fields(body, TABLES);
+    let mut warnings = Warnings::of_fields(body, fields::TABLES);
     // The transport reads more of it, before this.
     stored::wants(body)?;
     let job = job(body, defaults, &mut warnings)?;
@@ -61,8 +55,8 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatReques
         obfuscate: stream_options.include_obfuscation,
     };
     Ok(ChatRequest {
-        model: body.require(MODEL)?.to_owned(),
-        stream: body.get(STREAM)?.unwrap_or(false),
+        model: body.require(fields::MODEL)?.to_owned(),
+        stream: body.get(fields::STREAM)?.unwrap_or(false),
         job,
         warnings: warnings.into_lines(),
         asked,
@@ -76,18 +70,18 @@ pub(in crate::api) fn job(
     warnings: &mut Warnings,
 ) -> Result<Job, ApiError> {
     refuse_unsupported(body)?;
-    let format = format::read(body, RESPONSE_FORMAT, Naming::Named, &defaults.limits)?;
+    let format = format::read(body, fields::RESPONSE_FORMAT, Naming::Named, &defaults.limits)?;
     let structured = structured_outputs::read(body, &defaults.limits)?;
     if structured.is_some() && format.schema().is_some() {
-        let path = body.at(RESPONSE_FORMAT);
+        let path = body.at(fields::RESPONSE_FORMAT);
         return Err(path.invalid("the answer has a form by `structured_outputs` already"));
     }
     let (schema, response_grammar) = StructuredOutput::forms(structured);
     let mut client_tools = client_tools(body, ToolBounds::new(defaults), warnings)?;
     let tool_choice = client_tools.choose(&tools::choice(body)?, false, body.at(TOOL_CHOICE))?;
     let messages = messages::messages(body, defaults, warnings)?;
-    let max_tokens = body.get(MAX_TOKENS)?;
-    let max_output_tokens = body.get(MAX_COMPLETION_TOKENS)?.or(max_tokens);
+    let max_tokens = body.get(fields::MAX_TOKENS)?;
+    let max_output_tokens = body.get(fields::MAX_COMPLETION_TOKENS)?.or(max_tokens);
     let n = Some(options::choices(body, 1, &defaults.limits)?);
     Ok(Job {
         conversation: Conversation { messages, tools: client_tools.declarations },
@@ -95,7 +89,7 @@ pub(in crate::api) fn job(
         demand: Demand {
             tools: client_tools.tools,
             tool_choice,
-            parallel_tool_calls: body.get(PARALLEL_TOOL_CALLS)?.unwrap_or(true),
+            parallel_tool_calls: body.get(fields::PARALLEL_TOOL_CALLS)?.unwrap_or(true),
             response_schema: format.schema().or(schema),
             response_grammar,
         },
@@ -104,12 +98,12 @@ pub(in crate::api) fn job(
         logprobs: logprobs(body, &defaults.limits)?,
         echo: false,
         truncation: Truncation::Disabled,
-        raw: body.get(RETURN_TOKEN_IDS)?.unwrap_or(false),
+        raw: body.get(fields::RETURN_TOKEN_IDS)?.unwrap_or(false),
         max_output_tokens,
         stop: options::stop(body, &defaults.limits)?,
-        cache_key: body.get(CACHE_KEY)?.map(str::to_owned),
+        cache_key: body.get(fields::CACHE_KEY)?.map(str::to_owned),
         cache_salt: options::cache_salt(body, &defaults.limits)?,
-        priority: body.get(PRIORITY)?.unwrap_or(0),
+        priority: body.get(fields::PRIORITY)?.unwrap_or(0),
     })
 }
 
@@ -118,9 +112,9 @@ fn template_arguments(
     body: &Object<'_>,
     defaults: &Defaults,
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
-    let effort = body.get(REASONING_EFFORT)?;
+    let effort = body.get(fields::REASONING_EFFORT)?;
     let mut arguments = options::template_arguments(body, effort, &defaults.template_arguments)?;
-    if let Some(thinking) = body.get(THINKING)? {
+    if let Some(thinking) = body.get(fields::THINKING)? {
         let thinks = options::thinking(&thinking)?;
         let is_set = arguments.iter().any(|(name, _)| name == "enable_thinking");
         if !is_set && effort.is_none() {
@@ -145,34 +139,34 @@ pub(crate) fn read(
 
 fn refuse_unsupported(body: &Object<'_>) -> Result<(), ApiError> {
     let what = "superseded in the protocol: use tools and tool_choice";
-    body.refuse(FUNCTIONS, what)?;
-    body.refuse(FUNCTION_CHOICE, what)
+    body.refuse(fields::FUNCTIONS, what)?;
+    body.refuse(fields::FUNCTION_CHOICE, what)
 }
 
 /// Number of alternatives to list with each token of the content; `None` if no log-probabilities are asked for.
 fn logprobs(body: &Object<'_>, limits: &Limits) -> Result<Option<u8>, ApiError> {
-    let top = options::alternatives(body, TOP_LOGPROBS, limits)?.unwrap_or(0);
-    if body.get(LOGPROBS)? == Some(true) {
+    let top = options::alternatives(body, fields::TOP_LOGPROBS, limits)?.unwrap_or(0);
+    if body.get(fields::LOGPROBS)? == Some(true) {
         return Ok(Some(top));
     }
     if top > 0 {
-        return Err(body.at(TOP_LOGPROBS).invalid("logprobs must be true for it"));
+        return Err(body.at(fields::TOP_LOGPROBS).invalid("logprobs must be true for it"));
     }
     Ok(None)
 }
 
 /// Whether the answer continues the last message: vLLM's `continue_final_message`, or `prefix` of that message.
 fn beginning(body: &Object<'_>) -> Result<Beginning, ApiError> {
-    let goes_on = body.get(CONTINUE_LAST)?;
-    let new_turn = body.get(NEW_TURN)?;
+    let goes_on = body.get(fields::CONTINUE_LAST)?;
+    let new_turn = body.get(fields::NEW_TURN)?;
     match (goes_on, new_turn) {
         (Some(true), Some(true)) => {
-            Err(body.at(CONTINUE_LAST).invalid("it and add_generation_prompt can't both be true"))
+            Err(body.at(fields::CONTINUE_LAST).invalid("it and add_generation_prompt can't both be true"))
         }
         (Some(true), _) => Ok(Beginning::ContinueLast),
-        (_, Some(false)) => {
-            Err(body.at(NEW_TURN).unsupported("false is there with continue_final_message: true only"))
-        }
+        (_, Some(false)) => Err(body
+            .at(fields::NEW_TURN)
+            .unsupported("false is there with continue_final_message: true only")),
         _ if messages::last_is_prefix(body)? => Ok(Beginning::ContinueLast),
         _ => Ok(Beginning::Answer),
     }
@@ -186,14 +180,14 @@ fn client_tools(
     let mut client_tools = ClientTools::default();
     for (path, value) in tools::list(body, &mut bounds)?.iter() {
         let tool = Object::new(value, path)?;
-        match tool.require(TYPE)? {
+        match tool.require(fields::TYPE)? {
             "function" => {
                 let function = tool.require(FUNCTION)?;
-                client_tools.add(function.require(NAME)?, function, PARAMETERS, value.to_json())?;
+                client_tools.add(function.require(fields::NAME)?, function, PARAMETERS, value.to_json())?;
             }
             "custom" => {
                 let custom = tool.require(CUSTOM)?;
-                client_tools.add_custom(custom.require(NAME)?, custom)?;
+                client_tools.add_custom(custom.require(fields::NAME)?, custom)?;
             }
             other => warnings.add(format!("tool of type {} ignored", printable(other))),
         }

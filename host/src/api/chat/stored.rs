@@ -6,8 +6,6 @@ use store::{Item, NewCompletion, Tag};
 
 use super::super::answer_schemas::AnswerSchemas;
 use super::super::error::ApiError;
-use super::super::fields::sampling::MODEL;
-use super::super::fields::{Row, Shape, Tables, table};
 use super::super::json::{Field, Object, OneOf, Value};
 use super::super::list::List;
 use super::super::metadata::{self, REPLACED};
@@ -15,7 +13,7 @@ use super::super::query::{AFTER, LIMIT, ORDER, Query};
 use super::super::raw::{self, Json};
 use super::super::request::Defaults;
 use super::chunks::Completion;
-use super::fields::{CONTENT, MESSAGES, STORE};
+use super::fields::{self, Row, Shape, Tables, table};
 
 /// Name of the tag that says a completion's model; those of metadata begin with `METADATA_TAG`.
 const MODEL_TAG: &str = "model";
@@ -50,7 +48,7 @@ pub(crate) struct Wish {
 
 /// Whether a request wants its completion stored.
 pub(super) fn wants(body: &Object<'_>) -> Result<bool, ApiError> {
-    Ok(body.get(STORE)?.unwrap_or(false))
+    Ok(body.get(fields::STORE)?.unwrap_or(false))
 }
 
 /// What a request wants stored, if anything; at most `max` keys of metadata.
@@ -61,15 +59,15 @@ pub(crate) fn wish(body: &Object<'_>, max: usize) -> Result<Option<Wish>, ApiErr
     if !wants(body)? {
         return Ok(None);
     }
-    let tags = tags(body.get(MODEL.optional())?.unwrap_or_default(), &metadata::read(body, max)?);
-    let list = body.list(MESSAGES.optional())?;
+    let tags = tags(body.get(fields::MODEL.optional())?.unwrap_or_default(), &metadata::read(body, max)?);
+    let list = body.list(fields::MESSAGES.optional())?;
     let messages = list.objects().map(|object| Ok(message(&object?)));
     Ok(Some(Wish { tags, messages: messages.collect::<Result<_, ApiError>>()? }))
 }
 
 /// A message as it is stored: content that was sent as parts stands in a field of its own.
 fn message(message: &Object<'_>) -> String {
-    let (content, parts) = match message.value(CONTENT) {
+    let (content, parts) = match message.value(fields::CONTENT) {
         Some(parts @ Value::List(_)) => (Json::null(), parts.to_json()),
         Some(content) => (content.to_json(), Json::null()),
         None => (Json::null(), Json::null()),

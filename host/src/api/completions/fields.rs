@@ -1,10 +1,6 @@
 //! The fields of a Completions request.
 
-use super::super::fields::sampling::{
-    CACHE_SALT, CHOICES, MODEL, PRIORITY, RETURN_TOKEN_IDS, SAMPLING, STOP, STREAM, STREAM_OPTIONS,
-};
-use super::super::fields::{POSITIVE, Row, Shape, Support, TEXTS, TOKENS, Tables, table};
-use super::super::json::{Field, Required, UpTo, Value};
+pub(super) use super::super::fields::*;
 use super::super::structured_outputs;
 
 /// All tables of the endpoint's fields.

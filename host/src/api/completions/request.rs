@@ -2,16 +2,13 @@
 //! tokens, since their author writes the whole prompt. (`/v1/chat/completions` is where text of users belongs.)
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::{MODEL, PRIORITY, RETURN_TOKEN_IDS, STREAM};
 use super::super::ids::{Clock, Ids};
 use super::super::json::{List, Object, Path, Text, Value};
 use super::super::options;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::structured_outputs::{self, StructuredOutput};
 use super::super::warnings::Warnings;
-use super::fields::{
-    ADD_SPECIAL_TOKENS, BEST_OF, ECHO, LOGPROBS, MAX_TOKENS, PROMPT, SUFFIX, TABLES, TOKEN_NAMES,
-};
+use super::fields;
 use super::logprobs::TokenNames;
 use super::machine::{CompletionMachine, OutputOptions};
 use crate::model::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
@@ -28,25 +25,25 @@ pub(crate) fn read(
     mut ids: Ids,
     now: Clock,
 ) -> Result<ApiRequest, ApiError> {
-    let mut warnings = Warnings::of_fields(body, TABLES);
+    let mut warnings = Warnings::of_fields(body, fields::TABLES);
     let prompts = prompts(body, defaults.limits.prompts, defaults)?;
     let n = options::choices(body, prompts.len(), &defaults.limits)?;
     refuse_unsupported(body, n)?;
     let stream_options = options::StreamOptions::read(body, &mut warnings)?;
     let asked = OutputOptions {
         choices: n as usize * prompts.len(),
-        logprobs: match (body.value(LOGPROBS), body.get(TOKEN_NAMES)?) {
+        logprobs: match (body.value(fields::LOGPROBS), body.get(fields::TOKEN_NAMES)?) {
             (None, _) => None,
             (Some(_), Some(true)) => Some(TokenNames::Ids),
             (Some(_), _) => Some(TokenNames::Texts),
         },
-        token_ids: body.get(RETURN_TOKEN_IDS)?.unwrap_or(false),
+        token_ids: body.get(fields::RETURN_TOKEN_IDS)?.unwrap_or(false),
         include_usage: stream_options.include_usage,
     };
-    let model = body.require(MODEL)?.to_owned();
+    let model = body.require(fields::MODEL)?.to_owned();
     let machine = CompletionMachine::new(ids.next("cmpl-"), now(), model, asked);
     Ok(ApiRequest {
-        stream: body.get(STREAM)?.unwrap_or(false),
+        stream: body.get(fields::STREAM)?.unwrap_or(false),
         job: job(body, defaults, n, prompts)?,
         hosted: None,
         compaction: None,
@@ -58,7 +55,7 @@ pub(crate) fn read(
 fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) -> Result<Job, ApiError> {
     let (response_schema, response_grammar) =
         StructuredOutput::forms(structured_outputs::read(body, &defaults.limits)?);
-    let max_output_tokens = Some(body.get(MAX_TOKENS)?.unwrap_or(DEFAULT_TOKENS));
+    let max_output_tokens = Some(body.get(fields::MAX_TOKENS)?.unwrap_or(DEFAULT_TOKENS));
     Ok(Job {
         conversation: Conversation::default(),
         beginning: Beginning::Raw(prompts),
@@ -74,24 +71,28 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
             n: Some(n),
             ..options::sampling(body, max_output_tokens, &defaults.limits)?
         },
-        logprobs: options::alternatives(body, LOGPROBS, &defaults.limits)?,
-        echo: body.get(ECHO)?.unwrap_or(false),
+        logprobs: options::alternatives(body, fields::LOGPROBS, &defaults.limits)?,
+        echo: body.get(fields::ECHO)?.unwrap_or(false),
         truncation: Truncation::Disabled,
-        raw: body.get(RETURN_TOKEN_IDS)?.unwrap_or(false),
+        raw: body.get(fields::RETURN_TOKEN_IDS)?.unwrap_or(false),
         max_output_tokens,
         stop: options::stop(body, &defaults.limits)?,
         cache_key: None,
         cache_salt: options::cache_salt(body, &defaults.limits)?,
-        priority: body.get(PRIORITY)?.unwrap_or(0),
+        priority: body.get(fields::PRIORITY)?.unwrap_or(0),
     })
 }
 
 fn refuse_unsupported(body: &Object<'_>, n: u32) -> Result<(), ApiError> {
-    if body.get(BEST_OF)?.is_some_and(|best_of| best_of != n) {
-        return Err(body.at(BEST_OF).unsupported("choosing the best of several is not there: send n"));
+    if body.get(fields::BEST_OF)?.is_some_and(|best_of| best_of != n) {
+        return Err(body
+            .at(fields::BEST_OF)
+            .unsupported("choosing the best of several is not there: send n"));
     }
-    if body.get(SUFFIX)?.is_some_and(|suffix| !suffix.is_empty()) {
-        return Err(body.at(SUFFIX).unsupported("text after the gap is not there: send the prompt only"));
+    if body.get(fields::SUFFIX)?.is_some_and(|suffix| !suffix.is_empty()) {
+        return Err(body
+            .at(fields::SUFFIX)
+            .unsupported("text after the gap is not there: send the prompt only"));
     }
     Ok(())
 }
@@ -102,8 +103,8 @@ pub(in crate::api) fn prompts(
     max: usize,
     defaults: &Defaults,
 ) -> Result<Vec<RawPrompt>, ApiError> {
-    let path = body.at(PROMPT);
-    let special = body.get(ADD_SPECIAL_TOKENS)?.unwrap_or(true);
+    let path = body.at(fields::PROMPT);
+    let special = body.get(fields::ADD_SPECIAL_TOKENS)?.unwrap_or(true);
     let text = |text: Text<'_>| RawPrompt::Text { text: text.get().to_owned(), special };
     let tokens = |ids: List<'_>| {
         if ids.is_empty() {
@@ -111,7 +112,7 @@ pub(in crate::api) fn prompts(
         }
         defaults.check_tokens(ids).map(RawPrompt::Tokens)
     };
-    let list = match body.require(PROMPT)? {
+    let list = match body.require(fields::PROMPT)? {
         Value::String(one) => return Ok(vec![text(one)]),
         Value::List(list) => List::new(list, path),
         other => return Err(path.expected("a string, token ids, or a list of either", other)),

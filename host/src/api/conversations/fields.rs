@@ -1,7 +1,6 @@
 //! The fields of requests about conversations.
 
-use super::super::fields::{Row, Shape, Tables};
-use super::super::json::{Field, List, Required};
+pub(super) use super::super::fields::*;
 use super::super::metadata::{METADATA, REPLACED};
 use super::super::query::{AFTER, INCLUDE, LIMIT, ORDER};
 use super::super::responses::fields::ITEM_KINDS;

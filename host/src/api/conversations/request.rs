@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::ID;
 use super::super::ids::Ids;
 use super::super::json::{List, Object, Path};
 use super::super::metadata;
@@ -12,7 +11,7 @@ use super::super::request::Defaults;
 use super::super::responses::check_item;
 use super::super::responses::own_items::{self, OwnItem};
 use super::super::warnings::Warnings;
-use super::fields::{self, FIRST_ITEMS, ITEMS};
+use super::fields;
 
 /// Most items of one request.
 const MOST_ITEMS: usize = 20;
@@ -43,12 +42,12 @@ pub(crate) fn create(
 ) -> Result<NewConversation, ApiError> {
     let metadata = to_bytes(&metadata::read(body, defaults.limits.metadata)?);
     let warnings = Warnings::of_fields(body, fields::CREATE_TABLES);
-    Ok(NewConversation { metadata, items: items(body.list(FIRST_ITEMS)?, warnings, defaults, ids)? })
+    Ok(NewConversation { metadata, items: items(body.list(fields::FIRST_ITEMS)?, warnings, defaults, ids)? })
 }
 
 /// Reads items to be added.
 pub(crate) fn add(body: &Object<'_>, defaults: &Defaults, ids: &mut Ids) -> Result<NewItems, ApiError> {
-    items(body.require(ITEMS)?, Warnings::of_fields(body, fields::ADD_TABLES), defaults, ids)
+    items(body.require(fields::ITEMS)?, Warnings::of_fields(body, fields::ADD_TABLES), defaults, ids)
 }
 
 /// Reads new metadata, as JSON, and warnings.
@@ -83,7 +82,7 @@ fn item(item: &Object<'_>, defaults: &Defaults, ids: &mut Ids) -> Result<OwnItem
     if let OwnItem::Whole(_) = &read {
         check_item(*item, defaults)?;
     }
-    check_id(item.at(ID), &read)?;
+    check_id(item.at(fields::ID), &read)?;
     Ok(read)
 }
 

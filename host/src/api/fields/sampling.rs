@@ -1,8 +1,7 @@
 //! The sampling fields, which most endpoints share ([`crate::api::options::sampling`] reads them), and other fields and notes that several
 //! endpoints have.
 
-use super::super::json::{Field, List, Object, Required, UpTo, Value};
-use super::{KindOf, Row, Shape, Support, TEXTS, TOKENS, table};
+use super::{Field, KindOf, List, Object, Required, Row, Shape, Support, TEXTS, TOKENS, UpTo, Value, table};
 
 table! {
     pub(crate) SAMPLING {

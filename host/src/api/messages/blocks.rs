@@ -4,10 +4,9 @@
 use std::borrow::Cow;
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::{TEXT, TYPE};
 use super::super::json::{Field, List, Object, Path, Required, Value};
 use super::super::warnings::Warnings;
-use super::fields::CONTENT;
+use super::fields;
 use crate::printable::printable;
 use crate::prompt::Content;
 
@@ -41,8 +40,8 @@ pub(super) fn block_text<'a>(
     block: Object<'a>,
     warnings: &mut Warnings,
 ) -> Result<Option<Cow<'a, str>>, ApiError> {
-    match block.require(TYPE)? {
-        "text" => block.require(TEXT).map(|text| Some(text.into())),
+    match block.require(fields::TYPE)? {
+        "text" => block.require(fields::TEXT).map(|text| Some(text.into())),
         "image" => Ok(Some(placeholder("[image]", "images", warnings).into())),
         "container_upload" => Ok(Some(placeholder("[file]", "files", warnings).into())),
         "document" => document(block, warnings).map(|text| Some(text.into())),
@@ -62,7 +61,7 @@ fn placeholder(shown: &'static str, what: &str, warnings: &mut Warnings) -> &'st
 /// Title, context and text of a document. A document that isn't text, such as a PDF, has a placeholder for text.
 fn document(block: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
     let source = block.require(SOURCE)?;
-    let body = match source.require(TYPE)? {
+    let body = match source.require(fields::TYPE)? {
         "text" => source.require(DATA)?.to_owned(),
         "content" => required_text(&source, warnings)?,
         _ => placeholder("[document]", "documents that are not text", warnings).to_owned(),
@@ -77,7 +76,7 @@ fn search_result(block: Object<'_>, warnings: &mut Warnings) -> Result<String, A
 }
 
 fn required_text(block: &Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
-    Ok(read(block.require(CONTENT)?, block.at(CONTENT), warnings)?.into_joined())
+    Ok(read(block.require(fields::CONTENT)?, block.at(fields::CONTENT), warnings)?.into_joined())
 }
 
 /// The texts of `fields`, each on a line of its own, followed by `body`.

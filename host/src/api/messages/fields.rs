@@ -1,12 +1,7 @@
 //! The fields of a Messages request, and of a request to count a prompt's tokens.
 
-use super::super::fields::sampling::{
-    DESCRIPTION, EFFORTS, FORCED_NOTE, FORMAT_NOTE, MODEL, REFUSED_FORMAT_NOTE, SAMPLING, STREAM, STRICT,
-    STRICT_NOTE, TEMPLATE_ARGUMENTS, TEXT, TOOL_NAME, TYPE, plain_format,
-};
-use super::super::fields::{ANY_OBJECT, KindOf, Kinds, POSITIVE, Row, Shape, Support, TEXTS, Tables, table};
+pub(super) use super::super::fields::*;
 use super::super::format::SCHEMA;
-use super::super::json::{Field, List, Object, OneOf, Required, Value};
 use super::super::tools::TOOLS;
 
 /// All tables of a Messages request's fields.

@@ -2,7 +2,6 @@
 //! of tools become messages of their own.
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::{ID, NAME, TEXT, TYPE};
 use super::super::history::History;
 use super::super::json::{Field, List, Object, Path, Required, Value};
 use super::super::request::Defaults;
@@ -10,7 +9,7 @@ use super::super::seal::Seal;
 use super::super::warnings::Warnings;
 use super::THINKING;
 use super::blocks;
-use super::fields::{CONTENT, IS_ERROR, MESSAGES, RESULT_CONTENT, ROLE, SYSTEM, TOOL_USE_ID};
+use super::fields;
 use crate::printable::printable;
 use crate::prompt::{Content, HistoryCall, Message, Role};
 
@@ -33,10 +32,10 @@ pub(super) fn messages(
     warnings: &mut Warnings,
 ) -> Result<Vec<Message>, ApiError> {
     let seal = &defaults.seal;
-    let list = body.require(MESSAGES)?;
+    let list = body.require(fields::MESSAGES)?;
     let mut input = Input { history: History::default(), system: None, begun: false, seal, warnings };
-    if let Some(system) = body.value(SYSTEM) {
-        input.instructions(system, body.at(SYSTEM))?;
+    if let Some(system) = body.value(fields::SYSTEM) {
+        input.instructions(system, body.at(fields::SYSTEM))?;
     }
     list.check_len(defaults.limits.messages, "of them")?;
     for message in list.objects() {
@@ -63,8 +62,8 @@ struct Input<'a> {
 
 impl Input<'_> {
     fn message(&mut self, message: Object<'_>) -> Result<(), ApiError> {
-        let (role, content) = (message.require(ROLE)?, message.require(CONTENT)?);
-        let path = message.at(CONTENT);
+        let (role, content) = (message.require(fields::ROLE)?, message.require(fields::CONTENT)?);
+        let path = message.at(fields::CONTENT);
         if role == "system" {
             return self.instructions(content, path);
         }
@@ -118,7 +117,7 @@ impl Input<'_> {
         let mut said = Content::list();
         for block in List::new(list, path).objects() {
             let block = block?;
-            if block.get(TYPE.optional())? == Some("tool_result") {
+            if block.get(fields::TYPE.optional())? == Some("tool_result") {
                 self.say(take(&mut said));
                 self.result(block)?;
             } else if let Some(text) = blocks::block_text(block, self.warnings)? {
@@ -138,12 +137,12 @@ impl Input<'_> {
 
     /// Reads a tool's result. Templates have no field for a failed result, so its text says that it failed.
     fn result(&mut self, block: Object<'_>) -> Result<(), ApiError> {
-        let id = block.require(TOOL_USE_ID)?;
-        let mut content = match block.value(RESULT_CONTENT) {
-            Some(content) => blocks::read(content, block.at(RESULT_CONTENT), self.warnings)?,
+        let id = block.require(fields::TOOL_USE_ID)?;
+        let mut content = match block.value(fields::RESULT_CONTENT) {
+            Some(content) => blocks::read(content, block.at(fields::RESULT_CONTENT), self.warnings)?,
             None => Content::default(),
         };
-        if block.get(IS_ERROR)?.unwrap_or(false) {
+        if block.get(fields::IS_ERROR)?.unwrap_or(false) {
             content.prefix("Error: ");
         }
         self.history.result(Some(id), None, content);
@@ -166,8 +165,8 @@ impl Input<'_> {
 
     /// Reads a block of an assistant message. Texts are collected in `said` until another kind of block comes.
     fn assistant_block(&mut self, block: Object<'_>, said: &mut Content) -> Result<(), ApiError> {
-        match block.require(TYPE)? {
-            "text" => said.push(block.require(TEXT)?),
+        match block.require(fields::TYPE)? {
+            "text" => said.push(block.require(fields::TEXT)?),
             "thinking" => {
                 self.answer(take(said));
                 self.thinking(block)?;
@@ -219,7 +218,11 @@ fn call(block: Object<'_>) -> Result<HistoryCall, ApiError> {
         Some(Value::String(text)) => text.get().to_owned(),
         Some(value) => value.to_json().into_string(),
     };
-    Ok(HistoryCall { id: block.require(ID)?.to_owned(), name: block.require(NAME)?.to_owned(), arguments })
+    Ok(HistoryCall {
+        id: block.require(fields::ID)?.to_owned(),
+        name: block.require(fields::NAME)?.to_owned(),
+        arguments,
+    })
 }
 
 /// Takes the parts that were collected.

@@ -2,7 +2,6 @@
 //! ignored with a warning; only what would give another answer than the one asked for is refused.
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::{MODEL, STREAM};
 use super::super::format::{self, AnswerFormat, Naming};
 use super::super::ids::{Clock, Ids};
 use super::super::json::Object;
@@ -11,10 +10,7 @@ use super::super::request::{ApiRequest, CountRequest, Defaults};
 use super::super::seal::Seal;
 use super::super::tools::ToolBounds;
 use super::super::warnings::Warnings;
-use super::fields::{
-    BUDGET_TOKENS, DISPLAY, EFFORT, FORMAT, MAX_TOKENS, OUTPUT_CONFIG, OUTPUT_FORMAT, STOP_SEQUENCES, TABLES,
-    THINKING, TOOL_CHOICE,
-};
+use super::fields;
 use super::machine::MessagesMachine;
 use super::{input, tools};
 use crate::model::{Beginning, Job, Truncation};
@@ -44,12 +40,12 @@ impl MessagesRequest {
 
 /// Reads and checks a request's body.
 pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<MessagesRequest, ApiError> {
-    let max_tokens = body.require(MAX_TOKENS)?;
+    let max_tokens = body.require(fields::MAX_TOKENS)?;
     let CountRequest { model, job, warnings } = prompt(body, defaults)?;
-    let stop = options::stop_list(body.list(STOP_SEQUENCES)?, &defaults.limits)?;
+    let stop = options::stop_list(body.list(fields::STOP_SEQUENCES)?, &defaults.limits)?;
     Ok(MessagesRequest {
         model,
-        stream: body.get(STREAM)?.unwrap_or(false),
+        stream: body.get(fields::STREAM)?.unwrap_or(false),
         job: Job { max_output_tokens: Some(max_tokens), stop, ..job },
         warnings,
         max_tokens,
@@ -76,11 +72,11 @@ pub(crate) fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountReque
 
 /// Reads the fields that both routes have: all that make the prompt.
 fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
-    let mut warnings = Warnings::of_fields(body, TABLES);
+    let mut warnings = Warnings::of_fields(body, fields::TABLES);
     let format = format(body, defaults)?;
     let mut client_tools = tools::client_tools(body, ToolBounds::new(defaults), &mut warnings)?;
     let (choice, parallel_tool_calls) = tools::choice(body)?;
-    let tool_choice = client_tools.choose(&choice, false, body.at(TOOL_CHOICE))?;
+    let tool_choice = client_tools.choose(&choice, false, body.at(fields::TOOL_CHOICE))?;
     let messages = input::messages(body, defaults, &mut warnings)?;
     let beginning = beginning(&messages);
     let job = Job {
@@ -94,7 +90,7 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
             response_grammar: None,
         },
         template_arguments: template_arguments(body, defaults, &mut warnings)?,
-        sampling: options::sampling(body, body.get(MAX_TOKENS.optional())?, &defaults.limits)?,
+        sampling: options::sampling(body, body.get(fields::MAX_TOKENS.optional())?, &defaults.limits)?,
         logprobs: None,
         echo: false,
         truncation: Truncation::Disabled,
@@ -105,7 +101,7 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
         cache_salt: None,
         priority: 0,
     };
-    let model = body.require(MODEL)?.to_owned();
+    let model = body.require(fields::MODEL)?.to_owned();
     Ok(CountRequest { model, job, warnings: warnings.into_lines() })
 }
 
@@ -120,9 +116,9 @@ fn beginning(messages: &[Message]) -> Beginning {
 /// The format of the answer: `output_config.format`, else `output_format`, as it was called in the beta.
 fn format(body: &Object<'_>, defaults: &Defaults) -> Result<AnswerFormat, ApiError> {
     let read = |owner: &Object<'_>, field| format::read(owner, field, Naming::Nameless, &defaults.limits);
-    let older = read(body, OUTPUT_FORMAT)?;
-    match body.get(OUTPUT_CONFIG)? {
-        Some(config) if config.value(FORMAT).is_some() => read(&config, FORMAT),
+    let older = read(body, fields::OUTPUT_FORMAT)?;
+    match body.get(fields::OUTPUT_CONFIG)? {
+        Some(config) if config.value(fields::FORMAT).is_some() => read(&config, fields::FORMAT),
         _ => Ok(older),
     }
 }
@@ -133,7 +129,7 @@ fn template_arguments(
     defaults: &Defaults,
     warnings: &mut Warnings,
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
-    let effort = body.get(OUTPUT_CONFIG)?.map_or(Ok(None), |config| config.get(EFFORT))?;
+    let effort = body.get(fields::OUTPUT_CONFIG)?.map_or(Ok(None), |config| config.get(fields::EFFORT))?;
     let mut arguments = options::template_arguments(body, effort, &defaults.template_arguments)?;
     let thinks = thinks(body, warnings)?;
     if !arguments.iter().any(|(name, _)| name == "enable_thinking") {
@@ -144,12 +140,12 @@ fn template_arguments(
 
 /// Whether the model may think: only if the request asks for it. Clients that don't ask take the first block for the answer.
 fn thinks(body: &Object<'_>, warnings: &mut Warnings) -> Result<bool, ApiError> {
-    let Some(thinking) = body.get(THINKING)? else { return Ok(false) };
-    if thinking.get(BUDGET_TOKENS)?.is_some() {
-        warnings.ignored(&thinking, BUDGET_TOKENS);
+    let Some(thinking) = body.get(fields::THINKING)? else { return Ok(false) };
+    if thinking.get(fields::BUDGET_TOKENS)?.is_some() {
+        warnings.ignored(&thinking, fields::BUDGET_TOKENS);
     }
-    if thinking.get(DISPLAY)? == Some("omitted") {
-        warnings.ignored(&thinking, DISPLAY);
+    if thinking.get(fields::DISPLAY)? == Some("omitted") {
+        warnings.ignored(&thinking, fields::DISPLAY);
     }
     options::thinking(&thinking)
 }

@@ -2,11 +2,10 @@
 //! on, are ignored with a warning.
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::{DESCRIPTION, NAME, STRICT, TYPE};
 use super::super::json::Object;
 use super::super::tools::{ClientTools, ToolBounds, ToolChoiceField, function, list};
 use super::super::warnings::Warnings;
-use super::fields::{CHOSEN, INPUT_SCHEMA, ONE_CALL, TOOL_CHOICE};
+use super::fields;
 use crate::printable::printable;
 
 /// Reads the tools of a request that the client runs.
@@ -18,7 +17,7 @@ pub(super) fn client_tools(
     let mut client_tools = ClientTools::default();
     for tool in list(body, &mut bounds)?.objects() {
         let tool = tool?;
-        match tool.get(TYPE.optional())? {
+        match tool.get(fields::TYPE.optional())? {
             None | Some("custom") => add(tool, &mut client_tools)?,
             Some(other) => warnings.add(format!("tool of type {} ignored", printable(other))),
         }
@@ -29,28 +28,28 @@ pub(super) fn client_tools(
 /// Adds a tool in the shape that templates know: name, description, parameters and strict, in this order, without absent ones.
 fn add(tool: Object<'_>, client_tools: &mut ClientTools) -> Result<(), ApiError> {
     let fields = [
-        ("name", tool.value(NAME)),
-        ("description", tool.value(DESCRIPTION)),
-        ("parameters", tool.value(INPUT_SCHEMA)),
-        ("strict", tool.value(STRICT)),
+        ("name", tool.value(fields::NAME)),
+        ("description", tool.value(fields::DESCRIPTION)),
+        ("parameters", tool.value(fields::INPUT_SCHEMA)),
+        ("strict", tool.value(fields::STRICT)),
     ];
     let declaration = function(fields.into_iter().filter_map(|(name, value)| Some((name, value?.to_json()))));
-    client_tools.add(tool.require(NAME)?, tool, INPUT_SCHEMA, declaration)
+    client_tools.add(tool.require(fields::NAME)?, tool, fields::INPUT_SCHEMA, declaration)
 }
 
 /// Reads `tool_choice`. Returns the choice, and whether several calls in one turn are allowed.
 pub(super) fn choice(body: &Object<'_>) -> Result<(ToolChoiceField, bool), ApiError> {
-    let Some(choice) = body.get(TOOL_CHOICE)? else { return Ok((ToolChoiceField::Auto, true)) };
-    let parallel = !choice.get(ONE_CALL)?.unwrap_or(false);
-    let name = choice.get(CHOSEN)?;
-    match choice.require(TYPE)? {
+    let Some(choice) = body.get(fields::TOOL_CHOICE)? else { return Ok((ToolChoiceField::Auto, true)) };
+    let parallel = !choice.get(fields::ONE_CALL)?.unwrap_or(false);
+    let name = choice.get(fields::CHOSEN)?;
+    match choice.require(fields::TYPE)? {
         "auto" => Ok((ToolChoiceField::Auto, parallel)),
         "none" => Ok((ToolChoiceField::None, parallel)),
         "any" => Ok((ToolChoiceField::Required, parallel)),
         "tool" => {
-            let name = name.ok_or_else(|| choice.at(CHOSEN).missing("a string"))?;
+            let name = name.ok_or_else(|| choice.at(fields::CHOSEN).missing("a string"))?;
             Ok((ToolChoiceField::Named(name.to_owned()), parallel))
         }
-        _ => Err(choice.at(TYPE).invalid("expected \"auto\", \"none\", \"any\" or \"tool\"")),
+        _ => Err(choice.at(fields::TYPE).invalid("expected \"auto\", \"none\", \"any\" or \"tool\"")),
     }
 }

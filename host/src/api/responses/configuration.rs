@@ -5,7 +5,7 @@ use super::super::error::ApiError;
 use super::super::format::{self, AnswerFormat, Naming};
 use super::super::json::Object;
 use super::super::warnings::Warnings;
-use super::fields::{EFFORT, FORMAT, REASONING, TEXT};
+use super::fields;
 use super::input_items::{Input, is_of};
 use crate::limits::Limits;
 use crate::printable::printable;
@@ -33,20 +33,20 @@ impl ConfigurationUpdates {
     }
 
     fn take(&mut self, item: Object<'_>, limits: &Limits, warnings: &mut Warnings) -> Result<(), ApiError> {
-        let (reasoning, text) = (item.get(REASONING)?, item.get(TEXT)?);
+        let (reasoning, text) = (item.get(fields::REASONING)?, item.get(fields::ANSWER_TEXT)?);
         for (name, _) in item.fields() {
             if !matches!(name, "type" | "id" | "reasoning" | "text") {
                 warnings.add(format!("configuration_update: {} ignored", printable(name)));
             }
         }
         if let Some(reasoning) = reasoning
-            && let Some(effort) = reasoning.get(EFFORT)?
+            && let Some(effort) = reasoning.get(fields::EFFORT)?
         {
             self.effort = Some(effort.to_owned());
         }
         if let Some(text) = text {
-            text.require(FORMAT.required())?;
-            self.format = Some(format::read(&text, FORMAT, Naming::Named, limits)?);
+            text.require(fields::FORMAT.required())?;
+            self.format = Some(format::read(&text, fields::FORMAT, Naming::Named, limits)?);
         }
         Ok(())
     }

@@ -1,9 +1,6 @@
 //! Reader of the request fields that the response object repeats.
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::{
-    CACHE_KEY, FREQUENCY_PENALTY, ID, MODEL, PARALLEL_TOOL_CALLS, PRESENCE_PENALTY, TEMPERATURE, TOP_P,
-};
 use super::super::format::{self, AnswerFormat, Naming, SchemaFormat};
 use super::super::json::{Object, Value};
 use super::super::metadata;
@@ -12,10 +9,7 @@ use super::super::raw::Json;
 use super::super::request::{Defaults, ReasoningEvents};
 use super::super::tools::TOOL_CHOICE;
 use super::continuation::Continuation;
-use super::fields::{
-    BACKGROUND, CONVERSATION, EFFORT, FORMAT, INSTRUCTIONS, MAX_OUTPUT_TOKENS, MAX_TOOL_CALLS, OLDER_SUMMARY,
-    PREVIOUS_RESPONSE_ID, REASONING, SAFETY_IDENTIFIER, SUMMARY, TEXT, TOP_LOGPROBS, TRUNCATION, VERBOSITY,
-};
+use super::fields;
 use super::resource::{ConversationEcho, Echo, FormatEcho, ReasoningEcho, TextEcho};
 use crate::limits::Limits;
 
@@ -32,38 +26,38 @@ pub(super) fn read(
 ) -> Result<Echo, ApiError> {
     let text = |field| -> Result<Option<String>, ApiError> { Ok(body.get(field)?.map(str::to_owned)) };
     Ok(Echo {
-        model: body.require(MODEL)?.to_owned(),
-        previous_response_id: text(PREVIOUS_RESPONSE_ID)?,
+        model: body.require(fields::MODEL)?.to_owned(),
+        previous_response_id: text(fields::PREVIOUS_RESPONSE_ID)?,
         conversation: conversation(body)?,
         store: continuation.store,
-        background: body.get(BACKGROUND)?.unwrap_or(false),
-        instructions: text(INSTRUCTIONS)?,
+        background: body.get(fields::BACKGROUND)?.unwrap_or(false),
+        instructions: text(fields::INSTRUCTIONS)?,
         tools,
         tool_choice: body.value(TOOL_CHOICE).map_or_else(|| Json::of("auto"), Value::to_json),
-        truncation: body.get(TRUNCATION)?.unwrap_or("disabled"),
-        parallel_tool_calls: body.get(PARALLEL_TOOL_CALLS)?.unwrap_or(true),
+        truncation: body.get(fields::TRUNCATION)?.unwrap_or("disabled"),
+        parallel_tool_calls: body.get(fields::PARALLEL_TOOL_CALLS)?.unwrap_or(true),
         text: text_options(body, format)?,
-        top_p: body.get(TOP_P)?.unwrap_or(defaults.top_p),
-        presence_penalty: body.get(PRESENCE_PENALTY)?.unwrap_or(0.0),
-        frequency_penalty: body.get(FREQUENCY_PENALTY)?.unwrap_or(0.0),
-        top_logprobs: options::alternatives(body, TOP_LOGPROBS, &defaults.limits)?.unwrap_or(0),
-        temperature: body.get(TEMPERATURE)?.unwrap_or(defaults.temperature),
+        top_p: body.get(fields::TOP_P)?.unwrap_or(defaults.top_p),
+        presence_penalty: body.get(fields::PRESENCE_PENALTY)?.unwrap_or(0.0),
+        frequency_penalty: body.get(fields::FREQUENCY_PENALTY)?.unwrap_or(0.0),
+        top_logprobs: options::alternatives(body, fields::TOP_LOGPROBS, &defaults.limits)?.unwrap_or(0),
+        temperature: body.get(fields::TEMPERATURE)?.unwrap_or(defaults.temperature),
         reasoning: reasoning(body)?,
-        max_output_tokens: body.get(MAX_OUTPUT_TOKENS)?,
+        max_output_tokens: body.get(fields::MAX_OUTPUT_TOKENS)?,
         // The protocol counts only calls that the server runs: calls of clients' tools end the response.
-        max_tool_calls: body.get(MAX_TOOL_CALLS)?,
+        max_tool_calls: body.get(fields::MAX_TOOL_CALLS)?,
         metadata: metadata::read(body, defaults.limits.metadata)?,
         safety_identifier: safety_identifier(body)?,
-        prompt_cache_key: text(CACHE_KEY)?,
+        prompt_cache_key: text(fields::CACHE_KEY)?,
     })
 }
 
 /// `conversation`, which may be an id or an object with one.
 pub(super) fn conversation(body: &Object<'_>) -> Result<Option<ConversationEcho>, ApiError> {
-    let path = body.at(CONVERSATION);
-    let id = match body.value(CONVERSATION) {
+    let path = body.at(fields::CONVERSATION);
+    let id = match body.value(fields::CONVERSATION) {
         None => return Ok(None),
-        Some(object @ Value::Object(_)) => Object::new(object, path)?.require(ID)?.to_owned(),
+        Some(object @ Value::Object(_)) => Object::new(object, path)?.require(fields::ID)?.to_owned(),
         Some(id) => id.as_str().ok_or_else(|| path.expected("a string", id))?.to_owned(),
     };
     Ok(Some(ConversationEcho { id }))
@@ -76,12 +70,13 @@ pub(super) fn dialect(reasoning: &ReasoningEcho, defaults: &Defaults) -> Reasoni
 
 /// `text.format`.
 pub(super) fn format(body: &Object<'_>, limits: &Limits) -> Result<AnswerFormat, ApiError> {
-    body.get(TEXT)?.map_or(Ok(AnswerFormat::Text), |text| format::read(&text, FORMAT, Naming::Named, limits))
+    body.get(fields::ANSWER_TEXT)?
+        .map_or(Ok(AnswerFormat::Text), |text| format::read(&text, fields::FORMAT, Naming::Named, limits))
 }
 
 fn text_options(body: &Object<'_>, format: &AnswerFormat) -> Result<TextEcho, ApiError> {
-    let Some(text) = body.get(TEXT)? else { return Ok(TextEcho::default()) };
-    let verbosity = text.get(VERBOSITY)?.map(str::to_owned);
+    let Some(text) = body.get(fields::ANSWER_TEXT)? else { return Ok(TextEcho::default()) };
+    let verbosity = text.get(fields::VERBOSITY)?.map(str::to_owned);
     Ok(TextEcho { format: format_echo(format.clone()), verbosity })
 }
 
@@ -96,19 +91,19 @@ fn format_echo(format: AnswerFormat) -> FormatEcho {
 }
 
 fn safety_identifier(body: &Object<'_>) -> Result<Option<String>, ApiError> {
-    match body.get(SAFETY_IDENTIFIER)? {
+    match body.get(fields::SAFETY_IDENTIFIER)? {
         Some(text) if text.chars().count() > LONGEST_IDENTIFIER => {
             let what = format_args!("at most {LONGEST_IDENTIFIER} characters: send a hash of what is longer");
-            Err(body.at(SAFETY_IDENTIFIER).invalid(what))
+            Err(body.at(fields::SAFETY_IDENTIFIER).invalid(what))
         }
         text => Ok(text.map(str::to_owned)),
     }
 }
 
 fn reasoning(body: &Object<'_>) -> Result<ReasoningEcho, ApiError> {
-    let Some(reasoning) = body.get(REASONING)? else { return Ok(ReasoningEcho::default()) };
-    let effort = reasoning.get(EFFORT)?.map(str::to_owned);
-    for field in [SUMMARY, OLDER_SUMMARY] {
+    let Some(reasoning) = body.get(fields::REASONING)? else { return Ok(ReasoningEcho::default()) };
+    let effort = reasoning.get(fields::EFFORT)?.map(str::to_owned);
+    for field in [fields::SUMMARY, fields::OLDER_SUMMARY] {
         match reasoning.get(field)? {
             None | Some("none") => {}
             Some(summary @ ("auto" | "concise" | "detailed")) => {

@@ -1,13 +1,7 @@
 //! The fields of a Responses request.
 
-use super::super::fields::sampling::{
-    CACHE_KEY, DESCRIPTION, EFFORTS, FORMAT_NOTE, GRAMMAR_NOTE, ID, MODEL, NAME, PARALLEL_TOOL_CALLS,
-    PRIORITY, REFUSED_FORMAT_NOTE, SAMPLING, SERVER_LABEL, STREAM, STRICT_NOTE, TEMPLATE_ARGUMENTS,
-    TOOL_NAME, TYPE, plain_format,
-};
-use super::super::fields::{ANY_OBJECT, KindOf, Kinds, POSITIVE, Row, Shape, Support, TEXTS, Tables, table};
+pub(super) use super::super::fields::*;
 use super::super::format::JSON_SCHEMA_FIELDS;
-use super::super::json::{Field, List, Object, OneOf, Required, UpTo, Value};
 use super::super::metadata::METADATA;
 use super::super::query::INCLUDE as ITEM_PARTS;
 use super::super::tools::{self, CUSTOM_FIELDS, FUNCTION_FIELDS, TOOL_CHOICE, TOOLS};
@@ -88,7 +82,7 @@ table! {
         );
         STREAM;
         STREAM_OPTIONS: Field<Object<'_>> = Field::new("stream_options", "").of(Shape::Object(&[PAD.row()]));
-        TEXT: Field<Object<'_>> = Field::new("text", "").of(Shape::Object(TEXT_FIELDS));
+        ANSWER_TEXT: Field<Object<'_>> = Field::new("text", "").of(Shape::Object(TEXT_FIELDS));
         TOOL_CHOICE.of(Shape::Either(&[
             Shape::OneOf(&["auto", "none", "required"]),
             Shape::Kinds(&Kinds { name: "ResponsesToolChoice", of: &CHOICE_KINDS, open: false }),
@@ -293,7 +287,7 @@ pub(in crate::api) const ITEM_KINDS: Kinds = Kinds {
             kind: Some("configuration_update"),
             fields: &[
                 REASONING.of(Shape::Object(&[EFFORT.row()])).row(),
-                TEXT.of(Shape::Object(&[FORMAT.row()])).row(),
+                ANSWER_TEXT.of(Shape::Object(&[FORMAT.row()])).row(),
             ],
             note: "holds from its place on until a later one, before the request's own `reasoning.effort` and `text.format`",
         },

@@ -6,7 +6,6 @@ use store::Link;
 
 use super::super::content;
 use super::super::error::ApiError;
-use super::super::fields::sampling::{ID, NAME, TYPE};
 use super::super::history::History;
 use super::super::json::{Field, List, Object, Required, Value};
 use super::super::request::Defaults;
@@ -14,10 +13,7 @@ use super::super::seal::Seal;
 use super::super::warnings::Warnings;
 use super::compaction;
 use super::continuation::{self, Continuation};
-use super::fields::{
-    ARGUMENTS, CALL_ID, CALL_INPUT, CONTENT, INPUT, INSTRUCTIONS, ITEM_SUMMARY, NAMESPACE, OUTPUT,
-    PARTS_EXPECTED, ROLE, SEALED,
-};
+use super::fields;
 use super::hosted::input::Approvals;
 use super::input_items::Input;
 use super::names::flat;
@@ -36,11 +32,11 @@ pub(super) fn messages(
     warnings: &mut Warnings,
 ) -> Result<Vec<Message>, ApiError> {
     let mut history = History::default();
-    if let Some(instructions) = body.get(INSTRUCTIONS)?.filter(|text| !text.is_empty()) {
+    if let Some(instructions) = body.get(fields::INSTRUCTIONS)?.filter(|text| !text.is_empty()) {
         history.message(Role::System, instructions.to_owned());
     }
-    let path = body.at(INPUT);
-    if let Some(Value::List(own)) = body.value(INPUT) {
+    let path = body.at(fields::INPUT);
+    if let Some(Value::List(own)) = body.value(fields::INPUT) {
         List::new(own, path).check_len(defaults.limits.messages, "of them")?;
     }
     match input.require()? {
@@ -73,9 +69,9 @@ pub(super) fn messages(
 
 /// Checks an item that is only stored for now, as if a model read it. What a model doesn't see of it, clients are told when one does.
 pub(in crate::api) fn check_item(item: Object<'_>, defaults: &Defaults) -> Result<(), ApiError> {
-    if item.get(TYPE.optional())? == Some(compaction::TRIGGER) {
+    if item.get(fields::TYPE.optional())? == Some(compaction::TRIGGER) {
         let what = "it asks for a response and says nothing: send it to /v1/responses";
-        return Err(item.at(TYPE).invalid(what));
+        return Err(item.at(fields::TYPE).invalid(what));
     }
     let (mut history, mut unheard) = (History::default(), Warnings::default());
     self::item(item, (&defaults.seal, &Approvals::default()), &mut history, &mut unheard)
@@ -84,11 +80,13 @@ pub(in crate::api) fn check_item(item: Object<'_>, defaults: &Defaults) -> Resul
 /// Refuses the result of a call that is neither in what the request continues nor in its input: the client continues something else than it
 /// means. What is continued may hold such results, since a client may add them to a conversation, or remove a call from it.
 fn check_result(item: Object<'_>, history: &History) -> Result<(), ApiError> {
-    let is_result =
-        matches!(item.get(TYPE.optional())?, Some("function_call_output" | "custom_tool_call_output"));
+    let is_result = matches!(
+        item.get(fields::TYPE.optional())?,
+        Some("function_call_output" | "custom_tool_call_output")
+    );
     if is_result && !history.has_call(call_id(item)?) {
         let what = "no call with this id is in what `previous_response_id` or `conversation` continues, or before this item in the input";
-        return Err(item.at(CALL_ID).invalid(what));
+        return Err(item.at(fields::CALL_ID).invalid(what));
     }
     Ok(())
 }
@@ -100,10 +98,10 @@ fn item(
     history: &mut History,
     warnings: &mut Warnings,
 ) -> Result<(), ApiError> {
-    let kind = match item.get(TYPE.optional())? {
+    let kind = match item.get(fields::TYPE.optional())? {
         Some(kind) => kind,
-        None if item.value(ROLE).is_some() => "message",
-        None if item.value(ID).is_some() => "item_reference",
+        None if item.value(fields::ROLE).is_some() => "message",
+        None if item.value(fields::ID).is_some() => "item_reference",
         None => return Err(item.path.invalid("expected an item with a `type`, or a message with a `role`")),
     };
     match kind {
@@ -121,11 +119,11 @@ fn item(
         "custom_tool_call" => history.call(HistoryCall {
             id: call_id(item)?.to_owned(),
             name: name(item)?,
-            arguments: json!({ "input": item.require(CALL_INPUT)? }).to_string(),
+            arguments: json!({ "input": item.require(fields::CALL_INPUT)? }).to_string(),
         }),
         "function_call_output" | "custom_tool_call_output" => {
-            let output = required_content(item, OUTPUT, warnings)?;
-            let name = item.value(NAME).map(|_| name(item)).transpose()?;
+            let output = required_content(item, fields::OUTPUT, warnings)?;
+            let name = item.value(fields::NAME).map(|_| name(item)).transpose()?;
             history.result(Some(call_id(item)?), name.as_deref(), output);
         }
         "compaction" => compaction::read(item, seal, history, warnings)?,
@@ -140,17 +138,17 @@ fn item(
 }
 
 fn message(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
-    let role = match item.require(ROLE)? {
+    let role = match item.require(fields::ROLE)? {
         "user" => Role::User,
         "system" => Role::System,
         "developer" => Role::Developer,
         "assistant" => {
-            history.assistant_text(content_or_empty(item, CONTENT, warnings)?);
+            history.assistant_text(content_or_empty(item, fields::CONTENT, warnings)?);
             return Ok(());
         }
-        _ => return Err(item.at(ROLE).invalid("expected user, assistant, system or developer")),
+        _ => return Err(item.at(fields::ROLE).invalid("expected user, assistant, system or developer")),
     };
-    let content = required_content(item, CONTENT.required_as(PARTS_EXPECTED), warnings)?;
+    let content = required_content(item, fields::CONTENT.required_as(fields::PARTS_EXPECTED), warnings)?;
     history.message(role, content);
     Ok(())
 }
@@ -161,10 +159,10 @@ fn reasoning_text(
     seal: &Seal,
     warnings: &mut Warnings,
 ) -> Result<Option<String>, ApiError> {
-    if let Some(sealed) = item.get(SEALED.optional())? {
+    if let Some(sealed) = item.get(fields::SEALED.optional())? {
         return open(item, seal, sealed).map(|text| Some(text).filter(|text| !text.is_empty()));
     }
-    for field in [CONTENT, ITEM_SUMMARY] {
+    for field in [fields::CONTENT, fields::ITEM_SUMMARY] {
         let text = content_or_empty(item, field, warnings)?.into_joined();
         if !text.is_empty() {
             return Ok(Some(text));
@@ -175,7 +173,7 @@ fn reasoning_text(
 
 fn open(item: Object<'_>, seal: &Seal, sealed: &str) -> Result<String, ApiError> {
     seal.open(REASONING, sealed).map_err(|error| {
-        let path = item.at(SEALED);
+        let path = item.at(fields::SEALED);
         path.invalid(format_args!("it can't be used: {error}. Leave the item's encrypted_content out"))
             .with_code("invalid_encrypted_content")
     })
@@ -183,8 +181,8 @@ fn open(item: Object<'_>, seal: &Seal, sealed: &str) -> Result<String, ApiError>
 
 /// Name of the called tool as the model knows it: flat, if the item has a namespace.
 fn name(item: Object<'_>) -> Result<String, ApiError> {
-    let name = item.require(NAME)?;
-    Ok(item.get(NAMESPACE)?.map_or_else(|| name.to_owned(), |namespace| flat(namespace, name)))
+    let name = item.require(fields::NAME)?;
+    Ok(item.get(fields::NAMESPACE)?.map_or_else(|| name.to_owned(), |namespace| flat(namespace, name)))
 }
 
 fn content_or_empty(
@@ -205,18 +203,18 @@ fn required_content(
 
 /// The field `call_id`, or `id` if the client sends only that.
 fn call_id(item: Object<'_>) -> Result<&str, ApiError> {
-    match item.get(CALL_ID)? {
+    match item.get(fields::CALL_ID)? {
         Some(id) => Ok(id),
-        None => item.get(ID.optional())?.ok_or_else(|| item.at(CALL_ID).missing("a string")),
+        None => item.get(fields::ID.optional())?.ok_or_else(|| item.at(fields::CALL_ID).missing("a string")),
     }
 }
 
 /// Arguments as text, which needn't be JSON. Some clients send an object instead of its text.
 fn arguments(item: Object<'_>) -> Result<String, ApiError> {
-    match item.value(ARGUMENTS) {
+    match item.value(fields::ARGUMENTS) {
         None => Ok(String::new()),
         Some(Value::String(text)) => Ok(text.get().to_owned()),
         Some(object @ Value::Object(_)) => Ok(object.to_json().into_string()),
-        Some(other) => Err(item.at(ARGUMENTS).expected("a string of JSON", other)),
+        Some(other) => Err(item.at(fields::ARGUMENTS).expected("a string of JSON", other)),
     }
 }

@@ -3,9 +3,8 @@
 use bytes::Bytes;
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::TYPE;
 use super::super::json::{Document, Elements, Object, Path, Value};
-use super::fields::INPUT;
+use super::fields;
 use crate::limits::Limits;
 
 /// Path of a request's own input.
@@ -76,12 +75,12 @@ impl<'a> Input<'a> {
     /// # Errors
     /// 400 where it is missing.
     pub(super) fn require(&self) -> Result<Value<'a>, ApiError> {
-        self.of.require(INPUT)
+        self.of.require(fields::INPUT)
     }
 
     /// The field `input`, if it is there.
     pub(super) fn value(&self) -> Option<Value<'a>> {
-        self.of.value(INPUT)
+        self.of.value(fields::INPUT)
     }
 
     /// The items with their paths; none if the input isn't a list.
@@ -98,5 +97,5 @@ impl<'a> Input<'a> {
 
 /// Whether an item has the type `kind`. The item isn't opened.
 pub(super) fn is_of(item: Value<'_>, kind: &str) -> bool {
-    item.field(TYPE).and_then(Value::as_str) == Some(kind)
+    item.field(fields::TYPE).and_then(Value::as_str) == Some(kind)
 }

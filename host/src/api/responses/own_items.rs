@@ -4,11 +4,10 @@
 use serde_json::json;
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::{ID, TYPE};
 use super::super::ids::Ids;
 use super::super::json::{Field, List, Object, Value};
 use super::super::raw::{self, Json};
-use super::fields::{CONTENT, INPUT, ROLE};
+use super::fields;
 use super::input_items::INPUT_PATH;
 
 /// Prefixes of ids, by type of item.
@@ -44,7 +43,7 @@ pub(crate) enum OwnItem {
 /// # Errors
 /// 400 where an item is no object, or its id no text.
 pub(crate) fn own_items(body: &Object<'_>, ids: &mut Ids) -> Result<Vec<OwnItem>, ApiError> {
-    match body.value(INPUT) {
+    match body.value(fields::INPUT) {
         Some(Value::String(text)) => Ok(vec![OwnItem::Whole(user_message(text.get(), ids))]),
         Some(Value::List(items)) => {
             List::new(items, INPUT_PATH).objects().map(|own| item(&own?, ids)).collect()
@@ -57,7 +56,11 @@ pub(crate) fn own_items(body: &Object<'_>, ids: &mut Ids) -> Result<Vec<OwnItem>
 /// Whether an item only refers to a stored one.
 pub(super) fn is_reference(item: Value<'_>) -> bool {
     let is_there = |value: Option<Value<'_>>| value.is_some_and(|value| !value.is_null());
-    refers(item.field(TYPE).and_then(Value::as_str), is_there(item.field(ROLE)), is_there(item.field(ID)))
+    refers(
+        item.field(fields::TYPE).and_then(Value::as_str),
+        is_there(item.field(fields::ROLE)),
+        is_there(item.field(fields::ID)),
+    )
 }
 
 /// Whether an item of this type, if it says one, refers to another: by its type, or by an id without a role.
@@ -70,8 +73,12 @@ fn refers(kind: Option<&str>, has_role: bool, has_id: bool) -> bool {
 /// # Errors
 /// 400 where its type or id is no text.
 pub(crate) fn item(item: &Object<'_>, ids: &mut Ids) -> Result<OwnItem, ApiError> {
-    if refers(item.get(TYPE.optional())?, item.value(ROLE).is_some(), item.value(ID).is_some()) {
-        return Ok(OwnItem::Reference(item.require(ID)?.to_owned()));
+    if refers(
+        item.get(fields::TYPE.optional())?,
+        item.value(fields::ROLE).is_some(),
+        item.value(fields::ID).is_some(),
+    ) {
+        return Ok(OwnItem::Reference(item.require(fields::ID)?.to_owned()));
     }
     whole(item, ids).map(OwnItem::Whole)
 }
@@ -81,8 +88,8 @@ pub(crate) fn item(item: &Object<'_>, ids: &mut Ids) -> Result<OwnItem, ApiError
 /// # Errors
 /// 400 where its type or id is no text.
 pub(crate) fn whole(item: &Object<'_>, ids: &mut Ids) -> Result<store::Item, ApiError> {
-    let kind = item.get(TYPE.optional())?.unwrap_or("message");
-    let id = match item.get(ID.optional())?.filter(|id| !id.is_empty()) {
+    let kind = item.get(fields::TYPE.optional())?.unwrap_or("message");
+    let id = match item.get(fields::ID.optional())?.filter(|id| !id.is_empty()) {
         Some(id) => id.to_owned(),
         None => {
             ids.next(PREFIXES.iter().find(|(name, _)| *name == kind).map_or("item_", |(_, prefix)| prefix))
@@ -100,8 +107,8 @@ pub(crate) fn whole(item: &Object<'_>, ids: &mut Ids) -> Result<store::Item, Api
 /// A field's value; the content of a message that is a text becomes a list of one part.
 fn stored_field(item: &Object<'_>, kind: &str, name: &str, value: Value<'_>) -> Json {
     match value {
-        Value::String(text) if kind == "message" && name == CONTENT.row().name => {
-            let by_model = item.value(ROLE).and_then(Value::as_str) == Some("assistant");
+        Value::String(text) if kind == "message" && name == fields::CONTENT.row().name => {
+            let by_model = item.value(fields::ROLE).and_then(Value::as_str) == Some("assistant");
             Json::of(&[text_part(text.get(), by_model)])
         }
         other => other.to_json(),

@@ -2,7 +2,6 @@
 //! Unknown fields, tools and items are ignored with a warning. Fields that would change the answer in an unsupported way are refused.
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::{CACHE_KEY, PRIORITY, STREAM};
 use super::super::ids::{Clock, Ids};
 use super::super::json::Object;
 use super::super::options;
@@ -12,7 +11,7 @@ use super::super::warnings::Warnings;
 use super::compaction;
 use super::configuration::ConfigurationUpdates;
 use super::continuation::Continuation;
-use super::fields::{INCLUDE, MAX_TOOL_CALLS, PAD, PROMPT, RAW_MESSAGES, STORE, STREAM_OPTIONS, TABLES};
+use super::fields;
 use super::input_items::Input;
 use super::machine::{EventOptions, ResponsesMachine};
 use super::resource::{Echo, Resource};
@@ -55,9 +54,9 @@ pub(crate) fn parse(
     continuation: &Continuation,
     defaults: &Defaults,
 ) -> Result<ResponsesRequest, ApiError> {
-    let mut warnings = Warnings::of_fields(body, TABLES);
+    let mut warnings = Warnings::of_fields(body, fields::TABLES);
     refuse_unsupported(body)?;
-    if body.get(STORE)? == Some(true) && !continuation.store {
+    if body.get(fields::STORE)? == Some(true) && !continuation.store {
         warnings.add("store ignored: this server stores nothing, send the whole input with each request");
     }
     if continuation.unknown_references > 0 {
@@ -65,7 +64,7 @@ pub(crate) fn parse(
     }
     let input = Input::new(body, continuation.whole.as_ref());
 
-    let max_calls = body.get(MAX_TOOL_CALLS)?;
+    let max_calls = body.get(fields::MAX_TOOL_CALLS)?;
     // Before `hosted::request::read`: this checks the bounds of the list `tools`, which both read.
     let mut declared = tools::declared(body, input, ToolBounds::new(defaults), &mut warnings)?;
     let (hosted, shown) = hosted::request::read(body, input, max_calls, &defaults.mcp, &mut warnings)?;
@@ -101,11 +100,11 @@ pub(crate) fn parse(
         max_output_tokens: echo.max_output_tokens,
         echo: false,
         truncation: if echo.truncation == "auto" { Truncation::Auto } else { Truncation::Disabled },
-        raw: body.get(RAW_MESSAGES)?.unwrap_or(false),
+        raw: body.get(fields::RAW_MESSAGES)?.unwrap_or(false),
         stop: Vec::new(),
-        cache_key: body.get(CACHE_KEY)?.map(str::to_owned),
+        cache_key: body.get(fields::CACHE_KEY)?.map(str::to_owned),
         cache_salt: None,
-        priority: body.get(PRIORITY)?.unwrap_or(0),
+        priority: body.get(fields::PRIORITY)?.unwrap_or(0),
     };
     let options = EventOptions {
         reasoning_events: echo::dialect(&echo.reasoning, defaults),
@@ -114,7 +113,7 @@ pub(crate) fn parse(
         namespaces: declared.namespaces,
         obfuscate: wants_obfuscation(body)?,
     };
-    let (model, stream) = (echo.model.clone(), body.get(STREAM)?.unwrap_or(false));
+    let (model, stream) = (echo.model.clone(), body.get(fields::STREAM)?.unwrap_or(false));
     let warnings = warnings.into_lines();
     Ok(ResponsesRequest { model, stream, job, hosted, compaction, warnings, echo, options })
 }
@@ -134,7 +133,7 @@ struct Include {
 impl Include {
     fn read(body: &Object<'_>, echo: &Echo, warnings: &mut Warnings) -> Result<Self, ApiError> {
         let mut names = Vec::new();
-        for (path, value) in body.list(INCLUDE)?.iter() {
+        for (path, value) in body.list(fields::INCLUDE)?.iter() {
             names.push(value.as_str().ok_or_else(|| path.expected("a string", value))?);
         }
         for name in names.iter().filter(|name| ![REASONING, LOGPROBS].contains(name)) {
@@ -163,8 +162,8 @@ fn template_arguments(
 
 /// Whether deltas are padded: yes unless the request says no, as in `OpenAI`'s API.
 pub(super) fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
-    let Some(options) = body.get(STREAM_OPTIONS)? else { return Ok(true) };
-    Ok(options.get(PAD)?.unwrap_or(true))
+    let Some(options) = body.get(fields::STREAM_OPTIONS)? else { return Ok(true) };
+    Ok(options.get(fields::PAD)?.unwrap_or(true))
 }
 
 /// Reads a request that continues nothing and isn't stored, and makes the machine that answers it, as the transport needs them.
@@ -215,5 +214,5 @@ pub(crate) fn count(
 
 /// Refuses a field that can't be ignored without giving another answer than the one asked for.
 fn refuse_unsupported(body: &Object<'_>) -> Result<(), ApiError> {
-    body.refuse(PROMPT, "stored prompts are not there: send `instructions` and `input`")
+    body.refuse(fields::PROMPT, "stored prompts are not there: send `instructions` and `input`")
 }

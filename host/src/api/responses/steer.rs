@@ -5,10 +5,9 @@ use bytes::Bytes;
 use serde_json::{Value as Parsed, json};
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::TYPE;
 use super::super::json::{Elements, List, Object, Path, Value};
 use super::super::raw::{self, Json};
-use super::fields::{CONTENT, CONTEXT_MANAGEMENT, CONVERSATION, INPUT, PREVIOUS_RESPONSE_ID, ROLE};
+use super::fields;
 use super::web_socket::{StreamId, of_lane, to_bytes};
 
 /// A `response.steer`.
@@ -25,26 +24,27 @@ pub(crate) struct SteerRequest {
 impl SteerRequest {
     pub(super) fn read(body: &Object<'_>) -> Self {
         Self {
-            response: body.get(PREVIOUS_RESPONSE_ID).ok().flatten().unwrap_or_default().to_owned(),
-            input: body.value(INPUT).map_or_else(Json::null, Value::to_json).into_string(),
+            response: body.get(fields::PREVIOUS_RESPONSE_ID).ok().flatten().unwrap_or_default().to_owned(),
+            input: body.value(fields::INPUT).map_or_else(Json::null, Value::to_json).into_string(),
             messages: checked(body).map_err(|error| error.message),
         }
     }
 }
 
 /// Fields of the event.
-const FIELDS: [&str; 3] = [TYPE.row().name, PREVIOUS_RESPONSE_ID.row().name, INPUT.row().name];
+const FIELDS: [&str; 3] =
+    [fields::TYPE.row().name, fields::PREVIOUS_RESPONSE_ID.row().name, fields::INPUT.row().name];
 
 fn checked(body: &Object<'_>) -> Result<String, ApiError> {
-    body.require(PREVIOUS_RESPONSE_ID.required())?;
+    body.require(fields::PREVIOUS_RESPONSE_ID.required())?;
     if let Some((name, _)) = body.fields().find(|(name, _)| !FIELDS.contains(name)) {
         return Err(body
             .path
             .field(name)
             .invalid("response.steer has type, previous_response_id and input only"));
     }
-    let path = body.at(INPUT);
-    match body.value(INPUT) {
+    let path = body.at(fields::INPUT);
+    match body.value(fields::INPUT) {
         Some(text @ Value::String(_)) => Ok(of_text(text)),
         Some(Value::List(list)) if !list.is_empty() => {
             let list = List::new(list, path);
@@ -69,22 +69,22 @@ fn message(value: Value<'_>, path: Path<'_>) -> Result<String, ApiError> {
             .field(name)
             .invalid("a message that steers has type, role and content only"));
     }
-    if message.get(TYPE.optional())?.is_some_and(|kind| kind != "message") {
-        return Err(message.at(TYPE).invalid("only messages steer a response"));
+    if message.get(fields::TYPE.optional())?.is_some_and(|kind| kind != "message") {
+        return Err(message.at(fields::TYPE).invalid("only messages steer a response"));
     }
-    if message.require(ROLE)? != "user" {
-        return Err(message.at(ROLE).invalid("only messages with the role user steer a response"));
+    if message.require(fields::ROLE)? != "user" {
+        return Err(message.at(fields::ROLE).invalid("only messages with the role user steer a response"));
     }
     let is_part = |part: Value<'_>| {
-        let kind = part.field(TYPE).and_then(Value::as_str);
+        let kind = part.field(fields::TYPE).and_then(Value::as_str);
         kind.is_some_and(|kind| ["input_text", "input_image", "input_file"].contains(&kind))
     };
-    match message.value(CONTENT) {
+    match message.value(fields::CONTENT) {
         Some(Value::String(_)) => {}
         Some(Value::List(parts)) if !parts.is_empty() && parts.iter().all(is_part) => {}
         _ => {
             let what = "expected a text, or a list of input_text, input_image and input_file parts";
-            return Err(message.at(CONTENT).invalid(what));
+            return Err(message.at(fields::CONTENT).invalid(what));
         }
     }
     Ok(value.to_json().into_string())
@@ -198,8 +198,10 @@ fn required(item: &Parsed) -> Option<Parsed> {
 
 /// JSON of a body's fields that hold for a successor, too; none if the response can't be steered.
 pub(crate) fn settings(body: &Object<'_>) -> Option<String> {
-    let can_be_steered = body.value(CONVERSATION).is_none() && body.value(CONTEXT_MANAGEMENT).is_none();
-    can_be_steered.then(|| without(body, &[INPUT.row().name, PREVIOUS_RESPONSE_ID.row().name]))
+    let can_be_steered =
+        body.value(fields::CONVERSATION).is_none() && body.value(fields::CONTEXT_MANAGEMENT).is_none();
+    can_be_steered
+        .then(|| without(body, &[fields::INPUT.row().name, fields::PREVIOUS_RESPONSE_ID.row().name]))
 }
 
 /// The body of the successor of the response `parent`, which has these settings and messages.
@@ -213,14 +215,14 @@ pub(crate) fn successor(settings: &str, parent: &str, messages: &str) -> String 
 /// # Errors
 /// 400 where its input is neither a text nor a list.
 pub(crate) fn prepend(body: &Object<'_>, messages: &str) -> Result<String, ApiError> {
-    let own = match body.value(INPUT) {
+    let own = match body.value(fields::INPUT) {
         None => String::new(),
         Some(text @ Value::String(_)) => of_text(text),
         Some(Value::List(list)) => items(list),
-        Some(_) => return Err(body.at(INPUT).invalid("expected a text or a list")),
+        Some(_) => return Err(body.at(fields::INPUT).invalid("expected a text or a list")),
     };
     let comma = if own.is_empty() { "" } else { "," };
-    Ok(with(&without(body, &[INPUT.row().name]), &format!(r#""input":[{messages}{comma}{own}]"#)))
+    Ok(with(&without(body, &[fields::INPUT.row().name]), &format!(r#""input":[{messages}{comma}{own}]"#)))
 }
 
 fn items(list: Elements<'_>) -> String {

@@ -3,11 +3,11 @@
 
 use super::super::error::ApiError;
 use super::super::fields::Row;
-use super::super::fields::sampling::{DESCRIPTION, NAME, STRICT, TYPE};
 use super::super::json::{Object, Value};
 use super::super::raw::{self, Json};
 use super::super::tools::{self, ClientTools, FORMAT, PARAMETERS, TOOLS, ToolBounds, ToolChoiceField};
 use super::super::warnings::Warnings;
+use super::fields;
 use super::hosted;
 use super::input_items::{Input, is_of};
 use super::names::{Namespaces, flat};
@@ -78,10 +78,10 @@ impl Declared {
         let (path, max) = (owner.at(TOOLS), bounds.tools);
         for tool in tools::list(&owner, bounds)?.objects() {
             let tool = tool?;
-            match tool.require(TYPE)? {
+            match tool.require(fields::TYPE)? {
                 "namespace" => self.namespace(tool, max, warnings)?,
                 kind @ ("function" | "custom") => {
-                    let name = tool.require(NAME)?;
+                    let name = tool.require(fields::NAME)?;
                     self.add(name, tool, kind)?;
                     self.shown.push(echo(tool, kind));
                     if self.namespaces.has(name) {
@@ -106,14 +106,14 @@ impl Declared {
         max: usize,
         warnings: &mut Warnings,
     ) -> Result<(), ApiError> {
-        let outer = namespace.require(NAME)?;
+        let outer = namespace.require(fields::NAME)?;
         let mut shown = Vec::new();
         let list = namespace.list(TOOLS)?;
         list.check_len(max, "tools")?;
         for tool in list.objects() {
             let tool = tool?;
-            let kind = tool.require(TYPE)?;
-            let (Some(inner), "function" | "custom") = (tool.get(NAME.optional())?, kind) else {
+            let kind = tool.require(fields::TYPE)?;
+            let (Some(inner), "function" | "custom") = (tool.get(fields::NAME.optional())?, kind) else {
                 warnings.add(format!("tool of type {} ignored", printable(kind)));
                 continue;
             };
@@ -123,7 +123,7 @@ impl Declared {
             self.namespaces.insert(name, outer, inner);
             shown.push(echo(tool, kind));
         }
-        let description = namespace.get(DESCRIPTION)?.unwrap_or_default();
+        let description = namespace.get(fields::DESCRIPTION)?.unwrap_or_default();
         self.shown.push(raw::object([
             ("type", Json::of("namespace")),
             ("name", Json::of(outer)),
@@ -148,17 +148,17 @@ impl Declared {
 }
 
 fn taken(tool: Object<'_>) -> ApiError {
-    tool.at(NAME).invalid("the model would see two tools of this name: rename one, or its namespace")
+    tool.at(fields::NAME).invalid("the model would see two tools of this name: rename one, or its namespace")
 }
 
 /// The tool with all fields that the protocol gives it, as the response object shows it.
 fn echo(tool: Object<'_>, kind: &str) -> Json {
     let field = |row: Row| (row.name, tool.value_of(&row).map_or_else(Json::null, Value::to_json));
-    let head = [("type", Json::of(kind)), field(NAME.row()), field(DESCRIPTION.row())];
+    let head = [("type", Json::of(kind)), field(fields::NAME.row()), field(fields::DESCRIPTION.row())];
     if kind == "custom" {
         let text = || raw::object([("type", Json::of("text"))]);
         let format = tool.value(FORMAT).map_or_else(text, Value::to_json);
         return raw::object(head.into_iter().chain([(FORMAT.row().name, format)]));
     }
-    raw::object(head.into_iter().chain([field(PARAMETERS.row()), field(STRICT.row())]))
+    raw::object(head.into_iter().chain([field(PARAMETERS.row()), field(fields::STRICT.row())]))
 }

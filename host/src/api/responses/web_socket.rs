@@ -4,9 +4,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde::Serialize;
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::TYPE;
 use super::super::json::{Field, Object};
-use super::fields::{BACKGROUND, PREVIOUS_RESPONSE_ID, STORE};
+use super::fields;
 use super::steer::SteerRequest;
 
 /// What events have beside a request's fields: the lane, and whether the model answers.
@@ -84,19 +83,21 @@ impl ClientEvent {
     }
 
     fn read_in(body: &Object<'_>, stream_id: Option<StreamId>) -> Result<Self, ApiError> {
-        match body.require(TYPE)? {
+        match body.require(fields::TYPE)? {
             "response.create" => {
                 let generate = body.get(GENERATE)?.unwrap_or(true);
-                if body.get(BACKGROUND)? == Some(true) {
+                if body.get(fields::BACKGROUND)? == Some(true) {
                     let message = "a WebSocket's responses end with it: send POST /v1/responses";
-                    return Err(body.at(BACKGROUND).unsupported(message));
+                    return Err(body.at(fields::BACKGROUND).unsupported(message));
                 }
-                let parent = body.get(PREVIOUS_RESPONSE_ID)?.map(str::to_owned);
-                Ok(Self::Create { stream_id, generate, parent, store: body.get(STORE)? })
+                let parent = body.get(fields::PREVIOUS_RESPONSE_ID)?.map(str::to_owned);
+                Ok(Self::Create { stream_id, generate, parent, store: body.get(fields::STORE)? })
             }
             "response.processed" => Ok(Self::Processed),
             "response.steer" => Ok(Self::Steer(SteerRequest::read(body))),
-            _ => Err(body.at(TYPE).invalid("expected response.create, response.processed or response.steer")),
+            _ => Err(body
+                .at(fields::TYPE)
+                .invalid("expected response.create, response.processed or response.steer")),
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Reader of `tool_choice`: the tools that the model is shown, and may or must call.
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::{NAME, SERVER_LABEL, TYPE};
-use super::super::fields::{ANY_OBJECT, Row, Shape, table};
+use super::super::fields::{self, Row, Shape, table};
 use super::super::json::{Field, List, Object, Path, Required, Value};
 use super::{ClientTools, TOOL_CHOICE};
 use grammar::ToolChoice;
@@ -18,7 +17,7 @@ table! {
             "tools",
             "functions, custom tools and namespaces by `name`, `mcp` by `server_label` and, where one tool is meant, `name`, others by `type`",
         )
-        .of(Shape::List(&ANY_OBJECT))
+        .of(Shape::List(&fields::ANY_OBJECT))
         .required_as("a list of tools");
     }
 }
@@ -59,12 +58,12 @@ pub(crate) fn choice(body: &Object<'_>) -> Result<ToolChoiceField, ApiError> {
         Some(Value::String(choice)) => simple(choice.get(), path),
         Some(value @ Value::Object(_)) => {
             let choice = Object::new(value, path)?;
-            match choice.require(TYPE)? {
+            match choice.require(fields::TYPE)? {
                 "allowed_tools" => allowed(choice),
                 kind @ ("auto" | "none" | "required") => simple(kind, path),
                 kind @ ("function" | "custom") => {
-                    let named = choice.entry::<Object<'_>>(kind, &ANY_OBJECT)?.unwrap_or(choice);
-                    Ok(ToolChoiceField::Named(named.require(NAME)?.to_owned()))
+                    let named = choice.entry::<Object<'_>>(kind, &fields::ANY_OBJECT)?.unwrap_or(choice);
+                    Ok(ToolChoiceField::Named(named.require(fields::NAME)?.to_owned()))
                 }
                 _ => Err(path.unsupported(
                     "a forced choice of a tool that the server runs is not there: send \"required\", or allowed_tools",
@@ -102,14 +101,14 @@ fn allowed(choice: Object<'_>) -> Result<ToolChoiceField, ApiError> {
 
 impl Allowed {
     fn add(&mut self, tool: Object<'_>) -> Result<(), ApiError> {
-        let kind = tool.require(TYPE)?;
+        let kind = tool.require(fields::TYPE)?;
         let name = tool
-            .entry::<Object<'_>>(kind, &ANY_OBJECT)?
+            .entry::<Object<'_>>(kind, &fields::ANY_OBJECT)?
             .unwrap_or(tool)
-            .get(NAME.optional())?
+            .get(fields::NAME.optional())?
             .map(str::to_owned);
         match (kind, name) {
-            ("mcp", name) => self.servers.push((tool.require(SERVER_LABEL)?.to_owned(), name)),
+            ("mcp", name) => self.servers.push((tool.require(fields::SERVER_LABEL)?.to_owned(), name)),
             (_, Some(name)) => self.names.push(name),
             (kind, None) => self.kinds.push(kind.to_owned()),
         }

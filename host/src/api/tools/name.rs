@@ -1,7 +1,7 @@
 //! Check of the names of declared tools: those that OpenAI's API takes, and those with the dots and colons that other clients use.
 
 use super::super::error::ApiError;
-use super::super::fields::sampling::NAME;
+use super::super::fields;
 use super::super::json::Object;
 
 /// Most characters of a name.
@@ -13,7 +13,7 @@ pub(super) fn check(name: &str, tool: &Object<'_>) -> Result<(), ApiError> {
     if plain && (1..=LONGEST).contains(&name.len()) {
         return Ok(());
     }
-    Err(tool.at(NAME).invalid(format_args!(
+    Err(tool.at(fields::NAME).invalid(format_args!(
         "expected a tool's name of 1 to {LONGEST} characters out of A-Z, a-z, 0-9, `_`, `.`, `:` and `-`"
     )))
 }

@@ -1,13 +1,12 @@
 //! Reader of a body of `/v1/responses/compact`: that of a request for a response, whose conversation is compacted instead of answered.
 
 use super::super::super::error::ApiError;
-use super::super::super::fields::sampling::TYPE;
 use super::super::super::ids::{Clock, Ids};
 use super::super::super::json::{Object, Value};
 use super::super::super::raw::Json;
 use super::super::super::request::{ApiRequest, Defaults};
 use super::super::continuation::Continuation;
-use super::super::fields::ROLE;
+use super::super::fields;
 use super::super::input_items::Input;
 use super::super::own_items::{user_message, whole};
 use super::super::request::{ResponsesRequest, parse};
@@ -43,8 +42,8 @@ fn user_messages(input: Input<'_>, ids: &mut Ids) -> Result<Vec<Json>, ApiError>
         return Ok(vec![json(user_message(text.get(), ids))]);
     }
     let is_message = |item: Value<'_>| {
-        let kind = item.field(TYPE).filter(|kind| !kind.is_null());
-        let role = item.field(ROLE).and_then(Value::as_str);
+        let kind = item.field(fields::TYPE).filter(|kind| !kind.is_null());
+        let role = item.field(fields::ROLE).and_then(Value::as_str);
         role == Some("user") && kind.is_none_or(|kind| kind.as_str() == Some("message"))
     };
     let messages = input.items().filter(|(_, item)| is_message(*item));

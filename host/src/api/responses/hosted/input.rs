@@ -5,11 +5,10 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use super::super::fields::{CONTENT, OUTPUT};
+use super::super::fields;
 use super::super::input_items::{Input, is_of};
 use crate::agent::Approved;
 use crate::api::error::ApiError;
-use crate::api::fields::sampling::{ID, NAME, SERVER_LABEL, TEXT, TYPE};
 use crate::api::history::History;
 use crate::api::json::{Field, List, Object, Value};
 use crate::api::warnings::Warnings;
@@ -44,7 +43,7 @@ impl<'a> Approvals<'a> {
         let mut approvals = Self::default();
         for (path, item) in input.items() {
             let text = |value: Option<Value<'a>>| value.and_then(Value::as_str);
-            match (text(item.field(TYPE)), text(item.field(REQUEST))) {
+            match (text(item.field(fields::TYPE)), text(item.field(REQUEST))) {
                 (Some("mcp_approval_response"), Some(id)) => {
                     let agreed = matches!(item.field(APPROVE), Some(Value::Bool(true)));
                     approvals.answers.insert(id, (agreed, text(item.field(REASON))));
@@ -83,8 +82,8 @@ impl<'a> Approvals<'a> {
         if asked {
             return Ok(());
         }
-        history.call(written(item, item.require(ID)?)?);
-        history.result(Some(item.require(ID)?), None, outcome(item));
+        history.call(written(item, item.require(fields::ID)?)?);
+        history.result(Some(item.require(fields::ID)?), None, outcome(item));
         Ok(())
     }
 
@@ -95,7 +94,7 @@ impl<'a> Approvals<'a> {
         history: &mut History,
         warnings: &mut Warnings,
     ) -> Result<(), ApiError> {
-        let id = item.require(ID)?;
+        let id = item.require(fields::ID)?;
         let Some((approved, reason)) = self.answers.get(id) else {
             warnings.add("mcp_approval_request without a response left out");
             return Ok(());
@@ -120,11 +119,11 @@ pub(super) fn approved(input: Input<'_>) -> Result<Vec<Approved>, ApiError> {
             continue;
         }
         let item = Object::new(value, path)?;
-        let id = item.require(ID)?;
+        let id = item.require(fields::ID)?;
         let agreed = approvals.answers.get(id).is_some_and(|(approve, _)| *approve);
         if agreed && !approvals.run.contains_key(id) {
             let HistoryCall { id, name, arguments } = written(item, id)?;
-            let server = item.require(SERVER_LABEL)?.to_owned();
+            let server = item.require(fields::SERVER_LABEL)?.to_owned();
             approved.push(Approved { id, server, name, arguments });
         }
     }
@@ -135,12 +134,12 @@ pub(super) fn approved(input: Input<'_>) -> Result<Vec<Approved>, ApiError> {
 pub(super) fn listed_servers<'a>(input: Input<'a>) -> Vec<&'a str> {
     let listed =
         |item: &Value<'a>| is_of(*item, "mcp_list_tools") && item.field(ERROR).is_none_or(Value::is_null);
-    let label = |item: Value<'a>| item.field(SERVER_LABEL).and_then(Value::as_str);
+    let label = |item: Value<'a>| item.field(fields::SERVER_LABEL).and_then(Value::as_str);
     input.items().map(|(_, item)| item).filter(listed).filter_map(label).collect()
 }
 
 fn written(item: Object<'_>, id: &str) -> Result<HistoryCall, ApiError> {
-    let name = item.require(NAME)?.to_owned();
+    let name = item.require(fields::NAME)?.to_owned();
     Ok(HistoryCall {
         id: id.to_owned(),
         name,
@@ -150,13 +149,14 @@ fn written(item: Object<'_>, id: &str) -> Result<HistoryCall, ApiError> {
 
 /// The result of a call as the model saw it.
 fn outcome(item: Object<'_>) -> String {
-    match (item.value(OUTPUT).and_then(Value::as_str), item.value(ERROR)) {
+    match (item.value(fields::OUTPUT).and_then(Value::as_str), item.value(ERROR)) {
         (Some(output), _) => output.to_owned(),
         (None, None) => String::new(),
         (None, Some(Value::String(error))) => format!("Error: {}", error.get()),
         (None, Some(error)) => {
-            let first = error.field(CONTENT).and_then(Value::as_list).and_then(|list| list.iter().next());
-            let text = first.and_then(|part| part.field(TEXT)).or_else(|| error.field(MESSAGE));
+            let first =
+                error.field(fields::CONTENT).and_then(Value::as_list).and_then(|list| list.iter().next());
+            let text = first.and_then(|part| part.field(fields::TEXT)).or_else(|| error.field(MESSAGE));
             format!("Error: {}", text.and_then(Value::as_str).unwrap_or("the call failed"))
         }
     }
@@ -164,7 +164,7 @@ fn outcome(item: Object<'_>) -> String {
 
 /// Adds code that ran, and its output.
 fn code(item: Object<'_>, history: &mut History) -> Result<(), ApiError> {
-    let id = item.require(ID)?;
+    let id = item.require(fields::ID)?;
     let code = item.get(CODE)?.unwrap_or_default();
     let arguments = json!({ "code": code }).to_string();
     history.call(HistoryCall { id: id.to_owned(), name: "python".to_owned(), arguments });

@@ -1,13 +1,11 @@
 //! Reader of a request's tools that the server runs: `mcp`, `web_search` and `code_interpreter`. A tool that can't be run here is ignored
 //! with a warning, like any unknown tool, since clients offer all the tools that they know.
 
-use super::super::fields::{ALLOWED_TOOLS, HEADERS, REQUIRE_APPROVAL, SERVER_URL};
+use super::super::fields::{self, Row, Shape};
 use super::super::input_items::Input;
 use super::input;
 use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
 use crate::api::error::ApiError;
-use crate::api::fields::sampling::{SERVER_LABEL, TYPE};
-use crate::api::fields::{Row, Shape};
 use crate::api::json::{Field, List, Object, Value};
 use crate::api::raw::{self, Json};
 use crate::api::tools::{Allowed, TOOLS, ToolChoiceField};
@@ -18,12 +16,12 @@ use std::sync::Arc;
 
 /// Fields of an `mcp` tool that the response repeats. Fields that may hold secrets aren't among them.
 const SHOWN: [Row; 6] = [
-    TYPE.row(),
-    SERVER_LABEL.row(),
-    SERVER_URL.row(),
+    fields::TYPE.row(),
+    fields::SERVER_LABEL.row(),
+    fields::SERVER_URL.row(),
     SERVER_DESCRIPTION.row(),
-    ALLOWED_TOOLS.row(),
-    REQUIRE_APPROVAL.row(),
+    fields::ALLOWED_TOOLS.row(),
+    fields::REQUIRE_APPROVAL.row(),
 ];
 
 /// What an `mcp` tool has that the tables of fields don't list.
@@ -46,7 +44,7 @@ pub(in super::super) fn read(
     let listed = input::listed_servers(items);
     for (path, value) in body.list(TOOLS)?.iter() {
         let tool = Object::new(value, path)?;
-        let kind = tool.require(TYPE)?;
+        let kind = tool.require(fields::TYPE)?;
         let found = match kind {
             "mcp" => mcp(&tool, servers, &listed, warnings)?,
             _ => builtin(kind, servers),
@@ -136,9 +134,12 @@ fn mcp(
     listed: &[&str],
     warnings: &mut Warnings,
 ) -> Result<Option<HostedTools>, ApiError> {
-    let label = tool.require(SERVER_LABEL)?;
+    let label = tool.require(fields::SERVER_LABEL)?;
     let Some(server) = server(label, tool, servers, warnings)? else { return Ok(None) };
-    let allowed = tool.value(ALLOWED_TOOLS).map(|value| names(value, tool, ALLOWED_TOOLS)).transpose()?;
+    let allowed = tool
+        .value(fields::ALLOWED_TOOLS)
+        .map(|value| names(value, tool, fields::ALLOWED_TOOLS))
+        .transpose()?;
     let approval = approval(tool, server.require_approval())?;
     let listed = listed.contains(&label);
     Ok(Some(HostedTools { server, purpose: Purpose::Mcp, allowed, chosen: None, approval, listed }))
@@ -151,7 +152,7 @@ fn server(
     servers: &McpServers,
     warnings: &mut Warnings,
 ) -> Result<Option<Arc<McpServer>>, ApiError> {
-    let url = tool.get(SERVER_URL)?;
+    let url = tool.get(fields::SERVER_URL)?;
     if let Some(server) = servers.get(label) {
         if url.is_some() {
             warnings.add(format!("server_url ignored: {} is configured here", printable(label)));
@@ -165,15 +166,15 @@ fn server(
             warnings.add("server_url ignored: this server does not connect to servers that requests name");
             Ok(None)
         }
-        Err(error @ RequestServerError::Header(_)) => Err(tool.at(HEADERS).invalid(error)),
-        Err(error) => Err(tool.at(SERVER_URL).invalid(error)),
+        Err(error @ RequestServerError::Header(_)) => Err(tool.at(fields::HEADERS).invalid(error)),
+        Err(error) => Err(tool.at(fields::SERVER_URL).invalid(error)),
     }
 }
 
 /// `headers`, and `authorization` as a header with a bearer token.
 fn headers(tool: &Object<'_>) -> Result<Vec<(String, String)>, ApiError> {
     let mut headers = Vec::new();
-    if let Some(object) = tool.get(HEADERS)? {
+    if let Some(object) = tool.get(fields::HEADERS)? {
         for (name, _) in object.fields() {
             let value = object.entry::<str>(name, &Shape::Text)?;
             let value = value.ok_or_else(|| object.path.field(name).missing("a string"))?;
@@ -202,8 +203,8 @@ fn names(value: Value<'_>, tool: &Object<'_>, field: Field<Value<'_>>) -> Result
 /// Reads `require_approval`: `"always"`, `"never"`, or lists of tools for both. Tools in neither list need approval, unless only
 /// `always` is given.
 fn approval(tool: &Object<'_>, default: Approval) -> Result<ApprovalRule, ApiError> {
-    let path = tool.at(REQUIRE_APPROVAL);
-    let filter = match tool.value(REQUIRE_APPROVAL) {
+    let path = tool.at(fields::REQUIRE_APPROVAL);
+    let filter = match tool.value(fields::REQUIRE_APPROVAL) {
         None => return Ok(ApprovalRule::all(default)),
         Some(word) if word.as_str() == Some("always") => return Ok(ApprovalRule::all(Approval::Always)),
         Some(word) if word.as_str() == Some("never") => return Ok(ApprovalRule::all(Approval::Never)),
@@ -212,7 +213,7 @@ fn approval(tool: &Object<'_>, default: Approval) -> Result<ApprovalRule, ApiErr
     };
     let list = |field| -> Result<Vec<String>, ApiError> {
         let given = filter.field(field).filter(|value| !value.is_null());
-        given.map_or(Ok(Vec::new()), |value| names(value, tool, REQUIRE_APPROVAL))
+        given.map_or(Ok(Vec::new()), |value| names(value, tool, fields::REQUIRE_APPROVAL))
     };
     let (always, never) = (list(ALWAYS)?, list(NEVER)?);
     let others = if never.is_empty() && !always.is_empty() { Approval::Never } else { Approval::Always };
@@ -225,7 +226,9 @@ fn echo(kind: &str, tool: Value<'_>, fields: Object<'_>) -> Json {
         return tool.to_json();
     }
     let shown = SHOWN.into_iter().filter_map(|row| Some((row.name, fields.value_of(&row)?.to_json())));
-    let absent = [ALLOWED_TOOLS, REQUIRE_APPROVAL].into_iter().filter(|field| fields.value(*field).is_none());
-    let absent = absent.map(|field| field.row()).chain([HEADERS.row()]);
+    let absent = [fields::ALLOWED_TOOLS, fields::REQUIRE_APPROVAL]
+        .into_iter()
+        .filter(|field| fields.value(*field).is_none());
+    let absent = absent.map(|field| field.row()).chain([fields::HEADERS.row()]);
     raw::object(shown.chain(absent.map(|row| (row.name, Json::null()))))
 }
