@@ -8,10 +8,27 @@ use super::warnings::Warnings;
 use crate::printable::printable;
 use crate::prompt::Content;
 
-const REFUSAL: Required<str> = Field::new("refusal", "").required();
+const REFUSAL: Required<&str> = Field::new("refusal", "").required();
 
-/// Reads `content`.
-pub(crate) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
+/// Reads the content that `owner` has in `field`; none is empty.
+pub(crate) fn optional(
+    owner: &Object<'_>,
+    field: Field<Value<'_>>,
+    warnings: &mut Warnings,
+) -> Result<Content, ApiError> {
+    owner.value(field).map_or(Ok(Content::default()), |content| read(content, owner.at(field), warnings))
+}
+
+/// Reads the content that `owner` must have in `field`.
+pub(crate) fn required(
+    owner: &Object<'_>,
+    field: Field<Value<'_>>,
+    warnings: &mut Warnings,
+) -> Result<Content, ApiError> {
+    read(owner.require(field.required_as("a string or a list of parts"))?, owner.at(field), warnings)
+}
+
+fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
     let parts = match content {
         Value::String(text) => return Ok(text.get().into()),
         Value::List(parts) => parts,

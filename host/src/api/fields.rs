@@ -118,6 +118,18 @@ impl Shape {
     }
 }
 
+impl KindOf {
+    /// A kind whose only field is `type`.
+    pub(crate) const fn new(kind: &'static str, note: &'static str) -> Self {
+        Self { kind: Some(kind), fields: &[], note }
+    }
+
+    /// This kind with more fields.
+    pub(crate) const fn with(self, fields: &'static [Row]) -> Self {
+        Self { fields, ..self }
+    }
+}
+
 impl Row {
     /// A field without effect, which may hold any JSON.
     pub(crate) const fn ignored(name: &'static str, note: &'static str) -> Self {

@@ -23,8 +23,6 @@ table! {
         fields::STRICT;
     }
 }
-
-/// `schema` of a format.
 pub(crate) const SCHEMA: Required<Object<'_>> = Field::new("schema", "at most 256 KiB").required();
 
 /// Format that the answer must have.

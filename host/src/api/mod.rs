@@ -2,7 +2,6 @@
 //! and how request bodies are read. No HTTP in here: the transport hands in bytes and takes out bytes.
 
 mod absent;
-mod answer_schemas;
 pub mod case_stream;
 pub mod chat;
 pub mod completions;

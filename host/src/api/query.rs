@@ -12,7 +12,7 @@ const MOST: u16 = 100;
 const DEFAULT: u16 = 20;
 
 /// Fields of a page's query.
-pub(crate) const AFTER: Field<str> =
+pub(crate) const AFTER: Field<&str> =
     Field::new("after", "id of the last element of the page before, as `last_id` has it");
 pub(crate) const LIMIT: Field<u32> =
     Field::new("limit", "20 unless given").of(Shape::Integer(1, MOST as i64));
@@ -34,7 +34,7 @@ impl Query {
     }
 
     /// The text of a field; of several the last one.
-    pub(crate) fn get<T: ?Sized>(&self, field: Field<T>) -> Option<&str> {
+    pub(crate) fn get<T: Copy>(&self, field: Field<T>) -> Option<&str> {
         self.0.iter().rfind(|(key, _)| *key == field.row().name).map(|(_, value)| value.as_str())
     }
 
@@ -93,7 +93,7 @@ fn limit(text: &str) -> Result<u16, ApiError> {
     })
 }
 
-fn wrong<T: ?Sized>(field: Field<T>, what: &str) -> ApiError {
+fn wrong<T: Copy>(field: Field<T>, what: &str) -> ApiError {
     let name = field.row().name;
     ApiError::invalid(name.to_owned(), format!("{name}: {what}")).with_code("invalid_value")
 }

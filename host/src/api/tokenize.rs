@@ -4,20 +4,18 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
-use super::answer_schemas::AnswerSchemas;
 use super::completions::fields::ADD_SPECIAL_TOKENS;
 use super::error::ApiError;
 use super::fields::{self, Row, Shape, Tables, table};
 use super::json::{Field, List, Object, Required, Value};
 use super::request::Defaults;
+use super::schema::AnswerSchemas;
 use super::warnings::Warnings;
 use super::{chat, completions};
 use crate::model::{Beginning, Job, SamplingRequest, Tokenized, TokenizerInfo, Truncation};
 use crate::prompt::Conversation;
 use grammar::{Demand, ToolChoice};
-
-/// `model`.
-pub(crate) const MODEL: Field<str> =
+pub(crate) const MODEL: Field<&str> =
     Field::new("model", "a name of `GET /v1/models`; may be left out where one model is served");
 
 /// Fields of `/tokenize`.

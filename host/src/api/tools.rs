@@ -16,8 +16,6 @@ use contract::ToolKind;
 use grammar::{TextGrammar, ToolDefinition};
 
 pub(crate) use choice::{ALLOWED_FIELDS, ALLOWED_TOOLS, Allowed, ToolChoiceField, choice};
-
-/// `tools`.
 pub(crate) const TOOLS: Field<List<'_>> = Field::new("tools", "at most 512");
 
 /// `tool_choice` of `OpenAI`'s protocols.
@@ -48,8 +46,8 @@ table! {
 }
 
 const GRAMMAR: Field<Object<'_>> = Field::new("grammar", "");
-const SYNTAX: Required<str> = Field::new("syntax", "").required();
-const DEFINITION: Required<str> = Field::new("definition", "").required();
+const SYNTAX: Required<&str> = Field::new("syntax", "").required();
+const DEFINITION: Required<&str> = Field::new("definition", "").required();
 
 /// The tools of a request that the client runs: functions and custom tools.
 #[derive(Debug, Default)]

@@ -32,7 +32,7 @@ impl Warnings {
     }
 
     /// Adds that a field was ignored, and the field's remark as the reason.
-    pub(crate) fn ignored<T: ?Sized>(&mut self, object: &Object<'_>, field: Field<T>) {
+    pub(crate) fn ignored<T: Copy>(&mut self, object: &Object<'_>, field: Field<T>) {
         self.add(format!("{} ignored: {}", object.at(field), field.row().note));
     }
 

@@ -78,43 +78,31 @@ table! {
 const FORMAT_KINDS: Kinds = Kinds {
     name: "ChatFormat",
     of: &[
-        plain_format("text", "any text"),
-        plain_format("json_object", "a JSON object"),
-        KindOf { kind: Some("json_schema"), fields: &[JSON_SCHEMA.row()], note: FORMAT_NOTE },
+        KindOf::new("text", "any text"),
+        KindOf::new("json_object", "a JSON object"),
+        KindOf::new("json_schema", FORMAT_NOTE).with(&[JSON_SCHEMA.row()]),
     ],
     open: false,
 };
 
 const CHOICE_KINDS: [KindOf; 3] = [
-    KindOf {
-        kind: Some("allowed_tools"),
-        fields: &[ALLOWED_TOOLS.row()],
-        note: "the model sees these tools only",
-    },
-    KindOf {
-        kind: Some("function"),
-        fields: &[FUNCTION.of(ANY_OBJECT).note("`name`").row()],
-        note: "this function is called",
-    },
-    KindOf {
-        kind: Some("custom"),
-        fields: &[CUSTOM.of(ANY_OBJECT).note("`name`").row()],
-        note: "this custom tool is called",
-    },
+    KindOf::new("allowed_tools", "the model sees these tools only").with(&[ALLOWED_TOOLS.row()]),
+    KindOf::new("function", "this function is called").with(&[FUNCTION.of(ANY_OBJECT).note("`name`").row()]),
+    KindOf::new("custom", "this custom tool is called").with(&[CUSTOM.of(ANY_OBJECT).note("`name`").row()]),
 ];
 
 const TOOL_KINDS: Kinds = Kinds {
     name: "ChatTool",
     of: &[
-        KindOf { kind: Some("function"), fields: &[FUNCTION.row()], note: STRICT_NOTE },
-        KindOf { kind: Some("custom"), fields: &[CUSTOM.row()], note: GRAMMAR_NOTE },
+        KindOf::new("function", STRICT_NOTE).with(&[FUNCTION.row()]),
+        KindOf::new("custom", GRAMMAR_NOTE).with(&[CUSTOM.row()]),
     ],
     open: true,
 };
 
 table! {
     pub(super) MESSAGE {
-        ROLE: Required<str> = Field::new("role", "")
+        ROLE: Required<&str> = Field::new("role", "")
             .of(Shape::OneOf(&["system", "developer", "user", "assistant", "tool", "function"]))
             .required();
         CONTENT: Field<Value<'_>> =
@@ -124,13 +112,13 @@ table! {
             "function_call",
             "the older way to say what the assistant called: `name` and `arguments`; its result is a message of the role `function`",
         );
-        TOOL: Field<str> = Field::new("name", "of a tool whose result it is; else ignored");
+        TOOL: Field<&str> = Field::new("name", "of a tool whose result it is; else ignored");
         PREFIX: Field<bool> = Field::new("prefix", "of the last message: the answer goes on with it");
-        REASONING: Field<str> = Field::new("reasoning", "the other name of `reasoning_content`, which wins");
-        REASONING_CONTENT: Field<str> =
+        REASONING: Field<&str> = Field::new("reasoning", "the other name of `reasoning_content`, which wins");
+        REASONING_CONTENT: Field<&str> =
             Field::new("reasoning_content", "what the assistant thought; the template decides what is shown");
-        REFUSAL: Field<str> = Field::new("refusal", "of the assistant: shown to the model as its text");
-        CALL_ID: Field<str> = Field::new("tool_call_id", "the call that it is the result of");
+        REFUSAL: Field<&str> = Field::new("refusal", "of the assistant: shown to the model as its text");
+        CALL_ID: Field<&str> = Field::new("tool_call_id", "the call that it is the result of");
         TOOL_CALLS: Field<List<'_>> =
             Field::new("tool_calls", "what the assistant called: functions and custom tools")
                 .of(Shape::List(&ANY_OBJECT));

@@ -1,12 +1,24 @@
-//! Calls as Chat Completions had them before `tool_calls`: `function_call` of an assistant message, and its result in a message of
+//! Reader of called functions, and of calls as Chat Completions had them before `tool_calls`: `function_call` of an assistant message, and its result in a message of
 //! the role `function`. They have no ids; each call gets one, and a result belongs to the last call of its name.
 
 use super::super::error::ApiError;
 use super::super::history::History;
-use super::super::json::Object;
+use super::super::json::{Field, Object, Value};
 use super::fields;
-use super::function_call::function_call;
 use crate::prompt::{Content, HistoryCall};
+
+const ARGUMENTS: Field<Value<'_>> = Field::new("arguments", "");
+
+/// Name and arguments of a call of a function.
+pub(super) fn function_call(function: Object<'_>, id: String) -> Result<HistoryCall, ApiError> {
+    let arguments = match function.value(ARGUMENTS) {
+        None => String::new(),
+        Some(Value::String(text)) => text.get().to_owned(),
+        Some(object @ Value::Object(_)) => object.to_json().into_string(),
+        Some(other) => return Err(function.at(ARGUMENTS).expected("a string of JSON", other)),
+    };
+    Ok(HistoryCall { id, name: function.require(fields::NAME)?.to_owned(), arguments })
+}
 
 /// The call of an assistant message, if it has one.
 pub(super) fn call(message: Object<'_>, history: &History) -> Result<Option<HistoryCall>, ApiError> {

@@ -10,12 +10,11 @@ use super::super::request::Defaults;
 use super::super::tools::{CUSTOM, FUNCTION};
 use super::super::warnings::Warnings;
 use super::fields;
-use super::function_call::function_call;
 use super::legacy;
-use crate::prompt::{Content, HistoryCall, Message, Role};
+use crate::prompt::{HistoryCall, Message, Role};
 
 /// `input` of a call of a custom tool.
-const INPUT: Required<str> = Field::new("input", "").required();
+const INPUT: Required<&str> = Field::new("input", "").required();
 
 /// Reads `messages` into the conversation.
 pub(super) fn messages(
@@ -48,9 +47,11 @@ fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) 
         "developer" => Role::Developer,
         "user" => Role::User,
         "assistant" => return assistant(message, history, warnings),
-        "function" => return legacy::result(message, required_content(message, warnings)?, history),
+        "function" => {
+            return legacy::result(message, content::required(&message, fields::CONTENT, warnings)?, history);
+        }
         "tool" => {
-            let content = required_content(message, warnings)?;
+            let content = content::required(&message, fields::CONTENT, warnings)?;
             history.result(message.get(fields::CALL_ID)?, message.get(fields::TOOL)?, content);
             return Ok(());
         }
@@ -60,21 +61,13 @@ fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) 
                 .invalid("expected system, developer, user, assistant or tool"));
         }
     };
-    let content = required_content(message, warnings)?;
+    let content = content::required(&message, fields::CONTENT, warnings)?;
     history.message(role, content);
     Ok(())
 }
 
-fn required_content(message: Object<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
-    let content = message.require(fields::CONTENT.required_as("a string or a list of parts"))?;
-    content::read(content, message.at(fields::CONTENT), warnings)
-}
-
 fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
-    let mut content = match message.value(fields::CONTENT) {
-        None => Content::default(),
-        Some(content) => content::read(content, message.at(fields::CONTENT), warnings)?,
-    };
+    let mut content = content::optional(&message, fields::CONTENT, warnings)?;
     // A refusal is part of the text that the model wrote; only the protocol has a field of its own for it.
     if let Some(refusal) = message.get(fields::REFUSAL)?.filter(|refusal| !refusal.is_empty()) {
         content.push(refusal);
@@ -97,5 +90,5 @@ fn call(call: Object<'_>) -> Result<HistoryCall, ApiError> {
         let arguments = json!({ "input": custom.require(INPUT)? }).to_string();
         return Ok(HistoryCall { id, name: custom.require(fields::NAME)?.to_owned(), arguments });
     }
-    function_call(call.require(FUNCTION)?, id)
+    legacy::function_call(call.require(FUNCTION)?, id)
 }

@@ -4,7 +4,6 @@ use schemars::SchemaGenerator;
 use serde_json::{Map, Value as Metadata};
 use store::{Item, NewCompletion, Tag};
 
-use super::super::answer_schemas::AnswerSchemas;
 use super::super::error::ApiError;
 use super::super::json::{Field, Object, OneOf, Value};
 use super::super::list::List;
@@ -12,6 +11,7 @@ use super::super::metadata::{self, REPLACED};
 use super::super::query::{AFTER, LIMIT, ORDER, Query};
 use super::super::raw::{self, Json};
 use super::super::request::Defaults;
+use super::super::schema::AnswerSchemas;
 use super::chunks::Completion;
 use super::fields::{self, Row, Shape, Tables, table};
 
@@ -31,7 +31,7 @@ table! {
         AFTER;
         LIMIT;
         OLDEST_FIRST;
-        OF_MODEL: Field<str> = Field::new("model", "completions of this model only");
+        OF_MODEL: Field<&str> = Field::new("model", "completions of this model only");
         OF_METADATA: Field<Object<'_>> =
             Field::new("metadata", "completions with these entries only: `metadata[KEY]=VALUE`")
                 .of(Shape::Map(&Shape::Text));

@@ -35,7 +35,7 @@ table! {
         STOP;
         STREAM;
         STREAM_OPTIONS;
-        SUFFIX: Field<str> = Field::new("suffix", "unless empty").support(Support::Refused(&["\"end\""]));
+        SUFFIX: Field<&str> = Field::new("suffix", "unless empty").support(Support::Refused(&["\"end\""]));
         Row::ignored("user", "");
     }
 }

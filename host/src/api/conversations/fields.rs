@@ -16,8 +16,6 @@ pub(in crate::api) const ADD_TABLES: Tables = &[&[ITEMS.row()]];
 pub(in crate::api) const PAGE_QUERY: &[Row] = &[AFTER.row(), LIMIT.row(), ORDER.row(), INCLUDE];
 /// Fields of a query for items.
 pub(in crate::api) const ITEM_QUERY: &[Row] = &[INCLUDE];
-
-/// `items` of a new conversation.
 pub(super) const FIRST_ITEMS: Field<List<'_>> = Field::new("items", "the first ones; at most 20").of(LIST);
 /// `items` that are added.
 pub(super) const ITEMS: Required<List<'_>> =

@@ -1,7 +1,7 @@
 //! The sampling fields, which most endpoints share ([`crate::api::options::sampling`] reads them), and other fields and notes that several
 //! endpoints have.
 
-use super::{Field, KindOf, List, Object, Required, Row, Shape, Support, TEXTS, TOKENS, UpTo, Value, table};
+use super::{Field, List, Object, Required, Row, Shape, Support, TEXTS, TOKENS, UpTo, Value, table};
 
 table! {
     pub(crate) SAMPLING {
@@ -50,74 +50,42 @@ pub(crate) const BIAS: Shape = Shape::Number(-100.0, 100.0);
 /// All values of the reasoning effort.
 pub(crate) const EFFORTS: Shape = Shape::OneOf(&["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
-/// `type`, by which objects are told apart.
-pub(crate) const TYPE: Required<str> = Field::new("type", "").required();
-
-/// `id`.
-pub(crate) const ID: Required<str> = Field::new("id", "").required();
-
-/// `name` of what is called or meant.
-pub(crate) const NAME: Required<str> = Field::new("name", "").required();
-
-/// `text`.
-pub(crate) const TEXT: Required<str> = Field::new("text", "").required();
-
-/// `description`.
-pub(crate) const DESCRIPTION: Field<str> = Field::new("description", "");
-
-/// `server_label` of a tool of a server.
-pub(crate) const SERVER_LABEL: Required<str> = Field::new("server_label", "").required();
-
-/// `strict` of a schema or a function.
+/// Fields of many objects: `type`, by which objects are told apart, and others.
+pub(crate) const TYPE: Required<&str> = Field::new("type", "").required();
+pub(crate) const ID: Required<&str> = Field::new("id", "").required();
+pub(crate) const NAME: Required<&str> = Field::new("name", "").required();
+pub(crate) const TEXT: Required<&str> = Field::new("text", "").required();
+pub(crate) const DESCRIPTION: Field<&str> = Field::new("description", "");
+pub(crate) const SERVER_LABEL: Required<&str> = Field::new("server_label", "").required();
 pub(crate) const STRICT: Field<bool> = Field::new("strict", "");
-
-/// `chat_template_kwargs`.
 pub(crate) const TEMPLATE_ARGUMENTS: Field<Object<'_>> = Field::new(
     "chat_template_kwargs",
     "arguments for the chat template: strings, numbers, booleans, under names that the operator allows \
      (`--template-argument`), else refused",
 )
 .support(Support::InPart(&[r#"{"a_name_that_is_not_allowed": 1}"#]));
-
-/// `stream`.
 pub(crate) const STREAM: Field<bool> = Field::new("stream", "the answer as server-sent events");
-
-/// `model`.
-pub(crate) const MODEL: Required<str> =
+pub(crate) const MODEL: Required<&str> =
     Field::new("model", "a name of `GET /v1/models`; others: 404").required();
-
-/// `name` of a declared tool.
-pub(crate) const TOOL_NAME: Required<str> = NAME.note("1 to 128 of A-Z, a-z, 0-9, `_`, `.`, `:`, `-`");
-
-/// `stop`.
+pub(crate) const TOOL_NAME: Required<&str> = NAME.note("1 to 128 of A-Z, a-z, 0-9, `_`, `.`, `:`, `-`");
 pub(crate) const STOP: Field<Value<'_>> = Field::new(
     "stop",
     "texts that end the answer where they appear in a message; at most 16, of 1024 bytes each, none empty",
 )
 .of(Shape::Either(&[Shape::Text, TEXTS]));
-
-/// `n`.
 pub(crate) const CHOICES: Field<UpTo> =
     Field::up_to("n", 1, 16, "so many answers to one prompt, side by side");
-
-/// `parallel_tool_calls`.
 pub(crate) const PARALLEL_TOOL_CALLS: Field<bool> =
     Field::new("parallel_tool_calls", "`false`: the turn ends after its first call");
-
-/// `prompt_cache_key`.
-pub(crate) const CACHE_KEY: Field<str> = Field::new(
+pub(crate) const CACHE_KEY: Field<&str> = Field::new(
     "prompt_cache_key",
     "requests of one key and one beginning go to one engine, where there are several; prefixes are cached whatever it says",
 );
-
-/// `priority`.
 pub(crate) const PRIORITY: Field<i32> = Field::new(
     "priority",
     "which of this key's answers comes first where they wait, the lower number (as in vLLM); refused where the engine knows no priorities, unless 0",
 );
-
-/// `cache_salt`.
-pub(crate) const CACHE_SALT: Field<str> = Field::new(
+pub(crate) const CACHE_SALT: Field<&str> = Field::new(
     "cache_salt",
     "requests with another salt, or with none, share no cached prefixes with this one; at most 256 bytes, not empty (as in vLLM)",
 );
@@ -140,11 +108,6 @@ pub(crate) const REFUSED_FORMAT_NOTE: &str =
 pub(crate) const FORCED_NOTE: &str =
     "what forces a call is refused where the engine can't force it (`docs/constraints.md`)";
 
-/// A format whose only field is `type`.
-pub(crate) const fn plain_format(kind: &'static str, note: &'static str) -> KindOf {
-    KindOf { kind: Some(kind), fields: &[], note }
-}
-
 /// `stream_options` of Chat Completions and Completions.
 pub(crate) const STREAM_OPTIONS: Field<Object<'_>> =
     Field::new("stream_options", "").of(Shape::Object(STREAM_OPTION_FIELDS));
@@ -157,8 +120,6 @@ table! {
         PAD_CHUNKS: Field<bool> = Field::new("include_obfuscation", "padding of chunks, in Chat Completions");
     }
 }
-
-/// `return_token_ids`.
 pub(crate) const RETURN_TOKEN_IDS: Field<bool> = Field::new(
     "return_token_ids",
     "adds `prompt_token_ids` and `token_ids` to each choice, in a stream to each chunk the ids that are new (as in vLLM)",

@@ -7,8 +7,8 @@ use super::super::fields::{ANY_OBJECT, COUNT, INTEGER, Row, Shape, Support};
 use super::{List, Object, Path, Value};
 
 /// A field that yields a `T`. [`Object::get`] reads it, or [`Object::require`] if requests must have it.
-#[derive(Debug)]
-pub(crate) struct Field<T: ?Sized, const REQUIRED: bool = false> {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Field<T, const REQUIRED: bool = false> {
     row: Row,
     yields: PhantomData<T>,
 }
@@ -17,7 +17,7 @@ pub(crate) struct Field<T: ?Sized, const REQUIRED: bool = false> {
 pub(crate) type Required<T> = Field<T, true>;
 
 /// What a field yields.
-pub(crate) trait Typed {
+pub(crate) trait Typed: Copy {
     /// What the field holds unless its declaration says more.
     const SHAPE: Shape;
     /// What is expected in place of other JSON.
@@ -36,15 +36,7 @@ pub(crate) trait Typed {
     ) -> Result<Self::Of<'a, 'b>, ApiError>;
 }
 
-impl<T: ?Sized, const REQUIRED: bool> Clone for Field<T, REQUIRED> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T: ?Sized, const REQUIRED: bool> Copy for Field<T, REQUIRED> {}
-
-impl<T: Typed + ?Sized> Field<T> {
+impl<T: Typed> Field<T> {
     /// A field that does what the protocol says; `note` is a remark on that for the documentation.
     pub(crate) const fn new(name: &'static str, note: &'static str) -> Self {
         let row = Row { name, shape: T::SHAPE, support: Support::Supported, note, required: None };
@@ -63,7 +55,7 @@ impl<T: Typed + ?Sized> Field<T> {
 }
 
 /// A whole number up to a bound that the operator sets: [`Object::up_to`] reads it.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum UpTo {}
 
 impl Field<UpTo> {
@@ -77,14 +69,14 @@ impl Field<UpTo> {
     }
 }
 
-impl<T: ?Sized> Required<T> {
+impl<T> Required<T> {
     /// This field where it needn't be there.
     pub(crate) const fn optional(self) -> Field<T> {
         Field { row: Row { required: None, ..self.row }, yields: PhantomData }
     }
 }
 
-impl<T: Typed + ?Sized, const REQUIRED: bool> Field<T, REQUIRED> {
+impl<T: Typed, const REQUIRED: bool> Field<T, REQUIRED> {
     /// This field with a shape that says more than its type, which must allow it.
     pub(crate) const fn of(self, shape: Shape) -> Self {
         assert!(shape.is_of(&T::SHAPE), "the type of the field yields another shape");
@@ -92,7 +84,7 @@ impl<T: Typed + ?Sized, const REQUIRED: bool> Field<T, REQUIRED> {
     }
 }
 
-impl<T: ?Sized, const REQUIRED: bool> Field<T, REQUIRED> {
+impl<T, const REQUIRED: bool> Field<T, REQUIRED> {
     /// This field with another remark.
     pub(crate) const fn note(self, note: &'static str) -> Self {
         Self { row: Row { note, ..self.row }, ..self }
@@ -119,7 +111,7 @@ impl Typed for bool {
     }
 }
 
-impl Typed for str {
+impl Typed for &str {
     const SHAPE: Shape = Shape::Text;
     const EXPECTED: &'static str = "a string";
     type Of<'a: 'b, 'b> = &'a str;
@@ -130,28 +122,29 @@ impl Typed for str {
 }
 
 /// One of the strings that the shape lists.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum OneOf {}
 
 impl Typed for OneOf {
     const SHAPE: Shape = Shape::OneOf(&[]);
-    const EXPECTED: &'static str = str::EXPECTED;
+    const EXPECTED: &'static str = <&str>::EXPECTED;
     type Of<'a: 'b, 'b> = &'static str;
 
     fn read<'a: 'b, 'b>(value: Value<'a>, shape: &Shape, path: Path<'b>) -> Result<&'static str, ApiError> {
-        let text = <str as Typed>::read(value, shape, path)?;
+        let text = <&str>::read(value, shape, path)?;
         let words = if let Shape::OneOf(words) = *shape { words } else { &[] };
         let word = words.iter().copied().find(|word| *word == text);
         word.ok_or_else(|| match words {
-            [first, last] => path.invalid(format_args!("expected {first} or {last}")),
-            [first, second, last] => path.invalid(format_args!("expected {first}, {second} or {last}")),
+            [few @ .., last] if few.len() < 3 => {
+                path.invalid(format_args!("expected {} or {last}", few.join(", ")))
+            }
             many => path.invalid(format_args!("expected one of {}", many.join(", "))),
         })
     }
 }
 
 /// A whole number; its shape has the bounds.
-pub(crate) trait Whole: TryFrom<i64> {
+pub(crate) trait Whole: TryFrom<i64> + Copy {
     /// All that the type holds.
     const ALL: Shape;
 }

@@ -52,12 +52,12 @@ impl<'a> Object<'a> {
     }
 
     /// Path of a field.
-    pub(crate) fn at<'b, T: ?Sized, const R: bool>(&'b self, field: Field<T, R>) -> Path<'b> {
+    pub(crate) fn at<'b, T, const R: bool>(&'b self, field: Field<T, R>) -> Path<'b> {
         self.path.field(field.row().name)
     }
 
     /// A field's value, not read yet; `None` where it is absent or null.
-    pub(crate) fn value<T: ?Sized, const R: bool>(&self, field: Field<T, R>) -> Option<Value<'a>> {
+    pub(crate) fn value<T: Copy, const R: bool>(&self, field: Field<T, R>) -> Option<Value<'a>> {
         self.value_of(&field.row())
     }
 
@@ -72,18 +72,12 @@ impl<'a> Object<'a> {
     }
 
     /// A field, unless it is absent or null.
-    pub(crate) fn get<'b, T: Typed + ?Sized>(
-        &'b self,
-        field: Field<T>,
-    ) -> Result<Option<T::Of<'a, 'b>>, ApiError> {
+    pub(crate) fn get<'b, T: Typed>(&'b self, field: Field<T>) -> Result<Option<T::Of<'a, 'b>>, ApiError> {
         self.entry::<T>(field.row().name, &field.row().shape)
     }
 
     /// A required field.
-    pub(crate) fn require<'b, T: Typed + ?Sized>(
-        &'b self,
-        field: Required<T>,
-    ) -> Result<T::Of<'a, 'b>, ApiError> {
+    pub(crate) fn require<'b, T: Typed>(&'b self, field: Required<T>) -> Result<T::Of<'a, 'b>, ApiError> {
         let value = self.get(field.optional())?;
         value.ok_or_else(|| self.at(field).missing(field.row().required.unwrap_or(T::EXPECTED)))
     }
@@ -100,7 +94,7 @@ impl<'a> Object<'a> {
     }
 
     /// What a map holds under `name`, which is the client's.
-    pub(crate) fn entry<'b, T: Typed + ?Sized>(
+    pub(crate) fn entry<'b, T: Typed>(
         &'b self,
         name: &'b str,
         shape: &Shape,
@@ -109,7 +103,7 @@ impl<'a> Object<'a> {
     }
 
     /// Refuses a field without support if it is there; `what` says what to do.
-    pub(crate) fn refuse<T: ?Sized>(&self, field: Field<T>, what: &str) -> Result<(), ApiError> {
+    pub(crate) fn refuse<T: Copy>(&self, field: Field<T>, what: &str) -> Result<(), ApiError> {
         if self.value(field).is_some() { Err(self.at(field).unsupported(what)) } else { Ok(()) }
     }
 }

@@ -44,14 +44,14 @@ fn errors_name_the_path_and_both_types() {
     with_body(r#"{"input":[{"content":5,"n":7,"t":9.5}]}"#, |body| {
         let list = body.list(Field::new("input", "")).unwrap();
         let item = list.objects().next().unwrap().unwrap();
-        let error = item.get(Field::<str>::new("content", "")).unwrap_err();
+        let error = item.get(Field::<&str>::new("content", "")).unwrap_err();
         assert_eq!(error.message, "input[0].content: expected a string, got number");
         assert_eq!(error.param.as_deref(), Some("input[0].content"));
         let error = item.get(Field::<u32>::new("n", "").of(Shape::Integer(0, 5))).unwrap_err();
         assert_eq!(error.message, "input[0].n: expected an integer from 0 to 5, got 7");
         let error = item.get(Field::<f64>::new("t", "").of(Shape::Number(0.0, 2.0))).unwrap_err();
         assert_eq!(error.message, "input[0].t: expected a number from 0 to 2, got 9.5");
-        let missing = item.require(Field::<str>::new("x", "").required()).unwrap_err();
+        let missing = item.require(Field::<&str>::new("x", "").required()).unwrap_err();
         assert_eq!(missing.message, "input[0].x: missing: expected a string");
     });
 }
@@ -75,7 +75,7 @@ fn values_are_those_that_serde_json_reads() {
             assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), expected[name]);
             assert!(!json.contains([' ', '\n']), "{json}");
         }
-        assert_eq!(body.get(Field::<str>::new("b", "")).unwrap(), Some("c"));
+        assert_eq!(body.get(Field::<&str>::new("b", "")).unwrap(), Some("c"));
     });
 }
 
@@ -101,10 +101,10 @@ fn same(value: Value<'_>) -> serde_json::Value {
 fn of_fields_of_one_name_the_last_counts() {
     with_body(r#"{"a": 1, "\u0061": 2, "b": {"x": 1, "x": null}}"#, |body| {
         assert_eq!(body.get(Field::<u32>::new("a", "")).unwrap(), Some(2));
-        let (outer, inner) = (Field::<Object<'_>>::new("b", ""), Field::<str>::new("x", ""));
+        let (outer, inner) = (Field::<Object<'_>>::new("b", ""), Field::<&str>::new("x", ""));
         assert!(body.get(outer).unwrap().unwrap().value(inner).is_none());
         assert!(body.value(outer).unwrap().field(inner).unwrap().is_null());
-        assert!(body.value(outer).unwrap().field(Field::<str>::new("y", "")).is_none());
+        assert!(body.value(outer).unwrap().field(Field::<&str>::new("y", "")).is_none());
     });
 }
 

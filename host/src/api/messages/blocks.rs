@@ -12,12 +12,12 @@ use crate::prompt::Content;
 
 /// `source` of a document, and what it has.
 const SOURCE: Required<Object<'_>> = Field::new("source", "").required();
-const DATA: Required<str> = Field::new("data", "").required();
+const DATA: Required<&str> = Field::new("data", "").required();
 
 /// What stands above a document or a search result.
-const TITLE: Field<str> = Field::new("title", "");
-const CONTEXT: Field<str> = Field::new("context", "");
-const ORIGIN: Field<str> = Field::new("source", "");
+const TITLE: Field<&str> = Field::new("title", "");
+const CONTEXT: Field<&str> = Field::new("context", "");
+const ORIGIN: Field<&str> = Field::new("source", "");
 
 /// Reads `content`, a string or blocks.
 pub(super) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
@@ -80,7 +80,7 @@ fn required_text(block: &Object<'_>, warnings: &mut Warnings) -> Result<String, 
 }
 
 /// The texts of `fields`, each on a line of its own, followed by `body`.
-fn headed(block: &Object<'_>, fields: [Field<str>; 2], body: &str) -> Result<String, ApiError> {
+fn headed(block: &Object<'_>, fields: [Field<&str>; 2], body: &str) -> Result<String, ApiError> {
     let mut lines = Content::list();
     for field in fields {
         if let Some(text) = block.get(field)? {

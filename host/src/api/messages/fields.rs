@@ -68,10 +68,7 @@ table! {
 
 const FORMAT_KINDS: Kinds = Kinds {
     name: "MessagesFormat",
-    of: &[
-        plain_format("text", "any text"),
-        KindOf { kind: Some("json_schema"), fields: &[SCHEMA.row()], note: FORMAT_NOTE },
-    ],
+    of: &[KindOf::new("text", "any text"), KindOf::new("json_schema", FORMAT_NOTE).with(&[SCHEMA.row()])],
     open: false,
 };
 
@@ -81,14 +78,14 @@ table! {
             .note("whether the model is asked to think");
         BUDGET_TOKENS: Field<u32> =
             Field::new("budget_tokens", "reasoning has no bound of its own").support(Support::Warned);
-        DISPLAY: Field<str> = Field::new("display", "thinking is always shown").support(Support::Warned);
+        DISPLAY: Field<&str> = Field::new("display", "thinking is always shown").support(Support::Warned);
     }
 }
 
 table! {
     pub(super) TOOL_CHOICE_FIELDS {
         TYPE.of(Shape::OneOf(&["auto", "none", "any", "tool"]));
-        CHOSEN: Field<str> = Field::new("name", "of `tool`, required there");
+        CHOSEN: Field<&str> = Field::new("name", "of `tool`, required there");
         ONE_CALL: Field<bool> =
             Field::new("disable_parallel_tool_use", "`true`: the turn ends after its first call");
     }
@@ -104,32 +101,24 @@ table! {
     }
 }
 
-const fn block(kind: &'static str, note: &'static str) -> KindOf {
-    KindOf { kind: Some(kind), fields: &[], note }
-}
-
 const BLOCKS: Kinds = Kinds {
     name: "MessagesBlock",
     of: &[
-        KindOf { kind: Some("text"), fields: &[TEXT.row()], note: "" },
-        KindOf {
-            kind: Some("tool_result"),
-            fields: RESULT,
-            note: "with `is_error`, the text begins with \"Error: \"",
-        },
-        block("tool_use", "a call of the assistant's"),
-        block("thinking", "reasoning of the assistant's"),
-        block("document", "its text; what isn't text becomes a placeholder, with a warning"),
-        block("search_result", "its title, source and text"),
-        block("image", "the model sees a placeholder; with a warning"),
-        block("container_upload", "the model sees a placeholder; with a warning"),
+        KindOf::new("text", "").with(&[TEXT.row()]),
+        KindOf::new("tool_result", "with `is_error`, the text begins with \"Error: \"").with(RESULT),
+        KindOf::new("tool_use", "a call of the assistant's"),
+        KindOf::new("thinking", "reasoning of the assistant's"),
+        KindOf::new("document", "its text; what isn't text becomes a placeholder, with a warning"),
+        KindOf::new("search_result", "its title, source and text"),
+        KindOf::new("image", "the model sees a placeholder; with a warning"),
+        KindOf::new("container_upload", "the model sees a placeholder; with a warning"),
     ],
     open: true,
 };
 
 table! {
     pub(super) RESULT {
-        TOOL_USE_ID: Required<str> = Field::new("tool_use_id", "").required();
+        TOOL_USE_ID: Required<&str> = Field::new("tool_use_id", "").required();
         RESULT_CONTENT: Field<Value<'_>> = Field::new("content", "");
         IS_ERROR: Field<bool> = Field::new("is_error", "");
     }
@@ -139,7 +128,7 @@ const TOOL_KINDS: Kinds = Kinds {
     name: "MessagesTool",
     of: &[
         KindOf { kind: None, fields: TOOL, note: "a function" },
-        KindOf { kind: Some("custom"), fields: TOOL, note: "the same" },
+        KindOf::new("custom", "the same").with(TOOL),
     ],
     open: true,
 };

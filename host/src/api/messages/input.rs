@@ -18,8 +18,8 @@ use crate::prompt::{Content, HistoryCall, Message, Role};
 const ACCOUNTING: &str = "x-anthropic-billing-header:";
 
 /// What blocks of the assistant's have.
-const THINKING_TEXT: Required<str> = Field::new("thinking", "").required();
-const SIGNATURE: Field<str> = Field::new("signature", "");
+const THINKING_TEXT: Required<&str> = Field::new("thinking", "").required();
+const SIGNATURE: Field<&str> = Field::new("signature", "");
 const INPUT: Field<Value<'_>> = Field::new("input", "");
 
 /// Separator between two texts of instructions.

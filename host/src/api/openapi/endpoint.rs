@@ -3,8 +3,8 @@
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
-use super::super::answer_schemas::AnswerSchemas;
 use super::super::fields::{Row, Tables};
+use super::super::schema::AnswerSchemas;
 use super::super::{error, messages};
 
 /// An endpoint: method, path, and what requests and answers are.

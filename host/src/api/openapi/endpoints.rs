@@ -1,6 +1,6 @@
 //! Table of the endpoints of the main address. A test shows that the router has these and no others.
 
-use super::super::answer_schemas::AnswerSchemas;
+use super::super::schema::AnswerSchemas;
 use super::super::{chat, completions, conversations, deleted, messages, models, responses, tokenize};
 use super::endpoint::{Endpoint, ErrorFormat, health, object};
 

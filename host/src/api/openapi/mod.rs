@@ -16,8 +16,8 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::answer_schemas::AnswerSchemas;
 use super::fields::Row;
+use super::schema::AnswerSchemas;
 use endpoint::{Endpoint, ErrorFormat};
 use endpoints::ENDPOINTS;
 

@@ -18,8 +18,6 @@ table! {
         ITEM_PARTS;
     }
 }
-
-/// `include_obfuscation`.
 pub(super) const PAD: Field<bool> = Field::new("include_obfuscation", "padding of deltas; on unless `false`");
 
 table! {
@@ -53,7 +51,7 @@ table! {
         INPUT: Required<Value<'_>> = Field::new("input", "")
             .of(Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&ITEM_KINDS))]))
             .required_as("a string or a list of items");
-        INSTRUCTIONS: Field<str> = Field::new("instructions", "a system message before the input");
+        INSTRUCTIONS: Field<&str> = Field::new("instructions", "a system message before the input");
         MAX_OUTPUT_TOKENS: Field<u32> =
             Field::new("max_output_tokens", "reasoning included; reached: the response is `incomplete`")
                 .of(POSITIVE);
@@ -62,7 +60,7 @@ table! {
         METADATA;
         MODEL;
         PARALLEL_TOOL_CALLS;
-        PREVIOUS_RESPONSE_ID: Field<str> = Field::new(
+        PREVIOUS_RESPONSE_ID: Field<&str> = Field::new(
             "previous_response_id",
             "a stored response that has ended and didn't fail: its input and output come before the input",
         );
@@ -73,7 +71,7 @@ table! {
         Row::ignored("prompt_cache_options", "prefixes are always cached");
         Row::ignored("prompt_cache_retention", "prefixes are always cached");
         REASONING: Field<Object<'_>> = Field::new("reasoning", "").of(Shape::Object(REASONING_FIELDS));
-        SAFETY_IDENTIFIER: Field<str> =
+        SAFETY_IDENTIFIER: Field<&str> =
             Field::new("safety_identifier", "repeated; at most 128 characters");
         Row::ignored("service_tier", "the response says `default`");
         STORE: Field<bool> = Field::new(
@@ -110,16 +108,14 @@ table! {
 table! {
     pub(super) REASONING_FIELDS {
         EFFORT;
-        OLDER_SUMMARY: Field<str> = Field::new("generate_summary", "the older name of `summary`").of(SUMMARIES);
-        SUMMARY: Field<str> = Field::new(
+        OLDER_SUMMARY: Field<&str> = Field::new("generate_summary", "the older name of `summary`").of(SUMMARIES);
+        SUMMARY: Field<&str> = Field::new(
             "summary",
             "any but `none`: reasoning comes as `summary` of its item instead of `content`, whole, not summarised",
         )
         .of(SUMMARIES);
     }
 }
-
-/// `effort` of `reasoning`.
 pub(super) const EFFORT: Field<OneOf> = Field::new(
     "effort",
     "an argument of the chat template, `reasoning_effort`; `none` also sets `enable_thinking` to `false`",
@@ -135,62 +131,45 @@ table! {
             .of(Shape::OneOf(&["low", "medium", "high"]));
     }
 }
-
-/// `format` of `text`.
 pub(super) const FORMAT: Field<Object<'_>> =
     Field::new("format", REFUSED_FORMAT_NOTE).of(Shape::Kinds(&FORMAT_KINDS));
 
 const FORMAT_KINDS: Kinds = Kinds {
     name: "ResponsesFormat",
     of: &[
-        plain_format("text", "any text"),
-        plain_format("json_object", "a JSON object"),
-        KindOf { kind: Some("json_schema"), fields: JSON_SCHEMA_FIELDS, note: FORMAT_NOTE },
+        KindOf::new("text", "any text"),
+        KindOf::new("json_object", "a JSON object"),
+        KindOf::new("json_schema", FORMAT_NOTE).with(JSON_SCHEMA_FIELDS),
     ],
     open: false,
 };
 
 const CHOICE_KINDS: [KindOf; 3] = [
-    KindOf {
-        kind: Some("allowed_tools"),
-        fields: tools::ALLOWED_FIELDS,
-        note: "the model sees these tools only; what the server runs of the others isn't listed or run either",
-    },
-    KindOf { kind: Some("function"), fields: &[CALLED.row()], note: "this function is called" },
-    KindOf { kind: Some("custom"), fields: &[CALLED.row()], note: "this custom tool is called" },
+    KindOf::new(
+        "allowed_tools",
+        "the model sees these tools only; what the server runs of the others isn't listed or run either",
+    )
+    .with(tools::ALLOWED_FIELDS),
+    KindOf::new("function", "this function is called").with(&[CALLED.row()]),
+    KindOf::new("custom", "this custom tool is called").with(&[CALLED.row()]),
 ];
 
-const CALLED: Required<str> = NAME.note("not empty");
+const CALLED: Required<&str> = NAME.note("not empty");
 
 const TOOL_KINDS: Kinds = Kinds {
     name: "ResponsesTool",
     of: &[
-        KindOf { kind: Some("function"), fields: FUNCTION_FIELDS, note: STRICT_NOTE },
-        KindOf { kind: Some("custom"), fields: CUSTOM_FIELDS, note: GRAMMAR_NOTE },
-        KindOf {
-            kind: Some("namespace"),
-            fields: &[
+        KindOf::new("function", STRICT_NOTE).with(FUNCTION_FIELDS),
+        KindOf::new("custom", GRAMMAR_NOTE).with(CUSTOM_FIELDS),
+        KindOf::new("namespace", "the model sees `namespace__name`, calls come back with both names").with(&[
                 TOOL_NAME.row(),
                 DESCRIPTION.row(),
                 TOOLS.of(Shape::List(&ANY_OBJECT)).note("functions and custom tools").row(),
-            ],
-            note: "the model sees `namespace__name`, calls come back with both names",
-        },
-        KindOf {
-            kind: Some("mcp"),
-            fields: MCP,
-            note: "run by the server where the operator configured it or allows URLs in requests, else ignored with a warning",
-        },
-        KindOf {
-            kind: Some("web_search"),
-            fields: &[],
-            note: "also `web_search_preview`, and with a date: run where the operator configured a server for it, else ignored with a warning",
-        },
-        KindOf {
-            kind: Some("code_interpreter"),
-            fields: &[],
-            note: "run where the operator configured a server for it, else ignored with a warning",
-        },
+            ]),
+        KindOf::new("mcp", "run by the server where the operator configured it or allows URLs in requests, else ignored with a warning")
+            .with(MCP),
+        KindOf::new("web_search", "also `web_search_preview`, and with a date: run where the operator configured a server for it, else ignored with a warning"),
+        KindOf::new("code_interpreter", "run where the operator configured a server for it, else ignored with a warning"),
     ],
     open: true,
 };
@@ -198,109 +177,74 @@ const TOOL_KINDS: Kinds = Kinds {
 table! {
     pub(super) MCP {
         SERVER_LABEL;
-        SERVER_URL: Field<str> = Field::new("server_url", "");
+        SERVER_URL: Field<&str> = Field::new("server_url", "");
         ALLOWED_TOOLS: Field<Value<'_>> = Field::new("allowed_tools", "");
         REQUIRE_APPROVAL: Field<Value<'_>> = Field::new("require_approval", "");
         HEADERS: Field<Object<'_>> = Field::new("headers", "");
     }
 }
 
-/// What is expected where an item has no content.
-pub(super) const PARTS_EXPECTED: &str = "a string or a list of parts";
 const PARTS: Shape = Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]);
 
 table! {
     pub(super) MESSAGE {
-        ROLE: Required<str> = Field::new("role", "")
+        ROLE: Required<&str> = Field::new("role", "")
             .of(Shape::OneOf(&["user", "assistant", "system", "developer"]))
             .required();
         CONTENT.note("text; images, files and audio become a placeholder, with a warning");
     }
 }
-
-/// `content` of an item.
 pub(super) const CONTENT: Field<Value<'_>> = Field::new("content", "").of(PARTS);
 
 /// `encrypted_content`: a text that only this server can read.
-pub(super) const SEALED: Required<str> = Field::new("encrypted_content", "").required();
-
-/// `summary` of a reasoning item.
+pub(super) const SEALED: Required<&str> = Field::new("encrypted_content", "").required();
 pub(super) const ITEM_SUMMARY: Field<Value<'_>> = Field::new("summary", "").of(PARTS);
 
 table! {
     pub(super) FUNCTION_CALL {
-        CALL_ID: Field<str> = Field::new("call_id", "");
+        CALL_ID: Field<&str> = Field::new("call_id", "");
         CALLED;
-        NAMESPACE: Field<str> = Field::new("namespace", "");
+        NAMESPACE: Field<&str> = Field::new("namespace", "");
         ARGUMENTS: Field<Value<'_>> =
             Field::new("arguments", "").of(Shape::Either(&[Shape::Text, ANY_OBJECT]));
     }
 }
 
-const RESULT: &[Row] = &[CALL_ID.row(), OUTPUT.row()];
-
-/// `output` of a call.
-pub(super) const OUTPUT: Required<Value<'_>> = Field::new("output", "").of(PARTS).required_as(PARTS_EXPECTED);
-
-/// `input` of a call of a custom tool.
-pub(super) const CALL_INPUT: Required<str> = Field::new("input", "").required();
-
-const fn hosted(kind: &'static str, note: &'static str) -> KindOf {
-    KindOf { kind: Some(kind), fields: &[], note }
-}
+const RESULT: &[Row] = &[CALL_ID.row(), OUTPUT.required().row()];
+pub(super) const OUTPUT: Field<Value<'_>> = Field::new("output", "").of(PARTS);
+pub(super) const CALL_INPUT: Required<&str> = Field::new("input", "").required();
 
 /// Items of an input.
 pub(in crate::api) const ITEM_KINDS: Kinds = Kinds {
     name: "ResponsesInputItem",
     of: &[
         KindOf { kind: None, fields: MESSAGE, note: "a message" },
-        KindOf {
-            kind: Some("message"),
-            fields: MESSAGE,
-            note: "text is read; images, files and audio become a placeholder, with a warning",
-        },
-        KindOf {
-            kind: Some("reasoning"),
-            fields: &[SEALED.optional().row(), CONTENT.row(), ITEM_SUMMARY.row()],
-            note: "the first that is there of `encrypted_content` (of this server's key, else 400), `content`, `summary`",
-        },
-        KindOf { kind: Some("function_call"), fields: FUNCTION_CALL, note: "" },
-        KindOf { kind: Some("function_call_output"), fields: RESULT, note: "" },
-        KindOf {
-            kind: Some("custom_tool_call"),
-            fields: &[CALL_ID.row(), CALLED.row(), NAMESPACE.row(), CALL_INPUT.row()],
-            note: "",
-        },
-        KindOf { kind: Some("custom_tool_call_output"), fields: RESULT, note: "" },
-        KindOf {
-            kind: Some("additional_tools"),
-            fields: &[TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS))).note("").row()],
-            note: "more tools, as in `tools`",
-        },
-        KindOf {
-            kind: Some("compaction"),
-            fields: &[SEALED.row()],
-            note: "a summary (of this server's key, else 400) that replaces what came before it, but users' messages and instructions",
-        },
-        hosted("compaction_trigger", "as the last item: the response is one `compaction` item"),
-        KindOf {
-            kind: Some("configuration_update"),
-            fields: &[
+        KindOf::new("message", "text is read; images, files and audio become a placeholder, with a warning")
+            .with(MESSAGE),
+        KindOf::new("reasoning", "the first that is there of `encrypted_content` (of this server's key, else 400), `content`, `summary`")
+            .with(&[SEALED.optional().row(), CONTENT.row(), ITEM_SUMMARY.row()]),
+        KindOf::new("function_call", "").with(FUNCTION_CALL),
+        KindOf::new("function_call_output", "").with(RESULT),
+        KindOf::new("custom_tool_call", "")
+            .with(&[CALL_ID.row(), CALLED.row(), NAMESPACE.row(), CALL_INPUT.row()]),
+        KindOf::new("custom_tool_call_output", "").with(RESULT),
+        KindOf::new("additional_tools", "more tools, as in `tools`")
+            .with(&[TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS))).note("").row()]),
+        KindOf::new("compaction", "a summary (of this server's key, else 400) that replaces what came before it, but users' messages and instructions")
+            .with(&[SEALED.row()]),
+        KindOf::new("compaction_trigger", "as the last item: the response is one `compaction` item"),
+        KindOf::new("configuration_update", "holds from its place on until a later one, before the request's own `reasoning.effort` and `text.format`")
+            .with(&[
                 REASONING.of(Shape::Object(&[EFFORT.row()])).row(),
                 ANSWER_TEXT.of(Shape::Object(&[FORMAT.row()])).row(),
-            ],
-            note: "holds from its place on until a later one, before the request's own `reasoning.effort` and `text.format`",
-        },
-        KindOf {
-            kind: Some("item_reference"),
-            fields: &[ID.row()],
-            note: "the stored item with this id; an unknown one is left out, with a warning",
-        },
-        hosted("mcp_call", "a call that the server ran, with its output"),
-        hosted("mcp_list_tools", "the server's tools aren't listed again"),
-        hosted("mcp_approval_request", "what `mcp_approval_response` answers"),
-        hosted("mcp_approval_response", "the call runs, or the model is told that it mustn't"),
-        hosted("code_interpreter_call", "code that the server ran, with its output"),
+            ]),
+        KindOf::new("item_reference", "the stored item with this id; an unknown one is left out, with a warning")
+            .with(&[ID.row()]),
+        KindOf::new("mcp_call", "a call that the server ran, with its output"),
+        KindOf::new("mcp_list_tools", "the server's tools aren't listed again"),
+        KindOf::new("mcp_approval_request", "what `mcp_approval_response` answers"),
+        KindOf::new("mcp_approval_response", "the call runs, or the model is told that it mustn't"),
+        KindOf::new("code_interpreter_call", "code that the server ran, with its output"),
     ],
     open: true,
 };

@@ -7,7 +7,7 @@ use store::Link;
 use super::super::content;
 use super::super::error::ApiError;
 use super::super::history::History;
-use super::super::json::{Field, List, Object, Required, Value};
+use super::super::json::{List, Object, Value};
 use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::Warnings;
@@ -18,7 +18,7 @@ use super::hosted::input::Approvals;
 use super::input_items::Input;
 use super::names::flat;
 use crate::printable::printable;
-use crate::prompt::{Content, HistoryCall, Message, Role};
+use crate::prompt::{HistoryCall, Message, Role};
 
 /// Purpose of the seal on encrypted reasoning.
 pub(super) const REASONING: &str = "responses reasoning";
@@ -122,7 +122,7 @@ fn item(
             arguments: json!({ "input": item.require(fields::CALL_INPUT)? }).to_string(),
         }),
         "function_call_output" | "custom_tool_call_output" => {
-            let output = required_content(item, fields::OUTPUT, warnings)?;
+            let output = content::required(&item, fields::OUTPUT, warnings)?;
             let name = item.value(fields::NAME).map(|_| name(item)).transpose()?;
             history.result(Some(call_id(item)?), name.as_deref(), output);
         }
@@ -143,12 +143,12 @@ fn message(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> 
         "system" => Role::System,
         "developer" => Role::Developer,
         "assistant" => {
-            history.assistant_text(content_or_empty(item, fields::CONTENT, warnings)?);
+            history.assistant_text(content::optional(&item, fields::CONTENT, warnings)?);
             return Ok(());
         }
         _ => return Err(item.at(fields::ROLE).invalid("expected user, assistant, system or developer")),
     };
-    let content = required_content(item, fields::CONTENT.required_as(fields::PARTS_EXPECTED), warnings)?;
+    let content = content::required(&item, fields::CONTENT, warnings)?;
     history.message(role, content);
     Ok(())
 }
@@ -163,7 +163,7 @@ fn reasoning_text(
         return open(item, seal, sealed).map(|text| Some(text).filter(|text| !text.is_empty()));
     }
     for field in [fields::CONTENT, fields::ITEM_SUMMARY] {
-        let text = content_or_empty(item, field, warnings)?.into_joined();
+        let text = content::optional(&item, field, warnings)?.into_joined();
         if !text.is_empty() {
             return Ok(Some(text));
         }
@@ -183,22 +183,6 @@ fn open(item: Object<'_>, seal: &Seal, sealed: &str) -> Result<String, ApiError>
 fn name(item: Object<'_>) -> Result<String, ApiError> {
     let name = item.require(fields::NAME)?;
     Ok(item.get(fields::NAMESPACE)?.map_or_else(|| name.to_owned(), |namespace| flat(namespace, name)))
-}
-
-fn content_or_empty(
-    item: Object<'_>,
-    field: Field<Value<'_>>,
-    warnings: &mut Warnings,
-) -> Result<Content, ApiError> {
-    item.value(field).map_or(Ok(Content::default()), |value| content::read(value, item.at(field), warnings))
-}
-
-fn required_content(
-    item: Object<'_>,
-    field: Required<Value<'_>>,
-    warnings: &mut Warnings,
-) -> Result<Content, ApiError> {
-    content::read(item.require(field)?, item.at(field), warnings)
 }
 
 /// The field `call_id`, or `id` if the client sends only that.

@@ -27,7 +27,7 @@ const PREFIXES: [(&str, &str); 9] = [
 const STATUSED: [&str; 5] =
     ["message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"];
 
-const STATUS: Field<str> = Field::new("status", "");
+const STATUS: Field<&str> = Field::new("status", "");
 
 /// An item of a request's own input.
 #[derive(Debug, Clone, PartialEq, Eq)]

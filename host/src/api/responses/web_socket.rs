@@ -9,7 +9,7 @@ use super::fields;
 use super::steer::SteerRequest;
 
 /// What events have beside a request's fields: the lane, and whether the model answers.
-const STREAM_ID: Field<str> = Field::new("stream_id", "");
+const STREAM_ID: Field<&str> = Field::new("stream_id", "");
 const GENERATE: Field<bool> = Field::new("generate", "");
 
 /// Maximum length of a lane's name.

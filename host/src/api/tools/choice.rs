@@ -12,7 +12,7 @@ pub(crate) const ALLOWED_TOOLS: Required<Object<'_>> =
 
 table! {
     pub(crate) ALLOWED_FIELDS {
-        MODE: Field<str> = Field::new("mode", "").of(Shape::OneOf(&["auto", "required"]));
+        MODE: Field<&str> = Field::new("mode", "").of(Shape::OneOf(&["auto", "required"]));
         TOOLS: Required<List<'_>> = Field::new(
             "tools",
             "functions, custom tools and namespaces by `name`, `mcp` by `server_label` and, where one tool is meant, `name`, others by `type`",

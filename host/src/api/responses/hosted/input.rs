@@ -18,15 +18,15 @@ use crate::prompt::HistoryCall;
 const REFUSED: &str = "The user did not allow this call.";
 
 /// What items have that the tables of fields don't list.
-const REQUEST: Field<str> = Field::new("approval_request_id", "");
+const REQUEST: Field<&str> = Field::new("approval_request_id", "");
 const APPROVE: Field<bool> = Field::new("approve", "");
-const REASON: Field<str> = Field::new("reason", "");
-const ARGUMENTS: Field<str> = Field::new("arguments", "");
+const REASON: Field<&str> = Field::new("reason", "");
+const ARGUMENTS: Field<&str> = Field::new("arguments", "");
 const ERROR: Field<Value<'_>> = Field::new("error", "");
-const MESSAGE: Field<str> = Field::new("message", "");
-const CODE: Field<str> = Field::new("code", "");
+const MESSAGE: Field<&str> = Field::new("message", "");
+const CODE: Field<&str> = Field::new("code", "");
 const OUTPUTS: Field<List<'_>> = Field::new("outputs", "");
-const LOGS: Field<str> = Field::new("logs", "");
+const LOGS: Field<&str> = Field::new("logs", "");
 
 /// Items of one input that belong together: requests for approval, the client's answers, and the calls that ran.
 #[derive(Debug, Default)]

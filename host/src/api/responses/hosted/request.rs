@@ -25,8 +25,8 @@ const SHOWN: [Row; 6] = [
 ];
 
 /// What an `mcp` tool has that the tables of fields don't list.
-const SERVER_DESCRIPTION: Field<str> = Field::new("server_description", "");
-const AUTHORIZATION: Field<str> = Field::new("authorization", "");
+const SERVER_DESCRIPTION: Field<&str> = Field::new("server_description", "");
+const AUTHORIZATION: Field<&str> = Field::new("authorization", "");
 const TOOL_NAMES: Field<List<'_>> = Field::new("tool_names", "");
 const ALWAYS: Field<Value<'_>> = Field::new("always", "");
 const NEVER: Field<Value<'_>> = Field::new("never", "");
@@ -176,7 +176,7 @@ fn headers(tool: &Object<'_>) -> Result<Vec<(String, String)>, ApiError> {
     let mut headers = Vec::new();
     if let Some(object) = tool.get(fields::HEADERS)? {
         for (name, _) in object.fields() {
-            let value = object.entry::<str>(name, &Shape::Text)?;
+            let value = object.entry::<&str>(name, &Shape::Text)?;
             let value = value.ok_or_else(|| object.path.field(name).missing("a string"))?;
             headers.push((name.to_owned(), value.to_owned()));
         }
