@@ -23,6 +23,7 @@ table! {
         fields::STRICT;
     }
 }
+
 pub(crate) const SCHEMA: Required<Object<'_>> = Field::new("schema", "at most 256 KiB").required();
 
 /// Format that the answer must have.
@@ -69,8 +70,8 @@ pub(crate) enum Naming {
     Nameless,
 }
 
-/// Reads the format that `owner` has in `field`; an absent one is text. The fields of a schema are beside `type` (Responses, Messages) or in `json_schema` (Chat
-/// Completions).
+/// Reads the format that `owner` has in `field`; an absent one is text. The fields of a schema are beside `type`
+/// (Responses, Messages) or in `json_schema` (Chat Completions).
 pub(crate) fn read(
     owner: &Object<'_>,
     field: Field<Object<'_>>,

@@ -130,7 +130,7 @@ fn stop_token_ids(list: List<'_>, max: usize) -> Result<Vec<u32>, ApiError> {
 /// A list of token ids.
 pub(crate) fn tokens(list: List<'_>) -> Result<Vec<u32>, ApiError> {
     // The capacity is exact: a vector that grows is copied, and both copies are in memory for a moment.
-    let mut ids = Vec::with_capacity(list.len());
+    let mut ids = Vec::with_capacity(list.elements.len());
     for (path, value) in list.iter() {
         let id = value.as_integer().and_then(|id| u32::try_from(id).ok());
         ids.push(id.ok_or_else(|| path.expected("a token id", value))?);

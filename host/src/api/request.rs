@@ -122,8 +122,12 @@ impl Defaults {
     /// # Errors
     /// 400 where there are more, or where an element is no token id.
     pub(crate) fn check_tokens(&self, list: List<'_>) -> Result<Vec<u32>, ApiError> {
-        if list.is_longer_than(self.context) {
-            return Err(ApiError::context_length_exceeded(&list.path.to_string(), self.context, list.len()));
+        if list.elements.is_longer_than(self.context) {
+            return Err(ApiError::context_length_exceeded(
+                &list.path.to_string(),
+                self.context,
+                list.elements.len(),
+            ));
         }
         options::tokens(list)
     }

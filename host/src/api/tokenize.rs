@@ -12,24 +12,18 @@ use super::request::Defaults;
 use super::schema::AnswerSchemas;
 use super::warnings::Warnings;
 use super::{chat, completions};
-use crate::model::{Beginning, Job, SamplingRequest, Tokenized, TokenizerInfo, Truncation};
-use crate::prompt::Conversation;
+use crate::model::{Beginning, Job, Tokenized, TokenizerInfo};
 use grammar::{Demand, ToolChoice};
 pub(crate) const MODEL: Field<&str> =
     Field::new("model", "a name of `GET /v1/models`; may be left out where one model is served");
-
-/// Fields of `/tokenize`.
-pub(crate) const TOKENIZE_TABLES: Tables = &[TOKENIZE];
 
 table! {
     pub(crate) TOKENIZE {
         PROMPT: Field<Value<'_>> =
             Field::new("prompt", "what to tokenise; or `messages`").of(Shape::Either(&[Shape::Text, fields::TOKENS]));
-        MESSAGES: Field<List<'_>> = Field::new(
-            "messages",
-            "a conversation, with the fields of a chat request (`tools`, `chat_template_kwargs`, …)",
-        )
-        .of(Shape::List(&fields::ANY_OBJECT));
+        MESSAGES: Field<List<'_>> =
+            Field::new("messages", "a conversation, with the fields of a chat request (`tools`, `chat_template_kwargs`, …)")
+                .of(Shape::List(&fields::ANY_OBJECT));
         ADD_SPECIAL_TOKENS;
         MODEL;
         TEXTS: Field<bool> = Field::new("return_token_strs", "adds the text of each token");
@@ -96,22 +90,9 @@ pub(crate) fn tokenize(body: &Object<'_>, defaults: &Defaults) -> Result<Tokeniz
 }
 
 fn raw(body: &Object<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
-    Ok(Job {
-        conversation: Conversation::default(),
-        beginning: Beginning::Raw(completions::prompts(body, 1, defaults)?),
-        demand: Demand { tool_choice: ToolChoice::None, parallel_tool_calls: true, ..Demand::default() },
-        template_arguments: Vec::new(),
-        sampling: SamplingRequest::default(),
-        logprobs: None,
-        echo: false,
-        truncation: Truncation::Disabled,
-        raw: false,
-        max_output_tokens: None,
-        stop: Vec::new(),
-        cache_key: None,
-        cache_salt: None,
-        priority: 0,
-    })
+    let beginning = Beginning::Raw(completions::prompts(body, 1, defaults)?);
+    let demand = Demand { tool_choice: ToolChoice::None, parallel_tool_calls: true, ..Demand::default() };
+    Ok(Job { beginning, demand, ..Job::default() })
 }
 
 /// Reads a body of `/detokenize`.

@@ -2,7 +2,6 @@
 //! text; templates, which know functions only, get it as a function with one string argument, `input`.
 
 mod choice;
-mod name;
 
 use serde_json::json;
 
@@ -67,7 +66,7 @@ impl ClientTools {
         schema: Field<Object<'_>>,
         declaration: Json,
     ) -> Result<(), ApiError> {
-        name::check(name, &function)?;
+        check_name(name, &function)?;
         let parameters = match function.value(schema) {
             None => "{}".to_owned(),
             Some(schema @ Value::Object(_)) => schema.to_json().into_string(),
@@ -88,7 +87,7 @@ impl ClientTools {
     /// Adds a custom tool that the model knows as `name`; `custom` has `description` and `format`. The tool's description for the model
     /// contains the grammar's text, whether or not the engine can follow the grammar.
     pub(crate) fn add_custom(&mut self, name: &str, custom: Object<'_>) -> Result<(), ApiError> {
-        name::check(name, &custom)?;
+        check_name(name, &custom)?;
         let description = custom.get(fields::DESCRIPTION)?.unwrap_or_default();
         let grammar = grammar(&custom)?;
         let declaration = declaration_of_custom(name, description, grammar.as_ref());
@@ -102,6 +101,20 @@ impl ClientTools {
         self.declarations.push(ToolDeclaration { name: name.to_owned(), declaration });
         Ok(())
     }
+}
+
+/// Most characters of a name.
+const LONGEST_NAME: usize = 128;
+
+/// Refuses an invalid name. `name` is the one that the model sees for `tool`; in a namespace it begins with the namespace's name.
+fn check_name(name: &str, tool: &Object<'_>) -> Result<(), ApiError> {
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte));
+    if plain && (1..=LONGEST_NAME).contains(&name.len()) {
+        return Ok(());
+    }
+    Err(tool.at(fields::NAME).invalid(format_args!(
+        "expected a tool's name of 1 to {LONGEST_NAME} characters out of A-Z, a-z, 0-9, `_`, `.`, `:` and `-`"
+    )))
 }
 
 /// The grammar in a custom tool's `format`, if there is one: flat as in Responses, or inside `grammar` as in Chat Completions.
@@ -162,7 +175,8 @@ impl ToolBounds {
 /// Reads the list `tools` of an object and takes its size off `bounds`. An absent list is empty.
 pub(crate) fn list<'a>(owner: &'a Object<'_>, bounds: &mut ToolBounds) -> Result<List<'a>, ApiError> {
     let tools = owner.list(TOOLS)?;
-    let (path, size, values) = (tools.path, Value::List(*tools).size(), Value::List(*tools).count());
+    let (path, size, values) =
+        (tools.path, Value::List(tools.elements).size(), Value::List(tools.elements).count());
     tools.check_len(bounds.tools, "tools")?;
     bounds.bytes = bounds.bytes.checked_sub(size).ok_or_else(|| {
         let left = bounds.bytes;

@@ -10,17 +10,13 @@ pub(in crate::api) const TABLES: Tables = &[FIELDS, SAMPLING, structured_outputs
 
 table! {
     pub(super) FIELDS {
-        NEW_TURN: Field<bool> = Field::new(
-            "add_generation_prompt",
-            "`false` is refused unless `continue_final_message` is `true` (as in vLLM)",
-        )
-        .support(Support::InPart(&["false"]));
+        NEW_TURN: Field<bool> =
+            Field::new("add_generation_prompt", "`false` is refused unless `continue_final_message` is `true` (as in vLLM)")
+                .support(Support::InPart(&["false"]));
         CACHE_SALT;
         TEMPLATE_ARGUMENTS;
-        CONTINUE_LAST: Field<bool> = Field::new(
-            "continue_final_message",
-            "the answer goes on with the last message (as in vLLM); so does `prefix: true` in that message",
-        );
+        CONTINUE_LAST: Field<bool> =
+            Field::new("continue_final_message", "the answer goes on with the last message (as in vLLM); so does `prefix: true` in that message");
         FUNCTION_CHOICE: Field<Value<'_>> =
             Field::new("function_call", "superseded by `tool_choice`").support(Support::Refused(&["\"auto\""]));
         FUNCTIONS: Field<Value<'_>> =
@@ -45,11 +41,9 @@ table! {
         Row::ignored("prediction", "");
         PRIORITY;
         CACHE_KEY;
-        REASONING_EFFORT: Field<OneOf> = Field::new(
-            "reasoning_effort",
-            "an argument of the chat template; `none` also sets `enable_thinking` to `false`",
-        )
-        .of(EFFORTS);
+        REASONING_EFFORT: Field<OneOf> =
+            Field::new("reasoning_effort", "an argument of the chat template; `none` also sets `enable_thinking` to `false`")
+                .of(EFFORTS);
         RESPONSE_FORMAT: Field<Object<'_>> =
             Field::new("response_format", REFUSED_FORMAT_NOTE).of(Shape::Kinds(&FORMAT_KINDS));
         RETURN_TOKEN_IDS;
@@ -64,11 +58,9 @@ table! {
             Shape::OneOf(&["auto", "none", "required"]),
             Shape::Kinds(&Kinds { name: "ChatToolChoice", of: &CHOICE_KINDS, open: false }),
         ]));
-        THINKING: Field<Object<'_>> = Field::new(
-            "thinking",
-            "`type` `disabled` sets the template argument `enable_thinking` to `false`, the others to `true`; `reasoning_effort` wins",
-        )
-        .of(Shape::Object(&[TYPE.of(Shape::OneOf(&["enabled", "disabled", "adaptive"])).row()]));
+        THINKING: Field<Object<'_>> =
+            Field::new("thinking", "`type` `disabled` sets the template argument `enable_thinking` to `false`, the others to `true`; `reasoning_effort` wins")
+                .of(Shape::Object(&[TYPE.of(Shape::OneOf(&["enabled", "disabled", "adaptive"])).row()]));
         TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS)));
         TOP_LOGPROBS: Field<UpTo> = Field::up_to("top_logprobs", 0, 20, "needs `logprobs: true`");
         Row::ignored("user", "");
@@ -108,10 +100,8 @@ table! {
         CONTENT: Field<Value<'_>> =
             Field::new("content", "text; images, files and audio become a placeholder, with a warning")
                 .of(Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]));
-        FUNCTION_CALL: Field<Object<'_>> = Field::new(
-            "function_call",
-            "the older way to say what the assistant called: `name` and `arguments`; its result is a message of the role `function`",
-        );
+        FUNCTION_CALL: Field<Object<'_>> =
+            Field::new("function_call", "the older way to say what the assistant called: `name` and `arguments`; its result is a message of the role `function`");
         TOOL: Field<&str> = Field::new("name", "of a tool whose result it is; else ignored");
         PREFIX: Field<bool> = Field::new("prefix", "of the last message: the answer goes on with it");
         REASONING: Field<&str> = Field::new("reasoning", "the other name of `reasoning_content`, which wins");

@@ -23,7 +23,7 @@ pub(super) fn messages(
     warnings: &mut Warnings,
 ) -> Result<Vec<Message>, ApiError> {
     let list = body.require(fields::MESSAGES)?;
-    if list.is_empty() {
+    if list.elements.is_empty() {
         return Err(list.path.invalid("there is no message in it to answer"));
     }
     list.check_len(defaults.limits.messages, "of them")?;

@@ -11,9 +11,9 @@ use super::super::tools::{self, CUSTOM, ClientTools, FUNCTION, PARAMETERS, TOOL_
 use super::super::warnings::Warnings;
 use super::fields;
 use super::machine::{ChatMachine, OutputOptions};
-use super::{messages, stored};
+use super::messages;
 use crate::limits::Limits;
-use crate::model::{Beginning, Job, SamplingRequest, Truncation};
+use crate::model::{Beginning, Job, SamplingRequest};
 use crate::printable::printable;
 use crate::prompt::Conversation;
 use grammar::Demand;
@@ -43,7 +43,7 @@ impl ChatRequest {
 pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
     // The transport reads more of it, before this.
-    stored::wants(body)?;
+    body.get(fields::STORE)?;
     let job = job(body, defaults, &mut warnings)?;
     let n = job.sampling.n.unwrap_or(1);
     let stream_options = options::StreamOptions::read(body, &mut warnings)?;
@@ -69,7 +69,9 @@ pub(in crate::api) fn job(
     defaults: &Defaults,
     warnings: &mut Warnings,
 ) -> Result<Job, ApiError> {
-    refuse_unsupported(body)?;
+    let what = "superseded in the protocol: use tools and tool_choice";
+    body.refuse(fields::FUNCTIONS, what)?;
+    body.refuse(fields::FUNCTION_CHOICE, what)?;
     let format = format::read(body, fields::RESPONSE_FORMAT, Naming::Named, &defaults.limits)?;
     let structured = structured_outputs::read(body, &defaults.limits)?;
     if structured.is_some() && format.schema().is_some() {
@@ -96,14 +98,13 @@ pub(in crate::api) fn job(
         template_arguments: template_arguments(body, defaults)?,
         sampling: SamplingRequest { n, ..options::sampling(body, max_output_tokens, &defaults.limits)? },
         logprobs: logprobs(body, &defaults.limits)?,
-        echo: false,
-        truncation: Truncation::Disabled,
         raw: body.get(fields::RETURN_TOKEN_IDS)?.unwrap_or(false),
         max_output_tokens,
         stop: options::stop(body, &defaults.limits)?,
         cache_key: body.get(fields::CACHE_KEY)?.map(str::to_owned),
         cache_salt: options::cache_salt(body, &defaults.limits)?,
         priority: body.get(fields::PRIORITY)?.unwrap_or(0),
+        ..Job::default()
     })
 }
 
@@ -135,12 +136,6 @@ pub(crate) fn read(
     let machine = Box::new(request.machine(ids, now));
     let ChatRequest { stream, job, warnings, .. } = request;
     Ok(ApiRequest { stream, job, hosted: None, compaction: None, warnings, machine })
-}
-
-fn refuse_unsupported(body: &Object<'_>) -> Result<(), ApiError> {
-    let what = "superseded in the protocol: use tools and tool_choice";
-    body.refuse(fields::FUNCTIONS, what)?;
-    body.refuse(fields::FUNCTION_CHOICE, what)
 }
 
 /// Number of alternatives to list with each token of the content; `None` if no log-probabilities are asked for.

@@ -46,17 +46,12 @@ pub(crate) struct Wish {
     messages: Vec<String>,
 }
 
-/// Whether a request wants its completion stored.
-pub(super) fn wants(body: &Object<'_>) -> Result<bool, ApiError> {
-    Ok(body.get(fields::STORE)?.unwrap_or(false))
-}
-
 /// What a request wants stored, if anything; at most `max` keys of metadata.
 ///
 /// # Errors
 /// 400 where `store` is no boolean, or the metadata or a message of a completion to be stored is wrong.
 pub(crate) fn wish(body: &Object<'_>, max: usize) -> Result<Option<Wish>, ApiError> {
-    if !wants(body)? {
+    if !body.get(fields::STORE)?.unwrap_or(false) {
         return Ok(None);
     }
     let tags = tags(body.get(fields::MODEL.optional())?.unwrap_or_default(), &metadata::read(body, max)?);

@@ -11,8 +11,7 @@ use super::super::warnings::Warnings;
 use super::fields;
 use super::logprobs::TokenNames;
 use super::machine::{CompletionMachine, OutputOptions};
-use crate::model::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
-use crate::prompt::Conversation;
+use crate::model::{Beginning, Job, RawPrompt, SamplingRequest};
 use grammar::{Demand, ToolChoice};
 
 /// Default of `max_tokens`, as `OpenAI` has it.
@@ -57,7 +56,6 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
         StructuredOutput::forms(structured_outputs::read(body, &defaults.limits)?);
     let max_output_tokens = Some(body.get(fields::MAX_TOKENS)?.unwrap_or(DEFAULT_TOKENS));
     Ok(Job {
-        conversation: Conversation::default(),
         beginning: Beginning::Raw(prompts),
         demand: Demand {
             tool_choice: ToolChoice::None,
@@ -66,20 +64,18 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
             response_grammar,
             ..Demand::default()
         },
-        template_arguments: Vec::new(),
         sampling: SamplingRequest {
             n: Some(n),
             ..options::sampling(body, max_output_tokens, &defaults.limits)?
         },
         logprobs: options::alternatives(body, fields::LOGPROBS, &defaults.limits)?,
         echo: body.get(fields::ECHO)?.unwrap_or(false),
-        truncation: Truncation::Disabled,
         raw: body.get(fields::RETURN_TOKEN_IDS)?.unwrap_or(false),
         max_output_tokens,
         stop: options::stop(body, &defaults.limits)?,
-        cache_key: None,
         cache_salt: options::cache_salt(body, &defaults.limits)?,
         priority: body.get(fields::PRIORITY)?.unwrap_or(0),
+        ..Job::default()
     })
 }
 
@@ -107,7 +103,7 @@ pub(in crate::api) fn prompts(
     let special = body.get(fields::ADD_SPECIAL_TOKENS)?.unwrap_or(true);
     let text = |text: Text<'_>| RawPrompt::Text { text: text.get().to_owned(), special };
     let tokens = |ids: List<'_>| {
-        if ids.is_empty() {
+        if ids.elements.is_empty() {
             return Err(ids.path.invalid("there is no token in it"));
         }
         defaults.check_tokens(ids).map(RawPrompt::Tokens)
@@ -117,7 +113,7 @@ pub(in crate::api) fn prompts(
         Value::List(list) => List::new(list, path),
         other => return Err(path.expected("a string, token ids, or a list of either", other)),
     };
-    if list.is_empty() {
+    if list.elements.is_empty() {
         return Err(path.invalid("there is no prompt in it"));
     }
     if list.iter().all(|(_, value)| matches!(value, Value::Number(_))) {

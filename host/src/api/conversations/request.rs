@@ -66,8 +66,11 @@ fn items(
     defaults: &Defaults,
     ids: &mut Ids,
 ) -> Result<NewItems, ApiError> {
-    if list.is_longer_than(MOST_ITEMS) {
-        let what = format_args!("at most {MOST_ITEMS} at a time, got {}: send several requests", list.len());
+    if list.elements.is_longer_than(MOST_ITEMS) {
+        let what = format_args!(
+            "at most {MOST_ITEMS} at a time, got {}: send several requests",
+            list.elements.len()
+        );
         return Err(list.path.invalid(what));
     }
     let mut items = Vec::new();

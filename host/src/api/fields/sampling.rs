@@ -5,31 +5,25 @@ use super::{Field, List, Object, Required, Row, Shape, Support, TEXTS, TOKENS, U
 
 table! {
     pub(crate) SAMPLING {
-        BAD_WORDS: Field<List<'_>> = Field::new(
-            "bad_words",
-            "texts that are never written; at most 128, of 512 bytes each (as in vLLM)",
-        ).of(TEXTS);
+        BAD_WORDS: Field<List<'_>> =
+            Field::new("bad_words", "texts that are never written; at most 128, of 512 bytes each (as in vLLM)")
+                .of(TEXTS);
         FREQUENCY_PENALTY: Field<f64> =
             Field::new("frequency_penalty", "per time that a token was written").of(PENALTY);
-        IGNORE_EOS: Field<bool> = Field::new(
-            "ignore_eos",
-            "the model's end tokens don't end the answer, only `stop`, `stop_token_ids` and the limit do; refused where a grammar restricts the answer (as in vLLM)",
-        );
+        IGNORE_EOS: Field<bool> =
+            Field::new("ignore_eos", "the model's end tokens don't end the answer, only `stop`, `stop_token_ids` and the limit do; refused where a grammar restricts the answer (as in vLLM)");
         INCLUDE_STOP: Field<bool> =
             Field::new("include_stop_str_in_output", "the stop text stays in the answer (as in vLLM)");
         LOGIT_BIAS: Field<Object<'_>> =
             Field::new("logit_bias", "token ids as names; at most 300").of(Shape::Map(&BIAS));
         MIN_P: Field<f64> =
             Field::new("min_p", "least probability, as a part of the likeliest token's (as in vLLM)").of(UNIT);
-        MIN_TOKENS: Field<u32> = Field::new(
-            "min_tokens",
-            "no token and no stop text ends the answer before it has so many; not above its limit, and refused where a grammar restricts the answer (as in vLLM)",
-        );
+        MIN_TOKENS: Field<u32> =
+            Field::new("min_tokens", "no token and no stop text ends the answer before it has so many; not above its limit, and refused where a grammar restricts the answer (as in vLLM)");
         PRESENCE_PENALTY: Field<f64> = Field::new("presence_penalty", "for tokens that were written").of(PENALTY);
-        REPETITION_PENALTY: Field<f64> = Field::new(
-            "repetition_penalty",
-            "divides what is likely and was read or written; 1 does nothing (as in vLLM)",
-        ).of(Shape::Number(0.01, 100.0));
+        REPETITION_PENALTY: Field<f64> =
+            Field::new("repetition_penalty", "divides what is likely and was read or written; 1 does nothing (as in vLLM)")
+                .of(Shape::Number(0.01, 100.0));
         SEED: Field<i64> = Field::new("seed", "the same request with the same seed gets the same answer");
         STOP_TOKENS: Field<List<'_>> =
             Field::new("stop_token_ids", "tokens that end the answer; at most 64 (as in vLLM)").of(TOKENS);
@@ -120,6 +114,7 @@ table! {
         PAD_CHUNKS: Field<bool> = Field::new("include_obfuscation", "padding of chunks, in Chat Completions");
     }
 }
+
 pub(crate) const RETURN_TOKEN_IDS: Field<bool> = Field::new(
     "return_token_ids",
     "adds `prompt_token_ids` and `token_ids` to each choice, in a stream to each chunk the ids that are new (as in vLLM)",

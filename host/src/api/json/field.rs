@@ -1,5 +1,6 @@
 //! Fields as readers read them. The type of a field's constant decides what reading it yields, and its shape which values are taken.
 
+use std::fmt::Display;
 use std::marker::PhantomData;
 
 use super::super::error::ApiError;
@@ -25,10 +26,7 @@ pub(crate) trait Typed: Copy {
     /// The value as it is read. The first lifetime is the body's, the second one that of paths.
     type Of<'a: 'b, 'b>;
 
-    /// Reads a value of this shape.
-    ///
-    /// # Errors
-    /// 400 where it is another value.
+    /// Reads a value of this shape; others are refused with 400.
     fn read<'a: 'b, 'b>(
         value: Value<'a>,
         shape: &Shape,
@@ -170,9 +168,8 @@ impl<N: Whole> Typed for N {
         let Value::Number(number) = value else { return Err(path.expected(Self::EXPECTED, value)) };
         let (min, max) = if let Shape::Integer(min, max) = *shape { (min, max) } else { (0, 0) };
         let whole = value.as_integer().filter(|whole| (min..=max).contains(whole));
-        let wrong =
-            || path.invalid(format_args!("expected an integer from {min} to {max}, got {}", short(number)));
-        whole.and_then(|whole| whole.try_into().ok()).ok_or_else(wrong)
+        let whole = whole.and_then(|whole| whole.try_into().ok());
+        whole.ok_or_else(|| out_of_range(path, Self::EXPECTED, min, max, number))
     }
 }
 
@@ -185,9 +182,7 @@ impl Typed for f64 {
         let Value::Number(number) = value else { return Err(path.expected(Self::EXPECTED, value)) };
         let (min, max) = if let Shape::Number(min, max) = *shape { (min, max) } else { (0.0, 0.0) };
         let float = value.as_float().filter(|float| (min..=max).contains(float));
-        let wrong =
-            || path.invalid(format_args!("expected a number from {min} to {max}, got {}", short(number)));
-        float.ok_or_else(wrong)
+        float.ok_or_else(|| out_of_range(path, Self::EXPECTED, min, max, number))
     }
 }
 
@@ -223,7 +218,7 @@ impl Typed for Value<'_> {
     }
 }
 
-/// The first 40 characters of a number's text, for messages.
-fn short(number: &str) -> &str {
-    &number[..number.len().min(40)]
+fn out_of_range<N: Display>(path: Path<'_>, expected: &str, min: N, max: N, number: &str) -> ApiError {
+    let shown = &number[..number.len().min(40)];
+    path.invalid(format_args!("expected {expected} from {min} to {max}, got {shown}"))
 }

@@ -1,7 +1,5 @@
 //! A list with its path.
 
-use std::ops::Deref;
-
 use super::super::error::ApiError;
 use super::value::Elements;
 use super::{Object, Path, Value};
@@ -9,7 +7,8 @@ use super::{Object, Path, Value};
 /// A JSON list with its path. Cheap to copy.
 #[derive(Clone, Copy)]
 pub(crate) struct List<'a> {
-    elements: Elements<'a>,
+    /// The elements.
+    pub(crate) elements: Elements<'a>,
     /// Path of the list in the body.
     pub(crate) path: Path<'a>,
 }
@@ -32,17 +31,9 @@ impl<'a> List<'a> {
 
     /// Refuses more than `max` elements, which are called `what`.
     pub(crate) fn check_len(&self, max: usize, what: &str) -> Result<(), ApiError> {
-        if self.is_longer_than(max) {
-            return Err(self.path.invalid(format_args!("at most {max} {what}, got {}", self.len())));
+        if self.elements.is_longer_than(max) {
+            return Err(self.path.invalid(format_args!("at most {max} {what}, got {}", self.elements.len())));
         }
         Ok(())
-    }
-}
-
-impl<'a> Deref for List<'a> {
-    type Target = Elements<'a>;
-
-    fn deref(&self) -> &Elements<'a> {
-        &self.elements
     }
 }

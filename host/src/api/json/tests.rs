@@ -127,9 +127,11 @@ fn lists_are_looked_at_no_further_than_need_be() {
     with_body(r#"{"a":[ ],"b":[1,[2,3],{"c":[4]}]}"#, |body| {
         let list = |name| Field::<List<'_>>::new(name, "");
         let (none, some) = (body.list(list("a")).unwrap(), body.list(list("b")).unwrap());
-        assert!(none.is_empty() && !none.is_longer_than(0));
-        assert!(some.is_longer_than(2) && !some.is_longer_than(3) && some.len() == 3);
-        assert!(body.list(list("c")).unwrap().is_empty());
+        assert!(none.elements.is_empty() && !none.elements.is_longer_than(0));
+        assert!(
+            some.elements.is_longer_than(2) && !some.elements.is_longer_than(3) && some.elements.len() == 3
+        );
+        assert!(body.list(list("c")).unwrap().elements.is_empty());
         assert_eq!(body.value(list("b")).unwrap().count(), 9);
         assert_eq!(body.value(list("a")).unwrap().count(), 2);
     });

@@ -7,26 +7,22 @@ use super::super::tools::TOOLS;
 /// All tables of a Messages request's fields.
 pub(in crate::api) const TABLES: Tables = &[ANSWER, PROMPT, SAMPLING];
 
-/// Tables of a request to count tokens: the fields that make the prompt.
-pub(in crate::api) const PROMPT_TABLES: Tables = &[PROMPT];
-
 table! {
     pub(super) ANSWER {
         MAX_TOKENS: Required<u32> =
             Field::new("max_tokens", "thinking included; reached: `stop_reason` is `max_tokens`")
                 .of(POSITIVE)
                 .required();
-        STOP_SEQUENCES: Field<List<'_>> = Field::new(
-            "stop_sequences",
-            "texts that end the answer where they appear in a text block; at most 16, of 1024 bytes each, none empty",
-        )
-        .of(TEXTS);
+        STOP_SEQUENCES: Field<List<'_>> =
+            Field::new("stop_sequences", "texts that end the answer where they appear in a text block; at most 16, of 1024 bytes each, none empty")
+                .of(TEXTS);
         STREAM;
     }
 }
 
+// The fields that make the prompt: all that a request to count its tokens has.
 table! {
-    pub(super) PROMPT {
+    pub(in crate::api) PROMPT {
         MESSAGES: Required<List<'_>> = Field::new("messages", "")
             .of(Shape::List(&Shape::Object(MESSAGE)))
             .required_as("a list of messages");

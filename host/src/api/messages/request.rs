@@ -13,7 +13,7 @@ use super::super::warnings::Warnings;
 use super::fields;
 use super::machine::MessagesMachine;
 use super::{input, tools};
-use crate::model::{Beginning, Job, Truncation};
+use crate::model::{Beginning, Job};
 use crate::prompt::{Conversation, Message, Role};
 use grammar::Demand;
 
@@ -91,15 +91,7 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
         },
         template_arguments: template_arguments(body, defaults, &mut warnings)?,
         sampling: options::sampling(body, body.get(fields::MAX_TOKENS.optional())?, &defaults.limits)?,
-        logprobs: None,
-        echo: false,
-        truncation: Truncation::Disabled,
-        raw: false,
-        max_output_tokens: None,
-        stop: Vec::new(),
-        cache_key: None,
-        cache_salt: None,
-        priority: 0,
+        ..Job::default()
     };
     let model = body.require(fields::MODEL)?.to_owned();
     Ok(CountRequest { model, job, warnings: warnings.into_lines() })

@@ -210,7 +210,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/v1/messages/count_tokens",
         id: "countMessageTokens",
         summary: "How many tokens a message's prompt has",
-        request: Some(messages::fields::PROMPT_TABLES),
+        request: Some(&[messages::fields::PROMPT]),
         answer: messages::count_answer,
         errors: ErrorFormat::Anthropic,
         ..Endpoint::NEW
@@ -219,7 +219,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/tokenize",
         id: "tokenize",
         summary: "Token ids of a text or of a conversation, after vLLM",
-        request: Some(tokenize::TOKENIZE_TABLES),
+        request: Some(&[tokenize::TOKENIZE]),
         answer: tokenize::tokenized,
         ..Endpoint::NEW
     },

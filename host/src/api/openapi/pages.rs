@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use super::super::fields::{self, INTEGER, Kinds, Row, Shape, Support, Tables};
+use super::super::fields::{self, Kinds, Row, Shape, Support, Tables};
 use super::ENDPOINTS;
 
 const PAGES: [&str; 7] =
@@ -122,8 +122,7 @@ fn words(shape: &Shape) -> String {
 }
 
 fn integer(min: i64, max: i64) -> String {
-    let Shape::Integer(unbounded, _) = INTEGER else { unreachable!("it is one") };
-    if min == unbounded {
+    if min == i64::MIN {
         "integer".to_owned()
     } else if max >= u32::MAX.into() {
         format!("integer from {min}")

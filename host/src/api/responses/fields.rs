@@ -18,36 +18,27 @@ table! {
         ITEM_PARTS;
     }
 }
+
 pub(super) const PAD: Field<bool> = Field::new("include_obfuscation", "padding of deltas; on unless `false`");
 
 table! {
     pub(super) FIELDS {
-        BACKGROUND: Field<bool> = Field::new(
-            "background",
-            "`true`: the response is stored and runs without its client, who reads it or its events later",
-        );
+        BACKGROUND: Field<bool> =
+            Field::new("background", "`true`: the response is stored and runs without its client, who reads it or its events later");
         TEMPLATE_ARGUMENTS;
         Row::ignored("client_metadata", "");
-        CONTEXT_MANAGEMENT: Field<List<'_>> = Field::new(
-            "context_management",
-            "at most one entry: a prompt with more tokens is compacted before it is answered",
-        )
-        .of(Shape::List(&Shape::Object(COMPACTION)))
-        .support(Support::InPart(&["[{\"type\": \"summary\"}]"]));
-        CONVERSATION: Field<Value<'_>> = Field::new(
-            "conversation",
-            "its items come before the input; it gets the response's input and output when that has ended",
-        )
-        .of(Shape::Either(&[Shape::Text, Shape::Object(&[ID.row()])]));
-        RAW_MESSAGES: Field<bool> = Field::new(
-            "enable_response_messages",
-            "adds `input_messages` and `output_messages`, tokens and raw text of each turn (as in vLLM)",
-        );
-        INCLUDE: Field<List<'_>> = Field::new(
-            "include",
-            "`reasoning.encrypted_content` and `message.output_text.logprobs`; others are ignored with a warning",
-        )
-        .of(TEXTS);
+        CONTEXT_MANAGEMENT: Field<List<'_>> =
+            Field::new("context_management", "at most one entry: a prompt with more tokens is compacted before it is answered")
+                .of(Shape::List(&Shape::Object(COMPACTION)))
+                .support(Support::InPart(&["[{\"type\": \"summary\"}]"]));
+        CONVERSATION: Field<Value<'_>> =
+            Field::new("conversation", "its items come before the input; it gets the response's input and output when that has ended")
+                .of(Shape::Either(&[Shape::Text, Shape::Object(&[ID.row()])]));
+        RAW_MESSAGES: Field<bool> =
+            Field::new("enable_response_messages", "adds `input_messages` and `output_messages`, tokens and raw text of each turn (as in vLLM)");
+        INCLUDE: Field<List<'_>> =
+            Field::new("include", "`reasoning.encrypted_content` and `message.output_text.logprobs`; others are ignored with a warning")
+                .of(TEXTS);
         INPUT: Required<Value<'_>> = Field::new("input", "")
             .of(Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&ITEM_KINDS))]))
             .required_as("a string or a list of items");
@@ -60,10 +51,8 @@ table! {
         METADATA;
         MODEL;
         PARALLEL_TOOL_CALLS;
-        PREVIOUS_RESPONSE_ID: Field<&str> = Field::new(
-            "previous_response_id",
-            "a stored response that has ended and didn't fail: its input and output come before the input",
-        );
+        PREVIOUS_RESPONSE_ID: Field<&str> =
+            Field::new("previous_response_id", "a stored response that has ended and didn't fail: its input and output come before the input");
         PROMPT: Field<Value<'_>> = Field::new("prompt", "stored prompts are not there")
             .support(Support::Refused(&["{\"id\": \"pmpt_1\"}"]));
         PRIORITY;
@@ -74,10 +63,8 @@ table! {
         SAFETY_IDENTIFIER: Field<&str> =
             Field::new("safety_identifier", "repeated; at most 128 characters");
         Row::ignored("service_tier", "the response says `default`");
-        STORE: Field<bool> = Field::new(
-            "store",
-            "`true` unless given: the response can be read, continued and deleted by its id; without a store (`--store none`) it is `false`",
-        );
+        STORE: Field<bool> =
+            Field::new("store", "`true` unless given: the response can be read, continued and deleted by its id; without a store (`--store none`) it is `false`");
         STREAM;
         STREAM_OPTIONS: Field<Object<'_>> = Field::new("stream_options", "").of(Shape::Object(&[PAD.row()]));
         ANSWER_TEXT: Field<Object<'_>> = Field::new("text", "").of(Shape::Object(TEXT_FIELDS));
@@ -88,11 +75,9 @@ table! {
         TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS)));
         TOP_LOGPROBS: Field<UpTo> =
             Field::up_to("top_logprobs", 0, 20, "more than 0 also turns log-probabilities on");
-        TRUNCATION: Field<OneOf> = Field::new(
-            "truncation",
-            "`auto` drops the oldest messages of a conversation that doesn't fit; else that is a 400",
-        )
-        .of(Shape::OneOf(&["auto", "disabled"]));
+        TRUNCATION: Field<OneOf> =
+            Field::new("truncation", "`auto` drops the oldest messages of a conversation that doesn't fit; else that is a 400")
+                .of(Shape::OneOf(&["auto", "disabled"]));
         Row::ignored("user", "superseded by `safety_identifier`");
     }
 }
@@ -109,13 +94,12 @@ table! {
     pub(super) REASONING_FIELDS {
         EFFORT;
         OLDER_SUMMARY: Field<&str> = Field::new("generate_summary", "the older name of `summary`").of(SUMMARIES);
-        SUMMARY: Field<&str> = Field::new(
-            "summary",
-            "any but `none`: reasoning comes as `summary` of its item instead of `content`, whole, not summarised",
-        )
-        .of(SUMMARIES);
+        SUMMARY: Field<&str> =
+            Field::new("summary", "any but `none`: reasoning comes as `summary` of its item instead of `content`, whole, not summarised")
+                .of(SUMMARIES);
     }
 }
+
 pub(super) const EFFORT: Field<OneOf> = Field::new(
     "effort",
     "an argument of the chat template, `reasoning_effort`; `none` also sets `enable_thinking` to `false`",
@@ -131,6 +115,7 @@ table! {
             .of(Shape::OneOf(&["low", "medium", "high"]));
     }
 }
+
 pub(super) const FORMAT: Field<Object<'_>> =
     Field::new("format", REFUSED_FORMAT_NOTE).of(Shape::Kinds(&FORMAT_KINDS));
 
@@ -194,6 +179,7 @@ table! {
         CONTENT.note("text; images, files and audio become a placeholder, with a warning");
     }
 }
+
 pub(super) const CONTENT: Field<Value<'_>> = Field::new("content", "").of(PARTS);
 
 /// `encrypted_content`: a text that only this server can read.

@@ -39,7 +39,7 @@ pub(super) fn messages(
     if let Some(Value::List(own)) = body.value(fields::INPUT) {
         List::new(own, path).check_len(defaults.limits.messages, "of them")?;
     }
-    match input.require()? {
+    match input.of.require(fields::INPUT)? {
         Value::String(text) => history.message(Role::User, text.get().to_owned()),
         Value::List(_) => {
             let approvals = Approvals::of(input)?;

@@ -54,7 +54,8 @@ impl WholeInput {
 /// The input that a request is read with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Input<'a> {
-    of: Object<'a>,
+    /// The object that has it in the field `input`.
+    pub(super) of: Object<'a>,
     /// Number of items that the request continues.
     before: usize,
 }
@@ -70,19 +71,6 @@ impl<'a> Input<'a> {
         self.before
     }
 
-    /// The field `input`.
-    ///
-    /// # Errors
-    /// 400 where it is missing.
-    pub(super) fn require(&self) -> Result<Value<'a>, ApiError> {
-        self.of.require(fields::INPUT)
-    }
-
-    /// The field `input`, if it is there.
-    pub(super) fn value(&self) -> Option<Value<'a>> {
-        self.of.value(fields::INPUT)
-    }
-
     /// The items with their paths; none if the input isn't a list.
     pub(super) fn items(&self) -> impl Iterator<Item = (Path<'static>, Value<'a>)> + use<'a> {
         let before = self.before;
@@ -90,7 +78,8 @@ impl<'a> Input<'a> {
             Some(own) => INPUT_PATH.element(own),
             None => BEFORE.element(index),
         };
-        let items = self.value().and_then(Value::as_list).into_iter().flat_map(Elements::iter);
+        let items =
+            self.of.value(fields::INPUT).and_then(Value::as_list).into_iter().flat_map(Elements::iter);
         items.enumerate().map(move |(index, value)| (path(index), value))
     }
 }

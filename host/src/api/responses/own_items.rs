@@ -55,12 +55,9 @@ pub(crate) fn own_items(body: &Object<'_>, ids: &mut Ids) -> Result<Vec<OwnItem>
 
 /// Whether an item only refers to a stored one.
 pub(super) fn is_reference(item: Value<'_>) -> bool {
-    let is_there = |value: Option<Value<'_>>| value.is_some_and(|value| !value.is_null());
-    refers(
-        item.field(fields::TYPE).and_then(Value::as_str),
-        is_there(item.field(fields::ROLE)),
-        is_there(item.field(fields::ID)),
-    )
+    let given = |value: Option<Value<'_>>| value.is_some_and(|value| !value.is_null());
+    let (role, id) = (given(item.field(fields::ROLE)), given(item.field(fields::ID)));
+    refers(item.field(fields::TYPE).and_then(Value::as_str), role, id)
 }
 
 /// Whether an item of this type, if it says one, refers to another: by its type, or by an id without a role.
@@ -73,11 +70,8 @@ fn refers(kind: Option<&str>, has_role: bool, has_id: bool) -> bool {
 /// # Errors
 /// 400 where its type or id is no text.
 pub(crate) fn item(item: &Object<'_>, ids: &mut Ids) -> Result<OwnItem, ApiError> {
-    if refers(
-        item.get(fields::TYPE.optional())?,
-        item.value(fields::ROLE).is_some(),
-        item.value(fields::ID).is_some(),
-    ) {
+    let (role, id) = (item.value(fields::ROLE).is_some(), item.value(fields::ID).is_some());
+    if refers(item.get(fields::TYPE.optional())?, role, id) {
         return Ok(OwnItem::Reference(item.require(fields::ID)?.to_owned()));
     }
     whole(item, ids).map(OwnItem::Whole)

@@ -55,7 +55,7 @@ pub(crate) fn parse(
     defaults: &Defaults,
 ) -> Result<ResponsesRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
-    refuse_unsupported(body)?;
+    body.refuse(fields::PROMPT, "stored prompts are not there: send `instructions` and `input`")?;
     if body.get(fields::STORE)? == Some(true) && !continuation.store {
         warnings.add("store ignored: this server stores nothing, send the whole input with each request");
     }
@@ -98,13 +98,11 @@ pub(crate) fn parse(
         sampling: options::sampling(body, echo.max_output_tokens, &defaults.limits)?,
         logprobs: include.logprobs.then_some(echo.top_logprobs),
         max_output_tokens: echo.max_output_tokens,
-        echo: false,
         truncation: if echo.truncation == "auto" { Truncation::Auto } else { Truncation::Disabled },
         raw: body.get(fields::RAW_MESSAGES)?.unwrap_or(false),
-        stop: Vec::new(),
         cache_key: body.get(fields::CACHE_KEY)?.map(str::to_owned),
-        cache_salt: None,
         priority: body.get(fields::PRIORITY)?.unwrap_or(0),
+        ..Job::default()
     };
     let options = EventOptions {
         reasoning_events: echo::dialect(&echo.reasoning, defaults),
@@ -210,9 +208,4 @@ pub(crate) fn count(
             .push("tools of tool servers are not counted: they are listed when the answer begins".to_owned());
     }
     Ok(CountRequest { model, job, warnings })
-}
-
-/// Refuses a field that can't be ignored without giving another answer than the one asked for.
-fn refuse_unsupported(body: &Object<'_>) -> Result<(), ApiError> {
-    body.refuse(fields::PROMPT, "stored prompts are not there: send `instructions` and `input`")
 }

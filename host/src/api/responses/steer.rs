@@ -38,10 +38,8 @@ const FIELDS: [&str; 3] =
 fn checked(body: &Object<'_>) -> Result<String, ApiError> {
     body.require(fields::PREVIOUS_RESPONSE_ID.required())?;
     if let Some((name, _)) = body.fields().find(|(name, _)| !FIELDS.contains(name)) {
-        return Err(body
-            .path
-            .field(name)
-            .invalid("response.steer has type, previous_response_id and input only"));
+        let what = "response.steer has type, previous_response_id and input only";
+        return Err(body.path.field(name).invalid(what));
     }
     let path = body.at(fields::INPUT);
     match body.value(fields::INPUT) {
@@ -64,10 +62,8 @@ fn of_text(text: Value<'_>) -> String {
 fn message(value: Value<'_>, path: Path<'_>) -> Result<String, ApiError> {
     let message = Object::new(value, path)?;
     if let Some((name, _)) = message.fields().find(|(name, _)| !["type", "role", "content"].contains(name)) {
-        return Err(message
-            .path
-            .field(name)
-            .invalid("a message that steers has type, role and content only"));
+        let what = "a message that steers has type, role and content only";
+        return Err(message.path.field(name).invalid(what));
     }
     if message.get(fields::TYPE.optional())?.is_some_and(|kind| kind != "message") {
         return Err(message.at(fields::TYPE).invalid("only messages steer a response"));

@@ -95,9 +95,10 @@ impl ClientEvent {
             }
             "response.processed" => Ok(Self::Processed),
             "response.steer" => Ok(Self::Steer(SteerRequest::read(body))),
-            _ => Err(body
-                .at(fields::TYPE)
-                .invalid("expected response.create, response.processed or response.steer")),
+            _ => {
+                let what = "expected response.create, response.processed or response.steer";
+                Err(body.at(fields::TYPE).invalid(what))
+            }
         }
     }
 }

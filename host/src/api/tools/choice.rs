@@ -13,12 +13,10 @@ pub(crate) const ALLOWED_TOOLS: Required<Object<'_>> =
 table! {
     pub(crate) ALLOWED_FIELDS {
         MODE: Field<&str> = Field::new("mode", "").of(Shape::OneOf(&["auto", "required"]));
-        TOOLS: Required<List<'_>> = Field::new(
-            "tools",
-            "functions, custom tools and namespaces by `name`, `mcp` by `server_label` and, where one tool is meant, `name`, others by `type`",
-        )
-        .of(Shape::List(&fields::ANY_OBJECT))
-        .required_as("a list of tools");
+        TOOLS: Required<List<'_>> =
+            Field::new("tools", "functions, custom tools and namespaces by `name`, `mcp` by `server_label` and, where one tool is meant, `name`, others by `type`")
+                .of(Shape::List(&fields::ANY_OBJECT))
+                .required_as("a list of tools");
     }
 }
 
@@ -102,11 +100,8 @@ fn allowed(choice: Object<'_>) -> Result<ToolChoiceField, ApiError> {
 impl Allowed {
     fn add(&mut self, tool: Object<'_>) -> Result<(), ApiError> {
         let kind = tool.require(fields::TYPE)?;
-        let name = tool
-            .entry::<Object<'_>>(kind, &fields::ANY_OBJECT)?
-            .unwrap_or(tool)
-            .get(fields::NAME.optional())?
-            .map(str::to_owned);
+        let named = tool.entry::<Object<'_>>(kind, &fields::ANY_OBJECT)?.unwrap_or(tool);
+        let name = named.get(fields::NAME.optional())?.map(str::to_owned);
         match (kind, name) {
             ("mcp", name) => self.servers.push((tool.require(fields::SERVER_LABEL)?.to_owned(), name)),
             (_, Some(name)) => self.names.push(name),

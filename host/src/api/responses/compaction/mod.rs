@@ -86,7 +86,7 @@ fn is_triggered(input: Input<'_>) -> Result<bool, ApiError> {
 fn threshold(body: &Object<'_>, defaults: &Defaults) -> Result<Option<u32>, ApiError> {
     let list = body.list(fields::CONTEXT_MANAGEMENT)?;
     let Some(entry) = list.objects().next() else { return Ok(None) };
-    if list.is_longer_than(1) {
+    if list.elements.is_longer_than(1) {
         return Err(list.path.invalid("expected at most one entry, of type compaction"));
     }
     let entry = entry?;

@@ -38,7 +38,7 @@ pub(crate) fn compact(
 /// The users' messages of the input, as stored items show them.
 fn user_messages(input: Input<'_>, ids: &mut Ids) -> Result<Vec<Json>, ApiError> {
     let json = |item: store::Item| Json::new(String::from_utf8(item.body).expect("JSON of ours is UTF-8"));
-    if let Some(Value::String(text)) = input.value() {
+    if let Some(Value::String(text)) = input.of.value(fields::INPUT) {
         return Ok(vec![json(user_message(text.get(), ids))]);
     }
     let is_message = |item: Value<'_>| {

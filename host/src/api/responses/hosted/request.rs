@@ -1,7 +1,7 @@
 //! Reader of a request's tools that the server runs: `mcp`, `web_search` and `code_interpreter`. A tool that can't be run here is ignored
 //! with a warning, like any unknown tool, since clients offer all the tools that they know.
 
-use super::super::fields::{self, Row, Shape};
+use super::super::fields::{self, ALLOWED_TOOLS, REQUIRE_APPROVAL, Row, Shape};
 use super::super::input_items::Input;
 use super::input;
 use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
@@ -20,8 +20,8 @@ const SHOWN: [Row; 6] = [
     fields::SERVER_LABEL.row(),
     fields::SERVER_URL.row(),
     SERVER_DESCRIPTION.row(),
-    fields::ALLOWED_TOOLS.row(),
-    fields::REQUIRE_APPROVAL.row(),
+    ALLOWED_TOOLS.row(),
+    REQUIRE_APPROVAL.row(),
 ];
 
 /// What an `mcp` tool has that the tables of fields don't list.
@@ -136,10 +136,7 @@ fn mcp(
 ) -> Result<Option<HostedTools>, ApiError> {
     let label = tool.require(fields::SERVER_LABEL)?;
     let Some(server) = server(label, tool, servers, warnings)? else { return Ok(None) };
-    let allowed = tool
-        .value(fields::ALLOWED_TOOLS)
-        .map(|value| names(value, tool, fields::ALLOWED_TOOLS))
-        .transpose()?;
+    let allowed = tool.value(ALLOWED_TOOLS).map(|value| names(value, tool, ALLOWED_TOOLS)).transpose()?;
     let approval = approval(tool, server.require_approval())?;
     let listed = listed.contains(&label);
     Ok(Some(HostedTools { server, purpose: Purpose::Mcp, allowed, chosen: None, approval, listed }))
@@ -203,8 +200,8 @@ fn names(value: Value<'_>, tool: &Object<'_>, field: Field<Value<'_>>) -> Result
 /// Reads `require_approval`: `"always"`, `"never"`, or lists of tools for both. Tools in neither list need approval, unless only
 /// `always` is given.
 fn approval(tool: &Object<'_>, default: Approval) -> Result<ApprovalRule, ApiError> {
-    let path = tool.at(fields::REQUIRE_APPROVAL);
-    let filter = match tool.value(fields::REQUIRE_APPROVAL) {
+    let path = tool.at(REQUIRE_APPROVAL);
+    let filter = match tool.value(REQUIRE_APPROVAL) {
         None => return Ok(ApprovalRule::all(default)),
         Some(word) if word.as_str() == Some("always") => return Ok(ApprovalRule::all(Approval::Always)),
         Some(word) if word.as_str() == Some("never") => return Ok(ApprovalRule::all(Approval::Never)),
@@ -213,7 +210,7 @@ fn approval(tool: &Object<'_>, default: Approval) -> Result<ApprovalRule, ApiErr
     };
     let list = |field| -> Result<Vec<String>, ApiError> {
         let given = filter.field(field).filter(|value| !value.is_null());
-        given.map_or(Ok(Vec::new()), |value| names(value, tool, fields::REQUIRE_APPROVAL))
+        given.map_or(Ok(Vec::new()), |value| names(value, tool, REQUIRE_APPROVAL))
     };
     let (always, never) = (list(ALWAYS)?, list(NEVER)?);
     let others = if never.is_empty() && !always.is_empty() { Approval::Never } else { Approval::Always };
@@ -226,9 +223,7 @@ fn echo(kind: &str, tool: Value<'_>, fields: Object<'_>) -> Json {
         return tool.to_json();
     }
     let shown = SHOWN.into_iter().filter_map(|row| Some((row.name, fields.value_of(&row)?.to_json())));
-    let absent = [fields::ALLOWED_TOOLS, fields::REQUIRE_APPROVAL]
-        .into_iter()
-        .filter(|field| fields.value(*field).is_none());
+    let absent = [ALLOWED_TOOLS, REQUIRE_APPROVAL].into_iter().filter(|field| fields.value(*field).is_none());
     let absent = absent.map(|field| field.row()).chain([fields::HEADERS.row()]);
     raw::object(shown.chain(absent.map(|row| (row.name, Json::null()))))
 }
