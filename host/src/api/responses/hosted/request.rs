@@ -224,6 +224,6 @@ fn echo(kind: &str, tool: Value<'_>, fields: Object<'_>) -> Json {
     }
     let shown = SHOWN.into_iter().filter_map(|row| Some((row.name, fields.value_of(&row)?.to_json())));
     let absent = [ALLOWED_TOOLS, REQUIRE_APPROVAL].into_iter().filter(|field| fields.value(*field).is_none());
-    let absent = absent.map(|field| field.row()).chain([fields::HEADERS.row()]);
+    let absent = absent.map(Field::row).chain([fields::HEADERS.row()]);
     raw::object(shown.chain(absent.map(|row| (row.name, Json::null()))))
 }
