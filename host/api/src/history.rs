@@ -4,18 +4,8 @@
 
 use std::collections::HashMap;
 
-use super::error::ApiError;
-use super::json::{List, Path};
 use crate::agent::compact;
 use model::prompt::{Content, HistoryCall, Message, Role};
-
-/// Refuses a list of more than `max` messages or items with 400; `path` is the list's path.
-pub(crate) fn check_count(list: List<'_>, max: usize, path: Path<'_>) -> Result<(), ApiError> {
-    if list.is_longer_than(max) {
-        return Err(path.invalid(format_args!("at most {max} of them, got {}", list.len())));
-    }
-    Ok(())
-}
 
 /// Builder of a conversation's messages.
 #[derive(Debug, Default)]

@@ -4,7 +4,6 @@
 
 mod absent;
 pub mod agent;
-mod answer_schemas;
 pub mod case_stream;
 pub mod chat;
 pub mod completions;

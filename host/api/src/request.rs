@@ -5,8 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::error::ApiError;
+use super::fields;
 use super::ids::{Clock, Ids};
-use super::json::{Document, List, Object, Path};
+use super::json::{Document, List, Object};
 use super::machine::Machine;
 use super::options;
 use super::seal::Seal;
@@ -64,7 +65,7 @@ pub struct References {
 pub fn references(document: &mut Document) -> Result<References, ApiError> {
     let body = document.body();
     ONCE.iter().try_for_each(|name| body.check_once(name))?;
-    let references = References { model: body.string("model")?.map(str::to_owned) };
+    let references = References { model: body.get(fields::MODEL.optional())?.map(str::to_owned) };
     document.reset();
     Ok(references)
 }
@@ -120,11 +121,15 @@ impl Defaults {
     ///
     /// # Errors
     /// 400 where there are more, or where an element is no token id.
-    pub(crate) fn check_tokens(&self, given: List<'_>, path: Path<'_>) -> Result<Vec<u32>, ApiError> {
-        if given.is_longer_than(self.context) {
-            return Err(ApiError::context_length_exceeded(&path.to_string(), self.context, given.len()));
+    pub(crate) fn check_tokens(&self, list: List<'_>) -> Result<Vec<u32>, ApiError> {
+        if list.elements.is_longer_than(self.context) {
+            return Err(ApiError::context_length_exceeded(
+                &list.path.to_string(),
+                self.context,
+                list.elements.len(),
+            ));
         }
-        options::tokens(given, path)
+        options::tokens(list)
     }
 }
 

@@ -4,7 +4,6 @@
 mod choice;
 mod chunks;
 pub(super) mod fields;
-mod function_call;
 mod legacy;
 mod logprobs;
 mod machine;
@@ -17,8 +16,8 @@ pub mod validator;
 use schemars::SchemaGenerator;
 use serde_json::json;
 
-use super::answer_schemas::AnswerSchemas;
 use super::error;
+use super::schema::AnswerSchemas;
 
 pub(super) use chunks::ChatUsage;
 pub use machine::ChatMachine;

@@ -11,8 +11,8 @@ pub mod validator;
 use schemars::SchemaGenerator;
 use serde_json::json;
 
-use super::answer_schemas::AnswerSchemas;
 use super::error;
+use super::schema::AnswerSchemas;
 
 pub use machine::CompletionMachine;
 pub(super) use request::prompts;

@@ -6,6 +6,8 @@
 //! than its own size, whatever it consists of.
 
 mod document;
+mod field;
+mod list;
 mod object;
 mod path;
 mod scan;
@@ -13,9 +15,12 @@ mod value;
 
 pub use document::Document;
 pub(crate) use document::Repeated;
+pub use field::Field;
+pub(crate) use field::{OneOf, Required, UpTo};
+pub(crate) use list::List;
 pub use object::Object;
 pub(crate) use path::Path;
-pub(crate) use value::{List, Text, Value};
+pub(crate) use value::{Elements, Text, Value};
 
 #[cfg(test)]
 use model::limits::Limits;

@@ -5,7 +5,7 @@ use serde_json::Number;
 use super::super::error::ApiError;
 use super::super::raw::Json;
 use super::scan::{self, Values};
-use super::{Document, Path};
+use super::{Document, Field, Path};
 
 /// A JSON value. Cheap to copy.
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ pub(crate) enum Value<'a> {
     /// A string.
     String(Text<'a>),
     /// A list.
-    List(List<'a>),
+    List(Elements<'a>),
     /// An object; [`super::Object::new`] opens it.
     Object(Closed<'a>),
 }
@@ -28,9 +28,9 @@ pub(crate) enum Value<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Text<'a>(Slice<'a>);
 
-/// A list, cut into elements while it is iterated.
+/// A list without its path, cut into elements while it is iterated.
 #[derive(Clone, Copy)]
-pub(crate) struct List<'a>(Slice<'a>);
+pub(crate) struct Elements<'a>(Slice<'a>);
 
 /// An object that wasn't opened: none of its fields was read.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ impl<'a> Value<'a> {
         let slice = Slice { json, document };
         match json.as_bytes()[0] {
             b'"' => Self::String(Text(slice)),
-            b'[' => Self::List(List(slice)),
+            b'[' => Self::List(Elements(slice)),
             b'{' => Self::Object(Closed(slice)),
             b't' => Self::Bool(true),
             b'f' => Self::Bool(false),
@@ -100,17 +100,17 @@ impl<'a> Value<'a> {
     }
 
     /// The elements of a list.
-    pub(crate) fn as_list(self) -> Option<List<'a>> {
+    pub(crate) fn as_list(self) -> Option<Elements<'a>> {
         match self {
             Self::List(list) => Some(list),
             _ => None,
         }
     }
 
-    /// The field `name` of an object, without opening the object: for reading few fields of many objects.
-    pub(crate) fn field(self, name: &str) -> Option<Self> {
+    /// A field of an object, without opening the object: for reading few fields of many objects.
+    pub(crate) fn field<T: Copy, const R: bool>(self, field: Field<T, R>) -> Option<Self> {
         let Self::Object(object) = self else { return None };
-        object.fields().filter(|(key, _)| key.is(name)).last().map(|(_, value)| value)
+        object.fields().filter(|(key, _)| key.is(field.row().name)).last().map(|(_, value)| value)
     }
 
     /// The value's JSON without white space between tokens.
@@ -120,7 +120,7 @@ impl<'a> Value<'a> {
             Self::Bool(true) => Json::new("true".to_owned()),
             Self::Bool(false) => Json::new("false".to_owned()),
             Self::Number(json) => Json::new(json.to_owned()),
-            Self::String(Text(slice)) | Self::List(List(slice)) | Self::Object(Closed(slice)) => {
+            Self::String(Text(slice)) | Self::List(Elements(slice)) | Self::Object(Closed(slice)) => {
                 Json::new(scan::minified(slice.json))
             }
         }
@@ -131,7 +131,7 @@ impl<'a> Value<'a> {
         match self {
             Self::Null | Self::Bool(_) => 5,
             Self::Number(json) => json.len(),
-            Self::String(Text(slice)) | Self::List(List(slice)) | Self::Object(Closed(slice)) => {
+            Self::String(Text(slice)) | Self::List(Elements(slice)) | Self::Object(Closed(slice)) => {
                 slice.json.len()
             }
         }
@@ -140,7 +140,7 @@ impl<'a> Value<'a> {
     /// Whether the value's brackets nest deeper than `max`.
     pub(crate) fn nests_deeper(self, max: usize) -> bool {
         match self {
-            Self::List(List(slice)) | Self::Object(Closed(slice)) => {
+            Self::List(Elements(slice)) | Self::Object(Closed(slice)) => {
                 scan::nests_deeper(slice.json.as_bytes(), max)
             }
             _ => false,
@@ -150,7 +150,7 @@ impl<'a> Value<'a> {
     /// Number of values that the value consists of, itself and names of fields included.
     pub(crate) fn count(self) -> usize {
         match self {
-            Self::List(List(slice)) | Self::Object(Closed(slice)) => scan::count_values(slice.json),
+            Self::List(Elements(slice)) | Self::Object(Closed(slice)) => scan::count_values(slice.json),
             _ => 1,
         }
     }
@@ -180,7 +180,7 @@ impl<'a> Text<'a> {
     }
 }
 
-impl<'a> List<'a> {
+impl<'a> Elements<'a> {
     /// An empty list.
     pub(super) fn empty(document: &'a Document) -> Self {
         Self(Slice { json: "[]", document })

@@ -4,8 +4,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::answer_schemas::AnswerSchemas;
 use super::super::event_buffer::EventBuffer;
+use super::super::schema::AnswerSchemas;
 use super::error::ErrorObject;
 
 /// An event of a stream.

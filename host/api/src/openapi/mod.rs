@@ -16,8 +16,8 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::answer_schemas::AnswerSchemas;
-use super::fields::Field;
+use super::fields::Row;
+use super::schema::AnswerSchemas;
 use endpoint::{Endpoint, ErrorFormat};
 use endpoints::ENDPOINTS;
 
@@ -97,7 +97,7 @@ fn parameters(endpoint: &Endpoint, named: &mut Map<String, Value>) -> Vec<Value>
     let parts = endpoint.path.split('{').skip(1).filter_map(|part| part.split('}').next());
     let in_path =
         |name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } });
-    let in_query = |field: &Field| {
+    let in_query = |field: &Row| {
         let schema = shapes::schema(&field.shape, named);
         json!({ "name": field.name, "in": "query", "schema": schema, "description": field.note })
     };

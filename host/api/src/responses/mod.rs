@@ -10,7 +10,7 @@ mod continuation;
 mod echo;
 mod ending;
 mod events;
-pub(super) mod fields;
+pub(crate) mod fields;
 pub mod fold;
 mod hosted;
 mod input;

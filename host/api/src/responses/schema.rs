@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use super::super::answer_schemas::AnswerSchemas;
+use super::super::schema::AnswerSchemas;
 use super::events::hosted::{self, ItemProgress};
 use super::events::{self, At, Event, Lifecycle};
 use super::items::{OutputText, ReasoningText, SummaryText};

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::fields::sampling::NAME;
 use super::super::json::{Document, Object, Path, with_value};
 use super::super::request::ReadRequest;
 use super::super::tools::{Allowed, ClientTools, ToolChoiceField, choice};
@@ -15,7 +16,7 @@ fn custom(declared: &Value) -> Result<(ToolDefinition, Value), String> {
     let mut client_tools = ClientTools::default();
     with_value(declared, |declared| {
         let object = Object::new(declared, Path::Body.field("custom"))?;
-        client_tools.add_custom(object.required_string("name")?, object)
+        client_tools.add_custom(object.require(NAME)?, object)
     })
     .map_err(|error| error.message)?;
     let declaration = client_tools.declarations.remove(0).declaration;

@@ -20,7 +20,7 @@ use super::request::{StoredRequest, Unreadable};
 use api::deleted::Deletion;
 use api::error::ApiError;
 use api::list;
-use api::responses::{Ending, stored};
+use api::responses::{Ending, fields, stored};
 
 /// How long a cancelled response that runs here may take to end before it is ended from outside.
 const ENDING: Duration = Duration::from_secs(10);
@@ -36,15 +36,15 @@ async fn read(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, A
     let (store, id) = (store(app)?, named(id)?);
     let _unpaid = unpaid(app).await?;
     let response = store.response(&asker.owner(), &id).await.map_err(refusal)?;
-    if !asker.query.flag("stream")?.unwrap_or(false) {
+    if !asker.query.flag(fields::EVENTS)?.unwrap_or(false) {
         return show(app, asker, &response);
     }
     if !response.background {
         let what = "stream: only a response that was created with `background: true` has stored events: read it without `stream`";
         return Err(ApiError::invalid("stream".to_owned(), what).with_code("invalid_value"));
     }
-    let after = asker.query.number("starting_after")?;
-    let pad = asker.query.flag("include_obfuscation")?.unwrap_or(true);
+    let after = asker.query.number(fields::STARTING_AFTER)?;
+    let pad = asker.query.flag(fields::PADDED)?.unwrap_or(true);
     let events = store.events_after(&asker.owner(), &id, after).await.map_err(refusal)?;
     if matches!(events, Events::Expired | Events::Unlogged) {
         let what = "stream: the events of this response are no longer stored: read it without `stream`";
