@@ -47,7 +47,13 @@ impl Detokenizer {
     pub fn push(&mut self, id: u32, out: &mut String) {
         match &mut self.state {
             State::Bytes { table, pending } => {
-                pending.extend_from_slice(table.get(id));
+                let bytes = table.get(id);
+                if pending.is_empty()
+                    && let Ok(text) = std::str::from_utf8(bytes)
+                {
+                    return out.push_str(text);
+                }
+                pending.extend_from_slice(bytes);
                 drain_characters(pending, out);
             }
             State::Window { ids, shown } => {
