@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::agent_loop::{AgentLoop, Refusal};
 use super::compaction::{Compaction, Occasion, is_worth_it, summary_job};
-use super::event::{RoundEvent, RoundEventRef};
+use super::event::{AnswerEvent, AnswerEventRef};
 use super::hosted::Hosted;
 use model::limits::McpLimits;
 use model::prompt::RenderError;
@@ -24,8 +24,8 @@ enum Turns {
         prompt_only: bool,
     },
     AgentLoop {
-        several: Box<AgentLoop>,
-        events: Vec<RoundEvent>,
+        agent: Box<AgentLoop>,
+        events: Vec<AnswerEvent>,
         over: bool,
     },
 }
@@ -56,8 +56,8 @@ impl AnswerStream {
                 let most = job.max_output_tokens.filter(|_| occasion == Occasion::Asked);
                 let summary = Job { max_output_tokens: most, ..summary_job(job.clone(), &prompt) };
                 let turn = model.start(summary).await?;
-                let several = AgentLoop::new(model, job, hosted.unwrap_or_default(), limits, refusal);
-                return Ok(Self::of(several.after_compaction(turn, occasion)));
+                let agent = AgentLoop::new(model, job, hosted.unwrap_or_default(), limits, refusal);
+                return Ok(Self::of(agent.after_compaction(turn, occasion)));
             }
         }
         match hosted {
@@ -85,8 +85,8 @@ impl AnswerStream {
         Self(Turns::None(false))
     }
 
-    fn of(several: AgentLoop) -> Self {
-        Self(Turns::AgentLoop { several: Box::new(several), events: Vec::new(), over: false })
+    fn of(agent: AgentLoop) -> Self {
+        Self(Turns::AgentLoop { agent: Box::new(agent), events: Vec::new(), over: false })
     }
 
     /// Waits for the next events of any choice. Returns the choice, and how it ended if it did; all its items are closed then.
@@ -105,8 +105,8 @@ impl AnswerStream {
                 events.clear();
                 (choice, ended.map(without_output))
             }
-            Turns::AgentLoop { several, events, over } => {
-                let ended = several.next(events).await;
+            Turns::AgentLoop { agent, events, over } => {
+                let ended = agent.next(events).await;
                 *over = ended.is_some();
                 (0, ended)
             }
@@ -129,9 +129,9 @@ impl AnswerStream {
                 events.clear();
                 aborted
             }
-            Turns::AgentLoop { several, events, over } => {
+            Turns::AgentLoop { agent, events, over } => {
                 *over = true;
-                (0, Some(several.abort(failure, events)))
+                (0, Some(agent.abort(failure, events)))
             }
         }
     }
@@ -145,13 +145,13 @@ impl AnswerStream {
     }
 
     /// Events of the last `next` or `abort`, in order.
-    pub fn events(&self) -> impl Iterator<Item = RoundEventRef<'_>> + Clone {
-        let (turn, round): (&[TurnEvent], &[RoundEvent]) = match &self.0 {
+    pub fn events(&self) -> impl Iterator<Item = AnswerEventRef<'_>> + Clone {
+        let (turn, round): (&[TurnEvent], &[AnswerEvent]) = match &self.0 {
             Turns::None(_) => (&[], &[]),
             Turns::One { events, .. } => (events, &[]),
             Turns::AgentLoop { events, .. } => (&[], events),
         };
-        turn.iter().map(RoundEventRef::Turn).chain(round.iter().map(RoundEvent::as_ref))
+        turn.iter().map(AnswerEventRef::Turn).chain(round.iter().map(AnswerEvent::as_ref))
     }
 
     /// Whether all choices have ended.
@@ -207,7 +207,7 @@ impl AnswerStream {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(choice).take_raw().into_iter().collect(),
             Turns::None(_) => Vec::new(),
-            Turns::AgentLoop { several, .. } => several.take_raw(),
+            Turns::AgentLoop { agent, .. } => agent.take_raw(),
         }
     }
 }

@@ -6,7 +6,7 @@ use turn::TurnEvent;
 
 /// An event of an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum RoundEvent {
+pub enum AnswerEvent {
     /// An event of the current turn.
     Turn(TurnEvent),
     /// An event of a tool of the server.
@@ -15,9 +15,9 @@ pub enum RoundEvent {
     Compaction(CompactionEvent),
 }
 
-/// A borrowed [`RoundEvent`].
+/// A borrowed [`AnswerEvent`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum RoundEventRef<'a> {
+pub enum AnswerEventRef<'a> {
     /// An event of the current turn.
     Turn(&'a TurnEvent),
     /// An event of a tool of the server.
@@ -26,13 +26,13 @@ pub enum RoundEventRef<'a> {
     Compaction(&'a CompactionEvent),
 }
 
-impl RoundEvent {
+impl AnswerEvent {
     /// Borrows the event.
-    pub fn as_ref(&self) -> RoundEventRef<'_> {
+    pub fn as_ref(&self) -> AnswerEventRef<'_> {
         match self {
-            Self::Turn(event) => RoundEventRef::Turn(event),
-            Self::Server(event) => RoundEventRef::Server(event),
-            Self::Compaction(event) => RoundEventRef::Compaction(event),
+            Self::Turn(event) => AnswerEventRef::Turn(event),
+            Self::Server(event) => AnswerEventRef::Server(event),
+            Self::Compaction(event) => AnswerEventRef::Compaction(event),
         }
     }
 }

@@ -20,5 +20,5 @@ pub use agent_loop::Refusal;
 pub use answer_stream::AnswerStream;
 pub(crate) use compaction::summary_job;
 pub use compaction::{Compaction, DEFAULT_PROMPT, Occasion, compact};
-pub use event::{CallKind, Called, CompactionEvent, Consent, RoundEvent, RoundEventRef, ServerEvent};
+pub use event::{CallKind, Called, CompactionEvent, Consent, AnswerEvent, AnswerEventRef, ServerEvent};
 pub use hosted::{ApprovalRule, Approved, Hosted, HostedTools, Purpose};

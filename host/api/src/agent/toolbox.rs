@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::event::{CallKind, Called, Consent, RoundEvent, ServerEvent};
+use super::event::{CallKind, Called, Consent, AnswerEvent, ServerEvent};
 use super::hosted::{Approved, HostedTools, Purpose};
 use crate::mcp::{McpServer, McpTool};
 use contract::{Payload, ToolKind};
@@ -73,21 +73,21 @@ impl Toolbox {
     pub(super) fn begin_approved(
         &self,
         approved: Approved,
-        out: &mut Vec<RoundEvent>,
-    ) -> Result<(Route, String), RoundEvent> {
+        out: &mut Vec<AnswerEvent>,
+    ) -> Result<(Route, String), AnswerEvent> {
         let Approved { id: call_id, server, name, arguments } = approved;
         let route = self.allowed.get(&(server.clone(), name.clone())).cloned();
         let consent = Consent::Given(call_id.clone());
         let called = Called { kind: CallKind::Mcp, server, name, consent };
-        out.push(RoundEvent::Server(ServerEvent::CallBegun { call_id: call_id.clone(), called }));
+        out.push(AnswerEvent::Server(ServerEvent::CallBegun { call_id: call_id.clone(), called }));
         if !arguments.is_empty() {
             let (call_id, delta) = (call_id.clone(), arguments.clone());
-            out.push(RoundEvent::Server(ServerEvent::CallText { call_id, delta }));
+            out.push(AnswerEvent::Server(ServerEvent::CallText { call_id, delta }));
         }
-        out.push(RoundEvent::Server(ServerEvent::CallWritten { call_id: call_id.clone() }));
+        out.push(AnswerEvent::Server(ServerEvent::CallWritten { call_id: call_id.clone() }));
         route.map(|route| (route, arguments)).ok_or_else(|| {
             let result = Err(NO_SUCH_TOOL.to_owned());
-            RoundEvent::Server(ServerEvent::CallEnded { call_id, result })
+            AnswerEvent::Server(ServerEvent::CallEnded { call_id, result })
         })
     }
 

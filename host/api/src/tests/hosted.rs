@@ -7,7 +7,7 @@ use super::super::request::{ApiRequest, Defaults};
 use super::super::responses;
 use super::goldens::compare;
 use super::read;
-use crate::agent::{CallKind, Called, Consent, Purpose, RoundEvent, ServerEvent};
+use crate::agent::{CallKind, Called, Consent, Purpose, AnswerEvent, ServerEvent};
 use crate::mcp::{Approval, McpConfig, McpServers, McpTool, RequestUrls};
 use model::limits::McpLimits;
 use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};
@@ -38,7 +38,7 @@ fn refusal(tool: &Value, defaults: &Defaults) -> String {
 }
 
 /// Stream and body of an answer to a request with all three kinds of tools.
-fn output_of(events: &[RoundEvent], end: &TurnEnd) -> (String, Value) {
+fn output_of(events: &[AnswerEvent], end: &TurnEnd) -> (String, Value) {
     let tools = json!([
         { "type": "mcp", "server_label": "time", "headers": { "authorization": "secret" } },
         { "type": "web_search" }, { "type": "code_interpreter", "container": { "type": "auto" } }
@@ -48,9 +48,9 @@ fn output_of(events: &[RoundEvent], end: &TurnEnd) -> (String, Value) {
     machine.begin(&mut buffer);
     for (number, event) in events.iter().enumerate() {
         match event {
-            RoundEvent::Turn(event) => machine.turn(event, &mut buffer),
-            RoundEvent::Server(event) => machine.server(event, &mut buffer),
-            RoundEvent::Compaction(event) => machine.compaction(event, &mut buffer),
+            AnswerEvent::Turn(event) => machine.turn(event, &mut buffer),
+            AnswerEvent::Server(event) => machine.server(event, &mut buffer),
+            AnswerEvent::Compaction(event) => machine.compaction(event, &mut buffer),
         }
         if number % 4 == 3 {
             machine.heartbeat(&mut buffer);
@@ -67,17 +67,17 @@ fn output_of(events: &[RoundEvent], end: &TurnEnd) -> (String, Value) {
     (stream, body)
 }
 
-fn golden(name: &str, events: &[RoundEvent], end: &TurnEnd) {
+fn golden(name: &str, events: &[AnswerEvent], end: &TurnEnd) {
     let (stream, body) = output_of(events, end);
     compare(&format!("responses-{name}.sse"), &stream);
     compare(&format!("responses-{name}.json"), &format!("200\n{body:#}\n"));
 }
 
-fn server(event: ServerEvent) -> RoundEvent {
-    RoundEvent::Server(event)
+fn server(event: ServerEvent) -> AnswerEvent {
+    AnswerEvent::Server(event)
 }
 
-fn listed() -> [RoundEvent; 2] {
+fn listed() -> [AnswerEvent; 2] {
     let tool = McpTool {
         name: "now".into(),
         description: "The time.".into(),
@@ -91,32 +91,32 @@ fn listed() -> [RoundEvent; 2] {
     ]
 }
 
-fn begun(id: &str, kind: CallKind, consent: Consent) -> RoundEvent {
+fn begun(id: &str, kind: CallKind, consent: Consent) -> AnswerEvent {
     let called = Called { kind, server: "time".into(), name: "now".into(), consent };
     server(ServerEvent::CallBegun { call_id: id.into(), called })
 }
 
-fn text(id: &str, delta: &str) -> RoundEvent {
+fn text(id: &str, delta: &str) -> AnswerEvent {
     server(ServerEvent::CallText { call_id: id.into(), delta: delta.into() })
 }
 
-fn written(id: &str) -> RoundEvent {
+fn written(id: &str) -> AnswerEvent {
     server(ServerEvent::CallWritten { call_id: id.into() })
 }
 
-fn ended(id: &str, result: Result<&str, &str>) -> RoundEvent {
+fn ended(id: &str, result: Result<&str, &str>) -> AnswerEvent {
     let result = result.map(str::to_owned).map_err(str::to_owned);
     server(ServerEvent::CallEnded { call_id: id.into(), result })
 }
 
-fn message(words: &str) -> [RoundEvent; 3] {
+fn message(words: &str) -> [AnswerEvent; 3] {
     let phase = Phase::Unspecified;
     [
         TurnEvent::Open(ItemHead::Message { phase }),
         TurnEvent::Text(words.into()),
         TurnEvent::Close(ItemStatus::Completed),
     ]
-    .map(RoundEvent::Turn)
+    .map(AnswerEvent::Turn)
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub enum ProbeError {
 }
 
 /// Expectations that an engine is probed against.
-pub(super) struct Wanted<'a> {
+pub(super) struct ProbeRequest<'a> {
     /// Kind that the operator gave; if none, it is detected.
     pub(super) kind: Option<EngineKind>,
     /// Names of the model; the engine may know it by one of them.
@@ -47,25 +47,25 @@ pub(super) struct Wanted<'a> {
 /// Probes an engine. Returns its facts and warnings about what couldn't be checked.
 pub(super) async fn probe(
     upstream: &Upstream,
-    wanted: &Wanted<'_>,
+    probe_request: &ProbeRequest<'_>,
 ) -> Result<(Facts, Vec<&'static str>), ProbeError> {
     let listed = json_of(upstream, "v1/models").await?;
-    let kind = kind_of(wanted.kind, &listed);
-    let entry = model_of(&listed, wanted.names)?;
+    let kind = kind_of(probe_request.kind, &listed);
+    let entry = model_of(&listed, probe_request.names)?;
     let mut facts = facts_of(upstream, kind, entry).await?;
     let mut doubts = Vec::new();
-    if !has_our_tokens(upstream, &facts, wanted.vocabulary).await? {
+    if !has_our_tokens(upstream, &facts, probe_request.vocabulary).await? {
         doubts.push("it doesn't tell how it tokenises: whether its vocabulary is the model's is not known");
     }
-    if wanted.kind.is_none()
+    if probe_request.kind.is_none()
         && facts.kind == EngineKind::Vllm
-        && !takes_generate(upstream, &facts, wanted).await?
+        && !takes_generate(upstream, &facts, probe_request).await?
     {
         facts.kind = EngineKind::OpenAi;
     }
-    facts.tells_ids = tells_ids(upstream, &facts, wanted).await?;
+    facts.tells_ids = tells_ids(upstream, &facts, probe_request).await?;
     facts.follows_grammars =
-        facts.tells_ids && facts.follows_grammars && follows_grammar(upstream, &facts, wanted).await?;
+        facts.tells_ids && facts.follows_grammars && follows_grammar(upstream, &facts, probe_request).await?;
     Ok((facts, doubts))
 }
 
@@ -212,11 +212,11 @@ enum Answered {
 async fn one_token(
     upstream: &Upstream,
     facts: &Facts,
-    wanted: &Wanted<'_>,
+    probe_request: &ProbeRequest<'_>,
     constraint: Option<Constraint>,
 ) -> Result<Answered, ProbeError> {
     let request = RemoteRequest {
-        prompt: wanted.vocabulary.encode("Hello"),
+        prompt: probe_request.vocabulary.encode("Hello"),
         max_tokens: 1,
         sampling: SamplingParams::GREEDY,
         processors: LogitsProcessors::default(),
@@ -252,12 +252,20 @@ async fn one_token(
 }
 
 /// Whether vLLM's `/inference/v1/generate` is switched on.
-async fn takes_generate(upstream: &Upstream, facts: &Facts, wanted: &Wanted<'_>) -> Result<bool, ProbeError> {
-    Ok(matches!(one_token(upstream, facts, wanted, None).await?, Answered::Chunk(_)))
+async fn takes_generate(
+    upstream: &Upstream,
+    facts: &Facts,
+    probe_request: &ProbeRequest<'_>,
+) -> Result<bool, ProbeError> {
+    Ok(matches!(one_token(upstream, facts, probe_request, None).await?, Answered::Chunk(_)))
 }
 
-async fn tells_ids(upstream: &Upstream, facts: &Facts, wanted: &Wanted<'_>) -> Result<bool, ProbeError> {
-    match one_token(upstream, facts, wanted, None).await? {
+async fn tells_ids(
+    upstream: &Upstream,
+    facts: &Facts,
+    probe_request: &ProbeRequest<'_>,
+) -> Result<bool, ProbeError> {
+    match one_token(upstream, facts, probe_request, None).await? {
         Answered::Chunk(chunk) => Ok(chunk.pieces.iter().any(|piece| matches!(piece, Piece::Token(_)))),
         Answered::Refused => {
             let path = wire::of(facts.kind).path();
@@ -275,12 +283,12 @@ async fn tells_ids(upstream: &Upstream, facts: &Facts, wanted: &Wanted<'_>) -> R
 async fn follows_grammar(
     upstream: &Upstream,
     facts: &Facts,
-    wanted: &Wanted<'_>,
+    probe_request: &ProbeRequest<'_>,
 ) -> Result<bool, ProbeError> {
-    let Some(id) = wanted.vocabulary.marker() else { return Ok(false) };
+    let Some(id) = probe_request.vocabulary.marker() else { return Ok(false) };
     let grammar = format!("start: <[{id}]>\n");
     let constraint = Constraint { grammar: Some(grammar), json: None, is_optional: false };
-    Ok(match one_token(upstream, facts, wanted, Some(constraint)).await? {
+    Ok(match one_token(upstream, facts, probe_request, Some(constraint)).await? {
         Answered::Chunk(chunk) => matches!(&chunk.pieces[..], [Piece::Token(token), ..] if token.id == id),
         Answered::Refused => false,
     })

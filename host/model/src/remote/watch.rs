@@ -13,7 +13,7 @@ use super::facts::Facts;
 use super::load;
 use super::options::EngineList;
 use super::pool::UpstreamPool;
-use super::probe::{ProbeError, Wanted, probe};
+use super::probe::{ProbeError, ProbeRequest, probe};
 use super::routing::BreakerState;
 use super::upstream::{Upstream, connection_words, read_body};
 use super::wire;
@@ -103,8 +103,9 @@ async fn look(pool: &UpstreamPool, upstream: &Arc<Upstream>) {
 /// Probes an engine and makes it available if it serves the model.
 pub(super) async fn join(pool: &UpstreamPool, upstream: &Arc<Upstream>) -> Result<(), ProbeError> {
     let settings = &pool.settings;
-    let wanted = Wanted { kind: settings.options.kind, names: &settings.names, vocabulary: &pool.vocabulary };
-    let (facts, doubts) = probe(upstream, &wanted).await?;
+    let probe_request =
+        ProbeRequest { kind: settings.options.kind, names: &settings.names, vocabulary: &pool.vocabulary };
+    let (facts, doubts) = probe(upstream, &probe_request).await?;
     announce(upstream, &facts, &doubts);
     pool.router.set_slots(upstream.name(), facts.slots);
     upstream.set_facts(Some(facts));

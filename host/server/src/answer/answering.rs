@@ -19,7 +19,7 @@ use super::framed_check::FramedCheck;
 use super::keeper::Keeper;
 use super::log::{LogWriter, Signal};
 use api::StreamCheck;
-use api::agent::{AnswerStream, CompactionEvent, RoundEventRef};
+use api::agent::{AnswerStream, CompactionEvent, AnswerEventRef};
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
 use api::machine::{Machine, Record};
@@ -257,19 +257,19 @@ impl Answer {
             let Some(event) = events.next() else { return ended };
             if is_steered
                 && self.machine.may_stop()
-                && !rest.any(|event| matches!(event, RoundEventRef::Server(_)))
+                && !rest.any(|event| matches!(event, AnswerEventRef::Server(_)))
             {
                 break;
             }
-            let is_announcement = matches!(event, RoundEventRef::Compaction(CompactionEvent::Begun));
+            let is_announcement = matches!(event, AnswerEventRef::Compaction(CompactionEvent::Begun));
             if !self.first_event_sent && !is_announcement {
                 self.first_event_sent = true;
                 self.figures.first_token(self.began.elapsed());
             }
             match event {
-                RoundEventRef::Turn(event) => self.machine.turn(event, buffer),
-                RoundEventRef::Server(event) => self.machine.server(event, buffer),
-                RoundEventRef::Compaction(event) => self.machine.compaction(event, buffer),
+                AnswerEventRef::Turn(event) => self.machine.turn(event, buffer),
+                AnswerEventRef::Server(event) => self.machine.server(event, buffer),
+                AnswerEventRef::Compaction(event) => self.machine.compaction(event, buffer),
             }
         }
         drop(events);
