@@ -30,6 +30,7 @@ pub use attention::{
     decode_spans, decode_work, prefill_tiles, write_decode_work, write_prefill_tiles,
 };
 pub use cast::{Cast, Number};
+pub use check::size;
 pub use embed::{Embed, LAST, LastSamples, embed_reference};
 pub use fill::{Fill, RandomCodes, RandomWeights, random_codes_reference, random_weights_reference};
 pub use fp8::{FP8_ROWS, Fp8Scales};
@@ -40,16 +41,16 @@ pub use linear::{
     swiglu_turns_reference,
 };
 pub use mla::{
-    MlaAttention, MlaDecode, MlaPrefill, MlaProject, MlaShape, MlaSide, MlaWrite, interleaved_rope_reference,
-    mla_attention_reference, mla_keys_reference, mla_values_reference,
+    MlaAttention, MlaDecode, MlaPrefill, MlaProject, MlaSide, MlaWrite, interleaved_rope_reference,
+    mla_attention_reference, mla_keys_reference, mla_values_reference, supports_mla_tiles,
 };
 pub use moe::{
     ClampedSwiglu, ExpertFormat, MXFP4_MAX_SCALE, MoeAlign, MoeCombine, MoeLayer, MoeLinear, MoeRoute,
-    Scoring, StoredExperts, clamped_swiglu_reference, e2m1_value, e4m3_value, expert_linear_reference,
-    moe_align_reference, moe_combine_reference, moe_route_reference, pack_mxfp4,
+    StoredExperts, clamped_swiglu_reference, expert_linear_reference, moe_align_reference,
+    moe_combine_reference, moe_route_reference, pack_mxfp4,
 };
 pub use pointer::DevicePtr;
-pub use qk_norm_rope_write::{HeadNorms, QkNormRopeWrite, kv_index, norm_rope_reference};
+pub use qk_norm_rope_write::{QkNormRopeWrite, kv_index, norm_rope_reference};
 pub use rms_norm::{RmsNorm, rms_norm_reference};
 pub use sampling::{DrawRow, EditRow, MAX_TOP, Reference, Sample, SampledRow, sample_reference};
 pub use silu_mul::{SiluMul, silu_mul_reference};

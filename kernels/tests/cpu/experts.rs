@@ -3,9 +3,10 @@
 #![expect(clippy::cast_possible_truncation, reason = "a few experts; references are rounded to f32")]
 
 use kernels::cpu::{
-    Cpu, Elements, Expert, ExpertActivation, ExpertScratch, Isa, Matrix, Routes, clamped_swiglu_reference,
-    experts, linear_reference, silu_mul_reference,
+    Cpu, Elements, Expert, ExpertScratch, Isa, Matrix, Routes, clamped_swiglu_reference, experts,
+    linear_reference, silu_mul_reference,
 };
+use ops::ExpertActivation;
 
 const HIDDEN: usize = 40;
 const WIDTH: usize = 24;

@@ -4,9 +4,10 @@
 #![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
 
 use kernels::cpu::{
-    Cpu, Isa, KvCache, KvDtype, KvShape, MlaScratch, MlaShape, MlaWeights, RopeAngles, Sequence,
-    attention_reference, mla_attention, mla_write, rms_norm_reference,
+    Cpu, Isa, KvCache, KvDtype, KvShape, MlaScratch, MlaWeights, RopeAngles, Sequence, attention_reference,
+    mla_attention, mla_write, rms_norm_reference,
 };
+use ops::{MlaShape, Norm};
 
 const SHAPE: MlaShape = MlaShape { heads: 10, rank: 40, nope: 12, rope: 8, value: 14 };
 const BLOCKS: usize = 20;
@@ -55,7 +56,7 @@ fn run(cpu: &Cpu, layer: &Layer, context: usize, chunk: usize) -> Vec<f32> {
         angles.fill(&positions, &FREQUENCIES, 1.25);
         let mut queries = layer.queries[first * SHAPE.query_width()..end * SHAPE.query_width()].to_vec();
         let kv = &layer.kv[first * SHAPE.cached_width()..end * SHAPE.cached_width()];
-        let norm = (&layer.norm[..], EPS);
+        let norm = Norm { weight: &layer.norm[..], eps: EPS };
         mla_write(cpu, SHAPE, norm, &angles, &slots, (&mut queries, kv), cache.layer_mut(0));
         let sequence = Sequence { first_row: 0, rows: end - first, context: end, blocks: &layer.blocks };
         let mut out = vec![f32::NAN; (end - first) * SHAPE.heads * SHAPE.value];

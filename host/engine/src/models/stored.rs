@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use ops::MXFP4_BLOCK;
 use safetensors::tensor::Dtype as StoredDtype;
 
 use super::finite;
@@ -126,7 +127,7 @@ impl StoredMatrix {
             Self::Fp8 { codes, .. } => two(&codes.shape),
             Self::Mxfp4 { scales, .. } => {
                 let (rows, blocks) = two(&scales.shape);
-                (rows, blocks * 32)
+                (rows, blocks * MXFP4_BLOCK)
             }
         }
     }

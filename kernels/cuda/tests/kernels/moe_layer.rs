@@ -2,9 +2,10 @@
 
 use cuda_kernels::{
     ClampedSwiglu, DevicePtr, ExpertFormat, Launch, MoeAlign, MoeCombine, MoeLayer, MoeLinear, MoeRoute,
-    Scoring, SiluMul, StoredExperts, Tolerance, clamped_swiglu_reference, expert_linear_reference,
+    SiluMul, StoredExperts, Tolerance, clamped_swiglu_reference, expert_linear_reference,
     moe_route_reference, silu_mul_reference,
 };
+use ops::{Routing, Scoring};
 
 use super::device::{Device, in_both_orders, near, values};
 
@@ -76,10 +77,8 @@ impl Layer {
             device.run(&MoeLinear { x, order, starts, weights, out, routes, experts, n, k, layer }.launch());
         };
         let scores = device.f32(&self.scores);
-        let (scoring, correction) = (SCORING, None);
-        device.run(
-            &MoeRoute { scores, correction, chosen, weights, rows, experts, per_token, scoring }.launch(),
-        );
+        let routing = Routing { experts: EXPERTS, per_token: PER_TOKEN, scoring: SCORING, correction: None };
+        device.run(&MoeRoute { scores, chosen, weights, rows, routing }.launch());
         device.run(&MoeAlign { chosen, order, starts, routes, experts }.launch());
         let x = device.bf16(&self.x);
         linear(x, &self.gate_up, both, (2 * inter, cols), MoeLayer::GateUp { per_token });

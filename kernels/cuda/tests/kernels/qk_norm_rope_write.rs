@@ -1,6 +1,7 @@
 //! Norms of heads, rotary embedding and writes to the KV cache against the reference.
 
-use cuda_kernels::{HeadNorms, QkNormRopeWrite, Tolerance, kv_index, norm_rope_reference};
+use cuda_kernels::{QkNormRopeWrite, Tolerance, kv_index, norm_rope_reference};
+use ops::{HeadNorms, QkvShape};
 
 use super::device::{Device, in_both_orders, near, values};
 
@@ -44,9 +45,7 @@ impl Case {
             keys: device.out::<u16>(cache),
             values: device.out::<u16>(cache),
             rows: rows as u32,
-            heads: heads as u32,
-            kv_heads: kv_heads as u32,
-            head_dim: head_dim as u32,
+            shape: QkvShape { heads, kv_heads, head_dim },
         };
         device.run(&parameters.launch());
         let head = |row: usize, head: usize| &qkv[(row * self.all_heads() + head) * head_dim..][..head_dim];

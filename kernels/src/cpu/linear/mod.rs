@@ -29,6 +29,8 @@ use std::ops::Range;
 
 pub(super) use plain::dot_tile;
 
+use ops::Store;
+
 use super::Cpu;
 use super::lanes::LANES;
 use super::matrix::{Elements, Matrix};
@@ -46,15 +48,6 @@ const TASK_COLS: usize = 2 * TASK_STEP;
 const LONG_TASK_ROWS: usize = 16;
 /// Number of long tasks per thread: enough for threads to end at about the same time.
 const LONG_TASKS: usize = 4;
-
-/// Way of storing results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Store {
-    /// Results replace the output.
-    Overwrite,
-    /// Results are added to the output (a residual connection).
-    Accumulate,
-}
 
 /// Neighbouring rows of x that have weights of their own (an expert's, a head's).
 #[derive(Debug, Clone)]
