@@ -6,11 +6,10 @@ use half::{bf16, f16};
 use kernels::cpu::{
     AttentionParams, Cpu, Elements, Expert, ExpertScratch, Fp8Blocks, InputRounding, Isa, KvCache, KvDtype,
     KvShape, Matrix, MlaScratch, MlaWeights, Mxfp4, QuantizeTo, QuantizedMatrix, RepackedMatrix, RopeAngles,
-    Routes, Sequence, attention, clamped_swiglu, clamped_swiglu_reference, embed, experts, linear,
-    linear_reference, mla_attention, mla_write, qk_norm_rope_write, rms_norm, rms_norm_reference, silu_mul,
-    silu_mul_reference,
+    Routes, Sequence, attention, clamped_swiglu, embed, experts, linear, linear_reference, mla_attention,
+    mla_write, qk_norm_rope_write, rms_norm, silu_mul,
 };
-use ops::{AttentionSpec, ExpertActivation, HeadNorms, MlaShape, Norm, QkvShape, Store};
+use ops::{AttentionSpec, ExpertActivation, HeadNorms, MlaShape, Norm, QkvShape, Store, reference};
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
@@ -100,11 +99,11 @@ fn rows_of_a_table_norms_and_activations() {
         embed(&cpu, Matrix::new(Elements::F32(&x), rows, cols), &rows_of_table, &mut out);
         assert_eq!(out, x[cols..].iter().chain(&x[..cols]).copied().collect::<Vec<_>>());
         rms_norm(&cpu, &x, &weight, 1e-6, &mut out);
-        near(&out, &rms_norm_reference(&x, &weight, 1e-6), 1e-5);
+        near(&out, &reference::rms_norm(&x, Norm { weight: &weight, eps: 1e-6 }), 1e-5);
         silu_mul(&cpu, &gate_up, cols, &mut out);
-        near(&out, &silu_mul_reference(&gate_up, cols), 1e-5);
+        near(&out, &reference::silu_mul(&gate_up, cols, cols), 1e-5);
         clamped_swiglu(&cpu, &gate_up, (1.7, 0.5), &mut out);
-        near(&out, &clamped_swiglu_reference(&gate_up, (1.7, 0.5)), 1e-5);
+        near(&out, &reference::clamped_swiglu(&gate_up, 1.7, 0.5), 1e-5);
     }
 }
 
@@ -127,7 +126,7 @@ fn experts_of_some_tokens() {
         let Expert { gate_up, down, .. } = expert(*id as usize);
         let narrow = |all: Vec<f64>| -> Vec<f32> { all.into_iter().map(|x| x as f32).collect() };
         let middle = narrow(linear_reference(&x[at..][..hidden], &gate_up[0]));
-        let result = linear_reference(&narrow(silu_mul_reference(&middle, width)), &down[0]);
+        let result = linear_reference(&narrow(reference::silu_mul(&middle, width, width)), &down[0]);
         result.iter().zip(&mut wanted[at..]).for_each(|(x, to)| *to += f64::from(*weight) * x);
     }
     for cpu in cpus() {

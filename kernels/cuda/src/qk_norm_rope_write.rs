@@ -111,28 +111,3 @@ pub fn kv_index(slot: usize, head: usize, dim: usize, kv_heads: usize, head_dim:
     let chunk = (slot & mask.map_or(0, |(_, mask)| *mask)) * 8;
     ((slot / 64 * kv_heads + head) * 64 + slot % 64) * head_dim + (dim ^ chunk)
 }
-
-/// Reference for one head: its norm if there is one (weight and `eps`), then its rotation at a position.
-#[expect(clippy::cast_precision_loss, reason = "positions are below 2²⁴, and heads far narrower")]
-pub fn norm_rope_reference(
-    head: &[f32],
-    norm: Option<(&[f32], f32)>,
-    frequencies: &[f32],
-    factor: f32,
-    position: u32,
-) -> Vec<f64> {
-    let mut x: Vec<f64> = head.iter().map(|x| f64::from(*x)).collect();
-    if let Some((weight, eps)) = norm {
-        let squares: f64 = x.iter().map(|x| x * x).sum();
-        let scale = (squares / x.len() as f64 + f64::from(eps)).sqrt().recip();
-        x.iter_mut().zip(weight).for_each(|(x, w)| *x *= scale * f64::from(*w));
-    }
-    let half = x.len() / 2;
-    for (i, frequency) in frequencies.iter().enumerate() {
-        let (sine, cosine) = f64::from(position as f32 * frequency).sin_cos();
-        let (a, b) = (x[i], x[i + half]);
-        x[i] = (a * cosine - b * sine) * f64::from(factor);
-        x[i + half] = (b * cosine + a * sine) * f64::from(factor);
-    }
-    x
-}

@@ -1,4 +1,5 @@
-//! Parameters of operations, in types that models and the kernels of every device share: shapes, the choice of experts, number formats.
+//! Parameters of operations, in types that models and the kernels of every device share: shapes, the choice of experts, number formats; and
+//! what the operations mean ([`reference`](mod@reference)).
 //!
 //! Invariant: plain data without dependencies. `V` is whatever a device holds a vector in: a slice, or an address in its memory.
 //!
@@ -15,6 +16,7 @@ mod experts;
 mod formats;
 mod mla;
 mod norm;
+pub mod reference;
 mod store;
 
 pub use attention::{AttentionSpec, QkvShape};

@@ -7,7 +7,7 @@ use super::Cpu;
 use super::isa::Kernel;
 use super::kv::{KvLayer, KvOutput, KvShape};
 use super::lanes::{LANES, Lanes};
-use super::norm::{rms_norm_reference, scale_row_in_place};
+use super::norm::scale_row_in_place;
 use super::output::Output;
 
 /// Cosines and sines of a step's positions: `[rows, head_dim / 2]` each.
@@ -155,30 +155,11 @@ fn rotated<L: Lanes>(lanes: L, (a, b): (L::V, L::V), (cos, sin): (L::V, L::V)) -
     (lanes.fma(a, cos, minus), lanes.fma(b, cos, lanes.mul(a, sin)))
 }
 
-/// Reference of [`qk_norm_rope_write`] for one head, in f64: norm (weight, eps), then rotation by `position * frequencies[i]`, times
-/// `scale`.
-pub fn qk_norm_rope_write_reference(
-    x: &[f32],
-    norm: Option<(&[f32], f32)>,
-    position: u32,
-    frequencies: &[f32],
-    scale: f32,
-) -> Vec<f64> {
-    let normed = match norm {
-        Some((weight, eps)) => rms_norm_reference(x, weight, eps),
-        None => x.iter().map(|x| f64::from(*x)).collect(),
-    };
-    let half = frequencies.len();
-    let rotated = (0..2 * half).map(|i| {
-        let (sin, cos) = (f64::from(position) * f64::from(frequencies[i % half])).sin_cos();
-        let other = if i < half { -normed[i + half] } else { normed[i - half] };
-        (normed[i] * cos + other * sin) * f64::from(scale)
-    });
-    rotated.collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use ops::Norm;
+    use ops::reference::norm_rope;
+
     use super::super::kv::{KvCache, KvData, KvDtype, KvShape};
     use super::*;
     use crate::cpu::Isa;
@@ -213,8 +194,11 @@ mod tests {
                 for head in 0..heads + 2 * kv_heads {
                     let at = row * shape.width() + head * head_dim;
                     let x = &before[at..at + head_dim];
-                    let norm = norms.map(|norms| (if head < heads { norms.q } else { norms.k }, norms.eps));
-                    let rotated = qk_norm_rope_write_reference(x, norm, positions[row], &frequencies, 1.25);
+                    let norm = norms.map(|HeadNorms { q, k, eps }| Norm {
+                        weight: if head < heads { q } else { k },
+                        eps,
+                    });
+                    let rotated = norm_rope(x, norm, &frequencies, 1.25, positions[row]);
                     let cached = |all: &KvData, head| {
                         let from = cache.shape().row_at(slots[row] as usize, head);
                         all.to_f32(from..from + head_dim)

@@ -112,29 +112,3 @@ impl Attention {
         [12, 16, 32, 64, 80, 96, 128, 256].map(|dim| Self::kernel(dim).variant()).to_vec()
     }
 }
-
-/// Reference for one row and head: the query, the keys and values that it sees, and its sink.
-pub fn attention_reference<'a>(
-    query: &[f32],
-    seen: impl Iterator<Item = (&'a [f32], &'a [f32])> + Clone,
-    sink: Option<f32>,
-    scale: f32,
-) -> Vec<f64> {
-    let score = |key: &[f32]| -> f64 {
-        query.iter().zip(key).map(|(q, k)| f64::from(*q) * f64::from(*k)).sum::<f64>() * f64::from(scale)
-    };
-    let sink = sink.map_or(f64::NEG_INFINITY, f64::from);
-    let scores: Vec<f64> = seen.clone().map(|(key, _)| score(key)).collect();
-    let most = scores.iter().copied().fold(sink, f64::max);
-    let mut out = vec![0.0; query.len()];
-    let mut sum = (sink - most).exp();
-    for (score, (_, value)) in scores.into_iter().zip(seen) {
-        let weight = (score - most).exp();
-        sum += weight;
-        out.iter_mut().zip(value).for_each(|(out, v)| *out += weight * f64::from(*v));
-    }
-    for out in &mut out {
-        *out /= sum;
-    }
-    out
-}

@@ -85,17 +85,3 @@ impl MlaAttention {
         vec![Self::kernel(512, 64).variant(), Self::kernel(32, 16).variant()]
     }
 }
-
-/// Reference for one row and head: the query and the cached rows that it sees, whose first `rank` columns are values.
-pub fn mla_attention_reference(query: &[f32], seen: &[&[f32]], rank: usize, scale: f32) -> Vec<f64> {
-    let score = |row: &&[f32]| -> f64 {
-        query.iter().zip(*row).map(|(q, k)| f64::from(*q) * f64::from(*k)).sum::<f64>() * f64::from(scale)
-    };
-    let scores: Vec<f64> = seen.iter().map(score).collect();
-    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = scores.iter().map(|score| (score - most).exp()).collect();
-    let sum: f64 = weights.iter().sum();
-    let col =
-        |col: usize| weights.iter().zip(seen).map(|(w, row)| w * f64::from(row[col])).sum::<f64>() / sum;
-    (0..rank).map(col).collect()
-}

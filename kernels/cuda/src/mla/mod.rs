@@ -10,11 +10,11 @@ mod prefill;
 mod project;
 mod write;
 
-pub use attention::{MlaAttention, mla_attention_reference};
+pub use attention::MlaAttention;
 pub use decode::MlaDecode;
 pub use prefill::MlaPrefill;
 pub use project::{MlaProject, MlaSide, mla_keys_reference, mla_values_reference};
-pub use write::{MlaWrite, interleaved_rope_reference};
+pub use write::MlaWrite;
 
 use ops::MlaShape;
 

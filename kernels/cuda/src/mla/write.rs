@@ -73,14 +73,3 @@ impl MlaWrite {
         vec![Self::kernel(512, 64).variant(), Self::kernel(32, 16).variant()]
     }
 }
-
-/// Reference of the rotation: neighbours are rotated together, dimension 2i with 2i + 1.
-#[expect(clippy::cast_precision_loss, reason = "positions are below 2²⁴")]
-pub fn interleaved_rope_reference(x: &[f32], frequencies: &[f32], factor: f32, position: u32) -> Vec<f64> {
-    let pair = |(pair, frequency): (&[f32; 2], &f32)| {
-        let (sine, cosine) = f64::from(position as f32 * frequency).sin_cos();
-        let [a, b] = pair.map(f64::from);
-        [a * cosine - b * sine, b * cosine + a * sine].map(|x| x * f64::from(factor))
-    };
-    x.as_chunks::<2>().0.iter().zip(frequencies).flat_map(pair).collect()
-}

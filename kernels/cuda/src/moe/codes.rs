@@ -1,4 +1,4 @@
-//! Order of quantisation codes in kernels, and the experts' linear layer, for references.
+//! Order of quantisation codes in kernels.
 
 /// Greatest scale of MXFP4 weights (an exponent of two, plus 127) with which kernels have every weight exactly; see `mxfp4.cuh`.
 pub const MXFP4_MAX_SCALE: u8 = 128;
@@ -27,14 +27,4 @@ pub fn pack_mxfp4(codes: [u8; 8]) -> [u8; 8] {
     let [first, second, shared] = words;
     let (first, second) = (first | (shared & FIRST_WORD_LEFT), second | (shared & !FIRST_WORD_LEFT));
     (u64::from(first) | u64::from(second) << 32).to_le_bytes()
-}
-
-/// Reference for one row: `x · weightᵀ + bias`, for a weight `[n, k]`.
-pub fn expert_linear_reference(x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f64> {
-    let dot = |row: &[f32]| x.iter().zip(row).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>();
-    let mut out: Vec<f64> = weight.chunks_exact(x.len()).map(dot).collect();
-    for (out, bias) in out.iter_mut().zip(bias.unwrap_or_default()) {
-        *out += f64::from(*bias);
-    }
-    out
 }

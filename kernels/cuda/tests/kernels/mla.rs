@@ -1,10 +1,7 @@
 //! Rows of a compressed cache and projections of heads against their references.
 
-use cuda_kernels::{
-    MlaProject, MlaSide, MlaWrite, Tolerance, interleaved_rope_reference, mla_keys_reference,
-    mla_values_reference, rms_norm_reference,
-};
-use ops::{MlaShape, Norm};
+use cuda_kernels::{MlaProject, MlaSide, MlaWrite, Tolerance, mla_keys_reference, mla_values_reference};
+use ops::{MlaShape, Norm, reference};
 
 use super::device::{Device, in_both_orders, near, values};
 
@@ -37,7 +34,7 @@ fn rows_are_normed_rotated_and_written_to_their_slots() {
             };
             device.run(&write.launch());
             let rotate =
-                |x: &[f32], row: usize| interleaved_rope_reference(x, &frequencies, 1.25, positions[row]);
+                |x: &[f32], row: usize| reference::interleaved_rope(x, &frequencies, 1.25, positions[row]);
             let exact = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
 
             let cached = device.read_bf16(cache, 192 * (rank + rope));
@@ -47,7 +44,9 @@ fn rows_are_normed_rotated_and_written_to_their_slots() {
                     continue;
                 };
                 let (latent, key) = kv[row * (rank + rope)..][..rank + rope].split_at(rank);
-                let wanted = [rms_norm_reference(latent, &norm, 1e-6), rotate(key, row)].concat();
+                let wanted =
+                    [reference::rms_norm(latent, Norm { weight: &norm, eps: 1e-6 }), rotate(key, row)]
+                        .concat();
                 near(Tolerance::BF16, got, &wanted, &format!("{shape:?}, slot {slot}"));
             }
             let head = |(i, x): (usize, &[f32])| [exact(&x[..nope]), rotate(&x[nope..], i / heads)].concat();

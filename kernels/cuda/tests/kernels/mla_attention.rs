@@ -1,10 +1,9 @@
 //! Attention over a compressed cache: the simple kernel, spans and tiles against the reference.
 
 use cuda_kernels::{
-    MlaAttention, MlaDecode, MlaPrefill, PrefillRows, Tolerance, decode_work, mla_attention_reference,
-    prefill_tiles, size,
+    MlaAttention, MlaDecode, MlaPrefill, PrefillRows, Tolerance, decode_work, prefill_tiles, size,
 };
-use ops::MlaShape;
+use ops::{MlaShape, reference};
 
 use super::device::{Device, in_both_orders, values};
 use super::mla::{MOONLIGHT, SMALL};
@@ -54,10 +53,10 @@ fn compressed(device: &Device, shape: MlaShape, sequences: &[(usize, usize)]) ->
             lane: lane as u32,
         });
         for at in len - rows..*len {
-            let seen: Vec<&[f32]> = cached.chunks_exact(width).take(at + 1).collect();
+            let seen = cached.chunks_exact(width).take(at + 1).map(|row| (row, &row[..rank]));
             for head in 0..heads {
                 let query = &queries[(lanes.len() * heads + head) * width..][..width];
-                wanted.extend(mla_attention_reference(query, &seen, rank, scale));
+                wanted.extend(reference::attention(query, seen.clone(), None, scale));
             }
             lanes.push(lane as u32);
             positions.push(at as u32);

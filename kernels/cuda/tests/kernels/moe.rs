@@ -1,10 +1,10 @@
 //! Kernels of a mixture of experts other than its linear layers: router, order by expert, activation, weighted sum.
 
 use cuda_kernels::{
-    ClampedSwiglu, MoeAlign, MoeCombine, MoeRoute, Tolerance, clamped_swiglu_reference, moe_align_reference,
-    moe_combine_reference, moe_route_reference,
+    ClampedSwiglu, MoeAlign, MoeCombine, MoeRoute, Tolerance, moe_align_reference, moe_combine_reference,
+    moe_route_reference,
 };
-use ops::{Routing, Scoring};
+use ops::{Routing, Scoring, reference};
 
 use super::device::{Device, in_both_orders, near, values};
 
@@ -102,7 +102,7 @@ fn clamped_gates_and_ups_take_turns() {
             let out = device.out::<u16>(rows * cols);
             let (gate, rows, cols) = (device.bf16(&gate_up), rows as u32, cols as u32);
             device.run(&ClampedSwiglu { gate_up: gate, out, rows, cols, alpha: 1.702, limit: 7.0 }.launch());
-            let wanted = clamped_swiglu_reference(&gate_up, 1.702, 7.0);
+            let wanted = reference::clamped_swiglu(&gate_up, 1.702, 7.0);
             device.check_bf16(out, &wanted, Tolerance::BF16, &format!("{rows} rows of {cols}"));
         }
     });

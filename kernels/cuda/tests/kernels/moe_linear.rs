@@ -2,9 +2,9 @@
 
 use cuda_kernels::{
     DevicePtr, ExpertFormat, Fp8Scales, MXFP4_MAX_SCALE, MoeLayer, MoeLinear, StoredExperts, Tolerance,
-    expert_linear_reference, moe_align_reference, pack_mxfp4,
+    moe_align_reference, pack_mxfp4,
 };
-use ops::{E2M1_VALUES, E4M3_VALUES};
+use ops::{E2M1_VALUES, E4M3_VALUES, reference};
 
 use super::device::{Device, in_both_orders, near, values};
 use super::fp8::{Fp8Weight, bytes};
@@ -95,11 +95,7 @@ impl Case {
             let expert = chosen[route] as usize;
             let weight = &stored.values[expert * n * k..][..n * k];
             let bias = self.bias.then(|| &biases[expert * n..][..n]);
-            wanted[to * n..][..n].copy_from_slice(&expert_linear_reference(
-                &x[from * k..][..k],
-                weight,
-                bias,
-            ));
+            wanted[to * n..][..n].copy_from_slice(&reference::linear(&x[from * k..][..k], weight, bias, k));
         }
         // Sums of k products of numbers about one, in f32.
         let sums = |tolerance: Tolerance| Tolerance { absolute: 1e-5 * k as f64, ..tolerance };

@@ -1,7 +1,7 @@
 //! Steps over a paged cache: the KV blocks of sequences are scattered, and all places that no sequence has are NaN.
 
-use cuda_kernels::{Attention, PagedCache, attention_reference, kv_index};
-use ops::{AttentionSpec, QkvShape};
+use cuda_kernels::{Attention, PagedCache, kv_index};
+use ops::{AttentionSpec, QkvShape, reference};
 
 use super::device::{Device, values};
 
@@ -118,7 +118,7 @@ impl Step {
                 for head in kv_head * group..(kv_head + 1) * group {
                     let query = &qkv[row * width + head * self.shape.head_dim..][..self.shape.head_dim];
                     let sink = self.sinks.then(|| sinks[head]);
-                    wanted.extend(attention_reference(query, seen.clone(), sink, scale));
+                    wanted.extend(reference::attention(query, seen.clone(), sink, scale));
                 }
             }
         }

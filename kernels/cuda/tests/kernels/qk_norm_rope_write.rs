@@ -1,7 +1,7 @@
 //! Norms of heads, rotary embedding and writes to the KV cache against the reference.
 
-use cuda_kernels::{QkNormRopeWrite, Tolerance, kv_index, norm_rope_reference};
-use ops::{HeadNorms, QkvShape};
+use cuda_kernels::{QkNormRopeWrite, Tolerance, kv_index};
+use ops::{HeadNorms, Norm, QkvShape, reference};
 
 use super::device::{Device, in_both_orders, near, values};
 
@@ -51,8 +51,8 @@ impl Case {
         let head = |row: usize, head: usize| &qkv[(row * self.all_heads() + head) * head_dim..][..head_dim];
         let rotated = |row: usize, at: usize| {
             let norm = &norms[usize::from(at >= heads)];
-            let norm = self.norms.then_some((&norm[..], 1e-6));
-            norm_rope_reference(head(row, at), norm, &frequencies, 1.25, positions[row])
+            let norm = self.norms.then_some(Norm { weight: &norm[..], eps: 1e-6 });
+            reference::norm_rope(head(row, at), norm, &frequencies, 1.25, positions[row])
         };
         let exact = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
 

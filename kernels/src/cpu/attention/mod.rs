@@ -167,25 +167,3 @@ fn tiles<'a>(heads: usize, sequences: &[Sequence<'a>]) -> Vec<Tile<'a>> {
     }
     tiles
 }
-
-/// Reference of [`attention`], in f64, for one query `[d]`, the keys and values `[n, d]` that it sees, and its head's sink.
-pub fn attention_reference(
-    query: &[f32],
-    keys: &[f32],
-    values: &[f32],
-    scale: f32,
-    sink: Option<f32>,
-) -> Vec<f64> {
-    let d = query.len();
-    let dot =
-        |key: &[f32]| -> f64 { query.iter().zip(key).map(|(q, k)| f64::from(*q) * f64::from(*k)).sum() };
-    let scores: Vec<f64> = keys.chunks_exact(d).map(|key| dot(key) * f64::from(scale)).collect();
-    let greatest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = scores.iter().map(|s| (s - greatest).exp()).collect();
-    let total: f64 =
-        weights.iter().sum::<f64>() + sink.map_or(0.0, |sink| (f64::from(sink) - greatest).exp());
-    let value = |i: usize| -> f64 {
-        weights.iter().zip(values.chunks_exact(d)).map(|(w, v)| w * f64::from(v[i])).sum()
-    };
-    (0..d).map(|i| value(i) / total).collect()
-}

@@ -29,7 +29,7 @@ use std::ops::Range;
 
 pub(super) use plain::dot_tile;
 
-use ops::Store;
+use ops::{Store, reference};
 
 use super::Cpu;
 use super::lanes::LANES;
@@ -161,16 +161,5 @@ fn tasks(group: usize, parts: &[Matrix<'_>], task_cols: usize) -> Vec<Task> {
 
 /// Reference of [`linear`], in f64, without bias and without rounding of inputs.
 pub fn linear_reference(x: &[f32], weight: &Matrix<'_>) -> Vec<f64> {
-    let k = weight.cols();
-    let mut out = Vec::new();
-    for row in x.chunks_exact(k) {
-        for n in 0..weight.rows() {
-            let products = row
-                .iter()
-                .enumerate()
-                .map(|(i, x)| f64::from(*x) * f64::from(weight.elements().get(n * k + i)));
-            out.push(products.sum());
-        }
-    }
-    out
+    reference::linear(x, &weight.to_f32(), None, weight.cols())
 }
