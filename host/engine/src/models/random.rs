@@ -8,8 +8,8 @@ use std::sync::Arc;
 use memmap2::MmapMut;
 
 use super::random_bytes::{RandomBytes, RandomValues};
-use super::stored::{CodeKind, Codes};
-use super::tensor::{Dtype, WeightTensor};
+use super::stored::CodeKind;
+use super::tensor::{Codes, Dtype, WeightTensor};
 use super::{LoadError, Quantization};
 use crate::files::FileBytes;
 
@@ -59,7 +59,7 @@ impl RandomWeights {
             CodeKind::E8m0 => RandomValues::Same(125 - (32 * blocks).ilog2().div_ceil(2).min(100) as u8),
         };
         let (file, range) = reserve(shape, 1, random)?;
-        Ok(Codes { shape: shape.to_vec(), file, range })
+        Ok(Codes { dtype: kind, shape: shape.to_vec(), file, range })
     }
 }
 
