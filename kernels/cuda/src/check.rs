@@ -10,6 +10,14 @@ pub(crate) fn width(cols: u32, pointers: &[DevicePtr]) -> u32 {
     if cols.is_multiple_of(8) && pointers.iter().all(|p| p.is_wide()) { 8 } else { 1 }
 }
 
+/// Converts a size to the type that kernels take.
+///
+/// # Panics
+/// Where the size is 2³² or more.
+pub fn size(size: usize) -> u32 {
+    u32::try_from(size).expect("sizes of models are below 2³²")
+}
+
 /// Checks that there are rows and columns, and that no pointer is null.
 pub(crate) fn shape(operation: &str, rows: u32, cols: u32, pointers: &[DevicePtr]) {
     assert!(rows > 0 && cols > 0, "{operation}: {rows} rows of {cols}");

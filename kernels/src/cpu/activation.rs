@@ -57,14 +57,3 @@ fn silu<L: Lanes>(lanes: L, gate: L::V, up: L::V) -> L::V {
     let e = lanes.exp(lanes.sub(lanes.splat(0.0), gate));
     lanes.mul(lanes.div(gate, lanes.add(lanes.splat(1.0), e)), up)
 }
-
-/// Reference of [`silu_mul`], in f64.
-pub fn silu_mul_reference(gate_up: &[f32], width: usize) -> Vec<f64> {
-    let mut out = Vec::with_capacity(gate_up.len() / 2);
-    for row in gate_up.chunks_exact(2 * width) {
-        let (gate, up) = row.split_at(width);
-        let one = |g: &f32, u: &f32| f64::from(*g) / (1.0 + (-f64::from(*g)).exp()) * f64::from(*u);
-        out.extend(gate.iter().zip(up).map(|(g, u)| one(g, u)));
-    }
-    out
-}

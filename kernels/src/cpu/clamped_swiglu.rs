@@ -51,13 +51,3 @@ impl Kernel for Clamped<'_> {
         }
     }
 }
-
-/// Reference of [`clamped_swiglu`], in f64.
-pub fn clamped_swiglu_reference(gate_up: &[f32], (alpha, limit): (f32, f32)) -> Vec<f64> {
-    let (alpha, limit) = (f64::from(alpha), f64::from(limit));
-    let one = |pair: &[f32; 2]| {
-        let (gate, up) = (f64::from(pair[0]).min(limit), f64::from(pair[1]).clamp(-limit, limit));
-        (up + 1.0) * gate / (1.0 + (-alpha * gate).exp())
-    };
-    gate_up.as_chunks().0.iter().map(one).collect()
-}

@@ -32,22 +32,22 @@ mod rope;
 mod route;
 mod sync;
 
-pub use activation::{silu_mul, silu_mul_reference};
-pub use attention::{AttentionParams, Sequence, attention, attention_reference};
-pub use clamped_swiglu::{clamped_swiglu, clamped_swiglu_reference};
+pub use activation::silu_mul;
+pub use attention::{AttentionParams, Sequence, attention};
+pub use clamped_swiglu::clamped_swiglu;
 pub use embed::embed;
-pub use experts::{Expert, ExpertActivation, ExpertScratch, experts};
+pub use experts::{Expert, ExpertScratch, experts};
 pub use isa::Isa;
 pub use kv::{BLOCK_SIZE, KvCache, KvDtype, KvLayer, KvShape};
-pub use linear::{Group, Store, grouped_linear, linear, linear_reference};
+pub use linear::{Group, grouped_linear, linear, linear_reference};
 pub use matrix::{Elements, InputRounding, Matrix};
-pub use mla::{MlaScratch, MlaShape, MlaWeights, mla_attention, mla_write};
-pub use norm::{rms_norm, rms_norm_reference};
+pub use mla::{MlaScratch, MlaWeights, mla_attention, mla_write};
+pub use norm::rms_norm;
 pub use packed::{Fp8Blocks, Mxfp4};
 pub use quantized::{QuantizeError, QuantizeTo, QuantizedMatrix};
 pub use repacked::RepackedMatrix;
-pub use rope::{QkvShape, RopeAngles, RopeNorms, qk_norm_rope_write, qk_norm_rope_write_reference};
-pub use route::{RouteParams, Routes, Scoring, route};
+pub use rope::{RopeAngles, qk_norm_rope_write};
+pub use route::{Routes, route};
 
 use pool::Pool;
 

@@ -4,9 +4,10 @@ use half::{bf16, f16};
 use proptest::prelude::*;
 
 use kernels::cpu::{
-    Cpu, Elements, Fp8Blocks, Group, InputRounding, Isa, Matrix, Mxfp4, RepackedMatrix, Store, embed,
+    Cpu, Elements, Fp8Blocks, Group, InputRounding, Isa, Matrix, Mxfp4, RepackedMatrix, embed,
     grouped_linear, linear, linear_reference,
 };
+use ops::Store;
 
 /// Number of codes that one load takes.
 const LOAD: usize = 32;

@@ -5,8 +5,9 @@ use proptest::prelude::*;
 
 use kernels::cpu::{
     Cpu, Elements, Group, InputRounding, Isa, Matrix, Mxfp4, QuantizeError, QuantizeTo, QuantizedMatrix,
-    Store, grouped_linear, linear,
+    grouped_linear, linear,
 };
+use ops::Store;
 
 /// Number of neighbours in a row that share a scale.
 const GROUP: usize = 32;

@@ -7,13 +7,12 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use cuda_kernels::{DevicePtr, GatherRows, Launch, MatrixProduct, Variant};
+use cuda_kernels::{DevicePtr, GatherRows, Launch, MatrixProduct, Variant, size};
 
 use super::attention_work::{AttentionWork, WorkKinds, WorkSizes};
 use super::cache::DeviceCache;
 use super::driver::Driver;
 use super::scratch::{ExpertScratch, LatentScratch};
-use super::size::size;
 use super::staging::StagingRing;
 use super::step::{Spare, StepArray, StepLayout, StepShape};
 use super::tables::DeviceTables;

@@ -6,8 +6,9 @@
 
 use std::ops::Range;
 
-use cuda_kernels::{DevicePtr, Launch, RandomCodes, RandomWeights, e4m3_value, pack_mxfp4};
+use cuda_kernels::{DevicePtr, Launch, RandomCodes, RandomWeights, pack_mxfp4};
 use half::{bf16, f16};
+use ops::E4M3_VALUES;
 
 use super::supported::unsupported;
 use crate::models::{Codes, Dtype, LoadError, RandomValues, StoredMatrix, WeightTensor};
@@ -200,10 +201,6 @@ fn fp8(
     first: usize,
     out: &mut [[u8; 2]],
 ) {
-    let mut values = [0.0; 256];
-    for (value, code) in values.iter_mut().zip(0..=u8::MAX) {
-        *value = e4m3_value(code);
-    }
     let mut at = first;
     let end = first + out.len();
     while at < end {
@@ -212,7 +209,7 @@ fn fp8(
         let stop = end.min(at + block.1 - col % block.1).min(row * cols + cols);
         let scale = scales[row / block.0 * cols.div_ceil(block.1) + col / block.1];
         for (to, code) in out[at - first..stop - first].iter_mut().zip(&codes[at..stop]) {
-            *to = bf16::from_f32(values[usize::from(*code)] * scale).to_le_bytes();
+            *to = bf16::from_f32(E4M3_VALUES[usize::from(*code)] * scale).to_le_bytes();
         }
         at = stop;
     }

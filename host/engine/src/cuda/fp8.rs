@@ -3,10 +3,9 @@
 //! Invariant: codes are those of the file. The rows of scales are repeated, one for each eight rows of a matrix, so that matrices may be
 //! stacked, or interleaved by eight rows, whatever their quantisation blocks are.
 
-use cuda_kernels::{FP8_ROWS, Fp8Scales};
+use cuda_kernels::{FP8_ROWS, Fp8Scales, size};
 
 use super::content::Content;
-use super::size::size;
 use crate::models::StoredMatrix;
 
 /// Contents of FP8 matrices, which lie one behind the other.

@@ -24,7 +24,6 @@ mod real;
 mod runner;
 mod sampler;
 mod scratch;
-mod size;
 mod staging;
 mod start;
 mod step;

@@ -4,11 +4,10 @@
 
 use std::ops::Range;
 
-use cuda_kernels::{DevicePtr, DrawRow, EditRow, Launch, MAX_TOP, Sample, SampledRow};
+use cuda_kernels::{DevicePtr, DrawRow, EditRow, Launch, MAX_TOP, Sample, SampledRow, size};
 
 use super::CudaError;
 use super::driver::{Driver, Event, HostMemory};
-use super::size::size;
 use super::staging::StagingRing;
 use crate::runner::{Draw, Draws, Edit, SampleError};
 use crate::token::{Logprobs, Token};

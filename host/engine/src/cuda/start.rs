@@ -59,7 +59,7 @@ pub(super) fn start(
     let (blocks, cache) =
         DeviceCache::allocate(backend.driver.as_mut(), cache_shape, options.kv_cache_bytes)?;
     backend.cache = cache;
-    let spare = Spare { lane: super::size::size(lanes), block: super::size::size(blocks) };
+    let spare = Spare { lane: cuda_kernels::size(lanes), block: cuda_kernels::size(blocks) };
     let (driver, tables) = backend.device();
     tables.apply(driver, &[TableEdit { lane: spare.lane, at: 0, block: spare.block }])?;
     warm_up(&mut model, &mut backend, spare, buckets)?;

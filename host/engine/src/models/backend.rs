@@ -6,7 +6,7 @@
 
 use super::LoadError;
 use super::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, LayerInput, MlaSpec, Norm, RopeSpec, Routing, Store,
+    AttentionSpec, ExpertActivation, HeadNorms, LayerInput, MlaShape, Norm, RopeSpec, Routing, Store,
     TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
@@ -30,7 +30,7 @@ use super::tensor::WeightTensor;
 /// impl<B: Backend> Layer<B> {
 ///     fn forward(&mut self, backend: &mut B, x: &mut B::Tensor) {
 ///         let Self { norm, up, down, normed, wide } = self;
-///         let norm = Norm { weight: norm, eps: 1e-6 };
+///         let norm = Norm { weight: &*norm, eps: 1e-6 };
 ///         backend.linear_of(LayerInput::Normed { x, norm, normed }, up, None, Store::Overwrite, wide);
 ///         backend.linear(wide, down, None, Store::Accumulate, x);
 ///     }
@@ -72,16 +72,18 @@ pub trait Backend {
     /// Allocates routes for the largest step, with `per_token` experts for each token.
     fn routes(&mut self, per_token: usize) -> Result<Self::Routes, LoadError>;
     /// Loads the projection of compressed rows `[heads * (nope + value), rank]`: for each head the rows of its key, then of its value.
+    /// `scale` is the factor of scores.
     fn mla_weights(
         &mut self,
-        spec: MlaSpec,
+        shape: MlaShape,
+        scale: f32,
         projection: &StoredMatrix,
     ) -> Result<Self::MlaWeights, LoadError>;
 
     /// `out[i] = table[tokens[i]]`.
     fn embed(&mut self, table: &Self::Matrix, out: &mut Self::Tensor);
     /// `out = x / sqrt(mean(x²) + eps) * weight`, per row.
-    fn rms_norm(&mut self, x: &Self::Tensor, norm: Norm<'_, Self::Vector>, out: &mut Self::Tensor);
+    fn rms_norm(&mut self, x: &Self::Tensor, norm: Norm<&Self::Vector>, out: &mut Self::Tensor);
     /// `out = x · weightᵀ + bias`, or `out += …`.
     fn linear(
         &mut self,
@@ -129,8 +131,8 @@ pub trait Backend {
     fn qk_norm_rope_write(
         &mut self,
         layer: usize,
-        spec: AttentionSpec<'_, Self::Vector>,
-        norms: Option<HeadNorms<'_, Self::Vector>>,
+        spec: AttentionSpec<&Self::Vector>,
+        norms: Option<HeadNorms<&Self::Vector>>,
         rope: &Self::Rope,
         qkv: &mut Self::Tensor,
     );
@@ -138,14 +140,14 @@ pub trait Backend {
     fn attention(
         &mut self,
         layer: usize,
-        spec: AttentionSpec<'_, Self::Vector>,
+        spec: AttentionSpec<&Self::Vector>,
         qkv: &Self::Tensor,
         out: &mut Self::Tensor,
     );
     /// `silu(gate) * up`, for rows of gate and up side by side.
     fn silu_mul(&mut self, gate_up: &Self::Tensor, out: &mut Self::Tensor);
     /// Chooses experts for each token by the router's scores `[n, experts]`.
-    fn route(&mut self, scores: &Self::Tensor, routing: Routing<'_, Self::Vector>, out: &mut Self::Routes);
+    fn route(&mut self, scores: &Self::Tensor, routing: Routing<&Self::Vector>, out: &mut Self::Routes);
     /// `out += Σ weight · expert(x)` over the chosen experts of each token.
     fn experts(
         &mut self,
@@ -158,8 +160,8 @@ pub trait Backend {
     fn mla_write(
         &mut self,
         layer: usize,
-        spec: MlaSpec,
-        norm: Norm<'_, Self::Vector>,
+        shape: MlaShape,
+        norm: Norm<&Self::Vector>,
         rope: &Self::Rope,
         queries: &mut Self::Tensor,
         kv: &Self::Tensor,
@@ -173,5 +175,5 @@ pub trait Backend {
         out: &mut Self::Tensor,
     );
     /// `norm(x) · headᵀ` in f32 of the rows whose logits are wanted. The logits stay on the device, for its sampler.
-    fn logits(&mut self, x: &Self::Tensor, norm: Norm<'_, Self::Vector>, head: &Self::Matrix);
+    fn logits(&mut self, x: &Self::Tensor, norm: Norm<&Self::Vector>, head: &Self::Matrix);
 }

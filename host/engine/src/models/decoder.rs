@@ -30,8 +30,8 @@ impl<B: Backend> Model<B> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, LoadError> {
         let rotated = match &config.attention {
-            AttentionConfig::Grouped(sizes) => sizes.head_dim,
-            AttentionConfig::Latent(sizes) => sizes.rope,
+            AttentionConfig::Grouped(sizes) => sizes.shape.head_dim,
+            AttentionConfig::Latent(sizes) => sizes.shape.rope,
         };
         let rope = backend.rope(&config.rope, rotated)?;
         let (vocab, hidden) = (config.vocab, config.hidden);

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::stored::{CodeKind, Codes, StoredMatrix, WeightRole};
+use super::stored::{CodeKind, StoredMatrix, WeightRole};
+use super::tensor::Codes;
 use super::{Backend, LoadError, ModelConfig, Progress, Quantization, WeightTensor, Weights};
 
 /// Loader of a model's parts.

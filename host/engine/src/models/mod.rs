@@ -30,10 +30,8 @@ pub use decoder::Model;
 pub use error::LoadError;
 pub use random_bytes::RandomBytes;
 pub(crate) use random_bytes::RandomValues;
-#[cfg(test)]
-pub(crate) use stored::CodeKind;
-pub use stored::{Codes, ExpertWeights, StoredMatrix, WeightRole};
-pub use tensor::{Dtype, WeightTensor};
+pub use stored::{CodeKind, ExpertWeights, StoredMatrix, WeightRole};
+pub use tensor::{Codes, Dtype, StoredTensor, WeightTensor};
 pub use timed::{Op, OpCost, OpCosts};
 pub(crate) use timed::{TimedBackend, TrafficCounter};
 pub use weights::Weights;

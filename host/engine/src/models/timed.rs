@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use super::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
+    AttentionSpec, ExpertActivation, HeadNorms, MlaShape, Norm, RopeSpec, Routing, Store, TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
@@ -196,15 +196,20 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         self.inner.routes(per_token)
     }
 
-    fn mla_weights(&mut self, spec: MlaSpec, projection: &StoredMatrix) -> Result<B::MlaWeights, LoadError> {
-        self.inner.mla_weights(spec, projection)
+    fn mla_weights(
+        &mut self,
+        shape: MlaShape,
+        scale: f32,
+        projection: &StoredMatrix,
+    ) -> Result<B::MlaWeights, LoadError> {
+        self.inner.mla_weights(shape, scale, projection)
     }
 
     fn embed(&mut self, table: &B::Matrix, out: &mut B::Tensor) {
         self.run(Op::Embedding, |_| (0, 0), |inner| inner.embed(table, out));
     }
 
-    fn rms_norm(&mut self, x: &B::Tensor, norm: Norm<'_, B::Vector>, out: &mut B::Tensor) {
+    fn rms_norm(&mut self, x: &B::Tensor, norm: Norm<&B::Vector>, out: &mut B::Tensor) {
         self.run(Op::NormRope, |_| (0, 0), |inner| inner.rms_norm(x, norm, out));
     }
 
@@ -223,8 +228,8 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
     fn qk_norm_rope_write(
         &mut self,
         layer: usize,
-        spec: AttentionSpec<'_, B::Vector>,
-        norms: Option<HeadNorms<'_, B::Vector>>,
+        spec: AttentionSpec<&B::Vector>,
+        norms: Option<HeadNorms<&B::Vector>>,
         rope: &B::Rope,
         qkv: &mut B::Tensor,
     ) {
@@ -235,7 +240,7 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
     fn attention(
         &mut self,
         layer: usize,
-        spec: AttentionSpec<'_, B::Vector>,
+        spec: AttentionSpec<&B::Vector>,
         qkv: &B::Tensor,
         out: &mut B::Tensor,
     ) {
@@ -248,7 +253,7 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         self.run(Op::Activation, |_| (0, 0), |inner| inner.silu_mul(gate_up, out));
     }
 
-    fn route(&mut self, scores: &B::Tensor, routing: Routing<'_, B::Vector>, out: &mut B::Routes) {
+    fn route(&mut self, scores: &B::Tensor, routing: Routing<&B::Vector>, out: &mut B::Routes) {
         self.run(Op::Experts, |_| (0, 0), |inner| inner.route(scores, routing, out));
     }
 
@@ -260,13 +265,13 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
     fn mla_write(
         &mut self,
         layer: usize,
-        spec: MlaSpec,
-        norm: Norm<'_, B::Vector>,
+        shape: MlaShape,
+        norm: Norm<&B::Vector>,
         rope: &B::Rope,
         queries: &mut B::Tensor,
         kv: &B::Tensor,
     ) {
-        self.run(Op::NormRope, |_| (0, 0), |inner| inner.mla_write(layer, spec, norm, rope, queries, kv));
+        self.run(Op::NormRope, |_| (0, 0), |inner| inner.mla_write(layer, shape, norm, rope, queries, kv));
     }
 
     fn mla_attention(
@@ -280,7 +285,7 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         self.run(Op::Attention, reads, |inner| inner.mla_attention(layer, weights, queries, out));
     }
 
-    fn logits(&mut self, x: &B::Tensor, norm: Norm<'_, B::Vector>, head: &B::Matrix) {
+    fn logits(&mut self, x: &B::Tensor, norm: Norm<&B::Vector>, head: &B::Matrix) {
         let reads = |inner: &B| (inner.head_bytes(head), 0);
         self.run(Op::Head, reads, |inner| inner.logits(x, norm, head));
     }

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use super::finite;
 use super::header::{self, Entry};
 use super::random::RandomWeights;
-use super::stored::{CodeKind, Codes};
-use super::tensor::{Dtype, WeightTensor};
+use super::stored::CodeKind;
+use super::tensor::{Codes, Dtype, WeightTensor};
 use super::{LoadError, Quantization};
 use crate::files::{FileBytes, ModelFiles};
 
@@ -139,7 +139,8 @@ impl Weights {
             let reason = format!("tensor {name}: expected {stored:?}, found {:?}", entry.dtype);
             return Err(LoadError::invalid(file_name, reason));
         }
-        let codes = Codes { shape: shape.to_vec(), file: file.clone(), range: entry.range.clone() };
+        let codes =
+            Codes { dtype: kind, shape: shape.to_vec(), file: file.clone(), range: entry.range.clone() };
         match kind.first_that_is_no_number(codes.bytes()) {
             None => Ok(codes),
             Some(index) => {

@@ -1,5 +1,7 @@
 //! Attention of rows that decode: the positions of a row are divided among blocks of the grid.
 
+use ops::QkvShape;
+
 use super::Attention;
 use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
@@ -26,21 +28,21 @@ pub struct AttentionDecode {
 
 impl AttentionDecode {
     /// Whether there is a kernel for these heads.
-    pub fn supports(heads: u32, kv_heads: u32, head_dim: u32) -> bool {
-        [32, 64, 96, 128].contains(&head_dim) && heads / kv_heads <= 16
+    pub fn supports(shape: QkvShape) -> bool {
+        [32, 64, 96, 128].contains(&shape.head_dim) && shape.group() <= 16
     }
 
     /// Bytes of the partial results of `items` spans.
-    pub fn partial_bytes(items: usize, heads: u32, head_dim: u32) -> usize {
-        items * heads as usize * (head_dim as usize + 2) * 4
+    pub fn partial_bytes(items: usize, shape: QkvShape) -> usize {
+        items * shape.heads * (shape.head_dim + 2) * 4
     }
 
     /// # Panics
     /// Where there is nothing to do, a pointer is null or misaligned, or the heads aren't supported.
     pub fn launch(&self) -> Launch {
-        let Attention { heads, kv_heads, head_dim, window, scale, .. } = self.attention;
-        self.attention.check("attention_decode");
-        assert!(Self::supports(heads, kv_heads, head_dim), "attention_decode: {heads} heads of {head_dim}");
+        let [_, _, head_dim] = self.attention.checked("attention_decode");
+        let shape = self.attention.spec.shape;
+        assert!(Self::supports(shape), "attention_decode: {shape:?}");
         let pointers = [self.work, self.partials, self.counters];
         assert!(
             pointers.iter().all(|p| *p != DevicePtr::NULL) && self.work.is_wide(),
@@ -52,14 +54,7 @@ impl AttentionDecode {
             grid: [self.blocks, 1, 1],
             block: [128, 1, 1],
             shared_bytes: 4 * 16 * (head_dim + 2) * 4 + 16,
-            args: self
-                .attention
-                .args()
-                .u32(window.unwrap_or(0))
-                .f32(scale)
-                .ptr(self.work)
-                .ptr(self.partials)
-                .ptr(self.counters),
+            args: self.attention.args().ptr(self.work).ptr(self.partials).ptr(self.counters),
             overlaps: true,
         }
     }

@@ -133,15 +133,6 @@ impl Linear {
     }
 }
 
-/// Reference: the sums before they are stored, `[rows, outputs]`.
-pub fn linear_reference(x: &[f32], weight: &[f32], bias: Option<&[f32]>, inputs: usize) -> Vec<f64> {
-    let dot =
-        |x: &[f32], row: &[f32]| x.iter().zip(row).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>();
-    let bias = |output: usize| bias.map_or(0.0, |bias| f64::from(bias[output]));
-    let row = |x| weight.chunks_exact(inputs).enumerate().map(move |(i, row)| dot(x, row) + bias(i));
-    x.chunks_exact(inputs).flat_map(row).collect()
-}
-
 /// Reference of [`LinearStore::SwiGlu`]: `silu(gate) * up` of sums that are interleaved by eight.
 pub fn swiglu_turns_reference(sums: &[f64]) -> Vec<f64> {
     let pair = |(gate, up): (&f64, &f64)| gate / (1.0 + (-gate).exp()) * up;

@@ -1,6 +1,8 @@
 //! Projection of queries into the latent space, and of results out of it: a small product for each head.
 
-use super::MlaShape;
+use ops::MlaShape;
+
+use super::widths;
 use crate::check;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
@@ -72,10 +74,9 @@ impl MlaProject {
     /// # Panics
     /// Where there is nothing to compute, a pointer is null or misaligned, or a width isn't supported.
     pub fn launch(&self) -> Launch {
-        let MlaShape { heads, rank, nope, rope, value } = self.shape;
+        let [heads, rank, nope, rope, value] = widths(self.shape, "mla_project");
         let pointers = [self.x, self.projection, self.out];
         check::shape("mla_project", self.rows, rank, &pointers);
-        self.shape.check("mla_project");
         assert!(pointers.iter().all(|p| p.is_wide()), "mla_project: a pointer is misaligned");
         let (tile, cols) =
             (ProjectTile::of(self.rows), if self.side == MlaSide::Queries { rank } else { value });

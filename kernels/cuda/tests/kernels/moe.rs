@@ -1,9 +1,10 @@
 //! Kernels of a mixture of experts other than its linear layers: router, order by expert, activation, weighted sum.
 
 use cuda_kernels::{
-    ClampedSwiglu, MoeAlign, MoeCombine, MoeRoute, Scoring, Tolerance, clamped_swiglu_reference,
-    moe_align_reference, moe_combine_reference, moe_route_reference,
+    ClampedSwiglu, MoeAlign, MoeCombine, MoeRoute, Tolerance, moe_align_reference, moe_combine_reference,
+    moe_route_reference,
 };
+use ops::{Routing, Scoring, reference};
 
 use super::device::{Device, in_both_orders, near, values};
 
@@ -11,27 +12,28 @@ fn route(
     device: &Device,
     scores: &[f32],
     correction: Option<&[f32]>,
-    (rows, per_token): (usize, u32),
+    (rows, per_token): (usize, usize),
     scoring: Scoring,
 ) -> (Vec<u32>, Vec<f32>) {
-    let count = rows * per_token as usize;
+    let count = rows * per_token;
     let (chosen, weights) = (device.out::<u32>(count), device.out::<f32>(count));
-    let experts = (scores.len() / rows) as u32;
+    let experts = scores.len() / rows;
     let correction = correction.map(|correction| device.f32(correction));
     let rows = rows as u32;
     let scores = device.f32(scores);
-    device.run(&MoeRoute { scores, correction, chosen, weights, rows, experts, per_token, scoring }.launch());
+    let routing = Routing { experts, per_token, scoring, correction };
+    device.run(&MoeRoute { scores, chosen, weights, rows, routing }.launch());
     (device.read(chosen, count), device.read_f32(weights, count))
 }
 
-fn check(scorings: &[Scoring], experts: usize, per_token: u32, corrected: bool) {
+fn check(scorings: &[Scoring], experts: usize, per_token: usize, corrected: bool) {
     in_both_orders(|device| {
         let scores: Vec<f32> = values(5 * experts, 3).iter().map(|x| x * 3.0).collect();
         let correction = values(experts, 4);
         let correction = corrected.then_some(&correction[..]);
         for scoring in scorings {
             let (chosen, weights) = route(device, &scores, correction, (5, per_token), *scoring);
-            let wanted = |row: &[f32]| moe_route_reference(row, correction, per_token as usize, *scoring);
+            let wanted = |row: &[f32]| moe_route_reference(row, correction, per_token, *scoring);
             let (ids, wanted): (Vec<u32>, Vec<f64>) = scores.chunks_exact(experts).flat_map(wanted).unzip();
             assert_eq!(chosen, ids, "{scoring:?}, {experts} experts");
             near(Tolerance::F32, &weights, &wanted, &format!("{scoring:?}"));
@@ -100,7 +102,7 @@ fn clamped_gates_and_ups_take_turns() {
             let out = device.out::<u16>(rows * cols);
             let (gate, rows, cols) = (device.bf16(&gate_up), rows as u32, cols as u32);
             device.run(&ClampedSwiglu { gate_up: gate, out, rows, cols, alpha: 1.702, limit: 7.0 }.launch());
-            let wanted = clamped_swiglu_reference(&gate_up, 1.702, 7.0);
+            let wanted = reference::clamped_swiglu(&gate_up, 1.702, 7.0);
             device.check_bf16(out, &wanted, Tolerance::BF16, &format!("{rows} rows of {cols}"));
         }
     });

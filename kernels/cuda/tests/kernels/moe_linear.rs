@@ -2,8 +2,9 @@
 
 use cuda_kernels::{
     DevicePtr, ExpertFormat, Fp8Scales, MXFP4_MAX_SCALE, MoeLayer, MoeLinear, StoredExperts, Tolerance,
-    e2m1_value, e4m3_value, expert_linear_reference, moe_align_reference, pack_mxfp4,
+    moe_align_reference, pack_mxfp4,
 };
+use ops::{E2M1_VALUES, E4M3_VALUES, reference};
 
 use super::device::{Device, in_both_orders, near, values};
 use super::fp8::{Fp8Weight, bytes};
@@ -34,7 +35,8 @@ fn store(device: &Device, format: Format, experts: usize, n: usize, k: usize) ->
             let codes = bytes(len / 2, 2);
             let scales: Vec<u8> = bytes(len / 32, 3).iter().map(|x| 122 + x % 5).collect();
             let value = |i: usize| {
-                e2m1_value(codes[i / 2] >> (4 * (i % 2))) * 2f32.powi(i32::from(scales[i / 32]) - 127)
+                E2M1_VALUES[usize::from(codes[i / 2] >> (4 * (i % 2)) & 15)]
+                    * 2f32.powi(i32::from(scales[i / 32]) - 127)
             };
             let values = (0..len).map(value).collect();
             let scales = device.with(&scales);
@@ -93,11 +95,7 @@ impl Case {
             let expert = chosen[route] as usize;
             let weight = &stored.values[expert * n * k..][..n * k];
             let bias = self.bias.then(|| &biases[expert * n..][..n]);
-            wanted[to * n..][..n].copy_from_slice(&expert_linear_reference(
-                &x[from * k..][..k],
-                weight,
-                bias,
-            ));
+            wanted[to * n..][..n].copy_from_slice(&reference::linear(&x[from * k..][..k], weight, bias, k));
         }
         // Sums of k products of numbers about one, in f32.
         let sums = |tolerance: Tolerance| Tolerance { absolute: 1e-5 * k as f64, ..tolerance };
@@ -187,7 +185,7 @@ fn every_mxfp4_weight_is_exact_from_scale_2_to_the_greatest() {
     let codes: Vec<u8> = (0..n).flat_map(|_| (0..16u8).map(|i| i % 8 * 0x22 + 0x10)).collect();
     let packed: Vec<u8> = codes.as_chunks().0.iter().flat_map(|eight| pack_mxfp4(*eight)).collect();
     let wanted: Vec<f64> = (0..16 * n)
-        .map(|i| f64::from(e2m1_value((i / n) as u8)) * 2f64.powi(i32::from(scales[i % n]) - 127))
+        .map(|i| f64::from(E2M1_VALUES[i / n]) * 2f64.powi(i32::from(scales[i % n]) - 127))
         .collect();
     each_column_is_a_weight((n, k), &packed, &wanted, |device| ExpertFormat::Mxfp4 {
         scales: device.with(&scales),
@@ -238,7 +236,7 @@ fn every_fp8_weight_is_exact() {
     let codes: Vec<u8> =
         (0..n * k).map(|i| (i / k) as u8).map(|code| if code & 0x7f == 0x7f { 0 } else { code }).collect();
     let scales: Vec<f32> = (0..32).map(|group| 2f32.powi(group * 5 - 100) * 1.25).collect();
-    let value = |row: usize| f64::from(e4m3_value(codes[row * k])) * f64::from(scales[row / 8]);
+    let value = |row: usize| f64::from(E4M3_VALUES[usize::from(codes[row * k])]) * f64::from(scales[row / 8]);
     let wanted: Vec<f64> = (0..16 * n).map(|i| value(i % n)).collect();
     each_column_is_a_weight((n, k), &codes, &wanted, |device| {
         ExpertFormat::Fp8(Fp8Scales { at: device.f32(&scales), block_cols: 128 })

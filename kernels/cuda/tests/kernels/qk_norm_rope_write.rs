@@ -1,6 +1,7 @@
 //! Norms of heads, rotary embedding and writes to the KV cache against the reference.
 
-use cuda_kernels::{HeadNorms, QkNormRopeWrite, Tolerance, kv_index, norm_rope_reference};
+use cuda_kernels::{QkNormRopeWrite, Tolerance, kv_index};
+use ops::{HeadNorms, Norm, QkvShape, reference};
 
 use super::device::{Device, in_both_orders, near, values};
 
@@ -44,16 +45,14 @@ impl Case {
             keys: device.out::<u16>(cache),
             values: device.out::<u16>(cache),
             rows: rows as u32,
-            heads: heads as u32,
-            kv_heads: kv_heads as u32,
-            head_dim: head_dim as u32,
+            shape: QkvShape { heads, kv_heads, head_dim },
         };
         device.run(&parameters.launch());
         let head = |row: usize, head: usize| &qkv[(row * self.all_heads() + head) * head_dim..][..head_dim];
         let rotated = |row: usize, at: usize| {
             let norm = &norms[usize::from(at >= heads)];
-            let norm = self.norms.then_some((&norm[..], 1e-6));
-            norm_rope_reference(head(row, at), norm, &frequencies, 1.25, positions[row])
+            let norm = self.norms.then_some(Norm { weight: &norm[..], eps: 1e-6 });
+            reference::norm_rope(head(row, at), norm, &frequencies, 1.25, positions[row])
         };
         let exact = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
 

@@ -175,9 +175,9 @@ impl TileOfHead<'_> {
 
     fn start(&self) -> RunningSoftmax {
         let (heads, d, stride) =
-            (self.of_queries.len(), self.params.shape.head_dim, self.cache.shape.stride());
+            (self.of_queries.len(), self.params.spec.shape.head_dim, self.cache.shape.stride());
         let rows = self.tile.rows * heads;
-        let scale = self.params.scale;
+        let scale = self.params.spec.scale;
         let mut queries = vec![0.0; rows * stride];
         for (i, to) in queries.chunks_exact_mut(stride).enumerate() {
             let row = self.tile.first_row + i / heads;
@@ -219,7 +219,7 @@ impl TileOfHead<'_> {
     /// Returns the positions that a query row sees: those up to its own, as far as the window goes back.
     fn visible(&self, row: usize) -> Range<usize> {
         let end = self.tile.position + row / self.of_queries.len() + 1;
-        self.params.window.map_or(0, |window| end.saturating_sub(window.max(1)))..end
+        self.params.spec.window.map_or(0, |window| end.saturating_sub(window.max(1)))..end
     }
 
     /// Returns the parts with keys that some row sees; there is at least one, since each row sees its own key.
@@ -242,11 +242,11 @@ impl TileOfHead<'_> {
         for i in 0..partial.rows() {
             let row = self.tile.first_row + i / heads;
             let head = self.of_queries.start + i % heads;
-            let at = (row * self.params.shape.heads + head) * d;
+            let at = (row * self.params.spec.shape.heads + head) * d;
             #[expect(unsafe_code, reason = "each task its rows and heads")]
             // SAFETY: tasks differ in their rows or in their heads, and a task has one part alive at a time.
             let out = unsafe { out.part(at, d) };
-            partial.finish(i, self.params.sinks.map(|sinks| sinks[head]), out);
+            partial.finish(i, self.params.spec.sinks.map(|sinks| sinks[head]), out);
         }
     }
 }

@@ -5,8 +5,10 @@
 
 use std::ops::Range;
 
+use ops::{ExpertActivation, Store};
+
 use super::clamped_swiglu::clamped_swiglu;
-use super::linear::{Group, Store, grouped_linear};
+use super::linear::{Group, grouped_linear};
 use super::matrix::Matrix;
 use super::output::Output;
 use super::route::Routes;
@@ -23,20 +25,6 @@ pub struct Expert<'a> {
     pub down: Vec<Matrix<'a>>,
     /// `[hidden]`: bias of `down`.
     pub down_bias: Option<&'a [f32]>,
-}
-
-/// Activation between an expert's two linear layers.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ExpertActivation {
-    /// `silu(gate) * up`; all rows of gate come first, then all of up.
-    SwiGlu,
-    /// [`clamped_swiglu`]; rows of gate and up are interleaved.
-    ClampedSwiGlu {
-        /// Factor within the sigmoid.
-        alpha: f32,
-        /// Bound of gate and up.
-        limit: f32,
-    },
 }
 
 /// Buffers for the activations between the linear layers, `tokens * per_token` rows each. Each layer uses them again.

@@ -3,12 +3,13 @@
 //! are those of [`Pairs`](super::pairs::Pairs) with widened weights, bit for bit.
 
 use half::bf16;
+use ops::MXFP4_BLOCK;
 
 use super::chunk::chunk;
 use super::tile::DotRows;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::lanes::{Prefetch, sums_of_tile};
-use crate::cpu::packed::{MXFP4_BLOCK, Mxfp4};
+use crate::cpu::packed::Mxfp4;
 
 /// Rows of x with their stride, and the rows of a weight from `first` on, `k` elements long.
 pub(super) struct FewMxfp4<'a, L> {

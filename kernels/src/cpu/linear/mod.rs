@@ -29,6 +29,8 @@ use std::ops::Range;
 
 pub(super) use plain::dot_tile;
 
+use ops::{Store, reference};
+
 use super::Cpu;
 use super::lanes::LANES;
 use super::matrix::{Elements, Matrix};
@@ -46,15 +48,6 @@ const TASK_COLS: usize = 2 * TASK_STEP;
 const LONG_TASK_ROWS: usize = 16;
 /// Number of long tasks per thread: enough for threads to end at about the same time.
 const LONG_TASKS: usize = 4;
-
-/// Way of storing results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Store {
-    /// Results replace the output.
-    Overwrite,
-    /// Results are added to the output (a residual connection).
-    Accumulate,
-}
 
 /// Neighbouring rows of x that have weights of their own (an expert's, a head's).
 #[derive(Debug, Clone)]
@@ -168,16 +161,5 @@ fn tasks(group: usize, parts: &[Matrix<'_>], task_cols: usize) -> Vec<Task> {
 
 /// Reference of [`linear`], in f64, without bias and without rounding of inputs.
 pub fn linear_reference(x: &[f32], weight: &Matrix<'_>) -> Vec<f64> {
-    let k = weight.cols();
-    let mut out = Vec::new();
-    for row in x.chunks_exact(k) {
-        for n in 0..weight.rows() {
-            let products = row
-                .iter()
-                .enumerate()
-                .map(|(i, x)| f64::from(*x) * f64::from(weight.elements().get(n * k + i)));
-            out.push(products.sum());
-        }
-    }
-    out
+    reference::linear(x, &weight.to_f32(), None, weight.cols())
 }

@@ -3,10 +3,10 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::Store;
 use super::inputs::InputRows;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::output::Output;
+use ops::Store;
 
 /// Number of rows of x that are multiplied with a tile of weights before the next tile.
 const BLOCK_ROWS: usize = 64;

@@ -1,9 +1,10 @@
 //! Absorbed form of attention: queries are projected into the latent space and attend there; their results are projected to values.
 
-use super::MlaShape;
+use ops::{AttentionSpec, MlaShape, QkvShape, Store};
+
 use crate::cpu::kv::KvLayer;
-use crate::cpu::linear::{Group, Store, grouped_linear};
-use crate::cpu::{AttentionParams, Cpu, Elements, Matrix, QkvShape, Sequence, attention};
+use crate::cpu::linear::{Group, grouped_linear};
+use crate::cpu::{AttentionParams, Cpu, Elements, Matrix, Sequence, attention};
 
 /// Projection of latent rows to keys and values, split for the absorbed form: f32, a part for each head.
 #[derive(Debug)]
@@ -89,7 +90,7 @@ pub fn mla_attention(
     let MlaShape { heads, rank, nope, rope, value } = shape;
     let rows = queries.len() / shape.query_width();
     assert!(
-        queries.len() == rows * shape.query_width() && out.len() == rows * heads * value,
+        queries.len() == rows * shape.query_width() && out.len() == rows * shape.out_width(),
         "rows of mla_attention"
     );
     assert!(scratch.reserve(rows, shape), "memory of the queries in the latent space");
@@ -103,12 +104,9 @@ pub fn mla_attention(
     for (to, from) in absorbed.chunks_exact_mut(width).zip(queries.chunks_exact(nope + rope)) {
         to[rank..].copy_from_slice(&from[nope..]);
     }
-    let heads_of_cache = QkvShape { heads, kv_heads: 1, head_dim: width };
-    let params = AttentionParams {
-        query_stride: heads * width,
-        value_dim: rank,
-        ..AttentionParams::of_qkv(heads_of_cache, scale)
-    };
+    let shape = QkvShape { heads, kv_heads: 1, head_dim: width };
+    let spec = AttentionSpec { shape, scale, window: None, sinks: None };
+    let params = AttentionParams { spec, query_stride: heads * width, value_dim: rank };
     let attended = &mut back[..rows * heads * rank];
     attention(cpu, params, absorbed, sequences, cache, attended);
     let by_head = &mut front[..heads * rows * rank];

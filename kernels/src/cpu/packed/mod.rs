@@ -6,7 +6,7 @@ mod mxfp4;
 
 pub use fp8::Fp8Blocks;
 pub use mxfp4::Mxfp4;
-pub(super) use mxfp4::{BLOCK as MXFP4_BLOCK, power_of_two};
+pub(super) use mxfp4::power_of_two;
 
 use super::lanes::dots::Dots;
 

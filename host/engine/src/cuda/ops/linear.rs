@@ -7,10 +7,9 @@
 //! The kernel for few rows divides the inner dimension among warps, the kernel for many rows adds along it. So a deterministic engine uses
 //! the kernel for many rows for any number of rows: its sums are added in one order.
 
-use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, RmsNorm, SiluMul};
+use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, RmsNorm, SiluMul, size};
 
 use crate::cuda::backend::{CudaBackend, Tensor};
-use crate::cuda::size::size;
 use crate::cuda::weights::{DeviceMatrix, DeviceVector, INTERLEAVED};
 use crate::models::ops::{LayerInput, Norm, Store, TensorRole};
 
@@ -121,7 +120,7 @@ impl CudaBackend {
         &mut self,
         rows: u32,
         x: &Tensor,
-        norm: Norm<'_, DeviceVector>,
+        norm: Norm<&DeviceVector>,
         out: &mut Tensor,
     ) {
         let Norm { weight, eps } = norm;

@@ -5,18 +5,17 @@
 
 use cuda_kernels::{
     ClampedSwiglu, DevicePtr, ExpertFormat, Fp8Scales, MXFP4_MAX_SCALE, MoeAlign, MoeCombine, MoeLayer,
-    MoeLinear, MoeRoute, SiluMul, StoredExperts,
+    MoeLinear, MoeRoute, SiluMul, StoredExperts, size,
 };
 
 use super::super::backend::{CudaBackend, Tensor};
 use super::super::content::Content;
 use super::super::fp8::Fp8Contents;
 use super::super::scratch::ExpertScratch;
-use super::super::size::size;
 use super::super::supported::{MOST_EXPERTS, unsupported};
 use super::super::weights::{DeviceVector, WeightUpload};
 use crate::cuda::driver::Driver;
-use crate::models::ops::{ExpertActivation, Routing, Scoring};
+use crate::models::ops::{ExpertActivation, Routing};
 use crate::models::{ExpertWeights, LoadError, StoredMatrix, WeightTensor};
 
 /// Weights of the experts of a layer, and the buffers of their activations.
@@ -110,19 +109,16 @@ impl CudaBackend {
     pub(super) fn launch_route(
         &mut self,
         scores: &Tensor,
-        routing: &Routing<'_, DeviceVector>,
+        routing: Routing<&DeviceVector>,
         out: &DeviceRoutes,
     ) {
         let (rows, experts) = (self.tokens(), size(routing.experts));
         let route = MoeRoute {
             scores: scores.at,
-            correction: routing.correction.map(|correction| correction.at),
             chosen: out.chosen,
             weights: out.weights,
             rows,
-            experts,
-            per_token: out.per_token,
-            scoring: scoring(routing.scoring),
+            routing: routing.map(|correction| correction.at),
         };
         self.launch(&route.launch());
         let DeviceRoutes { chosen, order, starts, per_token, .. } = *out;
@@ -226,17 +222,4 @@ fn all_mxfp4<'a>(
         contents.push((Content::Mxfp4(codes), Content::Codes(scales)));
     }
     Ok(Some(contents))
-}
-
-fn scoring(scoring: Scoring) -> cuda_kernels::Scoring {
-    match scoring {
-        Scoring::Softmax { normalize } => cuda_kernels::Scoring::Softmax { normalize },
-        Scoring::SoftmaxOfChosen => cuda_kernels::Scoring::SoftmaxOfChosen,
-        Scoring::Sigmoid { groups, top_groups, normalize, scale } => cuda_kernels::Scoring::Sigmoid {
-            groups: size(groups),
-            top_groups: size(top_groups),
-            normalize,
-            scale,
-        },
-    }
 }

@@ -5,8 +5,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, LinearWeight, Tolerance, linear_reference};
+use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, LinearWeight, Tolerance};
 use half::bf16;
+use ops::reference;
 
 use super::goldens::{RANDOM, TRAINED, check_on};
 use super::rig::{Part, batch, device, is_a_gpu, load, options};
@@ -54,7 +55,7 @@ fn multiply(
 ) -> bool {
     let (x, weight, before) =
         (values(rows * inputs, 1), values(outputs * inputs, 2), values(rows * outputs, 3));
-    let mut wanted = linear_reference(&x, &weight, None, inputs);
+    let mut wanted = reference::linear(&x, &weight, None, inputs);
     if store == LinearStore::AddF32 {
         wanted.iter_mut().zip(&before).for_each(|(sum, before)| *sum += f64::from(*before));
     }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::models::LoadError;
 use crate::models::fields::Fields;
-use crate::models::ops::RopeSpec;
+use crate::models::ops::{QkvShape, RopeSpec};
 
 /// Maximum number of layers in a model.
 const LAYERS: usize = 4096;
@@ -82,7 +82,8 @@ pub(super) fn grouped(
     if !head_dim.is_multiple_of(2) {
         return Err(fields.invalid(format!("\"head_dim\" must be even, found {head_dim}")));
     }
-    Ok(GroupedConfig { heads, kv_heads, head_dim, bias: false, head_norms: false, sinks: false })
+    let shape = QkvShape { heads, kv_heads, head_dim };
+    Ok(GroupedConfig { shape, bias: false, head_norms: false, sinks: false })
 }
 
 /// Default width of a head in Llama and Mistral: `hidden_size` divided by the number of heads.

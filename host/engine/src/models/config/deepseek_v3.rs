@@ -7,7 +7,7 @@ use super::{
 };
 use crate::models::LoadError;
 use crate::models::fields::Fields;
-use crate::models::ops::{ExpertActivation, RopeScaling, RopeSpec, Scoring};
+use crate::models::ops::{ExpertActivation, MlaShape, RopeScaling, RopeSpec, Scoring};
 
 pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     refuse_unsupported(fields)?;
@@ -38,12 +38,14 @@ fn attention(fields: Fields<'_>, rope: &RopeSpec) -> Result<LatentConfig, LoadEr
         _ => 1.0,
     };
     Ok(LatentConfig {
-        heads: fields.size("num_attention_heads", 1..=4096)?,
+        shape: MlaShape {
+            heads: fields.size("num_attention_heads", 1..=4096)?,
+            rank: fields.size("kv_lora_rank", 1..=1 << 16)?,
+            nope,
+            rope: rotated,
+            value: width("v_head_dim")?,
+        },
         query_rank: fields.optional_size("q_lora_rank", 1..=1 << 16)?,
-        rank: fields.size("kv_lora_rank", 1..=1 << 16)?,
-        nope,
-        rope: rotated,
-        value: width("v_head_dim")?,
         scale: (stretched / ((nope + rotated) as f64).sqrt()) as f32,
     })
 }

@@ -1,5 +1,6 @@
 //! gpt-oss: grouped attention with sinks and biases, every other layer over a window, experts of all layers in one tensor.
 
+use ops::MXFP4_BLOCK;
 use serde_json::Value;
 
 use super::common;
@@ -14,8 +15,6 @@ use crate::models::ops::{ExpertActivation, RopeScaling, RopeSpec, Scoring, YarnS
 const HEAD_DIM: usize = 64;
 /// Default window, in tokens.
 const WINDOW: usize = 128;
-/// Size of a quantisation block: this many neighbours share a scale in MXFP4.
-const BLOCK: usize = 32;
 
 pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     fields.only_text("hidden_act", "silu")?;
@@ -42,8 +41,9 @@ pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     let config = common::decoder(fields, rope, AttentionConfig::Grouped(attention), layers)?;
     let mxfp4 = config.quantization == Some(super::Quantization::Mxfp4);
     for (name, width) in [("hidden_size", config.hidden), ("intermediate_size", intermediate)] {
-        if mxfp4 && !width.is_multiple_of(BLOCK) {
-            let reason = format!("\"{name}\" ({width}) must be a multiple of {BLOCK}, the block of mxfp4");
+        if mxfp4 && !width.is_multiple_of(MXFP4_BLOCK) {
+            let reason =
+                format!("\"{name}\" ({width}) must be a multiple of {MXFP4_BLOCK}, the block of mxfp4");
             return Err(fields.invalid(reason));
         }
     }
