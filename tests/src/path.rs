@@ -1,9 +1,9 @@
 //! Whole path of one answer without sockets, from the engine's first step to the last SSE byte, for benchmarks.
 
-use bytes::{Bytes, BytesMut};
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
 use api::{ApiRequest, Defaults, Protocol};
+use bytes::{Bytes, BytesMut};
 use model::limits::Limits;
 use model::{Model, Models};
 use serde_json::{Value, json};

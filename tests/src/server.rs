@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::{DeviceChoice, SpeculationOptions};
 use api::Defaults;
-use api::seal::Seal;
-use server::http::{Access, App, CorsOrigin, HostName, Keys, Server, install_metrics};
-use model::limits::Limits;
 use api::mcp::McpServers;
+use api::seal::Seal;
+use engine::{DeviceChoice, SpeculationOptions};
+use model::limits::Limits;
 use model::{EngineChoice, KvCacheBytes, LoadFormat, Model, ModelOptions, Models, SharedOptions};
 use serde_json::{Value, json};
+use server::http::{Access, App, CorsOrigin, HostName, Keys, Server, install_metrics};
 use store::{Options, Sqlite, Store};
 use tokio::sync::oneshot;
 use turn::FaultPolicy;

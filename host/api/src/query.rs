@@ -34,7 +34,7 @@ impl Query {
     }
 
     /// The text of a field; of several the last one.
-    pub fn get<T: Copy>(&self, field: Field<T>) -> Option<&str> {
+    pub(crate) fn get<T: Copy>(&self, field: Field<T>) -> Option<&str> {
         self.0.iter().rfind(|(key, _)| *key == field.row().name).map(|(_, value)| value.as_str())
     }
 
@@ -50,7 +50,7 @@ impl Query {
     ///
     /// # Errors
     /// 400 where it is neither true nor false.
-    pub fn flag(&self, field: Field<bool>) -> Result<Option<bool>, ApiError> {
+    pub(crate) fn flag(&self, field: Field<bool>) -> Result<Option<bool>, ApiError> {
         match self.get(field) {
             None => Ok(None),
             Some("true" | "True" | "1") => Ok(Some(true)),
@@ -63,7 +63,7 @@ impl Query {
     ///
     /// # Errors
     /// 400 where it is no number from 0 to 2⁶³ - 1.
-    pub fn number(&self, field: Field<i64>) -> Result<Option<u64>, ApiError> {
+    pub(crate) fn number(&self, field: Field<i64>) -> Result<Option<u64>, ApiError> {
         let Some(text) = self.get(field) else { return Ok(None) };
         let number = text.parse::<i64>().ok().and_then(|number| u64::try_from(number).ok());
         number.map(Some).ok_or_else(|| wrong(field, "expected an integer that isn't negative"))

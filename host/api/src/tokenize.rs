@@ -8,12 +8,14 @@ use super::completions::fields::ADD_SPECIAL_TOKENS;
 use super::error::ApiError;
 use super::fields::{self, Row, Shape, Tables, table};
 use super::json::{Field, List, Object, Required, Value};
+use super::query::Query;
 use super::request::Defaults;
 use super::schema::AnswerSchemas;
 use super::warnings::Warnings;
 use super::{chat, completions};
 use grammar::{Demand, ToolChoice};
 use model::{Beginning, Job, Tokenized, TokenizerInfo};
+
 pub(crate) const MODEL: Field<&str> =
     Field::new("model", "a name of `GET /v1/models`; may be left out where one model is served");
 
@@ -98,6 +100,11 @@ fn raw(body: &Object<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
 /// Reads a body of `/detokenize`.
 pub fn detokenize(body: &Object<'_>, defaults: &Defaults) -> Result<DetokenizeRequest, ApiError> {
     Ok(DetokenizeRequest { tokens: defaults.check_tokens(body.require(TOKENS_FIELD)?)? })
+}
+
+/// The model that the query of `/tokenizer_info` names.
+pub fn model_of(query: &Query) -> Option<&str> {
+    query.get(MODEL)
 }
 
 /// The answer to `/tokenize`.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use api::agent::AnswerStream;
-use server::answer::{Answer, EventLog, EventReader, Policy, ReadError, event_log};
 use api::{ApiRequest, Defaults, Protocol};
 use model::Model;
 use serde_json::{Value, json};
+use server::answer::{Answer, EventLog, EventReader, Policy, ReadError, event_log};
 use tests::path::replay_model;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use model::limits::McpLimits;
 use api::mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig, UrlEndpoint, UrlTransport};
 use http::{HeaderValue, header};
+use model::limits::McpLimits;
 use serde_json::json;
 use tests::client::metric;
 use tests::measure::{growth, runs_alone};

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use model::limits::McpLimits;
 use api::mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig, UrlEndpoint, UrlTransport};
 use http::{HeaderValue, header};
+use model::limits::McpLimits;
 use tests::measure::{growth, runs_alone};
 use tests::tool_server_http::HttpToolServer;
 use tests::tool_server_sse::{KEY, SseToolServer};

@@ -20,5 +20,5 @@ pub use agent_loop::Refusal;
 pub use answer_stream::AnswerStream;
 pub(crate) use compaction::summary_job;
 pub use compaction::{Compaction, DEFAULT_PROMPT, Occasion, compact};
-pub use event::{CallKind, Called, CompactionEvent, Consent, AnswerEvent, AnswerEventRef, ServerEvent};
+pub use event::{AnswerEvent, AnswerEventRef, CallKind, Called, CompactionEvent, Consent, ServerEvent};
 pub use hosted::{ApprovalRule, Approved, Hosted, HostedTools, Purpose};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::event::{CallKind, Called, Consent, AnswerEvent, ServerEvent};
+use super::event::{AnswerEvent, CallKind, Called, Consent, ServerEvent};
 use super::hosted::{Approved, HostedTools, Purpose};
 use crate::mcp::{McpServer, McpTool};
 use contract::{Payload, ToolKind};

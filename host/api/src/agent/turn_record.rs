@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::event::{CallKind, Consent, AnswerEvent, ServerEvent};
+use super::event::{AnswerEvent, CallKind, Consent, ServerEvent};
 use super::toolbox::{Route, Toolbox};
 use super::transcript::Transcript;
 use model::prompt::Message;
@@ -58,7 +58,10 @@ impl TurnRecord {
                     let (id, name, arguments) = (call_id.clone(), name.clone(), String::new());
                     let called = route.called.clone();
                     self.open = Some(OpenCall { id, name, route, arguments });
-                    out.push(AnswerEvent::Server(ServerEvent::CallBegun { call_id: call_id.clone(), called }));
+                    out.push(AnswerEvent::Server(ServerEvent::CallBegun {
+                        call_id: call_id.clone(),
+                        called,
+                    }));
                     return RecordedCall::None;
                 }
                 self.for_client = true;

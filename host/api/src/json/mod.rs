@@ -15,8 +15,7 @@ mod value;
 
 pub use document::Document;
 pub(crate) use document::Repeated;
-pub use field::Field;
-pub(crate) use field::{OneOf, Required, UpTo};
+pub(crate) use field::{Field, OneOf, Required, UpTo};
 pub(crate) use list::List;
 pub use object::Object;
 pub(crate) use path::Path;

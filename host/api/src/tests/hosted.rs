@@ -7,7 +7,7 @@ use super::super::request::{ApiRequest, Defaults};
 use super::super::responses;
 use super::goldens::compare;
 use super::read;
-use crate::agent::{CallKind, Called, Consent, Purpose, AnswerEvent, ServerEvent};
+use crate::agent::{AnswerEvent, CallKind, Called, Consent, Purpose, ServerEvent};
 use crate::mcp::{Approval, McpConfig, McpServers, McpTool, RequestUrls};
 use model::limits::McpLimits;
 use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};

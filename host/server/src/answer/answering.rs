@@ -19,7 +19,7 @@ use super::framed_check::FramedCheck;
 use super::keeper::Keeper;
 use super::log::{LogWriter, Signal};
 use api::StreamCheck;
-use api::agent::{AnswerStream, CompactionEvent, AnswerEventRef};
+use api::agent::{AnswerEventRef, AnswerStream, CompactionEvent};
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
 use api::machine::{Machine, Record};

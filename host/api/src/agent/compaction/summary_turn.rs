@@ -2,7 +2,7 @@
 //!
 //! Invariant: whatever comes of the turn, `Begun` is told first and `Ended` last, so there is exactly one compaction.
 
-use super::super::event::{CompactionEvent, AnswerEvent};
+use super::super::event::{AnswerEvent, CompactionEvent};
 use model::{EndedTurn, TurnStream};
 use turn::{ItemHead, Phase, TurnEnd, TurnEvent, TurnEvents, TurnFailure, Usage};
 
