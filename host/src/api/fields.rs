@@ -88,8 +88,6 @@ pub(crate) struct KindOf {
     pub(crate) note: &'static str,
 }
 
-/// A whole number without bounds.
-pub(crate) const INTEGER: Shape = Shape::Integer(i64::MIN, i64::MAX);
 /// A count that may be 0.
 pub(crate) const COUNT: Shape = Shape::Integer(0, u32::MAX as i64);
 /// A count of at least one.
@@ -156,7 +154,7 @@ pub(crate) fn all(tables: Tables) -> impl Iterator<Item = &'static Row> {
 }
 
 /// Declares a table. Each entry is a new field (`NAME: TYPE = FIELD;`), which becomes a constant, or a field of elsewhere or a row (`FIELD;`).
-/// The table has rows of its own, so the compiler reports constants that no reader reads by as dead code.
+/// The table has rows of its own, so the compiler reports a new field that no reader reads as dead code.
 macro_rules! table {
     (@[$vis:vis $table:ident] [$($row:expr,)*]) => {
         $vis const $table: &[Row] = &[$($row.row()),*];

@@ -4,13 +4,14 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 
 use super::super::error::ApiError;
-use super::super::fields::{ANY_OBJECT, COUNT, INTEGER, Row, Shape, Support};
+use super::super::fields::{ANY_OBJECT, COUNT, Row, Shape, Support};
 use super::{List, Object, Path, Value};
 
 /// A field that yields a `T`. [`Object::get`] reads it, or [`Object::require`] if requests must have it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<T, const REQUIRED: bool = false> {
-    row: Row,
+    /// The field's row in a table.
+    pub(super) row: Row,
     yields: PhantomData<T>,
 }
 
@@ -156,7 +157,7 @@ impl Whole for i32 {
 }
 
 impl Whole for i64 {
-    const ALL: Shape = INTEGER;
+    const ALL: Shape = Shape::Integer(i64::MIN, i64::MAX);
 }
 
 impl<N: Whole> Typed for N {

@@ -53,12 +53,12 @@ impl<'a> Object<'a> {
 
     /// Path of a field.
     pub(crate) fn at<T, const R: bool>(&self, field: Field<T, R>) -> Path<'_> {
-        self.path.field(field.row().name)
+        self.path.field(field.row.name)
     }
 
     /// A field's value, not read yet; `None` where it is absent or null.
     pub(crate) fn value<T: Copy, const R: bool>(&self, field: Field<T, R>) -> Option<Value<'a>> {
-        self.value_of(&field.row())
+        self.value_of(&field.row)
     }
 
     /// The value of a row's field.
@@ -73,13 +73,13 @@ impl<'a> Object<'a> {
 
     /// A field, unless it is absent or null.
     pub(crate) fn get<'b, T: Typed>(&'b self, field: Field<T>) -> Result<Option<T::Of<'a, 'b>>, ApiError> {
-        self.entry::<T>(field.row().name, &field.row().shape)
+        self.entry::<T>(field.row.name, &field.row.shape)
     }
 
     /// A required field.
     pub(crate) fn require<'b, T: Typed>(&'b self, field: Required<T>) -> Result<T::Of<'a, 'b>, ApiError> {
-        let value = self.get(field.optional())?;
-        value.ok_or_else(|| self.at(field).missing(field.row().required.unwrap_or(T::EXPECTED)))
+        let value = self.entry::<T>(field.row.name, &field.row.shape)?;
+        value.ok_or_else(|| self.at(field).missing(field.row.required.unwrap_or(T::EXPECTED)))
     }
 
     /// A list; empty where it is absent or null.
@@ -89,8 +89,8 @@ impl<'a> Object<'a> {
 
     /// A number up to `max`, which the operator sets.
     pub(crate) fn up_to(&self, field: Field<UpTo>, max: u32) -> Result<Option<u32>, ApiError> {
-        let min = if let Shape::UpTo(min, _) = field.row().shape { min } else { 0 };
-        self.entry::<u32>(field.row().name, &Shape::Integer(min, max.into()))
+        let min = if let Shape::UpTo(min, _) = field.row.shape { min } else { 0 };
+        self.entry::<u32>(field.row.name, &Shape::Integer(min, max.into()))
     }
 
     /// What a map holds under `name`, which is the client's.

@@ -110,7 +110,7 @@ impl<'a> Value<'a> {
     /// A field of an object, without opening the object: for reading few fields of many objects.
     pub(crate) fn field<T: Copy, const R: bool>(self, field: Field<T, R>) -> Option<Self> {
         let Self::Object(object) = self else { return None };
-        object.fields().filter(|(key, _)| key.is(field.row().name)).last().map(|(_, value)| value)
+        object.fields().filter(|(key, _)| key.is(field.row.name)).last().map(|(_, value)| value)
     }
 
     /// The value's JSON without white space between tokens.
