@@ -1,4 +1,5 @@
-//! Every bound of the server in one table, with its default value. The operator can change the bounds that have a row in `switches`, which
+//! The bounds of requests, tools and remote engines in one table, with their default values; those of parsers, the store and masks stand beside
+//! their code. The operator can change the bounds that have a row in `switches`, which
 //! gives their names on the command line.
 
 mod bound;
