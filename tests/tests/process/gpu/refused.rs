@@ -45,7 +45,7 @@ fn a_machine_without_a_driver_says_that_the_cpu_works() {
     }
     let machine = Machine::without_driver();
     refuses(
-        &mut machine.serve("", &ON_GPU),
+        &mut machine.serve_without_libraries("", &ON_GPU),
         &["no NVIDIA driver (libcuda.so.1 not found); --device cpu works"],
     );
     let (listed, out, errors) = run(&mut machine.host("", &["devices"]));
