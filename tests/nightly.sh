@@ -1,29 +1,45 @@
 #!/usr/bin/env bash
 # Runs the tests that take too long for every commit: property tests with ten times as many cases, ten thousand instances of a parser, 500 kills
 # of a process that writes to the store and of a server under fifty clients, 500 runs of a parser's proof under load and 10 of each other's and each table's,
-# the GPU engine's tests and the script for GPUs on a simulated CUDA, the JSON-Schema test suite in every
-# format's grammars, every order of threads, and the benchmarks of starts and bodies. Fails if a test or a proof fails; benchmarks print their
-# figures and never fail. Run it on a machine without other work.
+# the GPU engine's tests, the server's and the script for GPUs on a simulated CUDA, the machine code of kernels for every architecture, the
+# JSON-Schema test suite in every format's grammars, every order of threads, advisories on dependencies, and the benchmarks of starts and bodies.
+# Fails if a test or a proof fails; benchmarks print their figures and never fail. Run it on a machine without other work.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 echo "== host, release"
 cargo build --release --locked --workspace --bins --benches
-export SLUICE_HOST=${CARGO_TARGET_DIR:-$PWD/target}/release/host
+BUILT=${CARGO_TARGET_DIR:-$PWD/target}
+export SLUICE_HOST=$BUILT/release/host
 
-echo "== property tests with many cases, ten thousand instances, 500 kills of the store's process and of the server, and the GPU engine on a simulated CUDA"
-PROPTEST_CASES=2560 SLUICE_INSTANCES=10000 SLUICE_STORE_KILLS=500 SLUICE_SERVER_KILLS=500 ENGINE_TESTS_ON_SIMULATOR=all cargo test --release --locked --workspace
+echo "== property tests with many cases, ten thousand instances, 500 kills of the store's process and of the server"
+PROPTEST_CASES=2560 SLUICE_INSTANCES=10000 SLUICE_STORE_KILLS=500 SLUICE_SERVER_KILLS=500 cargo test --release --locked --workspace
+
+echo "== the simulated CUDA, and the GPU engine and the server on it"
+cargo fmt --manifest-path tests/cuda-simulator/Cargo.toml --check
+SIMULATOR=(--release --locked --manifest-path tests/cuda-simulator/Cargo.toml --target-dir "$BUILT")
+cargo clippy "${SIMULATOR[@]}" --all-targets -- -D warnings
+cargo test "${SIMULATOR[@]}"
+export CUDA_SIMULATOR=$BUILT/cuda/simulator
+cargo run "${SIMULATOR[@]}" --example install -- "$CUDA_SIMULATOR"
+# Tests that the day leaves out; it's an error if there are none.
+ran() { tee >(cat >&2) | grep '^test result: ok\. [1-9]' > /dev/null; }
+cargo test --release --locked --workspace --lib -- --ignored cuda::tests::on_simulator | ran
+cargo test --release --locked --workspace --test process -- --ignored gpu:: | ran
 
 echo "== the script for GPUs on a simulated one"
 tests/cuda/simulated.sh
 
+echo "== machine code of CUDA kernels"
+tests/cuda/compile.sh
+
 echo "== the JSON-Schema test suite in every format's grammars"
-SUITE=${CARGO_TARGET_DIR:-$PWD/target}/json-schema-suite
+SUITE=$BUILT/json-schema-suite
 tests/json-schema-suite.sh "$SUITE"
 SLUICE_SCHEMAS=$SUITE cargo test --release --locked --workspace --test grammars schemas:: -- --nocapture
 
 echo "== threads in every order"
-cargo run --locked --manifest-path tests/interleavings/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}"
+cargo run --locked --manifest-path tests/interleavings/Cargo.toml --target-dir "$BUILT"
 
 echo "== 500 runs of harmony's proof while every core is busy"
 tests/soak-parser-test.sh 500 harmony
@@ -43,6 +59,15 @@ fi
 
 echo "== parsers in Python and JavaScript"
 plugins/examples/run.sh
+
+echo "== advisories"
+if ! cargo deny --version > /dev/null 2>&1; then
+  echo "skipped: cargo-deny is not installed"
+elif ! cargo deny --locked fetch db; then
+  echo "skipped: the list of advisories can't be fetched"
+else
+  cargo deny --locked check --disable-fetch advisories
+fi
 
 echo "== starts"
 tests/start.sh

@@ -77,7 +77,7 @@ fn seed(format: &Format, file: &Path) -> Vec<u8> {
         })
         .collect();
     let mut seed = vec![0, 0, 4, 1, 6];
-    seed.extend(body(&output, &format.fragments(&markers)));
+    seed.extend(body(&output, &format.fragments(0, &markers)));
     seed
 }
 

@@ -1,7 +1,9 @@
-//! Connections: access control, their maximum number, clients that half-close one, and the server's drain.
+//! Connections: access control, their maximum number, clients that half-close one or leave, WebSockets, and the server's drain.
 
 mod access;
 mod capacity;
 mod draining;
 mod half_close;
 mod hostile;
+mod leaving;
+mod sockets;

@@ -18,6 +18,8 @@ use tests::grammars::{compile, grammars};
 use super::QWEN3;
 
 const EMBEDDED: &[u8] = include_bytes!("../../../host/models/qwen3-tiny/tokenizer.json");
+/// Variable that names the file of another tokenizer.
+const TOKENIZER: &str = "SLUICE_TOKENIZER";
 /// Maximum number of tokens in a walk.
 const STEPS: usize = 120;
 
@@ -37,7 +39,7 @@ struct Server {
 
 impl Server {
     fn new() -> Self {
-        let json = std::env::var_os("SLUICE_TOKENIZER").map(|file| std::fs::read(file).expect("a tokenizer"));
+        let json = std::env::var_os(TOKENIZER).map(|file| std::fs::read(file).expect("a tokenizer"));
         let tokenizer =
             Arc::new(Tokenizer::from_json(json.as_deref().unwrap_or(EMBEDDED)).expect("a tokenizer"));
         Self { grammars: grammars(&tokenizer), tokenizer }
@@ -258,9 +260,13 @@ fn larks() -> Vec<(&'static str, Demand)> {
 /// aren't checked.
 fn check_all(requests: Vec<(&'static str, Demand)>, refused: &[(&str, &str)], stopped: &[&str]) {
     let server = Server::new();
+    let is_embedded = std::env::var_os(TOKENIZER).is_none();
+    if !is_embedded {
+        tests::skip(&format!("the results of {} hostile requests: {TOKENIZER} is set", requests.len()));
+    }
     for (name, request) in requests {
         let outcome = server.outcome(name, &request);
-        if std::env::var_os("SLUICE_TOKENIZER").is_some() {
+        if !is_embedded {
             continue;
         }
         let reasons = refused.iter().find(|(of, _)| *of == name).map(|(_, reasons)| reasons.split(" | "));

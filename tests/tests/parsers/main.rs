@@ -2,6 +2,7 @@
 
 mod asked;
 mod drafts;
+mod flat_memory;
 mod hostile;
 mod neighbours;
 mod swap;

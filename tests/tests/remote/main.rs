@@ -1,4 +1,5 @@
-//! Remote engines: their faults, and what clients see of them; what is sent to each kind; captured answers of real engines.
+//! What the server calls: remote engines, their faults, and what clients see of them; what is sent to each kind; captured answers of
+//! real engines; routing between them; and tool servers.
 
 mod cancel;
 mod captured;
@@ -9,8 +10,10 @@ mod floods;
 mod health;
 mod lists;
 mod overload;
+mod routing;
 mod setup;
 mod state;
 mod steps;
 mod tls;
+mod tools;
 mod two;

@@ -1,4 +1,5 @@
-//! Requests: which are refused, what reading them may cost, which model answers them, what constrains answers, and how long they wait.
+//! Requests: which are refused, what reading them may cost, which model answers them, what constrains answers, how long they wait; and
+//! the answers of each protocol.
 
 mod bad_requests;
 mod constraints;
@@ -8,6 +9,7 @@ mod families;
 mod histories;
 mod hostile_grammars;
 mod models;
+mod protocols;
 mod refusals;
 mod refused_bodies;
 mod replay;

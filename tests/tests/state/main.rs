@@ -1,7 +1,10 @@
-//! State: responses that are stored, continued, read again, followed, cancelled and deleted, by their owner alone.
+//! State: responses that are stored, continued, read again, followed, cancelled and deleted, by their owner alone; conversations; and
+//! what is left of them whatever happens to the server.
 
 mod background;
 mod chains;
+mod conversations;
+mod durability;
 mod faults;
 mod owners;
 mod programs;

@@ -1,6 +1,7 @@
 //! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, every byte is routed once (the
 //! test kit counts), text and arguments are routed with their own chunk, and the marker that ends the turn never reaches the output.
 
+use crate::fragments::{FRAGMENTS, PROMPTS};
 use deepseek_v3_parser::DeepSeekV3;
 use parser_kit::{
     Streams, check_asked_once, check_input_flows, check_long_arguments, check_turns, request_with_custom,
@@ -8,67 +9,13 @@ use parser_kit::{
 };
 use parser_sdk::{Op, Request, Route, Run, Step};
 
-const FRAGMENTS: &[&str] = &[
-    "<think>",
-    "</think>",
-    "<｜tool▁calls▁begin｜>",
-    "<｜tool▁calls▁end｜>",
-    "<｜tool▁call▁begin｜>",
-    "<｜tool▁call▁begin｜>",
-    "<｜tool▁sep｜>",
-    "<｜tool▁sep｜>",
-    "<｜tool▁call▁end｜>",
-    "<｜end▁of▁sentence｜>",
-    "<｜Assistant｜>",
-    "<｜tool▁output▁begin｜>",
-    "<｜tool",
-    "▁call▁begin｜>",
-    "<｜",
-    "function",
-    "add",
-    "get_weather\n",
-    "apply_patch",
-    "<｜tool▁call▁begin｜>function<｜tool▁sep｜>add\n```json\n",
-    "<｜tool▁call▁begin｜>add<｜tool▁sep｜>",
-    "<｜tool▁call▁begin｜>apply_patch<｜tool▁sep｜>",
-    "<｜tool▁call▁begin｜>function<｜tool▁sep｜>apply_patch\n```json\n",
-    "<｜tool▁call▁begin｜>add<｜tool▁sep｜>{\"a\": 1}<｜tool▁call▁end｜>",
-    "{\"input\": \"",
-    "{\"inp",
-    "ut\": \"",
-    "\"input\"",
-    "{\"a\": \"",
-    "\"}",
-    "{",
-    "}",
-    "[",
-    "\"",
-    "\\",
-    "\\n",
-    "\\u00e9",
-    ",",
-    ":",
-    "\n",
-    " ",
-    "\n\n  ",
-    "`",
-    "```",
-    "```json\n",
-    "\n```",
-    "\n```\n",
-    "null",
-    "Zürich",
-    "😀",
-];
-
 fn tools() -> Request {
     request_with_custom(&["get_weather", "add"], "apply_patch")
 }
 
 #[test]
 fn any_cut_of_any_stream_gives_the_same_items() {
-    let prompts = &["", "<｜Assistant｜></think>", "<｜Assistant｜><think>\n"];
-    Streams::of(&[tools()], prompts, FRAGMENTS, &["<｜end▁of▁sentence｜>"]).check::<DeepSeekV3>();
+    Streams::of(&[tools()], PROMPTS, FRAGMENTS, &["<｜end▁of▁sentence｜>"]).check::<DeepSeekV3>();
 }
 
 #[test]

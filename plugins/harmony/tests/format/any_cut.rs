@@ -1,6 +1,7 @@
 //! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, every byte is routed once (the
 //! test kit counts), text and arguments are routed with their own chunk, and no marker reaches the output.
 
+use crate::fragments::{FRAGMENTS, PROMPTS};
 use harmony_parser::Harmony;
 use parser_kit::{self, Head, Item, Phase, Streams, check_long_arguments, cut, play, request_with_custom};
 use parser_sdk::{FinishReason, InString, JsonRest, Op, Parser, Payload, Request, Route, Step, ToolCall};
@@ -14,68 +15,6 @@ const MESSAGE: &str = "<|message|>";
 
 /// Index of the first marker that ends the turn.
 const RETURN: usize = 5;
-
-const FRAGMENTS: &[&str] = &[
-    "<|start|>",
-    "<|start|>assistant",
-    "<|end|>",
-    "<|end|>",
-    "<|end|><|start|>assistant",
-    "<|message|>",
-    "<|message|>",
-    "<|message|>",
-    "<|channel|>",
-    "<|channel|>",
-    "<|channel|>analysis<|message|>",
-    "<|channel|>commentary<|message|>",
-    "<|channel|>final<|message|>",
-    "<|constrain|>",
-    "<|constrain|>json",
-    "<|return|>",
-    "<|call|>",
-    "<|endoftext|>",
-    CALL,
-    "<|channel|>analysis to=functions.patch json<|message|>",
-    "<|channel|>commentary to=functions.patch <|constrain|>text<|message|>",
-    "<|channel|>analysis to=python code<|message|>",
-    "<|",
-    "<|mess",
-    "age|>",
-    "assistant",
-    "user",
-    "functions.add",
-    "analysis",
-    "commentary",
-    "final",
-    "comment",
-    "ary",
-    " to=",
-    "to",
-    "=functions.",
-    " to=assistant",
-    "add",
-    "patch",
-    "python",
-    "browser.search",
-    " json",
-    "code",
-    "??",
-    "––",
-    "{",
-    "{\"a\": 1}",
-    "{\"input\": \"",
-    "\"}",
-    "\\n",
-    "\"",
-    "}",
-    "```",
-    "\n",
-    "  ",
-    "2 + 2 equals 4.",
-    "a header of so many words is none",
-    "Zürich 😀",
-    "a_header_of_more_than_two_hundred_and_fifty_six_bytes_is_none_however_it_comes_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-];
 
 fn tools() -> Request {
     request_with_custom(&["add"], "patch")
@@ -105,8 +44,7 @@ fn message() -> impl Strategy<Value = (String, Item)> {
 
 /// Streams made of [`FRAGMENTS`].
 fn streams(requests: &[Request]) -> Streams<'_> {
-    let prompts = &["", PROMPT, "<|start|>assistant<|channel|>final<|message|>"];
-    Streams { requests, prompts, fragments: FRAGMENTS, count: 1_000, longest: 40, ends: &[] }
+    Streams::of(requests, PROMPTS, FRAGMENTS, &[])
 }
 
 #[test]

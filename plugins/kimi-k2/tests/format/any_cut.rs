@@ -1,66 +1,12 @@
 //! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, every byte is routed once (the
 //! test kit counts), text and arguments are routed with their own chunk, and the marker that ends the turn never reaches the output.
 
+use crate::fragments::{FRAGMENTS, PROMPTS};
 use kimi_k2_parser::KimiK2;
 use parser_kit::{
     Streams, check_asked_once, check_input_flows, check_long_arguments, check_turns, request_with_custom,
 };
 use parser_sdk::Request;
-
-const FRAGMENTS: &[&str] = &[
-    "<think>",
-    "</think>",
-    "<|tool_calls_section_begin|>",
-    "<|tool_calls_section_end|>",
-    "<|tool_call_section_begin|>",
-    "<|tool_call_begin|>",
-    "<|tool_call_begin|>",
-    "<|tool_call_argument_begin|>",
-    "<|tool_call_argument_begin|>",
-    "<|tool_call_end|>",
-    "<|im_end|>",
-    "<|im_assistant|>",
-    "<|im_middle|>",
-    "<|tool",
-    "_call_begin|>",
-    "<|",
-    "functions.add:0",
-    "functions.add",
-    "functionsadd5",
-    "functions_get_weather_3",
-    ":1",
-    "apply_patch",
-    "<|tool_call_begin|>functions.apply_patch:0<|tool_call_argument_begin|>",
-    "<|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>",
-    "<|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>{\"a\": 1}<|tool_call_end|>",
-    "{\"input\": \"",
-    "{\"inp",
-    "ut\": \"",
-    "\"input\"",
-    "{\"a\": \"",
-    "\"}",
-    "{",
-    "}",
-    "[",
-    "\"",
-    "\\",
-    "\\n",
-    "\\u00e9",
-    ",",
-    ":",
-    "\n",
-    " ",
-    "\n\n  ",
-    "`",
-    "```",
-    "```json\n",
-    "\n```",
-    "null",
-    "assistant",
-    "Zürich",
-    "😀",
-    "a header of more than two hundred and fifty-six bytes is none, however it comes: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-];
 
 fn tools() -> Request {
     request_with_custom(&["get_weather", "add"], "apply_patch")
@@ -68,9 +14,7 @@ fn tools() -> Request {
 
 #[test]
 fn any_cut_of_any_stream_gives_the_same_items() {
-    let prompts =
-        &["", "<|im_assistant|>assistant<|im_middle|>", "<|im_assistant|>assistant<|im_middle|><think>"];
-    Streams::of(&[tools()], prompts, FRAGMENTS, &["<|im_end|>"]).check::<KimiK2>();
+    Streams::of(&[tools()], PROMPTS, FRAGMENTS, &["<|im_end|>"]).check::<KimiK2>();
 }
 
 #[test]

@@ -3,3 +3,4 @@
 mod any_cut;
 mod cases;
 mod descriptor;
+mod fragments;

@@ -1,56 +1,10 @@
 //! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, markers as text or as tokens give
 //! the same items, the markers that end the turn never reach the output, and arguments are routed with their own chunk.
 
+use crate::fragments::{FRAGMENTS, PROMPTS};
 use llama3_parser::Llama3;
 use parser_kit::{Streams, check_long_arguments, custom_tool, request, steps, with_tools};
 use parser_sdk::{InString, JsonRest, Op, Request, Route, Step, Stream, Until};
-
-const FRAGMENTS: &[&str] = &[
-    "<|python_tag|>",
-    "<function=",
-    "</function>",
-    "<|start_header_id|>",
-    "<|end_header_id|>",
-    "<|eot_id|>",
-    "<|eom_id|>",
-    "<|eom",
-    "<|python",
-    "_tag|>",
-    "<fun",
-    "{\"name\": \"add\"",
-    "{\"name\": \"get_wea",
-    "ther\"",
-    ", \"parameters\": ",
-    "{\"type\": \"function\", ",
-    "\"function\": {",
-    "\"name\":",
-    "\"input\": \"",
-    "\"a\": 1",
-    "add>",
-    "add",
-    ".call(",
-    "brave_search.call(query=",
-    "city='",
-    "b=\"",
-    "True",
-    ", c=[",
-    ")",
-    "\"",
-    "'",
-    "\\",
-    "\\u00e9",
-    "{",
-    "}",
-    "[",
-    "]",
-    ";",
-    "\n",
-    " ",
-    "Zürich 😀",
-    "1.5",
-    "{\"name\": \"add\", \"parameters\": {\"a\": 1}}",
-    "<function=add>{\"a\": 1}</function>",
-];
 
 /// Requests with functions, with custom tools, with an interpreter, and without tools.
 fn tools() -> [Request; 4] {
@@ -60,15 +14,7 @@ fn tools() -> [Request; 4] {
 
 /// Streams made of [`FRAGMENTS`].
 fn streams(requests: &[Request]) -> Streams<'_> {
-    let prompts = &["", "<|start_header_id|>assistant<|end_header_id|>\n\n"];
-    Streams {
-        requests,
-        prompts,
-        fragments: FRAGMENTS,
-        count: 1_000,
-        longest: 30,
-        ends: &["<|eot_id|>", "<|eom_id|>"],
-    }
+    Streams { longest: 30, ..Streams::of(requests, PROMPTS, FRAGMENTS, &["<|eot_id|>", "<|eom_id|>"]) }
 }
 
 #[test]

@@ -1,70 +1,9 @@
 //! Properties of the format, which the kit has for every format with parameters as text; here is how this one spells them. Values inside others
 //! are this format's own.
 
+use crate::fragments::{FRAGMENTS, PROMPTS};
 use minimax_m3_parser::MiniMaxM3;
 use parser_kit::{ParameterFormat, Streams, custom_tool, function, with_tools};
-
-const FRAGMENTS: &[&str] = &[
-    "<mm:think>",
-    "</mm:think>",
-    "]<]minimax[>[",
-    "]<]minimax[>[<tool_call>",
-    "]<]minimax[>[<tool_call>\n",
-    "]<]minimax[>[</tool_call>",
-    "]~b]",
-    "]~b]ai\n",
-    "[e~[",
-    "]<]minimax[>[<invoke name=",
-    "]<]minimax[>[<invoke name=\"add\">",
-    "]<]minimax[>[</invoke>",
-    "]<]minimax[>[</invoke>\n",
-    "]<]minimax[>[<invoke name=\"get_weather\">",
-    "]<]minimax[>[<invoke name='patch'>",
-    "]<]minimax[>[<invoke name=nowhere>",
-    "]<]minimax[>[<i>",
-    "]<]minimax[>[</i>",
-    "]<]minimax[>[<a>",
-    "]<]minimax[>[</a>",
-    "]<]minimax[>[<s>",
-    "]<]minimax[>[</s>",
-    "]<]minimax[>[<input>",
-    "]<]minimax[>[</input>",
-    "]<]minimax[>[<item>",
-    "]<]minimax[>[</item>",
-    "]<]minimax[>[<k v>",
-    "]<]minimax[>[</k v>",
-    "]<]minimax[>[ <k>",
-    "]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
-    "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"add\">]<]minimax[>[<i>5]<]minimax[>[</i>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
-    "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"add\">]<]minimax[>[<s>",
-    "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"add\">]<]minimax[>[<a>]<]minimax[>[<item>",
-    "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"patch\">]<]minimax[>[<input>",
-    "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"add\">]<]minimax[>[",
-    "<tool_call>",
-    "</s>",
-    "<s>",
-    "add",
-    "i",
-    ">",
-    "5",
-    "5.0",
-    "[1, 2]",
-    "[",
-    "]<]",
-    "null",
-    "word",
-    "Zürich",
-    "😀",
-    "\"",
-    "\\",
-    "{\"k\": 1}",
-    "<",
-    "</",
-    "\n\n\n",
-    "\n",
-    " ",
-    "prose, long enough to be no number or word at all, ",
-];
 
 /// Values of each kind inside others, some of whose members are called as items are.
 const NESTED: &str = r#"{"properties": {"i": {"type": "integer"}, "s": {"type": "string"},
@@ -72,7 +11,7 @@ const NESTED: &str = r#"{"properties": {"i": {"type": "integer"}, "s": {"type": 
     "k v": {"properties": {"item": {"type": "array"}, "a": {"type": ["object", "array"]}}}}}"#;
 
 const FORMAT: ParameterFormat<'_> = ParameterFormat {
-    prompts: &["", "]~b]ai\n<mm:think>", "]~b]ai\n</mm:think>", "]~b]ai\n"],
+    prompts: PROMPTS,
     fragments: FRAGMENTS,
     ends: &["[e~["],
     reasoning: ["<mm:think>", "</mm:think>"],

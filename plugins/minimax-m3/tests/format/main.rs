@@ -2,3 +2,4 @@
 
 mod any_cut;
 mod cases;
+mod fragments;

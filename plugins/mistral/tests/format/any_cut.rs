@@ -1,63 +1,12 @@
 //! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, every byte is routed once (the
 //! test kit counts), text and arguments are routed with their own chunk, and the marker that ends the turn never reaches the output.
 
+use crate::fragments::{FRAGMENTS, PROMPTS};
 use mistral_parser::Mistral;
 use parser_kit::{
     Streams, check_input_flows, check_long_arguments, check_turns_between, request_with_custom, steps,
 };
 use parser_sdk::{Op, Request, Route, Step, Until};
-
-const FRAGMENTS: &[&str] = &[
-    "[THINK]",
-    "[/THINK]",
-    "[TOOL_CALLS]",
-    "[TOOL_CALLS]",
-    "[CALL_ID]",
-    "[ARGS]",
-    "[ARGS]",
-    "</s>",
-    "[TOOL",
-    "_CALLS]",
-    "[",
-    "]",
-    "[TOOL_CALLS]add[ARGS]",
-    "[TOOL_CALLS]add[ARGS]{\"a\": 1}",
-    "[TOOL_CALLS]add[CALL_ID]Vv6rQ0tXk[ARGS]{\"a\": [1, {}]}",
-    "[TOOL_CALLS]add{\"a\": ",
-    "[TOOL_CALLS] [{\"name\": \"add\", \"arguments\": {\"a\": 1}, \"id\": \"Vv6rQ0tXk\"}, ",
-    "[TOOL_CALLS][{\"arguments\": {\"a\": 1}, ",
-    "[TOOL_CALLS]apply_patch[ARGS]{\"input\": \"",
-    "[TOOL_CALLS]apply_patch[ARGS]",
-    "{\"name\": \"add\", ",
-    "{\"name\": \"get_weather\", \"arguments\": ",
-    "\"name\": \"add\"}",
-    "add",
-    "get_weather",
-    "nowhere",
-    "Vv6rQ0tXk",
-    "{\"input\": \"",
-    "{\"a\": \"",
-    "\"}",
-    "{",
-    "}",
-    "}]",
-    "\"",
-    "\\",
-    "\\n",
-    "\\u00e9",
-    ",",
-    ":",
-    "\n",
-    " ",
-    "\n\n  ",
-    "`",
-    "```json\n",
-    "null",
-    "Zürich",
-    "😀",
-    "a header of more than two hundred and fifty-six bytes is none, however it comes: ",
-    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-];
 
 fn tools() -> Request {
     request_with_custom(&["get_weather", "add"], "apply_patch")
@@ -65,7 +14,7 @@ fn tools() -> Request {
 
 #[test]
 fn any_cut_of_any_stream_gives_the_same_items() {
-    Streams::of(&[tools()], &["", "[THINK]"], FRAGMENTS, &["</s>"]).check::<Mistral>();
+    Streams::of(&[tools()], PROMPTS, FRAGMENTS, &["</s>"]).check::<Mistral>();
 }
 
 #[test]

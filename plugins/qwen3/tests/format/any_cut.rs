@@ -1,57 +1,11 @@
 //! Properties of random streams, made of fragments that are hard to parse: any cut into chunks gives the same items, every byte is routed
 //! once (the test kit counts), arguments are routed with their own chunk, and a step that continues the last route is `Step::Pass`.
 
+use crate::fragments::{FRAGMENTS, PROMPTS};
 use crate::turns::tools;
 use parser_kit::{Item, Streams, check_turns, is_held, play};
 use parser_sdk::{FinishReason, InString, JsonRest, Op, Request, Route, Step, Stream};
 use qwen3_parser::Qwen3;
-
-const FRAGMENTS: &[&str] = &[
-    "<think>",
-    "</think>",
-    "<tool_call>",
-    "</tool_call>",
-    "<|im_start|>",
-    "<|im_end|>",
-    "<tool",
-    "_call>",
-    "</",
-    "<|im",
-    "{\"name\": \"add\", ",
-    "{\"name\": \"get_weather\"",
-    "\"arguments\": {",
-    "{\"name\": \"apply_patch\", \"arguments\": {\"input\": \"",
-    "\"apply_patch\"",
-    "\"input\": \"",
-    "{\"arguments\": {\"input\": \"a\\n\"}, \"name\":",
-    "\"arguments\": \"",
-    "\"parameters\":",
-    "\"name\":",
-    "\"add\"",
-    "\"",
-    "\\",
-    "\\\"",
-    "\\u00e9",
-    "\\ud83d\\ude00",
-    "\\ud83d",
-    "{",
-    "}",
-    "}}",
-    "[",
-    "]",
-    ",",
-    ":",
-    "\n",
-    " ",
-    "null",
-    "1.5",
-    "true",
-    "Zürich",
-    "😀",
-    "assistant\n",
-    "}}\n</tool_call>",
-    "<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 1}}\n</tool_call>",
-];
 
 /// A call of `add` as the model writes it.
 fn call(arguments: &str) -> String {
@@ -60,8 +14,7 @@ fn call(arguments: &str) -> String {
 
 /// Streams made of [`FRAGMENTS`].
 fn streams(requests: &[Request]) -> Streams<'_> {
-    let prompts = &["", "<think>\n", "<|im_start|>assistant\n", "<think>\n\n</think>\n\n"];
-    Streams { requests, prompts, fragments: FRAGMENTS, count: 1_000, longest: 40, ends: &["<|im_end|>"] }
+    Streams::of(requests, PROMPTS, FRAGMENTS, &["<|im_end|>"])
 }
 
 #[test]

@@ -5,4 +5,5 @@ mod cases;
 mod custom;
 mod descriptor;
 mod faults;
+mod fragments;
 mod turns;

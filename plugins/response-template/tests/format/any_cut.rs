@@ -1,110 +1,25 @@
 //! Properties of random streams under each table of `tables/`: any cut gives the same items, markers as text or as tokens give the same
 //! items, the markers that end the turn never reach the output, and text is routed with its own chunk.
 
+use crate::fragments::{FRAGMENTS, TABLES};
 use parser_kit::{
     Item, Streams, check_long_arguments, custom_tool, cut, function, play, request, with_tools,
 };
 use parser_sdk::{FinishReason, Op, Parser, Route, Run, Step, Stream, Until};
 use response_template_parser::ResponseTemplate;
 
-/// The tables, each with fragments of the streams that it describes, separated by `~`.
-const TABLES: [(&str, &str); 15] = [
-    (include_str!("../tables/hermes.json"), "<think>~</think>~<tool_call>~</tool_call>~<|im_end|>"),
-    (include_str!("../tables/smollm.json"), "<think>~</think>~<tool_call>~</tool_call>~<|im_end|>"),
-    (
-        include_str!("../tables/xml.json"),
-        "<think>~</think>~<tool_call>~<function=~get_weather>~<parameter=~city>\n~\n</parameter>~</function>~</tool_call>~<|im_end|>",
-    ),
-    (
-        include_str!("../tables/glm.json"),
-        "<think>~</think>~<tool_call>~get_weather\n~<arg_key>~</arg_key>~\n<arg_value>~</arg_value>~</tool_call>~<|user|>",
-    ),
-    (
-        include_str!("../tables/gptoss.json"),
-        "<|channel|>~analysis~final~commentary to=functions.~add~<|constrain|>json~<|message|>~<|end|>~<|call|>~<|return|>",
-    ),
-    (
-        include_str!("../tables/cohere.json"),
-        "<|START_RESPONSE|>~<|END_RESPONSE|>~<|START_ACTION|>~<|END_ACTION|>~{\"tool_name\": \"add\", ~\"parameters\": ~<|START_THINKING|>",
-    ),
-    (
-        include_str!("../tables/ernie.json"),
-        "<think>~</think>~<response>~\n~</response>~<tool_call>~</tool_call>",
-    ),
-    (
-        include_str!("../tables/deepseek.json"),
-        "<｜tool▁calls▁begin｜>~<｜tool▁call▁begin｜>~function~<｜tool▁sep｜>~add~\n```json\n~\n```~<｜tool▁call▁end｜>~<｜end▁of▁sentence｜>",
-    ),
-    (
-        include_str!("../tables/inkling.json"),
-        "<|message_model|>~<|content_thinking|>~<|content_text|>~<|content_invoke_tool_json|>~<|end_message|>~{\"name\": \"add\", ~\"args\": ",
-    ),
-    (
-        include_str!("../tables/gemma.json"),
-        "<|channel>thought\n~<channel|>~<|tool_call>call:~<|tool_call>call:add{~<tool_call|>~<|\"|>~<|\"|>~a:~city :~input:~<turn|>",
-    ),
-    (include_str!("../tables/llama.json"), "<|eot_id|>~}<|eot_id|>~{\"name\": ~\"parameters\": ~}"),
-    (
-        include_str!("../tables/python.json"),
-        "<think>~</think>~<|tool_call_start|>~[add(~a=~get_weather(city='~'~, ~)~]~<|tool_call_end|>~<|im_end|>",
-    ),
-    (
-        include_str!("../tables/lines.json"),
-        "<think>~</think>~<tool_call>~add\n~city: ~input:~:~a : ~</tool_call>~<|im_end|>",
-    ),
-    (
-        include_str!("../tables/merge.json"),
-        "<tool_call>~\n<invoke name=\"add\">~<arg name=\"~near\">~city\">~ [~</arg>~</invoke>~</tool_call>~<|im_end|>",
-    ),
-    (ENDS, "<|call|>~</call>~<|end|>~<|of|>~<|eos|>"),
-];
-
-/// A table whose turns end with two markers or with one.
-const ENDS: &str = r#"{"start_anchor": "A", "fields": {
-    "tool_calls": {"open": "<|call|>", "close": "</call>", "content": "json", "transform": {"type": "function", "function": "{content}"}},
-    "content": {"close_pattern": "<\\|end\\|>\\s*<\\|of\\|>|<\\|eos\\|>"}}}"#;
-
-/// Fragments for the streams of every table.
-const FRAGMENTS: [&str; 24] = [
-    "{\"name\": \"add\", ",
-    "\"arguments\": ",
-    "{\"a\": 1}",
-    "{\"input\": \"",
-    "\"add\"",
-    "\"",
-    "\\",
-    "\\n",
-    "{",
-    "}",
-    "}}",
-    "[",
-    "]",
-    ",",
-    "<",
-    ">",
-    "</",
-    "\n",
-    " ",
-    "12",
-    "true",
-    "Zürich",
-    "😀",
-    "x",
-];
-
 #[test]
 fn any_cut_of_any_stream_gives_the_same_items() {
     for (table, own) in TABLES {
-        let mut fragments: Vec<&str> = own.split('~').collect();
-        fragments.extend(fragments.clone());
-        fragments.extend(FRAGMENTS);
+        // A table's own come twice as often as those of all.
+        let fragments = [own, own, FRAGMENTS].concat();
         let names = &["add", "get_weather"];
         let listed =
             r#"{"type": "object", "properties": {"near": {"type": "array", "items": {"type": "string"}}}}"#;
         let listed = with_tools(names.map(|name| function(name, listed)));
         let mut requests = [request(&[]), request(names), with_tools(names.map(custom_tool)), listed];
         for request in &mut requests {
-            request.options = vec![("response_template".into(), table.into())];
+            request.options = vec![("response_template".into(), (*table).into())];
         }
         let ends = &["<turn|>", "<|im_end|>", "<|user|>", "<｜end▁of▁sentence｜>", "<|eot_id|>"];
         Streams { requests: &requests, prompts: &[""], fragments: &fragments, count: 200, longest: 25, ends }

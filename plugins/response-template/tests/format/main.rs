@@ -2,6 +2,7 @@
 
 mod any_cut;
 mod cases;
+mod fragments;
 mod refused;
 mod tables;
 mod transformers;

@@ -1,26 +1,22 @@
-//! The tests of this folder once more through `real`: on CUDA's libraries as `cuda-simulator` has them. Each runs this program again, since
-//! the loader reads where libraries are when a program starts.
-//!
-//! `ENGINE_TESTS_ON_SIMULATOR=all` runs all of them, which takes minutes.
+//! The tests of this folder once more through `real`: on CUDA's libraries as `tests/cuda-simulator`
+//! installs them in the folder `CUDA_SIMULATOR`. Each runs this program again, since the loader reads
+//! where libraries are when a program starts.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-use super::rig::is_a_gpu;
-
-/// Runs the tests whose names contain one of `names`. All must pass, at least `fewest` of them, without a wrong call, and all must be freed.
+/// Runs the tests whose names contain one of `names`. All must pass, at least `fewest` of them, without a
+/// wrong call, and all must be freed.
 fn run(names: &[&str], fewest: usize) {
-    // This is the program that was run again.
-    if is_a_gpu() {
-        return;
-    }
+    let simulator = std::env::var_os("CUDA_SIMULATOR").map(PathBuf::from);
+    let simulator = simulator.expect("CUDA_SIMULATOR names the simulator's folder: tests/nightly.sh");
     let folder = tempfile::tempdir().unwrap();
-    let installed = cuda_simulator::install(folder.path()).unwrap();
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--test-threads", "2"])
+        .args(["--include-ignored", "--test-threads", "2"])
         .args(names)
-        .env("LD_LIBRARY_PATH", installed.driver)
+        .env("LD_LIBRARY_PATH", simulator.join("driver"))
         .env("ENGINE_TESTS_DEVICE", "cuda:0")
-        .env("ENGINE_TESTS_CUDA_LIBS", installed.libraries)
+        .env("ENGINE_TESTS_CUDA_LIBS", simulator.join("libraries"))
         .env("ENGINE_TESTS_KERNEL_CACHE", folder.path().join("kernels"))
         .output()
         .unwrap();
@@ -29,36 +25,27 @@ fn run(names: &[&str], fewest: usize) {
     assert!(!errors.contains("simulated CUDA:") && !out.contains("simulated CUDA:"), "{out}\n{errors}");
     let passed = out.lines().filter(|line| line.ends_with("... ok")).count();
     assert!(passed >= fewest, "only {passed} tests\n{out}");
+    println!("{passed} tests on the simulator");
 }
 
 #[test]
+#[ignore = "60 tests and more on a simulated CUDA: tests/nightly.sh"]
 fn kernels_are_compiled_loaded_and_launched() {
     run(&["cuda::tests::kernels", "cuda::tests::nvrtc", "cuda::real"], 60);
 }
 
 #[test]
+#[ignore = "25 tests and more on a simulated CUDA: tests/nightly.sh"]
 fn models_run_and_everything_is_freed() {
-    let few = [
-        "cuda::tests::sampling",
+    let names = [
         "cuda::tests::products",
         "cuda::tests::drawn",
-        "goldens::the_trained_model_has",
-        "simulation::so_they_do_with_experts",
+        "cuda::tests::goldens",
+        "cuda::tests::sampling",
+        "cuda::tests::families",
+        "cuda::tests::simulation",
+        "cuda::tests::deterministic",
+        "cuda::tests::beside_cpu",
     ];
-    match std::env::var("ENGINE_TESTS_ON_SIMULATOR") {
-        Ok(_) => run(
-            &[
-                "products",
-                "drawn",
-                "goldens",
-                "sampling",
-                "families",
-                "simulation",
-                "deterministic",
-                "beside_cpu",
-            ],
-            25,
-        ),
-        Err(_) => run(&few, 10),
-    }
+    run(&names, 25);
 }

@@ -1,0 +1,4 @@
+//! The binary `host` as a process: what operators see of it, and what it does on a GPU.
+
+mod gpu;
+mod observed;

@@ -1,0 +1,14 @@
+//! Answers of each protocol over real sockets: events, fields, choices, lengths.
+
+mod answers;
+mod chat;
+mod compaction;
+mod evaluation;
+mod field_faults;
+mod forbidden_calls;
+mod long_streams;
+mod malformed_arguments;
+mod many_answers;
+mod messages;
+mod responses;
+mod streams;
