@@ -39,13 +39,13 @@ impl Explorer {
     /// `holds` panics; the shortest input that fails is shown.
     pub(super) fn each<T: Debug>(
         &self,
-        draw: impl Fn(&mut SplitMix64) -> T,
+        draw: impl Fn(&mut Random) -> T,
         shorter: impl Fn(&T) -> Vec<T>,
         holds: impl Fn(&T),
     ) {
         let fails = |drawn: &T| catch_unwind(AssertUnwindSafe(|| holds(drawn))).err();
         for number in 0..self.count {
-            let mut drawn = draw(&mut SplitMix64::new(self.seed.wrapping_add(number)));
+            let mut drawn = draw(&mut Random(SplitMix64::new(self.seed.wrapping_add(number))));
             let Some(mut failure) = fails(&drawn) else { continue };
             while let Some(same) = shorter(&drawn).into_iter().find_map(|less| Some((fails(&less)?, less))) {
                 (failure, drawn) = same;
@@ -56,15 +56,31 @@ impl Explorer {
     }
 }
 
-/// A text of at most `longest` characters of `alphabet`.
-pub(super) fn text(random: &mut SplitMix64, alphabet: &str, longest: usize) -> String {
-    let alphabet: Vec<char> = alphabet.chars().collect();
-    (0..random.below(longest + 1)).map(|_| *random.choice(&alphabet)).collect()
-}
+/// Random parts of inputs.
+#[derive(Debug)]
+pub(super) struct Random(SplitMix64);
 
-/// Sizes to cut a stream by: 1 to `count` sizes, each of 1 to `largest` characters.
-pub(super) fn sizes(random: &mut SplitMix64, count: usize, largest: usize) -> Vec<usize> {
-    (0..=random.below(count)).map(|_| 1 + random.below(largest)).collect()
+impl Random {
+    /// A number below `bound`.
+    pub(super) fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.0.draw() >> 33).expect("31 bits") % bound
+    }
+
+    /// One element of `all`.
+    pub(super) fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+
+    /// A text of at most `longest` characters of `alphabet`.
+    pub(super) fn text(&mut self, alphabet: &str, longest: usize) -> String {
+        let alphabet: Vec<char> = alphabet.chars().collect();
+        (0..self.below(longest + 1)).map(|_| *self.of(&alphabet)).collect()
+    }
+
+    /// Sizes to cut a stream by: 1 to `count` sizes, each of 1 to `largest` characters.
+    pub(super) fn sizes(&mut self, count: usize, largest: usize) -> Vec<usize> {
+        (0..=self.below(count)).map(|_| 1 + self.below(largest)).collect()
+    }
 }
 
 /// The list without one of its parts, for each part.

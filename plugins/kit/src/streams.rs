@@ -4,11 +4,9 @@
 //! Streams are the same in every run, unless `PARSER_TEST_SEED` of the environment chooses others; a stream that fails is shown at its
 //! shortest (`explore`).
 
-use seeded::SplitMix64;
-
 use super::broken_off::{json_calls, play_tokens};
 use super::case::by_marker;
-use super::explore::{Explorer, sizes, without_one};
+use super::explore::{Explorer, Random, without_one};
 use super::{agree, check_broken_off, play};
 use contract::{FinishReason, Request};
 use parser_sdk::Parser;
@@ -124,14 +122,14 @@ impl<'a> Streams<'a> {
         Explorer::new(self.count).each(|random| self.draw(random), shorter, holds);
     }
 
-    fn draw(&self, random: &mut SplitMix64) -> Drawn<'a> {
+    fn draw(&self, random: &mut Random) -> Drawn<'a> {
         let count = random.below(self.longest + 1);
         Drawn {
-            request: random.choice(self.requests),
-            prompt: random.choice::<&str>(self.prompts),
-            fragments: (0..count).map(|_| *random.choice(self.fragments)).collect(),
-            sizes: sizes(random, SIZES, CHUNK),
-            reason: *random.choice(&[FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled]),
+            request: random.of(self.requests),
+            prompt: random.of::<&str>(self.prompts),
+            fragments: (0..count).map(|_| *random.of(self.fragments)).collect(),
+            sizes: random.sizes(SIZES, CHUNK),
+            reason: *random.of(&[FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled]),
         }
     }
 }

@@ -2,10 +2,9 @@
 //! arguments.
 //! A parser's test says how its format spells them.
 
-use seeded::SplitMix64;
 use serde_json::Value;
 
-use super::explore::{Explorer, sizes, text, without_one};
+use super::explore::{Explorer, Random, without_one};
 use super::{Item, cut, play};
 use contract::{FinishReason, InString, JsonRest, Op, Request, Route, Run, Step, Until};
 use parser_sdk::{Parser, Stream};
@@ -30,13 +29,13 @@ struct Turn {
 }
 
 impl Turn {
-    fn draw(random: &mut SplitMix64) -> Self {
+    fn draw(random: &mut Random) -> Self {
         let calls = random.below(4);
         Self {
-            reasoning: text(random, PROSE, 40),
-            text: text(random, PROSE, 30),
-            calls: (0..calls).map(|_| (arguments(random), text(random, PROSE, 30))).collect(),
-            sizes: sizes(random, SIZES, LARGEST),
+            reasoning: random.text(PROSE, 40),
+            text: random.text(PROSE, 30),
+            calls: (0..calls).map(|_| (arguments(random), random.text(PROSE, 30))).collect(),
+            sizes: random.sizes(SIZES, LARGEST),
         }
     }
 
@@ -58,9 +57,9 @@ impl Turn {
 }
 
 /// Arguments of one member.
-fn arguments(random: &mut SplitMix64) -> String {
+fn arguments(random: &mut Random) -> String {
     let value = match random.below(3) {
-        0 => format!("\"{}\"", text(random, STRING, 20)),
+        0 => format!("\"{}\"", random.text(STRING, 20)),
         1 => random.below(10_000).to_string(),
         _ => "[1, {}]".to_owned(),
     };
@@ -104,9 +103,9 @@ pub fn check_string_parameters<P: Parser>(
     parameter: impl Fn(&str, &str) -> String,
     call: impl Fn(&str) -> String,
 ) {
-    let draw = |random: &mut SplitMix64| {
-        let values: Vec<String> = (0..=random.below(5)).map(|_| text(random, MARKUP, 30)).collect();
-        (values, sizes(random, SIZES, LARGEST))
+    let draw = |random: &mut Random| {
+        let values: Vec<String> = (0..=random.below(5)).map(|_| random.text(MARKUP, 30)).collect();
+        (values, random.sizes(SIZES, LARGEST))
     };
     let shorter = |(values, sizes): &(Vec<String>, Vec<usize>)| {
         without_one(values)
