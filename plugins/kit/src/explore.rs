@@ -7,6 +7,8 @@ use std::fmt::Debug;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use seeded::SplitMix64;
+
 /// Environment variable with the seed of a run.
 const SEED: &str = "PARSER_TEST_SEED";
 
@@ -43,7 +45,7 @@ impl Explorer {
     ) {
         let fails = |drawn: &T| catch_unwind(AssertUnwindSafe(|| holds(drawn))).err();
         for number in 0..self.count {
-            let mut drawn = draw(&mut Random(self.seed.wrapping_add(number)));
+            let mut drawn = draw(&mut Random(SplitMix64::new(self.seed.wrapping_add(number))));
             let Some(mut failure) = fails(&drawn) else { continue };
             while let Some(same) = shorter(&drawn).into_iter().find_map(|less| Some((fails(&less)?, less))) {
                 (failure, drawn) = same;
@@ -54,18 +56,14 @@ impl Explorer {
     }
 }
 
-/// `SplitMix64`.
+/// Random parts of inputs.
 #[derive(Debug)]
-pub(super) struct Random(u64);
+pub(super) struct Random(SplitMix64);
 
 impl Random {
     /// A number below `bound`.
     pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) >> 33).expect("31 bits") % bound
+        usize::try_from(self.0.draw() >> 33).expect("31 bits") % bound
     }
 
     /// One element of `all`.

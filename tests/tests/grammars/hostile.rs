@@ -11,11 +11,11 @@ use engine::{MaskError, TokenMask};
 use grammar::{Demand, MarkerTokens, TextGrammar};
 use host::mask::{Grammars, MaskStart};
 use host::prompt::Tokenizer;
+use seeded::SplitMix64;
 use serde_json::{Map, Value, json};
 use tests::grammars::{compile, grammars};
 
 use super::QWEN3;
-use parsers::conformance::walk::Random;
 
 const EMBEDDED: &[u8] = include_bytes!("../../../host/models/qwen3-tiny/tokenizer.json");
 /// Maximum number of tokens in a walk.
@@ -57,7 +57,7 @@ impl Server {
 
     /// Walks at random, taking markers only where nothing else is allowed. Returns the result and the time of the slowest mask.
     fn walk(&self, start: &MaskStart, seed: u64) -> (Outcome, Duration) {
-        let (mut mask, mut random, mut slowest) = (start.mask(), Random::new(seed), Duration::ZERO);
+        let (mut mask, mut random, mut slowest) = (start.mask(), SplitMix64::new(seed), Duration::ZERO);
         for _ in 0..STEPS {
             let mut allowed = vec![u32::MAX; self.tokenizer.vocab_size().div_ceil(32)];
             let began = Instant::now();

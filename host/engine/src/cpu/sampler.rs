@@ -6,6 +6,8 @@
 
 use std::cmp::Ordering;
 
+use seeded::uniform;
+
 use crate::runner::{Draw, Draws, Edit, SampleError, Sampled};
 use crate::token::{Logprobs, SamplingParams, Token};
 
@@ -213,20 +215,6 @@ fn likeliest(logits: &[f32], count: usize, candidates: &mut Vec<Candidate>) {
 /// Order of likelihood, ties by id; -0 and 0 are a tie.
 fn likelier_first(a: &Candidate, b: &Candidate) -> Ordering {
     b.logit.partial_cmp(&a.logit).expect("logits are numbers").then(a.id.cmp(&b.id))
-}
-
-/// A number in [0, 1) from a counter: two rounds of the finaliser of `SplitMix64` (Steele, Lea, Flood 2014).
-fn uniform(seed: u64, position: u64) -> f64 {
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |mut bits: u64| {
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ bits >> 31
-    };
-    let bits = mix(mix(seed.wrapping_add(STEP)).wrapping_add(position.wrapping_mul(STEP)));
-    #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
-    let fraction = (bits >> 11) as f64;
-    fraction * 0.5f64.powi(53)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use memmap2::MmapMut;
+use seeded::fnv1a;
 
 use super::random_bytes::{RandomBytes, RandomValues};
 use super::stored::CodeKind;
@@ -42,14 +43,14 @@ impl RandomWeights {
             _ if name.contains("norm") => (1.0, 0.1),
             _ => (0.0, (3.0 / width).sqrt()),
         };
-        let seed = self.seed ^ hash(name);
+        let seed = self.seed ^ fnv1a(name);
         let (file, range) = reserve(shape, Dtype::Bf16.size(), RandomValues::Bf16 { seed, middle, spread })?;
         Ok(WeightTensor { dtype: Dtype::Bf16, shape: shape.to_vec(), file, range })
     }
 
     /// Codes are uniform. Exponents are constant, and make values about as large as those of [`Self::tensor`].
     pub(super) fn codes(&self, name: &str, shape: &[usize], kind: CodeKind) -> Result<Codes, LoadError> {
-        let seed = self.seed ^ hash(name);
+        let seed = self.seed ^ fnv1a(name);
         let blocks = shape.last().copied().unwrap_or(1);
         let random = match kind {
             CodeKind::E2m1Pairs => RandomValues::Codes { seed, mask: 0xff },
@@ -76,11 +77,6 @@ fn reserve(
     // Pages that are never written take no memory.
     let map = MmapMut::map_anon(len).map_err(|_| no_memory())?;
     Ok((FileBytes::Random(Arc::new(RandomBytes::new(random, map))), 0..len))
-}
-
-/// FNV-1a.
-fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

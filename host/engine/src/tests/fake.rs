@@ -7,6 +7,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use seeded::SplitMix64;
+
 use crate::batch::{Batch, BlockTables, LAST};
 use crate::cpu::Sampler;
 use crate::engine_step::engine_step;
@@ -40,9 +42,7 @@ pub(crate) fn shape(blocks: usize, block_size: usize) -> RunnerShape {
 }
 
 fn mix(hash: u64, value: u64) -> u64 {
-    let mut bits = (hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ bits >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits ^ bits >> 32
+    SplitMix64::new(hash ^ value).draw()
 }
 
 fn logits(value: u64, last: u32) -> impl Iterator<Item = f32> {

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use seeded::SplitMix64;
+
 use super::fake::{Client, Rig, alone, alone_under, sampled, shape};
 use super::masks::{NoTwins, words};
 use crate::error::GenerationError;
@@ -18,13 +20,12 @@ const ARRIVING: u32 = 8_000;
 /// One of this many calls of the runner fails.
 const FAILS_EVERY: usize = 499;
 
-/// Pseudo-random numbers, the same in every run.
-struct Random(u64);
+/// Random numbers, the same in every run.
+struct Random(SplitMix64);
 
 impl Random {
     fn below(&mut self, end: u32) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        u32::try_from((self.0 >> 33) % u64::from(end)).expect("below a u32")
+        u32::try_from(self.0.below(end as usize)).expect("below a u32")
     }
 
     fn one_in(&mut self, count: u32) -> bool {
@@ -198,7 +199,7 @@ fn expected(request: &GenerationRequest) -> (Vec<u32>, Finish) {
 
 /// Runs all visits; panics where an invariant doesn't hold.
 fn simulate(seed: u64, ahead: usize) {
-    let mut random = Random(seed);
+    let mut random = Random(SplitMix64::new(seed));
     let visits = (0..VISITS).map(|_| Visit::new(&mut random)).collect();
     let options = LocalOptions {
         batch_tokens: 40,

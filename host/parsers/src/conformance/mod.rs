@@ -24,7 +24,6 @@ mod samples;
 mod shapes;
 mod shrink;
 mod silence;
-mod split_mix;
 mod splits;
 mod stretch;
 mod subject;

@@ -1,13 +1,13 @@
 //! Split invariance: the same stream gives the same items and the same end, however it is cut, grouped into steps, or tokenised.
 
 use parser_kit::case::MarkerMode;
+use seeded::SplitMix64;
 
 use super::compare::{counted, difference};
 use super::play::{Ending, Outcome, play};
 use super::recording::Recording;
 use super::report::{Property, Tally};
 use super::shrink;
-use super::split_mix::SplitMix64;
 use super::tape::Tape;
 use contract::FinishReason;
 

@@ -3,6 +3,7 @@
 
 use parser_kit::case::{CaseItem, Status};
 use parser_kit::is_left_over;
+use seeded::SplitMix64;
 
 use super::compare::counted;
 use super::play::{Ending, Outcome, play};
@@ -10,7 +11,6 @@ use super::recording::Recording;
 use super::report::{Property, Tally};
 use super::shapes::ValidShapes;
 use super::shrink;
-use super::split_mix::SplitMix64;
 use super::tape::Tape;
 use contract::FinishReason;
 use turn::TurnEnd;

@@ -10,6 +10,7 @@ use llguidance::toktrie::{
     ApproximateTokEnv, InferenceCapabilities, SimpleVob, TokEnv, TokRxInfo, TokTrie, TokenId,
 };
 use llguidance::{Matcher, ParserFactory};
+use seeded::fnv1a_with;
 
 /// Part of a walk's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,13 +21,13 @@ pub enum Piece {
     Marker(u32),
 }
 
-/// Small random number generator; the same seed gives the same walk.
+/// Random number generator of walks (xorshift): the recorded masks are those of its walks.
 #[derive(Debug)]
-pub struct Random(u64);
+struct Random(u64);
 
 impl Random {
     /// The generator of this seed.
-    pub fn new(seed: u64) -> Self {
+    fn new(seed: u64) -> Self {
         let mut random = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d);
         for _ in 0..16 {
             random.below(2);
@@ -35,7 +36,7 @@ impl Random {
     }
 
     /// A number below `bound`, which must be above 0.
-    pub fn below(&mut self, bound: usize) -> usize {
+    fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -67,7 +68,7 @@ impl Step {
     /// Hash (FNV-1a) of what is behind `hash`, and this step.
     pub fn hashed(&self, hash: u64) -> u64 {
         let words = self.mask.as_slice().iter().copied().chain([u32::from(self.may_end)]);
-        words.fold(hash, |hash, word| (hash ^ u64::from(word)).wrapping_mul(0x0100_0000_01b3))
+        words.fold(hash, |hash, word| fnv1a_with(hash, word.into()))
     }
 }
 

@@ -4,6 +4,7 @@ use std::task::Wake;
 
 use futures_util::FutureExt;
 use futures_util::task::noop_waker;
+use seeded::SplitMix64;
 
 use super::*;
 use system::random;
@@ -49,13 +50,12 @@ fn ready(numbers: std::ops::Range<u64>) -> Poll<Result<Option<String>, ReadError
 
 /// Hands the events of a random program of appends and reads to a reader, and compares.
 fn mix(policy: Policy) {
-    let mut draw = random::seed();
+    let mut random = SplitMix64::new(random::seed());
     let (log, mut reader) = event_log(policy);
     let (mut written, mut got) = (0, String::new());
     for _ in 0..1000 {
-        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        if draw >> 63 == 0 {
-            let count = (draw >> 40) % 5;
+        if random.below(2) == 0 {
+            let count = random.draw() % 5;
             append(&log, written..written + count);
             written += count;
         } else if let Poll::Ready(events) = read(&mut reader) {

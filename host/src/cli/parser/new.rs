@@ -13,12 +13,13 @@ static WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../wit");
 /// The template's lock file, with all packages except the new crate's own.
 const LOCK: &str = "Cargo.lock.template";
 /// Crates of this repository that a parser and its tests are built with: name, sources, manifest.
-static VENDORED: [(&str, Dir<'_>, &str); 4] = [
+static VENDORED: [(&str, Dir<'_>, &str); 5] = [
     (
         "contract",
         include_dir!("$CARGO_MANIFEST_DIR/contract/src"),
         include_str!("../../../contract/Cargo.toml"),
     ),
+    ("seeded", include_dir!("$CARGO_MANIFEST_DIR/seeded/src"), include_str!("../../../seeded/Cargo.toml")),
     ("turn", include_dir!("$CARGO_MANIFEST_DIR/turn/src"), include_str!("../../../turn/Cargo.toml")),
     (
         "sdk",

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use seeded::mix;
+
 use super::RoutingOptions;
 use super::bound::Loads;
 use super::candidate::{Candidacy, EngineCandidate};
 use super::engines::Engine;
 use super::gauges::LoadReport;
-use super::hash::weight;
 
 /// Why no engine takes a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -119,4 +120,9 @@ impl<F> Ask<'_, F> {
             None => NoEngine::None { retry_after: down },
         }
     }
+}
+
+/// Rendezvous weight of an engine for a key: the engine with the highest takes the key. It is the same on every host and in every version.
+fn weight(key: u64, engine: u64) -> u64 {
+    mix(mix(key) ^ engine)
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use seeded::fnv1a;
+
 use super::RoutingOptions;
 use super::breaker::{Breaker, BreakerState, Permit};
 use super::candidate::{Candidacy, EngineCandidate};
 use super::gauges::{Gauges, LoadReport, ReportedLoad};
-use super::hash::name_hash;
 
 /// State of one engine, for metrics and readiness.
 // Each flag is a gauge of its own in the metrics.
@@ -53,7 +54,7 @@ impl<T> Engine<T> {
     fn new(id: u32, name: Arc<str>, handle: T, slots: u32) -> Self {
         Self {
             id,
-            hash: name_hash(&name),
+            hash: fnv1a(&name),
             name,
             handle,
             up: false,

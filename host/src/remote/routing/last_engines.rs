@@ -3,8 +3,6 @@
 //! An entry has 12 bytes and no links. Memory is allocated at the start as zeroed pages, which the system provides when they
 //! are used. Evicting a key does no harm: rendezvous order finds the key's engine again unless the key had been moved.
 
-use super::hash::mix;
-
 const WAYS: usize = 8;
 
 /// Set of up to [`WAYS`] keys, the latest first. An entry with engine 0 is empty.
@@ -48,7 +46,7 @@ impl LastEngines {
         let mask = self.sets.len().checked_sub(1)?;
         // Lossless: the mask is below the vector's length.
         #[allow(clippy::cast_possible_truncation)]
-        self.sets.get_mut(mix(key) as usize & mask)
+        self.sets.get_mut(seeded::mix(key) as usize & mask)
     }
 
     #[cfg(test)]

@@ -22,7 +22,6 @@ mod candidate;
 mod candidates;
 mod engines;
 mod gauges;
-mod hash;
 mod last_engines;
 mod router;
 #[cfg(test)]

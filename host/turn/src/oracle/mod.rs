@@ -10,10 +10,12 @@ mod tags;
 
 use std::sync::{Arc, Mutex};
 
+use seeded::SplitMix64;
+
 use super::{DraftCalls, FaultPolicy, Item, ItemHead, ItemStatus, TokenText, Turn, TurnSettings};
 use feed::{cut, driven, tokenized};
 pub(super) use format::{binding, bytes, call, failure_code, ids, literals, settings};
-use random::{ArbitraryParser, ConformingParser, XorShift};
+use random::{ArbitraryParser, ConformingParser};
 use tags::Tags;
 
 pub use format::LITERALS;
@@ -53,7 +55,7 @@ pub fn check_cuts(prompt: &str, text: &str, cuts: Cuts<'_>, style: u8, trim: boo
     }
 }
 
-/// Checks that all text that a parser within the contract doesn't drop comes out once and in order. `seed` isn't 0.
+/// Checks that all text that a parser within the contract doesn't drop comes out once and in order.
 pub fn check_conforming(text: &str, cuts: Cuts<'_>, seed: u64) {
     let expected = Arc::new(Mutex::new(String::new()));
     let parser = ConformingParser::new(seed, expected.clone());
@@ -66,10 +68,11 @@ pub fn check_conforming(text: &str, cuts: Cuts<'_>, seed: u64) {
     assert_eq!(visible, *expected.lock().expect("nothing panics with it"));
 }
 
-/// Checks that the turn is well-formed whatever a parser answers, and that a server error is the parser's fault. `seed` isn't 0.
+/// Checks that the turn is well-formed whatever a parser answers, and that a server error is the parser's fault.
 pub fn check_arbitrary(prompt: &str, text: &str, cuts: Cuts<'_>, seed: u64, trim: bool, policy: FaultPolicy) {
     let settings = TurnSettings { fault_policy: policy, held_bytes: 16, ..settings() };
-    let turn: Turn = Turn::new(&binding(false, trim), Box::new(ArbitraryParser(XorShift(seed))), settings);
+    let turn: Turn =
+        Turn::new(&binding(false, trim), Box::new(ArbitraryParser(SplitMix64::new(seed))), settings);
     let (items, end, turn) = driven(turn, &cut(prompt, cuts.prompt), &cut(text, cuts.text), cuts.steps);
     let failed = failure_code(&end);
     assert!(failed != "server_error" || turn.fault().is_some());
