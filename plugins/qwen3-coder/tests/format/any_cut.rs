@@ -32,3 +32,12 @@ fn a_key_without_its_bracket_ends_in_its_line() {
         assert_eq!(items, [Item::call("add", arguments)]);
     }
 }
+
+#[test]
+fn draft_before_blank_reasoning_is_cut_anywhere() {
+    let output = "<function=add</function></think><think>\r\n</parameter>\r\n<|im_start|><|im_end|>";
+    for size in 1..output.len() {
+        agree::<Qwen3Coder>(&typed_request(), "<think>\n", output, &[size], FinishReason::Stop);
+    }
+    agree::<Qwen3Coder>(&typed_request(), "<think>\n", output, &[24, 29, 13, 20, 19, 11], FinishReason::Stop);
+}
