@@ -114,6 +114,13 @@ impl Ledger {
         out.extend(later);
     }
 
+    /// Counts the call of the draft, if there is one whose reasoning runs into content without an end of its own.
+    pub(super) fn count_draft(&mut self, out: &mut TurnEvents) {
+        if self.draft.as_ref().is_some_and(|draft| draft.readings.is_none()) {
+            self.resolve_draft(false, out);
+        }
+    }
+
     /// Decides the draft at the end of a turn, which the model ended by itself or not.
     pub(super) fn finish_draft(&mut self, by_itself: bool, out: &mut TurnEvents) {
         let is_last = by_itself && out.is_empty();

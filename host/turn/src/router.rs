@@ -243,7 +243,7 @@ impl Router {
             }
             Route::Content if ledger.in_reasoning => {
                 ledger.in_reasoning = false;
-                ledger.resolve_draft(false, out);
+                ledger.count_draft(out);
             }
             _ => {}
         }
