@@ -164,6 +164,20 @@ pub enum InString {
     AfterBackslash,
 }
 
+impl InString {
+    /// The place behind `byte`.
+    #[inline]
+    #[must_use]
+    pub fn next(self, byte: u8) -> Self {
+        match (self, byte) {
+            (Self::Yes, b'"') => Self::No,
+            (Self::Yes, b'\\') => Self::AfterBackslash,
+            (Self::AfterBackslash, _) | (Self::No, b'"') => Self::Yes,
+            (same, _) => same,
+        }
+    }
+}
+
 /// Route of the rest of a JSON object or list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonRest {

@@ -30,21 +30,15 @@ impl OpenJson {
     #[inline]
     pub(super) fn follow(&mut self, text: &[u8]) -> usize {
         for (at, byte) in text.iter().enumerate() {
-            self.string = match (self.string, byte) {
-                (InString::Yes, b'"') => InString::No,
-                (InString::Yes, b'\\') => InString::AfterBackslash,
-                (InString::AfterBackslash, _) | (InString::No, b'"') => InString::Yes,
-                (InString::No, b'{' | b'[') => {
-                    self.depth = self.depth.saturating_add(1);
-                    InString::No
+            if self.string == InString::No {
+                match byte {
+                    b'{' | b'[' => self.depth = self.depth.saturating_add(1),
+                    b'}' | b']' if self.depth == 1 => return at,
+                    b'}' | b']' => self.depth -= 1,
+                    _ => {}
                 }
-                (InString::No, b'}' | b']') if self.depth == 1 => return at,
-                (InString::No, b'}' | b']') => {
-                    self.depth -= 1;
-                    InString::No
-                }
-                (same, _) => same,
-            };
+            }
+            self.string = self.string.next(*byte);
         }
         text.len()
     }

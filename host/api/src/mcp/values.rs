@@ -1,6 +1,8 @@
 //! Counter of the JSON values of a message, which is read byte by byte before the MCP library builds them: a value of a few bytes takes
 //! hundreds in memory.
 
+use contract::InString;
+
 use super::error::McpError;
 
 /// Maximum number of JSON values of a message: as many as the tools of a request may have.
@@ -10,8 +12,7 @@ pub(super) const MESSAGE_VALUES: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct ValueCounter {
     values: usize,
-    in_string: bool,
-    is_escaped: bool,
+    string: InString,
 }
 
 impl ValueCounter {
@@ -21,13 +22,10 @@ impl ValueCounter {
     /// It has more values than a message may have.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Result<(), McpError> {
         for byte in bytes {
-            match byte {
-                _ if self.is_escaped => self.is_escaped = false,
-                b'\\' => self.is_escaped = self.in_string,
-                b'"' => self.in_string = !self.in_string,
-                b'{' | b'[' | b',' | b':' if !self.in_string => self.values += 1,
-                _ => {}
+            if self.string == InString::No && matches!(byte, b'{' | b'[' | b',' | b':') {
+                self.values += 1;
             }
+            self.string = self.string.next(*byte);
         }
         if self.values > MESSAGE_VALUES { Err(McpError::TooManyValues(MESSAGE_VALUES)) } else { Ok(()) }
     }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::closed::closed;
 use super::digits::bounded;
 use super::patterns::exact;
+use contract::json_text::nesting;
 
 /// Greatest length of a schema, in bytes.
 const BYTES: usize = 256 << 10;
@@ -35,7 +36,7 @@ pub(super) fn parse(text: &str, what: &str) -> Result<Value, String> {
     if text.len() > BYTES {
         return Err(format!("the schema of {what} has {} bytes, at most {BYTES} are allowed", text.len()));
     }
-    if depth(text) > DEPTH {
+    if nesting(text) > DEPTH {
         return Err(format!("the schema of {what} is nested more than {DEPTH} deep"));
     }
     let text = if text.trim().is_empty() { "{}" } else { text };
@@ -112,24 +113,6 @@ fn divisors(schema: &Value) -> Option<u64> {
         }
     }
     if combines { product } else { Some(largest) }
-}
-
-/// Deepest nesting of brackets outside strings.
-fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
-    for byte in text.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    }
-    deepest
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use contract::json_text::nesting;
 use contract::{Parameter, Segment, Tool, ToolKind, Types};
 
 /// Largest schema that is read, in bytes.
@@ -256,23 +257,4 @@ fn any(types: impl Iterator<Item = Types>) -> Types {
 
 fn list<'a>(schema: &'a Value, keyword: &str) -> &'a [Value] {
     schema.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// How deep brackets nest in a JSON text.
-fn nesting(json: &str) -> usize {
-    let (mut depth, mut deepest, mut string, mut escaped) = (0_usize, 0, false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if string => escaped = true,
-            b'"' => string = !string,
-            b'{' | b'[' if !string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b'}' | b']' if !string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
 }
