@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_opens_with_the_same_key_and_purpose_only() {
+    fn seal_opens_only_with_the_same_key_and_purpose() {
         let sealed = seal(1).seal("reasoning", "Two 🌍s.");
         assert_eq!(seal(1).open("reasoning", &sealed).as_deref(), Ok("Two 🌍s."));
         assert_eq!(seal(1).open("thinking", &sealed), Err(OpenError::Tampered));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_can_be_replaced_without_losing_what_the_old_one_sealed() {
+    fn replaced_keys_still_open_what_the_old_one_sealed() {
         let old = seal(1).seal("r", "old");
         let both = Seal::new(&[[2; KEY_BYTES], [1; KEY_BYTES]]);
         assert_eq!(both.open("r", &old).as_deref(), Ok("old"));

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_taken_in_the_order_of_asking_and_who_comes_again_is_last() {
+    fn lock_goes_in_order_of_asking_and_returners_last() {
         let (lock, order) = (DeviceLock::default(), Mutex::new(Vec::new()));
         let take = |name| {
             let _device = lock.take();

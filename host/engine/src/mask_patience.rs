@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_that_the_device_still_computes_waits_for_half_of_it() {
+    fn late_masks_are_waited_for_half_the_devices_step() {
         let took = |ms: [u64; STEPS]| ms.map(Duration::from_millis);
         assert_eq!(longest(&took([40, 10, 12, 11]), true), Duration::from_millis(5));
         assert_eq!(longest(&took([10, 0, 0, 0]), true), IDLE, "too few steps tell nothing");

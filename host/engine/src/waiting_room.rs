@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn principals_that_ask_for_all_places_leave_a_part_for_the_next() {
+    fn principals_asking_for_all_places_leave_some() {
         let room = WaitingRoom::new(1024, 9);
         let places: Vec<_> = (0..9).map(|principal| fill(&room, principal)).collect();
         let counts: Vec<_> = places.iter().map(Vec::len).collect();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_waits_again_counts_even_in_a_full_room() {
+    fn request_waiting_again_counts_even_in_a_full_room() {
         let room = WaitingRoom::new(2, 1);
         let mut begun = room.enter(0).unwrap();
         begun.leave();

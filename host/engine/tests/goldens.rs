@@ -74,7 +74,7 @@ fn assert_close(what: &str, got: &[f32], wanted: &[f32]) {
 }
 
 #[test]
-fn the_last_positions_logits_equal_those_of_transformers() {
+fn last_positions_logits_equal_those_of_transformers() {
     for_each_golden(2, |name, runner, golden| {
         for prompt in &golden.prompts {
             let n = prompt.ids.len();
@@ -139,7 +139,7 @@ fn greedy_alone(runner: &mut CpuRunner, prompt: &Prompt, chunk: usize) -> (Vec<u
 }
 
 #[test]
-fn greedy_tokens_equal_those_of_transformers_with_any_chunks() {
+fn greedy_tokens_equal_transformers_with_any_chunks() {
     for_each_golden(1, |name, runner, golden| {
         for prompt in &golden.prompts {
             let n = prompt.ids.len();
@@ -158,7 +158,7 @@ fn greedy_tokens_equal_those_of_transformers_with_any_chunks() {
 }
 
 #[test]
-fn a_cached_beginning_gives_the_logits_of_the_whole_bit_for_bit() {
+fn cached_beginning_gives_the_same_logits_bit_for_bit() {
     for_each_golden(2, |name, runner, golden| {
         for prompt in golden.prompts.iter().filter(|prompt| prompt.ids.len() > 2 * steps::BLOCK) {
             let n = prompt.ids.len();
@@ -176,7 +176,7 @@ fn a_cached_beginning_gives_the_logits_of_the_whole_bit_for_bit() {
 }
 
 #[test]
-fn a_sequence_in_a_batch_has_the_same_logits_bit_for_bit_as_alone() {
+fn batched_logits_are_bit_for_bit_those_alone() {
     for_each_golden(2, |name, runner, golden| {
         let alone: Vec<_> = golden.prompts.iter().map(|prompt| greedy_alone(runner, prompt, 1000)).collect();
         // KV blocks of the sequences are interleaved; prompts come in chunks beside sequences that decode already.

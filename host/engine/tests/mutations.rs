@@ -199,7 +199,7 @@ fn no_mutation_of_qwen3_makes_the_loader_panic() {
 }
 
 #[test]
-fn no_mutation_of_qwen3_with_experts_makes_the_loader_panic() {
+fn qwen3_moe_mutations_never_make_the_loader_panic() {
     mutate("moe-sharded-bf16");
 }
 

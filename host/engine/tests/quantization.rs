@@ -58,7 +58,7 @@ fn likeliest(logits: &[f32]) -> usize {
 }
 
 #[test]
-fn fewer_bits_change_little_of_what_the_trained_models_say() {
+fn fewer_bits_change_trained_models_little() {
     for (model, bounds) in [("qwen3-tiny", [0.001, 0.005, 0.1]), ("gpt-oss-tiny", [0.001, 0.005, 0.1])] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models").join(model);
         let golden: Golden =

@@ -123,7 +123,7 @@ fn thousands_of_messages_are_collected_one_by_one() {
 }
 
 #[test]
-fn deep_expressions_and_statements_are_refused_when_parsed() {
+fn deep_expressions_and_statements_fail_at_parse() {
     for (begin, middle, end) in [
         ("{{ ", "(", ""),
         ("{{ a", ".b", " }}"),
@@ -223,7 +223,7 @@ fn own_parts(output: &Output) -> Vec<(usize, String)> {
 /// template's, what stands in them, and how much stands between them, stays the same.
 /// Brackets, which only the request writes, never are the template's.
 #[test]
-fn what_counts_as_the_templates_own_text_does_not_depend_on_the_requests() {
+fn templates_own_text_does_not_depend_on_requests() {
     let mut random = SplitMix64::new(2);
     let mut rendered = 0;
     for _ in 0..4000 {

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn all_turns_of_a_conversation_have_one_number_and_others_have_others() {
+    fn turns_of_one_conversation_share_its_number() {
         let first = of(&[(Role::System, "s"), (Role::User, "u")]);
         let later = [(Role::System, "s"), (Role::User, "u"), (Role::Assistant, "a"), (Role::User, "more")];
         assert_eq!(of(&later), first);

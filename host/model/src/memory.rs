@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_of_the_machine_and_the_groups_around_the_process_is_free() {
+    fn free_memory_is_the_least_of_machine_and_cgroups() {
         let machine = 8000 * 1024;
         assert_eq!(free(&[]), Some(machine));
         let own = ("proc/self/cgroup", "0::/a/b\n");

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_other_fields_and_empty_events_are_passed_over() {
+    fn comments_other_fields_and_empty_events_are_skipped() {
         let mut reader = SseReader::new(MAX_EVENT);
         reader.push(b": ping\n\nevent: x\nid: 1\ndata: {\"a\":1}\n\ndata:one\r\ndata: two\r\n\r\n\n\ndata\n\ndata: cut");
         assert_eq!(read(&mut reader), Ok(vec!["{\"a\":1}".to_owned(), "one\ntwo".to_owned()]));

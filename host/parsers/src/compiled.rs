@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_content_is_compiled_once_for_all_who_load_it_at_the_same_time() {
+    fn content_compiles_once_for_all_concurrent_loads() {
         const LOADS: usize = 4;
         let (engine, compiled) = (Engine::default(), CompiledComponents::default());
         let (count, together) = (AtomicUsize::new(0), Barrier::new(LOADS));

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_may_be_a_prefix_of_another_and_there_may_be_none() {
+    fn marker_may_prefix_another_and_there_may_be_none() {
         check(&good()).unwrap();
         check(&Descriptor { markers: vec![], stops: vec![], ..good() }).unwrap();
     }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_that_no_host_knows_are_passed_over_within_bounds() {
+    fn unknown_properties_are_passed_over_within_bounds() {
         let property = |name: usize, value: usize| ("n".repeat(name), "v".repeat(value));
         check(&Descriptor { properties: vec![property(64, 1024); 32], ..good() }).unwrap();
         assert_eq!(

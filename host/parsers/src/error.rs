@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parser_that_was_built_for_a_system_gets_the_whole_command() {
+    fn parser_built_for_a_system_gets_the_whole_command() {
         let command = "cargo component build --release --target wasm32-unknown-unknown";
         for problem in
             [LoadProblem::NoParser(vec![]), LoadProblem::Imports(vec!["wasi:io/error@0.2.3".to_owned()])]

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_waits_for_a_core_is_not_stopped_however_many_epochs_pass() {
+    fn call_waiting_for_a_core_is_never_stopped() {
         assert_eq!(stopped_at(without_faults(std::iter::repeat_n(700, 10_000).chain([704]))), None);
     }
 
@@ -239,19 +239,18 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_of_the_clock_between_two_epochs_stops_no_call() {
+    fn clock_jump_between_two_epochs_stops_no_call() {
         assert_eq!(stopped_at(without_faults([90, 190, 191, 192, 193])), None);
         assert_eq!(stopped_at(without_faults([90, 190, 191, 192, 193, 194, 195])), Some(194));
     }
 
     #[test]
-    fn a_guest_in_bulk_operations_of_several_ticks_is_stopped_after_a_few_of_them() {
+    fn guest_in_bulk_operations_is_stopped_after_a_few() {
         assert_eq!(stopped_at(without_faults((90..).step_by(8))), Some(90 + 5 * 8));
     }
 
     #[test]
-    fn a_call_that_waits_for_pages_is_stopped_only_if_it_computes_too_long_besides_or_takes_pages_without_end()
-     {
+    fn page_waits_stop_only_long_or_endless_calls() {
         let faulting = (90..130).zip(0..);
         assert_eq!(stopped_at(faulting.clone()), None);
         assert_eq!(stopped_at(faulting.take(20).chain((110..).map(|ms| (ms, 20)))), Some(115));
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_may_use_its_share_of_time_beyond_what_two_hundred_calls_may() {
+    fn stream_share_is_time_beyond_two_hundred_calls() {
         let limits = ParserLimits { call_time: 5 * MS, stream_share: 10, ..ParserLimits::default() };
         let began = Instant::now();
         let noticed_until = |period: Duration| {
@@ -289,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn memories_have_their_limit_together_and_growth_that_fails_takes_none_of_it() {
+    fn memories_share_a_limit_and_failed_growth_is_free() {
         let limits = ParserLimits { memory_bytes: 10, ..ParserLimits::default() };
         let ticker = Ticker::start(wasmtime::Engine::default()).unwrap();
         let mut limits = InstanceLimits::new(&limits, ticker.run());

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_looked_up_in_the_folder_as_given_and_with_its_ending() {
+    fn name_is_looked_up_as_given_and_with_its_ending() {
         let dir = plugins();
         for wanted in ["mine", "mine.wasm"] {
             let found = resolve(wanted, dir.path(), SHIPPED).unwrap();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_goes_before_the_shipped_ones_which_are_found_from_anywhere() {
+    fn folder_comes_before_shipped_ones_found_anywhere() {
         let dir = plugins();
         for wanted in ["qwen3", "qwen3.wasm"] {
             let found = resolve(wanted, Path::new("/nowhere"), SHIPPED).unwrap();
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn none_is_none_and_an_unknown_name_gets_the_known_ones() {
+    fn none_is_none_and_unknown_names_get_the_known_ones() {
         let dir = plugins();
         assert_eq!(resolve("none", dir.path(), SHIPPED), Ok(PluginSource::None));
         let error = resolve("nobody", dir.path(), SHIPPED).unwrap_err().to_string();

@@ -126,7 +126,7 @@ mod tests {
     const DRAFT: &str = "sluice:parser/parser@0.2.0-draft";
 
     #[test]
-    fn patch_versions_of_the_contract_fit_and_others_are_named() {
+    fn contract_patch_versions_fit_and_others_are_named() {
         let first = "sluice:parser/parser@0.1.0".to_owned();
         assert_eq!(chosen(&[&first], false), Ok((ContractVersion::V0_1, first)));
         let patch = "sluice:parser/parser@0.1.9".to_owned();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_allowed_version_is_chosen_and_a_draft_alone_is_refused() {
+    fn newest_allowed_version_wins_and_a_lone_draft_fails() {
         let both = [DRAFT, "sluice:parser/parser@0.1.0"];
         assert_eq!(chosen(&both, false).unwrap().0, ContractVersion::V0_1);
         assert_eq!(chosen(&both, true), Ok((ContractVersion::Draft0_2, DRAFT.to_owned())));

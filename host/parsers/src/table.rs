@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_passed_on_as_it_is_written_unless_there_is_one() {
+    fn table_is_passed_on_as_written_unless_one_is_given() {
         let option = |text: &str| (TABLE_OPTION.to_owned(), text.to_owned());
         let options = table(TEXT).options(&[]).unwrap();
         assert_eq!(options, [option(r#"{"fields": {"z": 1, "a": 2}}"#)]);

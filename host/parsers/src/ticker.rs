@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_count_of_instances_follows_their_lives_and_the_thread_ends_with_the_ticker() {
+    fn instance_count_follows_lives_and_the_thread_ends() {
         let ticker = Ticker::start(Engine::default()).unwrap();
         let shared = Arc::downgrade(&ticker.shared);
         let (one, two) = (ticker.run(), ticker.run());

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hosts_version_names_every_version_of_the_contract() {
+    fn host_version_names_every_contract_version() {
         for version in ContractVersion::ALL {
             let named = version.name().replace("0.2-draft", "with --draft-contracts a draft of 0.2 too");
             assert!(HOST_VERSION.contains(&named), "{HOST_VERSION}");

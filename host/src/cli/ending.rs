@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_one_signal_a_server_ends_by_itself_and_after_two_at_once() {
+    async fn one_signal_drains_a_server_and_two_end_it_at_once() {
         let once = tokio::sync::Semaphore::new(1);
         let signal = async || once.acquire().await.expect("it isn't closed").forget();
         assert_eq!(run_until_stopped(|stop| stop, pending(), signal).await, Ok(()));

@@ -195,7 +195,7 @@ mod tests {
     use super::default_kv_cache;
 
     #[test]
-    fn the_default_cache_is_a_quarter_of_little_memory_and_a_gib_of_much() {
+    fn default_cache_is_a_quarter_of_memory_up_to_a_gib() {
         let mib = |free: usize| default_kv_cache(Some(free << 20)) >> 20;
         assert_eq!(
             [mib(0), mib(256), mib(512), mib(2048), mib(4096), mib(1 << 20)],

@@ -219,7 +219,7 @@ mod tests {
     use super::divide;
 
     #[test]
-    fn memory_is_divided_by_parts_and_never_more_than_there_is() {
+    fn memory_is_divided_by_parts_and_never_exceeded() {
         assert_eq!(divide(100, &[1]), [100]);
         assert_eq!(divide(100, &[1, 1, 1]), [33, 33, 33]);
         assert_eq!(divide(100, &[3, 0, 1]), [75, 0, 25]);

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_fails_is_lost_and_reported_once_after_the_next_that_does_not() {
+    fn failed_line_is_lost_and_reported_once_afterwards() {
         let Test { queue, permit, written, reported } = start();
         for (line, most) in [("one\n", 99), ("two\n", 0), ("three\n", 0), ("four\n", 99), ("five\n", 99)] {
             permit.send(most).unwrap();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn while_nobody_reads_the_queue_keeps_its_bound_and_counts_the_rest() {
+    fn unread_queue_keeps_its_bound_and_counts_the_rest() {
         let Test { queue, permit, written, reported } = start();
         queue.push(b"held\n");
         while !queue.lock().writing {

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_switches_are_no_own_ones_and_what_they_are_answered_with_exists() {
+    fn foreign_switches_are_not_ours_and_tips_exist() {
         let command = CommandLine::command();
         let serve = command.find_subcommand("serve").unwrap();
         let own: Vec<String> =

@@ -52,14 +52,14 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn the_clock_of_a_thread_moves_with_its_work_and_the_clock_of_the_process_with_it() {
+    fn thread_and_process_clocks_move_with_the_work() {
         let (thread, process) = (thread_cpu_time(), process_cpu_time());
         while thread_cpu_time() < thread + 20 * MS {}
         assert!(process_cpu_time() >= process + 20 * MS);
     }
 
     #[test]
-    fn pages_that_a_thread_touches_first_are_faults_of_its_own() {
+    fn first_touched_pages_are_faults_of_their_thread() {
         let before = ThreadUsage::now();
         let pages = std::hint::black_box(vec![1_u8; 64 << 20]);
         assert!(ThreadUsage::now().page_faults > before.page_faults, "{}", pages.len());

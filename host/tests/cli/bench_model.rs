@@ -69,7 +69,7 @@ fn bench(arguments: &[&str]) -> Vec<Row> {
 }
 
 #[test]
-fn every_family_runs_with_random_weights_that_are_as_large_as_real_ones() {
+fn families_run_with_random_weights_as_large_as_real() {
     for (name, stored) in MODELS {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::copy(golden(name).join("config.json"), folder.path().join("config.json")).expect("copied");
@@ -112,7 +112,7 @@ fn matrices() -> (u64, u64) {
 }
 
 #[test]
-fn a_step_reads_every_matrix_once_for_all_sequences_and_each_sequences_own_cache() {
+fn step_reads_matrices_once_and_each_sequences_cache() {
     let rows = bench(&["-p", "600", "-n", "3", "--parallel", "1,4", "-d", "7"]);
     let all = |column| rows.iter().map(|row| count(row, column)).collect::<Vec<_>>();
     let (layers, head) = matrices();

@@ -111,7 +111,7 @@ fn every_api_counts_the_tokens_that_the_engine_counts() {
 }
 
 #[test]
-fn prompts_that_came_before_are_found_in_the_cache_whole() {
+fn prompts_seen_before_are_found_whole_in_the_cache() {
     let server = server(&[]);
     let arguments =
         ["--num-prompts", "6", "--max-concurrency", "1", "--input-len", "25", "--output-len", "4"];
@@ -126,7 +126,7 @@ fn prompts_that_came_before_are_found_in_the_cache_whole() {
 }
 
 #[test]
-fn conversations_grow_and_say_the_same_with_and_without_the_cache() {
+fn conversations_say_the_same_with_or_without_cache() {
     let arguments = [
         "--conversations",
         "1",
@@ -176,7 +176,7 @@ fn conversations_grow_and_say_the_same_with_and_without_the_cache() {
 }
 
 #[test]
-fn random_weights_are_served_with_a_tokenizer_and_refused_without() {
+fn random_weights_are_served_only_with_a_tokenizer() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let copy = |file: &str| std::fs::copy(source.join(file), folder.path().join(file)).expect("copied");
@@ -243,7 +243,7 @@ const NONSENSE: &str =
     "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n\r\ndata: secret words\n\n";
 
 #[test]
-fn failures_are_counted_by_kind_and_answers_beside_them() {
+fn failures_are_counted_by_kind_beside_answers() {
     let url = failing(&[GOOD, BUSY, CUT, FAILED, NONSENSE, BUSY]);
     let loaded = Loaded::answered(&url, &["--model", "m", "--num-prompts", "12", "--max-concurrency", "1"]);
     let results: Vec<&str> = loaded.rows.iter().map(|row| row["result"].as_str()).collect();

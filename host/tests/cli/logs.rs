@@ -21,7 +21,7 @@ fn levels<'a>(log: &'a str, route: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_switch_for_the_level_counts_more_than_the_environment() {
+fn log_level_switch_counts_more_than_the_environment() {
     let none: [&str; 0] = [];
     for (arguments, health, version) in [
         (&[][..], &none[..], &none[..]),

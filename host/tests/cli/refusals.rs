@@ -73,7 +73,7 @@ fn fault(row: &str, fixture: &Fixture) -> Option<String> {
 }
 
 #[test]
-fn what_the_command_line_refuses_is_one_line_with_the_switch_and_what_it_takes() {
+fn refusals_are_one_line_with_switch_and_its_values() {
     let fixture = Fixture::new();
     let rows = ROWS.lines().filter(|line| !line.starts_with('#'));
     let faults: Vec<String> = rows.filter_map(|row| fault(row, &fixture)).collect();

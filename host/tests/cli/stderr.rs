@@ -63,7 +63,7 @@ fn lost(stream: &mut TcpStream) -> usize {
 }
 
 #[test]
-fn a_server_whose_stderr_is_closed_or_full_answers_and_counts_what_it_lost() {
+fn server_with_full_stderr_answers_and_counts_losses() {
     let (reader, closed) = pipe().expect("a pipe");
     drop(reader);
     let full = File::options().write(true).open("/dev/full").expect("Linux");
@@ -76,7 +76,7 @@ fn a_server_whose_stderr_is_closed_or_full_answers_and_counts_what_it_lost() {
 }
 
 #[test]
-fn a_server_whose_stderr_nobody_reads_answers_and_says_later_how_much_it_lost() {
+fn server_with_unread_stderr_answers_and_tells_losses() {
     const REQUESTS: usize = 12_000;
     let (unread, writer) = pipe().expect("a pipe");
     let (_server, mut stream) = start(writer);
@@ -98,7 +98,7 @@ fn a_server_whose_stderr_nobody_reads_answers_and_says_later_how_much_it_lost() 
 }
 
 #[test]
-fn an_error_of_the_start_keeps_its_exit_status_where_nobody_hears_of_it() {
+fn start_error_keeps_its_exit_status_though_unheard() {
     let (reader, closed) = pipe().expect("a pipe");
     drop(reader);
     let full = File::options().write(true).open("/dev/full").expect("Linux");
@@ -109,7 +109,7 @@ fn an_error_of_the_start_keeps_its_exit_status_where_nobody_hears_of_it() {
 }
 
 #[test]
-fn a_server_that_cannot_print_its_summary_says_so_and_serves() {
+fn server_unable_to_print_its_summary_serves_anyway() {
     let port =
         TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
     let full = File::options().write(true).open("/dev/full").expect("Linux");

@@ -120,7 +120,7 @@ fn export_prints_a_line_of_json_for_each_record() {
 }
 
 #[test]
-fn purge_says_what_it_would_delete_and_deletes_it_with_yes() {
+fn purge_says_what_it_would_delete_and_does_with_yes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = filled(&folder);
     let purge = |arguments: &[&str]| done(&file, &[&["purge"], arguments].concat());

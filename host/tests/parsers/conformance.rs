@@ -89,7 +89,7 @@ fn problems(plugin: &Path) -> Vec<String> {
 }
 
 #[test]
-fn arguments_before_the_name_are_the_silence_that_is_allowed() {
+fn arguments_before_the_name_are_the_allowed_silence() {
     let report = report(&root().join("plugins/qwen3.wasm"));
     let silence = report.findings.iter().find(|finding| finding.property == Property::Silence);
     let figures = &silence.expect("it is reported").figures;

@@ -68,7 +68,7 @@ fn serve(plugin: &Plugin) {
 }
 
 #[test]
-fn every_guest_serves_a_well_formed_stream_or_fails_in_one_line() {
+fn guests_stream_well_formed_or_fail_in_one_line() {
     let runtime = runtime();
     let loaded = NAMES.into_iter().filter(|name| exercise(&runtime, guest(name))).count();
     assert!(loaded > 20, "{loaded}");
@@ -130,12 +130,12 @@ fn play_damaged(part: u32, damaged: impl Strategy<Value = Vec<u8>>) {
 }
 
 #[test]
-fn a_damaged_guest_is_an_error_or_serves_a_well_formed_stream() {
+fn damaged_guest_errs_or_serves_a_well_formed_stream() {
     let guests = prop::sample::select(&NAMES[..]);
     play_damaged(2, (guests, mutations()).prop_map(|(name, mutations)| mutated(guest(name), mutations)));
 }
 
 #[test]
-fn a_damaged_shipped_parser_is_an_error_or_serves_a_well_formed_stream() {
+fn damaged_shipped_parser_errs_or_serves_well_formed() {
     play_damaged(8, mutations().prop_map(|mutations| mutated(SHIPPED.to_vec(), mutations)));
 }

@@ -132,7 +132,7 @@ fn every_kept_component_plays_its_cases_on_this_host() {
 }
 
 #[test]
-fn what_is_kept_of_a_version_is_of_that_version_and_small() {
+fn kept_components_are_of_their_version_and_small() {
     let runtime = Runtime::new(&ParserLimits::default()).expect("wasmtime runs here");
     for kept in &*KEPT {
         let components = kept.components();
@@ -150,7 +150,7 @@ fn what_is_kept_of_a_version_is_of_that_version_and_small() {
 }
 
 #[test]
-fn the_page_about_the_contract_says_what_this_host_speaks() {
+fn contract_page_says_what_this_host_speaks() {
     let page = fs::read_to_string(root().join("docs/contract.md")).expect("the page");
     let row = format!("| {} |", env!("CARGO_PKG_VERSION"));
     let row = page.lines().find(|line| line.starts_with(&row)).expect("this version's row");

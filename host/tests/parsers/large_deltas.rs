@@ -48,7 +48,7 @@ fn a_call_of_megabytes_in_one_delta_comes_back_whole() {
 }
 
 #[test]
-fn a_list_of_very_many_strings_that_the_parser_spells_anew_is_no_fault_in_one_delta() {
+fn list_of_very_many_respelt_strings_is_no_fault() {
     for string in ["", "a", "a string of thirty characters"] {
         let list = vec![format!("'{string}'"); STRINGS].join(",");
         let call = in_one_delta("pythonic", &format!("[add(a=[{list}])]"));

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_escapes_and_brackets_are_followed_to_the_last_bracket() {
+    fn strings_escapes_and_brackets_lead_to_last_bracket() {
         let goes = |depth, string, text: &str| OpenJson::new(depth, string).unwrap().follow(text.as_bytes());
         assert_eq!(goes(1, No, "}"), 0);
         assert_eq!(goes(1, No, r#""a": [1, {}, "]}\"}"], "b": 2}]"#), 29);

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binary_is_named_by_its_text_options_and_architecture() {
+    fn binary_is_named_by_text_options_and_architecture() {
         let variants = crate::variants();
         let hopper = Arch { major: 9, minor: 0 };
         let hashes: std::collections::BTreeSet<_> = variants.iter().map(|v| v.hash(hopper)).collect();

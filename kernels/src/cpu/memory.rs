@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_of_any_size_is_zeroed_and_what_no_system_has_is_none() {
+    fn memory_is_zeroed_and_impossible_sizes_are_none() {
         for len in [0, 1, 4097, LARGE_PAGE / 8 + 3] {
             let mut memory = ZeroedMemory::<u64>::new(len).expect("little memory");
             assert_eq!((memory.len(), memory.iter().sum::<u64>()), (len, 0));

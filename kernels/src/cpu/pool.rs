@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_panics_is_reported_and_the_pool_lives_on() {
+    fn panicking_task_is_reported_and_the_pool_lives_on() {
         let pool = Pool::new(2);
         let run = || pool.run(64, &|i| assert!(i != 40, "task 40"));
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_in_which_caller_and_worker_panicked_is_not_the_next_ones_fault() {
+    fn double_panic_of_a_job_is_not_the_next_ones_fault() {
         let pool = Pool::new(2);
         let both = Barrier::new(2);
         let run = || {
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn sleeping_threads_wake_up_and_jobs_from_several_threads_take_turns() {
+    fn sleeping_threads_wake_and_callers_jobs_take_turns() {
         let pool = Pool::new(2);
         std::thread::sleep(std::time::Duration::from_millis(5));
         let sum = AtomicU32::new(0);

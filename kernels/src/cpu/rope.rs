@@ -165,7 +165,7 @@ mod tests {
     use crate::cpu::Isa;
 
     #[test]
-    fn queries_stay_in_their_row_and_keys_and_values_go_to_their_slots() {
+    fn queries_stay_in_their_row_and_kv_go_to_their_slots() {
         let (heads, kv_heads, head_dim) = (4, 2, 24);
         let shape = QkvShape { heads, kv_heads, head_dim };
         let value = |i: usize| ((i * 7919) % 1999) as f32 / 999.0 - 1.0;

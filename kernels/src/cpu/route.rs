@@ -154,7 +154,7 @@ mod tests {
     const SCORES: [f32; 8] = [0.1, 2.0, -1.0, 2.0, 0.5, 3.0, -2.0, 0.0];
 
     #[test]
-    fn softmax_is_over_all_experts_or_over_the_chosen_ones() {
+    fn softmax_is_over_all_experts_or_the_chosen_ones() {
         let e = |x: f64| x.exp();
         let all: f64 = SCORES.iter().map(|x| e(f64::from(*x))).sum();
         let chosen = e(3.0) + 2.0 * e(2.0);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_chosen_by_their_two_best_and_the_correction_changes_no_weight() {
+    fn groups_go_by_two_best_and_corrections_keep_weights() {
         let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
         let scoring = Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, scale: 2.5 };
         // Sums are largest for groups 2 (with expert 5) and 0 (with expert 1); expert 3 is in group 1, which doesn't stay.
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_that_are_not_numbers_still_choose_different_experts() {
+    fn nan_scores_still_choose_different_experts() {
         for scoring in [
             Scoring::Softmax { normalize: true },
             Scoring::SoftmaxOfChosen,

@@ -93,7 +93,7 @@ fn every_token_gets_the_weighted_sum_of_its_experts() {
 }
 
 #[test]
-fn a_token_is_the_same_bit_for_bit_alone_and_among_others() {
+fn token_is_bit_equal_alone_and_among_others() {
     let (x, all) = (values(200 * HIDDEN, 1), routes(200));
     for isa in Isa::available() {
         let whole = run(&Cpu::with_isa(3, isa), &x, &all, CLAMPED);

@@ -74,7 +74,7 @@ fn rotated(x: &[f32], position: usize) -> Vec<f32> {
 }
 
 #[test]
-fn the_absorbed_form_equals_attention_over_keys_and_values() {
+fn absorbed_form_equals_plain_attention() {
     let context = 150;
     let layer = layer(context);
     let MlaShape { heads, rank, nope, rope, value } = SHAPE;

@@ -142,7 +142,7 @@ proptest! {
 }
 
 #[test]
-fn every_instruction_set_gives_the_same_rows_alone_in_a_batch_and_in_a_group() {
+fn instruction_sets_give_equal_rows_alone_or_together() {
     let (rows, n, k) = (70, 200, 420);
     let (x, w) = (values(rows * k, 3), values(n * k, 4));
     for to in [QuantizeTo::Q8, QuantizeTo::Q4] {
@@ -169,7 +169,7 @@ fn every_instruction_set_gives_the_same_rows_alone_in_a_batch_and_in_a_group() {
 }
 
 #[test]
-fn bf16_inputs_are_rounded_to_the_nearest_and_halves_to_even() {
+fn bf16_inputs_round_to_nearest_and_halves_to_even() {
     let (n, k) = (33, 70);
     let w: Vec<bf16> = values(n * k, 2).iter().map(|w| bf16::from_f32(*w)).collect();
     let x = values(7 * k, 1);

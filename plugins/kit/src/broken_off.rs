@@ -126,7 +126,7 @@ mod tests {
     use super::is_left_over;
 
     #[test]
-    fn what_a_call_gets_at_its_end_stands_at_the_end_of_the_stream() {
+    fn additions_at_a_calls_end_are_what_ended_the_stream() {
         for (added, stream) in
             [("", "a"), ("<", "{1<"), ("\\n", "a\n"), ("\\u00", "a\\u00"), ("\\\"", "say \""), ("\"4", "4")]
         {

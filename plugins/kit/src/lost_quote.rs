@@ -82,7 +82,7 @@ mod tests {
     use super::{Item, Piece, lost_quotes};
 
     #[test]
-    fn the_rest_of_a_call_is_left_out_inside_its_strings_up_to_the_next_marker() {
+    fn call_rest_is_left_out_in_strings_up_to_next_marker() {
         let arguments = "{\"a\": \"\\u00e9\\\"\", \"b\": 1}";
         let marker = || Piece::Marker(0, "</c>".to_owned());
         let text = |text: &str| Piece::Text(text.to_owned());
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_whose_end_does_not_stand_before_a_marker_are_left_alone() {
+    fn calls_not_ending_before_a_marker_are_left_alone() {
         let arguments = "{\"a\": \"b\"}";
         let items = [Item::call("f", arguments)];
         let marker = Piece::Marker(0, "</c>".to_owned());

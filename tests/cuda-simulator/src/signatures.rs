@@ -60,7 +60,7 @@ fn the_drivers_functions_have_the_types_of_its_header() {
 }
 
 #[test]
-fn the_compilers_functions_have_the_types_of_its_header() {
+fn compiler_functions_have_the_types_of_its_header() {
     use nvrtc::sys;
     same2(nvrtcVersion, sys::nvrtcVersion);
     same6(nvrtcCreateProgram, sys::nvrtcCreateProgram);
@@ -74,7 +74,7 @@ fn the_compilers_functions_have_the_types_of_its_header() {
 
 /// `cublasLtMatmul` and `cublasLtMatmulAlgoGetHeuristic` have too many parameters for this; their calls in tests check them.
 #[test]
-fn the_functions_of_cublaslt_have_the_types_of_its_header() {
+fn cublaslt_functions_have_the_types_of_its_header() {
     use cublaslt::sys;
     same1(cublasLtCreate, sys::cublasLtCreate);
     same1(cublasLtDestroy, sys::cublasLtDestroy);

@@ -148,7 +148,7 @@ async fn each_request_gets_its_status_and_no_more_than_that() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_route_answers_every_method_with_its_status_and_what_is_allowed() {
+async fn routes_answer_every_method_with_what_is_allowed() {
     let (server, _folder) = server().await;
     let (read, write, both): (&[&str], &[&str], &[&str]) = (&["GET"], &["POST"], &["GET", "POST"]);
     let routes = [

@@ -38,7 +38,7 @@ async fn settles(server: &TestServer, what: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_leaves_is_cancelled_and_whoever_stays_is_told() {
+async fn leavers_are_cancelled_and_stayers_are_told() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = Setup::replay(folder.path(), &rules());
     // The gauge counts the answers of a model in the whole process.

@@ -149,7 +149,7 @@ fn a_template_that_means_something_else_is_noticed() {
 }
 
 #[test]
-fn keys_that_no_schema_declares_end_where_the_format_ends_them() {
+fn undeclared_keys_end_where_the_format_ends_them() {
     let request = of(vec![tool("f", r#"{"allOf":[{}]}"#)], ToolChoice::Required);
     for (format, call) in [
         (

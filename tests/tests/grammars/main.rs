@@ -288,7 +288,7 @@ fn the_oracle_notices_a_grammar_that_is_too_wide() {
 }
 
 #[test]
-fn the_oracle_notices_an_input_that_ignores_its_grammar() {
+fn oracle_notices_an_input_that_ignores_its_grammar() {
     let (_, request, _) = inputs::requests(Inputs::BeforeToken).swap_remove(0);
     let mut free = request.clone();
     free.tools[0].grammar = None;
@@ -298,7 +298,7 @@ fn the_oracle_notices_an_input_that_ignores_its_grammar() {
 }
 
 #[test]
-fn the_oracle_notices_a_grammar_that_ignores_the_choice() {
+fn oracle_notices_a_grammar_that_ignores_the_choice() {
     let (_, request, _) = requests().swap_remove(0);
     let mut loose = request.clone();
     loose.tool_choice = ToolChoice::Auto;

@@ -208,7 +208,7 @@ fn calls_as_python_writes_them() {
 }
 
 #[test]
-fn conditions_on_strings_hold_where_strings_are_those_of_json() {
+fn string_conditions_hold_where_strings_are_jsons() {
     let schema =
         r#"{"type":"object","properties":{"p":{"type":"string","pattern":"^[a-c]{2}$"}},"required":["p"]}"#;
     let call = |text: &str| format!("<|tool_call_start|>[get_weather(p={text})]<|tool_call_end|>");

@@ -54,7 +54,7 @@ fn play(plugin: &Plugin, guest: &Plugin, count: usize, expected: &[(Vec<Item>, T
 }
 
 #[test]
-fn a_hundred_healthy_streams_do_not_notice_any_hostile_guest() {
+fn hundred_healthy_streams_notice_no_hostile_guest() {
     let runtime = Runtime::new(&ParserLimits::default()).expect("a sandbox");
     let plugin = load(&runtime, "qwen3", SHIPPED).expect("the shipped parser loads");
     let expected: Vec<_> = QWEN3.iter().map(|(_, output)| alone(&plugin, output)).collect();

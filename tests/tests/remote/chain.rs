@@ -101,7 +101,7 @@ fn requests() -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_host_in_front_of_a_host_in_front_of_a_host_answers_as_the_last_one() {
+async fn host_before_host_before_host_answers_as_the_last() {
     let last = TestServer::start(Setup::default()).await;
     let middle = server_for(&format!("http://{}", last.address)).await;
     let first = server_for(&format!("http://{}", middle.address)).await;
@@ -123,7 +123,7 @@ async fn a_host_in_front_of_a_host_in_front_of_a_host_answers_as_the_last_one() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forced_calls_and_json_come_through_in_trained_formats_and_where_the_server_types_their_values() {
+async fn forced_calls_and_json_pass_in_every_trained_format() {
     let formats = [("gpt-oss-tiny", None), ("kimi-tiny", None), ("qwen3-tiny", Some("qwen3-coder"))];
     for (name, parser) in formats {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/models").join(name);
@@ -162,7 +162,7 @@ async fn forced_calls_and_json_come_through_in_trained_formats_and_where_the_ser
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hostile_salts_and_grammars_are_refused_by_name_through_a_chain_and_end_nothing() {
+async fn hostile_salts_and_grammars_are_refused_by_a_chain() {
     let last = TestServer::start(Setup::default()).await;
     let first = server_for(&format!("http://{}", last.address)).await;
     let rules: Vec<String> = (0..3000).map(|rule| format!("r{rule}: r{}\n", rule + 1)).collect();
@@ -255,7 +255,7 @@ fn gateway(text: &str, tells_ids_first: bool) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ids_that_come_once_more_behind_their_text_are_not_added_to_it() {
+async fn ids_repeated_behind_their_text_are_not_added() {
     let answer = "<think>\n\n</think>\n\nHello there, how are you?";
     for tells_ids_first in [false, true] {
         let events = [head(), gateway(answer, tells_ids_first)].concat();

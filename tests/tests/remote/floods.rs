@@ -159,7 +159,7 @@ const OPEN: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n"
 
 /// Neither the version nor the gauges are needed, so an engine that lies about them is used, and what it lies costs little.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_an_engine_says_about_itself_is_read_up_to_a_bound() {
+async fn engines_own_facts_are_read_up_to_a_bound() {
     let endless = |part: &str| {
         let sent = Arc::new(AtomicUsize::new(0));
         let bytes = part.repeat((64 << 10) / part.len()).into_bytes();

@@ -37,7 +37,7 @@ async fn ends(address: SocketAddr, index: usize, begun: &AtomicUsize) -> Vec<&'s
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_of_two_that_dies_takes_only_its_own_streams_with_it() {
+async fn dying_engine_takes_only_its_own_streams_with_it() {
     let go_on = Arc::new(Semaphore::new(0));
     let all = ids("<think>\n\n</think>\n\nHello there, how are you?");
     let engine = |permits: Arc<Semaphore>| {

@@ -69,7 +69,7 @@ fn conversation(as_strings: bool) -> [(&'static str, Value); 4] {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn parts_of_every_protocol_reach_the_prompt_in_the_form_that_the_template_takes() {
+async fn parts_reach_the_prompt_in_the_templates_form() {
     let concatenated = "system:Be kind.;user:What now?;assistant:ab;tool:xy;assistant:So.;user:And?;";
     let joined = "system:Be \nkind.;user:What\n now\n?;assistant:a\nb;tool:x\ny;assistant:So.;user:And?;";
     for (way, expected) in [(BOTH, concatenated), (LISTS, concatenated), (STRINGS, joined)] {

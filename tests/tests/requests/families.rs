@@ -65,7 +65,7 @@ fn options(folder: &Path, name: &str, parser: Option<&str>) -> ModelOptions {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_family_is_served_and_gives_the_tokens_that_transformers_gives() {
+async fn families_are_served_with_transformers_tokens() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut all: Vec<ModelOptions> =
         MODELS.iter().map(|(name, parser)| options(folder.path(), name, *parser)).collect();

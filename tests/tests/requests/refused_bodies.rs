@@ -67,7 +67,7 @@ async fn who_asks_first_is_refused_without_sending_the_body() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_asks_first_is_told_to_go_on_where_the_body_fits() {
+async fn client_asking_first_may_go_on_where_the_body_fits() {
     let server = server(LIMIT, NEVER).await;
     let lines = format!("content-length: {}\r\nexpect: 100-continue\r\nconnection: close\r\n", HELLO.len());
     let mut stream = begin(&server, &lines).await;
@@ -96,7 +96,7 @@ async fn who_was_told_to_go_on_is_heard_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_sends_at_once_is_heard_out_whatever_else_it_expects() {
+async fn client_sending_at_once_is_heard_out() {
     let server = server(LARGE, NEVER).await;
     for expect in ["", "expect: something-else\r\n"] {
         let mut stream = begin(&server, &format!("content-length: {MUCH}\r\n{expect}")).await;
@@ -109,7 +109,7 @@ async fn who_sends_at_once_is_heard_out_whatever_else_it_expects() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_sends_without_end_is_cut_off_at_twice_the_limit() {
+async fn client_sending_endlessly_is_cut_at_twice_the_limit() {
     let server = server(LIMIT, NEVER).await;
     let mut stream = begin(&server, "content-length: 1000000000000\r\n").await;
     let (piece, mut sent) = (vec![b'x'; LIMIT], 0);

@@ -131,7 +131,7 @@ async fn a_tools_round_trip_with_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_calls_in_one_section_are_two_calls_and_both_results_are_read() {
+async fn two_calls_in_one_section_are_two_and_both_are_read() {
     let server = server().await;
     let mut messages = vec![json!({ "role": "user", "content": "What is the weather in Riga and Oslo?" })];
     let first = chat(&server, KIMI, &messages).await;

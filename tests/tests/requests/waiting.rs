@@ -22,7 +22,7 @@ fn large(first: u32) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_that_waits_too_long_gets_a_status_and_when_to_ask_again() {
+async fn too_long_waiting_gets_a_status_and_when_to_retry() {
     let mut setup = Setup::default();
     setup.model.served_names = vec!["waiting".to_owned()];
     setup.model.kv_cache_bytes.cpu = 4096 * TOKEN_BYTES;
@@ -54,7 +54,7 @@ fn of(key: &'static str, n: usize, tokens: usize) -> Request<Full<Bytes>> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn long_answers_of_one_key_running_and_waiting_keep_no_other_key_out() {
+async fn long_answers_of_one_key_keep_no_other_key_out() {
     let mut setup = Setup { keys: vec!["one".to_owned(), "two".to_owned()], ..Setup::default() };
     setup.model.served_names = vec!["shared".to_owned()];
     setup.limits.waiting_requests = 64;

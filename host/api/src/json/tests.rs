@@ -19,7 +19,7 @@ fn refusal(body: &str) -> String {
 }
 
 #[test]
-fn nesting_is_bounded_and_brackets_in_strings_do_not_count() {
+fn nesting_is_bounded_and_string_brackets_are_free() {
     let deep = |n: usize| format!("{{\"a\":{}{}}}", "[".repeat(n), "]".repeat(n));
     with_body(&deep(63), |_| ());
     assert_eq!(refusal(&deep(64)), "body: JSON is nested deeper than 64 levels");
@@ -138,7 +138,7 @@ fn lists_are_looked_at_no_further_than_need_be() {
 }
 
 #[test]
-fn names_that_objects_of_any_size_repeat_are_kept_up_to_a_number() {
+fn repeated_names_are_kept_up_to_a_number() {
     let repeated = |body: &str| with_body(body, |body| body.repeated().take());
     assert_eq!(repeated(r#"{"a":1,"b":2}"#), [""; 0]);
     assert_eq!(repeated(r#"{"a":1,"b":2,"\u0061":3,"a":4}"#), ["a"]);

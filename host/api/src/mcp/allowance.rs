@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_may_send_for_four_seconds_at_once_and_then_as_much_as_time_gives() {
+    fn burst_of_four_seconds_then_the_steady_rate() {
         let (allowance, now) = allowance();
         assert_eq!((0..50).take_while(|_| allowance.spend(1.0, now)).count(), 40);
         assert_eq!(allowance.violation(), Some(&McpError::Flooded(10)));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_any_size_are_free_and_answers_to_nothing_are_not() {
+    fn only_answers_to_requests_are_free() {
         let (allowance, now) = allowance();
         for _ in 0..1000 {
             allowance.asked();

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_counted_across_reads_and_forgotten_at_its_end() {
+    fn line_length_counts_across_reads_and_resets_at_end() {
         assert_eq!(counted(4, &[b"ab", b"cd\n", b"efgh", b"\n"]), [true; 4]);
         assert_eq!(counted(4, &[b"ab", b"cde\n"]), [true, false]);
         assert_eq!(counted(4, &[b"a\nbcdef\ng"]), [false]);

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_names_children_and_urls_and_takes_secrets_from_the_environment() {
+    fn file_names_children_and_urls_with_secrets_from_env() {
         let config = parse(&json!({
             "mcpServers": {
                 "time": { "command": "mcp-server-time", "env": { "TZ": "UTC" }, "env_from_env": { "KEY": "TOKEN" },

@@ -155,7 +155,7 @@ mod tests {
     use model::limits::McpLimits;
 
     #[tokio::test]
-    async fn a_late_answer_to_what_was_given_up_is_none_to_the_handshake() {
+    async fn late_answer_is_not_taken_for_the_handshakes() {
         let (ours, mut theirs) = tokio::io::duplex(4096);
         let (input, output) = tokio::io::split(ours);
         let allowance = Allowance::new("test".into(), &McpLimits::default());

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_counted_and_what_is_in_strings_is_not_however_the_message_is_cut() {
+    fn values_count_at_any_cut_but_not_inside_strings() {
         let message = br#"{"a,:[{": [1, "\",,", {}], "b\\": "\\,"}"#;
         for cut in 0..message.len() {
             let mut counter = ValueCounter::default();

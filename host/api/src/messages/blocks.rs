@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_and_search_results_are_read_where_they_are_text() {
+    fn documents_and_search_results_are_read_as_text() {
         let document = json!({ "type": "document", "title": "T", "context": "C",
             "source": { "type": "text", "media_type": "text/plain", "data": "body" } });
         let nested = json!({ "type": "document", "source": { "type": "content", "content": [{ "type": "text", "text": "in" }] } });
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_text_becomes_a_placeholder_with_a_warning() {
+    fn what_is_no_text_is_a_placeholder_with_a_warning() {
         let pdf = json!({ "type": "document", "source": { "type": "base64", "media_type": "application/pdf", "data": "" } });
         let image = json!({ "type": "image", "source": { "type": "url", "url": "https://a.example" } });
         let (content, warnings) = read(&json!([pdf, image, { "type": "hologram\n" }]));

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_that_does_not_fit_is_told_as_agents_expect() {
+    fn prompt_over_context_is_told_as_agents_expect() {
         let error = too_long(&SubmitError::PromptLength { tokens: 200, context: 200 }.into()).unwrap();
         assert_eq!(
             (error.status, error.message.as_str()),

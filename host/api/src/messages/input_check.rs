@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_taken_and_what_is_none_is_known_at_its_first_wrong_byte() {
+    fn only_objects_pass_and_first_wrong_byte_refuses() {
         for whole in ["{}", " {\"a\": [1, -2.5e3, {\"b\": \"é\\n\\u00e9\"}, null, true]} ", "{\"a\":{}}"] {
             assert_eq!(judged(whole), (None, true), "{whole}");
         }

@@ -279,7 +279,7 @@ fn what_is_refused_is_refused_as_unsupported() {
 }
 
 #[test]
-fn what_is_ignored_is_taken_and_warned_of_where_the_table_says_so() {
+fn ignored_fields_warn_where_the_table_says_so() {
     for reader in READERS {
         for (name, field) in reader.fields() {
             let values = match field.shape {

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_breaks_off_anywhere_is_closed_and_adds_up_to_what_is_stored() {
+    fn log_cut_anywhere_is_closed_and_matches_the_store() {
         let mut broken_off = 0;
         for events in recorded() {
             let object = events[0]["response"].to_string();

@@ -43,7 +43,7 @@ mod tests {
     use super::{Namespaces, flat};
 
     #[test]
-    fn flat_names_are_split_by_what_was_declared_not_by_their_spelling() {
+    fn flat_names_split_by_declarations_not_spelling() {
         let mut namespaces = Namespaces::default();
         namespaces.insert(flat("a__b", "c"), "a__b", "c");
         assert_eq!(namespaces.split("a__b__c"), (Some("a__b".to_owned()), "c".to_owned()));

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_holds_no_keys_or_that_others_can_read_is_refused() {
+    fn key_file_empty_or_readable_by_others_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("seal.key");
         let key = "0f".repeat(32);

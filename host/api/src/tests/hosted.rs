@@ -120,7 +120,7 @@ fn message(words: &str) -> [AnswerEvent; 3] {
 }
 
 #[test]
-fn mcp_calls_that_run_beside_each_other_and_beside_a_message() {
+fn mcp_calls_overlap_each_other_and_a_message() {
     let mut events = listed().to_vec();
     for id in ["a", "b"] {
         events.extend([
@@ -137,7 +137,7 @@ fn mcp_calls_that_run_beside_each_other_and_beside_a_message() {
 }
 
 #[test]
-fn mcp_calls_that_the_client_is_asked_for_or_has_agreed_to() {
+fn mcp_calls_await_or_follow_the_clients_approval() {
     let given = Consent::Given("mcpr_0".into());
     let mut events = vec![begun("mcpr_0", CallKind::Mcp, given), text("mcpr_0", "{}"), written("mcpr_0")];
     events.push(ended("mcpr_0", Ok("12:00")));
@@ -222,7 +222,7 @@ fn calls_that_end_in_any_order_are_told_well() {
 }
 
 #[test]
-fn a_request_names_configured_servers_and_says_which_calls_it_is_asked_for() {
+fn request_names_configured_servers_and_approvals() {
     let defaults = defaults(RequestUrls::None);
     let tools = json!([
         { "type": "mcp", "server_label": "time", "allowed_tools": { "tool_names": ["now"] },
@@ -248,7 +248,7 @@ fn secrets_of_a_tool_are_not_repeated() {
 }
 
 #[test]
-fn a_url_in_a_request_is_used_where_the_operator_allows_it_only() {
+fn request_urls_only_where_the_operator_allows() {
     let tool = |url: &str| json!({ "type": "mcp", "server_label": "mine", "server_url": url });
     let none = call(&json!([tool("https://example.org/mcp")]), &json!("x"), &defaults(RequestUrls::None));
     assert!(none.hosted.is_none());
@@ -262,7 +262,7 @@ fn a_url_in_a_request_is_used_where_the_operator_allows_it_only() {
 }
 
 #[test]
-fn what_an_earlier_answer_called_is_in_the_conversation() {
+fn earlier_answers_calls_are_in_the_conversation() {
     let input = json!([
         { "role": "user", "content": "Go." },
         { "type": "mcp_list_tools", "id": "mcpl_1", "server_label": "time", "tools": [] },

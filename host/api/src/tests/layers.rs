@@ -68,7 +68,7 @@ fn violation_of(line: &str) -> Option<String> {
 }
 
 #[test]
-fn a_leaf_that_knew_a_turn_or_a_parser_would_be_noticed() {
+fn leaf_that_knows_a_turn_or_parser_is_noticed() {
     for line in [
         "use turn::Usage;",
         "use turn as t;",

@@ -181,7 +181,7 @@ fn run(turn: &Turn, read: ReadRequest, request: &Value, heartbeat: usize) -> (St
 
 proptest! {
     #[test]
-    fn responses_streams_are_valid_and_say_what_their_end_and_the_body_say(
+    fn response_streams_are_valid_and_agree_with_body(
         turn in turns(), asked in asked(), heartbeat in 0..20_usize,
     ) {
         let (request, turn) = (responses_request(asked), with_raw(turn, asked));
@@ -233,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_turn_says_the_same_whether_streamed_or_not(turn in turns()) {
+    fn turn_says_the_same_streamed_or_not(turn in turns()) {
         for (read, request) in [
             (responses::read as ReadRequest, responses_request(Requested { summary: false, encrypted: false, padded: true, raw: false })),
             (chat::read, json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] })),

@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_repetition_is_compared_with_what_memory_gave_then() {
+    fn repetitions_are_compared_with_memory_of_their_time() {
         let repetition = |millis, read_bandwidth| {
             let time = Duration::from_millis(millis);
             Repetition { time, read_bandwidth }

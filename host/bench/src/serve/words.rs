@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_and_stream_say_the_same_and_others_something_else() {
+    fn words_depend_on_seed_and_stream_alone() {
         let text = |seed, stream| Random::new(seed, stream).words(50);
         assert_eq!(text(1, 2), text(1, 2));
         assert_eq!(text(1, 2).split(' ').count(), 50);

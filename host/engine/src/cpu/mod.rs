@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cache_is_made_for_layers_that_keep_the_same_and_for_no_others() {
+    fn cache_serves_only_layers_that_keep_the_same() {
         let dtype = KvDtype::F16;
         let full = LayerCache::Full { kv_heads: 2, head_dim: 8 };
         let window = LayerCache::Window { kv_heads: 2, head_dim: 8, window: 4 };

@@ -255,7 +255,7 @@ mod tests {
         }
 
         #[test]
-        fn the_nucleus_is_the_shortest_beginning_of_a_full_sort_that_weighs_enough(
+        fn nucleus_is_shortest_heavy_prefix_of_a_full_sort(
             logits in logits(),
             top_p in prop_oneof![0.0..1.0, 0.99..1.0],
         ) {

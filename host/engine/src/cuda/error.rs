@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_kernels_and_memory_are_sticky_and_others_are_not() {
+    fn kernel_and_memory_faults_are_sticky_and_no_others() {
         let call = |code| CudaError::Call { call: "cuStreamSynchronize", code, name: String::new() };
         for code in [214, 700, 702, 710, 714, 715, 716, 717, 718, 719] {
             assert!(call(code).is_sticky(), "{code}");

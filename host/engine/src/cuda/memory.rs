@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allocation_is_tried_with_a_twentieth_less_until_it_fits() {
+    fn allocation_shrinks_by_a_twentieth_until_it_fits() {
         let mut tried = Vec::new();
         let allocate = |blocks| {
             tried.push(blocks);

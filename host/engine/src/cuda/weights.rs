@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_gate_and_up_are_interleaved_wherever_a_copy_begins() {
+    fn gate_and_up_rows_interleave_wherever_a_copy_begins() {
         let (rows, cols) = (24, 3);
         let weights = Weights::random(5);
         let tensors = ["gate", "up"].map(|name| weights.tensor(name, &[rows, cols]).unwrap());
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_cannot_be_interleaved_lie_one_behind_the_other() {
+    fn parts_unfit_to_interleave_lie_one_after_another() {
         let weights = Weights::random(5);
         let part = |rows: usize| StoredMatrix::Plain(weights.tensor("part", &[rows, 3]).unwrap());
         assert!(!may_interleave(&[part(12), part(12)]) && !may_interleave(&[part(16), part(8)]));

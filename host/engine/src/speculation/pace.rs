@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drafts_grow_while_they_are_accepted_and_shrink_to_what_was() {
+    fn drafts_grow_while_accepted_and_shrink_to_what_was() {
         let mut pace = Pace::default();
         assert_eq!(pace.most(9), 4);
         pace.record(4, 4, 14);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn drafts_that_fail_stop_for_longer_and_longer_and_one_that_works_brings_them_back() {
+    fn failing_drafts_pause_longer_and_success_restores() {
         let mut pace = Pace::default();
         let mut length = 100;
         let mut rests = Vec::new();

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_match_counts_and_of_equal_ones_the_last() {
+    fn longest_match_counts_and_of_equal_ones_the_last() {
         assert_eq!(once(&[5, 1, 2, 3, 8, 6, 1, 2, 4, 8, 5, 1, 2], 1), [3]);
         assert_eq!(once(&[1, 2, 3, 9, 1, 2, 4, 8, 1, 2], 1), [4]);
     }
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_an_edit_the_next_draft_goes_on_where_the_last_came_from() {
+    fn draft_behind_an_edit_follows_its_last_source() {
         // The same pair (1, 2) stands everywhere; what is copied is the first part, with one token changed.
         let mut tokens: Vec<u32> = (0..20).flat_map(|line| [1, 2, 100 + line]).collect();
         tokens.extend([9, 9, 1, 2, 100, 1, 2]);
@@ -146,7 +146,7 @@ mod tests {
     proptest! {
         /// The index, grown token by token, against a search through the whole text.
         #[test]
-        fn a_draft_always_follows_a_match_and_one_is_found_where_there_are_few(
+        fn draft_follows_a_match_and_few_matches_are_all_seen(
             tokens in prop::collection::vec(0..6u32, 2..200),
         ) {
             let mut lookup = PromptLookup::default();

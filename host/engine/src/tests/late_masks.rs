@@ -73,7 +73,7 @@ fn steps(rig: &mut Rig, count: usize) {
 }
 
 #[test]
-fn a_sequence_leaves_out_the_steps_that_its_mask_is_late_for_and_no_other_does() {
+fn late_mask_skips_steps_of_its_own_sequence_only() {
     for ahead in [0, 1] {
         let options = LocalOptions { speculation: SpeculationOptions::OFF, ..LocalOptions::default() };
         let mut rig = Rig::new(RunnerShape { ahead, ..shape(100, 4) }, options);
@@ -100,7 +100,7 @@ fn a_sequence_leaves_out_the_steps_that_its_mask_is_late_for_and_no_other_does()
 }
 
 #[test]
-fn one_that_was_late_goes_on_as_soon_as_its_mask_is_there() {
+fn late_sequence_goes_on_as_soon_as_its_mask_comes() {
     let mut rig = Rig::new(shape(100, 4), LocalOptions::default());
     let gate = Gated::closed();
     let mut client = rig.submit(gate.request(99));
@@ -129,7 +129,7 @@ fn the_engine_sleeps_until_the_mask_is_there() {
 }
 
 #[test]
-fn who_leaves_while_its_mask_is_late_gives_its_blocks_back() {
+fn leaver_with_a_late_mask_gives_its_blocks_back() {
     let (engine, gate) = (engine(), Gated::closed());
     let generation = engine.submit(gate.request(99)).unwrap();
     wait(&engine, |stats| stats.late_masks == 1 && stats.free_blocks < 50);

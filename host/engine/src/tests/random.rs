@@ -101,7 +101,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn everyone_gets_what_they_get_alone_and_every_block_comes_back(
+    fn answers_are_those_alone_and_every_block_comes_back(
         visits in proptest::collection::vec(visit(), 1..14),
         options in options(),
         (blocks, block_size) in (10..30usize, 4..7usize),

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_with_properties_are_closed_wherever_they_stand() {
+    fn objects_with_properties_are_closed_everywhere() {
         let open = |inner: Value| json!({"type": "object", "properties": {"a": inner}});
         let shut = |inner: Value| json!({"type": "object", "properties": {"a": inner}, "additionalProperties": false});
         for (schema, wanted) in [
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_of_others_or_is_combined_stays_as_it_is() {
+    fn combined_or_explicitly_open_objects_are_unchanged() {
         let object = json!({"properties": {"a": {}}});
         for schema in [
             json!({"properties": {"a": {}}, "additionalProperties": {"type": "string"}}),

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_without_bounds_get_them_wherever_they_stand() {
+    fn unbounded_integers_get_bounds_everywhere() {
         let wanted = json!({"type": "integer", "minimum": -GREATEST, "maximum": GREATEST});
         let integer = json!({"type": "integer"});
         let place = |inner: &Value| json!({"properties": {"minimum": inner}, "items": inner, "anyOf": [inner], "$defs": {"x": inner}});
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn values_other_types_negations_and_larger_numbers_stay() {
+    fn other_values_and_larger_numbers_stay_as_they_are() {
         for schema in [
             json!({"type": "number"}),
             json!({"type": ["integer", "number"]}),

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_that_may_lack_a_quote_or_a_backslash_lose_a_control_character() {
+    fn sets_without_quote_or_backslash_lose_control_char() {
         for set in [
             r#"[^"]"#,
             r"[^\\]",
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_found_wherever_schemas_stand_and_nowhere_else() {
+    fn patterns_are_found_only_where_schemas_stand() {
         let schema = |pattern: &str| {
             json!({"anyOf": [{"pattern": pattern}], "properties": {"pattern": {"items": {"pattern": pattern}}},
                 "patternProperties": {pattern: {"not": {"pattern": pattern}}}, "enum": [{"pattern": "[^\"]"}]})

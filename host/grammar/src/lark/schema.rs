@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_to_divide_by_are_bounded_alone_and_together() {
+    fn divisors_are_bounded_alone_and_together() {
         let number = |divisor: &str| format!(r#"{{"type":"number","multipleOf":{divisor}}}"#);
         for small in ["1", "0.01", "250", "9973"] {
             assert!(parse(&number(small), "f").is_ok(), "{small}");

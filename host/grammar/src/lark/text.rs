@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_literal_that_ends_as_one_begins_the_rest_is_kept_out() {
+    fn literal_ending_as_another_begins_bars_the_rest() {
         let forbidden = Forbidden::new(["[e~[", "<a>"]).unwrap();
         assert!(forbidden.allows("[e [") && !forbidden.allows("x[e~ ") && !forbidden.allows("<a>"));
     }
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quote_that_ends_a_json_string_completes_no_marker() {
+    fn quote_ending_a_json_string_completes_no_marker() {
         let markers = Forbidden::new(["<f name=\"", "</f>", "<\"", "<|\"|>"]).unwrap();
         let inside = markers.in_json();
         for (text, in_text, in_json) in
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_can_be_kept_out_of_text_can_be_kept_out_of_json() {
+    fn what_text_can_exclude_json_can_exclude_too() {
         let longer = |texts: &[String]| -> Vec<String> {
             texts.iter().flat_map(|text| ["a", "b", "\"", ","].map(|char| format!("{text}{char}"))).collect()
         };

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_keyword_and_its_place_are_named_and_nothing_of_the_grammar() {
+    fn error_names_keyword_and_place_and_no_grammar_text() {
         let text =
             "at 1(8): failed to compile JSON schema: Unimplemented keys: [\"uniqueItems\"]\n 1 | start: x";
         let error = GrammarError::of_llguidance(text);

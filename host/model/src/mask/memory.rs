@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_grammar_waits_until_others_leave_and_what_no_answer_uses_leaves_first() {
+    fn new_grammar_waits_and_unused_ones_leave_first() {
         let cached: Arc<Mutex<Option<HeldMemory>>> = Arc::default();
         let drops = Arc::clone(&cached);
         let all = Arc::new(GrammarMemory::new(move || drop(drops.lock().unwrap().take())));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_grammar_of_whoever_holds_the_most_gives_way_and_no_other() {
+    fn largest_holders_largest_grammar_alone_gives_way() {
         let all = memory();
         let of = |principal: &Principal, bytes| all.hold(principal, bytes, AT_ONCE).unwrap();
         let many: Vec<_> = (0..5).map(|_| of(&A, 1)).collect();

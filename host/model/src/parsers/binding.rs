@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_inside_markers_are_tokens_of_grammars_and_of_the_end_of_reasoning() {
+    fn tokens_inside_markers_count_in_grammar_and_end() {
         let tools = vec![function("f", true)];
         let forced = Demand { tools, tool_choice: ToolChoice::Required, ..demand() };
         let tokens = bound(&TOKENS);

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mismatch_shows_both_digests_and_names_match_with_or_without_ending() {
+    fn pins_match_without_ending_and_mismatch_shows_both() {
         let (right, wrong) = ("aa".repeat(32), "bb".repeat(32));
         for (pinned, asked) in [("q", "q.wasm"), ("q.wasm", "q"), ("q", "q")] {
             let mut pins = pins(&format!("{pinned}={right}"));

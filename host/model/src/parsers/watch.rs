@@ -131,7 +131,7 @@ mod tests {
     use notify::event::{CreateKind, DataChange, ModifyKind};
 
     #[test]
-    fn writes_renames_and_removals_of_plugins_matter_and_reads_dont() {
+    fn plugin_changes_matter_and_reads_do_not() {
         let event = |kind, path: &str| Event::new(kind).add_path(path.into());
         let written = EventKind::Modify(ModifyKind::Data(DataChange::Any));
         let closed = |mode| EventKind::Access(AccessKind::Close(mode));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_rename_and_a_write_in_place_are_seen_and_a_read_is_not() {
+    async fn renames_and_writes_in_place_are_seen_and_reads_not() {
         let folder = tempfile::tempdir().unwrap();
         let (file, part) = (folder.path().join("a.wasm"), folder.path().join("a.part"));
         let mut watch =

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_keeps_its_parts_and_has_their_lines_as_its_text() {
+    fn list_keeps_its_parts_and_its_text_is_their_lines() {
         for list in [&[][..], &[""], &["a"], &["", ""], &["a", "", "b\n"], &["é", "\n", ""]] {
             let content: Content = list.iter().collect();
             assert!(content.is_list());
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_goes_to_the_outer_parts_or_becomes_one() {
+    fn additions_go_to_the_outer_parts_or_become_one() {
         let changed = |mut content: Content| {
             content.prefix("<é");
             content.push_str(">");

@@ -119,7 +119,7 @@ mod tests {
 
     /// The cost of a token is bounded, since it depends only on what is kept of the stream before it.
     #[test]
-    fn however_long_the_stream_only_a_character_or_a_short_window_is_kept() {
+    fn only_a_character_or_short_window_of_stream_is_kept() {
         let json = include_bytes!("../../../models/qwen3-tiny/tokenizer.json");
         let tokenizer = Arc::new(Tokenizer::from_json(json).unwrap());
         let window = State::Window { ids: Vec::new(), shown: 0 };

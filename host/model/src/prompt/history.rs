@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_counted_over_the_conversation_and_results_follow_their_call() {
+    fn calls_count_conversation_wide_and_results_follow() {
         let mut first = Message::text(Role::Assistant, "");
         first.tool_calls = vec![call("a", "weather"), call("b", "time")];
         let mut result = Message::text(Role::Tool, "noon");

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_the_last_question_and_the_last_step_stay() {
+    fn instructions_last_question_and_last_step_stay() {
         assert_eq!(shrinking("sduauAtau"), ["sduAtau", "sdu"]);
         assert_eq!(shrinking("suaudaAttAt"), ["sudaAttAt", "suaAttAt", "suAttAt", "suAt"]);
         assert_eq!(shrinking("u"), [""; 0]);

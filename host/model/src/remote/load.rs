@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_are_summed_over_labels_and_the_fullest_cache_counts() {
+    fn samples_sum_over_labels_but_fullest_cache_counts() {
         let text = "# TYPE vllm:num_requests_running gauge\n\
                     vllm:num_requests_running{engine=\"0\",model_name=\"a}b\"} 3.0\n\
                     vllm:num_requests_running{engine=\"1\"} 4\n\

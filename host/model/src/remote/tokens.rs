@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn log_probabilities_are_as_promised_whatever_the_engine_tells() {
+    fn logprobs_are_as_promised_whatever_the_engine_tells() {
         let logprobs = |chosen, top| Some(Box::new(Logprobs { chosen, top }));
         let token = |logprobs| Piece::Token(Token { id: 7, logprobs });
         let told = vec![

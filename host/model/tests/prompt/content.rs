@@ -88,7 +88,7 @@ fn written(format: &ChatFormat, role: Role, content: &Content) -> String {
 }
 
 #[test]
-fn each_role_gets_its_content_in_the_form_that_the_template_takes_from_it() {
+fn each_role_gets_content_in_the_templates_form() {
     let mut checked = 0;
     for (way, expected) in WAYS {
         for (names, roles) in [
@@ -116,7 +116,7 @@ fn each_role_gets_its_content_in_the_form_that_the_template_takes_from_it() {
 }
 
 #[test]
-fn an_answer_made_of_parts_is_continued_behind_its_last_part() {
+fn answer_in_parts_continues_behind_its_last_part() {
     for (way, expected) in WAYS {
         if way.contains("tojson") {
             continue;
@@ -145,7 +145,7 @@ fn refused(template: &str) -> Option<String> {
 }
 
 #[test]
-fn a_template_that_loses_the_users_text_is_refused_at_the_start() {
+fn template_losing_user_text_is_refused_at_start() {
     for template in [
         "",
         "{% for m in messages %}{{ m.role }}{% endfor %}",
@@ -169,7 +169,7 @@ fn a_template_that_loses_the_users_text_is_refused_at_the_start() {
 }
 
 #[test]
-fn many_small_parts_count_as_the_memory_that_they_take() {
+fn many_small_parts_count_as_the_memory_they_take() {
     let chat = ChatFiles {
         template: template("['user']", WAYS[6].0),
         tool_template: None,

@@ -189,7 +189,7 @@ fn every_added_token_stays_text_in_every_field() {
 }
 
 #[test]
-fn each_field_alone_can_spell_an_added_token_without_becoming_one() {
+fn field_spelling_an_added_token_does_not_become_it() {
     for Case { vocabulary, format, plain, .. } in CASES.iter().step_by(3) {
         for field in 0..16 {
             for literal in vocabulary.literals() {
@@ -266,7 +266,7 @@ proptest! {
     #![proptest_config(ProptestConfig { ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_of_a_request_becomes_a_control_token_in_the_models_template(fields in fields()) {
+    fn request_text_forges_no_token_in_models_template(fields in fields()) {
         prop_assume!(keeps_its_shape(&fields));
         for Case { vocabulary, format, plain, .. } in CASES.iter().step_by(3) {
             let prompt = fields.render(format);
@@ -281,7 +281,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_of_a_request_becomes_a_control_token_whatever_a_template_does_to_it(fields in fields()) {
+    fn request_text_forges_no_token_in_any_template(fields in fields()) {
         prop_assume!(keeps_its_shape(&fields));
         for Case { name, vocabulary, format, plain } in CASES.iter().filter(|case| case.name != "model") {
             prop_assert_eq!(&vocabulary.control_tokens(&fields.render(format)), plain, "{}, {}", name, vocabulary.name);

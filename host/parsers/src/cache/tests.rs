@@ -35,7 +35,7 @@ impl Fixture {
 }
 
 #[test]
-fn another_content_or_other_settings_are_another_entry() {
+fn other_content_or_settings_are_another_entry() {
     let fixture = Fixture::new();
     let cache = fixture.filled();
     assert!(cache.get::<Component>(&fixture.engine, "another content").is_none());

@@ -241,7 +241,7 @@ mod tests {
     use contract::{ToolKind, Types};
 
     #[test]
-    fn tools_cross_with_their_types_and_with_a_schema_only_where_one_is_needed() {
+    fn tools_cross_with_types_and_schemas_only_if_needed() {
         let schema = r#"{"properties":{"n":{"type":"integer"}},"additionalProperties":false}"#;
         let told = [turn::values::tool("f", ToolKind::Function, schema)];
         let parameters = parameters(&told);

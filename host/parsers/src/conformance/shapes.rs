@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_any_length_have_one_shape_and_what_protocols_look_at_has_another() {
+    fn text_length_keeps_the_shape_and_status_changes_it() {
         let part = shape(&turn(&["{\"a\": ", "1"], ItemStatus::Incomplete));
         assert_eq!(part, shape(&turn(&["{"], ItemStatus::Incomplete)));
         assert_ne!(part, shape(&turn(&["{\"a\": ", "1"], ItemStatus::Completed)));

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_names_are_allowed_with_any_port_and_others_are_not() {
+    fn loopback_names_are_allowed_with_any_port_only() {
         let access = Access::default();
         for host in [
             "localhost",
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_loopback_names_and_of_allowed_origins_may_ask() {
+    fn pages_of_loopback_and_allowed_origins_may_ask() {
         let named = access(&["proxy.example"], &["https://app.example:8443", "null"]);
         for origin in [
             "http://localhost:3000",
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_or_a_public_address_turns_the_check_off_and_allowed_hosts_turn_it_on() {
+    fn host_check_needs_keyless_loopback_or_allowed_hosts() {
         let keyed = Access {
             keys: Keys::new(vec!["secret".parse().expect("a key")]).expect("keys"),
             ..Access::default()

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_unpacks_into_too_much_is_refused_before_it_is_held() {
+    fn overlarge_unpacked_body_is_refused_before_held() {
         for (kind, body) in packed(&vec![0; 32 << 20]) {
             let mut kept = 0;
             let hold = |bytes| {

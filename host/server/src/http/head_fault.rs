@@ -39,7 +39,7 @@ mod tests {
     use super::answer;
 
     #[test]
-    fn only_bare_answers_get_a_body_and_their_length_is_right() {
+    fn only_bare_answers_get_a_body_of_the_right_length() {
         let bare = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\ndate: x\r\n\r\n";
         let whole = answer(bare).expect("hyper's own");
         let (head, body) = std::str::from_utf8(&whole).expect("text").split_once("\r\n\r\n").expect("a head");

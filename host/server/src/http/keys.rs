@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_of_an_unnamed_key_depends_on_that_key_only() {
+    fn unnamed_keys_owner_depends_on_that_key_only() {
         let name = owner(&["secret"], "secret").expect("it is known");
         // printf %s secret | sha256sum
         assert_eq!(name, "key-2bb80d537b1da3e3");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_contain_an_equals_sign_are_whole_unless_they_begin_with_a_name() {
+    fn keys_with_equals_sign_are_whole_unless_named() {
         for whole in [
             "c2VjcmV0",
             "YQ==",
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_keys_reserved_names_and_keys_of_two_owners_are_refused() {
+    fn missing_reserved_and_two_owner_keys_are_refused() {
         for empty in ["", " ", "alice=", "YWI=", "a-name-of-27-characters-or-so="] {
             assert_eq!(keys(&[empty]).err(), Some(KeyError::Empty), "{empty:?}");
         }
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn replacing_keys_counts_for_clones_and_is_whole_or_not_at_all() {
+    fn key_replacement_reaches_clones_whole_or_not_at_all() {
         let keys = self::keys(&["a=1"]).expect("keys").replaceable();
         let clone = keys.clone();
         let new = |texts: &[&str]| texts.iter().map(|text| text.parse().expect("a key")).collect();

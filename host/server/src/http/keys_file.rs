@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_blank_lines_are_no_keys_and_a_name_may_have_several() {
+    fn comments_and_blanks_are_no_keys_and_names_repeat() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("keys");
         fs::write(&file, "# team\n\nalice=one=1\r\n  alice = two#2 \n bob=three,3\n").unwrap();

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sdks_manifest_loses_its_test_dependencies_and_nothing_else() {
+    fn sdk_manifest_loses_only_its_test_dependencies() {
         let (_, _, manifest) = VENDORED.iter().find(|(name, ..)| *name == "sdk").expect("the SDK");
         let manifest = without_tests(manifest);
         assert!(!manifest.contains("dev-dependencies") && !manifest.contains("proptest"), "{manifest}");
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_crate_is_locked_to_the_versions_that_this_repository_has() {
+    fn crate_is_locked_to_this_repositorys_versions() {
         let ours = include_str!("../../../../Cargo.lock");
         let files = files("my-model");
         let (_, lock) = files.iter().find(|(path, _)| path == Path::new("Cargo.lock")).expect("a lock file");
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_crate_asks_for_the_versions_that_the_sdk_is_tested_with() {
+    fn crate_asks_for_the_versions_the_sdk_is_tested_with() {
         let workspace = include_str!("../../../../Cargo.toml");
         let template = TEMPLATE.get_file("Cargo.toml.template").and_then(|file| file.contents_utf8());
         for name in ["serde = ", "serde_json = ", "wit-bindgen = "] {

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_grows_while_its_pages_are_counted_is_not_cut() {
+    fn file_growing_while_pages_are_counted_is_not_cut() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state.db");
         let resize = |bytes| fs::File::options().write(true).open(&path).unwrap().set_len(bytes).unwrap();

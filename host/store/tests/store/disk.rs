@@ -8,7 +8,7 @@ use crate::kill::{STREAMS, acknowledge, alice, child, foreground, options, whole
 use crate::kit::{end, new, path};
 
 #[tokio::test]
-async fn a_full_or_read_only_disk_loses_nothing_and_stores_no_half() {
+async fn full_or_read_only_disk_loses_nothing_and_no_half() {
     let folder = tempfile::tempdir().unwrap();
     let output = child("disk", &path(&folder)).wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));

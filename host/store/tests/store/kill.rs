@@ -205,7 +205,7 @@ async fn end_orphans(store: &Sqlite) {
 }
 
 #[test]
-fn a_second_process_is_refused_until_the_first_is_gone() {
+fn second_process_is_refused_until_the_first_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let mut first = child("hold", &path(&folder));
     let lines = BufReader::new(first.stdout.take().unwrap()).lines();

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_that_nvrtc_gets_is_the_program_of_its_variant() {
+    fn nvrtc_text_is_the_program_of_its_variant() {
         for variant in cuda_kernels::variants() {
             let program = Program::from(&variant);
             let read = Program::from_device_text(&variant.text(), program.defines.clone());
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kernel_of_ours_says_how_many_threads_a_block_has() {
+    fn kernels_tell_how_many_threads_a_block_has() {
         for variant in cuda_kernels::variants() {
             let program = Program::from(&variant);
             let bounds = program.launch_bounds();

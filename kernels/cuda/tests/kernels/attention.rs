@@ -33,7 +33,7 @@ fn heads_of_any_width_attend_over_scattered_blocks() {
 }
 
 #[test]
-fn a_window_hides_what_is_before_it_and_sinks_take_weight() {
+fn window_hides_all_before_it_and_sinks_take_weight() {
     for (window, sinks) in [(Some(1), false), (Some(65), true), (Some(1000), true), (None, true)] {
         check(&Step { window, sinks, ..step(32, &[(1, 1), (66, 66), (200, 1)]) });
     }
@@ -75,7 +75,7 @@ fn check_decode(step: &Step, blocks: u32) {
 }
 
 #[test]
-fn rows_of_any_length_are_shared_out_over_any_number_of_blocks() {
+fn rows_of_any_length_share_any_number_of_blocks() {
     let lengths = [(1, 1), (64, 1), (65, 1), (256, 1), (257, 1), (700, 1), (1024, 1)];
     for (head_dim, blocks) in [(32, 1), (64, 3), (96, 5), (128, 40)] {
         check_decode(&step(head_dim, &lengths), blocks);
@@ -106,7 +106,7 @@ fn rows_of_one_sequence_see_what_is_before_them() {
 }
 
 #[test]
-fn several_lists_share_out_the_rows_and_use_the_same_room() {
+fn several_lists_share_the_rows_and_use_the_same_room() {
     let step = step(64, &[(300, 1), (700, 1), (5, 1), (520, 1)]);
     in_both_orders(|device| {
         let prepared = step.prepare(device);

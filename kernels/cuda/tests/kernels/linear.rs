@@ -142,7 +142,7 @@ fn tiles_take_any_shape() {
 }
 
 #[test]
-fn skinny_layers_take_up_to_sixteen_rows_and_any_width() {
+fn skinny_layers_take_up_to_sixteen_rows_of_any_width() {
     let shapes =
         [(1, 1, 8), (1, 16, 128), (2, 17, 1032), (3, 40, 2056), (8, 33, 520), (9, 16, 136), (16, 50, 1024)];
     in_both_orders(|device| {
@@ -153,7 +153,7 @@ fn skinny_layers_take_up_to_sixteen_rows_and_any_width() {
 }
 
 #[test]
-fn skinny_layers_read_x_from_the_caches_where_shared_memory_is_too_small() {
+fn skinny_layers_read_wide_x_from_the_caches() {
     in_both_orders(|device| {
         for shape in [(8, 17, 4104), (16, 16, 2056), (11, 20, 3000)] {
             Case::new(shape, Linear::skinny).check(device);

@@ -83,7 +83,7 @@ fn project(device: &Device, shape: MlaShape, rows: usize, side: MlaSide) -> Vec<
 }
 
 #[test]
-fn heads_are_multiplied_by_their_parts_of_the_projection() {
+fn heads_multiply_by_their_parts_of_the_projection() {
     in_both_orders(|device| {
         for side in [MlaSide::Queries, MlaSide::Values] {
             for (shape, few) in [(SMALL, 1), (SMALL, 17), (MOONLIGHT, 5)] {
@@ -95,7 +95,7 @@ fn heads_are_multiplied_by_their_parts_of_the_projection() {
 
 /// Deterministic engines rely on this.
 #[test]
-fn a_row_is_multiplied_to_the_same_bits_in_tiles_of_any_size() {
+fn row_products_have_equal_bits_in_tiles_of_any_size() {
     let wide = MlaShape { heads: 2, rank: 200, nope: 72, rope: 8, value: 132 };
     in_both_orders(|device| {
         for side in [MlaSide::Queries, MlaSide::Values] {

@@ -90,7 +90,7 @@ fn latent_queries_attend_over_scattered_rows() {
 }
 
 #[test]
-fn rows_are_shared_out_over_blocks_and_heads_come_by_sixteen() {
+fn rows_are_shared_over_blocks_and_heads_by_sixteen() {
     let lengths = [(1, 1), (33, 1), (256, 1), (257, 1), (600, 2)];
     in_both_orders(|device| {
         for (shape, blocks) in [(tiny(17), 1), (tiny(17), 5), (MOONLIGHT, 3), (tiny(16), 40)] {

@@ -42,7 +42,7 @@ fn check(scorings: &[Scoring], experts: usize, per_token: usize, corrected: bool
 }
 
 #[test]
-fn softmax_is_over_all_experts_or_over_the_chosen_ones() {
+fn softmax_is_over_all_experts_or_the_chosen_ones() {
     let scorings = [
         Scoring::Softmax { normalize: true },
         Scoring::Softmax { normalize: false },
@@ -54,7 +54,7 @@ fn softmax_is_over_all_experts_or_over_the_chosen_ones() {
 }
 
 #[test]
-fn groups_are_chosen_by_their_two_best_and_the_correction_changes_no_weight() {
+fn groups_go_by_two_best_and_corrections_keep_weights() {
     let scoring =
         |groups, top_groups, normalize| Scoring::Sigmoid { groups, top_groups, normalize, scale: 2.5 };
     check(&[scoring(4, 2, true), scoring(8, 3, false), scoring(1, 1, true)], 64, 6, true);
@@ -63,7 +63,7 @@ fn groups_are_chosen_by_their_two_best_and_the_correction_changes_no_weight() {
 }
 
 #[test]
-fn of_equal_scores_the_lower_expert_is_first_and_those_that_are_no_numbers_differ() {
+fn equal_scores_take_the_lower_expert_and_nan_differ() {
     in_both_orders(|device| {
         let scores = [0.1, 2.0, -1.0, 2.0, 0.5, 3.0, -2.0, 2.0];
         let scoring = Scoring::Softmax { normalize: true };
@@ -79,7 +79,7 @@ fn of_equal_scores_the_lower_expert_is_first_and_those_that_are_no_numbers_diffe
 }
 
 #[test]
-fn routes_are_ordered_by_expert_and_stay_in_order_within_one() {
+fn routes_are_ordered_by_expert_and_stable_within_one() {
     in_both_orders(|device| {
         for (routes, experts) in [(1, 1), (31, 3), (64, 7), (1000, 130)] {
             // Some experts have no routes; the last is one of them.

@@ -98,7 +98,7 @@ impl Layer {
 }
 
 #[test]
-fn a_layer_adds_the_weighted_results_of_each_tokens_experts() {
+fn layer_adds_weighted_results_of_each_tokens_experts() {
     in_both_orders(|device| {
         for clamped in [false, true] {
             let layer = Layer::new(clamped);

@@ -160,7 +160,7 @@ fn few_rows_meet_inner_dimensions_of_any_length() {
 }
 
 #[test]
-fn experts_have_no_rows_or_few_rows_or_more_than_a_tile() {
+fn experts_have_no_few_or_more_rows_than_a_tile() {
     in_both_orders(|device| {
         let any = [2, 66, 30];
         for (format, odd, k) in
@@ -179,7 +179,7 @@ fn experts_have_no_rows_or_few_rows_or_more_than_a_tile() {
 /// Each input has one column that isn't zero, so each result is a weight. Smaller scales are left out: what a device does with
 /// subnormal operands of products isn't specified.
 #[test]
-fn every_mxfp4_weight_is_exact_from_scale_2_to_the_greatest() {
+fn mxfp4_weights_are_exact_from_scale_2_to_the_last() {
     let (n, k) = (usize::from(MXFP4_MAX_SCALE), 32usize);
     let scales: Vec<u8> = (0..n).map(|row| (row as u8 + 2).min(MXFP4_MAX_SCALE)).collect();
     let codes: Vec<u8> = (0..n).flat_map(|_| (0..16u8).map(|i| i % 8 * 0x22 + 0x10)).collect();
@@ -207,7 +207,7 @@ fn rows_meet_their_experts_weights_in_every_format() {
 }
 
 #[test]
-fn many_rows_take_large_tiles_and_a_token_alone_has_one_each() {
+fn many_rows_take_large_tiles_and_a_token_one_each() {
     in_both_orders(|device| {
         for (format, n) in
             [(Format::Bf16, 66), (Format::Mxfp4, 66), (Format::Fp8(32), 72), (Format::Fp8(128), 72)]

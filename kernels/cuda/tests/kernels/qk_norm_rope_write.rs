@@ -93,7 +93,7 @@ impl Case {
 const TOLERANCE: Tolerance = Tolerance { absolute: 2e-5, ..Tolerance::BF16 };
 
 #[test]
-fn heads_of_any_width_are_rotated_and_written_to_their_slots() {
+fn heads_of_any_width_are_rotated_into_their_slots() {
     in_both_orders(|device| {
         for head_dim in [2, 12, 16, 24, 32, 64, 80, 96, 128, 256] {
             for norms in [false, true] {

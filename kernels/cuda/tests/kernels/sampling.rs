@@ -125,7 +125,7 @@ fn draws(rows: usize) -> Vec<DrawRow> {
 }
 
 #[test]
-fn tokens_are_those_of_the_reference_for_all_parameters() {
+fn tokens_are_the_references_for_all_parameters() {
     in_both_orders(|device| {
         for vocab in [1, 2, 31, 70, 1000, 5003] {
             let logits = logits(52, vocab);
@@ -190,7 +190,7 @@ fn logits_that_are_no_numbers_are_errors_of_their_row() {
 }
 
 #[test]
-fn logprobs_are_of_the_whole_vocabulary_before_edits_and_mask() {
+fn logprobs_precede_edits_and_mask() {
     in_both_orders(|device| {
         for (vocab, count) in [(5, 255), (70, 0), (70, 20), (3000, 255)] {
             let logits = logits(1, vocab);

@@ -108,12 +108,12 @@ fn equals_the_reference_at(
 }
 
 #[test]
-fn every_row_equals_the_reference_over_the_keys_up_to_its_position() {
+fn rows_equal_the_reference_over_keys_up_to_them() {
     equals_the_reference(PLAIN);
 }
 
 #[test]
-fn a_window_hides_the_keys_before_it_and_a_sink_takes_its_share() {
+fn window_hides_keys_before_it_and_sink_takes_share() {
     for window in [1, 2, 16, 100, 128, 1000] {
         equals_the_reference(AttentionSpec { window: Some(window), ..PLAIN });
     }
@@ -122,7 +122,7 @@ fn a_window_hides_the_keys_before_it_and_a_sink_takes_its_share() {
 }
 
 #[test]
-fn a_token_alone_in_a_chunk_and_in_the_whole_prompt_is_the_same_bit_for_bit() {
+fn token_is_bit_equal_alone_in_chunks_and_in_prompts() {
     let context = 290;
     let all = filled(context, KvDtype::F16);
     let windowed = AttentionSpec { window: Some(70), sinks: Some(SINKS), ..PLAIN };
@@ -141,7 +141,7 @@ fn a_token_alone_in_a_chunk_and_in_the_whole_prompt_is_the_same_bit_for_bit() {
 }
 
 #[test]
-fn parts_of_a_long_context_give_the_same_bits_together_and_as_tasks_of_their_own() {
+fn context_parts_have_same_bits_together_and_as_tasks() {
     let context = 2 * PART + 300;
     let all = filled(context, KvDtype::F16);
     let windowed = AttentionSpec { window: Some(PART + 100), sinks: Some(SINKS), ..PLAIN };
@@ -170,7 +170,7 @@ fn spoil(cache: &mut KvCache, blocks: &[u32], positions: impl Iterator<Item = us
 }
 
 #[test]
-fn values_that_are_not_finite_reach_only_the_rows_that_see_them() {
+fn nonfinite_values_reach_only_rows_that_see_them() {
     let cases =
         [1, 3, 17, 130, 200].map(|context| [KvDtype::F16, KvDtype::F32].map(|dtype| (context, dtype)));
     for (context, dtype) in cases.into_iter().flatten() {

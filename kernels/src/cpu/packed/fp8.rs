@@ -116,7 +116,7 @@ mod tests {
     use crate::cpu::{Cpu, Elements, Isa, Matrix, embed};
 
     #[test]
-    fn each_block_has_its_factor_also_where_the_last_ones_are_cut() {
+    fn each_block_has_its_factor_even_where_cut() {
         let (rows, cols, block) = (5, 37, (2, 16));
         let codes: Vec<u8> = (0..rows * cols).map(|i| (i * 37 % 120) as u8).collect();
         let scales: Vec<f32> = (0..9).map(|i| 0.5 + i as f32 * 0.3).collect();

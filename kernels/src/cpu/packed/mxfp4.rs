@@ -129,7 +129,7 @@ mod tests {
     use crate::cpu::{Cpu, Elements, Isa, Matrix, embed};
 
     #[test]
-    fn scales_are_powers_of_two_from_the_smallest_to_the_largest() {
+    fn scales_are_powers_of_two_from_smallest_to_largest() {
         assert_eq!(
             [0, 1, 126, 127, 130, 254].map(power_of_two),
             [-127, -126, -1, 0, 3, 127].map(|n| 2f32.powi(n))
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lower_half_of_a_byte_comes_first_and_32_share_a_scale() {
+    fn lower_half_byte_comes_first_and_32_share_a_scale() {
         let cols = 96;
         let codes: Vec<u8> = (0..3 * cols / 2).map(|i| (i * 89 % 256) as u8).collect();
         let scales: Vec<u8> = (0..9).map(|i| 120 + i * 2).collect();

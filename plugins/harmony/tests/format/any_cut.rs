@@ -90,7 +90,7 @@ fn steps(parts: &[&str]) -> Vec<Step> {
 }
 
 #[test]
-fn a_header_takes_one_list_of_ops_and_text_is_not_asked_about() {
+fn header_is_one_list_of_ops_and_text_is_not_asked() {
     let header = [
         "<|start|>",
         "assistant",
@@ -143,7 +143,7 @@ fn arguments_of_any_length_go_out() {
 }
 
 #[test]
-fn a_header_without_its_message_marker_is_held_for_sixteen_deltas_at_most() {
+fn header_without_message_is_held_for_sixteen_deltas() {
     for text in
         ["https://example.org/a/very/long/path/without/any/space/".repeat(8), "to be or not to be".repeat(20)]
     {

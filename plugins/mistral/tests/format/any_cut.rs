@@ -37,13 +37,13 @@ fn arguments_may_be_of_any_length() {
 }
 
 #[test]
-fn the_text_of_a_custom_tool_comes_out_with_every_chunk() {
+fn custom_tool_text_comes_out_with_every_chunk() {
     let header = ["[TOOL_CALLS]", "apply_patch", "[ARGS]", "{\"input\": \"x"];
     check_input_flows::<Mistral>(&tools(), &header);
 }
 
 #[test]
-fn a_string_of_the_arguments_goes_out_until_it_may_end() {
+fn argument_string_goes_out_until_it_may_end() {
     let pieces = ["[TOOL_CALLS]", "add", "[ARGS]", "{\"a\": \"b", " c", " d"];
     let steps = steps::<Mistral>(&tools(), &pieces);
     assert_eq!(steps[..2], [Step::Hold, Step::Hold]);

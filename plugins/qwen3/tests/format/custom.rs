@@ -75,7 +75,7 @@ fn markers_in_the_text_are_text() {
 }
 
 #[test]
-fn a_text_that_has_ended_is_whole_without_braces_and_marker() {
+fn ended_text_is_whole_without_braces_and_marker() {
     let cut = "<tool_call>{\"name\": \"apply_patch\", \"arguments\": {\"input\": \"x\"";
     assert_eq!(turn(&format!("{cut}<|im_end|>")), [text("x")]);
     assert_eq!(items(&tools(), "", cut, Stop), [text("x")]);
@@ -92,7 +92,7 @@ fn a_text_cut_off_is_incomplete() {
 }
 
 #[test]
-fn arguments_cut_off_before_their_text_go_out_as_they_are() {
+fn arguments_cut_before_their_text_go_out_unchanged() {
     let cut = "<tool_call>{\"name\": \"apply_patch\", \"arguments\": {\"inp";
     assert_eq!(items(&tools(), "", cut, Length), [text("{\"inp").incomplete()]);
     assert_eq!(turn(&format!("{cut}<|im_end|>")), [text("{\"inp").incomplete()]);

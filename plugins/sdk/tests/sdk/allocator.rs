@@ -48,7 +48,7 @@ fn layout(size: usize, align: usize) -> Layout {
 }
 
 #[test]
-fn a_block_that_is_used_again_is_aligned_as_its_next_owner_needs() {
+fn reused_block_is_aligned_as_its_next_owner_needs() {
     let mut blocks = Blocks::new(Arena::new());
     let places: Vec<*mut u8> = (0..8).map(|_| blocks.allocate(layout(64, 1))).collect();
     for place in places {

@@ -34,7 +34,7 @@ fn call(arguments: &str) -> String {
 }
 
 #[test]
-fn a_call_ends_with_its_object_and_what_follows_is_prose() {
+fn call_ends_with_its_object_and_prose_follows() {
     let output = "Hi.[TOOL_CALLS]add[ARGS]{\"a\": \"}\"}[TOOL_CALLS]add[ARGS]{} Done.</s>";
     let items = play::<Parsed>(&tools(), "", [output], FinishReason::Stop);
     let expected = [

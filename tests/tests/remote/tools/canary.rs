@@ -130,7 +130,7 @@ async fn tools(address: SocketAddr, url: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_others_wrote_is_in_no_metric_and_in_no_line_of_the_log() {
+async fn foreign_words_are_in_no_metric_and_no_log_line() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let listening = HttpToolServer::start(([127, 0, 0, 1], 0).into()).await;
     let config = folder.path().join("mcp.json");

@@ -44,7 +44,7 @@ fn streamed(answer: &Answer, choice: u64) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn choices_are_those_of_single_requests_with_the_seeds_that_follow() {
+async fn choices_are_those_of_single_requests_by_seed() {
     let server = TestServer::start(Setup::default()).await;
     let joke = json!([{ "role": "user", "content": "Tell me a joke." }]);
     let seeded = |seed: u64| json!({ "messages": joke, "temperature": 2, "seed": seed });
@@ -104,7 +104,7 @@ async fn the_tokens_that_are_told_spell_the_content() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_banned_does_not_come_and_what_is_favoured_does() {
+async fn banned_words_do_not_come_and_favoured_ones_do() {
     let server = TestServer::start(Setup::default()).await;
     let address = server.address;
     let plain = content(address, &json!({})).await;
@@ -174,7 +174,7 @@ async fn stops_are_shown_only_where_that_is_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_prompt_is_the_same_as_text_as_tokens_and_as_a_conversation() {
+async fn prompt_is_the_same_as_text_tokens_or_conversation() {
     let server = TestServer::start(Setup::default()).await;
     let address = server.address;
     let conversation = chat(&json!({ "return_token_strs": true }));
@@ -218,7 +218,7 @@ async fn a_prompt_is_the_same_as_text_as_tokens_and_as_a_conversation() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn control_tokens_are_the_authors_of_whole_prompts_only() {
+async fn control_tokens_belong_to_whole_prompts_authors() {
     let server = TestServer::start(Setup::default()).await;
     let end = post(server.address, "/tokenize", &json!({ "prompt": "<|im_end|>" })).await.json();
     assert_eq!(end["count"], 1, "a prompt's control token is one");
@@ -252,7 +252,7 @@ async fn ids_that_the_model_does_not_have_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_custom_tool_is_called_with_text_however_tokens_are_grouped() {
+async fn custom_tool_gets_text_however_tokens_are_grouped() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let patch = "*** Begin Patch\n+ \"quoted\" \\ é🌍\n*** End Patch\n";
     let arguments = json!({ "name": "patch", "arguments": { "input": patch } });
@@ -281,7 +281,7 @@ async fn a_custom_tool_is_called_with_text_however_tokens_are_grouped() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_choice_that_fails_ends_the_answer_and_leaves_nothing_behind() {
+async fn failing_choice_ends_the_answer_and_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let rules = json!([{ "text": "one two three", "tokens_per_step": 1, "finish": "error" }]);
     let server = TestServer::start(Setup::replay(folder.path(), &rules)).await;

@@ -65,7 +65,7 @@ async fn in_all_steps(text: &str, parser: &str, check: impl Fn(&[Value])) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_plus_two_in_harmony_with_multi_token_steps_ends_whole() {
+async fn harmony_two_plus_two_in_multi_token_steps_is_whole() {
     let text = "<|channel|>analysis<|message|>Simple.<|end|><|start|>assistant<|channel|>final<|message|>2 + 2 equals 4.<|return|>";
     in_all_steps(text, "harmony", |events| {
         let output = output(events);
@@ -91,7 +91,7 @@ async fn a_tool_call_in_the_analysis_channel_is_a_call() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_blank_line_between_reasoning_and_a_call_opens_no_message() {
+async fn blank_line_before_a_call_opens_no_message() {
     let text = "<think>\nI look.\n</think>\n\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {}}\n</tool_call>";
     in_all_steps(text, "qwen3", |events| assert_eq!(kinds(events), ["reasoning", "function_call"])).await;
 }
@@ -139,7 +139,7 @@ async fn text_of_a_tool_call_never_leaks_into_a_message() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn call_id_is_the_same_in_added_done_completed_and_in_the_next_request() {
+async fn call_id_is_the_same_in_all_events_and_next_request() {
     let text = "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{}<|call|>";
     let (server, _folder) = says(text, "harmony").await;
     let first = events(&server, json!("by 3.")).await;
@@ -198,7 +198,7 @@ async fn sequence_numbers_stand_in_one_place_only() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_item_has_its_whole_life_with_and_without_a_parser() {
+async fn items_have_whole_lives_with_and_without_a_parser() {
     for parser in ["qwen3", "none"] {
         all_streams(parser, |name, events| {
             let count = |kind: &str| events.iter().filter(|event| event["type"] == kind).count();

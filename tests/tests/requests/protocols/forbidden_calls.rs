@@ -107,7 +107,7 @@ fn streamed(protocol: Protocol, answer: &Answer) -> (String, String, u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_protocol_shows_anything_of_a_call_that_is_forbidden() {
+async fn no_protocol_shows_anything_of_a_forbidden_call() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let rules: Vec<Value> = turns()
         .iter()

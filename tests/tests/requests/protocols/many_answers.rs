@@ -48,7 +48,7 @@ fn figure(server: &TestServer, name: &str) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn as_many_as_one_request_may_ask_for_come_alike_streamed_or_not() {
+async fn most_allowed_answers_come_alike_streamed_or_not() {
     let server = TestServer::start(Setup::default()).await;
     let body = many(&server, 2, 16, 8).await;
     let whole = complete(&server, &body).await;
@@ -65,7 +65,7 @@ async fn as_many_as_one_request_may_ask_for_come_alike_streamed_or_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn more_than_one_request_may_ask_for_are_refused_by_their_number() {
+async fn more_answers_than_allowed_are_refused_by_number() {
     let mut setup = Setup::default();
     let server = TestServer::start(setup.clone()).await;
     for (prompts, n, answers) in [(16, 16, "256"), (3, 11, "33")] {
@@ -106,7 +106,7 @@ async fn a_neighbour_comes_to_its_end_beside_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_engines_queue_holds_and_whoever_finds_no_place_leaves_nothing_behind() {
+async fn engines_queue_holds_and_the_refused_leave_nothing() {
     let mut setup = Setup::default();
     setup.limits.waiting_requests = 40;
     let server = TestServer::start(setup).await;

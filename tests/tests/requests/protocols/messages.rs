@@ -136,7 +136,7 @@ async fn the_stop_sequence_that_came_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_was_begun_is_gone_on_with_under_any_served_name() {
+async fn begun_answer_is_continued_under_any_served_name() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = Setup::replay(folder.path(), &json!([{ "text": " 42." }]));
     setup.model.served_names = vec!["qwen3-tiny".to_owned(), "claude-for-us".to_owned()];
@@ -193,7 +193,7 @@ fn agents_body() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_agents_request_is_answered_and_says_what_was_left_aside() {
+async fn agents_request_is_answered_and_omissions_are_told() {
     let (server, _folder) = scripted(&json!([{ "text": "Hi." }])).await;
     let body = agents_body();
     assert!(body.to_string().len() > 76_000, "{}", body.to_string().len());

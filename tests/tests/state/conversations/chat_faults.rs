@@ -86,7 +86,7 @@ async fn a_client_that_leaves_has_nothing_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_room_nothing_is_generated_and_without_a_store_nothing_is_kept() {
+async fn no_room_means_no_answer_and_no_store_no_keeping() {
     let bounds = Bounds { owner_bytes: 100, ..Bounds::default() };
     let full = Sqlite::memory(&Options { bounds, ..Options::default() }).expect("memory can be had");
     let server = TestServer::start(Setup { store: Some(Arc::new(full)), ..Setup::default() }).await;

@@ -69,7 +69,7 @@ async fn status(address: SocketAddr, id: &str) -> Value {
 
 /// No write at all succeeds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_a_read_only_disk_nothing_is_begun_that_must_be_stored() {
+async fn read_only_disk_begins_nothing_that_must_be_stored() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(&folder);
     let address = server.address;
@@ -117,7 +117,7 @@ async fn on_a_read_only_disk_nothing_is_begun_that_must_be_stored() {
 
 /// The disk fails while answers are under way.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn librechat_14466_an_answer_whose_end_cannot_be_stored_fails_and_is_never_stored_as_more() {
+async fn librechat_14466_answer_without_stored_end_fails() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(&folder);
     let address = server.address;

@@ -91,7 +91,7 @@ fn stop(server: ServerProcess, said: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_is_moved_away_is_missed_and_found_again() {
+async fn file_moved_away_is_missed_and_found_again() {
     let (folder, file, server, responses) = stored(&["2+2?"]).await;
     let address = server.address;
     let body =
@@ -119,7 +119,7 @@ async fn a_file_that_is_moved_away_is_missed_and_found_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_is_deleted_or_replaced_takes_nothing_that_is_lost_at_the_restart() {
+async fn nothing_is_taken_while_the_file_is_gone_or_foreign() {
     let (_folder, file, server, responses) = stored(&["2+2?"]).await;
     let (_other_folder, other, other_server, others) = stored(&["3+3?"]).await;
     other_server.stop();
@@ -134,7 +134,7 @@ async fn a_file_that_is_deleted_or_replaced_takes_nothing_that_is_lost_at_the_re
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_is_cut_is_refused_by_the_server_the_check_and_the_next_start() {
+async fn cut_file_is_refused_by_server_check_and_next_start() {
     for part in [0, 3] {
         let (_folder, file, server, responses) = stored(&["2+2?"; 40]).await;
         let size = fs::metadata(&file).unwrap().len();
@@ -152,7 +152,7 @@ async fn a_file_that_is_cut_is_refused_by_the_server_the_check_and_the_next_star
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_that_are_overwritten_are_never_told_as_something_else() {
+async fn overwritten_pages_are_never_told_as_something_else() {
     let (_folder, file, server, responses) = stored(&["2+2?"; 40]).await;
     let size = usize::try_from(fs::metadata(&file).unwrap().len()).unwrap();
     let garbage: Vec<u8> = (0..=250).cycle().take(size - PAGE).collect();

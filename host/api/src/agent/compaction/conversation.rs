@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_and_users_messages_stay_and_the_summary_follows() {
+    fn instructions_and_user_messages_stay_beside_summary() {
         use Role::{Assistant, Developer, System, Tool, User};
         let mut messages = conversation(&[System, User, Assistant, Tool, Developer, User, Assistant]);
         assert!(is_worth_it(&messages));

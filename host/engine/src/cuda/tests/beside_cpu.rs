@@ -119,7 +119,7 @@ const FP8: Shape = Shape {
 };
 
 #[test]
-fn prompts_and_rows_that_decode_come_together_in_all_kernels_of_attention() {
+fn prompts_and_decodes_mix_in_all_attention_kernels() {
     check(ALL, false);
     check(Shape { window: "70", ..ALL }, false);
     // First 17 heads for one key head, more than the kernel of spans takes; then a width of heads that only the simple kernel has.
@@ -128,7 +128,7 @@ fn prompts_and_rows_that_decode_come_together_in_all_kernels_of_attention() {
 }
 
 #[test]
-fn a_deterministic_engine_computes_the_same_but_for_rounding() {
+fn deterministic_engine_differs_only_by_rounding() {
     check(ALL, true);
     check(Shape { head_dim: 20, window: "70", ..ALL }, true);
     check(FP8, true);

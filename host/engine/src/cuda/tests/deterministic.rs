@@ -84,7 +84,7 @@ fn check_same_bits(name: &str) {
 }
 
 #[test]
-fn a_deterministic_engine_computes_the_same_bits_whatever_is_in_a_step() {
+fn deterministic_bits_do_not_depend_on_the_step() {
     check_same_bits(DENSE);
 }
 

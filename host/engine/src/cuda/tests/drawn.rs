@@ -80,7 +80,7 @@ fn random_weights_are_not_copied() {
 
 /// The models have weights of all kinds: FP8 for all kernels, FP8 that is converted to bf16, codes with exponents.
 #[test]
-fn a_random_model_has_the_logits_that_it_has_on_the_cpu() {
+fn random_model_has_the_logits_of_the_cpu() {
     for (name, config) in [
         ("deepseek-fp8", config("deepseek-fp8", &Value::Null)),
         ("gpt-oss-mxfp4", config("gpt-oss-mxfp4", &Value::Null)),

@@ -62,7 +62,7 @@ fn gate_and_up_are_interleaved_with_their_scales() {
 }
 
 #[test]
-fn stacked_matrices_have_quantisation_blocks_of_their_own() {
+fn stacked_matrices_have_their_own_scale_blocks() {
     let parts = [matrix("q", (40, 48)), matrix("k", (24, 48)), matrix("v", (8, 48))];
     let stored = parts.each_ref().map(|(stored, ..)| stored.clone());
     let mut driver = device();

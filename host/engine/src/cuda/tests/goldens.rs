@@ -145,7 +145,7 @@ pub(super) fn check_greedy(name: &str, lead_of: f32, longest: usize) -> usize {
 }
 
 #[test]
-fn greedy_tokens_of_the_trained_model_are_those_of_transformers_wherever_one_is_ahead() {
+fn clear_greedy_tokens_are_those_of_transformers() {
     let compared = check_greedy("qwen3-tiny", 0.25, usize::MAX);
     assert!(compared >= 100, "only {compared} tokens were far enough ahead");
 }

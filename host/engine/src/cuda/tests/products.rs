@@ -115,7 +115,7 @@ fn the_library_computes_steps_of_many_rows() {
 
 /// Kernels that a library spares are compiled all the same, since a step shows only whether the library takes its sizes.
 #[test]
-fn what_is_prepared_is_the_same_with_and_without_a_library() {
+fn preparation_is_the_same_with_or_without_a_library() {
     let counts = [ShimDriver::new(), ShimDriver::with_library(Arc::default())].map(|driver| {
         let mut kernels = 0;
         load(Box::new(driver), "tied-bf16", &options(), &mut |progress| {

@@ -218,7 +218,7 @@ fn check(shape: Shape, visits: &[Visit], rooms: &[(u64, bool)]) {
 }
 
 #[test]
-fn everyone_gets_what_they_get_alone_on_a_device_that_is_one_step_ahead() {
+fn answers_are_those_alone_with_a_device_a_step_ahead() {
     check(SIMPLE, &visits(), &[(20, false), (4, true)]);
 }
 
@@ -229,7 +229,7 @@ fn so_they_do_with_experts_and_a_compressed_cache() {
 
 /// Steps have up to eighty rows, for which other engines use other kernels of linear layers and attention than for few rows.
 #[test]
-fn everyone_gets_what_they_get_alone_from_a_deterministic_engine() {
+fn answers_are_those_alone_from_deterministic_engines() {
     let one =
         |n: u32| Visit { arrival: n / 4, leaves_after: None, kind: n * 5 % 13, prompt: [40, 68], answer: 12 };
     check(DETERMINISTIC, &(0..20).map(one).collect::<Vec<_>>(), &[(60, false)]);

@@ -182,22 +182,22 @@ fn assert_no_forgery(vocabulary: &Vocabulary) {
 }
 
 #[test]
-fn no_transformation_makes_a_control_token_of_text_with_the_embedded_tokenizer() {
+fn transforms_forge_no_token_with_embedded_tokenizer() {
     assert_no_forgery(&VOCABULARIES[0]);
 }
 
 #[test]
-fn no_transformation_makes_a_control_token_of_text_with_a_tokenizer_of_sentencepiece() {
+fn transforms_forge_no_token_with_sentencepiece() {
     assert_no_forgery(&VOCABULARIES[1]);
 }
 
 #[test]
-fn no_transformation_makes_a_control_token_of_text_with_a_tokenizer_of_ranks() {
+fn transforms_forge_no_token_with_rank_tokenizer() {
     assert_no_forgery(&VOCABULARIES[2]);
 }
 
 #[test]
-fn every_control_token_that_a_template_writes_is_found_beside_any_text() {
+fn templates_control_tokens_are_found_beside_any_text() {
     let mut counts = Counts::default();
     for vocabulary in &*VOCABULARIES {
         for (body, own) in WRITING {

@@ -61,7 +61,7 @@ fn played(
 }
 
 #[test]
-fn forbidden_calls_are_dropped_and_the_rest_of_the_turn_is_what_it_is_with_them() {
+fn forbidden_calls_are_dropped_and_the_rest_stays() {
     let (mut dropped, mut kept) = (0, 0);
     each_case(&[""], |file, recording| {
         let allowed = play_case(&recording);
@@ -91,7 +91,7 @@ fn reads_on(file: &str, recording: &Recording) {
 }
 
 #[test]
-fn a_marker_as_a_token_is_text_of_a_string_that_goes_on_and_ends_one_that_does_not() {
+fn token_marker_is_text_only_if_its_string_goes_on() {
     let (mut content, mut lost) = (0, 0);
     let words =
         ["inside_a_string_is_text.", "inside_strings_are_text", "inside_a_string_are_text", "lost_quote"];

@@ -71,7 +71,7 @@ fn mix(policy: Policy) {
 }
 
 #[test]
-fn a_reader_gets_every_event_once_and_in_order_however_reads_and_appends_mix() {
+fn reader_gets_every_event_once_in_order_in_any_mix() {
     mix(waiting_for(1000));
     mix(KEEP_ALL);
     // The ring of a log that keeps a part of its events is nearly always in two pieces.
@@ -151,7 +151,7 @@ fn a_log_without_its_end_says_it_broke_off() {
 }
 
 #[test]
-fn an_event_that_is_not_kept_any_more_is_said_to_be_gone() {
+fn event_no_longer_kept_is_said_to_be_gone() {
     let entry = 1 + 32;
     let (log, mut slow) = event_log(Policy::Continue { kept_bytes: 3 * entry });
     append(&log, 0..3);
@@ -170,7 +170,7 @@ fn an_event_that_is_not_kept_any_more_is_said_to_be_gone() {
 }
 
 #[test]
-fn a_log_that_keeps_nothing_holds_nothing_once_all_have_read() {
+fn log_keeping_nothing_is_empty_once_all_have_read() {
     let (log, mut first) = event_log(waiting_for(100));
     let mut second = log.log().reader_from(0).unwrap();
     append(&log, 0..5);
@@ -182,7 +182,7 @@ fn a_log_that_keeps_nothing_holds_nothing_once_all_have_read() {
 }
 
 #[test]
-fn the_writer_waits_for_a_reader_that_is_a_queue_behind_and_for_nobody_else() {
+fn writer_waits_only_for_a_reader_a_queue_behind() {
     let (log, mut reader) = event_log(waiting_for(2));
     append(&log, 0..1);
     assert!(log.has_room());
@@ -210,7 +210,7 @@ fn a_continuing_log_waits_for_nobody() {
 }
 
 #[test]
-fn the_writer_hears_of_a_due_heartbeat_once_and_of_the_last_reader_that_leaves() {
+fn writer_hears_a_heartbeat_once_and_the_last_leaver() {
     let (log, reader) = event_log(waiting_for(2));
     assert_eq!(log.signal().now_or_never(), None);
     reader.ask_for_heartbeat();

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_is_first_in_first_out_and_lanes_run_side_by_side() {
+    fn lane_keeps_order_and_lanes_run_side_by_side() {
         let mut lanes = lanes(2);
         for (number, name) in ["a", "a", "b", "c", "b"].into_iter().enumerate() {
             lanes.push(Some(named(name)), u32::try_from(number).unwrap()).unwrap();

@@ -40,7 +40,7 @@ fn experts(config: &ModelConfig, layer: usize) -> ExpertsConfig {
 }
 
 #[test]
-fn both_spellings_of_the_rotary_parameters_mean_the_same() {
+fn both_spellings_of_rotary_parameters_mean_the_same() {
     let new = parse(
         QWEN3,
         r#", "rope_parameters": {"rope_type": "yarn", "rope_theta": 5e5, "factor": 4.0, "original_max_position_embeddings": 16}"#,
@@ -59,7 +59,7 @@ fn both_spellings_of_the_rotary_parameters_mean_the_same() {
 }
 
 #[test]
-fn llama_has_heads_of_hidden_by_heads_and_its_own_stretching() {
+fn llama_divides_hidden_by_heads_and_has_own_scaling() {
     let scaling = r#", "rope_theta": 500000.0, "rope_scaling": {"rope_type": "llama3", "factor": 8.0,
         "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32}"#;
     let config = parse(LLAMA, scaling).unwrap();
@@ -92,7 +92,7 @@ fn qwen3_has_experts_where_its_configuration_says() {
 }
 
 #[test]
-fn gpt_oss_has_windows_in_every_other_layer_sinks_and_clamped_experts() {
+fn gpt_oss_has_windows_sinks_and_clamped_experts() {
     let config = parse(GPT_OSS, "").unwrap();
     let written = r#", "layer_types": ["sliding_attention", "full_attention"], "swiglu_limit": 7.0"#;
     assert_eq!(parse(GPT_OSS, written).unwrap(), config);
@@ -104,7 +104,7 @@ fn gpt_oss_has_windows_in_every_other_layer_sinks_and_clamped_experts() {
 }
 
 #[test]
-fn deepseek_v3_and_kimi_have_a_compressed_cache_and_experts_behind_dense_layers() {
+fn deepseek_v3_and_kimi_have_mla_and_dense_then_moe() {
     let yarn = r#", "rope_theta": 10000, "rope_scaling": {"type": "yarn", "factor": 40, "mscale": 1.0,
         "mscale_all_dim": 1.0, "beta_fast": 32, "beta_slow": 1, "original_max_position_embeddings": 16}"#;
     let config = parse(DEEPSEEK, yarn).unwrap();
