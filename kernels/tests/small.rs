@@ -1,4 +1,5 @@
-//! Every operation once, on small inputs and two threads, against its reference: what Miri can run (`tests/miri.sh`).
+//! Every operation once, on small inputs and two threads, against its reference: what Miri can run
+//! (`tests/miri.sh`).
 #![expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "small counts and codes")]
 
 use half::{bf16, f16};
@@ -26,7 +27,8 @@ fn near(got: &[f32], wanted: &[f64], error: f64) {
     }
 }
 
-/// Multiplies some numbers of rows by a matrix, twice at once so that there are two tasks, and compares with the reference.
+/// Multiplies some numbers of rows by a matrix, twice at once so that there are two tasks, and
+/// compares with the reference.
 fn multiply(numbers: &[usize], matrix: Matrix<'_>, error: f64) {
     let (n, k) = (matrix.rows(), matrix.cols());
     for rows in numbers {

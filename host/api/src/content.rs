@@ -1,5 +1,5 @@
-//! Reader of message content of Responses and Chat Completions, a string or a list of parts. A part that isn't text becomes a placeholder,
-//! with a warning; the request isn't refused.
+//! Reader of message content of Responses and Chat Completions, a string or a list of parts. A part
+//! that isn't text becomes a placeholder, with a warning; the request isn't refused.
 
 use super::error::ApiError;
 use super::fields;

@@ -1,13 +1,15 @@
-//! Declarations of request fields: one table per endpoint lists the fields, their shapes, and what the server does with each.
-//! Unknown-field warnings, the `OpenAPI` document and the parameter tables in `docs/api/` all come from these tables. Readers read by the
-//! same constants ([`super::json::Field`]).
+//! Declarations of request fields: one table per endpoint lists the fields, their shapes, and what
+//! the server does with each. Unknown-field warnings, the `OpenAPI` document and the parameter
+//! tables in `docs/api/` all come from these tables. Readers read by the same constants
+//! ([`super::json::Field`]).
 
 pub(crate) mod sampling;
 
 pub(crate) use super::json::{Field, List, Object, OneOf, Required, UpTo, Value};
 pub(crate) use sampling::*;
 
-/// A row of a table: a field of a request's body, or of an object in it. Unless required, it may be null, which counts as absent.
+/// A row of a table: a field of a request's body, or of an object in it. Unless required, it may be
+/// null, which counts as absent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     /// The field's name in JSON.
@@ -27,7 +29,8 @@ pub(crate) struct Row {
 pub(crate) enum Support {
     /// The field does what the protocol says.
     Supported,
-    /// The field does what the protocol says, but some values are refused. These (JSON) are examples.
+    /// The field does what the protocol says, but some values are refused. These (JSON) are
+    /// examples.
     InPart(&'static [&'static str]),
     /// The field has no effect.
     Ignored,
@@ -46,9 +49,11 @@ pub(crate) enum Shape {
     Boolean,
     /// A string.
     Text,
-    /// A whole number from the first to the second, both included. An end of `i64` means that side has no bound.
+    /// A whole number from the first to the second, both included. An end of `i64` means that side
+    /// has no bound.
     Integer(i64, i64),
-    /// A whole number from the first to the second, both included. The operator may change the second.
+    /// A whole number from the first to the second, both included. The operator may change the
+    /// second.
     UpTo(i64, i64),
     /// A number from the first to the second, both included.
     Number(f64, f64),
@@ -100,7 +105,8 @@ pub(crate) const TEXTS: Shape = Shape::List(&Shape::Text);
 pub(crate) const ANY_OBJECT: Shape = Shape::Map(&Shape::Any);
 
 impl Shape {
-    /// Whether this shape says more than `wide`, or as much: what a type reads, in place of what it reads unless told more.
+    /// Whether this shape says more than `wide`, or as much: what a type reads, in place of what it
+    /// reads unless told more.
     pub(crate) const fn is_of(&self, wide: &Self) -> bool {
         matches!(
             (self, wide),
@@ -134,7 +140,8 @@ impl Row {
         Self { name, shape: Shape::Any, support: Support::Ignored, note, required: None }
     }
 
-    /// A field without effect, which may hold any JSON, and of which the answer's warning header tells.
+    /// A field without effect, which may hold any JSON, and of which the answer's warning header
+    /// tells.
     pub(crate) const fn warned(name: &'static str) -> Self {
         Self { support: Support::Warned, ..Self::ignored(name, "") }
     }
@@ -153,8 +160,9 @@ pub(crate) fn all(tables: Tables) -> impl Iterator<Item = &'static Row> {
     tables.iter().copied().flatten()
 }
 
-/// Declares a table. Each entry is a new field (`NAME: TYPE = FIELD;`), which becomes a constant, or a field of elsewhere or a row (`FIELD;`).
-/// The table has rows of its own, so the compiler reports a new field that no reader reads as dead code.
+/// Declares a table. Each entry is a new field (`NAME: TYPE = FIELD;`), which becomes a constant,
+/// or a field of elsewhere or a row (`FIELD;`). The table has rows of its own, so the compiler
+/// reports a new field that no reader reads as dead code.
 macro_rules! table {
     (@[$vis:vis $table:ident] [$($row:expr,)*]) => {
         $vis const $table: &[Row] = &[$($row.row()),*];

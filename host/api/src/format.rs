@@ -1,4 +1,5 @@
-//! Reader of an answer's format: text, any JSON object, or JSON of a schema. Protocols differ in the field's name and shape.
+//! Reader of an answer's format: text, any JSON object, or JSON of a schema. Protocols differ in
+//! the field's name and shape.
 
 use super::error::ApiError;
 use super::fields::{self, Row, Shape, table};
@@ -70,8 +71,8 @@ pub(crate) enum Naming {
     Nameless,
 }
 
-/// Reads the format that `owner` has in `field`; an absent one is text. The fields of a schema are beside `type`
-/// (Responses, Messages) or in `json_schema` (Chat Completions).
+/// Reads the format that `owner` has in `field`; an absent one is text. The fields of a schema are
+/// beside `type` (Responses, Messages) or in `json_schema` (Chat Completions).
 pub(crate) fn read(
     owner: &Object<'_>,
     field: Field<Object<'_>>,

@@ -20,8 +20,8 @@ pub(crate) const METADATA: Field<Object<'_>> =
 pub(crate) const REPLACED: Field<Object<'_>> =
     METADATA.note("replaces what is there; null: none. It must be given");
 
-/// The new metadata in a body of [`REPLACED`] alone, and warnings. `null` stands for none; but a body that has no such field is a mistake that
-/// would delete it.
+/// The new metadata in a body of [`REPLACED`] alone, and warnings. `null` stands for none; but a
+/// body that has no such field is a mistake that would delete it.
 ///
 /// # Errors
 /// 400 where the field is missing, and as [`read`].

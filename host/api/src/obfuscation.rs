@@ -3,13 +3,15 @@
 
 use seeded::SplitMix64;
 
-/// Text and padding of an event add up to a multiple of this many bytes. Most tokens have fewer, so most events have one size.
+/// Text and padding of an event add up to a multiple of this many bytes. Most tokens have fewer, so
+/// most events have one size.
 const BLOCK: usize = 32;
 
 /// The characters of padding: none that JSON escapes.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Padding for one reader of a stream. It is random so that compression doesn't remove it. It needn't be unguessable.
+/// Padding for one reader of a stream. It is random so that compression doesn't remove it. It
+/// needn't be unguessable.
 #[derive(Debug, Clone)]
 pub(crate) struct Obfuscation {
     random: SplitMix64,

@@ -1,4 +1,5 @@
-//! Readers of request fields that protocols share: sampling, stop strings, stream options, template arguments.
+//! Readers of request fields that protocols share: sampling, stop strings, stream options, template
+//! arguments.
 
 use super::error::ApiError;
 use super::fields;
@@ -7,8 +8,8 @@ use super::warnings::Warnings;
 use model::SamplingRequest;
 use model::limits::Limits;
 
-/// Sampling parameters: the fields of [`super::fields::sampling::SAMPLING`], which are `OpenAI`'s and those that vLLM adds to them.
-/// `most`: the answer's limit of tokens, if the request has one.
+/// Sampling parameters: the fields of [`super::fields::sampling::SAMPLING`], which are `OpenAI`'s
+/// and those that vLLM adds to them. `most`: the answer's limit of tokens, if the request has one.
 pub(crate) fn sampling(
     body: &Object<'_>,
     most: Option<u32>,
@@ -129,7 +130,8 @@ fn stop_token_ids(list: List<'_>, max: usize) -> Result<Vec<u32>, ApiError> {
 
 /// A list of token ids.
 pub(crate) fn tokens(list: List<'_>) -> Result<Vec<u32>, ApiError> {
-    // The capacity is exact: a vector that grows is copied, and both copies are in memory for a moment.
+    // The capacity is exact: a vector that grows is copied, and both copies are in memory for a
+    // moment.
     let mut ids = Vec::with_capacity(list.elements.len());
     for (path, value) in list.iter() {
         let id = value.as_integer().and_then(|id| u32::try_from(id).ok());
@@ -167,7 +169,8 @@ impl StreamOptions {
     }
 }
 
-/// `thinking`: whether the model is asked to think, in Messages and with the clients that send it to Chat Completions, too.
+/// `thinking`: whether the model is asked to think, in Messages and with the clients that send it
+/// to Chat Completions, too.
 pub(crate) fn thinking(thinking: &Object<'_>) -> Result<bool, ApiError> {
     match thinking.require(fields::TYPE)? {
         "enabled" | "adaptive" | "between_tools" => Ok(true),
@@ -176,7 +179,8 @@ pub(crate) fn thinking(thinking: &Object<'_>) -> Result<bool, ApiError> {
     }
 }
 
-/// `chat_template_kwargs` and the effort, as arguments for the template. Arguments that the request sets win over those of the effort.
+/// `chat_template_kwargs` and the effort, as arguments for the template. Arguments that the request
+/// sets win over those of the effort.
 pub(crate) fn template_arguments(
     body: &Object<'_>,
     effort: Option<&str>,

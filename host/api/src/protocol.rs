@@ -1,5 +1,5 @@
-//! The protocols as one enum: it reads bodies, makes refusals and checks streams. The transport and the command line know protocols
-//! only by it.
+//! The protocols as one enum: it reads bodies, makes refusals and checks streams. The transport and
+//! the command line know protocols only by it.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The result of reading a request body in any protocol: an [`ApiRequest`], which is all that the transport needs.
+//! The result of reading a request body in any protocol: an [`ApiRequest`], which is all that the
+//! transport needs.
 
 use std::sync::Arc;
 
@@ -37,7 +38,8 @@ pub struct ApiRequest {
     pub hosted: Option<Hosted>,
     /// Compaction of the conversation before the answer, or in its place.
     pub compaction: Option<Compaction>,
-    /// A line for each field or value that was ignored, in printable ASCII, for the log and a header.
+    /// A line for each field or value that was ignored, in printable ASCII, for the log and a
+    /// header.
     pub warnings: Vec<String>,
     /// Makes the answer of the turn's events.
     pub machine: Box<dyn Machine>,
@@ -46,19 +48,21 @@ pub struct ApiRequest {
 /// How a protocol reads a body. Each protocol's `read` is one of these.
 pub(crate) type ReadRequest = fn(&Object<'_>, &Defaults, Ids, Clock) -> Result<ApiRequest, ApiError>;
 
-/// Fields that a body may have once only: what stands in front of this server routes, filters and forwards by them, and might read another one
-/// of two. Of other fields the last one counts, with a warning.
+/// Fields that a body may have once only: what stands in front of this server routes, filters and
+/// forwards by them, and might read another one of two. Of other fields the last one counts, with a
+/// warning.
 const ONCE: [&str; 8] = ["model", "stream", "messages", "input", "prompt", "system", "instructions", "tools"];
 
-/// What a request refers to outside its body, in fields at its top. It is read before any other field: what they mean may depend on it, and
-/// whoever calls may have to wait for what it names.
+/// What a request refers to outside its body, in fields at its top. It is read before any other
+/// field: what they mean may depend on it, and whoever calls may have to wait for what it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct References {
     /// The model asked for.
     pub model: Option<String>,
 }
 
-/// The first step of reading a request: reads what it refers to. Nothing of this step stays in the document's memory.
+/// The first step of reading a request: reads what it refers to. Nothing of this step stays in the
+/// document's memory.
 ///
 /// # Errors
 /// 400 where the body repeats a field of `ONCE`, or the model's name is no text.

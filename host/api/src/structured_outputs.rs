@@ -1,6 +1,7 @@
 //! Reader of vLLM's fields for structured output: `structured_outputs`, and the older `guided_…`.
 //!
-//! Names and meanings are those of vLLM's `StructuredOutputsParams` and, for the older fields, of its `GuidedDecodingParams`.
+//! Names and meanings are those of vLLM's `StructuredOutputsParams` and, for the older fields, of
+//! its `GuidedDecodingParams`.
 
 use super::error::ApiError;
 use super::fields::{self, Row, Shape, Support, table};

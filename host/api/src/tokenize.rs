@@ -1,5 +1,7 @@
-//! `/tokenize`, `/detokenize` and `/tokenizer_info` in vLLM's shapes: the token ids of a text, or of a conversation as its template renders it; the
-//! text of ids; and what a client needs that renders prompts itself. As in `/v1/completions`, control tokens in the text of a `prompt` are encoded as control tokens; in messages they never are.
+//! `/tokenize`, `/detokenize` and `/tokenizer_info` in vLLM's shapes: the token ids of a text, or
+//! of a conversation as its template renders it; the text of ids; and what a client needs that
+//! renders prompts itself. As in `/v1/completions`, control tokens in the text of a `prompt` are
+//! encoded as control tokens; in messages they never are.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;

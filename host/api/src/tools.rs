@@ -1,5 +1,6 @@
-//! Reader of a request's tools, for the parser and for the template. Templates get functions as they are declared. A custom tool takes
-//! text; templates, which know functions only, get it as a function with one string argument, `input`.
+//! Reader of a request's tools, for the parser and for the template. Templates get functions as
+//! they are declared. A custom tool takes text; templates, which know functions only, get it as a
+//! function with one string argument, `input`.
 
 mod choice;
 
@@ -58,7 +59,8 @@ pub(crate) struct ClientTools {
 }
 
 impl ClientTools {
-    /// Adds a function that the model knows as `name`. `function` has `strict`, and in the field `schema` the schema of the arguments. Templates get `declaration` unchanged.
+    /// Adds a function that the model knows as `name`. `function` has `strict`, and in the field
+    /// `schema` the schema of the arguments. Templates get `declaration` unchanged.
     pub(crate) fn add(
         &mut self,
         name: &str,
@@ -84,8 +86,9 @@ impl ClientTools {
         Ok(())
     }
 
-    /// Adds a custom tool that the model knows as `name`; `custom` has `description` and `format`. The tool's description for the model
-    /// contains the grammar's text, whether or not the engine can follow the grammar.
+    /// Adds a custom tool that the model knows as `name`; `custom` has `description` and `format`.
+    /// The tool's description for the model contains the grammar's text, whether or not the engine
+    /// can follow the grammar.
     pub(crate) fn add_custom(&mut self, name: &str, custom: Object<'_>) -> Result<(), ApiError> {
         check_name(name, &custom)?;
         let description = custom.get(fields::DESCRIPTION)?.unwrap_or_default();
@@ -106,7 +109,8 @@ impl ClientTools {
 /// Most characters of a name.
 const LONGEST_NAME: usize = 128;
 
-/// Refuses an invalid name. `name` is the one that the model sees for `tool`; in a namespace it begins with the namespace's name.
+/// Refuses an invalid name. `name` is the one that the model sees for `tool`; in a namespace it
+/// begins with the namespace's name.
 fn check_name(name: &str, tool: &Object<'_>) -> Result<(), ApiError> {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte));
     if plain && (1..=LONGEST_NAME).contains(&name.len()) {
@@ -117,7 +121,8 @@ fn check_name(name: &str, tool: &Object<'_>) -> Result<(), ApiError> {
     )))
 }
 
-/// The grammar in a custom tool's `format`, if there is one: flat as in Responses, or inside `grammar` as in Chat Completions.
+/// The grammar in a custom tool's `format`, if there is one: flat as in Responses, or inside
+/// `grammar` as in Chat Completions.
 fn grammar(custom: &Object<'_>) -> Result<Option<TextGrammar>, ApiError> {
     let Some(format) = custom.get(FORMAT)? else { return Ok(None) };
     match format.require(fields::TYPE)? {
@@ -191,8 +196,8 @@ pub(crate) fn list<'a>(owner: &'a Object<'_>, bounds: &mut ToolBounds) -> Result
     Ok(tools)
 }
 
-/// Makes a flat declaration (Responses) one of Chat Completions' shape, with the `name` that the model knows. Fields keep their order;
-/// absent ones stay absent.
+/// Makes a flat declaration (Responses) one of Chat Completions' shape, with the `name` that the
+/// model knows. Fields keep their order; absent ones stay absent.
 pub(crate) fn nested_declaration(name: &str, flat: Object<'_>) -> Json {
     let is_shown = |key: &str| FUNCTION_FIELDS.iter().any(|field| field.name == key);
     let fields = flat.fields().filter(|(key, value)| is_shown(key) && !value.is_null());

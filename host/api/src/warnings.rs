@@ -1,4 +1,5 @@
-//! Warnings of request fields and values that were ignored: short lines for the log and a response header.
+//! Warnings of request fields and values that were ignored: short lines for the log and a response
+//! header.
 
 use super::fields::{self, Support, Tables};
 use super::json::{Field, Object, Repeated};

@@ -1,8 +1,11 @@
-//! Ticket lock of a device that several engines share: one step at a time, in the order in which the engines asked.
+//! Ticket lock of a device that several engines share: one step at a time, in the order in which
+//! the engines asked.
 //!
-//! Invariant: an engine waits for at most one step of each other engine, since an engine that asks again is placed behind all that wait.
+//! Invariant: an engine waits for at most one step of each other engine, since an engine that asks
+//! again is placed behind all that wait.
 //!
-//! A lock for each operation would be as correct, but would mix steps: caches would get cold, and every step would last longer.
+//! A lock for each operation would be as correct, but would mix steps: caches would get cold, and
+//! every step would last longer.
 
 use std::sync::PoisonError;
 

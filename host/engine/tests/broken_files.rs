@@ -1,4 +1,5 @@
-//! Broken model files give an error of one line that names what is wrong; none makes the loader or a step panic.
+//! Broken model files give an error of one line that names what is wrong; none makes the loader or
+//! a step panic.
 #![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 

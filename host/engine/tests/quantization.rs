@@ -1,6 +1,8 @@
-//! Errors of number types with fewer bits: logits of the trained models on their own transcripts, against those computed exactly.
+//! Errors of number types with fewer bits: logits of the trained models on their own transcripts,
+//! against those computed exactly.
 //!
-//! Every position's Kullback-Leibler divergence from the exact distribution, in nats, and how often the likeliest token is the same.
+//! Every position's Kullback-Leibler divergence from the exact distribution, in nats, and how often
+//! the likeliest token is the same.
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 #![expect(clippy::cast_precision_loss, reason = "counts of a few hundred")]
 

@@ -1,5 +1,5 @@
-//! No template panics or overflows a stack of two megabytes; every run ends within its bounds; and what counts as the template's own
-//! text doesn't depend on what the request wrote.
+//! No template panics or overflows a stack of two megabytes; every run ends within its bounds; and
+//! what counts as the template's own text doesn't depend on what the request wrote.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -101,7 +101,8 @@ fn assert_memory_stays_small() {
     }
 }
 
-/// As published templates do it for each message: a loop over all messages that ends early. Ended loops keep none of their items.
+/// As published templates do it for each message: a loop over all messages that ends early. Ended
+/// loops keep none of their items.
 #[test]
 fn loops_within_loops_keep_no_items() {
     let source = "{% for i in all %}{% for j in all %}{% break %}{% endfor %}{% endfor %}{{ all|length }}";
@@ -160,8 +161,9 @@ fn macros_render_schemas_that_are_nested_deeply() {
     assert_eq!(shown, Ok(63));
 }
 
-/// Operations on the string `V` that give a string. None chooses by the order or the equality of characters, since escapes such as
-/// `\u03b1` spell one alphabet's letters otherwise than another's.
+/// Operations on the string `V` that give a string. None chooses by the order or the equality of
+/// characters, since escapes such as `\u03b1` spell one alphabet's letters otherwise than
+/// another's.
 const ON_TEXTS: &str = include_str!("data/operations.txt");
 /// Operations on the string `V` that give a list, and on the list `V` that give a string.
 const TO_LISTS: [&str; 13] = [
@@ -219,9 +221,9 @@ fn own_parts(output: &Output) -> Vec<(usize, String)> {
     parts
 }
 
-/// A request's letters are Greek, then Cyrillic: alphabets of the same order, case and length that no template uses. Which parts are the
-/// template's, what stands in them, and how much stands between them, stays the same.
-/// Brackets, which only the request writes, never are the template's.
+/// A request's letters are Greek, then Cyrillic: alphabets of the same order, case and length that
+/// no template uses. Which parts are the template's, what stands in them, and how much stands
+/// between them, stays the same. Brackets, which only the request writes, never are the template's.
 #[test]
 fn templates_own_text_does_not_depend_on_requests() {
     let mut random = SplitMix64::new(2);

@@ -1,7 +1,9 @@
-//! Compiled components in use, by the digest of their content, so that models of one process share them.
+//! Compiled components in use, by the digest of their content, so that models of one process share
+//! them.
 //!
-//! Invariant: while a plugin with some content is alive or being loaded, that content isn't compiled again. Loads of one content wait
-//! for each other, loads of different contents don't. Called by `load`; a plugin's factory keeps its component alive.
+//! Invariant: while a plugin with some content is alive or being loaded, that content isn't
+//! compiled again. Loads of one content wait for each other, loads of different contents don't.
+//! Called by `load`; a plugin's factory keeps its component alive.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

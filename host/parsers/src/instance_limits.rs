@@ -1,16 +1,21 @@
-//! Limits of one instance, as the data of its wasmtime store: CPU time per call and per stream, memory, tables.
+//! Limits of one instance, as the data of its wasmtime store: CPU time per call and per stream,
+//! memory, tables.
 //!
-//! CPU time is the thread's own clock, not the wall's: on a busy machine a healthy parser may wait long for a core. The clock
-//! costs a system call, so it is read only when an epoch passes inside a call: the first time it starts the count, later it is
-//! compared. A guest is therefore interrupted one to three ticks after its time is used up.
+//! CPU time is the thread's own clock, not the wall's: on a busy machine a healthy parser may wait
+//! long for a core. The clock costs a system call, so it is read only when an epoch passes inside a
+//! call: the first time it starts the count, later it is compared. A guest is therefore interrupted
+//! one to three ticks after its time is used up.
 //!
-//! The clock also counts time that the guest doesn't compute: time that a hypervisor gives to other machines, which comes as a
-//! few long jumps, and page faults, which wait for memory. A guest in a loop notices every epoch; one that waits notices one for
-//! each wait. So a call has used up its time only if it also noticed as many epochs as that time has ticks; stretches with a page
-//! fault aren't counted. A guest that takes pages for as long as it can is still stopped, after [`WITH_FAULTS`] times as much.
+//! The clock also counts time that the guest doesn't compute: time that a hypervisor gives to other
+//! machines, which comes as a few long jumps, and page faults, which wait for memory. A guest in a
+//! loop notices every epoch; one that waits notices one for each wait. So a call has used up its
+//! time only if it also noticed as many epochs as that time has ticks; stretches with a page fault
+//! aren't counted. A guest that takes pages for as long as it can is still stopped, after
+//! [`WITH_FAULTS`] times as much.
 //!
-//! The CPU time of a stream is sampled: each epoch that the guest notices, in whichever call, counts as a tick. This catches a
-//! guest that takes a little less than a call's limit in every call, at no cost for calls that take microseconds.
+//! The CPU time of a stream is sampled: each epoch that the guest notices, in whichever call,
+//! counts as a tick. This catches a guest that takes a little less than a call's limit in every
+//! call, at no cost for calls that take microseconds.
 
 use std::time::{Duration, Instant};
 
@@ -20,15 +25,18 @@ use super::ticker::{TICK, TickerGuard};
 use crate::ParserLimits;
 use system::cpu_clock::ThreadUsage;
 
-/// Number of calls whose time limits a stream may use at once, before its share counts: an answer that comes as a whole is no attack.
+/// Number of calls whose time limits a stream may use at once, before its share counts: an answer
+/// that comes as a whole is no attack.
 const BURST_CALLS: u32 = 200;
 
-/// Maximum numbers of memories, tables and core instances of a component. Rust needs one of each; interpreters come as many
-/// modules around one memory; a component of two versions of the contract may be two parsers, of which only one is called.
+/// Maximum numbers of memories, tables and core instances of a component. Rust needs one of each;
+/// interpreters come as many modules around one memory; a component of two versions of the contract
+/// may be two parsers, of which only one is called.
 const MEMORIES: usize = 2;
 const TABLES: usize = 8;
 const INSTANCES: usize = 64;
-/// Maximum number of elements of one table. A parser of ours has fewer than a hundred, an interpreter of another language thousands.
+/// Maximum number of elements of one table. A parser of ours has fewer than a hundred, an
+/// interpreter of another language thousands.
 pub(super) const TABLE_ELEMENTS: usize = 16 << 10;
 
 /// Limit that an instance exceeded; wasmtime carries it as the error of the call.
@@ -158,7 +166,8 @@ impl InstanceLimits {
         self.time = CallTime::new(self.time.allowed);
     }
 
-    /// Counts an epoch that passed inside the call: the guest continues for one more, or is stopped.
+    /// Counts an epoch that passed inside the call: the guest continues for one more, or is
+    /// stopped.
     pub(super) fn epoch(&mut self) -> wasmtime::Result<UpdateDeadline> {
         self.time.epoch(ThreadUsage::now())?;
         self.stream.epoch(Instant::now())?;
@@ -166,7 +175,8 @@ impl InstanceLimits {
     }
 }
 
-/// A refusal is a trap: so the reason reaches the log, where a guest whose growth merely fails would panic without one.
+/// A refusal is a trap: so the reason reaches the log, where a guest whose growth merely fails
+/// would panic without one.
 impl ResourceLimiter for InstanceLimits {
     /// All memories of an instance have the limit together.
     fn memory_growing(&mut self, from: usize, to: usize, _: Option<usize>) -> wasmtime::Result<bool> {
@@ -215,7 +225,8 @@ mod tests {
         ThreadUsage { cpu: ms * MS, page_faults }
     }
 
-    /// CPU time in ms at which a call of at most 5 ms is stopped that notices an epoch at each of `usages`.
+    /// CPU time in ms at which a call of at most 5 ms is stopped that notices an epoch at each of
+    /// `usages`.
     fn stopped_at(usages: impl IntoIterator<Item = (u32, i64)>) -> Option<u32> {
         let mut time = CallTime::new(5 * MS);
         usages.into_iter().find(|(ms, faults)| time.epoch(usage(*ms, *faults)).is_err()).map(|(ms, _)| ms)

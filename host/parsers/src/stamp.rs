@@ -1,6 +1,7 @@
-//! Checks of a plugin file that need no compiling: whether it is a component, what it imports, and which versions of the contract
-//! it exports. They come first, since compiling a large unknown component takes seconds. The version is part of an export's name, so no
-//! other word of the file can deny it.
+//! Checks of a plugin file that need no compiling: whether it is a component, what it imports, and
+//! which versions of the contract it exports. They come first, since compiling a large unknown
+//! component takes seconds. The version is part of an export's name, so no other word of the file
+//! can deny it.
 
 use wasmtime::wasmparser::{ComponentExport, ComponentImport, Parser, Payload};
 
@@ -20,8 +21,9 @@ pub(super) struct Stamp {
     pub(super) interface: String,
 }
 
-/// Checks that `bytes` look like a component for this host, and chooses the version of the contract to load it by: the newest that both know,
-/// drafts only if they are allowed. wasmtime validates the rest.
+/// Checks that `bytes` look like a component for this host, and chooses the version of the contract
+/// to load it by: the newest that both know, drafts only if they are allowed. wasmtime validates
+/// the rest.
 pub(super) fn check(bytes: &[u8], drafts: bool) -> Result<Stamp, LoadProblem> {
     if bytes.is_empty() {
         return Err(LoadProblem::Empty);
@@ -39,8 +41,8 @@ pub(super) fn check(bytes: &[u8], drafts: bool) -> Result<Stamp, LoadProblem> {
     choose(names.exports, drafts)
 }
 
-/// Reads the component's `sluice-` sections about its build, as (section name without `sluice-`, content). Empty where the
-/// source's bytes aren't in memory.
+/// Reads the component's `sluice-` sections about its build, as (section name without `sluice-`,
+/// content). Empty where the source's bytes aren't in memory.
 pub fn build_sections(source: &PluginSource) -> Vec<(String, String)> {
     let PluginSource::Bytes { bytes, .. } = source else { return Vec::new() };
     let sections = Parser::new(0).parse_all(bytes).filter_map(Result::ok);

@@ -1,4 +1,5 @@
-//! The versions of the contract that this host speaks: those released, and drafts of the next, which are loaded only where they are allowed.
+//! The versions of the contract that this host speaks: those released, and drafts of the next,
+//! which are loaded only where they are allowed.
 
 use std::fmt;
 
@@ -49,7 +50,8 @@ impl ContractVersion {
         self == Self::Draft0_2
     }
 
-    /// Whether a component with an export of this name has a parser of this version. Patch versions fit each other; a draft fits only itself.
+    /// Whether a component with an export of this name has a parser of this version. Patch versions
+    /// fit each other; a draft fits only itself.
     pub(super) fn fits(self, export: &str) -> bool {
         let version = export.strip_prefix(PARSER).and_then(|rest| rest.strip_prefix('@'));
         let patch = |version: &str| {

@@ -1,5 +1,5 @@
-//! `SplitMix64` (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195): a counter and a finaliser, so that any draw of a sequence can be
-//! computed by itself.
+//! `SplitMix64` (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195): a counter and a
+//! finaliser, so that any draw of a sequence can be computed by itself.
 
 /// Number that the state grows by with each draw.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,7 +1,8 @@
 //! `[NAME=]VALUE`: a setting for the model that is served as NAME, or for all models.
 //!
-//! All such values are read here. NAME consists of letters, digits, `-`, `_` and `.`, and begins with a letter or a digit. Any other text
-//! before the first `=`, such as a folder's name with its slash, belongs to the value: `./a=b` is a path.
+//! All such values are read here. NAME consists of letters, digits, `-`, `_` and `.`, and begins
+//! with a letter or a digit. Any other text before the first `=`, such as a folder's name with its
+//! slash, belongs to the value: `./a=b` is a path.
 
 /// A value as given on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +22,8 @@ pub(super) fn for_model<T>(
     }
 }
 
-/// Parses `[NAME=]KEY=VALUE`; `read` parses `KEY=VALUE`. The text before the first `=` is a NAME only if the next part is a KEY, which has
-/// the characters of a NAME.
+/// Parses `[NAME=]KEY=VALUE`; `read` parses `KEY=VALUE`. The text before the first `=` is a NAME
+/// only if the next part is a KEY, which has the characters of a NAME.
 pub(super) fn pair_for_model<T>(
     read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
 ) -> impl Fn(&str) -> Result<ForModel<T>, String> + Clone + Send + Sync + 'static {

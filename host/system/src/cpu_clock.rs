@@ -1,5 +1,5 @@
-//! CPU clocks of threads and processes, which don't count the time of others on the machine, and page faults, which the kernel counts with
-//! them.
+//! CPU clocks of threads and processes, which don't count the time of others on the machine, and
+//! page faults, which the kernel counts with them.
 
 use std::mem::MaybeUninit;
 use std::time::Duration;
@@ -29,7 +29,8 @@ impl ThreadUsage {
     /// Counts of this thread since its start.
     pub fn now() -> Self {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: `usage` has room for an rusage, which is all that the call writes; zeros are a valid rusage if the call fails.
+        // SAFETY: `usage` has room for an rusage, which is all that the call writes; zeros are a
+        // valid rusage if the call fails.
         #[allow(unsafe_code, reason = "neither std nor rustix has it")]
         let usage = unsafe {
             let status = libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());

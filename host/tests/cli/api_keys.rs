@@ -1,4 +1,5 @@
-//! API keys and their names, as an operator gives them: switch, environment, file, and the file read again at SIGHUP.
+//! API keys and their names, as an operator gives them: switch, environment, file, and the file
+//! read again at SIGHUP.
 
 use super::serve_switches::{Serving, refused, serve, text, write};
 

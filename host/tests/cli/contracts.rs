@@ -1,4 +1,5 @@
-//! Versions of the contract on the command line: what lists, `inspect` and `--version` say of them, and `--draft-contracts`.
+//! Versions of the contract on the command line: what lists, `inspect` and `--version` say of them,
+//! and `--draft-contracts`.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,4 +1,5 @@
-//! `host parser test`, `run`, `trace` and `list`, as a shell uses them: their output, exit status, and one line for each error.
+//! `host parser test`, `run`, `trace` and `list`, as a shell uses them: their output, exit status,
+//! and one line for each error.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

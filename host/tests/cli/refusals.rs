@@ -1,5 +1,6 @@
-//! Every row of `refusals.txt`: arguments and files that the command line refuses. Nothing is printed, and stderr has one line that
-//! names the switch or the file, followed by the usage where the arguments don't fit each other.
+//! Every row of `refusals.txt`: arguments and files that the command line refuses. Nothing is
+//! printed, and stderr has one line that names the switch or the file, followed by the usage where
+//! the arguments don't fit each other.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -33,7 +34,8 @@ impl Fixture {
     }
 }
 
-/// Runs the binary; returns exit status, stdout and stderr. A server that starts is killed, so that no row can hang.
+/// Runs the binary; returns exit status, stdout and stderr. A server that starts is killed, so that
+/// no row can hang.
 fn run(arguments: &str, folder: &Path) -> (Option<i32>, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_host"))
         .args(arguments.split(' '))

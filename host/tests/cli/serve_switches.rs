@@ -1,4 +1,5 @@
-//! Switches of `host serve`, as an operator uses them: limits, the key of sealed reasoning, hosts and origins.
+//! Switches of `host serve`, as an operator uses them: limits, the key of sealed reasoning, hosts
+//! and origins.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -254,7 +255,8 @@ fn named_key_file_is_used_or_the_start_fails() {
         assert!(error.contains(part) && !error.contains("0f0f"), "{error}");
         assert_eq!(status, 1);
     }
-    // These fail for every user, root included: a file below a file, and a folder in place of a file.
+    // These fail for every user, root included: a file below a file, and a folder in place of a
+    // file.
     assert!(named(&file.join("seal.key")).0.contains("Not a directory"));
     assert!(named(folder.path()).0.contains("not a plain file"));
     let link = folder.path().join("link");

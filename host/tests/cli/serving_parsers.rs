@@ -165,14 +165,16 @@ fn parser_claiming_the_model_is_the_default() {
 #[test]
 fn a_hangup_loads_the_parser_again() {
     let fixture = Fixture::new();
-    // The plugin is a link to a file elsewhere, so the watched folder doesn't change, and only the signal can cause the load.
+    // The plugin is a link to a file elsewhere, so the watched folder doesn't change, and only the
+    // signal can cause the load.
     std::fs::create_dir(fixture.path("elsewhere")).expect("made");
     let link = fixture.path("plugins/link.wasm");
     fixture.write("elsewhere/real.bin", &crate::guests::guest("healthy"));
     std::os::unix::fs::symlink(fixture.path("elsewhere/real.bin"), &link).expect("linked");
     let running = fixture.start(&["--parser", "link"]);
     let pid = running.child.id().to_string();
-    // The watcher looks at all files when it begins, so it may be the one that sees the first change.
+    // The watcher looks at all files when it begins, so it may be the one that sees the first
+    // change.
     for guest in ["to_reasoning", "healthy"] {
         let component = crate::guests::guest(guest);
         fixture.write("elsewhere/real.bin", &component);

@@ -1,4 +1,5 @@
-//! `host serve` with several models: which model a setting is for, and how much of the memory each model gets.
+//! `host serve` with several models: which model a setting is for, and how much of the memory each
+//! model gets.
 
 use std::path::Path;
 

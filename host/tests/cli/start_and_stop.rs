@@ -18,7 +18,8 @@ impl Server {
     /// Starts `host serve` with these arguments, which include the address.
     fn start(arguments: &[&str]) -> Self {
         let (reader, writer) = pipe().expect("a pipe");
-        // Background jobs of shells ignore SIGINT, and the server would inherit that until it listens.
+        // Background jobs of shells ignore SIGINT, and the server would inherit that until it
+        // listens.
         let mut command = Command::new("env");
         command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_host")]);
         command.args(

@@ -1,4 +1,5 @@
-//! A server whose stderr or stdout can't be written answers as ever, and counts the log lines that it lost.
+//! A server whose stderr or stdout can't be written answers as ever, and counts the log lines that
+//! it lost.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _, pipe};
@@ -33,7 +34,8 @@ fn start(stderr: impl Into<Stdio>) -> (Server, TcpStream) {
     (server, TcpStream::connect(address.expect("a summary")).expect("it listens"))
 }
 
-/// Sends `count` requests on one connection and checks that each is answered with 200. Returns the last answer's body.
+/// Sends `count` requests on one connection and checks that each is answered with 200. Returns the
+/// last answer's body.
 fn ask(stream: &mut TcpStream, path: &str, count: usize) -> String {
     let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
     let mut body = Vec::new();

@@ -42,7 +42,8 @@ fn item(id: &str, body: &str) -> Item {
     Item { id: id.to_owned(), body: body.into() }
 }
 
-/// A store with two responses of alice, the second of which continues the first, a chat completion of carol, and a conversation of bob.
+/// A store with two responses of alice, the second of which continues the first, a chat completion
+/// of carol, and a conversation of bob.
 fn filled(folder: &tempfile::TempDir) -> PathBuf {
     let file = folder.path().join("state.db");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

@@ -1,4 +1,5 @@
-//! `host serve --store`: where responses are kept by default, and what happens where that isn't possible.
+//! `host serve --store`: where responses are kept by default, and what happens where that isn't
+//! possible.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,4 +1,5 @@
-//! The plugins of `plugins/`, and the tables of `plugins/tables/`, keep the properties of every parser, tested with their own cases; and the example in the page about cases is valid.
+//! The plugins of `plugins/`, and the tables of `plugins/tables/`, keep the properties of every
+//! parser, tested with their own cases; and the example in the page about cases is valid.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Versions of the contract side by side: which one a component is loaded by, and what every other component is told.
+//! Versions of the contract side by side: which one a component is loaded by, and what every other
+//! component is told.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Damaged and hostile components: loading any file ends with an error of one line, or the parser serves a stream that is well-formed,
-//! within its limits.
+//! Damaged and hostile components: loading any file ends with an error of one line, or the parser
+//! serves a stream that is well-formed, within its limits.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -112,8 +112,8 @@ fn mutated(mut bytes: Vec<u8>, mutations: Vec<(Index, Mutation)>) -> Vec<u8> {
     bytes
 }
 
-/// Plays damaged components, a part of the usual number of cases, since each is compiled. Some must load and some
-/// must be refused: one kind alone would leave the other unchecked.
+/// Plays damaged components, a part of the usual number of cases, since each is compiled. Some must
+/// load and some must be refused: one kind alone would leave the other unchecked.
 fn play_damaged(part: u32, damaged: impl Strategy<Value = Vec<u8>>) {
     let usual = ProptestConfig::default();
     let config = ProptestConfig { cases: usual.cases / part, failure_persistence: None, ..usual };

@@ -1,5 +1,5 @@
-//! The parser room at its boundary: hostile plugins of `tests/guests`, the errors when they are loaded or called, and that other instances
-//! aren't affected.
+//! The parser room at its boundary: hostile plugins of `tests/guests`, the errors when they are
+//! loaded or called, and that other instances aren't affected.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -47,7 +47,8 @@ fn assert_healthy(parser: &mut dyn StreamParser) {
     assert_eq!(parser.marker(0), Ok(Step::Ops(vec![Op::Bytes(Run { route: Route::Drop, bytes: 3 })])));
 }
 
-/// Makes the guest `name` fail by `call`; checks that it isn't called again and that its neighbour isn't affected. Returns the reason.
+/// Makes the guest `name` fail by `call`; checks that it isn't called again and that its neighbour
+/// isn't affected. Returns the reason.
 fn fault_of(name: &str, call: impl Fn(&mut dyn StreamParser) -> Result<Step, Fault>) -> String {
     let runtime = runtime();
     let mut neighbour = load(&runtime, "healthy").start(&request()).expect("a healthy guest starts");

@@ -1,6 +1,8 @@
-//! Ends of a turn that the model knows nothing of: a stop string, or the end of the only call that the request allows.
+//! Ends of a turn that the model knows nothing of: a stop string, or the end of the only call that
+//! the request allows.
 //!
-//! Invariant: nothing behind such an end is shown, however the stream was cut into steps. `driver` feeds it.
+//! Invariant: nothing behind such an end is shown, however the stream was cut into steps. `driver`
+//! feeds it.
 
 use super::event::{ItemStatus, TurnEnd};
 use super::events::TurnEvents;
@@ -81,7 +83,8 @@ impl EarlyEnd {
         }
     }
 
-    /// How the turn ended, where the rest of it ended as `end`. What came behind the early end was never shown, so its failure doesn't count.
+    /// How the turn ended, where the rest of it ended as `end`. What came behind the early end was
+    /// never shown, so its failure doesn't count.
     pub(super) fn end(&self, end: TurnEnd) -> TurnEnd {
         if self.has_come && !self.call_cut_off { TurnEnd::Completed } else { end }
     }

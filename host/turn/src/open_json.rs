@@ -1,4 +1,5 @@
-//! An open JSON object or list, followed byte by byte to its end. Only strings, escapes and brackets are read; the JSON isn't checked.
+//! An open JSON object or list, followed byte by byte to its end. Only strings, escapes and
+//! brackets are read; the JSON isn't checked.
 
 use contract::InString;
 
@@ -11,7 +12,8 @@ pub(super) struct OpenJson {
 }
 
 impl OpenJson {
-    /// A value with `depth` open brackets, whose next byte stands there; `None` if no bracket is open.
+    /// A value with `depth` open brackets, whose next byte stands there; `None` if no bracket is
+    /// open.
     pub(super) fn new(depth: u32, string: InString) -> Option<Self> {
         (depth > 0).then_some(Self { depth, string })
     }
@@ -26,7 +28,8 @@ impl OpenJson {
         self.string != InString::No
     }
 
-    /// Reads `text` and returns the number of bytes before the bracket that closes the value, or the length of `text` if it isn't there.
+    /// Reads `text` and returns the number of bytes before the bracket that closes the value, or
+    /// the length of `text` if it isn't there.
     #[inline]
     pub(super) fn follow(&mut self, text: &[u8]) -> usize {
         for (at, byte) in text.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Typed parameters: what a schema allows, and what becomes of a value's text. The parsers that use them test the rest.
+//! Typed parameters: what a schema allows, and what becomes of a value's text. The parsers that use
+//! them test the rest.
 
 use contract::{Parameter, Segment, Tool, ToolKind, Types};
 use serde_json::json;

@@ -1,11 +1,13 @@
-//! Checks of launch parameters that several operations share. A wrong parameter is an error in the engine's code: it panics.
+//! Checks of launch parameters that several operations share. A wrong parameter is an error in the
+//! engine's code: it panics.
 
 use crate::DevicePtr;
 
 /// Threads of a block in kernels that need no special number.
 pub(crate) const THREADS: u32 = 256;
 
-/// Elements that a thread processes at once: eight (16 bytes of bf16) if all rows begin at multiples of 16 bytes, else one.
+/// Elements that a thread processes at once: eight (16 bytes of bf16) if all rows begin at
+/// multiples of 16 bytes, else one.
 pub(crate) fn width(cols: u32, pointers: &[DevicePtr]) -> u32 {
     if cols.is_multiple_of(8) && pointers.iter().all(|p| p.is_wide()) { 8 } else { 1 }
 }

@@ -52,7 +52,8 @@ pub struct RandomCodes {
     pub seed: u64,
     /// Bits that may be set.
     pub mask: u8,
-    /// Whether the bytes are MXFP4 codes, whose bits are then reordered ([`crate::pack_mxfp4`]); `count` is a multiple of 8.
+    /// Whether the bytes are MXFP4 codes, whose bits are then reordered ([`crate::pack_mxfp4`]);
+    /// `count` is a multiple of 8.
     pub mxfp4: bool,
 }
 

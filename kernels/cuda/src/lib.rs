@@ -1,9 +1,10 @@
-//! CUDA kernels of the engine's operations: the kernels as text (`*.cu` beside this folder), and for each operation a struct of
-//! parameters that makes a [`Launch`], a reference on the CPU, and the tolerance that tests allow.
+//! CUDA kernels of the engine's operations: the kernels as text (`*.cu` beside this folder), and
+//! for each operation a struct of parameters that makes a [`Launch`], a reference on the CPU, and
+//! the tolerance that tests allow.
 //!
-//! Invariant: nothing here talks to a device. A launch is data, and its parameters are checked when it is made; the engine's
-//! driver or the shim of tests runs it without knowing the operation. NVRTC compiles the text on the machine that serves, without
-//! any header.
+//! Invariant: nothing here talks to a device. A launch is data, and its parameters are checked when
+//! it is made; the engine's driver or the shim of tests runs it without knowing the operation.
+//! NVRTC compiles the text on the machine that serves, without any header.
 #![doc = include_str!("../DESIGN.md")]
 
 mod attention;

@@ -1,4 +1,5 @@
-//! Preparation of qkv rows for attention: norms of heads, rotary embedding, keys and values written to the KV cache.
+//! Preparation of qkv rows for attention: norms of heads, rotary embedding, keys and values written
+//! to the KV cache.
 
 use ops::{HeadNorms, QkvShape};
 
@@ -8,8 +9,8 @@ use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant, size};
 static SOURCE: Source =
     Source { name: "qk_norm_rope_write.cu", text: include_str!("../qk_norm_rope_write.cu") };
 
-/// Norms and rotates the query heads in `qkv` in place; norms and rotates the key heads, and writes keys and values to the rows'
-/// slots. Keys and values in `qkv` itself stay as they were.
+/// Norms and rotates the query heads in `qkv` in place; norms and rotates the key heads, and writes
+/// keys and values to the rows' slots. Keys and values in `qkv` itself stay as they were.
 #[derive(Debug, Clone, Copy)]
 pub struct QkNormRopeWrite {
     /// `[rows, shape.width()]` bf16.
@@ -36,7 +37,8 @@ pub struct QkNormRopeWrite {
 
 impl QkNormRopeWrite {
     /// # Panics
-    /// Where there is nothing to do, a pointer is null or not a multiple of 16, or heads have a width that isn't supported.
+    /// Where there is nothing to do, a pointer is null or not a multiple of 16, or heads have a
+    /// width that isn't supported.
     pub fn launch(&self) -> Launch {
         let pointers = [self.qkv, self.frequencies, self.positions, self.slots, self.keys, self.values];
         let QkvShape { heads, kv_heads, head_dim } = self.shape;

@@ -16,7 +16,8 @@ pub struct SiluMul {
     pub rows: u32,
     /// Columns of gate, and of the result.
     pub cols: u32,
-    /// Columns of gate that lie together; divides `cols`. Equal to `cols` if all of gate comes first.
+    /// Columns of gate that lie together; divides `cols`. Equal to `cols` if all of gate comes
+    /// first.
     pub group: u32,
 }
 

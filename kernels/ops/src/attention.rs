@@ -1,6 +1,7 @@
 //! Attention over grouped heads.
 
-/// Layout of a row of the qkv projection: `heads` queries, `kv_heads` keys, `kv_heads` values, each `head_dim` wide.
+/// Layout of a row of the qkv projection: `heads` queries, `kv_heads` keys, `kv_heads` values, each
+/// `head_dim` wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QkvShape {
     /// Query heads, a multiple of `kv_heads`; `heads / kv_heads` neighbours share a key head.
@@ -35,7 +36,8 @@ pub struct AttentionSpec<V> {
     pub shape: QkvShape,
     /// Factor of scores.
     pub scale: f32,
-    /// Number of positions that a token sees, its own included (at least one); `None`: its own and all before.
+    /// Number of positions that a token sees, its own included (at least one); `None`: its own and
+    /// all before.
     pub window: Option<usize>,
     /// `[heads]`: one more score for each query head, of a key without value.
     pub sinks: Option<V>,

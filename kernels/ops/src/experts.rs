@@ -31,8 +31,9 @@ pub enum Scoring {
     },
     /// The greatest scores are chosen; softmax over those (gpt-oss).
     SoftmaxOfChosen,
-    /// Sigmoid of each score. Groups of neighbouring experts with the greatest sums of their best two scores are kept, and the greatest
-    /// scores in these groups are chosen (DeepSeek-V3, arXiv:2412.19437).
+    /// Sigmoid of each score. Groups of neighbouring experts with the greatest sums of their best
+    /// two scores are kept, and the greatest scores in these groups are chosen (DeepSeek-V3,
+    /// arXiv:2412.19437).
     Sigmoid {
         /// Number of groups; divides the number of experts.
         groups: usize,
@@ -50,7 +51,8 @@ pub enum Scoring {
 pub enum ExpertActivation {
     /// `silu(gate) * up`; the weight has all rows of gate, then all rows of up.
     SwiGlu,
-    /// `(up + 1) * gate * sigmoid(alpha * gate)` with `gate ≤ limit` and `-limit ≤ up ≤ limit`; the weight's rows of gate and up alternate.
+    /// `(up + 1) * gate * sigmoid(alpha * gate)` with `gate ≤ limit` and `-limit ≤ up ≤ limit`; the
+    /// weight's rows of gate and up alternate.
     ClampedSwiGlu {
         /// Factor within the sigmoid.
         alpha: f32,

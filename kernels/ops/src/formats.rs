@@ -7,8 +7,8 @@ pub const MXFP4_BLOCK: usize = 32;
 pub const E2M1_VALUES: [f32; 16] =
     [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0];
 
-/// Value of each code of E4M3 (FP8): a sign, four bits of exponent with bias 7, and three of mantissa. There is no infinity, and codes 0x7f
-/// and 0xff are NaN (arXiv:2209.05433).
+/// Value of each code of E4M3 (FP8): a sign, four bits of exponent with bias 7, and three of
+/// mantissa. There is no infinity, and codes 0x7f and 0xff are NaN (arXiv:2209.05433).
 #[expect(clippy::cast_precision_loss, reason = "numbers below eight")]
 pub static E4M3_VALUES: [f32; 256] = {
     let mut values = [0.0; 256];

@@ -1,7 +1,9 @@
-//! Parameters of operations, in types that models and the kernels of every device share: shapes, the choice of experts, number formats; and
-//! what the operations mean ([`reference`](mod@reference)).
+//! Parameters of operations, in types that models and the kernels of every device share: shapes,
+//! the choice of experts, number formats; and what the operations mean
+//! ([`reference`](mod@reference)).
 //!
-//! Invariant: plain data without dependencies. `V` is whatever a device holds a vector in: a slice, or an address in its memory.
+//! Invariant: plain data without dependencies. `V` is whatever a device holds a vector in: a slice,
+//! or an address in its memory.
 //!
 //! ```
 //! use ops::{AttentionSpec, QkvShape};

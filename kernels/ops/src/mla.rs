@@ -1,8 +1,8 @@
 //! Attention over a compressed cache.
 
-/// Widths of attention over a compressed cache (MLA of DeepSeek-V2, arXiv:2405.04434, section 2.1). A row of queries has for each head
-/// `nope` values that aren't rotated, then `rope` rotated ones. A row of the cache has `rank` values for all heads, then a rotated key of
-/// `rope` values.
+/// Widths of attention over a compressed cache (MLA of DeepSeek-V2, arXiv:2405.04434, section 2.1).
+/// A row of queries has for each head `nope` values that aren't rotated, then `rope` rotated ones.
+/// A row of the cache has `rank` values for all heads, then a rotated key of `rope` values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MlaShape {
     /// Query heads.

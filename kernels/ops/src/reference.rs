@@ -1,4 +1,5 @@
-//! What operations mean, in f64 and without any cleverness: tests compare the kernels of every device with these.
+//! What operations mean, in f64 and without any cleverness: tests compare the kernels of every
+//! device with these.
 
 use crate::Norm;
 
@@ -22,7 +23,8 @@ pub fn linear(x: &[f32], weight: &[f32], bias: Option<&[f32]>, inputs: usize) ->
     x.chunks_exact(inputs).flat_map(row).collect()
 }
 
-/// `silu(gate) * up` of rows of `2 * cols` values, in which `group` columns of gate and as many of up alternate.
+/// `silu(gate) * up` of rows of `2 * cols` values, in which `group` columns of gate and as many of
+/// up alternate.
 pub fn silu_mul(gate_up: &[f32], cols: usize, group: usize) -> Vec<f64> {
     let row = |row: &[f32]| {
         let place = |col: usize| col / group * 2 * group + col % group;
@@ -32,7 +34,8 @@ pub fn silu_mul(gate_up: &[f32], cols: usize, group: usize) -> Vec<f64> {
     gate_up.chunks_exact(2 * cols).flat_map(row).collect()
 }
 
-/// [`ExpertActivation::ClampedSwiGlu`](crate::ExpertActivation::ClampedSwiGlu) of pairs of gate and up.
+/// [`ExpertActivation::ClampedSwiGlu`](crate::ExpertActivation::ClampedSwiGlu) of pairs of gate and
+/// up.
 pub fn clamped_swiglu(gate_up: &[f32], alpha: f32, limit: f32) -> Vec<f64> {
     let (alpha, limit) = (f64::from(alpha), f64::from(limit));
     let one = |pair: &[f32; 2]| {
@@ -42,7 +45,8 @@ pub fn clamped_swiglu(gate_up: &[f32], alpha: f32, limit: f32) -> Vec<f64> {
     gate_up.as_chunks().0.iter().map(one).collect()
 }
 
-/// Attention of one query of one head: the (key, value) pairs that it sees, at least one, and its head's sink.
+/// Attention of one query of one head: the (key, value) pairs that it sees, at least one, and its
+/// head's sink.
 pub fn attention<'a>(
     query: &[f32],
     seen: impl Iterator<Item = (&'a [f32], &'a [f32])> + Clone,
@@ -66,7 +70,8 @@ pub fn attention<'a>(
     out.into_iter().map(|x| x / sum).collect()
 }
 
-/// One query or key head: its norm, if there is one, then its rotation at a position. Dimension `i` is rotated with `i + head_dim / 2`.
+/// One query or key head: its norm, if there is one, then its rotation at a position. Dimension `i`
+/// is rotated with `i + head_dim / 2`.
 pub fn norm_rope(
     head: &[f32],
     norm: Option<Norm<&[f32]>>,

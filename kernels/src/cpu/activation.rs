@@ -1,5 +1,6 @@
-//! Activation of a gated feed-forward layer (`SwiGLU`): `silu(gate) * up`, with gate and up side by side in each row (the output of one
-//! fused linear layer). Fuses the sigmoid and both products; nothing is accumulated; eˣ as in `Lanes::exp`.
+//! Activation of a gated feed-forward layer (`SwiGLU`): `silu(gate) * up`, with gate and up side by
+//! side in each row (the output of one fused linear layer). Fuses the sigmoid and both products;
+//! nothing is accumulated; eˣ as in `Lanes::exp`.
 
 use super::Cpu;
 use super::isa::Kernel;
@@ -9,8 +10,8 @@ use super::output::Output;
 /// Number of rows in a task.
 const ROWS: usize = 4;
 
-/// Computes `out[r, i] = gate_up[r, i] / (1 + exp(-gate_up[r, i])) * gate_up[r, width + i]`, for `gate_up` `[rows, 2 * width]` and
-/// `out` `[rows, width]`.
+/// Computes `out[r, i] = gate_up[r, i] / (1 + exp(-gate_up[r, i])) * gate_up[r, width + i]`, for
+/// `gate_up` `[rows, 2 * width]` and `out` `[rows, width]`.
 ///
 /// # Panics
 /// If the sizes don't fit each other.

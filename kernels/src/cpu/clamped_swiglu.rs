@@ -1,5 +1,6 @@
-//! Activation of gpt-oss's experts: `(up + 1) * gate * sigmoid(alpha * gate)`, with `gate ≤ limit` and `-limit ≤ up ≤ limit`. Gate and
-//! up are interleaved in each row. Fuses the clamps, the sigmoid and the products; nothing is accumulated; eˣ as in `Lanes::exp`.
+//! Activation of gpt-oss's experts: `(up + 1) * gate * sigmoid(alpha * gate)`, with `gate ≤ limit`
+//! and `-limit ≤ up ≤ limit`. Gate and up are interleaved in each row. Fuses the clamps, the
+//! sigmoid and the products; nothing is accumulated; eˣ as in `Lanes::exp`.
 
 use super::Cpu;
 use super::isa::Kernel;

@@ -1,5 +1,6 @@
-//! Memory for weights: zeroed, and in large pages if the system has them. Weights that are prefetched measured a tenth faster in large
-//! pages. The KV cache, which is written a little at a time, doesn't use them: the first byte of a page costs the whole page.
+//! Memory for weights: zeroed, and in large pages if the system has them. Weights that are
+//! prefetched measured a tenth faster in large pages. The KV cache, which is written a little at a
+//! time, doesn't use them: the first byte of a page costs the whole page.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};

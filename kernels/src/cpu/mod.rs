@@ -1,9 +1,11 @@
-//! Operations of the CPU: f32 activations; weights in f32, bf16, f16, FP8 or MXFP4, widened as they are read, or repacked or quantised
-//! at load; f32 accumulation (of quantised weights, a group's products are summed in integers).
+//! Operations of the CPU: f32 activations; weights in f32, bf16, f16, FP8 or MXFP4, widened as they
+//! are read, or repacked or quantised at load; f32 accumulation (of quantised weights, a group's
+//! products are summed in integers).
 //!
-//! Every sum has one fixed order, given by the row's length and the weight's type alone. With inputs in f32 it is: sixteen lanes,
-//! element `i` in lane `i % 16`, then a tree over the lanes; `linear` has the other orders. Tiles and threads get whole outputs and
-//! never cut a sum, so a row is the same bit for bit alone, in any batch, and with any number of threads.
+//! Every sum has one fixed order, given by the row's length and the weight's type alone. With
+//! inputs in f32 it is: sixteen lanes, element `i` in lane `i % 16`, then a tree over the lanes;
+//! `linear` has the other orders. Tiles and threads get whole outputs and never cut a sum, so a row
+//! is the same bit for bit alone, in any batch, and with any number of threads.
 #![expect(
     clippy::inline_always,
     reason = "vector code is compiled with the instructions of its outermost caller"
@@ -62,8 +64,8 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// Makes a set of `threads` threads, the caller's included (at least one; fewer if the system can't start as many), with the best
-    /// instructions of this machine.
+    /// Makes a set of `threads` threads, the caller's included (at least one; fewer if the system
+    /// can't start as many), with the best instructions of this machine.
     pub fn new(threads: usize) -> Self {
         Self::with_isa(threads, Isa::detect())
     }
@@ -83,9 +85,11 @@ impl Cpu {
         self.isa
     }
 
-    /// Runs `work(0) … work(tasks - 1)`, on all threads if `cost` (about a number of multiplications) is worth waking them.
+    /// Runs `work(0) … work(tasks - 1)`, on all threads if `cost` (about a number of
+    /// multiplications) is worth waking them.
     fn parallel_for(&self, tasks: usize, cost: usize, work: impl Fn(usize) + Sync) {
-        // In Miri, which looks for data races, threads share all work: large work would take it too long.
+        // In Miri, which looks for data races, threads share all work: large work would take it too
+        // long.
         const WORTH_WAKING: usize = if cfg!(miri) { 0 } else { 1 << 17 };
         if cost < WORTH_WAKING {
             (0..tasks).for_each(work);

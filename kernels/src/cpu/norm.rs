@@ -1,5 +1,5 @@
-//! RMS norm: `x / sqrt(mean(x²) + eps) * weight` per row. One pass for the squares, one to scale; all in f32, squares summed
-//! in sixteen lanes.
+//! RMS norm: `x / sqrt(mean(x²) + eps) * weight` per row. One pass for the squares, one to scale;
+//! all in f32, squares summed in sixteen lanes.
 
 use super::Cpu;
 use super::isa::Kernel;

@@ -1,5 +1,6 @@
-//! Fused operation between the qkv projection and attention: RMS norm of each query and key head, rotary embedding (half-split:
-//! dimension `i` is rotated with `i + head_dim / 2`), write of keys and values to the cache. One pass over each head, all in f32.
+//! Fused operation between the qkv projection and attention: RMS norm of each query and key head,
+//! rotary embedding (half-split: dimension `i` is rotated with `i + head_dim / 2`), write of keys
+//! and values to the cache. One pass over each head, all in f32.
 
 use ops::{HeadNorms, QkvShape};
 
@@ -19,8 +20,8 @@ pub struct RopeAngles {
 }
 
 impl RopeAngles {
-    /// Fills in the angles `position * frequencies[i]`, computed in f32 as in the models' training; cosine and sine are multiplied
-    /// by `scale`.
+    /// Fills in the angles `position * frequencies[i]`, computed in f32 as in the models' training;
+    /// cosine and sine are multiplied by `scale`.
     #[expect(clippy::cast_possible_truncation, reason = "cosines and sines are rounded to f32")]
     pub fn fill(&mut self, positions: &[u32], frequencies: &[f32], scale: f32) {
         self.half = frequencies.len();
@@ -41,8 +42,9 @@ impl RopeAngles {
     }
 }
 
-/// Normalises (if `norms` are given) and rotates the queries of `qkv` `[slots.len(), shape.width()]` in place, and writes the keys
-/// (normalised and rotated, too) and values of row `r` to slot `slots[r]` of the cache.
+/// Normalises (if `norms` are given) and rotates the queries of `qkv`
+/// `[slots.len(), shape.width()]` in place, and writes the keys (normalised and rotated, too) and
+/// values of row `r` to slot `slots[r]` of the cache.
 ///
 /// # Panics
 /// If the sizes don't fit each other or a slot is not in the cache.

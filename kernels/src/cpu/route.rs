@@ -1,5 +1,6 @@
-//! Router of a mixture of experts: chooses the experts of each token, and their weights. All in f32; a token's choice depends on
-//! its own scores only, and of equal scores the lower expert is first.
+//! Router of a mixture of experts: chooses the experts of each token, and their weights. All in
+//! f32; a token's choice depends on its own scores only, and of equal scores the lower expert is
+//! first.
 
 use ops::{Routing, Scoring};
 
@@ -97,7 +98,8 @@ fn greatest(ranks: &[f32], count: usize, order: &mut Vec<u32>) {
     order[..count].sort_unstable_by(before);
 }
 
-/// Excludes all groups but the `top` best from the choice. A group's rank is the sum of its two greatest.
+/// Excludes all groups but the `top` best from the choice. A group's rank is the sum of its two
+/// greatest.
 fn mask_groups(ranks: &mut [f32], groups: usize, top: usize) {
     if top >= groups {
         return;
@@ -177,7 +179,8 @@ mod tests {
     fn groups_go_by_two_best_and_corrections_keep_weights() {
         let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
         let scoring = Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, scale: 2.5 };
-        // Sums are largest for groups 2 (with expert 5) and 0 (with expert 1); expert 3 is in group 1, which doesn't stay.
+        // Sums are largest for groups 2 (with expert 5) and 0 (with expert 1); expert 3 is in group
+        // 1, which doesn't stay.
         let plain = routes(routing(2, scoring), &SCORES);
         assert_eq!(plain.experts, [5, 1]);
         let sum = sigmoid(3.0) + sigmoid(2.0) + 1e-20;

@@ -120,7 +120,8 @@ fn mxfp4_with_rounded_inputs_equals_its_bf16_bitwise() {
     }
 }
 
-/// FP8 with rounded inputs, block by block: every result is near the reference with rounded inputs, and equals that of a row alone.
+/// FP8 with rounded inputs, block by block: every result is near the reference with rounded inputs,
+/// and equals that of a row alone.
 #[test]
 fn fp8_rounded_inputs_are_near_and_same_in_any_batch() {
     for n in [1, 5, 100] {

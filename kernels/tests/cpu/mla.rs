@@ -1,5 +1,5 @@
-//! Attention over the compressed cache against attention over keys and values made of it, and against itself with the work cut
-//! differently.
+//! Attention over the compressed cache against attention over keys and values made of it, and
+//! against itself with the work cut differently.
 
 #![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
 

@@ -1,4 +1,5 @@
-//! Quantised matrices: how exactly they keep a matrix, and linear layers with them against sums of their own values.
+//! Quantised matrices: how exactly they keep a matrix, and linear layers with them against sums of
+//! their own values.
 
 use half::bf16;
 use proptest::prelude::*;
@@ -26,7 +27,8 @@ fn get(matrix: &QuantizedMatrix, i: usize) -> f32 {
     Elements::Quantized(matrix).get(i)
 }
 
-/// Rounds rows `[rows, k]` to eight bits: in each group, to multiples of a 127th of its greatest magnitude.
+/// Rounds rows `[rows, k]` to eight bits: in each group, to multiples of a 127th of its greatest
+/// magnitude.
 fn rounded(x: &[f32], k: usize) -> Vec<f64> {
     let round = |group: &[f32]| -> Vec<f64> {
         let most = group.iter().fold(0.0f32, |most, x| most.max(x.abs()));
@@ -44,8 +46,8 @@ fn a_value_is_off_by_at_most_half_a_step_of_its_group() {
     for (to, codes) in [(QuantizeTo::Q8, 254.0), (QuantizeTo::Q4, 15.0)] {
         let packed = quantized(&all, rows, to);
         for (i, value) in all.iter().enumerate() {
-            // A group's values span at most 2. The scale's rounding to sixteen bits adds a little error, and a smaller scale, which is better for
-            // most values, cuts the ends.
+            // A group's values span at most 2. The scale's rounding to sixteen bits adds a little
+            // error, and a smaller scale, which is better for most values, cuts the ends.
             let step = 2.0 / codes;
             assert!((get(&packed, i) - value).abs() < step * 1.6, "{to:?} {i}: {} {value}", get(&packed, i));
         }

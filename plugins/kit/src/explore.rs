@@ -1,7 +1,9 @@
-//! Draws random inputs, checks a property of each, and shows the shortest input that fails: the base of the test kit's property tests.
+//! Draws random inputs, checks a property of each, and shows the shortest input that fails: the
+//! base of the test kit's property tests.
 //!
-//! Invariant: input `n` of a run depends on the run's seed and on `n` alone. The seed is 0, so that every run draws the same; the variable
-//! `PARSER_TEST_SEED` of the environment sets another, and `PARSER_TEST_SEED=random` a new one each time, which a failure names.
+//! Invariant: input `n` of a run depends on the run's seed and on `n` alone. The seed is 0, so that
+//! every run draws the same; the variable `PARSER_TEST_SEED` of the environment sets another, and
+//! `PARSER_TEST_SEED=random` a new one each time, which a failure names.
 
 use std::fmt::Debug;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -33,7 +35,8 @@ impl Explorer {
         Self { seed, count }
     }
 
-    /// Runs `holds` on every input. If one fails, the shorter inputs that `shorter` makes of it are tried in its place.
+    /// Runs `holds` on every input. If one fails, the shorter inputs that `shorter` makes of it are
+    /// tried in its place.
     ///
     /// # Panics
     /// `holds` panics; the shortest input that fails is shown.

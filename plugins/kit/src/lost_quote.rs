@@ -1,5 +1,6 @@
-//! Quotes that a model leaves out: a marker behind a call, as a token of its own, breaks the call off where it comes inside a string of the
-//! call's JSON, and what follows is read as it is behind the whole call. Native tests and `host parser test` check it by the same streams.
+//! Quotes that a model leaves out: a marker behind a call, as a token of its own, breaks the call
+//! off where it comes inside a string of the call's JSON, and what follows is read as it is behind
+//! the whole call. Native tests and `host parser test` check it by the same streams.
 
 use super::Item;
 use super::broken_off::json_calls;
@@ -17,8 +18,9 @@ pub struct LostQuote {
     pub expected: Vec<Item>,
 }
 
-/// The streams that come of `output`, whose markers are tokens and which gives `items`: for each complete call that stands in it with its
-/// arguments to the byte and only the ends of its JSON between them and the next marker.
+/// The streams that come of `output`, whose markers are tokens and which gives `items`: for each
+/// complete call that stands in it with its arguments to the byte and only the ends of its JSON
+/// between them and the next marker.
 pub fn lost_quotes(output: &[Piece], items: &[Item]) -> Vec<LostQuote> {
     let mut all = Vec::new();
     let mut end = output.len();
@@ -59,7 +61,8 @@ fn closes(c: char) -> bool {
     c.is_whitespace() || "}])`".contains(c)
 }
 
-/// Offsets inside the strings of this JSON, none of them inside an escape or behind what may be a fence's end.
+/// Offsets inside the strings of this JSON, none of them inside an escape or behind what may be a
+/// fence's end.
 fn places_in_strings(json: &str) -> Vec<usize> {
     let (mut places, mut in_string, mut chars) = (Vec::new(), false, json.char_indices());
     while let Some((at, c)) = chars.next() {

@@ -1,4 +1,5 @@
-//! The functions have the types that cudarc, which has them from NVIDIA's headers, calls them with. This is checked by the compiler.
+//! The functions have the types that cudarc, which has them from NVIDIA's headers, calls them with.
+//! This is checked by the compiler.
 
 use cudarc::{cublaslt, driver, nvrtc};
 
@@ -72,7 +73,8 @@ fn compiler_functions_have_the_types_of_its_header() {
     same2(nvrtcGetProgramLog, sys::nvrtcGetProgramLog);
 }
 
-/// `cublasLtMatmul` and `cublasLtMatmulAlgoGetHeuristic` have too many parameters for this; their calls in tests check them.
+/// `cublasLtMatmul` and `cublasLtMatmulAlgoGetHeuristic` have too many parameters for this; their
+/// calls in tests check them.
 #[test]
 fn cublaslt_functions_have_the_types_of_its_header() {
     use cublaslt::sys;

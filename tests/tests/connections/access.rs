@@ -1,5 +1,5 @@
-//! Which requests are answered, over real sockets: `Host` and `Origin` on a loopback address without a key, pages that may read answers
-//! (CORS), and the prefix cache by key.
+//! Which requests are answered, over real sockets: `Host` and `Origin` on a loopback address
+//! without a key, pages that may read answers (CORS), and the prefix cache by key.
 
 use http::{HeaderValue, Method, Request, header};
 use http_body_util::Full;

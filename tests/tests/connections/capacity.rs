@@ -1,5 +1,5 @@
-//! More connections than are allowed: requests on them are refused with `retry-after`, `/health` and the operators' listener answer, and
-//! connections that were there before are served.
+//! More connections than are allowed: requests on them are refused with `retry-after`, `/health`
+//! and the operators' listener answer, and connections that were there before are served.
 
 use http::Request;
 use http_body_util::Full;

@@ -1,5 +1,5 @@
-//! A server that drains: its listeners stay open, `/health` and new requests get 503, answers that have begun go on, and nothing that comes
-//! late keeps it from ending.
+//! A server that drains: its listeners stay open, `/health` and new requests get 503, answers that
+//! have begun go on, and nothing that comes late keeps it from ending.
 
 use std::sync::Arc;
 

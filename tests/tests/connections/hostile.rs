@@ -1,5 +1,6 @@
-//! Hostile HTTP as a table: requests as bytes, and the statuses that they get. Each refusal has the error object and a request id; a body whose
-//! end is in doubt ends the connection, and nothing of it is taken for a request. The server serves on.
+//! Hostile HTTP as a table: requests as bytes, and the statuses that they get. Each refusal has the
+//! error object and a request id; a body whose end is in doubt ends the connection, and nothing of
+//! it is taken for a request. The server serves on.
 
 use serde_json::{Value, json};
 use tests::client::get;

@@ -1,5 +1,5 @@
-//! Grammars of the formats' templates mean today what they meant when `masks.txt` was written: the same masks along walks, and as many
-//! refusals (`UPDATE_MASKS=1` writes the file).
+//! Grammars of the formats' templates mean today what they meant when `masks.txt` was written: the
+//! same masks along walks, and as many refusals (`UPDATE_MASKS=1` writes the file).
 
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};

@@ -1,5 +1,6 @@
-//! Tests that the grammar of a request allows what the request demands: texts of random walks through the grammar are parsed by the same parser,
-//! and the calls are checked against the request by an independent JSON schema validator.
+//! Tests that the grammar of a request allows what the request demands: texts of random walks
+//! through the grammar are parsed by the same parser, and the calls are checked against the request
+//! by an independent JSON schema validator.
 
 mod composed;
 mod hostile;
@@ -196,7 +197,8 @@ fn minimax_m2() {
     round_trip(MINIMAX_M2);
 }
 
-/// Its tools are strict and describe their arguments: any others may be nested so deep that a random walk finds no end.
+/// Its tools are strict and describe their arguments: any others may be nested so deep that a
+/// random walk finds no end.
 #[test]
 fn minimax_m3() {
     let strict = |mut request: Demand| {

@@ -1,4 +1,5 @@
-//! A parser of the draft of contract 0.2 in a server: clients see the model's own ids of calls, each for one call of a conversation.
+//! A parser of the draft of contract 0.2 in a server: clients see the model's own ids of calls,
+//! each for one call of a conversation.
 
 use serde_json::{Value, json};
 use tests::client::post;

@@ -1,4 +1,5 @@
-//! Hostile parsers in a real server: each stream ends well-formed as the fault policy demands, and no text is lost.
+//! Hostile parsers in a real server: each stream ends well-formed as the fault policy demands, and
+//! no text is lost.
 
 use api::Protocol;
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! Parsers that are replaced while they serve: streams keep the parser they began with, and only the operator notices a bad file.
+//! Parsers that are replaced while they serve: streams keep the parser they began with, and only
+//! the operator notices a bad file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,7 +51,8 @@ impl Fixture {
     }
 }
 
-/// Type of the item that a stream's text became. Checks that the text is whole and in one item, and that the stream is well-formed.
+/// Type of the item that a stream's text became. Checks that the text is whole and in one item, and
+/// that the stream is well-formed.
 async fn kind(server: std::net::SocketAddr) -> String {
     let request = json!({ "model": "qwen3-tiny", "input": "x", "stream": true });
     let streamed = post(server, "/v1/responses", &request).await;
@@ -261,7 +263,8 @@ fn newer_qwen3() -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn auto_prefers_the_folders_build_to_the_shipped_one() {
     let fixture = Fixture::new("auto");
-    // Neither a parser of another model nor one that claims the model but lacks its markers is chosen.
+    // Neither a parser of another model nor one that claims the model but lacks its markers is
+    // chosen.
     fixture.replace("claims.wasm", &guest("claims_qwen3"));
     let server = fixture.start().await;
     let report = server.model.parsers();

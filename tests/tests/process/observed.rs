@@ -1,5 +1,6 @@
-//! What operators see of the binary `host`: every documented metric, logs without words of requests, answers, engines or parsers, and requests
-//! that don't wait for others' grammars, as they would where its threads are few.
+//! What operators see of the binary `host`: every documented metric, logs without words of
+//! requests, answers, engines or parsers, and requests that don't wait for others' grammars, as
+//! they would where its threads are few.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +11,8 @@ use tests::fake_engine::{Action, FakeEngine, done, event, head, ids, refusal, wh
 use tests::process::ServerProcess;
 use tokio::task::JoinSet;
 
-/// Word that requests, answers and the engine's errors contain. The tokenizer of the embedded model has it as several tokens.
+/// Word that requests, answers and the engine's errors contain. The tokenizer of the embedded model
+/// has it as several tokens.
 const SECRET: &str = "Xanthippe";
 
 fn docs() -> String {

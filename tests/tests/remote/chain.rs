@@ -1,4 +1,5 @@
-//! A server in front of a server in front of a server: clients get the answers that they would get directly.
+//! A server in front of a server in front of a server: clients get the answers that they would get
+//! directly.
 
 use std::path::Path;
 
@@ -24,7 +25,8 @@ const OWN: [&str; 11] = [
     "input_tokens",
 ];
 
-/// The answer without what is each answer's own. (Messages counts cached tokens apart from other input.)
+/// The answer without what is each answer's own. (Messages counts cached tokens apart from other
+/// input.)
 fn same(mut answer: Value) -> Value {
     match &mut answer {
         Value::Object(fields) => {
@@ -111,7 +113,8 @@ async fn host_before_host_before_host_answers_as_the_last() {
         let through = post(first.address, path, &body).await;
         assert_eq!(direct.status, 200, "{path} {body}: {}", direct.json());
         assert_eq!(same(through.json()), same(direct.json()), "{path} {body}");
-        // Streams end as whole answers do: each server checks its own streams, so the last events are enough.
+        // Streams end as whole answers do: each server checks its own streams, so the last events
+        // are enough.
         body["stream"] = json!(true);
         let (direct, through) =
             (post(last.address, path, &body).await, post(first.address, path, &body).await);
@@ -241,7 +244,8 @@ async fn a_server_knows_another_one_as_an_engine() {
     }
 }
 
-/// Events of a gateway that speaks completions: the text's pieces without ids, and all ids with the end.
+/// Events of a gateway that speaks completions: the text's pieces without ids, and all ids with the
+/// end.
 fn gateway(text: &str, tells_ids_first: bool) -> Vec<u8> {
     let event = |text: &str, ids: Value, finish: Value| {
         let choice = json!({ "index": 0, "text": text, "token_ids": ids, "finish_reason": finish });

@@ -1,5 +1,6 @@
-//! Constraints of an answer are sent to the remote engine as the text of a grammar. If the engine can't follow the grammar, a request that
-//! demands it is refused, and one for which it is optional is sent again without it.
+//! Constraints of an answer are sent to the remote engine as the text of a grammar. If the engine
+//! can't follow the grammar, a request that demands it is refused, and one for which it is optional
+//! is sent again without it.
 
 use serde_json::{Value, json};
 use tests::client::post;

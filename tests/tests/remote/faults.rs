@@ -1,5 +1,5 @@
-//! Answers whose engine fails: before the first token another engine is tried, after it the answer fails with one error, and the server
-//! keeps running in any case.
+//! Answers whose engine fails: before the first token another engine is tried, after it the answer
+//! fails with one error, and the server keeps running in any case.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,8 @@ use crate::setup::{ask, kinds, question, server_for, start, text, urls};
 
 const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
 
-/// Starts two engines. The first request to either of them meets `fault`, and every later request is answered well.
+/// Starts two engines. The first request to either of them meets `fault`, and every later request
+/// is answered well.
 async fn faulty_once(fault: impl Fn() -> Vec<Action> + Send + Sync + 'static) -> [FakeEngine; 2] {
     let (asked, fault) = (Arc::new(AtomicUsize::new(0)), Arc::new(fault));
     let engine = || {
@@ -42,7 +43,8 @@ async fn is_answered_by_another(fault: impl Fn() -> Vec<Action> + Send + Sync + 
     server.stop().await;
 }
 
-/// Starts an engine that always acts so; returns status and error code of an answer that isn't streamed.
+/// Starts an engine that always acts so; returns status and error code of an answer that isn't
+/// streamed.
 async fn refused(actions: impl Fn() -> Vec<Action> + Send + Sync + 'static) -> (u16, Value) {
     let engine = FakeEngine::start(move |_, _| actions()).await;
     let server = start(&engine.url(), |setup| {

@@ -1,4 +1,5 @@
-//! Health of engines: busy ones that miss their checks, ones that go while requests wait for them, and ones that fall silent.
+//! Health of engines: busy ones that miss their checks, ones that go while requests wait for them,
+//! and ones that fall silent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +14,9 @@ use crate::setup::{ask, question, server_for, start, text, urls};
 
 const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
 
-/// Numbers of requests to the engine at `url` that were refused, failed, were cancelled, and completed, and of first tokens. They count for the
-/// whole process, and an engine of another test may have had this port, so tests compare two of them.
+/// Numbers of requests to the engine at `url` that were refused, failed, were cancelled, and
+/// completed, and of first tokens. They count for the whole process, and an engine of another test
+/// may have had this port, so tests compare two of them.
 async fn counted(server: &TestServer, url: &str) -> [i64; 5] {
     let labels = |outcome| format!("model=\"qwen3-tiny\",upstream=\"{url}\",outcome=\"{outcome}\"");
     let requests = |outcome| format!("sluice_upstream_requests_total{{{}}}", labels(outcome));
@@ -116,7 +118,8 @@ async fn time_between_tokens_holds_from_the_first_token_on() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_failing_or_ending_before_the_head_count() {
-    // The answer's end follows after the requests that the engine refuses, breaks off, and is left with.
+    // The answer's end follows after the requests that the engine refuses, breaks off, and is left
+    // with.
     let engine = FakeEngine::start(|nth, _| match nth {
         0 => vec![Action::Send(tests::fake_engine::refusal(400, "", "{}"))],
         1 => vec![Action::Reset],

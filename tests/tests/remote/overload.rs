@@ -1,5 +1,5 @@
-//! Overload of a remote engine becomes an HTTP status, not an event of an answer; and one key keeps no other out, neither by requests that
-//! wait for the engine nor by their priority.
+//! Overload of a remote engine becomes an HTTP status, not an event of an answer; and one key keeps
+//! no other out, neither by requests that wait for the engine nor by their priority.
 
 use bytes::Bytes;
 use http::{HeaderValue, Request};

@@ -1,4 +1,5 @@
-//! The router in a small simulation: 2,000 conversations on 8 engines that crash, fail, are added and are removed.
+//! The router in a small simulation: 2,000 conversations on 8 engines that crash, fail, are added
+//! and are removed.
 
 use tests::routing::{BOUNDED_TREE, Figures, Keys, NamedPolicy, OURS, Scenario, conversations, simulate};
 

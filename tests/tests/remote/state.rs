@@ -1,4 +1,5 @@
-//! A server in front of a server, both with a store: what is kept, is kept in the one that the client talks to, once.
+//! A server in front of a server, both with a store: what is kept, is kept in the one that the
+//! client talks to, once.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Engines behind `https` URLs: a certificate that the operator named is trusted, any other is refused, and the reason is named.
+//! Engines behind `https` URLs: a certificate that the operator named is trusted, any other is
+//! refused, and the reason is named.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

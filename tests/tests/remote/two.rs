@@ -15,7 +15,8 @@ use crate::setup::{ask, start, urls};
 
 const STREAMS: usize = 100;
 
-/// Reads a stream to its end and returns its terminal events; counts it in `begun` at its first text.
+/// Reads a stream to its end and returns its terminal events; counts it in `begun` at its first
+/// text.
 async fn ends(address: SocketAddr, index: usize, begun: &AtomicUsize) -> Vec<&'static str> {
     let body = json!({ "model": "qwen3-tiny", "input": format!("Question {index}"), "stream": true });
     let mut stream = open(address, json_request("/v1/responses", body.to_string())).await;

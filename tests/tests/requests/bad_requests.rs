@@ -17,7 +17,8 @@ async fn lives(server: &TestServer) {
     assert_eq!(answer.status, 200, "{:?}", answer.body);
 }
 
-/// Checks that an answer has this status and an error object with OpenAI's fields; returns the error object.
+/// Checks that an answer has this status and an error object with OpenAI's fields; returns the
+/// error object.
 fn error(answer: &Answer, status: u16) -> Value {
     assert_eq!(answer.status, status, "{:?}", answer.body);
     assert!(answer.headers.contains_key("x-request-id"));

@@ -1,5 +1,5 @@
-//! Requests whose answer must follow a grammar: the CPU engine follows it, and a grammar that outgrows its limits is the request's fault.
-//! Priorities, too.
+//! Requests whose answer must follow a grammar: the CPU engine follows it, and a grammar that
+//! outgrows its limits is the request's fault. Priorities, too.
 
 use serde_json::{Value, json};
 use tests::client::post;
@@ -122,7 +122,8 @@ async fn json_object_is_begun_at_once_by_a_talkative_model() {
     server.stop().await;
 }
 
-/// Schema that has too many alternatives at one place after its beginning: two thousand kinds of objects.
+/// Schema that has too many alternatives at one place after its beginning: two thousand kinds of
+/// objects.
 fn outgrowing() -> Value {
     let kind = |at: usize| {
         let properties = json!({ (format!("kind_{at}")): { "const": at }, "v": { "type": "integer" } });

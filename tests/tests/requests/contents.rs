@@ -1,4 +1,5 @@
-//! Content that clients send in parts: each protocol's parts reach the prompt in the form that the model's chat template takes.
+//! Content that clients send in parts: each protocol's parts reach the prompt in the form that the
+//! model's chat template takes.
 
 use model::{EngineChoice, ModelOptions};
 use serde_json::{Value, json};
@@ -16,7 +17,8 @@ fn parts(kind: &str, texts: &[&str]) -> Value {
     texts.iter().map(|text| json!({ "type": kind, "text": text })).collect()
 }
 
-/// The same conversation in each protocol. Where a text has one part only, it is sent as a string if `as_strings`.
+/// The same conversation in each protocol. Where a text has one part only, it is sent as a string
+/// if `as_strings`.
 fn conversation(as_strings: bool) -> [(&'static str, Value); 4] {
     let one = |kind: &str, text: &str| if as_strings { json!(text) } else { parts(kind, &[text]) };
     let chat = |called: Value, mut result: Value| {

@@ -1,5 +1,6 @@
-//! Resources that requests may use, over real sockets: compressed bodies, the memory that bodies share, the CPU time of a key, and bodies
-//! of very many small values, which are refused by the number of values and cost no more than their size.
+//! Resources that requests may use, over real sockets: compressed bodies, the memory that bodies
+//! share, the CPU time of a key, and bodies of very many small values, which are refused by the
+//! number of values and cost no more than their size.
 
 use std::io::Write as _;
 
@@ -76,7 +77,8 @@ async fn half_a_body(server: &TestServer, path: &str, bytes: usize) -> TcpStream
     stream
 }
 
-/// Waits for the first answer on either connection; returns its beginning, its connection, and the other connection.
+/// Waits for the first answer on either connection; returns its beginning, its connection, and the
+/// other connection.
 async fn first_answered(mut one: TcpStream, mut other: TcpStream) -> ([u8; 12], TcpStream, TcpStream) {
     let (mut start, mut other_start) = ([0; 12], [0; 12]);
     let is_one = tokio::select! {
@@ -91,7 +93,8 @@ async fn bodies_share_a_memory_with_some_for_small_ones() {
     let mut setup = Setup::default();
     setup.limits.request_memory = 16 << 20;
     let server = TestServer::start(setup).await;
-    // Three times 4 MiB are accounted when one of these bodies has arrived: too little is left for the other, whichever that is.
+    // Three times 4 MiB are accounted when one of these bodies has arrived: too little is left for
+    // the other, whichever that is.
     let count = "/v1/responses/input_tokens";
     let (one, other) =
         tokio::join!(half_a_body(&server, "/v1/responses", 4 << 20), half_a_body(&server, count, 4 << 20));

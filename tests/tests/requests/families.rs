@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use tests::client::post;
 use tests::server::{Setup, TestServer};
 
-/// The engine's tiny random models, and the parser of each (`None`: `auto`). All have the embedded model's template, which contradicts the
-/// types of some.
+/// The engine's tiny random models, and the parser of each (`None`: `auto`). All have the embedded
+/// model's template, which contradicts the types of some.
 const MODELS: [(&str, Option<&str>); 8] = [
     ("llama3-bf16", Some("none")),
     ("mistral-window-bf16", Some("mistral")),
@@ -28,7 +28,8 @@ fn golden(name: &str) -> PathBuf {
 /// Model that is served in the form in which Kimi K2 is published.
 const KIMI: &str = "deepseek-fp8";
 
-/// Makes a model directory: a tiny model with the embedded model's tokenizer and template; Kimi's has a tiktoken tokenizer.
+/// Makes a model directory: a tiny model with the embedded model's tokenizer and template; Kimi's
+/// has a tiktoken tokenizer.
 fn directory(folder: &Path, name: &str) -> PathBuf {
     let model = folder.join(name);
     std::fs::create_dir(&model).expect("made");

@@ -1,4 +1,5 @@
-//! Histories and tools that a model's chat template or parser can't take as they were sent: the answer comes, and its warning header says so.
+//! Histories and tools that a model's chat template or parser can't take as they were sent: the
+//! answer comes, and its warning header says so.
 
 use model::ModelOptions;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Grammars and schemas that are made to end the process, over the socket: each is refused with a reason in each protocol, and the server
-//! answers on. `--bench attacks` measures what they cost.
+//! Grammars and schemas that are made to end the process, over the socket: each is refused with a
+//! reason in each protocol, and the server answers on. `--bench attacks` measures what they cost.
 
 use serde_json::{Map, Value, json};
 use tests::client::{get, post};
@@ -105,7 +105,8 @@ async fn uncalled_strict_tool_with_endless_schema_is_free() {
     let parameters = references(316, |next| json!({ "allOf": [next] }));
     let function = json!({ "name": "f", "strict": true, "parameters": parameters });
     let tools = json!({ "tools": [{ "type": "function", "function": function }], "model": "qwen3-tiny" });
-    // Its declaration alone is longer than the embedded model's context: what the prompt takes is checked before the grammar.
+    // Its declaration alone is longer than the embedded model's context: what the prompt takes is
+    // checked before the grammar.
     let answer = post(server.address, "/v1/chat/completions", &merged(&chat(), tools)).await;
     assert_eq!(answer.json()["error"]["code"], "context_length_exceeded");
     assert_eq!(get(server.address, "/health").await.status, 200);

@@ -1,4 +1,5 @@
-//! Several models in one server: which of them answers, what each has of its own, and what they share.
+//! Several models in one server: which of them answers, what each has of its own, and what they
+//! share.
 
 use std::path::Path;
 
@@ -15,7 +16,8 @@ fn scripted(folder: &Path, names: &[&str], parser: &str) -> ModelOptions {
     ModelOptions { served_names: names.iter().map(|name| (*name).to_owned()).collect(), ..setup.model }
 }
 
-/// Configuration with two scripted models: `first` has a parser; `second` has none, and a small context.
+/// Configuration with two scripted models: `first` has a parser; `second` has none, and a small
+/// context.
 fn two(folder: &Path, first: &str, second: &[&str]) -> Setup {
     let other = ModelOptions { context: Some(64), ..scripted(folder, second, "none") };
     Setup { model: scripted(folder, &[first], "qwen3"), others: vec![other], ..Setup::default() }

@@ -1,4 +1,5 @@
-//! Replayed answers to requests that demand a form: what a model could have written is played, and anything else is an error at its place.
+//! Replayed answers to requests that demand a form: what a model could have written is played, and
+//! anything else is an error at its place.
 
 use serde_json::{Value, json};
 use tests::client::post;

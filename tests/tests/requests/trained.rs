@@ -1,5 +1,5 @@
-//! Trained models of other families, loaded from their directories: real tokens, with their own template and the parser that is chosen by
-//! the model's type, in every protocol.
+//! Trained models of other families, loaded from their directories: real tokens, with their own
+//! template and the parser that is chosen by the model's type, in every protocol.
 
 use std::path::Path;
 

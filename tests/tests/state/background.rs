@@ -1,4 +1,5 @@
-//! Responses that run without their client: followed from any event, cancelled, and ended where their process is gone.
+//! Responses that run without their client: followed from any event, cancelled, and ended where
+//! their process is gone.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -232,8 +233,8 @@ fn opened(file: &Path) -> Arc<dyn Store> {
     Arc::new(store::Sqlite::open(file, &store::Options::default()).expect("it opens"))
 }
 
-/// Leaves `resp_lost` in a store as a process leaves it that ends between two chunks, before the first event of the type `before` is stored.
-/// Returns the id of a response like it that has ended.
+/// Leaves `resp_lost` in a store as a process leaves it that ends between two chunks, before the
+/// first event of the type `before` is stored. Returns the id of a response like it that has ended.
 async fn lose(file: &Path, before: &str) -> String {
     let store = opened(file);
     let folder = tempfile::tempdir().expect("a folder");

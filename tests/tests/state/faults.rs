@@ -1,4 +1,5 @@
-//! Faults that other servers had, each as a test of its name. Those of sockets are in `sockets/`, those of failing disks in `durability/`.
+//! Faults that other servers had, each as a test of its name. Those of sockets are in `sockets/`,
+//! those of failing disks in `durability/`.
 
 use futures_util::future::join_all;
 use http::Method;

@@ -1,4 +1,5 @@
-//! What one key's owner stored, no other sees: their answers have the same bytes as for an unknown id.
+//! What one key's owner stored, no other sees: their answers have the same bytes as for an unknown
+//! id.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,5 +1,6 @@
-//! Random programs of two owners: create, chain, fork, converse, cancel, delete, resume, compact, evict, restart. Whatever they did, what can be read is what
-//! was answered, the events of every reader add up to it, and nobody sees another owner's.
+//! Random programs of two owners: create, chain, fork, converse, cancel, delete, resume, compact,
+//! evict, restart. Whatever they did, what can be read is what was answered, the events of every
+//! reader add up to it, and nobody sees another owner's.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,10 @@
-//! The agent loop: compact the conversation, if that is asked for → list the servers' tools → run the calls that the client has approved →
-//! generate → run the calls → generate again. It ends when a turn calls no tool of the server, when the client must run or approve a call, or when a bound is reached.
+//! The agent loop: compact the conversation, if that is asked for → list the servers' tools → run
+//! the calls that the client has approved → generate → run the calls → generate again. It ends when
+//! a turn calls no tool of the server, when the client must run or approve a call, or when a bound
+//! is reached.
 //!
-//! A call starts as soon as its arguments are complete, while its turn goes on; the next turn begins when all calls have ended.
+//! A call starts as soon as its arguments are complete, while its turn goes on; the next turn
+//! begins when all calls have ended.
 
 use futures_util::future::BoxFuture;
 
@@ -87,7 +90,8 @@ impl AgentLoop {
         }
     }
 
-    /// Compacts the conversation first, by a turn that has started. On the occasion `Asked` nothing else follows.
+    /// Compacts the conversation first, by a turn that has started. On the occasion `Asked` nothing
+    /// else follows.
     pub(super) fn after_compaction(mut self, turn: TurnStream, occasion: Occasion) -> Self {
         keep(&mut self.job.conversation.messages);
         self.stage = Stage::Compacting(SummaryTurn::new(turn), occasion);
@@ -233,7 +237,8 @@ impl AgentLoop {
         None
     }
 
-    /// Fills the results of approved calls into the empty messages that the conversation has for them.
+    /// Fills the results of approved calls into the empty messages that the conversation has for
+    /// them.
     fn fill_results(&mut self) {
         for message in &mut self.job.conversation.messages {
             if let (Role::Tool, Some(id)) = (message.role, &message.tool_call_id)

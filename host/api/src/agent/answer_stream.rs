@@ -31,8 +31,9 @@ enum Turns {
 }
 
 impl AnswerStream {
-    /// Begins the answer to `job`: of one turn, or of as many as the calls of `hosted` need, and with `compaction` first where it applies. If a
-    /// later turn can't be started, the answer ends with the failure that `refusal` makes.
+    /// Begins the answer to `job`: of one turn, or of as many as the calls of `hosted` need, and
+    /// with `compaction` first where it applies. If a later turn can't be started, the answer ends
+    /// with the failure that `refusal` makes.
     ///
     /// # Errors
     /// The first turn couldn't be started.
@@ -63,7 +64,8 @@ impl AnswerStream {
         match hosted {
             None => Ok(Self::one(model.start_choices(job).await?)),
             Some(hosted) => {
-                // The answer begins before its first turn, so a later refusal would be an event; the job is checked now.
+                // The answer begins before its first turn, so a later refusal would be an event;
+                // the job is checked now.
                 model.check(&job)?;
                 Ok(Self::of(AgentLoop::new(model, job, hosted, limits, refusal)))
             }
@@ -75,7 +77,8 @@ impl AnswerStream {
         Self(Turns::One { choices, events: TurnEvents::default(), prompt_only: false })
     }
 
-    /// Makes an empty answer, after which the engine has the prompt in its cache. `choices` is one choice of as few tokens as can be.
+    /// Makes an empty answer, after which the engine has the prompt in its cache. `choices` is one
+    /// choice of as few tokens as can be.
     pub fn of_prompt(choices: Choices) -> Self {
         Self(Turns::One { choices, events: TurnEvents::default(), prompt_only: true })
     }
@@ -89,9 +92,9 @@ impl AnswerStream {
         Self(Turns::AgentLoop { agent: Box::new(agent), events: Vec::new(), over: false })
     }
 
-    /// Waits for the next events of any choice. Returns the choice, and how it ended if it did; all its items are closed then.
-    /// `events` has the events, possibly none. Must not be called when all choices have ended. Cancel-safe: dropping the future
-    /// before it is ready loses no event.
+    /// Waits for the next events of any choice. Returns the choice, and how it ended if it did; all
+    /// its items are closed then. `events` has the events, possibly none. Must not be called when
+    /// all choices have ended. Cancel-safe: dropping the future before it is ready loses no event.
     pub async fn next(&mut self) -> (usize, Option<EndedTurn>) {
         self.forget();
         match &mut self.0 {
@@ -113,8 +116,8 @@ impl AnswerStream {
         }
     }
 
-    /// Ends the answer as failed. Open items are closed, and calls under way end at once. Returns no end if all choices have
-    /// ended.
+    /// Ends the answer as failed. Open items are closed, and calls under way end at once. Returns
+    /// no end if all choices have ended.
     pub fn abort(&mut self, failure: TurnFailure) -> (usize, Option<EndedTurn>) {
         self.forget();
         match &mut self.0 {
@@ -202,7 +205,8 @@ impl AnswerStream {
         }
     }
 
-    /// Raw tokens of the choice's turns that have ended, if the job asked for them. Each turn's tokens are returned once.
+    /// Raw tokens of the choice's turns that have ended, if the job asked for them. Each turn's
+    /// tokens are returned once.
     pub fn take_raw(&mut self, choice: usize) -> Vec<RawTurn> {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(choice).take_raw().into_iter().collect(),
@@ -222,8 +226,8 @@ fn without_output(ended: EndedTurn) -> EndedTurn {
     EndedTurn { end, usage: Usage { output_tokens: 0, reasoning_tokens: 0, ..usage } }
 }
 
-/// Whether a summary would shorten the conversation of `job`, and its prompt has more than `most` tokens. Tools of tool servers aren't counted:
-/// they are listed later.
+/// Whether a summary would shorten the conversation of `job`, and its prompt has more than `most`
+/// tokens. Tools of tool servers aren't counted: they are listed later.
 async fn exceeds(model: &Model, job: &Job, most: u32) -> Result<bool, StartError> {
     if !is_worth_it(&job.conversation.messages) {
         return Ok(false);

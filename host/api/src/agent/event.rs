@@ -1,5 +1,5 @@
-//! Events of an answer of several turns, in plain values. A call to a tool of the server isn't among the turn's events: `ServerEvent`s
-//! report it, from its first byte on.
+//! Events of an answer of several turns, in plain values. A call to a tool of the server isn't
+//! among the turn's events: `ServerEvent`s report it, from its first byte on.
 
 use crate::mcp::McpTool;
 use turn::TurnEvent;
@@ -37,7 +37,8 @@ impl AnswerEvent {
     }
 }
 
-/// Events of the server's tools. Between `CallBegun` and `CallWritten` only `CallText` of the same call may come.
+/// Events of the server's tools. Between `CallBegun` and `CallWritten` only `CallText` of the same
+/// call may come.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServerEvent {
     /// The listing of a server's tools begins.
@@ -66,12 +67,14 @@ pub enum ServerEvent {
         /// Text to append.
         delta: String,
     },
-    /// The call's arguments are complete. The call runs now, unless the client must approve it first.
+    /// The call's arguments are complete. The call runs now, unless the client must approve it
+    /// first.
     CallWritten {
         /// Id of the call.
         call_id: String,
     },
-    /// The call has run or can't run. For a call that was cut off, this event replaces `CallWritten`.
+    /// The call has run or can't run. For a call that was cut off, this event replaces
+    /// `CallWritten`.
     CallEnded {
         /// Id of the call.
         call_id: String,
@@ -80,7 +83,8 @@ pub enum ServerEvent {
     },
 }
 
-/// Events of a compaction, at most one in an answer, before all items that the model writes. `Begun` comes first and `Ended` last.
+/// Events of a compaction, at most one in an answer, before all items that the model writes.
+/// `Begun` comes first and `Ended` last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CompactionEvent {
     /// The model begins to write.
@@ -120,7 +124,8 @@ pub enum CallKind {
     FindInPage,
     /// Execution of code.
     Code {
-        /// Whether the arguments are the code itself; otherwise they are an object with the code in `code`.
+        /// Whether the arguments are the code itself; otherwise they are an object with the code in
+        /// `code`.
         raw: bool,
     },
 }

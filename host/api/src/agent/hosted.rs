@@ -74,7 +74,8 @@ impl ApprovalRule {
     }
 }
 
-/// A call of an earlier answer that the client has approved. The conversation has the call and an empty result for it.
+/// A call of an earlier answer that the client has approved. The conversation has the call and an
+/// empty result for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approved {
     /// Id of the request for approval, and of the call in the conversation.

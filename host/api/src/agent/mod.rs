@@ -1,8 +1,10 @@
-//! Answers of several turns: generate → run the calls of the server's tools → continue, until a turn calls none of them.
+//! Answers of several turns: generate → run the calls of the server's tools → continue, until a
+//! turn calls none of them.
 //!
-//! [`AnswerStream`] has the shape of a turn (`next`, `abort`). It passes on the events of its turns, with the events of the
-//! server's tools between them, in plain values. Knows no protocol and no HTTP; `http::stream` drives it, `api` reads requests
-//! into [`Hosted`] and makes items of [`ServerEvent`].
+//! [`AnswerStream`] has the shape of a turn (`next`, `abort`). It passes on the events of its
+//! turns, with the events of the server's tools between them, in plain values. Knows no protocol
+//! and no HTTP; `http::stream` drives it, `api` reads requests into [`Hosted`] and makes items of
+//! [`ServerEvent`].
 #![doc = include_str!("DESIGN.md")]
 
 mod agent_loop;

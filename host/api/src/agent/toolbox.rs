@@ -1,7 +1,8 @@
 //! Tools of the server in one answer, by the names that the model uses for them.
 //!
-//! A tool of an MCP server is shown by its own name; if that is taken, as `LABEL.NAME`, by which it may always be called. The built-in
-//! tools are called `browser.search`, `browser.open`, `browser.find` and `python`, as gpt-oss was trained to.
+//! A tool of an MCP server is shown by its own name; if that is taken, as `LABEL.NAME`, by which it
+//! may always be called. The built-in tools are called `browser.search`, `browser.open`,
+//! `browser.find` and `python`, as gpt-oss was trained to.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +25,8 @@ pub(super) const NO_SUCH_TOOL: &str = "the server has no such tool any more";
 pub(super) struct Toolbox {
     /// Tools by the names that the model uses.
     routes: HashMap<String, Route>,
-    /// All tools that the request allows, by label and name, including those that the model isn't shown.
+    /// All tools that the request allows, by label and name, including those that the model isn't
+    /// shown.
     allowed: HashMap<(String, String), Route>,
 }
 
@@ -36,8 +38,8 @@ pub(super) struct Route {
 }
 
 impl Toolbox {
-    /// Adds those tools of `listed` that `hosted` allows, and shows them to the model. `builtin` says that the model's template describes
-    /// the built-in tools by itself.
+    /// Adds those tools of `listed` that `hosted` allows, and shows them to the model. `builtin`
+    /// says that the model's template describes the built-in tools by itself.
     pub(super) fn add(&mut self, hosted: &HostedTools, listed: &[McpTool], builtin: bool, job: &mut Job) {
         for tool in listed {
             let allowed = hosted.allowed.as_ref().is_none_or(|allowed| allowed.contains(&tool.name));
@@ -69,7 +71,8 @@ impl Toolbox {
         }
     }
 
-    /// Reports an approved call in `out`. Returns its route and arguments, or the event to send if its tool no longer exists.
+    /// Reports an approved call in `out`. Returns its route and arguments, or the event to send if
+    /// its tool no longer exists.
     pub(super) fn begin_approved(
         &self,
         approved: Approved,
@@ -101,7 +104,8 @@ impl Toolbox {
     }
 }
 
-/// Name by which the model knows a tool, and the kind of its calls; none if the tool has no use for this purpose.
+/// Name by which the model knows a tool, and the kind of its calls; none if the tool has no use for
+/// this purpose.
 fn shown_as(purpose: Purpose, name: &str) -> Option<(&str, CallKind)> {
     match (purpose, name) {
         (Purpose::Mcp, name) => Some((name, CallKind::Mcp)),

@@ -1,4 +1,5 @@
-//! Record of one turn: separates calls of the server's tools from the turn's events, and stores everything for the next turn.
+//! Record of one turn: separates calls of the server's tools from the turn's events, and stores
+//! everything for the next turn.
 
 use serde_json::json;
 

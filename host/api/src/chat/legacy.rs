@@ -1,5 +1,6 @@
-//! Reader of called functions, and of calls as Chat Completions had them before `tool_calls`: `function_call` of an assistant message, and its result in a message of
-//! the role `function`. They have no ids; each call gets one, and a result belongs to the last call of its name.
+//! Reader of called functions, and of calls as Chat Completions had them before `tool_calls`:
+//! `function_call` of an assistant message, and its result in a message of the role `function`.
+//! They have no ids; each call gets one, and a result belongs to the last call of its name.
 
 use super::super::error::ApiError;
 use super::super::history::History;

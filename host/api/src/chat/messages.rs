@@ -1,4 +1,5 @@
-//! `messages` of a chat request. Reasoning that clients send back is read from `reasoning_content`, else from `reasoning`.
+//! `messages` of a chat request. Reasoning that clients send back is read from `reasoning_content`,
+//! else from `reasoning`.
 
 use serde_json::json;
 
@@ -34,7 +35,8 @@ pub(super) fn messages(
     Ok(history.into_messages())
 }
 
-/// Whether the answer continues the last message: `prefix` of an assistant message, as `DeepSeek` and Mistral have it.
+/// Whether the answer continues the last message: `prefix` of an assistant message, as `DeepSeek`
+/// and Mistral have it.
 pub(super) fn last_is_prefix(body: &Object<'_>) -> Result<bool, ApiError> {
     let messages = body.list(fields::MESSAGES.optional())?;
     let Some((path, last)) = messages.iter().last() else { return Ok(false) };
@@ -68,7 +70,8 @@ fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) 
 
 fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
     let mut content = content::optional(&message, fields::CONTENT, warnings)?;
-    // A refusal is part of the text that the model wrote; only the protocol has a field of its own for it.
+    // A refusal is part of the text that the model wrote; only the protocol has a field of its own
+    // for it.
     if let Some(refusal) = message.get(fields::REFUSAL)?.filter(|refusal| !refusal.is_empty()) {
         content.push(refusal);
     }

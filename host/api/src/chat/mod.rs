@@ -1,5 +1,5 @@
-//! Chat Completions: `request` reads bodies, `machine` writes answers as `chunks` or in one piece, with a `choice` machine for each
-//! choice; `validator` checks streams.
+//! Chat Completions: `request` reads bodies, `machine` writes answers as `chunks` or in one piece,
+//! with a `choice` machine for each choice; `validator` checks streams.
 
 mod choice;
 mod chunks;
@@ -25,7 +25,8 @@ pub use request::ChatRequest;
 pub(super) use request::job;
 pub(crate) use request::read;
 
-/// Schemas of the answer, and of what the lines of a stream hold: a chunk, the error object, or `[DONE]`.
+/// Schemas of the answer, and of what the lines of a stream hold: a chunk, the error object, or
+/// `[DONE]`.
 pub(super) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     let chunk = generator.subschema_for::<chunks::Chunk<'_>>().to_value();
     let events = json!({ "anyOf": [chunk, error::body_schema(generator), { "const": "[DONE]" }] });

@@ -1,4 +1,5 @@
-//! Reader of a chat request: checks the body and makes the job. What is ignored and what is refused follows the Responses protocol.
+//! Reader of a chat request: checks the body and makes the job. What is ignored and what is refused
+//! follows the Responses protocol.
 
 use super::super::error::ApiError;
 use super::super::format::{self, Naming};
@@ -134,7 +135,8 @@ pub(crate) fn read(
     Ok(ApiRequest { stream, job, hosted: None, compaction: None, warnings, machine })
 }
 
-/// Number of alternatives to list with each token of the content; `None` if no log-probabilities are asked for.
+/// Number of alternatives to list with each token of the content; `None` if no log-probabilities
+/// are asked for.
 fn logprobs(body: &Object<'_>, limits: &Limits) -> Result<Option<u8>, ApiError> {
     let top = options::alternatives(body, fields::TOP_LOGPROBS, limits)?.unwrap_or(0);
     if body.get(fields::LOGPROBS)? == Some(true) {
@@ -146,7 +148,8 @@ fn logprobs(body: &Object<'_>, limits: &Limits) -> Result<Option<u8>, ApiError> 
     Ok(None)
 }
 
-/// Whether the answer continues the last message: vLLM's `continue_final_message`, or `prefix` of that message.
+/// Whether the answer continues the last message: vLLM's `continue_final_message`, or `prefix` of
+/// that message.
 fn beginning(body: &Object<'_>) -> Result<Beginning, ApiError> {
     let goes_on = body.get(fields::CONTINUE_LAST)?;
     let new_turn = body.get(fields::NEW_TURN)?;

@@ -1,4 +1,5 @@
-//! Stored completions: what a request wants stored, the completion and its messages as they are read again, and what they are listed by.
+//! Stored completions: what a request wants stored, the completion and its messages as they are
+//! read again, and what they are listed by.
 
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value as Metadata};
@@ -49,7 +50,8 @@ pub struct Wish {
 /// What a request wants stored, if anything; at most `max` keys of metadata.
 ///
 /// # Errors
-/// 400 where `store` is no boolean, or the metadata or a message of a completion to be stored is wrong.
+/// 400 where `store` is no boolean, or the metadata or a message of a completion to be stored is
+/// wrong.
 pub fn wish(body: &Object<'_>, max: usize) -> Result<Option<Wish>, ApiError> {
     if !body.get(fields::STORE)?.unwrap_or(false) {
         return Ok(None);

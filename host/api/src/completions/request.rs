@@ -1,5 +1,6 @@
-//! Reader of a completions request: prompts as text or token ids, one or several. Control tokens in the text are encoded as control
-//! tokens, since their author writes the whole prompt. (`/v1/chat/completions` is where text of users belongs.)
+//! Reader of a completions request: prompts as text or token ids, one or several. Control tokens in
+//! the text are encoded as control tokens, since their author writes the whole prompt.
+//! (`/v1/chat/completions` is where text of users belongs.)
 
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};

@@ -1,5 +1,5 @@
-//! The grammar of a completions stream, as a checker: text per choice, one finish reason each, the usage chunk last where there is
-//! one, `[DONE]` at the very end. An error ends a stream early.
+//! The grammar of a completions stream, as a checker: text per choice, one finish reason each, the
+//! usage chunk last where there is one, `[DONE]` at the very end. An error ends a stream early.
 
 use std::collections::BTreeMap;
 

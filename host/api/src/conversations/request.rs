@@ -1,4 +1,5 @@
-//! Readers of bodies: a new conversation, its metadata, items to add. An item that no response could read is refused where it is added.
+//! Readers of bodies: a new conversation, its metadata, items to add. An item that no response
+//! could read is refused where it is added.
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,5 @@
-//! The sampling fields, which most endpoints share ([`crate::options::sampling`] reads them), and other fields and notes that several
-//! endpoints have.
+//! The sampling fields, which most endpoints share ([`crate::options::sampling`] reads them), and
+//! other fields and notes that several endpoints have.
 
 use super::{Field, List, Object, Required, Row, Shape, Support, TEXTS, TOKENS, UpTo, Value, table};
 

@@ -1,4 +1,5 @@
-//! Fields as readers read them. The type of a field's constant decides what reading it yields, and its shape which values are taken.
+//! Fields as readers read them. The type of a field's constant decides what reading it yields, and
+//! its shape which values are taken.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -7,7 +8,8 @@ use super::super::error::ApiError;
 use super::super::fields::{ANY_OBJECT, COUNT, Row, Shape, Support};
 use super::{List, Object, Path, Value};
 
-/// A field that yields a `T`. [`Object::get`] reads it, or [`Object::require`] if requests must have it.
+/// A field that yields a `T`. [`Object::get`] reads it, or [`Object::require`] if requests must
+/// have it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<T, const REQUIRED: bool = false> {
     /// The field's row in a table.

@@ -82,7 +82,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value of a whole number; `None` for other values, numbers written as `1.0`, and numbers beyond 64 bits.
+    /// The value of a whole number; `None` for other values, numbers written as `1.0`, and numbers
+    /// beyond 64 bits.
     pub(crate) fn as_integer(self) -> Option<i64> {
         self.as_number()?.as_i64()
     }
@@ -168,7 +169,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The text with escapes resolved. A text with escapes is resolved, and laid out in the arena, at every call: call it once.
+    /// The text with escapes resolved. A text with escapes is resolved, and laid out in the arena,
+    /// at every call: call it once.
     pub(crate) fn get(self) -> &'a str {
         let Slice { json, document } = self.0;
         let inside = &json[1..json.len() - 1];
@@ -214,7 +216,8 @@ impl<'a> Closed<'a> {
         self.0.document
     }
 
-    /// Lays out the object's fields in the arena, after it has counted them against the document's bound.
+    /// Lays out the object's fields in the arena, after it has counted them against the document's
+    /// bound.
     pub(super) fn lay_out(self, path: Path<'_>) -> Result<&'a [(&'a str, Value<'a>)], ApiError> {
         let document = self.0.document;
         let count = Values::inside(self.0.json).count() / 2;

@@ -1,5 +1,6 @@
-//! Reader of a tool server's lines, of which each is a message. A line above the bound, or more lines than the server may send, end the reading
-//! with an error, so that a server can neither fill the memory nor keep the host busy.
+//! Reader of a tool server's lines, of which each is a message. A line above the bound, or more
+//! lines than the server may send, end the reading with an error, so that a server can neither fill
+//! the memory nor keep the host busy.
 
 use std::io;
 use std::pin::Pin;

@@ -1,4 +1,5 @@
-//! The operator's file of tool servers: JSON in the shape that MCP clients share (`mcpServers`), with extensions of this server.
+//! The operator's file of tool servers: JSON in the shape that MCP clients share (`mcpServers`),
+//! with extensions of this server.
 //!
 //! ```json
 //! {

@@ -1,5 +1,5 @@
-//! Counter of the JSON values of a message, which is read byte by byte before the MCP library builds them: a value of a few bytes takes
-//! hundreds in memory.
+//! Counter of the JSON values of a message, which is read byte by byte before the MCP library
+//! builds them: a value of a few bytes takes hundreds in memory.
 
 use contract::InString;
 

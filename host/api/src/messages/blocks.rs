@@ -1,5 +1,5 @@
-//! Reader of content blocks, which become the text parts of a message. A block that isn't text becomes a placeholder, with a warning; the
-//! request isn't refused.
+//! Reader of content blocks, which become the text parts of a message. A block that isn't text
+//! becomes a placeholder, with a warning; the request isn't refused.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,8 @@ pub(super) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) 
     Ok(content)
 }
 
-/// The text of one block of a user message, a tool's result or instructions; `None` for unknown kinds.
+/// The text of one block of a user message, a tool's result or instructions; `None` for unknown
+/// kinds.
 pub(super) fn block_text<'a>(
     block: Object<'a>,
     warnings: &mut Warnings,
@@ -58,7 +59,8 @@ fn placeholder(shown: &'static str, what: &str, warnings: &mut Warnings) -> &'st
     shown
 }
 
-/// Title, context and text of a document. A document that isn't text, such as a PDF, has a placeholder for text.
+/// Title, context and text of a document. A document that isn't text, such as a PDF, has a
+/// placeholder for text.
 fn document(block: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
     let source = block.require(SOURCE)?;
     let body = match source.require(fields::TYPE)? {

@@ -1,5 +1,5 @@
-//! Reader of `system` and `messages`, which become the conversation that templates take. Blocks of one message keep their order; results
-//! of tools become messages of their own.
+//! Reader of `system` and `messages`, which become the conversation that templates take. Blocks of
+//! one message keep their order; results of tools become messages of their own.
 
 use super::super::error::ApiError;
 use super::super::history::History;
@@ -13,8 +13,9 @@ use super::fields;
 use model::printable::printable;
 use model::prompt::{Content, HistoryCall, Message, Role};
 
-/// Beginning of the first line of Claude Code's instructions, which is for Anthropic's accounting. The line differs in every request, so
-/// it is left out: with it in the prompt, no two requests would share a prefix in the prefix cache.
+/// Beginning of the first line of Claude Code's instructions, which is for Anthropic's accounting.
+/// The line differs in every request, so it is left out: with it in the prompt, no two requests
+/// would share a prefix in the prefix cache.
 const ACCOUNTING: &str = "x-anthropic-billing-header:";
 
 /// What blocks of the assistant's have.
@@ -51,8 +52,8 @@ pub(super) fn messages(
 /// State of the reading.
 struct Input<'a> {
     history: History,
-    /// Instructions before the first message. Those of several places are joined to one text, since templates read instructions at the
-    /// beginning only.
+    /// Instructions before the first message. Those of several places are joined to one text, since
+    /// templates read instructions at the beginning only.
     system: Option<Content>,
     /// Whether a message of `user` or `assistant` has come.
     begun: bool,
@@ -71,7 +72,8 @@ impl Input<'_> {
         if role == "user" { self.user(content, path) } else { self.assistant(content, path) }
     }
 
-    /// Reads instructions. Those before the conversation are joined to one message; later ones stay in their place.
+    /// Reads instructions. Those before the conversation are joined to one message; later ones stay
+    /// in their place.
     fn instructions(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
         let content = match content {
             Value::List(list) => self.instruction_blocks(List::new(list, path))?,
@@ -135,7 +137,8 @@ impl Input<'_> {
         }
     }
 
-    /// Reads a tool's result. Templates have no field for a failed result, so its text says that it failed.
+    /// Reads a tool's result. Templates have no field for a failed result, so its text says that it
+    /// failed.
     fn result(&mut self, block: Object<'_>) -> Result<(), ApiError> {
         let id = block.require(fields::TOOL_USE_ID)?;
         let mut content = match block.value(fields::RESULT_CONTENT) {
@@ -163,7 +166,8 @@ impl Input<'_> {
         Ok(())
     }
 
-    /// Reads a block of an assistant message. Texts are collected in `said` until another kind of block comes.
+    /// Reads a block of an assistant message. Texts are collected in `said` until another kind of
+    /// block comes.
     fn assistant_block(&mut self, block: Object<'_>, said: &mut Content) -> Result<(), ApiError> {
         match block.require(fields::TYPE)? {
             "text" => said.push(block.require(fields::TEXT)?),
@@ -188,8 +192,9 @@ impl Input<'_> {
         }
     }
 
-    /// Reads thinking, whatever its signature: clients change servers in the middle of a conversation, and a client may put any text
-    /// in the model's name anyway. A signature that isn't this server's only gives a warning.
+    /// Reads thinking, whatever its signature: clients change servers in the middle of a
+    /// conversation, and a client may put any text in the model's name anyway. A signature that
+    /// isn't this server's only gives a warning.
     fn thinking(&mut self, block: Object<'_>) -> Result<(), ApiError> {
         let text = block.require(THINKING_TEXT)?;
         if text.is_empty() {

@@ -1,5 +1,6 @@
-//! Reader of a request for a message, or for the number of a prompt's tokens. Features of Anthropic's servers that this one lacks are
-//! ignored with a warning; only what would give another answer than the one asked for is refused.
+//! Reader of a request for a message, or for the number of a prompt's tokens. Features of
+//! Anthropic's servers that this one lacks are ignored with a warning; only what would give another
+//! answer than the one asked for is refused.
 
 use super::super::error::ApiError;
 use super::super::format::{self, AnswerFormat, Naming};
@@ -100,7 +101,8 @@ fn beginning(messages: &[Message]) -> Beginning {
     if messages.last().is_some_and(is_begun) { Beginning::ContinueLast } else { Beginning::Answer }
 }
 
-/// The format of the answer: `output_config.format`, else `output_format`, as it was called in the beta.
+/// The format of the answer: `output_config.format`, else `output_format`, as it was called in the
+/// beta.
 fn format(body: &Object<'_>, defaults: &Defaults) -> Result<AnswerFormat, ApiError> {
     let read = |owner: &Object<'_>, field| format::read(owner, field, Naming::Nameless, &defaults.limits);
     let older = read(body, fields::OUTPUT_FORMAT)?;
@@ -110,7 +112,8 @@ fn format(body: &Object<'_>, defaults: &Defaults) -> Result<AnswerFormat, ApiErr
     }
 }
 
-/// Thinking and effort as template arguments. Arguments that the request sets in `chat_template_kwargs` win.
+/// Thinking and effort as template arguments. Arguments that the request sets in
+/// `chat_template_kwargs` win.
 fn template_arguments(
     body: &Object<'_>,
     defaults: &Defaults,
@@ -125,7 +128,8 @@ fn template_arguments(
     Ok(arguments)
 }
 
-/// Whether the model may think: only if the request asks for it. Clients that don't ask take the first block for the answer.
+/// Whether the model may think: only if the request asks for it. Clients that don't ask take the
+/// first block for the answer.
 fn thinks(body: &Object<'_>, warnings: &mut Warnings) -> Result<bool, ApiError> {
     let Some(thinking) = body.get(fields::THINKING)? else { return Ok(false) };
     if thinking.get(fields::BUDGET_TOKENS)?.is_some() {

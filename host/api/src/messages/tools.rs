@@ -1,5 +1,5 @@
-//! Reader of `tools` and `tool_choice`. Tools that the client runs are functions; tools that Anthropic runs, or has trained its models
-//! on, are ignored with a warning.
+//! Reader of `tools` and `tool_choice`. Tools that the client runs are functions; tools that
+//! Anthropic runs, or has trained its models on, are ignored with a warning.
 
 use super::super::error::ApiError;
 use super::super::json::Object;
@@ -25,7 +25,8 @@ pub(super) fn client_tools(
     Ok(client_tools)
 }
 
-/// Adds a tool in the shape that templates know: name, description, parameters and strict, in this order, without absent ones.
+/// Adds a tool in the shape that templates know: name, description, parameters and strict, in this
+/// order, without absent ones.
 fn add(tool: Object<'_>, client_tools: &mut ClientTools) -> Result<(), ApiError> {
     let fields = [
         ("name", tool.value(fields::NAME)),

@@ -1,4 +1,5 @@
-//! Table of the endpoints of the main address. A test shows that the router has these and no others.
+//! Table of the endpoints of the main address. A test shows that the router has these and no
+//! others.
 
 use super::super::schema::AnswerSchemas;
 use super::super::{chat, completions, conversations, deleted, messages, models, responses, tokenize};

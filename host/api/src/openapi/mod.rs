@@ -1,5 +1,6 @@
-//! The `OpenAPI` document of the endpoints on the server's main address. It is made of the endpoints' table, the tables of fields, and
-//! the schemas of the types of answers, and doesn't depend on the operator's settings.
+//! The `OpenAPI` document of the endpoints on the server's main address. It is made of the
+//! endpoints' table, the tables of fields, and the schemas of the types of answers, and doesn't
+//! depend on the operator's settings.
 
 mod endpoint;
 mod endpoints;

@@ -1,5 +1,5 @@
-//! The parameter tables of the pages in `docs/api/`: made from the tables of fields, and compared with the pages.
-//! `UPDATE_DOCS=1` writes them into the pages.
+//! The parameter tables of the pages in `docs/api/`: made from the tables of fields, and compared
+//! with the pages. `UPDATE_DOCS=1` writes them into the pages.
 
 use std::fmt::Write;
 use std::path::PathBuf;

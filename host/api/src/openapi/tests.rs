@@ -1,4 +1,5 @@
-//! The tables of fields agree with the readers: requests with the fields that the tables promise are sent to the readers of bodies.
+//! The tables of fields agree with the readers: requests with the fields that the tables promise
+//! are sent to the readers of bodies.
 
 use std::collections::BTreeSet;
 

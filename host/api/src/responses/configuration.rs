@@ -1,5 +1,6 @@
-//! Reader of `configuration_update` items. Each setting holds from the item's place on until a later one replaces it, so the last one decides
-//! for the answer, before the request's own fields: these are what the conversation began with, and clients repeat them in every request.
+//! Reader of `configuration_update` items. Each setting holds from the item's place on until a
+//! later one replaces it, so the last one decides for the answer, before the request's own fields:
+//! these are what the conversation began with, and clients repeat them in every request.
 
 use super::super::error::ApiError;
 use super::super::format::{self, AnswerFormat, Naming};

@@ -1,5 +1,5 @@
-//! What a Responses request says of state, read before all else (`Wishes`), and what is known of that when the rest is read (`Continuation`):
-//! in between the store is asked.
+//! What a Responses request says of state, read before all else (`Wishes`), and what is known of
+//! that when the rest is read (`Continuation`): in between the store is asked.
 
 use store::Link;
 
@@ -31,8 +31,8 @@ pub struct Wishes {
 }
 
 impl Wishes {
-    /// Reads them from a body. `has_store` says whether this server stores anything, `wants_own` whether the body's own
-    /// items are wanted in any case.
+    /// Reads them from a body. `has_store` says whether this server stores anything, `wants_own`
+    /// whether the body's own items are wanted in any case.
     ///
     /// # Errors
     /// 400 where they contradict each other, or have wrong types.
@@ -87,7 +87,8 @@ pub(super) fn link(body: &Object<'_>) -> Result<Link, ApiError> {
     }
 }
 
-/// What is known of a request from outside its body when it is read. The default is a request that continues nothing and isn't stored.
+/// What is known of a request from outside its body when it is read. The default is a request that
+/// continues nothing and isn't stored.
 #[derive(Debug, Default)]
 pub struct Continuation {
     /// The input with what it continues, unless the body's own is whole.

@@ -16,7 +16,8 @@ use model::limits::Limits;
 /// Longest identifier of a user, in characters.
 const LONGEST_IDENTIFIER: usize = 128;
 
-/// Reads and checks all fields of `body` that the response object repeats; `tools` are the tools as it shows them.
+/// Reads and checks all fields of `body` that the response object repeats; `tools` are the tools as
+/// it shows them.
 pub(super) fn read(
     body: &Object<'_>,
     continuation: &Continuation,
@@ -44,7 +45,8 @@ pub(super) fn read(
         temperature: body.get(fields::TEMPERATURE)?.unwrap_or(defaults.temperature),
         reasoning: reasoning(body)?,
         max_output_tokens: body.get(fields::MAX_OUTPUT_TOKENS)?,
-        // The protocol counts only calls that the server runs: calls of clients' tools end the response.
+        // The protocol counts only calls that the server runs: calls of clients' tools end the
+        // response.
         max_tool_calls: body.get(fields::MAX_TOOL_CALLS)?,
         metadata: metadata::read(body, defaults.limits.metadata)?,
         safety_identifier: safety_identifier(body)?,
@@ -63,7 +65,8 @@ pub(super) fn conversation(body: &Object<'_>) -> Result<Option<ConversationEcho>
     Ok(Some(ConversationEcho { id }))
 }
 
-/// The encoding of reasoning in events: `Summary` if the request sets `summary`, else the server's default.
+/// The encoding of reasoning in events: `Summary` if the request sets `summary`, else the server's
+/// default.
 pub(super) fn dialect(reasoning: &ReasoningEcho, defaults: &Defaults) -> ReasoningEvents {
     if reasoning.summary.is_some() { ReasoningEvents::Summary } else { defaults.reasoning_events }
 }

@@ -1,5 +1,5 @@
-//! Reader of `input` in every shape that clients send; it makes messages. Items of unknown types, such as those of other servers' tools,
-//! are ignored with a warning.
+//! Reader of `input` in every shape that clients send; it makes messages. Items of unknown types,
+//! such as those of other servers' tools, are ignored with a warning.
 
 use serde_json::json;
 use store::Link;
@@ -67,7 +67,8 @@ pub(super) fn messages(
     Ok(messages)
 }
 
-/// Checks an item that is only stored for now, as if a model read it. What a model doesn't see of it, clients are told when one does.
+/// Checks an item that is only stored for now, as if a model read it. What a model doesn't see of
+/// it, clients are told when one does.
 pub(crate) fn check_item(item: Object<'_>, defaults: &Defaults) -> Result<(), ApiError> {
     if item.get(fields::TYPE.optional())? == Some(compaction::TRIGGER) {
         let what = "it asks for a response and says nothing: send it to /v1/responses";
@@ -77,8 +78,9 @@ pub(crate) fn check_item(item: Object<'_>, defaults: &Defaults) -> Result<(), Ap
     self::item(item, (&defaults.seal, &Approvals::default()), &mut history, &mut unheard)
 }
 
-/// Refuses the result of a call that is neither in what the request continues nor in its input: the client continues something else than it
-/// means. What is continued may hold such results, since a client may add them to a conversation, or remove a call from it.
+/// Refuses the result of a call that is neither in what the request continues nor in its input: the
+/// client continues something else than it means. What is continued may hold such results, since a
+/// client may add them to a conversation, or remove a call from it.
 fn check_result(item: Object<'_>, history: &History) -> Result<(), ApiError> {
     let is_result = matches!(
         item.get(fields::TYPE.optional())?,
@@ -153,7 +155,8 @@ fn message(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> 
     Ok(())
 }
 
-/// Text of a reasoning item: from `encrypted_content`, else from `content`, else from `summary`; `None` if it is empty.
+/// Text of a reasoning item: from `encrypted_content`, else from `content`, else from `summary`;
+/// `None` if it is empty.
 fn reasoning_text(
     item: Object<'_>,
     seal: &Seal,

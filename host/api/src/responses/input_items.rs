@@ -1,4 +1,5 @@
-//! The items that a request is read with, opened only where a reader asks for it: those that it continues, then those of its own input.
+//! The items that a request is read with, opened only where a reader asks for it: those that it
+//! continues, then those of its own input.
 
 use bytes::Bytes;
 
@@ -12,8 +13,8 @@ pub(super) static INPUT_PATH: Path<'static> = Path::Field(&Path::Body, "input");
 /// Path of what it continues.
 static BEFORE: Path<'static> = Path::Field(&Path::Body, "previous_response_id");
 
-/// The items of a request that its body doesn't have whole: those that it continues, then its own, with references resolved. It owns its
-/// text, as a body does.
+/// The items of a request that its body doesn't have whole: those that it continues, then its own,
+/// with references resolved. It owns its text, as a body does.
 #[derive(Debug)]
 pub struct WholeInput {
     document: Document,

@@ -1,5 +1,5 @@
-//! Input items as they are stored and shown again: each with an id, messages with parts and a status. What the items mean is the reader's
-//! (`input`); here they stay JSON.
+//! Input items as they are stored and shown again: each with an id, messages with parts and a
+//! status. What the items mean is the reader's (`input`); here they stay JSON.
 
 use serde_json::json;
 
@@ -60,7 +60,8 @@ pub(super) fn is_reference(item: Value<'_>) -> bool {
     refers(item.field(fields::TYPE).and_then(Value::as_str), role, id)
 }
 
-/// Whether an item of this type, if it says one, refers to another: by its type, or by an id without a role.
+/// Whether an item of this type, if it says one, refers to another: by its type, or by an id
+/// without a role.
 fn refers(kind: Option<&str>, has_role: bool, has_id: bool) -> bool {
     kind.map_or(!has_role && has_id, |kind| kind == "item_reference")
 }
@@ -77,7 +78,8 @@ pub(crate) fn item(item: &Object<'_>, ids: &mut Ids) -> Result<OwnItem, ApiError
     whole(item, ids).map(OwnItem::Whole)
 }
 
-/// An item as it is stored: with id and type first, a message's text as a part, and a status where the type has one.
+/// An item as it is stored: with id and type first, a message's text as a part, and a status where
+/// the type has one.
 ///
 /// # Errors
 /// 400 where its type or id is no text.

@@ -1,5 +1,6 @@
-//! Reader of a Responses request: checks the body, makes the job, and keeps what the answer repeats.
-//! Unknown fields, tools and items are ignored with a warning. Fields that would change the answer in an unsupported way are refused.
+//! Reader of a Responses request: checks the body, makes the job, and keeps what the answer
+//! repeats. Unknown fields, tools and items are ignored with a warning. Fields that would change
+//! the answer in an unsupported way are refused.
 
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
@@ -142,7 +143,8 @@ impl Include {
     }
 }
 
-/// Arguments of the template: `chat_template_kwargs`, effort and verbosity. Templates ignore those that they don't know.
+/// Arguments of the template: `chat_template_kwargs`, effort and verbosity. Templates ignore those
+/// that they don't know.
 fn template_arguments(
     body: &Object<'_>,
     echo: &Echo,
@@ -164,7 +166,8 @@ pub(super) fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
     Ok(options.get(fields::PAD)?.unwrap_or(true))
 }
 
-/// Reads a request that continues nothing and isn't stored, and makes the machine that answers it, as the transport needs them.
+/// Reads a request that continues nothing and isn't stored, and makes the machine that answers it,
+/// as the transport needs them.
 pub fn read(body: &Object<'_>, defaults: &Defaults, ids: Ids, now: Clock) -> Result<ApiRequest, ApiError> {
     read_continuing(body, &Continuation::default(), defaults, ids, now)
 }
@@ -186,7 +189,8 @@ pub fn read_continuing(
     Ok(ApiRequest { stream, job, hosted, compaction, warnings, machine: Box::new(machine) })
 }
 
-/// Reads a body of `input_tokens`: a request's, with what it continues, of which nothing is generated.
+/// Reads a body of `input_tokens`: a request's, with what it continues, of which nothing is
+/// generated.
 pub fn count(
     body: &Object<'_>,
     continuation: &Continuation,

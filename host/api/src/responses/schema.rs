@@ -1,4 +1,5 @@
-//! Schemas of this protocol's answers. An event's schema is that of the type which its leaf builder returns.
+//! Schemas of this protocol's answers. An event's schema is that of the type which its leaf builder
+//! returns.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};

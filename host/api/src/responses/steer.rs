@@ -1,5 +1,5 @@
-//! Steering of a response over a WebSocket: the client's `response.steer`, the events that answer it, and the bodies of requests that go on with
-//! its input.
+//! Steering of a response over a WebSocket: the client's `response.steer`, the events that answer
+//! it, and the bodies of requests that go on with its input.
 
 use bytes::Bytes;
 use serde_json::{Value as Parsed, json};

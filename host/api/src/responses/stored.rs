@@ -1,5 +1,5 @@
-//! Stored responses as clients get them: an object and the items of its output become one object again, and a log's events get their names and
-//! padding back.
+//! Stored responses as clients get them: an object and the items of its output become one object
+//! again, and a log's events get their names and padding back.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -11,7 +11,8 @@ use super::super::event_buffer::EventBuffer;
 use super::super::query::Query;
 use super::{fields, schema};
 
-/// Where the output stands in an object without one. No string before it can have these bytes, since quotes in strings are escaped.
+/// Where the output stands in an object without one. No string before it can have these bytes,
+/// since quotes in strings are escaped.
 const NO_OUTPUT: &[u8] = br#","output":[]"#;
 
 /// Whether the query asks for the events of a background response, in place of the response.
@@ -64,7 +65,8 @@ struct StoredEvent<'a> {
     delta: Option<Cow<'a, str>>,
 }
 
-/// Appends a stored event. Where readers `pad`, one with a delta is padded as it was when it was first sent.
+/// Appends a stored event. Where readers `pad`, one with a delta is padded as it was when it was
+/// first sent.
 pub fn push(event: &[u8], pad: bool, buffer: &mut EventBuffer) {
     static KINDS: LazyLock<Vec<&'static str>> = LazyLock::new(schema::event_kinds);
     let read: Option<StoredEvent<'_>> = serde_json::from_slice(event).ok();

@@ -1,5 +1,6 @@
-//! Reader of `tools` of a Responses request: functions and custom tools, in namespaces or not. Other tools are ignored with a warning,
-//! since clients offer all the tools that they know. Tools may also come in the input, as `additional_tools`.
+//! Reader of `tools` of a Responses request: functions and custom tools, in namespaces or not.
+//! Other tools are ignored with a warning, since clients offer all the tools that they know. Tools
+//! may also come in the input, as `additional_tools`.
 
 use super::super::error::ApiError;
 use super::super::fields::Row;
@@ -56,7 +57,8 @@ impl Declared {
         }
     }
 
-    /// The flat name of the tool that `name` stands for. Returns `name` unchanged if a tool has it, or if it stands for none or several.
+    /// The flat name of the tool that `name` stands for. Returns `name` unchanged if a tool has it,
+    /// or if it stands for none or several.
     fn flat_name(&self, name: String) -> String {
         if self.client_tools.tools.iter().any(|tool| tool.name == name) {
             return name;
@@ -138,7 +140,8 @@ impl Declared {
         if self.client_tools.tools.iter().any(|other| other.name == name) { Err(taken(tool)) } else { Ok(()) }
     }
 
-    /// Adds a tool that clients run, a function or a custom tool, under the name that the model knows.
+    /// Adds a tool that clients run, a function or a custom tool, under the name that the model
+    /// knows.
     fn add(&mut self, name: &str, tool: Object<'_>, kind: &str) -> Result<(), ApiError> {
         if kind == "custom" {
             return self.client_tools.add_custom(name, tool);

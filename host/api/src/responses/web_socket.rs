@@ -1,4 +1,5 @@
-//! What WebSocket mode adds to the protocol: events of the client, the lane that an event belongs to, and errors as events.
+//! What WebSocket mode adds to the protocol: events of the client, the lane that an event belongs
+//! to, and errors as events.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::Serialize;

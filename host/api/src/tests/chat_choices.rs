@@ -36,7 +36,8 @@ fn output_of(machine: &dyn Machine, buffer: &EventBuffer) -> (Vec<Value>, u16, V
     )
 }
 
-/// Hands the events of `turns` to the machine, one of each turn in turn, from the last turn to the first.
+/// Hands the events of `turns` to the machine, one of each turn in turn, from the last turn to the
+/// first.
 fn interleave(machine: &mut dyn Machine, turns: &[Turn]) -> EventBuffer {
     let mut buffer = EventBuffer::new();
     machine.begin(&mut buffer);

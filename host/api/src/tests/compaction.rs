@@ -1,4 +1,5 @@
-//! Compaction: the requests that ask for it, the items that come of it, and their way back into a conversation.
+//! Compaction: the requests that ask for it, the items that come of it, and their way back into a
+//! conversation.
 
 use serde_json::{Value, json};
 
@@ -147,7 +148,8 @@ fn a_threshold_is_a_positive_number_of_tokens() {
     }
 }
 
-/// A machine's answer to a compaction in three steps, with a heartbeat in the middle, and what follows it.
+/// A machine's answer to a compaction in three steps, with a heartbeat in the middle, and what
+/// follows it.
 fn told(extra: &Value, summary: Option<&str>, rest: &[TurnEvent], end: &TurnEnd) -> (String, Value) {
     let mut machine = machine(responses::read, &body(extra));
     let mut buffer = EventBuffer::new();
@@ -167,7 +169,8 @@ fn told(extra: &Value, summary: Option<&str>, rest: &[TurnEvent], end: &TurnEnd)
     (stream, serde_json::from_str(&machine.body().1).unwrap())
 }
 
-/// Compares stream and body with golden files, which can't have sealed texts: these differ each time.
+/// Compares stream and body with golden files, which can't have sealed texts: these differ each
+/// time.
 fn compare_masked(name: &str, stream: &str, body: &Value) {
     let sealed = body["output"][0]["encrypted_content"].as_str().unwrap();
     let mask =

@@ -1,5 +1,5 @@
-//! Answers of Messages: some compared with files byte for byte. For random turns, the stream keeps its grammar, its deltas add up to its
-//! blocks, and it agrees with the body.
+//! Answers of Messages: some compared with files byte for byte. For random turns, the stream keeps
+//! its grammar, its deltas add up to its blocks, and it agrees with the body.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

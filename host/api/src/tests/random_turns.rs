@@ -1,4 +1,5 @@
-//! For random turns: the stream keeps its grammar, its deltas add up to its items, and it agrees with the body.
+//! For random turns: the stream keeps its grammar, its deltas add up to its items, and it agrees
+//! with the body.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -61,7 +62,8 @@ fn whole(items: Vec<Item>) -> Vec<Item> {
     items.into_iter().map(|(head, texts, _)| (head, texts, ItemStatus::Completed)).collect()
 }
 
-/// `turn` with its texts cut after every character; a token stays with the character at which it begins.
+/// `turn` with its texts cut after every character; a token stays with the character at which it
+/// begins.
 pub(super) fn cut_finely(turn: &Turn) -> Turn {
     let cut = |event: &TurnEvent| match event {
         TurnEvent::Text(delta) => pieces(delta).into_iter().map(TurnEvent::Text).collect(),

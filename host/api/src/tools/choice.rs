@@ -81,8 +81,9 @@ fn simple(choice: &str, path: Path<'_>) -> Result<ToolChoiceField, ApiError> {
     }
 }
 
-/// Reads a choice of allowed tools. `mode` and `tools` are in the choice itself (Responses) or in its `allowed_tools` (Chat Completions).
-/// Likewise a tool's name is in the tool itself, or in the field of its type.
+/// Reads a choice of allowed tools. `mode` and `tools` are in the choice itself (Responses) or in
+/// its `allowed_tools` (Chat Completions). Likewise a tool's name is in the tool itself, or in the
+/// field of its type.
 fn allowed(choice: Object<'_>) -> Result<ToolChoiceField, ApiError> {
     let allowed = choice.get(ALLOWED_TOOLS.optional())?.unwrap_or(choice);
     let required = match allowed.get(MODE)? {
@@ -112,11 +113,13 @@ impl Allowed {
 }
 
 impl ClientTools {
-    /// Removes the tools that the model must not see, and returns the choice for the parser. With `none`, templates get no tool; with
-    /// allowed tools, neither templates nor the parser get the others. `others`: the request has callable tools that the server runs.
+    /// Removes the tools that the model must not see, and returns the choice for the parser. With
+    /// `none`, templates get no tool; with allowed tools, neither templates nor the parser get the
+    /// others. `others`: the request has callable tools that the server runs.
     ///
     /// # Errors
-    /// 400 at `path` where a call is required and there is no tool to call, or none of the required name.
+    /// 400 at `path` where a call is required and there is no tool to call, or none of the required
+    /// name.
     pub(crate) fn choose(
         &mut self,
         choice: &ToolChoiceField,

@@ -1,4 +1,5 @@
-//! Prompts of plain words, reproducible from a seed. Any server's tokenizer knows the words, and different prompts differ from the start.
+//! Prompts of plain words, reproducible from a seed. Any server's tokenizer knows the words, and
+//! different prompts differ from the start.
 
 use seeded::SplitMix64;
 
@@ -80,7 +81,8 @@ impl Random {
         Self(SplitMix64::stream(seed, stream))
     }
 
-    /// Time in seconds to the next of independent arrivals, of which `rate` come per second in the mean.
+    /// Time in seconds to the next of independent arrivals, of which `rate` come per second in the
+    /// mean.
     pub(super) fn interval(&mut self, rate: f64) -> f64 {
         -(1.0 - self.0.unit()).ln() / rate
     }

@@ -30,7 +30,8 @@ pub(super) struct CpuBackend {
     tables: BlockTables,
     pub(super) batch: Batch,
     ropes: Vec<RopeTable>,
-    /// Rows of the last hidden state whose logits are wanted; `normed` has the same rows after the norm.
+    /// Rows of the last hidden state whose logits are wanted; `normed` has the same rows after the
+    /// norm.
     gathered: Vec<f32>,
     normed: Vec<f32>,
     logits: Vec<f32>,

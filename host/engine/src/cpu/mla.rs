@@ -15,7 +15,8 @@ pub(super) struct MlaWeights {
 }
 
 impl MlaWeights {
-    /// Widens the projection to f32, however it is stored: the absorbed form needs half of it transposed.
+    /// Widens the projection to f32, however it is stored: the absorbed form needs half of it
+    /// transposed.
     pub(super) fn new(
         cpu: &Cpu,
         shape: MlaShape,

@@ -1,8 +1,10 @@
-//! From a row of logits to a token: mask, edits, temperature, min-p, top-k, top-p, draw, log-probabilities.
+//! From a row of logits to a token: mask, edits, temperature, min-p, top-k, top-p, draw,
+//! log-probabilities.
 //!
-//! Invariants: the token depends on (logits, draw, mask, edits) only; a token that the mask forbids or whose probability
-//! is zero is never chosen; logits that aren't numbers are an error, never a token. Ties go to the lower id.
-//! Called by the CPU's runner. Time is linear in the vocabulary, whatever the parameters.
+//! Invariants: the token depends on (logits, draw, mask, edits) only; a token that the mask forbids
+//! or whose probability is zero is never chosen; logits that aren't numbers are an error, never a
+//! token. Ties go to the lower id. Called by the CPU's runner. Time is linear in the vocabulary,
+//! whatever the parameters.
 
 use std::cmp::Ordering;
 
@@ -155,11 +157,13 @@ fn choose(logits: &[f32], max: f32, draw: &Draw, candidates: &mut Vec<Candidate>
 /// Keeps the smallest set of likeliest candidates that has the share `top_p` of all weight.
 fn keep_nucleus(candidates: &mut Vec<Candidate>, top_p: f64) {
     let all = total(candidates);
-    // What is lighter than this weighs less than 1 - top_p even taken together, so that it can't be needed.
+    // What is lighter than this weighs less than 1 - top_p even taken together, so that it can't be
+    // needed.
     #[expect(clippy::cast_precision_loss, reason = "a bound")]
     let light = (1.0 - top_p) * all / candidates.len() as f64;
     candidates.retain(|one| f64::from(one.weight) >= light);
-    // The nucleus is longer than `kept` and at most as long as `end`; the range is halved until it has one length.
+    // The nucleus is longer than `kept` and at most as long as `end`; the range is halved until it
+    // has one length.
     let (mut kept, mut end, mut missing) = (0, candidates.len(), top_p * all);
     while end - kept > 1 {
         let half = (end - kept) / 2;
@@ -187,7 +191,8 @@ fn all(logits: &[f32], candidates: &mut Vec<Candidate>) {
     candidates.extend(every.filter(|one| one.logit > f32::NEG_INFINITY));
 }
 
-/// Collects the `count` likeliest of the tokens whose logits aren't minus infinity, likeliest first.
+/// Collects the `count` likeliest of the tokens whose logits aren't minus infinity, likeliest
+/// first.
 fn likeliest(logits: &[f32], count: usize, candidates: &mut Vec<Candidate>) {
     const FEW: usize = 256;
     if count > FEW {

@@ -1,5 +1,6 @@
-//! Check of a model's configuration against the kernels that exist, before any weight is loaded: an unsupported size is an error of one
-//! line. A launch whose blocks need more shared memory than the GPU has is an error of the start, too.
+//! Check of a model's configuration against the kernels that exist, before any weight is loaded: an
+//! unsupported size is an error of one line. A launch whose blocks need more shared memory than the
+//! GPU has is an error of the start, too.
 
 use crate::models::ops::{MlaShape, Scoring};
 use crate::models::{AttentionConfig, ExpertsConfig, LatentConfig, LoadError, MlpConfig, ModelConfig};

@@ -1,8 +1,10 @@
 //! The seam between models and devices: fused operations on flat batches of tokens.
 //!
-//! A model is written once, against trait [`Backend`]. Weights and activations are allocated at load. The device's runner begins a step:
-//! it gives the batch to the backend, and then the model's operations run in the order of the calls. Operations return no errors (a device
-//! reports them at the end) and have no parameters that depend on the step, so that a device may record them as a graph and replay it.
+//! A model is written once, against trait [`Backend`]. Weights and activations are allocated at
+//! load. The device's runner begins a step: it gives the batch to the backend, and then the model's
+//! operations run in the order of the calls. Operations return no errors (a device reports them at
+//! the end) and have no parameters that depend on the step, so that a device may record them as a
+//! graph and replay it.
 
 use super::LoadError;
 use super::ops::{
@@ -71,8 +73,8 @@ pub trait Backend {
     ) -> Result<Self::Experts, LoadError>;
     /// Allocates routes for the largest step, with `per_token` experts for each token.
     fn routes(&mut self, per_token: usize) -> Result<Self::Routes, LoadError>;
-    /// Loads the projection of compressed rows `[heads * (nope + value), rank]`: for each head the rows of its key, then of its value.
-    /// `scale` is the factor of scores.
+    /// Loads the projection of compressed rows `[heads * (nope + value), rank]`: for each head the
+    /// rows of its key, then of its value. `scale` is the factor of scores.
     fn mla_weights(
         &mut self,
         shape: MlaShape,
@@ -93,7 +95,8 @@ pub trait Backend {
         store: Store,
         out: &mut Self::Tensor,
     );
-    /// [`Self::linear`] of an input that may need its norm, in one pass with the norm where the device can.
+    /// [`Self::linear`] of an input that may need its norm, in one pass with the norm where the
+    /// device can.
     fn linear_of(
         &mut self,
         x: LayerInput<'_, Self::Tensor, Self::Vector>,
@@ -105,8 +108,8 @@ pub trait Backend {
         let x = self.input_of(x);
         self.linear(x, weight, bias, store, out);
     }
-    /// `out = silu(gate · x) * (up · x)`, for a weight of [`WeightRole::GateUp`], in one pass where the device can. Other devices keep the
-    /// products in `gate_up`, which is undefined afterwards.
+    /// `out = silu(gate · x) * (up · x)`, for a weight of [`WeightRole::GateUp`], in one pass where
+    /// the device can. Other devices keep the products in `gate_up`, which is undefined afterwards.
     fn swiglu(
         &mut self,
         x: LayerInput<'_, Self::Tensor, Self::Vector>,
@@ -127,7 +130,8 @@ pub trait Backend {
             }
         }
     }
-    /// Normalises (with `norms`) and rotates the query and key heads of `qkv`, and writes keys and values to the batch's slots.
+    /// Normalises (with `norms`) and rotates the query and key heads of `qkv`, and writes keys and
+    /// values to the batch's slots.
     fn qk_norm_rope_write(
         &mut self,
         layer: usize,
@@ -156,7 +160,8 @@ pub trait Backend {
         experts: &Self::Experts,
         out: &mut Self::Tensor,
     );
-    /// Rotates the queries, normalises and rotates the rows of `kv` `[n, rank + rope]`, and writes these rows to the batch's slots.
+    /// Rotates the queries, normalises and rotates the rows of `kv` `[n, rank + rope]`, and writes
+    /// these rows to the batch's slots.
     fn mla_write(
         &mut self,
         layer: usize,
@@ -174,6 +179,7 @@ pub trait Backend {
         queries: &Self::Tensor,
         out: &mut Self::Tensor,
     );
-    /// `norm(x) · headᵀ` in f32 of the rows whose logits are wanted. The logits stay on the device, for its sampler.
+    /// `norm(x) · headᵀ` in f32 of the rows whose logits are wanted. The logits stay on the device,
+    /// for its sampler.
     fn logits(&mut self, x: &Self::Tensor, norm: Norm<&Self::Vector>, head: &Self::Matrix);
 }

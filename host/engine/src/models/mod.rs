@@ -1,7 +1,8 @@
 //! Models: their configurations, their weights, and their layers written once over [`Backend`].
 //!
-//! Invariant: nothing in a model's files is trusted; every size is checked before it is used, and what is wrong is an error of
-//! one line. Knows no device and no scheduler. Called by the backends' loaders.
+//! Invariant: nothing in a model's files is trusted; every size is checked before it is used, and
+//! what is wrong is an error of one line. Knows no device and no scheduler. Called by the backends'
+//! loaders.
 
 mod backend;
 mod config;

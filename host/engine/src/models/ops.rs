@@ -1,4 +1,5 @@
-//! Parameters of operations, in types that models and all devices share. Those that kernels take, too, are of crate `ops`.
+//! Parameters of operations, in types that models and all devices share. Those that kernels take,
+//! too, are of crate `ops`.
 
 pub use ::ops::{
     AttentionSpec, ExpertActivation, HeadNorms, MlaShape, Norm, QkvShape, Routing, Scoring, Store,
@@ -11,7 +12,8 @@ pub use super::rope::{Llama3Scaling, RopeScaling, RopeSpec, YarnScaling};
 pub enum LayerInput<'a, T, V> {
     /// A tensor as it is.
     Plain(&'a T),
-    /// The norm of a tensor. Devices that don't compute it within the layer keep it in `normed`, which is undefined afterwards.
+    /// The norm of a tensor. Devices that don't compute it within the layer keep it in `normed`,
+    /// which is undefined afterwards.
     Normed {
         /// Tensor to normalise.
         x: &'a T,
@@ -27,6 +29,7 @@ pub enum LayerInput<'a, T, V> {
 pub enum TensorRole {
     /// Sums that norms, routers or further sums read, such as the residual stream: f32 everywhere.
     Sums,
-    /// Inputs of linear layers and attention, and results that only these read: perhaps in fewer bits.
+    /// Inputs of linear layers and attention, and results that only these read: perhaps in fewer
+    /// bits.
     Inputs,
 }

@@ -18,7 +18,8 @@ pub(crate) enum RandomValues {
 }
 
 impl RandomValues {
-    /// How the bytes from `offset` on are generated; `None` where random bytes would begin within a draw of eight.
+    /// How the bytes from `offset` on are generated; `None` where random bytes would begin within a
+    /// draw of eight.
     pub(crate) fn behind(self, offset: usize) -> Option<Self> {
         let later = |seed| offset.is_multiple_of(8).then(|| SplitMix64::seed_after(seed, offset as u64 / 8));
         Some(match self {
@@ -42,7 +43,8 @@ impl RandomValues {
     }
 }
 
-/// Bytes that are generated when they are first read, in memory that is reserved from the beginning.
+/// Bytes that are generated when they are first read, in memory that is reserved from the
+/// beginning.
 #[derive(Debug)]
 pub struct RandomBytes {
     random: RandomValues,

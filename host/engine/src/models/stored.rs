@@ -7,7 +7,8 @@ use super::finite;
 use super::tensor::{Codes, WeightTensor};
 use crate::parallel;
 
-/// Distance between bytes that are read to load all codes from the disk: no more than a page of any system.
+/// Distance between bytes that are read to load all codes from the disk: no more than a page of any
+/// system.
 const PAGE: usize = 4096;
 
 /// Format of codes.
@@ -30,7 +31,8 @@ impl CodeKind {
         }
     }
 
-    /// Index of the first code that is NaN or makes values that f32 can't hold. All codes are read, so that no step waits for the disk.
+    /// Index of the first code that is NaN or makes values that f32 can't hold. All codes are read,
+    /// so that no step waits for the disk.
     pub(super) fn first_that_is_no_number(self, codes: &[u8]) -> Option<usize> {
         match self {
             Self::E4m3 => finite::first_byte(codes, |code| code & 0x7f == 0x7f),
@@ -62,7 +64,8 @@ pub enum StoredMatrix {
         /// Rows and columns of a quantisation block.
         block: (usize, usize),
     },
-    /// MXFP4: two codes in a byte, the lower half first, and an exponent for each 32 neighbours in a row.
+    /// MXFP4: two codes in a byte, the lower half first, and an exponent for each 32 neighbours in
+    /// a row.
     Mxfp4 {
         /// `[rows, cols / 32, 16]`.
         codes: Codes,
@@ -103,7 +106,8 @@ pub enum WeightRole {
     },
     /// Linear layer: hidden states are multiplied with it.
     Linear,
-    /// Gate and up of a feed-forward part, in two parts of equally many rows. Only [`Backend::swiglu`](super::Backend::swiglu) reads it.
+    /// Gate and up of a feed-forward part, in two parts of equally many rows. Only
+    /// [`Backend::swiglu`](super::Backend::swiglu) reads it.
     GateUp,
     /// Router: makes the scores that experts are chosen by.
     Router,

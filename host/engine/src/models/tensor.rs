@@ -29,7 +29,8 @@ impl Dtype {
     }
 }
 
-/// One tensor. Its bytes (little endian, row after row) lie in a file or in memory; `E` says what they are.
+/// One tensor. Its bytes (little endian, row after row) lie in a file or in memory; `E` says what
+/// they are.
 #[derive(Debug, Clone)]
 pub struct StoredTensor<E> {
     /// Type of the elements.
@@ -43,7 +44,8 @@ pub struct StoredTensor<E> {
 /// Tensor of plain numbers.
 pub type WeightTensor = StoredTensor<Dtype>;
 
-/// Tensor of bytes that mean numbers only together with scales: codes of eight bits or less, or exponents.
+/// Tensor of bytes that mean numbers only together with scales: codes of eight bits or less, or
+/// exponents.
 pub type Codes = StoredTensor<CodeKind>;
 
 impl<E: Copy> StoredTensor<E> {

@@ -1,7 +1,9 @@
-//! Backend that wraps another one and measures its operations: the time of each kind, and the bytes of weights and KV cache that it reads.
+//! Backend that wraps another one and measures its operations: the time of each kind, and the bytes
+//! of weights and KV cache that it reads.
 //!
-//! Invariant: while nothing is measured, an operation costs one more check of a field. A time is that of the call, so it is meaningful only
-//! for devices whose calls return when their work is done. Used by benchmarks.
+//! Invariant: while nothing is measured, an operation costs one more check of a field. A time is
+//! that of the call, so it is meaningful only for devices whose calls return when their work is
+//! done. Used by benchmarks.
 
 use std::time::{Duration, Instant};
 
@@ -106,7 +108,8 @@ pub(crate) trait TrafficCounter: Backend {
     fn experts_bytes(&self, experts: &Self::Experts, routes: &Self::Routes) -> u64;
     /// Bytes of the projection of compressed rows.
     fn mla_bytes(&self, weights: &Self::MlaWeights) -> u64;
-    /// Bytes of one layer's KV cache that the step's sequences see: for each sequence its last `window` tokens, or all.
+    /// Bytes of one layer's KV cache that the step's sequences see: for each sequence its last
+    /// `window` tokens, or all.
     fn cache_bytes(&self, window: Option<usize>) -> u64;
 }
 
@@ -143,7 +146,8 @@ impl<B> TimedBackend<B> {
 }
 
 impl<B: TrafficCounter> TimedBackend<B> {
-    /// Runs an operation; `reads` returns the bytes of (weights, KV cache) that it reads, once it has run.
+    /// Runs an operation; `reads` returns the bytes of (weights, KV cache) that it reads, once it
+    /// has run.
     fn run(&mut self, op: Op, reads: impl FnOnce(&B) -> (u64, u64), work: impl FnOnce(&mut B)) {
         let Some(costs) = &mut self.costs else { return work(&mut self.inner) };
         let begin = Instant::now();

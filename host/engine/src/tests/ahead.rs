@@ -1,4 +1,5 @@
-//! A runner that is one step ahead: the same tokens as without, whatever ends or is preempted while a step is under way.
+//! A runner that is one step ahead: the same tokens as without, whatever ends or is preempted while
+//! a step is under way.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +17,8 @@ fn rig(blocks: usize, ahead: usize) -> Rig {
     Rig::new(RunnerShape { ahead, ..shape(blocks, 4) }, options)
 }
 
-/// Mask that allows each token once: it must be advanced by a token before it is applied for the next one.
+/// Mask that allows each token once: it must be advanced by a token before it is applied for the
+/// next one.
 #[derive(Debug, Default)]
 struct Once(BTreeSet<u32>);
 

@@ -22,7 +22,8 @@ fn ask(principal: u64, first: u32, prompt: usize, tokens: usize) -> GenerationRe
     GenerationRequest { principal, cache_salt: principal, ..request(prompt, tokens) }
 }
 
-/// First tokens of the waiting requests in the order in which they begin; `begun` requests had begun before.
+/// First tokens of the waiting requests in the order in which they begin; `begun` requests had
+/// begun before.
 fn order_from(rig: &mut Rig, begun: u64) -> Vec<u32> {
     let mut order = Vec::new();
     while rig.scheduler.queued().next().is_some() {

@@ -81,7 +81,8 @@ fn late_mask_skips_steps_of_its_own_sequence_only() {
         let (mut late, mut other) = (rig.submit(gate.request(99)), rig.submit(request([1, 2], 60)));
         steps(&mut rig, 5);
         gate.set(true);
-        // The step under way is sampled before the mask is late, and one more row is computed in vain.
+        // The step under way is sampled before the mask is late, and one more row is computed in
+        // vain.
         rig.step();
         let read = (late.read(99), other.read(99));
         let (before, rows) = (rig.scheduler.stats(), rig.runner.computed);
@@ -121,7 +122,8 @@ fn the_engine_sleeps_until_the_mask_is_there() {
     let other = engine.submit(request([1], 30)).unwrap();
     let (tokens, _) = runtime().block_on(read(other));
     assert_eq!((tokens, stats.generated_tokens), (alone(&request([1], 30)), 0));
-    // Each round of the engine polls once; 30 tokens and the ends of both sequences need less than a hundred rounds.
+    // Each round of the engine polls once; 30 tokens and the ends of both sequences need less than
+    // a hundred rounds.
     assert!(gate.polls() < 100, "{} looks", gate.polls());
     gate.set(false);
     let (tokens, finish) = runtime().block_on(read(generation));

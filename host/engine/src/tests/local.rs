@@ -87,7 +87,8 @@ fn leaving_cancels_a_sequence_even_while_it_is_paused() {
 fn too_many_waiting_are_refused_until_one_leaves() {
     let engine = engine(LocalOptions { waiting: 2, ..LocalOptions::default() });
     let ask = |first: u32| GenerationRequest { queue: 1, ..request([first; 150], 100) };
-    // Each sequence takes three quarters of the KV cache, and pauses; the next one preempts it and takes its blocks.
+    // Each sequence takes three quarters of the KV cache, and pauses; the next one preempts it and
+    // takes its blocks.
     let mut held = Vec::new();
     for paused in 1..=3 {
         held.push(engine.submit(ask(paused)).unwrap());

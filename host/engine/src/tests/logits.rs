@@ -1,4 +1,5 @@
-//! Logits processors against a plain reference: the whole vocabulary, token by token, counted anew each time.
+//! Logits processors against a plain reference: the whole vocabulary, token by token, counted anew
+//! each time.
 
 use proptest::prelude::*;
 

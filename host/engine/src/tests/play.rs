@@ -169,9 +169,11 @@ fn steps_keep_pace_and_late_readers_find_one_queue() {
         clock.taken(start + ms(at));
         clock.due.unwrap().duration_since(start)
     };
-    // Steps taken when they are due, and a little late: the next step is due a pace after the last one was due.
+    // Steps taken when they are due, and a little late: the next step is due a pace after the last
+    // one was due.
     assert_eq!([0, 4, 9].map(&mut take), [ms(4), ms(8), ms(12)]);
-    // Steps taken after a long pause: the one that was due, four more at once, and then the pace holds again.
+    // Steps taken after a long pause: the one that was due, four more at once, and then the pace
+    // holds again.
     assert_eq!([200; 5].map(&mut take), [ms(188), ms(192), ms(196), ms(200), ms(204)]);
     assert_eq!([204, 208].map(&mut take), [ms(208), ms(212)]);
 }

@@ -1,4 +1,5 @@
-//! Slots and KV blocks shared by principals: who holds most gives way to who holds less, never back and forth, and no token changes.
+//! Slots and KV blocks shared by principals: who holds most gives way to who holds less, never back
+//! and forth, and no token changes.
 
 use super::fake::{Client, Rig, alone, sampled, shape};
 use crate::generation::{Finish, GenerationRequest};

@@ -1,5 +1,6 @@
-//! Ten thousand requests of every kind on a device that fails now and then: the invariants hold after each step, each request gets the
-//! tokens that it gets alone (up to where its step failed), and nothing is lost.
+//! Ten thousand requests of every kind on a device that fails now and then: the invariants hold
+//! after each step, each request gets the tokens that it gets alone (up to where its step failed),
+//! and nothing is lost.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -129,8 +130,8 @@ impl Simulation {
         });
     }
 
-    /// Checks that each sequence that began was the first of its principal, by priority and arrival, and that no waiting principal was given
-    /// fewer tokens.
+    /// Checks that each sequence that began was the first of its principal, by priority and
+    /// arrival, and that no waiting principal was given fewer tokens.
     fn check_order(&mut self, given: &BTreeMap<u64, u64>) {
         let running = self.rig.scheduler.running();
         let began: Vec<u64> = running
@@ -181,7 +182,8 @@ fn check_answer(request: &GenerationRequest, client: &Client) {
     }
 }
 
-/// Tokens and finish that a request gets alone, from masks that are never late and a device that doesn't fail.
+/// Tokens and finish that a request gets alone, from masks that are never late and a device that
+/// doesn't fail.
 fn expected(request: &GenerationRequest) -> (Vec<u32>, Finish) {
     let mut mask = NoTwins::default();
     let mut tokens = if request.mask.is_some() {
@@ -213,7 +215,8 @@ fn simulate(seed: u64, ahead: usize) {
     let mut simulation = Simulation { rig, visits, clients: BTreeMap::new(), admitted: 0, time: 0 };
     while simulation.time < ARRIVING || !simulation.clients.is_empty() {
         simulation.step();
-        // No request waits for longer than the queue timeout, and every sequence that has begun ends.
+        // No request waits for longer than the queue timeout, and every sequence that has begun
+        // ends.
         assert!(simulation.time < ARRIVING + 2000, "{} don't end", simulation.clients.len());
     }
     simulation.rig.run();

@@ -191,7 +191,8 @@ fn draft_without_a_block_is_dropped_not_preempting() {
             let before = rig.scheduler.stats();
             assert!(rig.step().is_some() && before.steps < 1000, "{blocks} blocks: {before:?}");
             let after = rig.scheduler.stats();
-            // Each sequence has a block for its next token, so only drafts can lack one. A draft may take blocks that are free beyond.
+            // Each sequence has a block for its next token, so only drafts can lack one. A draft
+            // may take blocks that are free beyond.
             if before.free_blocks >= 2 {
                 assert_eq!(after.preemptions, before.preemptions, "{blocks} blocks: {before:?}");
                 tight += usize::from(before.running == 2 && before.free_blocks < 2 * draft_tokens / 4);

@@ -1,4 +1,5 @@
-//! Start of a generation: [`Generation::started`] tells whether the engine takes or refuses the request.
+//! Start of a generation: [`Generation::started`] tells whether the engine takes or refuses the
+//! request.
 
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The scheduler, step by step: which sequences run when, and that this changes no sequence's tokens.
+//! The scheduler, step by step: which sequences run when, and that this changes no sequence's
+//! tokens.
 
 use super::fake::{POISON, Rig, alone, request, sampled, shape};
 use crate::batch::Batch;

@@ -1,9 +1,10 @@
-//! Closes the objects of schemas: one that declares properties has no others, unless the schema speaks of others. The result says what
-//! models are made to write, not what readers have to accept. (Open objects let a model go on for ever with keys that nobody asked for;
-//! xgrammar and llama.cpp close them, too.)
+//! Closes the objects of schemas: one that declares properties has no others, unless the schema
+//! speaks of others. The result says what models are made to write, not what readers have to
+//! accept. (Open objects let a model go on for ever with keys that nobody asked for; xgrammar and
+//! llama.cpp close them, too.)
 //!
-//! This narrows the schema: what satisfies the result satisfies the schema. Where schemas are combined, an object's properties stand in
-//! several places, and all stay open.
+//! This narrows the schema: what satisfies the result satisfies the schema. Where schemas are
+//! combined, an object's properties stand in several places, and all stay open.
 
 use serde_json::{Map, Value};
 

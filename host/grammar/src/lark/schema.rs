@@ -1,7 +1,7 @@
 //! JSON schemas as requests bring them: bounded, parsed, and made fit for `%json`.
 //!
-//! Invariant: what leaves here was parsed and written anew, and its `x-guidance` (llguidance's settings, which a schema could
-//! use to loosen itself) is ours.
+//! Invariant: what leaves here was parsed and written anew, and its `x-guidance` (llguidance's
+//! settings, which a schema could use to loosen itself) is ours.
 
 use serde_json::{Map, Value, json};
 
@@ -14,9 +14,11 @@ use contract::json_text::nesting;
 const BYTES: usize = 256 << 10;
 /// Deepest nesting of a schema.
 const DEPTH: usize = 64;
-/// Greatest `multipleOf`, its decimal point left out: the regular expression of its multiples has as many states.
+/// Greatest `multipleOf`, its decimal point left out: the regular expression of its multiples has
+/// as many states.
 const DIVISOR: u64 = 10_000;
-/// White space at each place where JSON allows it: a blank, or a new line and its indentation. Without a bound a model may write it for ever.
+/// White space at each place where JSON allows it: a blank, or a new line and its indentation.
+/// Without a bound a model may write it for ever.
 const WHITE_SPACE: &str = r"(?: |\r?\n[ \t]{0,32})";
 
 /// Keywords that say nothing about values.
@@ -90,7 +92,8 @@ pub(super) fn of_object(schema: Value) -> Option<Value> {
     Some(Value::Object(members))
 }
 
-/// Number of states that `multipleOf` needs: the largest in the schema, or the product where schemas are combined. `None` if it overflows.
+/// Number of states that `multipleOf` needs: the largest in the schema, or the product where
+/// schemas are combined. `None` if it overflows.
 fn divisors(schema: &Value) -> Option<u64> {
     let (mut largest, mut product, mut combines) = (1_u64, Some(1_u64), false);
     let mut open = vec![schema];

@@ -1,4 +1,5 @@
-//! What request data can and can't do to the pieces of a grammar. That grammars mean what they should is shown by `tests/tests/grammars`.
+//! What request data can and can't do to the pieces of a grammar. That grammars mean what they
+//! should is shown by `tests/tests/grammars`.
 
 use contract::ToolKind;
 
@@ -136,7 +137,8 @@ fn keys_that_markup_might_swallow_are_refused() {
     assert!(written(&strict(schema)).unwrap_err().contains("a>b"));
 }
 
-/// The grammar of a call of one custom tool, whose input has this definition and ends at a token, or else at text.
+/// The grammar of a call of one custom tool, whose input has this definition and ends at a token,
+/// or else at text.
 fn input(syntax: &str, definition: &str, ends_at_token: bool) -> Result<String, String> {
     let demand = patch(syntax, definition);
     let mut lark = lark();

@@ -47,7 +47,8 @@ fn info(constraints: ConstraintSupport) -> EngineInfo {
     EngineInfo { name: "fake".to_owned(), context: 4096, vocab: 1 << 20, constraints }
 }
 
-/// Makes the constraint of a job for an engine with this support. An error is the field at fault, and the reason.
+/// Makes the constraint of a job for an engine with this support. An error is the field at fault,
+/// and the reason.
 fn made(
     parser: &ParserBinding,
     pieces: &[&str],

@@ -186,7 +186,8 @@ fn reasoning_alone_ends_at_its_bound() {
     assert_eq!(TOKENIZER.decode(&written).unwrap(), "<think>xxxxx</think>xxxxxxxxx");
 }
 
-/// A format in which the markers that end reasoning stand elsewhere, too, and the tokens of its end of reasoning: two markers, text, a marker.
+/// A format in which the markers that end reasoning stand elsewhere, too, and the tokens of its end
+/// of reasoning: two markers, text, a marker.
 fn tagged() -> (String, Arc<[u32]>) {
     let (open, close, shut) = (token("<think>"), token("</think>"), token("<tool_call>"));
     let grammar = format!(

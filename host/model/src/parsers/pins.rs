@@ -1,5 +1,6 @@
-//! Pins of parsers, `--parser-sha256 NAME=HEX`: the digest that a parser's content must have. A pin is checked at each load of its parser:
-//! by the file's name before the file is used, and by the parser's own name before it serves.
+//! Pins of parsers, `--parser-sha256 NAME=HEX`: the digest that a parser's content must have. A pin
+//! is checked at each load of its parser: by the file's name before the file is used, and by the
+//! parser's own name before it serves.
 
 use std::str::FromStr;
 
@@ -76,7 +77,8 @@ impl Pins {
         self.seen.clear();
     }
 
-    /// Checks content whose name is `name`, with or without `.wasm`. `parser` is its source, for messages.
+    /// Checks content whose name is `name`, with or without `.wasm`. `parser` is its source, for
+    /// messages.
     ///
     /// # Errors
     /// A pin of that name has another digest.

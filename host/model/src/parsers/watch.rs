@@ -1,8 +1,9 @@
 //! Watcher of plugin files, which reports that one is new, replaced, written in place or removed.
 //!
-//! It watches folders rather than files, since a file that is replaced by a rename is another file. A change is reported once the folder
-//! has been quiet for a moment, so that a file which is being written is usually complete. If it isn't, the load fails,
-//! the old parser stays, and the next write is reported as a change again.
+//! It watches folders rather than files, since a file that is replaced by a rename is another file.
+//! A change is reported once the folder has been quiet for a moment, so that a file which is being
+//! written is usually complete. If it isn't, the load fails, the old parser stays, and the next
+//! write is reported as a change again.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,8 @@ pub(super) struct PluginWatch {
 }
 
 impl PluginWatch {
-    /// Makes a watcher that watches no folder yet. It reports changes of files that end in `.wasm` or `.json`, and of the one with the name `file`.
+    /// Makes a watcher that watches no folder yet. It reports changes of files that end in `.wasm`
+    /// or `.json`, and of the one with the name `file`.
     pub(super) fn new(folders: Vec<PathBuf>, file: Option<OsString>) -> notify::Result<Self> {
         // The channel holds one event: while it waits, further events add nothing.
         let (sender, changes) = mpsc::channel(1);
@@ -41,7 +43,8 @@ impl PluginWatch {
         Ok(Self { watcher, changes, folders, changing: false })
     }
 
-    /// Watches the folders that exist, and returns those that can't be watched. May be called again, for folders made or replaced since.
+    /// Watches the folders that exist, and returns those that can't be watched. May be called
+    /// again, for folders made or replaced since.
     pub(super) fn attach(&mut self) -> Vec<(&Path, notify::Error)> {
         let mut watch = |folder| self.watcher.watch(folder, RecursiveMode::NonRecursive);
         self.folders
@@ -107,8 +110,8 @@ impl Parsers {
 }
 
 impl Changes<'_> {
-    /// Waits until the files should be read again: the first call returns at once, since they may have changed while weights were loaded, and
-    /// each later one after a change. Cancel safe.
+    /// Waits until the files should be read again: the first call returns at once, since they may
+    /// have changed while weights were loaded, and each later one after a change. Cancel safe.
     pub(crate) async fn next(&mut self) {
         let Some(watch) = &mut self.watch else { return std::future::pending().await };
         if !std::mem::replace(&mut self.started, true) {

@@ -1,8 +1,9 @@
-//! Content of a message: a text, or a list of text parts as the client sent it. Whether parts stay apart is known only when a template is:
-//! some templates take strings, some lists, and some both.
+//! Content of a message: a text, or a list of text parts as the client sent it. Whether parts stay
+//! apart is known only when a template is: some templates take strings, some lists, and some both.
 //!
-//! Invariant: parts cost no allocation of their own, so many small ones take no more memory than their request. Made by the protocols'
-//! readers, read by `variables`, and as one text by everything that isn't a template.
+//! Invariant: parts cost no allocation of their own, so many small ones take no more memory than
+//! their request. Made by the protocols' readers, read by `variables`, and as one text by
+//! everything that isn't a template.
 
 use std::fmt;
 
@@ -35,7 +36,8 @@ impl Content {
         starts.iter().zip(ends).map(|(start, end)| &self.joined[*start..end])
     }
 
-    /// The content as one text, as vLLM makes it for templates that take strings: parts are joined by line breaks.
+    /// The content as one text, as vLLM makes it for templates that take strings: parts are joined
+    /// by line breaks.
     pub fn joined(&self) -> &str {
         &self.joined
     }
@@ -111,7 +113,8 @@ impl fmt::Debug for Content {
     }
 }
 
-/// Form in which a template takes the content of a role's messages (`render/probe_content.rs` finds it).
+/// Form in which a template takes the content of a role's messages (`render/probe_content.rs` finds
+/// it).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ContentForm {
     /// Strings; parts are joined.

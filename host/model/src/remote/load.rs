@@ -20,7 +20,8 @@ pub(super) fn read(text: &str, gauges: &GaugeNames) -> Option<ReportedLoad> {
     Some(ReportedLoad { running: count(running), waiting: count(waiting), kv_used })
 }
 
-/// Finite values of all samples of a gauge: those of a name, or of a name and a label (`name{label="value"}`).
+/// Finite values of all samples of a gauge: those of a name, or of a name and a label
+/// (`name{label="value"}`).
 fn values<'a>(text: &'a str, gauge: &'a str) -> impl Iterator<Item = f64> + 'a {
     let (name, wanted) = gauge.split_once('{').unwrap_or((gauge, ""));
     let wanted = wanted.trim_end_matches('}');

@@ -1,7 +1,8 @@
-//! Probes a remote engine: its kind, its name for the model, whether its tokens are those of our tokenizer, and what it can't do.
+//! Probes a remote engine: its kind, its name for the model, whether its tokens are those of our
+//! tokenizer, and what it can't do.
 //!
-//! Every engine is probed at the server's start, and again at each health check until it can be used. A probe generates one token one to
-//! three times.
+//! Every engine is probed at the server's start, and again at each health check until it can be
+//! used. A probe generates one token one to three times.
 
 use std::sync::Arc;
 
@@ -21,7 +22,8 @@ use crate::sse::{MAX_EVENT, SseReader};
 
 /// Largest body of an answer to a probe, in bytes.
 const MAX_BODY: usize = 4 << 20;
-/// Number of tokens of an answer to a probe that are read: the one that was asked for, and perhaps a stop token.
+/// Number of tokens of an answer to a probe that are read: the one that was asked for, and perhaps
+/// a stop token.
 const PROBE_TOKENS: usize = 2;
 
 /// Why an engine can't be used.
@@ -30,7 +32,8 @@ pub enum ProbeError {
     /// The engine doesn't answer, or not yet. It is probed again.
     #[error("{0}")]
     Unreachable(String),
-    /// The engine answers but is of another kind or serves another model. The operator has to change the configuration.
+    /// The engine answers but is of another kind or serves another model. The operator has to
+    /// change the configuration.
     #[error("{0}")]
     Unusable(String),
 }
@@ -170,7 +173,8 @@ async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Resul
     Ok(facts)
 }
 
-/// Whether the engine tokenises the samples as our tokenizer does; false if it doesn't say how it tokenises them.
+/// Whether the engine tokenises the samples as our tokenizer does; false if it doesn't say how it
+/// tokenises them.
 async fn has_our_tokens(
     upstream: &Upstream,
     facts: &Facts,
@@ -278,8 +282,8 @@ async fn tells_ids(
     }
 }
 
-/// Whether the engine follows a grammar that names a token by id. The probe's grammar allows one token only, and checks that it is
-/// generated.
+/// Whether the engine follows a grammar that names a token by id. The probe's grammar allows one
+/// token only, and checks that it is generated.
 async fn follows_grammar(
     upstream: &Upstream,
     facts: &Facts,

@@ -80,7 +80,8 @@ fn call_and_tool_numbers_reach_templates_as_pythons() {
     assert_eq!(shown, format!("x{expected}"));
 }
 
-/// As DeepSeek R1's templates write calls: only where the content is none, which is how clients send a call without text.
+/// As DeepSeek R1's templates write calls: only where the content is none, which is how clients
+/// send a call without text.
 #[test]
 fn call_without_text_shows_where_content_must_be_none() {
     let call = HistoryCall { id: "1".into(), name: "f".into(), arguments: r#"{"a": 1}"#.into() };

@@ -1,4 +1,5 @@
-//! What is learnt at load about long conversations: how a template's work grows, and whether new messages change earlier tokens.
+//! What is learnt at load about long conversations: how a template's work grows, and whether new
+//! messages change earlier tokens.
 
 use crate::common::{conversation, format, model_format, text};
 use model::prompt::{Message, Opening, Role};

@@ -117,7 +117,8 @@ impl Fields {
     }
 }
 
-/// Template that changes request text in every possible way: it joins, splits, trims, quotes and slices it, and writes brackets around it.
+/// Template that changes request text in every possible way: it joins, splits, trims, quotes and
+/// slices it, and writes brackets around it.
 const WILD: &str = r"
 {%- for tool in tools %}
 {{- '<|im_start|>' }}{{ tool | tojson }}{{ tool.function.description | trim }}<{{ tool.function.name }}>
@@ -155,7 +156,8 @@ struct Case {
     plain: Vec<u32>,
 }
 
-/// The embedded model's template and the two above, with each tokenizer; the embedded model's own format first.
+/// The embedded model's template and the two above, with each tokenizer; the embedded model's own
+/// format first.
 static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let case = |name, vocabulary: &'static Vocabulary, format: ChatFormat| {
         let plain = vocabulary.control_tokens(&Fields::new(|| "word".to_owned()).render(&format));
@@ -253,8 +255,9 @@ fn fields() -> impl Strategy<Value = Fields> {
     })
 }
 
-/// Whether the prompt has the usual control tokens with these fields: the extra key isn't a reserved one, no text is blank, since templates
-/// leave out blank text, and raw arguments aren't JSON.
+/// Whether the prompt has the usual control tokens with these fields: the extra key isn't a
+/// reserved one, no text is blank, since templates leave out blank text, and raw arguments aren't
+/// JSON.
 fn keeps_its_shape(fields: &Fields) -> bool {
     let reserved = ["type", "properties"];
     !reserved.contains(&fields.extra_key.as_str())

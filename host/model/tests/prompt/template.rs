@@ -1,4 +1,5 @@
-//! Templates run as with jinja2 and Python, within limits; their exceptions become refusals with their own messages.
+//! Templates run as with jinja2 and Python, within limits; their exceptions become refusals with
+//! their own messages.
 
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use model::prompt::{
 };
 use serde_json::{Value, json};
 
-/// Renders `template` for a user's `Hi` and the argument `x`. The user's text is written before it, since a template without is refused.
+/// Renders `template` for a user's `Hi` and the argument `x`. The user's text is written before it,
+/// since a template without is refused.
 fn rendered(template: &str, x: &Value) -> String {
     let talk = conversation(vec![Message::text(Role::User, "Hi")]);
     let format = format(&format!("{{{{ messages[0].content }}}}{template}"));

@@ -1,4 +1,5 @@
-//! Tokenizers with added tokens of every kind: ids of benign text are those of the reference, and request text never becomes an added token.
+//! Tokenizers with added tokens of every kind: ids of benign text are those of the reference, and
+//! request text never becomes an added token.
 
 use std::sync::Arc;
 

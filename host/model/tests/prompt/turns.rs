@@ -1,4 +1,5 @@
-//! Where the turn to generate begins in the prompt, and which part of the prompt is replayed to the parser.
+//! Where the turn to generate begins in the prompt, and which part of the prompt is replayed to the
+//! parser.
 
 use crate::common::{
     chat_files, conversation, format, generation_prompt, model_files, model_format, text, tokenizer,

@@ -1,4 +1,5 @@
-//! Compiled parsers are found again by what they depend on; those that can't be used are compiled anew.
+//! Compiled parsers are found again by what they depend on; those that can't be used are compiled
+//! anew.
 
 use std::path::PathBuf;
 

@@ -12,12 +12,14 @@ use super::splits;
 use super::stretch::{self, Stretch};
 use super::truncation;
 
-/// Checks all properties but cost growth on one case, and returns its stretches, which [`super::growth`] may need.
+/// Checks all properties but cost growth on one case, and returns its stretches, which
+/// [`super::growth`] may need.
 pub(super) fn check(recording: &Recording, seed: u64, tally: &mut Tally) -> Vec<Stretch> {
     let as_cut =
         counted(recording, &recording.tape, &recording.cuts, Ending::Reason(recording.finish), tally);
     items(recording, &as_cut, tally);
-    // What is drawn depends on the seed and the case's name alone, so that a failure can be reproduced.
+    // What is drawn depends on the seed and the case's name alone, so that a failure can be
+    // reproduced.
     let random = SplitMix64::new(seed ^ fnv1a(&recording.name));
     splits::check(recording, &as_cut, random.clone(), tally);
     truncation::check(recording, random, tally);

@@ -1,7 +1,9 @@
-//! Random walks through a grammar, as of a model with a mask: the grammar allows every token of a walk.
+//! Random walks through a grammar, as of a model with a mask: the grammar allows every token of a
+//! walk.
 //!
-//! The tokenizer has one token per byte, and one per marker where markers are tokens. Beside random tokens the walk tries
-//! texts that would be harmful where they aren't intended: markers, closing brackets, calls.
+//! The tokenizer has one token per byte, and one per marker where markers are tokens. Beside random
+//! tokens the walk tries texts that would be harmful where they aren't intended: markers, closing
+//! brackets, calls.
 
 use std::sync::Arc;
 
@@ -100,7 +102,8 @@ const BAIT: [&str; 14] = [
 ];
 
 impl Walker {
-    /// A walker at the beginning of a whole grammar. `literals` are those of the markers, `tokens` says of each whether it is a token.
+    /// A walker at the beginning of a whole grammar. `literals` are those of the markers, `tokens`
+    /// says of each whether it is a token.
     ///
     /// # Errors
     /// The grammar can't be compiled.
@@ -109,7 +112,8 @@ impl Walker {
         Ok(Self { matcher, literals: literals.to_vec(), tokens: tokens.to_vec(), markup: Vec::new() })
     }
 
-    /// Adds the markup of a turn to what walks try: a format's own markup is what does harm inside a value.
+    /// Adds the markup of a turn to what walks try: a format's own markup is what does harm inside
+    /// a value.
     pub fn learn(&mut self, turn: &[Piece]) {
         let mut tokens: Vec<TokenId> = Vec::new();
         for piece in turn {
@@ -140,8 +144,8 @@ impl Walker {
         (taken == tokens.len()).then_some(opened)
     }
 
-    /// Pieces of these parts in this vocabulary, if they are a whole turn; `None` if the grammar refuses them. In parts that are markup, markers
-    /// are recognised.
+    /// Pieces of these parts in this vocabulary, if they are a whole turn; `None` if the grammar
+    /// refuses them. In parts that are markup, markers are recognised.
     pub fn accepts(&self, parts: &[(bool, String)]) -> Option<Vec<Piece>> {
         let mut matcher = self.matcher.clone();
         let tokens_of =
@@ -223,7 +227,8 @@ impl Walker {
         if hurry && !markers.is_empty() && random.below(2) == 0 {
             return Ok(vec![markers[random.below(markers.len())]]);
         }
-        // No exponents, and few digits where something else is allowed: JSON numbers may be larger than validator and parsers read.
+        // No exponents, and few digits where something else is allowed: JSON numbers may be larger
+        // than validator and parsers read.
         let digits = taken.iter().rev().take_while(|token| (48..58).contains(*token)).count();
         let numeric = |token: &TokenId| {
             (digits > 0 && matches!(token, 69 | 101)) || (digits > DIGITS && (48..58).contains(token))
@@ -231,14 +236,16 @@ impl Walker {
         let all: Vec<TokenId> = mask.iter().filter(|token| *token < end).collect();
         let short: Vec<TokenId> = all.iter().copied().filter(|token| !numeric(token)).collect();
         let allowed = if short.is_empty() { all } else { short };
-        // Random text hardly ever ends a string whose pattern requires certain characters at the end.
+        // Random text hardly ever ends a string whose pattern requires certain characters at the
+        // end.
         if hurry && allowed.contains(&QUOTE) && random.below(2) == 0 {
             return Ok(vec![QUOTE]);
         }
         if allowed.is_empty() {
             return Err("a dead end".to_owned());
         }
-        // Letters are taken more often than other bytes, or most strings would consist of incomplete characters.
+        // Letters are taken more often than other bytes, or most strings would consist of
+        // incomplete characters.
         let letters: Vec<TokenId> =
             allowed.iter().copied().filter(|token| (32..127).contains(token)).collect();
         let among = if letters.is_empty() || random.below(8) == 0 { &allowed } else { &letters };
@@ -250,7 +257,8 @@ impl Walker {
         match choice.checked_sub(BAIT.len()) {
             None => bytes(BAIT[choice]),
             Some(index) if index < markers && self.tokens[index] => vec![marker(index)],
-            // The spelling of a stop that is a token is text; only hosts that find it by its text would take it for the stop.
+            // The spelling of a stop that is a token is text; only hosts that find it by its text
+            // would take it for the stop.
             Some(index) if self.tokens.iter().all(|token| *token) => bytes(&self.literals[index % markers]),
             Some(index) if self.tokens[index % markers] => bytes("<"),
             Some(index) => self.tokens_of(&self.literals[index % markers]),

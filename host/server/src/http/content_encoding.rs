@@ -1,5 +1,5 @@
-//! Decompresses request bodies in gzip or zstd (RFC 9110, 8.4), piece by piece, so that a small body which decompresses to a large one is
-//! refused as soon as it is too large.
+//! Decompresses request bodies in gzip or zstd (RFC 9110, 8.4), piece by piece, so that a small
+//! body which decompresses to a large one is refused as soon as it is too large.
 
 use std::io::Read;
 

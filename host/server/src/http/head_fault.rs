@@ -1,5 +1,5 @@
-//! Answers to heads that hyper can't read. Hyper answers them with an empty body, before any route or middleware; `socket` sends these
-//! answers instead.
+//! Answers to heads that hyper can't read. Hyper answers them with an empty body, before any route
+//! or middleware; `socket` sends these answers instead.
 
 use bytes::Bytes;
 
@@ -8,7 +8,8 @@ use api::error::ApiError;
 /// Header of hyper's answer that is replaced by the new headers.
 const EMPTY: &str = "content-length: 0\r\n";
 
-/// Answer to send instead of `written`, if hyper made `written` by itself: this server's own answers all carry a request id.
+/// Answer to send instead of `written`, if hyper made `written` by itself: this server's own
+/// answers all carry a request id.
 pub(super) fn answer(written: &[u8]) -> Option<Bytes> {
     if !(written.starts_with(b"HTTP/1.1 4") && written.ends_with(b"\r\n\r\n")) {
         return None;

@@ -1,6 +1,7 @@
-//! The file of API keys: a line `NAME=KEY` for each key, blank lines, and comments, which begin with `#`. Several keys of one name are how a
-//! key is replaced: the old one stays until all clients have the new one. A file that others can read is refused, as is a bad line; errors
-//! give the line's number and never show the line.
+//! The file of API keys: a line `NAME=KEY` for each key, blank lines, and comments, which begin
+//! with `#`. Several keys of one name are how a key is replaced: the old one stays until all
+//! clients have the new one. A file that others can read is refused, as is a bad line; errors give
+//! the line's number and never show the line.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! `host parser new NAME`: makes a crate for a new parser. Besides a compiler it needs only three small crates of the registry. Its lock
-//! file names the versions of these crates that the SDK is tested with; if they are in cargo's cache, the crate builds offline.
+//! `host parser new NAME`: makes a crate for a new parser. Besides a compiler it needs only three
+//! small crates of the registry. Its lock file names the versions of these crates that the SDK is
+//! tested with; if they are in cargo's cache, the crate builds offline.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -93,7 +94,8 @@ fn texts<'a>(dir: &'a Dir<'a>) -> Vec<(&'a Path, &'a str)> {
     dir.entries().iter().flat_map(text).collect()
 }
 
-/// Real name of a template's file. The template uses other names because cargo and git would interpret the real ones in its folder.
+/// Real name of a template's file. The template uses other names because cargo and git would
+/// interpret the real ones in its folder.
 fn renamed(path: &Path) -> PathBuf {
     match path.to_str() {
         Some("Cargo.toml.template") => "Cargo.toml".into(),

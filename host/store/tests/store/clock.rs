@@ -1,4 +1,5 @@
-//! A clock that is set forward and back: leases don't notice, use makes nothing older, and lists stay in the order in which things were made.
+//! A clock that is set forward and back: leases don't notice, use makes nothing older, and lists
+//! stay in the order in which things were made.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! A disk that is full or read-only, in a process whose files may not grow (`kill.rs` starts it): calls fail and store no half, what is stored
-//! is read, and the store goes on when the disk does.
+//! A disk that is full or read-only, in a process whose files may not grow (`kill.rs` starts it):
+//! calls fail and store no half, what is stored is read, and the store goes on when the disk does.
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use store::{Error, Item, Link, Sqlite, State, Status, Store, Target};
@@ -74,7 +74,8 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
     });
     futures_util::future::join_all(streams).await;
 
-    // What SQLite can't write within a transaction makes it roll back the whole transaction by itself, with other calls before and behind.
+    // What SQLite can't write within a transaction makes it roll back the whole transaction by
+    // itself, with other calls before and behind.
     limit_files(Some(8 << 20));
     let mixed = (0..STREAMS).map(|stream| async move {
         let mut new = new(&format!("mixed-{stream}"), Link::Alone);

@@ -1,4 +1,5 @@
-//! The file: its mode, its one owner, what isn't opened, and every older schema (`tests/schemas/`, as the version of then wrote it).
+//! The file: its mode, its one owner, what isn't opened, and every older schema (`tests/schemas/`,
+//! as the version of then wrote it).
 
 use std::fmt::Write as _;
 use std::fs;
@@ -130,7 +131,8 @@ async fn a_closed_store_says_so() {
     assert_eq!(late.await, Err(Error::Unavailable("it is closed".to_owned())));
 }
 
-/// What each fixture holds. A newer schema may add to it, and fixtures of older ones then hold less.
+/// What each fixture holds. A newer schema may add to it, and fixtures of older ones then hold
+/// less.
 async fn write_fixture(store: &Sqlite) {
     let alice = Owner::new("alice");
     let finish =

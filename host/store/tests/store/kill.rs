@@ -1,6 +1,7 @@
 //! What is acknowledged stays: a process that writes under load is killed at random moments.
 //!
-//! This test's own binary runs again as that process, with [`ROLE`] set. `SLUICE_STORE_KILLS` says how often it is killed.
+//! This test's own binary runs again as that process, with [`ROLE`] set. `SLUICE_STORE_KILLS` says
+//! how often it is killed.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};

@@ -1,4 +1,5 @@
-//! Entries that were tampered with aren't read, and folders that aren't this user's alone aren't used.
+//! Entries that were tampered with aren't read, and folders that aren't this user's alone aren't
+//! used.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 

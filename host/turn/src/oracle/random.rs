@@ -10,7 +10,8 @@ use contract::{
     Step, StreamParser, Until,
 };
 
-/// Parser that routes what it holds at random, always within the contract, and notes the text that must come out.
+/// Parser that routes what it holds at random, always within the contract, and notes the text that
+/// must come out.
 pub(super) struct ConformingParser {
     choices: SplitMix64,
     held: String,

@@ -3,7 +3,8 @@
 use super::*;
 use contract::ToolCall;
 
-/// Ids that clients see of calls that have these ids of the model's own, and the turn's fault. The text has all of the ids.
+/// Ids that clients see of calls that have these ids of the model's own, and the turn's fault. The
+/// text has all of the ids.
 fn seen(own: &[Option<&str>], others: &[&str]) -> (Vec<String>, Option<String>) {
     let step = |id: Option<&str>| {
         let call = ToolCall { id: id.map(str::to_owned), ..ToolCall::new("f", Payload::Text) };

@@ -3,7 +3,8 @@
 use super::*;
 use crate::stop::{StopPatterns, StopStrings};
 
-/// Applies the ops to `held`, which is followed by `<r>`, more text and the marker that ends the turn.
+/// Applies the ops to `held`, which is followed by `<r>`, more text and the marker that ends the
+/// turn.
 fn broken(policy: FaultPolicy, held: &str, ops: Vec<Op>) -> (Vec<Item>, TurnEnd, String) {
     let settings = TurnSettings { fault_policy: policy, ..settings() };
     let (items, end, turn) =

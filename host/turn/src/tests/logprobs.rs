@@ -1,4 +1,5 @@
-//! Tokens with log-probabilities: each comes with the text that it begins in, however the stream is cut.
+//! Tokens with log-probabilities: each comes with the text that it begins in, however the stream is
+//! cut.
 
 use super::super::oracle::{FRAGMENTS, tagged};
 use super::super::{StopPatterns, StopStrings, TokenLogprob, TokenLogprobs};

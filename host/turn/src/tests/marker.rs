@@ -5,7 +5,8 @@ use super::super::{MarkerError, MarkerTable, TokenText};
 use super::{ids, literals, text};
 use std::sync::Arc;
 
-/// Feeds pieces and writes what is found: text as it is, markers as `#index`, and `|` after each piece.
+/// Feeds pieces and writes what is found: text as it is, markers as `#index`, and `|` after each
+/// piece.
 fn trace(table: MarkerTable, pieces: &[TokenText<'_>]) -> String {
     let mut markers = Markers::new(Arc::new(table));
     let mut trace = String::new();

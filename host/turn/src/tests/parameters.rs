@@ -7,8 +7,8 @@ use contract::{Note, ParameterValue, Reading, Segment, ToolCall, ToolKind};
 const SCHEMA: &str = r#"{"properties": {"city": {"type": "string"}, "days": {"type": ["integer", "null"]}, "any": {"type": ["object", "string"]},
     "stops": {"type": "array", "items": {"properties": {"name": {"type": "string"}, "at": {"type": "integer"}}}}}}"#;
 
-/// A piece of a call's ops: the way to a value (`stops/0/name`, with `t:` or `j:` before it for its reading, and `item:0` for an element) and its
-/// text in pieces.
+/// A piece of a call's ops: the way to a value (`stops/0/name`, with `t:` or `j:` before it for its
+/// reading, and `item:0` for an element) and its text in pieces.
 type Said = (&'static str, &'static [&'static str]);
 
 fn parameter(place: &str) -> Op {

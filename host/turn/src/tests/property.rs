@@ -1,4 +1,5 @@
-//! Properties of whole turns: no cutting of the stream changes the items, and no parser breaks them.
+//! Properties of whole turns: no cutting of the stream changes the items, and no parser breaks
+//! them.
 
 use super::super::oracle::{Cuts, FRAGMENTS, check_arbitrary, check_conforming, check_cuts, check_markers};
 use super::*;

@@ -1,4 +1,5 @@
-//! Replay of the generation prompt: its bytes are discarded, and the output begins in what it leaves open.
+//! Replay of the generation prompt: its bytes are discarded, and the output begins in what it
+//! leaves open.
 
 use super::*;
 

@@ -102,7 +102,8 @@ fn held_text_is_asked_about_where_the_prompt_ends() {
     assert_eq!(fold(out.drain()).unwrap(), [message("a")]);
 }
 
-/// Steps of a call whose arguments begin with `{` and are followed by `until-json` from there on; the next marker closes it.
+/// Steps of a call whose arguments begin with `{` and are followed by `until-json` from there on;
+/// the next marker closes it.
 fn followed() -> [Step; 3] {
     let rest = JsonRest { route: Route::Arguments, depth: 1, in_string: InString::No };
     [

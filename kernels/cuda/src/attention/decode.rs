@@ -11,7 +11,8 @@ static SOURCE: Source =
 /// Positions of a row that a block computes at once.
 pub const SPAN: u32 = 256;
 
-/// [`Attention`] of the rows in a list of spans. Rows that are not in the list are left as they are.
+/// [`Attention`] of the rows in a list of spans. Rows that are not in the list are left as they
+/// are.
 #[derive(Debug, Clone, Copy)]
 pub struct AttentionDecode {
     /// Parameters; `heads / kv_heads` is at most 16, and `head_dim` 32, 64, 96 or 128.
@@ -38,7 +39,8 @@ impl AttentionDecode {
     }
 
     /// # Panics
-    /// Where there is nothing to do, a pointer is null or misaligned, or the heads aren't supported.
+    /// Where there is nothing to do, a pointer is null or misaligned, or the heads aren't
+    /// supported.
     pub fn launch(&self) -> Launch {
         let [_, _, head_dim] = self.attention.checked("attention_decode");
         let shape = self.attention.spec.shape;
@@ -72,21 +74,24 @@ impl AttentionDecode {
     }
 }
 
-/// The first position that is computed for a row at `position` (a multiple of 64), and the number of spans from there on.
+/// The first position that is computed for a row at `position` (a multiple of 64), and the number
+/// of spans from there on.
 pub fn decode_spans(position: u32, window: Option<u32>) -> (u32, u32) {
     let first = window.map_or(0, |window| (position + 1).saturating_sub(window)) / 64 * 64;
     (first, (position - first) / SPAN + 1)
 }
 
-/// List of the spans of rows at these positions: four words whose first is the number of spans, then four words for each span.
-/// Rows are numbered from 0 on. Of a row with a window only spans in the window are listed.
+/// List of the spans of rows at these positions: four words whose first is the number of spans,
+/// then four words for each span. Rows are numbered from 0 on. Of a row with a window only spans in
+/// the window are listed.
 pub fn decode_work(positions: &[u32], window: Option<u32>) -> Vec<u32> {
     let mut work = Vec::new();
     write_decode_work(0, positions, window, &mut work);
     work
 }
 
-/// Replaces `work` by the list of the rows from `first_row` on: several lists may divide a step's rows among them.
+/// Replaces `work` by the list of the rows from `first_row` on: several lists may divide a step's
+/// rows among them.
 pub fn write_decode_work(first_row: u32, positions: &[u32], window: Option<u32>, work: &mut Vec<u32>) {
     work.clear();
     work.resize(4, 0);

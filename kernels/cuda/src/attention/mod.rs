@@ -1,4 +1,5 @@
-//! Attention of the rows of a step over the paged KV cache, the simple way: heads of any width, one warp for each row and head.
+//! Attention of the rows of a step over the paged KV cache, the simple way: heads of any width, one
+//! warp for each row and head.
 
 mod decode;
 mod prefill;
@@ -34,7 +35,8 @@ pub struct PagedCache {
     pub table_width: u32,
 }
 
-/// `out = softmax(scale * q · keys) · values` for each row and head, over the positions up to the row's own.
+/// `out = softmax(scale * q · keys) · values` for each row and head, over the positions up to the
+/// row's own.
 #[derive(Debug, Clone, Copy)]
 pub struct Attention {
     /// `[rows, spec.shape.width()]` bf16; only the queries are read.
@@ -69,7 +71,8 @@ impl Attention {
         }
     }
 
-    /// Checks the parameters that all kernels share; returns the numbers of query and key heads and their width, as kernels take them.
+    /// Checks the parameters that all kernels share; returns the numbers of query and key heads and
+    /// their width, as kernels take them.
     fn checked(&self, operation: &str) -> [u32; 3] {
         let AttentionSpec { shape: QkvShape { heads, kv_heads, head_dim }, scale, window, .. } = self.spec;
         let PagedCache { keys, values, tables, table_width } = self.cache;

@@ -8,7 +8,8 @@ use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
 static SOURCE: Source =
     Source { name: "attention_prefill.cu", text: include_str!("../../attention_prefill.cu") };
 
-/// [`Attention`] of the rows in a list of tiles. Other rows are left as they are; `lanes` and `positions` aren't read.
+/// [`Attention`] of the rows in a list of tiles. Other rows are left as they are; `lanes` and
+/// `positions` aren't read.
 #[derive(Debug, Clone, Copy)]
 pub struct AttentionPrefill {
     /// Parameters; `head_dim` is 32, 64, 96 or 128.
@@ -42,7 +43,8 @@ impl AttentionPrefill {
     }
 
     /// # Panics
-    /// Where there is nothing to do, a pointer is null or misaligned, or the heads aren't supported.
+    /// Where there is nothing to do, a pointer is null or misaligned, or the heads aren't
+    /// supported.
     pub fn launch(&self) -> Launch {
         let [heads, _, head_dim] = self.attention.checked("attention_prefill");
         let shape = self.attention.spec.shape;

@@ -16,7 +16,8 @@ static SOURCE: Source = Source {
     ),
 };
 
-/// `out = softmax(scale * q · rows) · rows[:rank]` for each row and head, over the positions up to the row's own.
+/// `out = softmax(scale * q · rows) · rows[:rank]` for each row and head, over the positions up to
+/// the row's own.
 #[derive(Debug, Clone, Copy)]
 pub struct MlaAttention {
     /// `[rows, heads, rank + rope]` bf16.
@@ -43,7 +44,8 @@ pub struct MlaAttention {
 
 impl MlaAttention {
     /// # Panics
-    /// Where there is nothing to compute, a pointer is null or misaligned, or a width isn't supported.
+    /// Where there is nothing to compute, a pointer is null or misaligned, or a width isn't
+    /// supported.
     pub fn launch(&self) -> Launch {
         let [heads, rank, _, rope, _] = self.checked("mla_attention");
         let items = self.rows.checked_mul(heads).expect("rows and heads of a grid");

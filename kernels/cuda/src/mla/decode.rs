@@ -1,4 +1,5 @@
-//! Attention over the compressed cache for rows that decode: the positions of a row are divided among blocks of the grid.
+//! Attention over the compressed cache for rows that decode: the positions of a row are divided
+//! among blocks of the grid.
 
 use ops::MlaShape;
 
@@ -15,7 +16,8 @@ static SOURCE: Source = Source {
     ),
 };
 
-/// [`MlaAttention`] of the rows in a list of spans. Rows that are not in the list are left as they are.
+/// [`MlaAttention`] of the rows in a list of spans. Rows that are not in the list are left as they
+/// are.
 #[derive(Debug, Clone, Copy)]
 pub struct MlaDecode {
     /// Parameters that all kernels share; [`supports_mla_tiles`].
@@ -52,7 +54,8 @@ impl MlaDecode {
             kernel: Self::kernel(rank, rope),
             grid: [self.blocks, 1, 1],
             block: [128, 1, 1],
-            // Two tiles of 32 rows, 16 queries, 16 rows of scores, and a flag of the last block to end.
+            // Two tiles of 32 rows, 16 queries, 16 rows of scores, and a flag of the last block to
+            // end.
             shared_bytes: (2 * 32 + 16) * width * 2 + 16 * 33 * 4 + 16,
             args: self.attention.args().ptr(self.work).ptr(self.partials).ptr(self.counters),
             overlaps: true,

@@ -1,7 +1,8 @@
 //! Attention over a compressed cache (MLA), in its absorbed form.
 //!
-//! The launches of a layer are [`MlaWrite`], [`MlaProject`] of the queries into the latent space, attention there, and [`MlaProject`] of the
-//! results to values. Attention is [`MlaDecode`] for rows that decode and [`MlaPrefill`] for rows of prompts, or [`MlaAttention`] for shapes that
+//! The launches of a layer are [`MlaWrite`], [`MlaProject`] of the queries into the latent space,
+//! attention there, and [`MlaProject`] of the results to values. Attention is [`MlaDecode`] for
+//! rows that decode and [`MlaPrefill`] for rows of prompts, or [`MlaAttention`] for shapes that
 //! these don't support. The cache of a layer is `[blocks, 64, rank + rope]` bf16.
 
 mod attention;
@@ -20,7 +21,8 @@ use ops::MlaShape;
 
 use crate::{Variant, size};
 
-/// Heads, rank, and the widths of the part that isn't rotated, of the rotated one and of values, as kernels take them.
+/// Heads, rank, and the widths of the part that isn't rotated, of the rotated one and of values, as
+/// kernels take them.
 ///
 /// # Panics
 /// Where a width is zero, or isn't a multiple of its number: 8, or 2 for values.
@@ -32,8 +34,8 @@ fn widths(shape: MlaShape, operation: &str) -> [u32; 5] {
     [heads, rank, nope, rope, value].map(size)
 }
 
-/// Whether [`MlaDecode`] and [`MlaPrefill`] have kernels for these widths: `rank` is a multiple of 64 up to 512, `rope` a multiple of 16 up
-/// to 128, and there are at most 65,535 heads.
+/// Whether [`MlaDecode`] and [`MlaPrefill`] have kernels for these widths: `rank` is a multiple of
+/// 64 up to 512, `rope` a multiple of 16 up to 128, and there are at most 65,535 heads.
 pub fn supports_mla_tiles(shape: MlaShape) -> bool {
     let MlaShape { heads, rank, rope, .. } = shape;
     rank.is_multiple_of(64) && rank <= 512 && rope.is_multiple_of(16) && rope <= 128 && heads <= 65_535

@@ -16,7 +16,8 @@ static SOURCE: Source = Source {
 /// Pairs of a token and a head that a block computes.
 const PAIRS: u32 = 64;
 
-/// [`MlaAttention`] of the rows in a list of tiles. Other rows are left as they are; `lanes` and `positions` aren't read.
+/// [`MlaAttention`] of the rows in a list of tiles. Other rows are left as they are; `lanes` and
+/// `positions` aren't read.
 #[derive(Debug, Clone, Copy)]
 pub struct MlaPrefill {
     /// Parameters that all kernels share; [`supports_mla_tiles`].
@@ -25,7 +26,8 @@ pub struct MlaPrefill {
     pub tiles: DevicePtr,
     /// Number of tiles.
     pub count: u32,
-    /// Bytes of shared memory that a block may have on the device: they decide how many cached rows are copied at a time.
+    /// Bytes of shared memory that a block may have on the device: they decide how many cached rows
+    /// are copied at a time.
     pub block_shared_bytes: u32,
 }
 
@@ -67,7 +69,8 @@ impl MlaPrefill {
     }
 }
 
-/// Bytes for three tiles of `tokens` cached rows, four parts of each score, weights, and a factor of each pair.
+/// Bytes for three tiles of `tokens` cached rows, four parts of each score, weights, and a factor
+/// of each pair.
 fn shared_bytes(width: u32, tokens: u32) -> u32 {
     3 * tokens * width * 2 + PAIRS * (tokens + 8) * (4 * 4 + 2) + PAIRS * 4
 }

@@ -8,8 +8,8 @@ use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "mla_write.cu", text: include_str!("../../mla_write.cu") };
 
-/// Norms the latent part of the rows of `kv`, rotates their keys, writes both to the rows' slots, and rotates the queries in
-/// place.
+/// Norms the latent part of the rows of `kv`, rotates their keys, writes both to the rows' slots,
+/// and rotates the queries in place.
 #[derive(Debug, Clone, Copy)]
 pub struct MlaWrite {
     /// `[rows, heads, nope + rope]` bf16.
@@ -36,7 +36,8 @@ pub struct MlaWrite {
 
 impl MlaWrite {
     /// # Panics
-    /// Where there is nothing to compute, a pointer is null or misaligned, or a width isn't supported.
+    /// Where there is nothing to compute, a pointer is null or misaligned, or a width isn't
+    /// supported.
     pub fn launch(&self) -> Launch {
         let [heads, rank, nope, rope, _] = widths(self.shape, "mla_write");
         let wide = [self.queries, self.kv, self.norm.weight, self.cache];

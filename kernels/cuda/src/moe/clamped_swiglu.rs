@@ -5,7 +5,8 @@ use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "clamped_swiglu.cu", text: include_str!("../../clamped_swiglu.cu") };
 
-/// `out = (up + 1) * gate / (1 + exp(-alpha * gate))`, with `gate ≤ limit` and `-limit ≤ up ≤ limit`.
+/// `out = (up + 1) * gate / (1 + exp(-alpha * gate))`, with `gate ≤ limit` and
+/// `-limit ≤ up ≤ limit`.
 #[derive(Debug, Clone, Copy)]
 pub struct ClampedSwiglu {
     /// `[rows, 2 * cols]` bf16: columns of gate and up alternate.

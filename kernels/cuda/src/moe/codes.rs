@@ -1,9 +1,11 @@
 //! Order of quantisation codes in kernels.
 
-/// Greatest scale of MXFP4 weights (an exponent of two, plus 127) with which kernels have every weight exactly; see `mxfp4.cuh`.
+/// Greatest scale of MXFP4 weights (an exponent of two, plus 127) with which kernels have every
+/// weight exactly; see `mxfp4.cuh`.
 pub const MXFP4_MAX_SCALE: u8 = 128;
 
-/// Two E2M1 codes of a byte as a pair of bf16 that is 2¹²⁶ times too small: sign in bit 15, other bits in 8 to 6.
+/// Two E2M1 codes of a byte as a pair of bf16 that is 2¹²⁶ times too small: sign in bit 15, other
+/// bits in 8 to 6.
 static E2M1_PAIRS: [u32; 256] = {
     let mut pairs = [0; 256];
     let mut byte = 0;
@@ -15,7 +17,8 @@ static E2M1_PAIRS: [u32; 256] = {
     pairs
 };
 
-/// Reorders the bits of 16 E2M1 codes, two in a byte, the lower half first, to the order of kernels (`mxfp4.cuh`).
+/// Reorders the bits of 16 E2M1 codes, two in a byte, the lower half first, to the order of kernels
+/// (`mxfp4.cuh`).
 #[inline]
 pub fn pack_mxfp4(codes: [u8; 8]) -> [u8; 8] {
     const FIRST_WORD_LEFT: u32 = 0x0603_0603;

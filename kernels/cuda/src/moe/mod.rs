@@ -1,8 +1,9 @@
-//! Mixtures of experts: router, ordering of tokens by expert, the experts' linear layers, and the weighted sum.
+//! Mixtures of experts: router, ordering of tokens by expert, the experts' linear layers, and the
+//! weighted sum.
 //!
-//! The launches of a layer are [`MoeRoute`], [`MoeAlign`], [`MoeLinear`] of gate and up, an activation over all routes
-//! ([`crate::SiluMul`] or [`ClampedSwiglu`]), [`MoeLinear`] of down, and [`MoeCombine`]. The number of a route is
-//! `token * per_token + choice`.
+//! The launches of a layer are [`MoeRoute`], [`MoeAlign`], [`MoeLinear`] of gate and up, an
+//! activation over all routes ([`crate::SiluMul`] or [`ClampedSwiglu`]), [`MoeLinear`] of down, and
+//! [`MoeCombine`]. The number of a route is `token * per_token + choice`.
 
 mod align;
 mod clamped_swiglu;

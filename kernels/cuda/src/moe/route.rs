@@ -7,7 +7,8 @@ use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant, size};
 
 static SOURCE: Source = Source { name: "moe_route.cu", text: include_str!("../../moe_route.cu") };
 
-/// Chooses experts for each token, the best first; of equal ones the expert with the lower index is first.
+/// Chooses experts for each token, the best first; of equal ones the expert with the lower index is
+/// first.
 #[derive(Debug, Clone, Copy)]
 pub struct MoeRoute {
     /// `[rows, experts]` f32.
@@ -18,7 +19,8 @@ pub struct MoeRoute {
     pub weights: DevicePtr,
     /// Number of tokens.
     pub rows: u32,
-    /// How experts are chosen: at most 32 of at most 1024, in at most 32 groups; the correction is f32.
+    /// How experts are chosen: at most 32 of at most 1024, in at most 32 groups; the correction is
+    /// f32.
     pub routing: Routing<DevicePtr>,
 }
 

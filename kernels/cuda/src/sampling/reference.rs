@@ -9,7 +9,8 @@ use super::{DrawRow, EditRow};
 pub struct Reference {
     /// The chosen token; `None` if mask and edits leave no token.
     pub id: Option<u32>,
-    /// Distance of the sums from where another token would have been chosen, as a share of all weight.
+    /// Distance of the sums from where another token would have been chosen, as a share of all
+    /// weight.
     pub margin: f64,
 }
 
@@ -89,7 +90,8 @@ fn likeliest_first(logits: &[f32]) -> Vec<Candidate> {
     candidates
 }
 
-/// Keeps the shortest prefix that has the share `top_p` of all weight; returns the distance to another prefix's share.
+/// Keeps the shortest prefix that has the share `top_p` of all weight; returns the distance to
+/// another prefix's share.
 fn keep_nucleus(candidates: &mut Vec<Candidate>, top_p: f64) -> f64 {
     let all = total(candidates);
     let mut sum = 0.0;

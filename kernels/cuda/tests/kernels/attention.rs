@@ -9,7 +9,8 @@ use ops::QkvShape;
 use super::device::in_both_orders;
 use super::paged::Step;
 
-/// Weights are rounded to bf16, each by up to 2⁻⁹ of itself, in sums of values of about one; then the result is rounded.
+/// Weights are rounded to bf16, each by up to 2⁻⁹ of itself, in sums of values of about one; then
+/// the result is rounded.
 const ROUNDED_WEIGHTS: Tolerance = Tolerance { absolute: 2e-3, relative: 1.0 / 256.0 };
 
 fn check(step: &Step) {

@@ -24,7 +24,8 @@ pub(crate) fn bytes(len: usize, seed: u32) -> Vec<u8> {
 }
 
 impl Fp8Weight {
-    /// Values are below about 32 in magnitude. Codes that are NaN don't occur: a model with them is refused at load.
+    /// Values are below about 32 in magnitude. Codes that are NaN don't occur: a model with them is
+    /// refused at load.
     pub(crate) fn new((rows, cols): (usize, usize), block_cols: usize, seed: u32) -> Self {
         let codes: Vec<u8> =
             bytes(rows * cols, seed).iter().map(|x| if x & 0x7f > 0x58 { x & 0xcf } else { *x }).collect();

@@ -15,8 +15,8 @@ fn tiny(heads: usize) -> MlaShape {
     MlaShape { heads, rank: 64, nope: 8, rope: 16, value: 8 }
 }
 
-/// Attention over a compressed cache, and its reference results; made from sequences of (tokens, rows), each on a lane of its
-/// own.
+/// Attention over a compressed cache, and its reference results; made from sequences of (tokens,
+/// rows), each on a lane of its own.
 struct Compressed {
     attention: MlaAttention,
     wanted: Vec<f64>,

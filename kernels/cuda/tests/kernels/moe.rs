@@ -1,4 +1,5 @@
-//! Kernels of a mixture of experts other than its linear layers: router, order by expert, activation, weighted sum.
+//! Kernels of a mixture of experts other than its linear layers: router, order by expert,
+//! activation, weighted sum.
 
 use cuda_kernels::{
     ClampedSwiglu, MoeAlign, MoeCombine, MoeRoute, Tolerance, moe_align_reference, moe_combine_reference,

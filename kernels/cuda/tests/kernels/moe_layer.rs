@@ -102,7 +102,8 @@ fn layer_adds_weighted_results_of_each_tokens_experts() {
     in_both_orders(|device| {
         for clamped in [false, true] {
             let layer = Layer::new(clamped);
-            // Values between the linear layers are bf16: sums of some twenty values of up to about eight, each rounded twice.
+            // Values between the linear layers are bf16: sums of some twenty values of up to about
+            // eight, each rounded twice.
             let tolerance = Tolerance { absolute: 0.1, relative: 1.0 / 128.0 };
             near(tolerance, &layer.run(device), &layer.wanted(), &format!("clamped {clamped}"));
         }

@@ -1,4 +1,5 @@
-//! The experts' linear layers in all formats, with experts that have no rows, few rows, and more than a tile of rows.
+//! The experts' linear layers in all formats, with experts that have no rows, few rows, and more
+//! than a tile of rows.
 
 use cuda_kernels::{
     DevicePtr, ExpertFormat, Fp8Scales, MXFP4_MAX_SCALE, MoeLayer, MoeLinear, StoredExperts, Tolerance,
@@ -176,8 +177,8 @@ fn experts_have_no_few_or_more_rows_than_a_tile() {
     });
 }
 
-/// Each input has one column that isn't zero, so each result is a weight. Smaller scales are left out: what a device does with
-/// subnormal operands of products isn't specified.
+/// Each input has one column that isn't zero, so each result is a weight. Smaller scales are left
+/// out: what a device does with subnormal operands of products isn't specified.
 #[test]
 fn mxfp4_weights_are_exact_from_scale_2_to_the_last() {
     let (n, k) = (usize::from(MXFP4_MAX_SCALE), 32usize);
@@ -229,7 +230,8 @@ fn inner_dimensions_need_not_fill_a_step() {
     });
 }
 
-/// Each input has one column that isn't zero, so each result is a weight: all codes that are numbers, in both kernels.
+/// Each input has one column that isn't zero, so each result is a weight: all codes that are
+/// numbers, in both kernels.
 #[test]
 fn every_fp8_weight_is_exact() {
     let (n, k) = (256usize, 64usize);
@@ -243,7 +245,8 @@ fn every_fp8_weight_is_exact() {
     });
 }
 
-/// Checks both kernels on inputs that have one column that isn't zero, so each result is a weight of the first expert.
+/// Checks both kernels on inputs that have one column that isn't zero, so each result is a weight
+/// of the first expert.
 fn each_column_is_a_weight(
     (n, k): (usize, usize),
     codes: &[u8],

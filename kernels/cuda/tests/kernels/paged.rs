@@ -1,4 +1,5 @@
-//! Steps over a paged cache: the KV blocks of sequences are scattered, and all places that no sequence has are NaN.
+//! Steps over a paged cache: the KV blocks of sequences are scattered, and all places that no
+//! sequence has are NaN.
 
 use cuda_kernels::{Attention, PagedCache, kv_index};
 use ops::{AttentionSpec, QkvShape, reference};
@@ -27,8 +28,8 @@ impl Step {
         self.sequences.iter().map(|(len, _)| len.div_ceil(64)).max().unwrap_or(0) + 1
     }
 
-    /// Block tables of all lanes, and the number of blocks. Blocks are given out from the last one on, one to each sequence in
-    /// turn. Sequence `s` has lane `sequences - 1 - s`.
+    /// Block tables of all lanes, and the number of blocks. Blocks are given out from the last one
+    /// on, one to each sequence in turn. Sequence `s` has lane `sequences - 1 - s`.
     fn tables(&self) -> (Vec<u32>, usize) {
         let (count, width) = (self.sequences.len(), self.table_width());
         let mut tables = vec![u32::MAX; count * width];

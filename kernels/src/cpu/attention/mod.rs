@@ -1,12 +1,14 @@
-//! Causal attention over the paged cache, for decode and prefill chunks alike: scores, softmax and the sum of values in one
-//! pass over the keys, all in f32.
+//! Causal attention over the paged cache, for decode and prefill chunks alike: scores, softmax and
+//! the sum of values in one pass over the keys, all in f32.
 //!
-//! A task is one key head with some of its query heads, for some neighbouring tokens of a sequence. Keys are taken in spans of
-//! 128 that begin at multiples of 128 positions: after each span, running maximum, sum and output are rescaled. Spans depend on
-//! positions alone, so a row's result depends neither on how its prompt was cut into chunks nor on where its blocks lie.
-//! Long contexts are cut into parts, also by positions alone; each part has its own softmax, and parts are merged in order. If there
-//! are few tasks, as for one token of one sequence, each part is a task of its own.
-//! A value that a row doesn't see is never multiplied, not even by zero: its slot may hold NaN or infinity.
+//! A task is one key head with some of its query heads, for some neighbouring tokens of a sequence.
+//! Keys are taken in spans of 128 that begin at multiples of 128 positions: after each span,
+//! running maximum, sum and output are rescaled. Spans depend on positions alone, so a row's result
+//! depends neither on how its prompt was cut into chunks nor on where its blocks lie. Long contexts
+//! are cut into parts, also by positions alone; each part has its own softmax, and parts are merged
+//! in order. If there are few tasks, as for one token of one sequence, each part is a task of its
+//! own. A value that a row doesn't see is never multiplied, not even by zero: its slot may hold NaN
+//! or infinity.
 
 mod partial;
 mod products;
@@ -69,8 +71,9 @@ impl<'a> AttentionParams<'a> {
     }
 }
 
-/// Computes attention of the queries at the beginning of each row of `queries` `[rows, params.query_stride]` to the cached keys of
-/// their sequences, within the window of `params`; `out` is `[rows, heads * value_dim]`.
+/// Computes attention of the queries at the beginning of each row of `queries`
+/// `[rows, params.query_stride]` to the cached keys of their sequences, within the window of
+/// `params`; `out` is `[rows, heads * value_dim]`.
 ///
 /// # Panics
 /// If the sizes don't fit each other or a block is not in the cache.

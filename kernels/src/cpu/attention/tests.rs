@@ -20,8 +20,8 @@ fn value(i: usize) -> f32 {
     ((i * 7919) % 1999) as f32 / 500.0 - 2.0
 }
 
-/// Returns a cache with `context` tokens of one sequence in scattered blocks, these blocks, and the sequence's qkv rows after norm and
-/// rotation.
+/// Returns a cache with `context` tokens of one sequence in scattered blocks, these blocks, and the
+/// sequence's qkv rows after norm and rotation.
 fn filled(context: usize, dtype: KvDtype) -> (KvCache, Vec<u32>, Vec<f32>) {
     let shape = KvShape {
         layers: 1,
@@ -147,7 +147,8 @@ fn context_parts_have_same_bits_together_and_as_tasks() {
     let windowed = AttentionSpec { window: Some(PART + 100), sinks: Some(SINKS), ..PLAIN };
     for (isa, spec) in Isa::available().into_iter().flat_map(|isa| [(isa, PLAIN), (isa, windowed)]) {
         let ends = [PART - 1, PART, PART + 1, 2 * PART, 2 * PART + 130, context];
-        // The last row of a chunk that has enough tasks, and the same row alone, whose parts are tasks.
+        // The last row of a chunk that has enough tasks, and the same row alone, whose parts are
+        // tasks.
         for end in ends {
             let chunk = last(&Cpu::with_isa(1, isa), spec, &all, end, 64);
             let alone = last(&Cpu::with_isa(3, isa), spec, &all, end, 1);

@@ -1,4 +1,5 @@
-//! Absorbed form of attention: queries are projected into the latent space and attend there; their results are projected to values.
+//! Absorbed form of attention: queries are projected into the latent space and attend there; their
+//! results are projected to values.
 
 use ops::{AttentionSpec, MlaShape, QkvShape, Store};
 
@@ -6,7 +7,8 @@ use crate::cpu::kv::KvLayer;
 use crate::cpu::linear::{Group, grouped_linear};
 use crate::cpu::{AttentionParams, Cpu, Elements, Matrix, Sequence, attention};
 
-/// Projection of latent rows to keys and values, split for the absorbed form: f32, a part for each head.
+/// Projection of latent rows to keys and values, split for the absorbed form: f32, a part for each
+/// head.
 #[derive(Debug)]
 pub struct MlaWeights {
     shape: MlaShape,
@@ -17,7 +19,8 @@ pub struct MlaWeights {
 }
 
 impl MlaWeights {
-    /// Splits the projection of latent rows `[heads * (nope + value), rank]`, which has for each head the keys' rows, then the values'.
+    /// Splits the projection of latent rows `[heads * (nope + value), rank]`, which has for each
+    /// head the keys' rows, then the values'.
     ///
     /// # Panics
     /// If the sizes don't fit each other.
@@ -72,8 +75,8 @@ impl MlaScratch {
     }
 }
 
-/// Computes causal attention of the rotated queries `[rows, shape.query_width()]`; `scale` is the factor of scores, `out` is
-/// `[rows, heads * value]`.
+/// Computes causal attention of the rotated queries `[rows, shape.query_width()]`; `scale` is the
+/// factor of scores, `out` is `[rows, heads * value]`.
 ///
 /// # Panics
 /// If the sizes don't fit each other or a block is not in the cache.
@@ -116,7 +119,8 @@ pub fn mla_attention(
     transpose((values, value), (out, value), value, (heads, rows));
 }
 
-/// Copies rows `[a, b]` to `[b, a]`: the first `width` values of each, from and to rows that may be wider.
+/// Copies rows `[a, b]` to `[b, a]`: the first `width` values of each, from and to rows that may be
+/// wider.
 fn transpose(
     (from, from_width): (&[f32], usize),
     (to, to_width): (&mut [f32], usize),

@@ -1,5 +1,6 @@
-//! Fused operation between the projections and the compressed cache: RMS norm of the latent row, rotary embedding of its key and of the
-//! queries (neighbours are rotated together: dimension `2 i` with `2 i + 1`), write of one row per token to the cache. All in f32.
+//! Fused operation between the projections and the compressed cache: RMS norm of the latent row,
+//! rotary embedding of its key and of the queries (neighbours are rotated together: dimension `2 i`
+//! with `2 i + 1`), write of one row per token to the cache. All in f32.
 
 use ops::{MlaShape, Norm};
 
@@ -10,8 +11,9 @@ use crate::cpu::norm::scale_row;
 use crate::cpu::output::Output;
 use crate::cpu::{Cpu, RopeAngles};
 
-/// Rotates the queries `[rows, shape.query_width()]` in place, and writes the normalised and rotated rows of `kv`
-/// `[rows, shape.cached_width()]` to their slots. The norm's weight is `[rank]`.
+/// Rotates the queries `[rows, shape.query_width()]` in place, and writes the normalised and
+/// rotated rows of `kv` `[rows, shape.cached_width()]` to their slots. The norm's weight is
+/// `[rank]`.
 ///
 /// # Panics
 /// If the sizes don't fit each other or a slot is not in the cache.

@@ -1,7 +1,9 @@
-//! FP8: E4M3 codes with a factor for each block of rows and columns (`weight_scale_inv` of DeepSeek-V3's checkpoints, arXiv:2412.19437).
+//! FP8: E4M3 codes with a factor for each block of rows and columns (`weight_scale_inv` of
+//! DeepSeek-V3's checkpoints, arXiv:2412.19437).
 //!
-//! A code is a sign, four bits of exponent with bias 7, and three of mantissa; there is no infinity, and 0x7f and 0xff are NaN
-//! (arXiv:2209.05433). A weight is its code's value times its block's factor, rounded to f32.
+//! A code is a sign, four bits of exponent with bias 7, and three of mantissa; there is no
+//! infinity, and 0x7f and 0xff are NaN (arXiv:2209.05433). A weight is its code's value times its
+//! block's factor, rounded to f32.
 
 use half::{bf16, f16};
 use ops::E4M3_VALUES;
@@ -22,7 +24,8 @@ pub struct Fp8Blocks<'a> {
 }
 
 impl<'a> Fp8Blocks<'a> {
-    /// Makes a matrix of `codes` `[rows, cols]` and `scales` `[⌈rows / block.0⌉, ⌈cols / block.1⌉]`.
+    /// Makes a matrix of `codes` `[rows, cols]` and `scales`
+    /// `[⌈rows / block.0⌉, ⌈cols / block.1⌉]`.
     ///
     /// # Panics
     /// If the sizes don't fit each other, or a block is empty.
@@ -53,7 +56,8 @@ impl<'a> Fp8Blocks<'a> {
         self.block.1
     }
 
-    /// Whether the columns of blocks and of rows are multiples of 32, as vectors of pairs hold them.
+    /// Whether the columns of blocks and of rows are multiples of 32, as vectors of pairs hold
+    /// them.
     pub(in crate::cpu) fn is_of_pairs(&self) -> bool {
         self.block.1.is_multiple_of(PAIRS) && self.cols.is_multiple_of(PAIRS)
     }
@@ -102,7 +106,8 @@ impl PackedRows<f32> for Fp8Blocks<'_> {
 /// Factor 2⁸ that [`half`] leaves out, since the exponent's bias is 7 here and 15 in a half float.
 const HALF_FACTOR: f32 = 256.0;
 
-/// Moves a code's bits to where a half float has them, which gives its value divided by [`HALF_FACTOR`]; NaN isn't kept.
+/// Moves a code's bits to where a half float has them, which gives its value divided by
+/// [`HALF_FACTOR`]; NaN isn't kept.
 #[inline(always)]
 fn half(code: u8) -> f16 {
     let code = u16::from(code);

@@ -1,5 +1,5 @@
-//! Weights of less than sixteen bits, as checkpoints store them: codes, and factors that several codes share. An operation widens
-//! them a row at a time; nothing is kept widened.
+//! Weights of less than sixteen bits, as checkpoints store them: codes, and factors that several
+//! codes share. An operation widens them a row at a time; nothing is kept widened.
 
 mod fp8;
 mod mxfp4;

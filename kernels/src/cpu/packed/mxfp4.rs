@@ -1,5 +1,6 @@
-//! MXFP4: codes of four bits (E2M1), and a power of two (E8M0) for each 32 neighbours of a row, as the OCP Microscaling
-//! specification 1.0 has them. A byte holds two codes, the lower one first. Every value within f32's range is exact in f32 and in bf16.
+//! MXFP4: codes of four bits (E2M1), and a power of two (E8M0) for each 32 neighbours of a row, as
+//! the OCP Microscaling specification 1.0 has them. A byte holds two codes, the lower one first.
+//! Every value within f32's range is exact in f32 and in bf16.
 
 use half::bf16;
 use ops::{E2M1_VALUES, MXFP4_BLOCK};
@@ -18,7 +19,8 @@ pub struct Mxfp4<'a> {
 }
 
 impl<'a> Mxfp4<'a> {
-    /// Makes a matrix of `codes` `[rows, cols / 2]` and `scales` `[rows, cols / 32]`; a scale is the exponent of two, plus 127.
+    /// Makes a matrix of `codes` `[rows, cols / 2]` and `scales` `[rows, cols / 32]`; a scale is
+    /// the exponent of two, plus 127.
     ///
     /// # Panics
     /// If the sizes don't fit each other.
@@ -62,7 +64,8 @@ impl Mxfp4<'_> {
         }
     }
 
-    /// Widens 32 neighbours to bf16, which represents all their values except those that f32 can't represent either.
+    /// Widens 32 neighbours to bf16, which represents all their values except those that f32 can't
+    /// represent either.
     #[inline(always)]
     fn widen_block<L: Dots>(
         lanes: L,
@@ -78,7 +81,8 @@ impl Mxfp4<'_> {
     }
 }
 
-/// Widens a block with a scale outside [`E2M1_SCALES`]. This is rare, and inlined it would keep loops around it from being unrolled.
+/// Widens a block with a scale outside [`E2M1_SCALES`]. This is rare, and inlined it would keep
+/// loops around it from being unrolled.
 #[cold]
 #[inline(never)]
 fn odd_block(codes: &[u8; MXFP4_BLOCK / 2], scale: u8) -> [bf16; MXFP4_BLOCK] {

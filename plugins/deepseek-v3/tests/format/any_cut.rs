@@ -1,5 +1,6 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, every byte is routed once (the
-//! test kit counts), text and arguments are routed with their own chunk, and the marker that ends the turn never reaches the output.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same
+//! items, every byte is routed once (the test kit counts), text and arguments are routed with their
+//! own chunk, and the marker that ends the turn never reaches the output.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use deepseek_v3_parser::DeepSeekV3;
@@ -23,7 +24,8 @@ fn a_turn_of_items_comes_back_as_it_was() {
     check_turns::<DeepSeekV3>(&tools(), section);
 }
 
-/// A section with a call of `add`, as V3 writes it for an even `index` and as V3.1 does for an odd one.
+/// A section with a call of `add`, as V3 writes it for an even `index` and as V3.1 does for an odd
+/// one.
 fn section(index: usize, arguments: &str) -> String {
     let call = match index % 2 {
         0 => format!("function<｜tool▁sep｜>add\n```json\n{arguments}\n```"),

@@ -1,5 +1,6 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, every byte is routed once (the
-//! test kit counts), text and arguments are routed with their own chunk, and no marker reaches the output.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same
+//! items, every byte is routed once (the test kit counts), text and arguments are routed with their
+//! own chunk, and no marker reaches the output.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use harmony_parser::Harmony;
@@ -61,7 +62,8 @@ fn no_marker_reaches_the_output() {
         let output = parts.join(MESSAGE);
         for item in play::<Harmony>(drawn.request, PROMPT, [output.as_str()], drawn.reason) {
             let name = if let Head::ToolCall(call) = &item.head { call.name.as_str() } else { "" };
-            // Inside a string of a call's arguments, all markers but those that end the turn are text.
+            // Inside a string of a call's arguments, all markers but those that end the turn are
+            // text.
             let seen = if name.is_empty() { &markers[..] } else { &markers[RETURN..] };
             for marker in seen {
                 assert!(!item.text.contains(marker) && !name.contains("<|"), "{item:?}");

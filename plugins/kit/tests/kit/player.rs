@@ -1,4 +1,5 @@
-//! The test kit plays the host faithfully: markers, trimming, the prompt, and a panic wherever a host would report a fault.
+//! The test kit plays the host faithfully: markers, trimming, the prompt, and a panic wherever a
+//! host would report a fault.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -6,8 +7,9 @@ use std::path::Path;
 use parser_kit::{Head, Item, Phase, Player, check_cases, play, request};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Route, ToolCall, Trim};
 
-/// A format with a letter for each route or op: `<r>` reasoning, `<c>` content, `<f>` a call with the text after it as its input, `<f>f`
-/// commentary, `<x>` arguments even without a call, `<n>` a call whose name nobody wrote, `<b>` one byte alone.
+/// A format with a letter for each route or op: `<r>` reasoning, `<c>` content, `<f>` a call with
+/// the text after it as its input, `<f>f` commentary, `<x>` arguments even without a call, `<n>` a
+/// call whose name nobody wrote, `<b>` one byte alone.
 struct Letters(Route);
 
 const MARKERS: [&str; 7] = ["<r>", "<c>", "<f>", "<f>f", "<x>", "<n>", "<b>"];

@@ -1,4 +1,5 @@
-//! What a parser says becomes the shortest step: `pass` and `hold` where they will do, and a fault where it miscounts.
+//! What a parser says becomes the shortest step: `pass` and `hold` where they will do, and a fault
+//! where it miscounts.
 
 use parser_kit::request;
 use parser_sdk::{

@@ -1,5 +1,6 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, markers as text or as tokens give
-//! the same items, the markers that end the turn never reach the output, and arguments are routed with their own chunk.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same
+//! items, markers as text or as tokens give the same items, the markers that end the turn never
+//! reach the output, and arguments are routed with their own chunk.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use llama3_parser::Llama3;

@@ -1,5 +1,5 @@
-//! Properties of the format, which the kit has for every format with parameters as text; here is how this one spells them. Values inside others
-//! are this format's own.
+//! Properties of the format, which the kit has for every format with parameters as text; here is
+//! how this one spells them. Values inside others are this format's own.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use minimax_m3_parser::MiniMaxM3;

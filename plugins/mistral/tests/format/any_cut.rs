@@ -1,5 +1,6 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, every byte is routed once (the
-//! test kit counts), text and arguments are routed with their own chunk, and the marker that ends the turn never reaches the output.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same
+//! items, every byte is routed once (the test kit counts), text and arguments are routed with their
+//! own chunk, and the marker that ends the turn never reaches the output.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use mistral_parser::Mistral;

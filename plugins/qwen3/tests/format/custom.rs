@@ -1,4 +1,5 @@
-//! Custom tools: the model sees a function with one string `input`, and the client gets the decoded content of that string.
+//! Custom tools: the model sees a function with one string `input`, and the client gets the decoded
+//! content of that string.
 
 use crate::turns::{items, tools, turn};
 use parser_kit::{Head, Item};
@@ -19,7 +20,8 @@ fn block_with_the_name_last(arguments: &str) -> String {
     format!("<tool_call>\n{{\"arguments\": {arguments}, \"name\": \"apply_patch\"}}\n</tool_call>")
 }
 
-/// Checks that a block with `arguments` gives a call whose text is `expected`, with the name first or last.
+/// Checks that a block with `arguments` gives a call whose text is `expected`, with the name first
+/// or last.
 fn check(arguments: &str, expected: &str) {
     assert_eq!(turn(&block(arguments)), [text(expected)]);
     assert_eq!(turn(&block_with_the_name_last(arguments)), [text(expected)]);

@@ -1,4 +1,5 @@
-//! The tables that are shipped, `plugins/tables/NAME.json`, each with its recorded turns in `plugins/tables/NAME/cases`.
+//! The tables that are shipped, `plugins/tables/NAME.json`, each with its recorded turns in
+//! `plugins/tables/NAME/cases`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! The JSON scanner and the string decoder: byte by byte they can be cut anywhere, so each test feeds bytes.
+//! The JSON scanner and the string decoder: byte by byte they can be cut anywhere, so each test
+//! feeds bytes.
 
 use std::borrow::Cow;
 

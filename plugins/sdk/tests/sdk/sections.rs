@@ -1,5 +1,5 @@
-//! The worked example of the guide for authors: a format with a marker before each call, one before its arguments and none behind them, and
-//! without a grammar.
+//! The worked example of the guide for authors: a format with a marker before each call, one before
+//! its arguments and none behind them, and without a grammar.
 
 use parser_kit::{Item, Streams, check_long_arguments, check_turns_between, play, request};
 use parser_sdk::sections::{Format, Mark, Sections};

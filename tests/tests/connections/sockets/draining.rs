@@ -1,4 +1,5 @@
-//! Sockets of a server that stops: idle ones end at once, others with their responses, and none keeps it from ending.
+//! Sockets of a server that stops: idle ones end at once, others with their responses, and none
+//! keeps it from ending.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Hostile clients: each is refused in words, bounded or cut off, its answers end, and the server serves others.
+//! Hostile clients: each is refused in words, bounded or cut off, its answers end, and the server
+//! serves others.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;

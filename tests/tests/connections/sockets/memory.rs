@@ -1,4 +1,5 @@
-//! Responses that aren't stored: a socket remembers the last of each lane, and nobody else finds it.
+//! Responses that aren't stored: a socket remembers the last of each lane, and nobody else finds
+//! it.
 
 use serde_json::{Value, json};
 use tests::client::{get, post};

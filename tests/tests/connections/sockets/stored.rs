@@ -41,7 +41,8 @@ async fn praxis_1150_and_mistral_rs_1946_stored_is_sent() {
     server.stop().await;
 }
 
-/// A client that leaves doesn't keep its conversation locked, and what was told of its response stays true.
+/// A client that leaves doesn't keep its conversation locked, and what was told of its response
+/// stays true.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn livekit_5586_a_lock_does_not_outlive_its_client() {
     let gated = Gated::start().await;

@@ -35,7 +35,8 @@ async fn socket_opens_without_offered_extensions() {
         ("sec-websocket-extensions", "permessage-deflate; client_max_window_bits"),
         ("sec-websocket-protocol", "realtime"),
     ];
-    // The client itself refuses a protocol that it asked for and didn't get, so only extensions are offered to it.
+    // The client itself refuses a protocol that it asked for and didn't get, so only extensions are
+    // offered to it.
     let (_socket, response) = Socket::with_headers(server.address, &offers[..1]).await.expect("an upgrade");
     assert_eq!(response.status(), 101);
     assert!(!response.headers().contains_key("sec-websocket-extensions"));

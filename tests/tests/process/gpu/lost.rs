@@ -22,8 +22,8 @@ fn ends(answer: &Answer) -> Vec<String> {
     types.filter(|kind| ENDS.contains(&kind.as_str())).collect()
 }
 
-/// One decode step fails with an error that passes, a later one with an error that a device doesn't recover from. The machine has no
-/// cuBLASLt.
+/// One decode step fails with an error that passes, a later one with an error that a device doesn't
+/// recover from. The machine has no cuBLASLt.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the simulated CUDA: tests/nightly.sh"]
 async fn failed_step_errs_once_per_stream_lost_gpu_exits() {

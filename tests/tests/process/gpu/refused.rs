@@ -1,4 +1,5 @@
-//! Machines on which the server doesn't start on the GPU: the error is one line that says what to do, and the process fails.
+//! Machines on which the server doesn't start on the GPU: the error is one line that says what to
+//! do, and the process fails.
 
 use std::process::Command;
 
@@ -77,7 +78,8 @@ fn missing_library_is_named_with_its_wheel_and_switch() {
     );
 }
 
-/// What such machines have in their loader's path: CUDA's libraries of another generation, under names without a version.
+/// What such machines have in their loader's path: CUDA's libraries of another generation, under
+/// names without a version.
 #[test]
 #[ignore = "needs the simulated CUDA: tests/nightly.sh"]
 fn older_toolkit_is_not_taken_for_the_named_libraries() {

@@ -16,7 +16,8 @@ async fn serving(rules: &Value) -> (TestServer, tempfile::TempDir) {
     (TestServer::start(setup(folder.path(), HOSTILE, rules)).await, folder)
 }
 
-/// Types of the events, without deltas and without the events between `added` and `done` of reasoning and messages.
+/// Types of the events, without deltas and without the events between `added` and `done` of
+/// reasoning and messages.
 fn shape(events: &[Value]) -> Vec<&str> {
     let kinds = events.iter().filter_map(|event| event["type"].as_str()?.strip_prefix("response."));
     let kept = |kind: &&str| {
@@ -65,7 +66,8 @@ async fn a_call_runs_and_the_model_goes_on_with_its_result() {
     let whole = post(server.address, "/v1/responses", &request("hostile", false)).await.json();
     assert_eq!(masked(&whole), masked(&response));
 
-    // The whole answer is input of the next request: it has the call and its result, and tools aren't listed again.
+    // The whole answer is input of the next request: it has the call and its result, and tools
+    // aren't listed again.
     let mut next = request("hostile", true);
     let mut input = vec![json!({ "role": "user", "content": "Go." })];
     input.extend(response["output"].as_array().expect("a list").iter().cloned());
@@ -177,7 +179,8 @@ async fn call_awaits_the_clients_approval_and_runs_or_not() {
         let call = item(&response, "mcp_call");
         assert_eq!((&call["approval_request_id"], &call["output"]), (&asked["id"], &json!("{\"a\":1}")));
 
-        // The approval is sent again together with the call's result, so the call doesn't run a second time.
+        // The approval is sent again together with the call's result, so the call doesn't run a
+        // second time.
         input.extend(response["output"].as_array().expect("a list").iter().cloned());
         input.push(json!({ "role": "user", "content": "Go." }));
         body["input"] = json!(input);

@@ -1,4 +1,5 @@
-//! Tool servers that send without end: the call fails, the connection ends and is counted, memory stays, and calls of another server go on.
+//! Tool servers that send without end: the call fails, the connection ends and is counted, memory
+//! stays, and calls of another server go on.
 
 use std::time::Duration;
 

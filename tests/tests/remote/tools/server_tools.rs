@@ -1,4 +1,5 @@
-//! Server tools: which of them a request allows, clients that disconnect while a call runs, and Harmony's own calls.
+//! Server tools: which of them a request allows, clients that disconnect while a call runs, and
+//! Harmony's own calls.
 
 use std::time::Duration;
 
@@ -47,7 +48,8 @@ async fn server_tools_left_out_are_not_shown_listed_or_run() {
     ]);
     let server = TestServer::start(setup(folder.path(), HOSTILE, &rules_then_done(&words))).await;
     let search = ["browser.search", "browser.open", "browser.find"];
-    // Allowed tools; names that the model is shown; types of the calls that the server runs; whether the answer has a list of tools.
+    // Allowed tools; names that the model is shown; types of the calls that the server runs;
+    // whether the answer has a list of tools.
     for (allowed, seen, ran, listed) in [
         (
             json!([{ "type": "mcp", "server_label": "hostile", "name": "echo" }]),
@@ -135,7 +137,8 @@ fn leaving() -> Value {
     ])
 }
 
-/// Asks a tool server, by a request of its own, for its number of calls that have `begun` or were `cancelled`.
+/// Asks a tool server, by a request of its own, for its number of calls that have `begun` or were
+/// `cancelled`.
 async fn counted(server: &TestServer, label: &str, what: &str) -> Value {
     let mut body = request(label, true);
     body["input"] = json!(what);

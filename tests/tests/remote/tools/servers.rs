@@ -1,5 +1,5 @@
-//! Tool servers that misbehave, over stdio and over both HTTP transports: each fault is an error of its call, within the limits of time and
-//! memory, and the next call works.
+//! Tool servers that misbehave, over stdio and over both HTTP transports: each fault is an error of
+//! its call, within the limits of time and memory, and the next call works.
 
 use std::time::Duration;
 
@@ -90,7 +90,8 @@ async fn server_refusing_the_handshake_is_listed_and_called() {
 /// Neither is a refusal of the new lifecycle, by which a server tells that it is older.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn older_silent_or_fragile_server_gets_the_handshake() {
-    // The time of a call includes the attempt that isn't answered, so the calls get the usual, long one.
+    // The time of a call includes the attempt that isn't answered, so the calls get the usual, long
+    // one.
     let limits = McpLimits { start_time: Duration::from_secs(4), ..McpLimits::default() };
     let listening = async |listing| HttpToolServer::start_as(listing, ([127, 0, 0, 1], 0).into()).await;
     let (silent, fragile) = (listening("mute").await, listening("fragile").await);

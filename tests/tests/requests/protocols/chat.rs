@@ -1,5 +1,6 @@
-//! Fields of Chat Completions and Completions that concern generation: several choices, log-probabilities, penalties, bans and biases, a
-//! message to continue, custom tools, raw prompts. The embedded model answers, greedy or with a seed, except where a script is needed.
+//! Fields of Chat Completions and Completions that concern generation: several choices,
+//! log-probabilities, penalties, bans and biases, a message to continue, custom tools, raw prompts.
+//! The embedded model answers, greedy or with a seed, except where a script is needed.
 
 use std::net::SocketAddr;
 
@@ -120,7 +121,8 @@ async fn banned_words_do_not_come_and_favoured_ones_do() {
     let spelt = spelt["prompt"].as_str().expect("text");
     assert_eq!(favoured.trim(), spelt.repeat(5).trim());
 
-    // Penalties make a token less likely each time it comes, so the output can't be this token alone.
+    // Penalties make a token less likely each time it comes, so the output can't be this token
+    // alone.
     let varied =
         json!({ "logit_bias": { yes: 8 }, "frequency_penalty": 2, "presence_penalty": 2, "max_tokens": 30 });
     let varied = content(address, &varied).await;

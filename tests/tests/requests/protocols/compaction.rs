@@ -1,4 +1,5 @@
-//! Compaction over sockets, by each of its doors: what comes out, how the conversation goes on from it, and what it costs.
+//! Compaction over sockets, by each of its doors: what comes out, how the conversation goes on from
+//! it, and what it costs.
 
 use serde_json::{Value, json};
 use tests::client::{answered, get, post};
@@ -177,7 +178,8 @@ async fn a_chain_goes_on_from_its_compaction() {
     let read = get(server.address, &format!("/v1/responses/{}", second["id"].as_str().expect("an id"))).await;
     assert_eq!(read.json()["output"], second["output"]);
 
-    // A later turn reads what the second one left: the same as a client that keeps the items itself.
+    // A later turn reads what the second one left: the same as a client that keeps the items
+    // itself.
     let chain = json!({ "previous_response_id": second["id"] });
     let counted = answered(server.address, COUNT, &body(&go_on, chain.clone())).await;
     let mut kept = conversation();

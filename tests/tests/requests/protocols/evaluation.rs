@@ -1,5 +1,5 @@
-//! What evaluations and load generators ask for: answers of a given length, log-probabilities of prompts, and facts about the tokenizer. The
-//! embedded model answers, greedy.
+//! What evaluations and load generators ask for: answers of a given length, log-probabilities of
+//! prompts, and facts about the tokenizer. The embedded model answers, greedy.
 
 use std::net::SocketAddr;
 
@@ -78,7 +78,8 @@ async fn end_tokens_are_ignored_or_delayed_if_asked_for() {
     server.stop().await;
 }
 
-/// A model that ends its answer at once has told of that token, too: clients cut off one entry for each token that they asked for.
+/// A model that ends its answer at once has told of that token, too: clients cut off one entry for
+/// each token that they asked for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn logprobs_have_an_entry_of_the_ending_token() {
     let server = TestServer::start(Setup::default()).await;
@@ -108,7 +109,8 @@ async fn logprobs_have_an_entry_of_the_ending_token() {
     server.stop().await;
 }
 
-/// The model's log-probabilities of what it wrote itself, greedily, are those that it tells of the same tokens as a prompt.
+/// The model's log-probabilities of what it wrote itself, greedily, are those that it tells of the
+/// same tokens as a prompt.
 async fn check_echo(address: SocketAddr) {
     let options = json!({ "logprobs": 3, "return_token_ids": true, "ignore_eos": true });
     let written = complete(address, &options).await["choices"][0].clone();

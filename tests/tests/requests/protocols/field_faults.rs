@@ -1,5 +1,5 @@
-//! Faults that were seen in other servers, each with a test of the correct behaviour: over a socket, in every grouping of tokens, streamed
-//! and not.
+//! Faults that were seen in other servers, each with a test of the correct behaviour: over a
+//! socket, in every grouping of tokens, streamed and not.
 
 use api::Protocol;
 use serde_json::{Value, json};
@@ -15,7 +15,8 @@ const HARMONY_TEMPLATE: &str = "{% for m in messages %}<|start|>{{ m.role }}{% i
      <|message|>{{ m.content }}{% for c in m.tool_calls or [] %} calls {{ c.function.name }} as {{ c.id }}{% endfor %}<|end|>{% endfor %}\
      {% if add_generation_prompt %}<|start|>assistant{% endif %}";
 
-/// Starts a server whose model replays `text` in steps of as many tokens as the user's message names.
+/// Starts a server whose model replays `text` in steps of as many tokens as the user's message
+/// names.
 async fn says(text: &str, parser: &str) -> (TestServer, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let rule = |size: &usize| json!({ "when": { "last_user_contains": format!("by {size}.") }, "text": text, "tokens_per_step": size });
@@ -27,7 +28,8 @@ async fn says(text: &str, parser: &str) -> (TestServer, tempfile::TempDir) {
     (TestServer::start(setup).await, folder)
 }
 
-/// Events of one streamed answer, after a check that they are well-formed and equal to the answer that isn't streamed.
+/// Events of one streamed answer, after a check that they are well-formed and equal to the answer
+/// that isn't streamed.
 async fn events(server: &TestServer, input: Value) -> Vec<Value> {
     let body = json!({ "model": "qwen3-tiny", "input": input, "tools": responses_tools() });
     events_of(server, body).await
@@ -161,7 +163,8 @@ async fn call_id_is_the_same_in_all_events_and_next_request() {
     server.stop().await;
 }
 
-/// Runs `check` on the answer of every transcript, whole and cut off after 4 tokens, for properties that hold whatever the model writes.
+/// Runs `check` on the answer of every transcript, whole and cut off after 4 tokens, for properties
+/// that hold whatever the model writes.
 async fn all_streams(parser: &str, check: impl Fn(&str, &[Value])) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = TestServer::start(Setup::replay(folder.path(), &rules(&[3])).with_parser(parser)).await;

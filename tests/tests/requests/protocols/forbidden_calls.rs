@@ -1,4 +1,5 @@
-//! Calls that a model writes although `tool_choice` is `none`: nothing of them reaches a client, in any protocol, streamed or not.
+//! Calls that a model writes although `tool_choice` is `none`: nothing of them reaches a client, in
+//! any protocol, streamed or not.
 
 use api::Protocol;
 use serde_json::{Value, json};

@@ -1,5 +1,6 @@
-//! Long answers: one event for each token that adds text, and as many bytes per token at 64k tokens as at 1k. No event repeats earlier
-//! text, so cost is linear in the length. (`benches/stream.rs` prints the time.)
+//! Long answers: one event for each token that adds text, and as many bytes per token at 64k tokens
+//! as at 1k. No event repeats earlier text, so cost is linear in the length. (`benches/stream.rs`
+//! prints the time.)
 
 use api::Protocol;
 use serde_json::{Value, json};
@@ -14,7 +15,8 @@ struct Counts {
     bytes: usize,
 }
 
-/// Counts tokens, deltas and bytes of an answer of about `tokens` tokens, and checks that it is well-formed.
+/// Counts tokens, deltas and bytes of an answer of about `tokens` tokens, and checks that it is
+/// well-formed.
 async fn counts(shape: Shape, tokens: usize) -> Counts {
     let (model, _folder) = replay_model(&shape.output(tokens));
     let (mut deltas, mut bytes) = (0, 0);

@@ -1,5 +1,6 @@
-//! One request for many answers, prompts times choices: it gets all of them up to the limit, streamed or not; other requests run beside it;
-//! the engine's queue stays bounded; and requests for more answers are refused.
+//! One request for many answers, prompts times choices: it gets all of them up to the limit,
+//! streamed or not; other requests run beside it; the engine's queue stays bounded; and requests
+//! for more answers are refused.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,8 @@ use serde_json::{Value, json};
 use tests::client::{Answer, Open, json_request, open, post};
 use tests::server::{Setup, TestServer};
 
-/// Body of a request for `choices` answers to each of `prompts` prompts, of exactly `tokens` tokens: biases keep the end tokens out.
+/// Body of a request for `choices` answers to each of `prompts` prompts, of exactly `tokens`
+/// tokens: biases keep the end tokens out.
 async fn many(server: &TestServer, prompts: usize, choices: u32, tokens: u32) -> Value {
     let ends = json!({ "prompt": "<|im_end|><|endoftext|>" });
     let ends = post(server.address, "/tokenize", &ends).await.json()["tokens"].clone();

@@ -1,5 +1,6 @@
-//! Messages over sockets: every transcript in every grouping of tokens, cut at every token. The stream is well-formed, and its deltas
-//! together are the message that isn't streamed. Then: what clients send, and how their requests are refused.
+//! Messages over sockets: every transcript in every grouping of tokens, cut at every token. The
+//! stream is well-formed, and its deltas together are the message that isn't streamed. Then: what
+//! clients send, and how their requests are refused.
 
 use std::time::Duration;
 
@@ -27,7 +28,8 @@ fn request(text: &str, limit: u64, stream: bool) -> Value {
             "thinking": { "type": "adaptive" }, "messages": [{ "role": "user", "content": text }] })
 }
 
-/// Message that a client assembles from a stream, which must be well-formed; for a stream that ends in an error, the error event.
+/// Message that a client assembles from a stream, which must be well-formed; for a stream that ends
+/// in an error, the error event.
 fn folded(answer: &Answer) -> Value {
     let mut check = Protocol::Messages.check();
     check.feed(&answer.body).and_then(|()| check.finish()).unwrap_or_else(|violation| {

@@ -1,5 +1,5 @@
-//! Fields of requests of the Responses API, over a socket: one call at most, truncation, sealed reasoning, log-probabilities, the turn's
-//! own tokens, custom tools.
+//! Fields of requests of the Responses API, over a socket: one call at most, truncation, sealed
+//! reasoning, log-probabilities, the turn's own tokens, custom tools.
 
 use api::Protocol;
 use serde_json::{Value, json};

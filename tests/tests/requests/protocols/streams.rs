@@ -1,5 +1,5 @@
-//! Every transcript, in every grouping of tokens into steps, cut at every token, in Responses and Chat Completions: the stream is
-//! well-formed, and streamed = completed = not streamed.
+//! Every transcript, in every grouping of tokens into steps, cut at every token, in Responses and
+//! Chat Completions: the stream is well-formed, and streamed = completed = not streamed.
 
 use api::Protocol;
 use serde_json::{Value, json};

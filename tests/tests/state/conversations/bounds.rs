@@ -61,7 +61,8 @@ async fn what_cant_fit_is_refused_and_nothing_goes_for_it() {
     server.stop().await;
 }
 
-/// What is read from the store counts on the memory for requests until it is sent: more than that is refused, and nothing of it stays.
+/// What is read from the store counts on the memory for requests until it is sent: more than that
+/// is refused, and nothing of it stays.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn page_without_memory_is_refused_and_its_items_not() {
     let mut setup = Setup::default();

@@ -40,7 +40,8 @@ async fn rest(open: &mut Open) -> String {
     text
 }
 
-/// A completion whose end can't be stored fails, so that nobody takes it for one that can be read again.
+/// A completion whose end can't be stored fails, so that nobody takes it for one that can be read
+/// again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_end_that_cant_be_stored_is_an_error() {
     let store = memory();

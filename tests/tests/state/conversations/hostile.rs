@@ -1,4 +1,5 @@
-//! Bodies and paths that no conversation can have: each is refused by the name of what is wrong, and nothing of it is stored.
+//! Bodies and paths that no conversation can have: each is refused by the name of what is wrong,
+//! and nothing of it is stored.
 
 use serde_json::{Value, json};
 

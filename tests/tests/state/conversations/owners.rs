@@ -1,4 +1,5 @@
-//! Nobody sees another owner's conversations: every route answers as for an id that never was, byte for byte.
+//! Nobody sees another owner's conversations: every route answers as for an id that never was, byte
+//! for byte.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Bounds of the store as its users meet them: the oldest makes room, what is too large for the store is refused before it is begun, and so is a
-//! background response that would be one too many.
+//! Bounds of the store as its users meet them: the oldest makes room, what is too large for the
+//! store is refused before it is begun, and so is a background response that would be one too many.
 
 use std::sync::Arc;
 

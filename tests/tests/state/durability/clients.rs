@@ -1,4 +1,5 @@
-//! Clients that create, chain, stream, follow and cancel responses until their server is gone, and remember what they were told.
+//! Clients that create, chain, stream, follow and cancel responses until their server is gone, and
+//! remember what they were told.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -115,7 +116,8 @@ impl Client {
         }
     }
 
-    /// Makes a response in one of the ways that there are, and takes it to its end. Returns its id, if it can be continued.
+    /// Makes a response in one of the ways that there are, and takes it to its end. Returns its id,
+    /// if it can be continued.
     async fn ask(&mut self, parent: Option<&String>) -> anyhow::Result<Option<String>> {
         let input = TEXTS[usize::from(self.random.below(3) == 0)].0;
         let mut body = json!({
@@ -153,7 +155,8 @@ impl Client {
         }
     }
 
-    /// Reads events, of a response that has an id or says it first, until its end or until so many were seen.
+    /// Reads events, of a response that has an id or says it first, until its end or until so many
+    /// were seen.
     async fn events(
         &self,
         request: Request<Full<Bytes>>,

@@ -1,4 +1,5 @@
-//! A clock that is set forward and back under a server: what runs goes on, what is stored stays, and pages go on where they ended.
+//! A clock that is set forward and back under a server: what runs goes on, what is stored stays,
+//! and pages go on where they ended.
 
 use std::sync::Arc;
 

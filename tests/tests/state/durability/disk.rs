@@ -1,4 +1,5 @@
-//! A disk that becomes read-only or full under a server: what can't be stored isn't begun, or fails at its end, and nothing is stored by half.
+//! A disk that becomes read-only or full under a server: what can't be stored isn't begun, or fails
+//! at its end, and nothing is stored by half.
 
 use std::net::SocketAddr;
 

@@ -1,5 +1,6 @@
-//! A store's file that is deleted, replaced, cut or overwritten under a server: what needs the store is refused clearly, nothing is told that isn't
-//! so, and what comes after the restart is said at the start.
+//! A store's file that is deleted, replaced, cut or overwritten under a server: what needs the
+//! store is refused clearly, nothing is told that isn't so, and what comes after the restart is
+//! said at the start.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -25,7 +26,8 @@ fn start(file: &Path) -> ServerProcess {
     ServerProcess::start(&rules(), &["--store", &format!("sqlite:{}", file.display())])
 }
 
-/// A folder with a store that has these responses in its file and nothing beside it, and the server that was started on it again.
+/// A folder with a store that has these responses in its file and nothing beside it, and the server
+/// that was started on it again.
 async fn stored(inputs: &[&str]) -> (tempfile::TempDir, PathBuf, ServerProcess, Vec<Value>) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state.db");
@@ -35,7 +37,8 @@ async fn stored(inputs: &[&str]) -> (tempfile::TempDir, PathBuf, ServerProcess, 
         responses.push(ask(first.address, input, &json!({})).await.json());
     }
     first.stop();
-    // Closed by its last user, it has everything in the file itself, and nothing in a log beside it.
+    // Closed by its last user, it has everything in the file itself, and nothing in a log beside
+    // it.
     drop(Sqlite::open(&file, &Options::default()).unwrap());
     let server = start(&file);
     (folder, file, server, responses)

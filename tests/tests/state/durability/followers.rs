@@ -41,7 +41,8 @@ fn silent(address: SocketAddr, path: &str) -> TcpStream {
     socket
 }
 
-/// Each of them made the server copy the whole log into its memory, and keep it as long as its connection was open.
+/// Each of them made the server copy the whole log into its memory, and keep it as long as its
+/// connection was open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn idle_followers_hold_little_and_keep_nobody_waiting() {
     const CROWD: usize = 150;

@@ -1,4 +1,5 @@
-//! What clients were told outlives the server: it is killed (SIGKILL) at random moments under fifty clients, and started again.
+//! What clients were told outlives the server: it is killed (SIGKILL) at random moments under fifty
+//! clients, and started again.
 //!
 //! `SLUICE_SERVER_KILLS` says how often.
 
@@ -100,7 +101,8 @@ async fn killed_under_load(
     memory.told().drain().collect()
 }
 
-/// Checks a store that no server has open: what it promises holds, and no response that completed is half of one.
+/// Checks a store that no server has open: what it promises holds, and no response that completed
+/// is half of one.
 async fn check_store(file: &Path) {
     let store = Sqlite::open(file, &Options::default()).unwrap();
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
@@ -167,7 +169,8 @@ async fn get(server: &ServerProcess, path: &str) -> Answer {
     answer
 }
 
-/// The response once it has ended: one whose server was lost is ended as soon as the next one has begun.
+/// The response once it has ended: one whose server was lost is ended as soon as the next one has
+/// begun.
 async fn ended(server: &ServerProcess, path: &str) -> Value {
     loop {
         let response = get(server, path).await.json();

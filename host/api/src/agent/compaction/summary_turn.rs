@@ -1,6 +1,8 @@
-//! The turn in which the model writes a summary. Its text is gathered here and reaches no client as it is.
+//! The turn in which the model writes a summary. Its text is gathered here and reaches no client as
+//! it is.
 //!
-//! Invariant: whatever comes of the turn, `Begun` is told first and `Ended` last, so there is exactly one compaction.
+//! Invariant: whatever comes of the turn, `Begun` is told first and `Ended` last, so there is
+//! exactly one compaction.
 
 use super::super::event::{AnswerEvent, CompactionEvent};
 use model::{EndedTurn, TurnStream};
@@ -14,14 +16,16 @@ pub(in super::super) struct SummaryTurn {
     turn: Box<TurnStream>,
     raw: TurnEvents,
     text: String,
-    /// Whether the open item belongs to the summary. Reasoning, preambles and attempts to call tools don't.
+    /// Whether the open item belongs to the summary. Reasoning, preambles and attempts to call
+    /// tools don't.
     in_summary: bool,
     has_begun: bool,
 }
 
 /// What came of the turn.
 pub(in super::super) struct Summary {
-    /// The whole summary; else how the answer ends. Half a summary is none: what it had not come to would be lost without a trace.
+    /// The whole summary; else how the answer ends. Half a summary is none: what it had not come to
+    /// would be lost without a trace.
     pub(in super::super) text: Result<String, TurnEnd>,
     pub(in super::super) usage: Usage,
 }

@@ -1,7 +1,9 @@
-//! Compaction in requests and answers: its three doors (`/v1/responses/compact`, the input item `compaction_trigger`, the field
-//! `context_management`) and the item `compaction` that comes out of each. `crate::agent` does the work.
+//! Compaction in requests and answers: its three doors (`/v1/responses/compact`, the input item
+//! `compaction_trigger`, the field `context_management`) and the item `compaction` that comes out
+//! of each. `crate::agent` does the work.
 //!
-//! Such an item carries the summary sealed: nobody else can read or change it, and no other server can use it.
+//! Such an item carries the summary sealed: nobody else can read or change it, and no other server
+//! can use it.
 
 mod machine;
 mod request;
@@ -27,8 +29,8 @@ pub(super) const SUMMARY: &str = "responses compaction";
 /// The item type that asks for a compaction.
 pub(super) const TRIGGER: &str = "compaction_trigger";
 
-/// Adds a compaction item to the history: its summary replaces what came before. An item without content comes from a compaction that failed,
-/// and replaces nothing.
+/// Adds a compaction item to the history: its summary replaces what came before. An item without
+/// content comes from a compaction that failed, and replaces nothing.
 pub(super) fn read(
     item: Object<'_>,
     seal: &Seal,

@@ -1,4 +1,5 @@
-//! Reader of a body of `/v1/responses/compact`: that of a request for a response, whose conversation is compacted instead of answered.
+//! Reader of a body of `/v1/responses/compact`: that of a request for a response, whose
+//! conversation is compacted instead of answered.
 
 use super::super::super::error::ApiError;
 use super::super::super::ids::{Clock, Ids};

@@ -1,5 +1,5 @@
-//! Reader of input items of tools that the server ran for earlier requests: calls with their outputs, and the client's answers to
-//! requests for approval.
+//! Reader of input items of tools that the server ran for earlier requests: calls with their
+//! outputs, and the client's answers to requests for approval.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,8 @@ const CODE: Field<&str> = Field::new("code", "");
 const OUTPUTS: Field<List<'_>> = Field::new("outputs", "");
 const LOGS: Field<&str> = Field::new("logs", "");
 
-/// Items of one input that belong together: requests for approval, the client's answers, and the calls that ran.
+/// Items of one input that belong together: requests for approval, the client's answers, and the
+/// calls that ran.
 #[derive(Debug, Default)]
 pub(in super::super) struct Approvals<'a> {
     /// Whether the client approved, and the reason, by id of the request for approval.
@@ -57,7 +58,8 @@ impl<'a> Approvals<'a> {
         Ok(approvals)
     }
 
-    /// Adds one item to the history. Returns false if it isn't an item of a tool that a server runs.
+    /// Adds one item to the history. Returns false if it isn't an item of a tool that a server
+    /// runs.
     pub(in super::super) fn item(
         &self,
         kind: &str,
@@ -76,7 +78,8 @@ impl<'a> Approvals<'a> {
         Ok(true)
     }
 
-    /// Adds a call that ran, with its result. An approved call is added where its request for approval is.
+    /// Adds a call that ran, with its result. An approved call is added where its request for
+    /// approval is.
     fn call(&self, item: Object<'_>, history: &mut History) -> Result<(), ApiError> {
         let asked = item.get(REQUEST)?.is_some_and(|id| self.answers.contains_key(id));
         if asked {
@@ -87,7 +90,8 @@ impl<'a> Approvals<'a> {
         Ok(())
     }
 
-    /// Adds a call that needed approval, with its result if it has run, or with an empty one if it is going to run in this answer.
+    /// Adds a call that needed approval, with its result if it has run, or with an empty one if it
+    /// is going to run in this answer.
     fn request(
         &self,
         item: Object<'_>,

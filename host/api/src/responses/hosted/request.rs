@@ -1,5 +1,6 @@
-//! Reader of a request's tools that the server runs: `mcp`, `web_search` and `code_interpreter`. A tool that can't be run here is ignored
-//! with a warning, like any unknown tool, since clients offer all the tools that they know.
+//! Reader of a request's tools that the server runs: `mcp`, `web_search` and `code_interpreter`. A
+//! tool that can't be run here is ignored with a warning, like any unknown tool, since clients
+//! offer all the tools that they know.
 
 use super::super::fields::{self, ALLOWED_TOOLS, REQUIRE_APPROVAL, Row, Shape};
 use super::super::input_items::Input;
@@ -14,7 +15,8 @@ use crate::warnings::Warnings;
 use model::printable::printable;
 use std::sync::Arc;
 
-/// Fields of an `mcp` tool that the response repeats. Fields that may hold secrets aren't among them.
+/// Fields of an `mcp` tool that the response repeats. Fields that may hold secrets aren't among
+/// them.
 const SHOWN: [Row; 6] = [
     fields::TYPE.row(),
     fields::SERVER_LABEL.row(),
@@ -31,7 +33,8 @@ const TOOL_NAMES: Field<List<'_>> = Field::new("tool_names", "");
 const ALWAYS: Field<Value<'_>> = Field::new("always", "");
 const NEVER: Field<Value<'_>> = Field::new("never", "");
 
-/// Reads the tools that the server runs from `tools` and `input`, `None` if there are none; and those tools as the response shows them.
+/// Reads the tools that the server runs from `tools` and `input`, `None` if there are none; and
+/// those tools as the response shows them.
 pub(in super::super) fn read(
     body: &Object<'_>,
     items: Input<'_>,
@@ -74,8 +77,8 @@ pub(in super::super) fn read(
     Ok(((!hosted.tools.is_empty()).then_some(hosted), shown))
 }
 
-/// Removes the tools that the model may not call; `None` if no server is left. Servers of calls that the client has approved stay,
-/// without being shown to the model.
+/// Removes the tools that the model may not call; `None` if no server is left. Servers of calls
+/// that the client has approved stay, without being shown to the model.
 pub(in super::super) fn choose(hosted: Hosted, choice: &ToolChoiceField) -> Option<Hosted> {
     let ToolChoiceField::Allowed(allowed) = choice else { return Some(hosted) };
     let Hosted { mut tools, max_calls, approved } = hosted;
@@ -142,7 +145,8 @@ fn mcp(
     Ok(Some(HostedTools { server, purpose: Purpose::Mcp, allowed, chosen: None, approval, listed }))
 }
 
-/// The configured server with the label, else the one at the tool's URL, if the operator lets requests name servers.
+/// The configured server with the label, else the one at the tool's URL, if the operator lets
+/// requests name servers.
 fn server(
     label: &str,
     tool: &Object<'_>,
@@ -197,8 +201,8 @@ fn names(value: Value<'_>, tool: &Object<'_>, field: Field<Value<'_>>) -> Result
     list.iter().map(name).collect::<Option<_>>().ok_or_else(|| path.expected("a list of strings", value))
 }
 
-/// Reads `require_approval`: `"always"`, `"never"`, or lists of tools for both. Tools in neither list need approval, unless only
-/// `always` is given.
+/// Reads `require_approval`: `"always"`, `"never"`, or lists of tools for both. Tools in neither
+/// list need approval, unless only `always` is given.
 fn approval(tool: &Object<'_>, default: Approval) -> Result<ApprovalRule, ApiError> {
     let path = tool.at(REQUIRE_APPROVAL);
     let filter = match tool.value(REQUIRE_APPROVAL) {

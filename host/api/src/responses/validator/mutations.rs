@@ -1,4 +1,5 @@
-//! Tests of the validator: it accepts every sample stream, and refuses every way of spoiling one event of a sample.
+//! Tests of the validator: it accepts every sample stream, and refuses every way of spoiling one
+//! event of a sample.
 
 use serde_json::{Value, json};
 
@@ -66,8 +67,8 @@ fn pointers(value: &Value) -> Vec<String> {
     found
 }
 
-/// Replaces each field of each event by each value that `spoil` returns for it (`None` removes the field), and expects a refusal each
-/// time. Returns the number of replacements.
+/// Replaces each field of each event by each value that `spoil` returns for it (`None` removes the
+/// field), and expects a refusal each time. Returns the number of replacements.
 fn spoil_fields(spoil: impl Fn(&Value, &str, &str) -> Vec<Option<Value>>) -> usize {
     let mut count = 0;
     for sample in samples() {

@@ -64,7 +64,8 @@ impl WorkKinds {
     }
 }
 
-/// Lists for attention over a compressed cache, whose kernels of tiles and of spans support the same shapes.
+/// Lists for attention over a compressed cache, whose kernels of tiles and of spans support the
+/// same shapes.
 fn latent_kinds(sizes: &LatentConfig, deterministic: bool) -> WorkKinds {
     let shape = sizes.shape;
     let kind = DecodeKind {

@@ -6,7 +6,8 @@ use super::*;
 
 const SPARE: Spare = Spare { lane: 9, block: 50 };
 
-/// Lists of tiles of four rows and for layers of two windows, with room for `spans` spans; at address 0, without memory.
+/// Lists of tiles of four rows and for layers of two windows, with room for `spans` spans; at
+/// address 0, without memory.
 fn work(tiled: TiledRows, spans: usize) -> AttentionWork {
     let windows = vec![None, Some(64)];
     let decode = (tiled == TiledRows::Prompts).then_some(DecodeKind { windows, part_bytes: 1, counters: 2 });

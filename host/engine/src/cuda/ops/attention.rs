@@ -1,8 +1,10 @@
 //! Attention over grouped heads: the choice of a kernel for each row of a step.
 //!
-//! Rows that decode are computed by spans and rows of prompts by tiles, and both by the simple kernel where no other supports the model's
-//! heads. Spans and tiles add in different orders, and a token may be computed either way: as part of a prompt, too, after its sequence was
-//! preempted. So a deterministic engine computes all rows by tiles, in which a row's sums are the same wherever the row is.
+//! Rows that decode are computed by spans and rows of prompts by tiles, and both by the simple
+//! kernel where no other supports the model's heads. Spans and tiles add in different orders, and a
+//! token may be computed either way: as part of a prompt, too, after its sequence was preempted. So
+//! a deterministic engine computes all rows by tiles, in which a row's sums are the same wherever
+//! the row is.
 
 use cuda_kernels::{Attention, AttentionDecode, AttentionPrefill, PagedCache, size};
 
@@ -48,7 +50,8 @@ impl CudaBackend {
         }
     }
 
-    /// Number of blocks in the grid of a kernel that shares out a list: two for each multiprocessor, as many as the device runs at once.
+    /// Number of blocks in the grid of a kernel that shares out a list: two for each
+    /// multiprocessor, as many as the device runs at once.
     pub(super) fn blocks(&self) -> u32 {
         self.driver.device().multiprocessors.max(1) * 2
     }

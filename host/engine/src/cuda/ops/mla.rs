@@ -1,7 +1,8 @@
-//! Attention over a compressed cache (MLA) as launches, in its absorbed form: queries are projected into the latent space, attention is
-//! computed there, and its results are projected to values.
+//! Attention over a compressed cache (MLA) as launches, in its absorbed form: queries are projected
+//! into the latent space, attention is computed there, and its results are projected to values.
 //!
-//! Invariant: the buffers between the launches are sized for the largest step, allocated at load and shared by all layers.
+//! Invariant: the buffers between the launches are sized for the largest step, allocated at load
+//! and shared by all layers.
 
 use cuda_kernels::{DevicePtr, MlaAttention, MlaDecode, MlaPrefill, MlaProject, MlaSide, MlaWrite, size};
 
@@ -37,7 +38,8 @@ impl CudaBackend {
         Ok(DeviceMla { shape, scale, projection, room })
     }
 
-    /// Buffers for the latent space: the ones that an earlier layer allocated, since all layers have one shape.
+    /// Buffers for the latent space: the ones that an earlier layer allocated, since all layers
+    /// have one shape.
     fn latent_scratch(&mut self, shape: MlaShape) -> Result<LatentScratch, LoadError> {
         if let Some(room) = self.latent_scratch {
             return Ok(room);
@@ -103,8 +105,8 @@ impl CudaBackend {
         self.launch(&back.launch());
     }
 
-    /// Computes rows by spans and by tiles as in [`super::attention`], or all of them with the simple kernel where no other supports the
-    /// model's shape.
+    /// Computes rows by spans and by tiles as in [`super::attention`], or all of them with the
+    /// simple kernel where no other supports the model's shape.
     fn attend_latent(&mut self, attention: MlaAttention) {
         if self.work.tiled().is_none() {
             return self.launch(&attention.launch());

@@ -1,7 +1,8 @@
-//! Mixtures of experts as launches. Experts' weights lie on the device in their stored format where a kernel reads it, else as bf16.
+//! Mixtures of experts as launches. Experts' weights lie on the device in their stored format where
+//! a kernel reads it, else as bf16.
 //!
-//! Invariant: all buffers are sized for the largest step and allocated at load. Rows that pad a step are routed as all others are; their
-//! results are never read.
+//! Invariant: all buffers are sized for the largest step and allocated at load. Rows that pad a
+//! step are routed as all others are; their results are never read.
 
 use cuda_kernels::{
     ClampedSwiglu, DevicePtr, ExpertFormat, Fp8Scales, MXFP4_MAX_SCALE, MoeAlign, MoeCombine, MoeLayer,
@@ -39,7 +40,8 @@ pub(in crate::cuda) struct DeviceRoutes {
     weights: DevicePtr,
     /// `[routes]` u32: routes ordered by expert.
     order: DevicePtr,
-    /// `[experts + 1]` u32: where the routes of each expert begin in `order`, and the number of routes.
+    /// `[experts + 1]` u32: where the routes of each expert begin in `order`, and the number of
+    /// routes.
     starts: DevicePtr,
     per_token: u32,
 }
@@ -162,8 +164,8 @@ impl CudaBackend {
         self.launch(&MoeCombine { results, weights, out: out.at, rows, cols: hidden, per_token }.launch());
     }
 
-    /// The kernel for few rows divides the inner dimension among warps, as that of linear layers does. So a deterministic engine uses tiles
-    /// for any number of rows.
+    /// The kernel for few rows divides the inner dimension among warps, as that of linear layers
+    /// does. So a deterministic engine uses tiles for any number of rows.
     fn launch_expert_layer(&mut self, layer: &MoeLinear) {
         let launch = if self.deterministic { layer.tiles() } else { layer.launch() };
         self.launch(&launch);
@@ -208,7 +210,8 @@ fn stored(
     Ok(StoredExperts { at, format, bias })
 }
 
-/// Contents of codes and scales, if all matrices are MXFP4; an error where the kernels wouldn't have each weight exactly.
+/// Contents of codes and scales, if all matrices are MXFP4; an error where the kernels wouldn't
+/// have each weight exactly.
 fn all_mxfp4<'a>(
     matrices: &[&'a StoredMatrix],
 ) -> Result<Option<Vec<(Content<'a>, Content<'a>)>>, LoadError> {

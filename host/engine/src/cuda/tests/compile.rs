@@ -1,4 +1,5 @@
-//! Cache of compiled kernels: an entry in the cache needs no compiler, and one that this installation didn't write is compiled again.
+//! Cache of compiled kernels: an entry in the cache needs no compiler, and one that this
+//! installation didn't write is compiled again.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

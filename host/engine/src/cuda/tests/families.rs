@@ -1,13 +1,14 @@
-//! Mixtures of experts, compressed caches and packed weights on the tests' device, against logits that transformers computed; and rows of a
-//! step against the same rows alone.
+//! Mixtures of experts, compressed caches and packed weights on the tests' device, against logits
+//! that transformers computed; and rows of a step against the same rows alone.
 
 use super::goldens::{TRAINED, Tolerance, check, check_each, check_greedy};
 use super::rig::{Part, batch, device, load, options};
 use crate::cuda::CudaRunner;
 use crate::runner::Runner;
 
-/// Bounds where bf16 may choose another expert, since the router's last chosen score and the next one differ by less than a hundredth of
-/// their spread: at the last token of moe-mixed-f32's prompt of 7, and the token before the last of gpt-oss-bf16's.
+/// Bounds where bf16 may choose another expert, since the router's last chosen score and the next
+/// one differ by less than a hundredth of their spread: at the last token of moe-mixed-f32's prompt
+/// of 7, and the token before the last of gpt-oss-bf16's.
 const TIE: Tolerance = Tolerance { greatest: 0.2, root: 0.25 };
 
 const fn within(greatest: f32, root: f32) -> Tolerance {
@@ -62,7 +63,8 @@ fn logits(runner: &mut CudaRunner, parts: &[Part<'_>]) -> Vec<Vec<f32>> {
     runner.step_logits().chunks_exact(vocab).map(<[f32]>::to_vec).collect()
 }
 
-/// Steps have at most eight rows, and the same kernels compute all of them, so bits can be compared.
+/// Steps have at most eight rows, and the same kernels compute all of them, so bits can be
+/// compared.
 #[test]
 fn row_logits_do_not_depend_on_what_is_beside_it() {
     for name in ["moe-bf16", "gpt-oss-mxfp4", "deepseek-fp8", "kimi-tiny"] {

@@ -15,7 +15,8 @@ fn dense_weights_in_fp8_take_one_byte_each() {
         let calls = &lock(&log).calls;
         calls.iter().filter(|call| matches!(call, Call::Upload { bytes, .. } if *bytes == wanted)).count()
     };
-    // Queries, keys and values; gate and up; down: of two layers each. Blocks of 32 columns: two scales for each eight rows.
+    // Queries, keys and values; gate and up; down: of two layers each. Blocks of 32 columns: two
+    // scales for each eight rows.
     let (qkv, gate_up, down) = (128 * 48, 160 * 48, 48 * 80);
     assert_eq!([qkv, gate_up, down].map(uploads), [2; 3]);
     assert_eq!([2 * qkv, 2 * gate_up].map(uploads), [0; 2]);

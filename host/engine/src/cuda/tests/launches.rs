@@ -60,7 +60,8 @@ fn deterministic_kernels_are_the_same_for_any_rows() {
     }
 }
 
-/// Kernels of attention of one layer: in a step of a prompt, and in a step of a sequence that decodes beside a prompt.
+/// Kernels of attention of one layer: in a step of a prompt, and in a step of a sequence that
+/// decodes beside a prompt.
 fn attention(name: &str, options: &CudaOptions) -> [Vec<&'static str>; 2] {
     let (mut runner, log) = model(name, options);
     let mut kernels = |parts: &[Part<'_>]| {

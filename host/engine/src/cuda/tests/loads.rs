@@ -1,4 +1,5 @@
-//! What a start copies to the device, how many KV blocks fit in a cache, and which models are refused.
+//! What a start copies to the device, how many KV blocks fit in a cache, and which models are
+//! refused.
 
 use super::fake::{Call, FakeDriver, lock};
 use super::rig::{folder, load, options};

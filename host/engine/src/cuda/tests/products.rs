@@ -1,4 +1,5 @@
-//! Matrix products of the library: of a GPU's cuBLASLt where the tests run on a GPU that has it, else of the shim's own.
+//! Matrix products of the library: of a GPU's cuBLASLt where the tests run on a GPU that has it,
+//! else of the shim's own.
 
 #![expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small shapes")]
 
@@ -47,7 +48,8 @@ fn get(driver: &mut dyn Driver, from: DevicePtr, bytes: usize) -> Vec<u8> {
     memory.bytes()[..bytes].to_vec()
 }
 
-/// Multiplies x by a weight, and compares with the reference; false where the library doesn't take the sizes.
+/// Multiplies x by a weight, and compares with the reference; false where the library doesn't take
+/// the sizes.
 fn multiply(
     driver: &mut dyn Driver,
     (rows, outputs, inputs): (usize, usize, usize),
@@ -113,7 +115,8 @@ fn the_library_computes_steps_of_many_rows() {
     assert!(counts[0] == 0 && counts[1] > 0 && counts[2] == 0, "{counts:?}");
 }
 
-/// Kernels that a library spares are compiled all the same, since a step shows only whether the library takes its sizes.
+/// Kernels that a library spares are compiled all the same, since a step shows only whether the
+/// library takes its sizes.
 #[test]
 fn preparation_is_the_same_with_or_without_a_library() {
     let counts = [ShimDriver::new(), ShimDriver::with_library(Arc::default())].map(|driver| {

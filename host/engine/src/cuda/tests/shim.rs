@@ -1,5 +1,5 @@
-//! Driver for this machine's CPU: kernels are compiled as C++ and run thread by thread (`cuda-shim`). It may have a library of matrix
-//! products, which is a loop.
+//! Driver for this machine's CPU: kernels are compiled as C++ and run thread by thread
+//! (`cuda-shim`). It may have a library of matrix products, which is a loop.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -65,7 +65,8 @@ fn decode_step_replays_samples_and_returns_tokens() {
     step(&mut runner, &batch(&[one(0, 3)])).unwrap();
     let told = calls(&log);
     let told: Vec<Call> = told.into_iter().filter(|call| !matches!(call, Call::Record(_))).collect();
-    // The first wait is for the staging buffer, which the third step before this one used; the last is for the token.
+    // The first wait is for the staging buffer, which the third step before this one used; the last
+    // is for the token.
     let [
         Call::Wait(_),
         Call::Upload { .. },
@@ -95,7 +96,8 @@ fn three_rows_are_padded_to_the_bucket_of_four() {
     let log = lock(&log);
     let spare = u32::try_from(runner.shape().blocks).unwrap();
     assert_eq!(log.words(to, 4), [5, 5, 5, 0]);
-    // Each array has room for one word more than the greatest number of rows, rounded up to a multiple of 64 words.
+    // Each array has room for one word more than the greatest number of rows, rounded up to a
+    // multiple of 64 words.
     let array = |index: u64| log.words(DevicePtr(to.0 + index * 128 * 4), 4);
     assert_eq!((array(2), array(3)), (vec![2, 66, 130, spare * 64], vec![0, 1, 2, 8]));
     assert_eq!((array(5), array(6)), (vec![3, 3, 3, 1], vec![0, 1, 2, 8]));

@@ -1,5 +1,5 @@
-//! DeepSeek-V3 (arXiv:2412.19437), and Moonlight and Kimi K2, which have its architecture: attention over a compressed cache,
-//! a few dense layers first, then experts with a shared one.
+//! DeepSeek-V3 (arXiv:2412.19437), and Moonlight and Kimi K2, which have its architecture:
+//! attention over a compressed cache, a few dense layers first, then experts with a shared one.
 
 use super::common;
 use super::{
@@ -65,7 +65,8 @@ fn experts(fields: Fields<'_>) -> Result<ExpertsConfig, LoadError> {
     })
 }
 
-/// Reads the router's scoring. Groups must be of one size, and the groups that are kept must have enough experts.
+/// Reads the router's scoring. Groups must be of one size, and the groups that are kept must have
+/// enough experts.
 #[expect(clippy::cast_possible_truncation, reason = "the factor is rounded to f32")]
 fn scoring(fields: Fields<'_>, experts: usize, per_token: usize) -> Result<Scoring, LoadError> {
     let groups = fields.optional_size("n_group", 1..=experts)?.unwrap_or(1);

@@ -1,4 +1,5 @@
-//! gpt-oss: grouped attention with sinks and biases, every other layer over a window, experts of all layers in one tensor.
+//! gpt-oss: grouped attention with sinks and biases, every other layer over a window, experts of
+//! all layers in one tensor.
 
 use ops::MXFP4_BLOCK;
 use serde_json::Value;
@@ -76,7 +77,8 @@ fn rope(fields: Fields<'_>) -> Result<RopeSpec, LoadError> {
     Ok(RopeSpec { theta, scaling: Some(RopeScaling::Yarn(yarn)) })
 }
 
-/// Window of each layer, from `layer_types`. Without that field every other layer has a window, beginning with the first.
+/// Window of each layer, from `layer_types`. Without that field every other layer has a window,
+/// beginning with the first.
 fn windows(fields: Fields<'_>) -> Result<Vec<Option<usize>>, LoadError> {
     let count = common::layers(fields)?;
     let window = fields.optional_size("sliding_window", 1..=1 << 26)?.unwrap_or(WINDOW);

@@ -30,7 +30,8 @@ pub struct GroupedConfig {
 pub struct LatentConfig {
     /// Heads and widths.
     pub shape: MlaShape,
-    /// Width of the narrow row that queries are projected from; `None`: they are projected from the residual stream.
+    /// Width of the narrow row that queries are projected from; `None`: they are projected from the
+    /// residual stream.
     pub query_rank: Option<usize>,
     /// Factor of scores.
     pub scale: f32,
@@ -72,7 +73,8 @@ pub struct ExpertsConfig {
     pub activation: ExpertActivation,
     /// How tensors are named and laid out.
     pub layout: ExpertLayout,
-    /// Width of the shared expert, which every token goes to beside the chosen ones; `None`: there is none.
+    /// Width of the shared expert, which every token goes to beside the chosen ones; `None`: there
+    /// is none.
     pub shared: Option<usize>,
 }
 
@@ -84,7 +86,8 @@ pub enum ExpertLayout {
         /// Whether the router has a correction, which is added to the scores for the choice.
         correction: bool,
     },
-    /// One tensor for gate and up of all experts, whose rows alternate, and one for down of all, with biases; the router is `router`.
+    /// One tensor for gate and up of all experts, whose rows alternate, and one for down of all,
+    /// with biases; the router is `router`.
     Packed,
 }
 

@@ -1,5 +1,5 @@
-//! Grouped-query attention, loaded by the tensor names of published checkpoints. Families differ in optional parts: biases, norms on query
-//! and key heads, sinks, a window.
+//! Grouped-query attention, loaded by the tensor names of published checkpoints. Families differ in
+//! optional parts: biases, norms on query and key heads, sinks, a window.
 
 use crate::models::config::GroupedConfig;
 use crate::models::loading::{Loading, Parts};
@@ -74,7 +74,8 @@ impl<B: Backend> GroupedAttention<B> {
         Ok(Self { shape, window, qkv: weights, qkv_bias, norms, sinks, o, o_bias })
     }
 
-    /// Computes attention of the norm of `hidden` over cache layer `layer`, and adds it to `hidden`.
+    /// Computes attention of the norm of `hidden` over cache layer `layer`, and adds it to
+    /// `hidden`.
     pub(super) fn forward(
         &self,
         backend: &mut B,

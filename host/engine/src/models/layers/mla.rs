@@ -1,5 +1,6 @@
-//! Attention over a compressed cache (MLA, DeepSeek-V2, arXiv:2405.04434), loaded by the tensor names of published checkpoints. Queries
-//! are projected from the residual stream directly, or through a narrower row.
+//! Attention over a compressed cache (MLA, DeepSeek-V2, arXiv:2405.04434), loaded by the tensor
+//! names of published checkpoints. Queries are projected from the residual stream directly, or
+//! through a narrower row.
 
 use crate::models::config::LatentConfig;
 use crate::models::loading::Loading;
@@ -81,7 +82,8 @@ impl<B: Backend> LatentAttention<B> {
         Ok(Self { shape, queries, kv, kv_norm, weights, o })
     }
 
-    /// Computes attention of the norm of `hidden` over cache layer `layer`, and adds it to `hidden`.
+    /// Computes attention of the norm of `hidden` over cache layer `layer`, and adds it to
+    /// `hidden`.
     pub(super) fn forward(
         &self,
         backend: &mut B,

@@ -1,4 +1,5 @@
-//! Mixture of experts: a router, the experts in the layouts of checkpoints, and perhaps a shared expert that every token goes to.
+//! Mixture of experts: a router, the experts in the layouts of checkpoints, and perhaps a shared
+//! expert that every token goes to.
 
 use ops::MXFP4_BLOCK;
 
@@ -130,7 +131,8 @@ fn packed<B: Backend>(
         .collect())
 }
 
-/// Loads a matrix of each expert from MXFP4 codes and exponents, or from plain numbers `[experts, cols, rows]`.
+/// Loads a matrix of each expert from MXFP4 codes and exponents, or from plain numbers
+/// `[experts, cols, rows]`.
 fn packed_part<B: Backend>(
     loading: &mut Loading<'_, B>,
     name: &str,

@@ -27,7 +27,8 @@ fn masks_along_a_draft_are_those_computed_singly() {
     let ids = |text: &str| -> Vec<u32> {
         text.chars().flat_map(|one| TOKENIZER.encode_text(&one.to_string()).unwrap()).collect()
     };
-    // The first refused token ends the draft's masks; the sequence may then continue differently from the draft.
+    // The first refused token ends the draft's masks; the sequence may then continue differently
+    // from the draft.
     for (draft, may_come, comes) in
         [("ab-7", 4, "ab-71"), ("abx7", 2, "ab-"), ("fx", 1, "a-"), ("abcd", 3, "c-")]
     {
@@ -72,7 +73,8 @@ fn asking_for_ready_masks_waits_for_no_matcher() {
     one.prepare(&[a]);
     other.prepare(&[]);
     assert!(!is_ready(&mut one) && !is_ready(&mut other));
-    // An answer that ends meanwhile isn't waited for, and masks of other grammars don't wait either.
+    // An answer that ends meanwhile isn't waited for, and masks of other grammars don't wait
+    // either.
     drop(other);
     let mut third = mask("start: \"other\"");
     third.prepare(&[]);

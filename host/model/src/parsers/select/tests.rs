@@ -112,7 +112,8 @@ fn claim_that_the_template_contradicts_names_both() {
     assert_eq!(name, "mine", "a parser without markers can't be contradicted");
 }
 
-/// What is chosen for a model that nobody claims, with this template, which writes `plain` for a conversation without tools.
+/// What is chosen for a model that nobody claims, with this template, which writes `plain` for a
+/// conversation without tools.
 fn choose_unclaimed(template: &str, plain: &str) -> Result<String, String> {
     let types = ["mamba".to_owned()];
     let model = Evidence { types: &types, template, plain, turns: &[], tokens: &HashSet::new() };

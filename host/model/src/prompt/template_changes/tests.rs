@@ -8,8 +8,8 @@ use super::*;
 use crate::limits::Limits;
 use crate::prompt::{ChatFiles, ChatFormat, Opening, RenderError, Tokenizer};
 
-/// Template that takes instructions only at the beginning and as one message, one call per message, and either text or reasoning
-/// beside a call.
+/// Template that takes instructions only at the beginning and as one message, one call per message,
+/// and either text or reasoning beside a call.
 const STRICT: &str = r"
 {%- set rest = messages %}
 {%- if messages[0].role in ['developer', 'system'] %}{{ 'I: ' ~ messages[0].content ~ '\n' }}{% set rest = messages[1:] %}{% endif %}

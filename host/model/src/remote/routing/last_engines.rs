@@ -1,7 +1,9 @@
-//! Last engine of each key: a bounded, set-associative table with LRU in each set, as in a CPU's caches.
+//! Last engine of each key: a bounded, set-associative table with LRU in each set, as in a CPU's
+//! caches.
 //!
-//! An entry has 12 bytes and no links. Memory is allocated at the start as zeroed pages, which the system provides when they
-//! are used. Evicting a key does no harm: rendezvous order finds the key's engine again unless the key had been moved.
+//! An entry has 12 bytes and no links. Memory is allocated at the start as zeroed pages, which the
+//! system provides when they are used. Evicting a key does no harm: rendezvous order finds the
+//! key's engine again unless the key had been moved.
 
 const WAYS: usize = 8;
 

@@ -1,4 +1,5 @@
-//! Tests of what compilers of schemas follow: for each schema the keyword that llama.cpp's and xgrammar's don't follow, or none.
+//! Tests of what compilers of schemas follow: for each schema the keyword that llama.cpp's and
+//! xgrammar's don't follow, or none.
 
 use serde_json::{Value, json};
 

@@ -1,8 +1,9 @@
-//! Templates that transform a request's text in every way of the language, between constants that complete control tokens, over three
-//! tokenizers.
+//! Templates that transform a request's text in every way of the language, between constants that
+//! complete control tokens, over three tokenizers.
 //!
-//! The rule: a control token is one whose characters are all the template's constants. So a prompt has the frame's tokens, the tokens that a
-//! piece writes from constants alone, and for constants that are the halves of a token one more where the piece writes nothing between them.
+//! The rule: a control token is one whose characters are all the template's constants. So a prompt
+//! has the frame's tokens, the tokens that a piece writes from constants alone, and for constants
+//! that are the halves of a token one more where the piece writes nothing between them.
 
 use std::sync::Arc;
 
@@ -66,7 +67,8 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Checks the prompt of `text`. At each of the seven places the piece writes `own` control tokens.
+    /// Checks the prompt of `text`. At each of the seven places the piece writes `own` control
+    /// tokens.
     fn check(&self, text: &str, own: usize, counts: &mut Counts) {
         let Self { vocabulary, body, .. } = self;
         let place = format!("{}: {body} with {text:?}", vocabulary.name);
@@ -169,7 +171,8 @@ fn counts(vocabulary: &Vocabulary) -> Counts {
     counts
 }
 
-/// Checks all pairs of a vocabulary. Most of the prompts spell control tokens that aren't the template's.
+/// Checks all pairs of a vocabulary. Most of the prompts spell control tokens that aren't the
+/// template's.
 fn assert_no_forgery(vocabulary: &Vocabulary) {
     let counts = counts(vocabulary);
     counts.assert_right();

@@ -1,4 +1,5 @@
-//! Markers that a template's `%value` forgot, and that the parser takes for markup inside a value: walks find them.
+//! Markers that a template's `%value` forgot, and that the parser takes for markup inside a value:
+//! walks find them.
 
 use std::path::Path;
 use std::sync::Arc;

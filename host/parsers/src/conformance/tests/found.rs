@@ -60,7 +60,8 @@ fn said_of_splits(habit: Habit) -> String {
 
 #[test]
 fn passing_fault_is_reported_as_its_outcome_had_it() {
-    // The case in its own chunks is stream 0, the first chunking stream 1; no chunking fails when it is played again.
+    // The case in its own chunks is stream 0, the first chunking stream 1; no chunking fails when
+    // it is played again.
     assert_eq!(failing(Habit::FailsOnce(1), TURN), [Property::Splits]);
     let what = said_of_splits(Habit::FailsOnce(1));
     assert!(what.contains("the parser failed: this time") && what.contains("played again"), "{what}");

@@ -265,7 +265,8 @@ fn nobody_is_woken_under_the_lock() {
     let probe = Arc::new(LockProbe { log: log.log(), wakes: Mutex::default() });
     let waker = Waker::from(Arc::clone(&probe));
     let mut cx = Context::from_waker(&waker);
-    // Two readers that wait for an event, the writer for room, the writer for a signal, two readers that wait for the end.
+    // Two readers that wait for an event, the writer for room, the writer for a signal, two readers
+    // that wait for the end.
     assert!(read_with(&mut first, &cx).is_pending() && read_with(&mut second, &cx).is_pending());
     append(&log, 0..1);
     assert!(Box::pin(log.room()).poll_unpin(&mut cx).is_pending());

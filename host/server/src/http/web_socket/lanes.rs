@@ -1,4 +1,5 @@
-//! Order of a socket's requests: those of one lane run one after the other, those of different lanes beside each other, up to a number.
+//! Order of a socket's requests: those of one lane run one after the other, those of different
+//! lanes beside each other, up to a number.
 
 use std::collections::{HashSet, VecDeque};
 

@@ -17,7 +17,8 @@ pub(super) struct Paged {
     pub(super) table_width: u32,
     pub(super) lanes: DevicePtr,
     pub(super) positions: DevicePtr,
-    /// Bytes of the cache's keys, which are as many as those of its values, or of its compressed rows.
+    /// Bytes of the cache's keys, which are as many as those of its values, or of its compressed
+    /// rows.
     pub(super) plane: u64,
 }
 

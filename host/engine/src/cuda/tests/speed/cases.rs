@@ -1,4 +1,5 @@
-//! Cases of the benchmark table: kernels with the shapes of Qwen3-8B, 0.6B and 30B-A3B, gpt-oss-20b, Moonlight and DeepSeek-V3.
+//! Cases of the benchmark table: kernels with the shapes of Qwen3-8B, 0.6B and 30B-A3B,
+//! gpt-oss-20b, Moonlight and DeepSeek-V3.
 
 use cuda_kernels::{LinearStore, MlaSide};
 use ops::QkvShape;

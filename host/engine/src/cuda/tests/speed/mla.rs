@@ -1,4 +1,5 @@
-//! Kernels of the benchmark table for a compressed cache, with the widths of DeepSeek-V3, Kimi K2 and Moonlight.
+//! Kernels of the benchmark table for a compressed cache, with the widths of DeepSeek-V3, Kimi K2
+//! and Moonlight.
 
 use cuda_kernels::{
     DevicePtr, Launch, MlaAttention, MlaDecode, MlaPrefill, MlaProject, MlaSide, decode_work,

@@ -1,4 +1,5 @@
-//! Configurations as published checkpoints and transformers write them, and what is wrong with others.
+//! Configurations as published checkpoints and transformers write them, and what is wrong with
+//! others.
 
 mod published;
 

@@ -1,9 +1,11 @@
-//! Choices by trial: which shipped parser is taken for a turn with a call as a chat template writes it.
+//! Choices by trial: which shipped parser is taken for a turn with a call as a chat template writes
+//! it.
 
 use super::*;
 use crate::prompt::CallingTurn;
 
-/// The beginning of a turn, a call in it, and the shipped parser of the format with a type that it claims.
+/// The beginning of a turn, a call in it, and the shipped parser of the format with a type that it
+/// claims.
 type Format = (&'static str, &'static str, &'static str, &'static str);
 
 const QWEN3: Format = (
@@ -132,7 +134,8 @@ const FORMATS: [Format; 19] = [
     ),
 ];
 
-/// Calls that no shipped parser reads: one with none of their markers, those with markers of some, and one that a template wrote as broken JSON.
+/// Calls that no shipped parser reads: one with none of their markers, those with markers of some,
+/// and one that a template wrote as broken JSON.
 const UNREAD: [&str; 4] = [
     "<calls>[{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}]</calls>",
     "<think>\n</think>\n<TOOLS>[{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}]</TOOLS>",
@@ -140,7 +143,8 @@ const UNREAD: [&str; 4] = [
     "<tool_call>\n{\"name\": \"q_z, \"arguments\": {\"q\": \"z w\"}}\n</tool_call>",
 ];
 
-/// Facts of a model whose template writes this turn. Its source and its tokens have the markers of all formats, which prove nothing.
+/// Facts of a model whose template writes this turn. Its source and its tokens have the markers of
+/// all formats, which prove nothing.
 fn model(model_type: &str, opening: &str, written: &str) -> ModelFacts {
     let all: Vec<String> = FORMATS.iter().map(|format| format.1.to_owned()).collect();
     let turn = CallingTurn { opening: opening.to_owned(), written: written.to_owned() };

@@ -132,7 +132,8 @@ fn a_key_whose_engine_went_down_stays_where_it_went() {
     assert_eq!(*select(&router, 1, now).engine(), next);
 }
 
-/// Number of requests on key 1's first engine after key 1 came as a new key; the engine had 3 requests of another key before.
+/// Number of requests on key 1's first engine after key 1 came as a new key; the engine had 3
+/// requests of another key before.
 fn on_first_engine(others: Option<u32>) -> u32 {
     let now = Instant::now();
     let router = router(4);
