@@ -52,7 +52,7 @@ impl<'a> Object<'a> {
     }
 
     /// Path of a field.
-    pub(crate) fn at<T, const R: bool>(&self, field: Field<T, R>) -> Path<'_> {
+    pub(crate) fn at<T: Copy, const R: bool>(&self, field: Field<T, R>) -> Path<'_> {
         self.path.field(field.row.name)
     }
 
