@@ -1,4 +1,5 @@
-//! Input of each parser's target: the fragments and prompts of the format's tests, beside the markers and the common fragments.
+//! Input of each parser's target: the fragments and prompts of the format's tests, beside the
+//! markers and the common fragments.
 
 use std::fmt;
 
@@ -53,7 +54,8 @@ pub struct Format {
     pub plugin: &'static str,
     prompts: &'static [&'static str],
     fragments: &'static [&'static str],
-    /// Response templates with their fragments, one of which the head selects; empty if the format is the parser's own.
+    /// Response templates with their fragments, one of which the head selects; empty if the format
+    /// is the parser's own.
     tables: &'static [(&'static str, &'static [&'static str])],
     describe: fn(&[(String, String)]) -> Result<Descriptor, String>,
     play: fn(&Stream, &str),
@@ -99,8 +101,8 @@ impl Format {
         self.tables.get(usize::from(number) % self.tables.len().max(1))
     }
 
-    /// Texts of the bytes from 0x80 on: `markers`, which are the descriptor's, the fragments of the format, or of its table of
-    /// this number, and the common ones.
+    /// Texts of the bytes from 0x80 on: `markers`, which are the descriptor's, the fragments of the
+    /// format, or of its table of this number, and the common ones.
     pub fn fragments<'a>(&self, table: u8, markers: &'a [String]) -> Vec<&'a str> {
         let of_table = self.table(table).map_or(&[][..], |(_, fragments)| fragments);
         let all = markers.iter().map(String::as_str).chain([of_table, self.fragments, COMMON].concat());
@@ -123,7 +125,8 @@ fn play<P: Parser>(stream: &Stream, prompt: &str) {
     check_broken_off::<P>(request, prompt, output, BREAKS);
 }
 
-/// Fragments that are difficult for every parser: JSON that ends anywhere, names, half markers, characters of several bytes.
+/// Fragments that are difficult for every parser: JSON that ends anywhere, names, half markers,
+/// characters of several bytes.
 const COMMON: &[&str] = &[
     "{\"name\": \"add\", ",
     "{\"name\": \"add\", \"arguments\": {",

@@ -1,7 +1,9 @@
-//! Decodes a fuzzer's bytes for the oracles of the unit tests. Each target of `fuzz_targets/` calls one function of this crate.
+//! Decodes a fuzzer's bytes for the oracles of the unit tests. Each target of `fuzz_targets/` calls
+//! one function of this crate.
 //!
-//! The bytes are a head of choices and a body. If the body is text, a byte below 0x80 stands for itself and every other byte for a difficult
-//! fragment ([`spell`]), so the fuzzer finds markup without spelling it, and any file is a valid input.
+//! The bytes are a head of choices and a body. If the body is text, a byte below 0x80 stands for
+//! itself and every other byte for a difficult fragment ([`spell`]), so the fuzzer finds markup
+//! without spelling it, and any file is a valid input.
 
 pub mod formats;
 mod stream;
@@ -17,5 +19,6 @@ pub fn json_scanner(data: &[u8]) {
     parser_kit::check_scan(&body[..body.len().min(LONGEST)], &sizes);
 }
 
-/// Maximum number of bytes of a body that are used: the oracles play a stream some thirty times, and texts that break a parser are short.
+/// Maximum number of bytes of a body that are used: the oracles play a stream some thirty times,
+/// and texts that break a parser are short.
 const LONGEST: usize = 512;

@@ -1,4 +1,5 @@
-//! Decodes a fuzzer's bytes as one turn: the head selects the end, the prompt, the request and the cuts; the body spells the model's output.
+//! Decodes a fuzzer's bytes as one turn: the head selects the end, the prompt, the request and the
+//! cuts; the body spells the model's output.
 
 use parser_kit::{custom_tool, function, request, with_tools};
 use parser_sdk::{FinishReason, Request};
@@ -24,7 +25,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Decodes `data`, whose bytes from 0x80 on stand for `fragments`; `None` if it is shorter than the head.
+    /// Decodes `data`, whose bytes from 0x80 on stand for `fragments`; `None` if it is shorter than
+    /// the head.
     pub fn read(data: &[u8], fragments: &[&str]) -> Option<Self> {
         let (head, body) = data.split_first_chunk::<HEAD>()?;
         let reasons = [FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled];
@@ -50,7 +52,8 @@ pub fn spell(body: &[u8], fragments: &[&str]) -> String {
     text
 }
 
-/// Schema of the arguments of `add`: a parameter of each type that a format may write in its own way.
+/// Schema of the arguments of `add`: a parameter of each type that a format may write in its own
+/// way.
 const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "null"]}, "s": {"type": "string"},
     "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
 

@@ -1,12 +1,14 @@
-//! Decodes a fuzzer's bytes as a turn of the host, with the scripted parsers of its own tests; and as literals and text for its marker matcher.
+//! Decodes a fuzzer's bytes as a turn of the host, with the scripted parsers of its own tests; and
+//! as literals and text for its marker matcher.
 
 use turn::FaultPolicy;
 use turn::oracle::{Cuts, FRAGMENTS, check_arbitrary, check_conforming, check_cuts, check_markers};
 
 use crate::{LONGEST, spell};
 
-/// Plays the body to three scripted parsers: one that must give the same items in any cut, one that keeps the contract, and one that doesn't.
-/// The head has switches, the prompt's length, two sizes for each kind of cut, and the seed of the random parsers.
+/// Plays the body to three scripted parsers: one that must give the same items in any cut, one that
+/// keeps the contract, and one that doesn't. The head has switches, the prompt's length, two sizes
+/// for each kind of cut, and the seed of the random parsers.
 pub fn turn(data: &[u8]) {
     let Some((head, body)) = data.split_first_chunk::<12>() else { return };
     let body = &body[..body.len().min(LONGEST)];
@@ -26,7 +28,8 @@ pub fn turn(data: &[u8]) {
     check_arbitrary(&prompt, &text, cuts, seed, trim, policy);
 }
 
-/// Finds literals in text. The head has two chunk sizes; the body has the literals, one on each line, an empty line, and the text.
+/// Finds literals in text. The head has two chunk sizes; the body has the literals, one on each
+/// line, an empty line, and the text.
 pub fn markers(data: &[u8]) {
     let Some((head, body)) = data.split_first_chunk::<2>() else { return };
     let sizes = head.map(|byte| usize::from(byte % 8) + 1);

@@ -1,15 +1,16 @@
-//! Every operation once, on small inputs and two threads, against its reference: what Miri can run (`tests/miri.sh`).
+//! Every operation once, on small inputs and two threads, against its reference: what Miri can run
+//! (`tests/miri.sh`).
 #![expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "small counts and codes")]
 
 use half::{bf16, f16};
 
 use kernels::cpu::{
-    AttentionParams, Cpu, Elements, Expert, ExpertActivation, ExpertScratch, Fp8Blocks, InputRounding, Isa,
-    KvCache, KvDtype, KvShape, Matrix, MlaScratch, MlaShape, MlaWeights, Mxfp4, QkvShape, QuantizeTo,
-    QuantizedMatrix, RepackedMatrix, RopeAngles, RopeNorms, Routes, Sequence, Store, attention,
-    clamped_swiglu, clamped_swiglu_reference, embed, experts, linear, linear_reference, mla_attention,
-    mla_write, qk_norm_rope_write, rms_norm, rms_norm_reference, silu_mul, silu_mul_reference,
+    AttentionParams, Cpu, Elements, Expert, ExpertScratch, Fp8Blocks, InputRounding, Isa, KvCache, KvDtype,
+    KvShape, Matrix, MlaScratch, MlaWeights, Mxfp4, QuantizeTo, QuantizedMatrix, RepackedMatrix, RopeAngles,
+    Routes, Sequence, attention, clamped_swiglu, embed, experts, linear, linear_reference, mla_attention,
+    mla_write, qk_norm_rope_write, rms_norm, silu_mul,
 };
+use ops::{AttentionSpec, ExpertActivation, HeadNorms, MlaShape, Norm, QkvShape, Store, reference};
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
@@ -26,7 +27,8 @@ fn near(got: &[f32], wanted: &[f64], error: f64) {
     }
 }
 
-/// Multiplies some numbers of rows by a matrix, twice at once so that there are two tasks, and compares with the reference.
+/// Multiplies some numbers of rows by a matrix, twice at once so that there are two tasks, and
+/// compares with the reference.
 fn multiply(numbers: &[usize], matrix: Matrix<'_>, error: f64) {
     let (n, k) = (matrix.rows(), matrix.cols());
     for rows in numbers {
@@ -99,11 +101,11 @@ fn rows_of_a_table_norms_and_activations() {
         embed(&cpu, Matrix::new(Elements::F32(&x), rows, cols), &rows_of_table, &mut out);
         assert_eq!(out, x[cols..].iter().chain(&x[..cols]).copied().collect::<Vec<_>>());
         rms_norm(&cpu, &x, &weight, 1e-6, &mut out);
-        near(&out, &rms_norm_reference(&x, &weight, 1e-6), 1e-5);
+        near(&out, &reference::rms_norm(&x, Norm { weight: &weight, eps: 1e-6 }), 1e-5);
         silu_mul(&cpu, &gate_up, cols, &mut out);
-        near(&out, &silu_mul_reference(&gate_up, cols), 1e-5);
+        near(&out, &reference::silu_mul(&gate_up, cols, cols), 1e-5);
         clamped_swiglu(&cpu, &gate_up, (1.7, 0.5), &mut out);
-        near(&out, &clamped_swiglu_reference(&gate_up, (1.7, 0.5)), 1e-5);
+        near(&out, &reference::clamped_swiglu(&gate_up, 1.7, 0.5), 1e-5);
     }
 }
 
@@ -126,7 +128,7 @@ fn experts_of_some_tokens() {
         let Expert { gate_up, down, .. } = expert(*id as usize);
         let narrow = |all: Vec<f64>| -> Vec<f32> { all.into_iter().map(|x| x as f32).collect() };
         let middle = narrow(linear_reference(&x[at..][..hidden], &gate_up[0]));
-        let result = linear_reference(&narrow(silu_mul_reference(&middle, width)), &down[0]);
+        let result = linear_reference(&narrow(reference::silu_mul(&middle, width, width)), &down[0]);
         result.iter().zip(&mut wanted[at..]).for_each(|(x, to)| *to += f64::from(*weight) * x);
     }
     for cpu in cpus() {
@@ -151,11 +153,10 @@ fn attention_of_some_tokens_and_of_one() {
             let mut cache = KvCache::new(of_cache).unwrap();
             let (mut qkv, mut angles) = (values(context * width, 9), RopeAngles::default());
             angles.fill(&positions, &[0.3; 4], 1.0);
-            let norms = RopeNorms { q: &ones, k: &ones, eps: 1e-6 };
+            let norms = HeadNorms { q: &ones[..], k: &ones[..], eps: 1e-6 };
             qk_norm_rope_write(&cpu, shape, &mut qkv, Some(norms), &angles, &slots, cache.layer_mut(0));
             let (scale, window, sinks) = (0.3, Some(5), Some(&ones[..]));
-            let params =
-                AttentionParams { shape, query_stride: width, value_dim: head_dim, scale, window, sinks };
+            let params = AttentionParams::of_qkv(AttentionSpec { shape, scale, window, sinks });
             let run = |sequences: &[Sequence<'_>]| {
                 let rows = sequences.iter().map(|sequence| sequence.rows).sum::<usize>();
                 let mut out = vec![f32::NAN; rows * heads * head_dim];
@@ -202,7 +203,7 @@ fn attention_over_latent_rows() {
         let (mut cache, mut angles) = (KvCache::new(of_cache).unwrap(), RopeAngles::default());
         angles.fill(&positions, &[1.0, 0.1], 1.0);
         let mut queries = values(context * shape.query_width(), 13);
-        let norm = (&[1.0; 8][..], 1e-6);
+        let norm = Norm { weight: &[1.0; 8][..], eps: 1e-6 };
         mla_write(cpu, shape, norm, &angles, &slots, (&mut queries, &kv), cache.layer_mut(0));
         let weights = MlaWeights::new(shape, &projection);
         let mut out = vec![f32::NAN; context * shape.heads * shape.value];

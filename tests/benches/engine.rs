@@ -1,7 +1,7 @@
 //! Benchmark of prefill and decode on the CPU, with random bf16 weights in the shape of Qwen3-0.6B.
 //!
-//! Two figures are printed: one by wall time, and one by processor time divided by the number of threads, which estimates the wall time on
-//! a machine without other work (Linux only).
+//! Two figures are printed: one by wall time, and one by processor time divided by the number of
+//! threads, which estimates the wall time on a machine without other work (Linux only).
 //!
 //! `cargo bench --profile dist -p tests --bench engine`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]

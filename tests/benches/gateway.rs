@@ -1,9 +1,11 @@
-//! Benchmark of the server in front of a remote engine: microseconds of its CPU for each token, the sockets of both sides included, and the
-//! delay that it adds to a token. The engine is a fake that writes a token to every stream at each tick; engine, server and clients are
-//! processes of their own. For comparison, the same streams come from the replay engine, and from the same fake behind another gateway, if
-//! `LITELLM` names that program (tests/remote/README.md).
+//! Benchmark of the server in front of a remote engine: microseconds of its CPU for each token, the
+//! sockets of both sides included, and the delay that it adds to a token. The engine is a fake that
+//! writes a token to every stream at each tick; engine, server and clients are processes of their
+//! own. For comparison, the same streams come from the replay engine, and from the same fake behind
+//! another gateway, if `LITELLM` names that program (tests/remote/README.md).
 //!
-//! `cargo bench --profile dist -p tests --bench gateway`; the server is the binary that `SLUICE_HOST` names, else the one beside the benchmark.
+//! `cargo bench --profile dist -p tests --bench gateway`; the server is the binary that
+//! `SLUICE_HOST` names, else the one beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
 use std::io::{BufRead, BufReader, Write};
@@ -80,7 +82,8 @@ fn start_engine() -> (Process, SocketAddr) {
     (Process(child), line.trim().parse().expect("an address"))
 }
 
-/// Runs streams against the server at `address`; returns the cost from the readings of `cpu`, and the delays.
+/// Runs streams against the server at `address`; returns the cost from the readings of `cpu`, and
+/// the delays.
 fn measure(address: SocketAddr, streams: u32, cpu: impl Fn() -> Option<CpuTime>) -> (Option<Cost>, Delays) {
     let load = Load { name: "gateway", streams, tokens: TOKENS, pace_ms: PACE_MS };
     let mut clients = Clients::start(address, load, CHAT);

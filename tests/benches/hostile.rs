@@ -1,5 +1,6 @@
-//! Benchmark of what a hostile guest costs other streams: time from a looping guest's call until it is killed, the slowest delta of a hundred
-//! neighbours meanwhile, and resident memory over ten thousand instances.
+//! Benchmark of what a hostile guest costs other streams: time from a looping guest's call until it
+//! is killed, the slowest delta of a hundred neighbours meanwhile, and resident memory over ten
+//! thousand instances.
 //!
 //! `cargo bench --profile dist -p tests --bench hostile`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
@@ -16,7 +17,8 @@ const KILLS: usize = 100;
 const NEIGHBOURS: usize = 100;
 /// Bar for the CPU time that a guest takes beyond its budget.
 const BAR: Duration = Duration::from_millis(20);
-/// Bar for the growth of resident memory, in KiB, from the first thousand instances to ten thousand.
+/// Bar for the growth of resident memory, in KiB, from the first thousand instances to ten
+/// thousand.
 const FLAT_KIB: u64 = 1024;
 
 /// CPU and wall time of a call that never returns by itself, each beyond the budget.
@@ -35,7 +37,8 @@ fn print_times(what: &str, mut times: Vec<Duration>) {
     println!("{what:48}median {:8.4} ms   p99 {:8.4} ms   most {:8.4} ms", at(50), at(99), at(100));
 }
 
-/// Feeds deltas to the neighbours, one after another, until `stop` is set; returns CPU and wall time of each delta.
+/// Feeds deltas to the neighbours, one after another, until `stop` is set; returns CPU and wall
+/// time of each delta.
 fn neighbours(plugin: &Plugin, stop: &AtomicBool) -> (Vec<Duration>, Vec<Duration>) {
     let mut streams: Vec<_> = (0..NEIGHBOURS).map(|_| Stream::start(plugin).expect("it starts")).collect();
     for stream in &mut streams {

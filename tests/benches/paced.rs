@@ -1,10 +1,13 @@
-//! Benchmark of a stream's token in the whole server, sockets included: the CPU time of its process per token, for many streams at the pace
-//! of a model, and for a few at full speed. The clients are a process of their own.
+//! Benchmark of a stream's token in the whole server, sockets included: the CPU time of its process
+//! per token, for many streams at the pace of a model, and for a few at full speed. The clients are
+//! a process of their own.
 //!
-//! For comparison, the cost of a write to a socket from a thread that does nothing else is measured alternately with the server: this part of
-//! a token's cost is the kernel's, for both ends of a connection over the loopback interface.
+//! For comparison, the cost of a write to a socket from a thread that does nothing else is measured
+//! alternately with the server: this part of a token's cost is the kernel's, for both ends of a
+//! connection over the loopback interface.
 //!
-//! `cargo bench --profile dist -p tests --bench paced`; the server is the binary that `SLUICE_HOST` names, else the one beside the benchmark.
+//! `cargo bench --profile dist -p tests --bench paced`; the server is the binary that `SLUICE_HOST`
+//! names, else the one beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
 use std::io::Write;
@@ -36,8 +39,8 @@ fn path(protocol: Protocol) -> &'static str {
     if protocol == Protocol::Chat { "/v1/chat/completions" } else { "/v1/responses" }
 }
 
-/// Server's cost of an event, from when all streams have begun to when all have ended. There is one event for each token, apart from the
-/// few that open and close an answer.
+/// Server's cost of an event, from when all streams have begun to when all have ended. There is one
+/// event for each token, apart from the few that open and close an answer.
 fn per_token(load: Load, protocol: Protocol) -> Cost {
     let text = "<think>\n\n</think>\n\n".to_owned() + &"a ".repeat(load.tokens);
     let server =
@@ -53,7 +56,8 @@ fn per_token(load: Load, protocol: Protocol) -> Cost {
     Cost::new(cpu, server.cpu_time(), events)
 }
 
-/// Microseconds of CPU for a write to one of as many sockets at the same pace, from a thread that does nothing else.
+/// Microseconds of CPU for a write to one of as many sockets at the same pace, from a thread that
+/// does nothing else.
 fn bare_write(load: Load) -> f64 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let clients = Clients::start(listener.local_addr().expect("it is bound"), load, path(Protocol::Chat));
@@ -70,7 +74,8 @@ fn bare_write(load: Load) -> f64 {
         std::thread::sleep(Duration::from_millis(load.pace_ms));
     }
     let cpu = thread_cpu().saturating_sub(began);
-    // The clients' process is killed first: it would take the reset of a socket whose request wasn't read for a fault.
+    // The clients' process is killed first: it would take the reset of a socket whose request
+    // wasn't read for a fault.
     drop(clients);
     cpu.as_secs_f64() * 1e6 / f64::from(BARE_WRITES * load.streams)
 }

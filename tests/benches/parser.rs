@@ -1,8 +1,10 @@
-//! Benchmark of parsers in their sandbox, with all limits on, in CPU time of one thread: the size and the start of each component, and then
-//! each delta, including markers, ops and conservation, by format, shape and length; also with 1,000 and 10,000 live streams. Times are the
-//! least of three runs.
+//! Benchmark of parsers in their sandbox, with all limits on, in CPU time of one thread: the size
+//! and the start of each component, and then each delta, including markers, ops and conservation,
+//! by format, shape and length; also with 1,000 and 10,000 live streams. Times are the least of
+//! three runs.
 //!
-//! `cargo bench --profile dist -p tests --bench parser [-- FORMAT…]`; `PLUGINS=FOLDER` sets another folder of components, as of another build.
+//! `cargo bench --profile dist -p tests --bench parser [-- FORMAT…]`; `PLUGINS=FOLDER` sets another
+//! folder of components, as of another build.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
@@ -18,7 +20,8 @@ use tests::sandbox::{SHIPPED, Sandbox, TABLE_READER, source};
 use turn::{TokenText, Turn, TurnEvents};
 
 const LENGTHS: [usize; 5] = [256, 1024, 4096, 16_384, 65_536];
-/// Number of deltas measured for each figure, in streams of its length, and the minimum number of streams.
+/// Number of deltas measured for each figure, in streams of its length, and the minimum number of
+/// streams.
 const DELTAS: usize = 131_072;
 const STREAMS: usize = 7;
 /// Number of runs, whose least time counts.
@@ -38,7 +41,8 @@ fn stream(mut turn: Turn, warm_up: &[TokenText<'_>], pieces: &[TokenText<'_>]) -
     time
 }
 
-/// CPU time of a server's first start of the parser, without a cache: its load, which compiles it, and the start of its first stream.
+/// CPU time of a server's first start of the parser, without a cache: its load, which compiles it,
+/// and the start of its first stream.
 fn first_start(sandbox: &Sandbox) -> Duration {
     let runtime = Runtime::new(&ParserLimits::default()).expect("a sandbox");
     let began = thread_cpu();
@@ -82,7 +86,8 @@ fn per_delta(sandbox: &Sandbox, shape: Shape, length: usize) -> f64 {
     time.as_nanos() as f64 / pieces.len() as f64
 }
 
-/// Nanoseconds per delta of a stream of small calls whose parser costs nothing: what its turn costs.
+/// Nanoseconds per delta of a stream of small calls whose parser costs nothing: what its turn
+/// costs.
 fn turn_alone(sandbox: &Sandbox, length: usize) -> f64 {
     let warm_up = sandbox.pieces(&sandbox.format.warm_up());
     let pieces = sandbox.pieces(&sandbox.format.deltas(Shape::ManyCalls, length));
@@ -103,8 +108,9 @@ fn least(run: impl FnMut() -> Duration) -> Duration {
     std::iter::repeat_with(run).take(RUNS).min().expect("runs")
 }
 
-/// Prints a row for each format: the component's size, its first start and that of a later stream, the memory of an instance, the cost
-/// of a delta in streams of 4k deltas, what of the small calls' is the turn's own, and how often the parser is asked in one.
+/// Prints a row for each format: the component's size, its first start and that of a later stream,
+/// the memory of an instance, the cost of a delta in streams of 4k deltas, what of the small calls'
+/// is the turn's own, and how often the parser is asked in one.
 fn component_figures(sandboxes: &[Sandbox]) {
     let metered = Runtime::pooled(&ParserLimits::default(), true, false).expect("a sandbox");
     print!("{:14}", "");
@@ -147,7 +153,8 @@ fn delta_figures(sandbox: &Sandbox) {
     }
 }
 
-/// Measures many streams round-robin, each in the argument of a call, so that no stream stays in the processor's caches.
+/// Measures many streams round-robin, each in the argument of a call, so that no stream stays in
+/// the processor's caches.
 fn round_robin(sandbox: &Sandbox, streams: usize) {
     const ROUNDS: usize = 9;
     let (opening, word) = (sandbox.pieces(sandbox.format.opening()), sandbox.pieces(&[WORD]));

@@ -1,11 +1,14 @@
-//! Benchmark of chat templates: CPU time per KB of conversation to run a template, and to run it and tokenise the prompt, for conversations of
-//! 1 to 1,000 messages; and whether an appended turn changes tokens before it.
+//! Benchmark of chat templates: CPU time per KB of conversation to run a template, and to run it
+//! and tokenise the prompt, for conversations of 1 to 1,000 messages; and whether an appended turn
+//! changes tokens before it.
 //!
-//! `cargo bench --profile dist -p tests --bench prompts` measures the embedded model's template and the small ones of
-//! `host/jinja/tests/data/twins.jsonl`; `PROMPTS_TEMPLATES=FOLDER` adds the `*.jinja` of a folder, such as the one of `tests/templates/run.sh`,
-//! and prints the slowest of all. Of each time the least of several runs counts. `+` stands behind a template
-//! that shows no text of messages and got a loop that does. A prompt takes two runs of its template: with the opening
-//! of the turn to generate, and without it. `tests/templates/speed.py` measures transformers with the same conversations.
+//! `cargo bench --profile dist -p tests --bench prompts` measures the embedded model's template and
+//! the small ones of `host/jinja/tests/data/twins.jsonl`; `PROMPTS_TEMPLATES=FOLDER` adds the
+//! `*.jinja` of a folder, such as the one of `tests/templates/run.sh`, and prints the slowest of
+//! all. Of each time the least of several runs counts. `+` stands behind a template that shows no
+//! text of messages and got a loop that does. A prompt takes two runs of its template: with the
+//! opening of the turn to generate, and without it. `tests/templates/speed.py` measures
+//! transformers with the same conversations.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 #![expect(clippy::cast_precision_loss, reason = "sizes of a few megabytes")]
 
@@ -26,7 +29,8 @@ const SIZES: [usize; 5] = [1, 10, 100, 250, 1000];
 const RUNS: [usize; 2] = [9, 3];
 /// What is put behind a template that shows no text of messages, since no server takes such a one.
 const SHOWN: &str = "{% for m in messages %}{{ m.content }}{% endfor %}";
-/// Growth of the time from 250 to 1,000 messages above which a template is quadratic; that of the text is 4.
+/// Growth of the time from 250 to 1,000 messages above which a template is quadratic; that of the
+/// text is 4.
 const QUADRATIC: f64 = 6.0;
 const SENTENCE: &str = "The forecast for the coast says rain until noon, then a light wind from the west. ";
 const TOOL: &str = r#"{"type": "function", "function": {"name": "get_weather", "description": "Tells the weather.",
@@ -61,7 +65,8 @@ struct Subject {
 /// What was measured of a template.
 struct Row {
     name: String,
-    /// µs per KB of the template alone, and with tokens; `None` if the template refuses the conversation.
+    /// µs per KB of the template alone, and with tokens; `None` if the template refuses the
+    /// conversation.
     times: [Option<(f64, f64)>; SIZES.len()],
     stable: [char; KINDS.len()],
 }
@@ -179,7 +184,8 @@ fn result(index: usize, text: &str) -> Message {
     message
 }
 
-/// Measures a template and prints its row; a template that can't be loaded gets a line with the reason.
+/// Measures a template and prints its row; a template that can't be loaded gets a line with the
+/// reason.
 fn measure(subject: &Subject) -> Option<Row> {
     let tokenizer = tokenizer(&subject.files);
     let limits = Limits {
@@ -256,7 +262,8 @@ fn least(runs: usize, mut run: impl FnMut()) -> f64 {
 const KINDS: [(&str, bool, bool); 4] =
     [("plain", false, false), ("reasoning", true, false), ("calls", false, true), ("both", true, true)];
 
-/// Whether each prompt of a growing conversation begins with the tokens of the one before, less the opening of its turn.
+/// Whether each prompt of a growing conversation begins with the tokens of the one before, less the
+/// opening of its turn.
 fn is_stable(format: &ChatFormat, tokenizer: &Tokenizer, reasoning: bool, calls: bool) -> char {
     let thought = |text: &str| reasoning.then(|| text.to_owned());
     let mut talk = Conversation { messages: Vec::new(), tools: tools(calls) };

@@ -1,13 +1,15 @@
-//! Benchmark of drafts for a file that is written again with one change: tokens per step, and the time of a step on the CPU with random
-//! weights in the shape of Qwen3-0.6B.
+//! Benchmark of drafts for a file that is written again with one change: tokens per step, and the
+//! time of a step on the CPU with random weights in the shape of Qwen3-0.6B.
 //!
-//! A random model doesn't copy, so a mask that allows one token at a time determines the output: 400 lines of this project's code, one of
-//! them changed, as a model that follows the instruction would write them. The mask accepts every draft as valid and then rejects the tokens
-//! that differ, so drafts are found, run and rejected as in real use; only the cost of a real mask is missing.
+//! A random model doesn't copy, so a mask that allows one token at a time determines the output:
+//! 400 lines of this project's code, one of them changed, as a model that follows the instruction
+//! would write them. The mask accepts every draft as valid and then rejects the tokens that differ,
+//! so drafts are found, run and rejected as in real use; only the cost of a real mask is missing.
 //! Tokens are words with the blank before them, signs, and line ends with the blanks after them.
-//! The steps of the whole answer are counted with a small model. The time of a step is measured over a part of the answer, as wall time and
-//! as processor time divided by the number of threads, which estimates the wall time on a machine without other work. The speed-up of the
-//! whole answer is tokens per step times the ratio of both steps' times.
+//! The steps of the whole answer are counted with a small model. The time of a step is measured
+//! over a part of the answer, as wall time and as processor time divided by the number of threads,
+//! which estimates the wall time on a machine without other work. The speed-up of the whole answer
+//! is tokens per step times the ratio of both steps' times.
 //!
 //! `cargo bench --profile dist -p tests --bench speculation`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
@@ -38,7 +40,8 @@ const FILES: [&str; 2] =
 const LINES: usize = 400;
 /// Index of the changed line, and its new text.
 const CHANGED: (usize, &str) = (10, "use crate::tokens::{Sampling, Token as GeneratedToken};");
-/// Ranges of the measured tokens: without drafts, and with drafts, where they match again after the change.
+/// Ranges of the measured tokens: without drafts, and with drafts, where they match again after the
+/// change.
 const TIMED: [Range<usize>; 2] = [1..33, 256..512];
 
 fn main() {
@@ -75,7 +78,8 @@ fn main() {
     );
 }
 
-/// Splits a text into words, signs and white space as tokenizers for code do, and numbers them in the order of their appearance.
+/// Splits a text into words, signs and white space as tokenizers for code do, and numbers them in
+/// the order of their appearance.
 fn tokens<'a>(text: &'a str, ids: &mut HashMap<&'a str, u32>) -> Vec<u32> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -190,7 +194,8 @@ impl std::fmt::Display for Run {
     }
 }
 
-/// Mask that allows only the next token of a text. It accepts all drafts as valid, right or wrong, or none.
+/// Mask that allows only the next token of a text. It accepts all drafts as valid, right or wrong,
+/// or none.
 #[derive(Debug)]
 struct Script {
     tokens: Arc<[u32]>,

@@ -1,5 +1,6 @@
-//! Benchmark of a token's whole path from the engine's step to the socket, in CPU time of one thread (µs per token, without socket
-//! writes), and of the memory of a live stream (KiB). `parser` measures the sandbox alone.
+//! Benchmark of a token's whole path from the engine's step to the socket, in CPU time of one
+//! thread (µs per token, without socket writes), and of the memory of a live stream (KiB). `parser`
+//! measures the sandbox alone.
 //!
 //! `cargo bench --profile dist -p tests --bench stream [-- PROTOCOL…]`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
@@ -12,7 +13,8 @@ use turn::TurnEvents;
 
 /// Numbers of tokens of an answer.
 const LENGTHS: [usize; 3] = [1 << 10, 1 << 14, 1 << 16];
-/// Cost of the same path (parse, events, JSON) in vLLM 0.33's Python server, from a separate measurement: it isn't run here.
+/// Cost of the same path (parse, events, JSON) in vLLM 0.33's Python server, from a separate
+/// measurement: it isn't run here.
 const VLLM: &str = "vLLM 0.33, measured apart: 16 to 33; for a custom tool's 16k-token input 38 s in all";
 
 fn path_figures(runtime: &tokio::runtime::Runtime, asked: &[String]) {

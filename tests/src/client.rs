@@ -1,4 +1,5 @@
-//! HTTP client of the tests, with one connection per request. It returns the bytes of a body as they arrive.
+//! HTTP client of the tests, with one connection per request. It returns the bytes of a body as
+//! they arrive.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -61,7 +62,8 @@ pub async fn get(address: SocketAddr, path: &str) -> Answer {
     send(address, request).await
 }
 
-/// Returns the value of a series in `/metrics`, given as its name with labels; zero if it isn't listed. A series counts for the whole process.
+/// Returns the value of a series in `/metrics`, given as its name with labels; zero if it isn't
+/// listed. A series counts for the whole process.
 ///
 /// # Panics
 /// There is no answer, or the value is no number.
@@ -101,7 +103,8 @@ pub async fn send(address: SocketAddr, request: Request<Full<Bytes>>) -> Answer 
     try_send(address, request).await.expect("an answer")
 }
 
-/// Sends a request to a server that may be gone, and returns the whole answer, which must come within a minute.
+/// Sends a request to a server that may be gone, and returns the whole answer, which must come
+/// within a minute.
 ///
 /// # Errors
 /// There is no answer.

@@ -1,4 +1,5 @@
-//! Streams of the parser benchmark: deltas of about four bytes, cut as the models' tokenizers cut them.
+//! Streams of the parser benchmark: deltas of about four bytes, cut as the models' tokenizers cut
+//! them.
 
 /// Delta of prose and of a call's string argument.
 pub const WORD: &str = " abc";

@@ -8,7 +8,8 @@ use model::mask::{CompiledGrammar, GrammarError, GrammarShare, Grammars};
 use model::prompt::Tokenizer;
 use parsers::CompileCache;
 
-/// Compiler of grammars for a tokenizer. The trial's machine code is cached as that of the tests' servers.
+/// Compiler of grammars for a tokenizer. The trial's machine code is cached as that of the tests'
+/// servers.
 pub fn grammars(tokenizer: &Arc<Tokenizer>) -> Grammars {
     let cache = CompileCache::open(&std::env::temp_dir().join("sluice-tests/parsers")).ok();
     Grammars::new(Arc::clone(tokenizer), Limits::default().mask_time, Arc::new(GrammarShare::new(cache)))

@@ -1,11 +1,14 @@
-//! Hostile guests: parser components that misbehave in one way each, written by hand in `tests/guests/*.wat`.
+//! Hostile guests: parser components that misbehave in one way each, written by hand in
+//! `tests/guests/*.wat`.
 //!
-//! A file there is either a whole component or module, or only the core functions in which a guest differs from the
-//! healthy one; [`guest`] puts those into `skeleton.wat`. Used by the parser room's tests and by the end-to-end ones.
+//! A file there is either a whole component or module, or only the core functions in which a guest
+//! differs from the healthy one; [`guest`] puts those into `skeleton.wat`. Used by the parser
+//! room's tests and by the end-to-end ones.
 
 const SKELETON: &str = include_str!("../guests/skeleton.wat");
 
-/// Definitions that are added to a guest whose file lacks them: how each begins, by which the file is searched, and its whole text.
+/// Definitions that are added to a guest whose file lacks them: how each begins, by which the file
+/// is searched, and its whole text.
 const HEALTHY: [(&str, &str); 6] = [
     ("(memory (export", "(memory (export \"memory\") 5)"),
     ("(func $describe ", "(func $describe (result i32) (i32.const 128))"),
@@ -96,7 +99,8 @@ const GUESTS: &[(&str, &str)] = &[
     ("wrong_version", include_str!("../guests/wrong_version.wat")),
 ];
 
-/// Interface that a component exports: the guest behind it, its version, and how the skeleton's text differs there.
+/// Interface that a component exports: the guest behind it, its version, and how the skeleton's
+/// text differs there.
 pub struct Export<'a> {
     /// One of [`NAMES`], or [`CALL_WITH_ID`].
     pub guest: &'a str,
@@ -116,7 +120,8 @@ pub const CALL_ID: (&str, &str) =
 /// That guest, as an export.
 pub const DRAFT: Export<'static> = Export { guest: CALL_WITH_ID, version: "0.2.0-draft", edits: &[CALL_ID] };
 
-/// Returns a component that exports the parser's interface in several versions, each with code of its own.
+/// Returns a component that exports the parser's interface in several versions, each with code of
+/// its own.
 ///
 /// # Panics
 /// There is no such guest, or an edit's text isn't in the skeleton.

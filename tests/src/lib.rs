@@ -1,4 +1,5 @@
-//! Shared code of the end-to-end tests and benchmarks: a real server in this process, an HTTP client, hostile guests, scripted outputs.
+//! Shared code of the end-to-end tests and benchmarks: a real server in this process, an HTTP
+//! client, hostile guests, scripted outputs.
 
 pub mod client;
 pub mod fake_engine;
@@ -26,7 +27,8 @@ pub mod tools;
 pub mod transcripts;
 pub mod watch;
 
-/// Says aloud that a check is left out. What a passing test prints is hidden; what is written past `print` isn't.
+/// Says aloud that a check is left out. What a passing test prints is hidden; what is written past
+/// `print` isn't.
 pub fn skip(check: &str) {
     use std::io::Write as _;
     let _ = writeln!(std::io::stderr(), "skipped: {check}");

@@ -1,6 +1,8 @@
-//! Load of many concurrent streams, read by a separate process, so that the clients' CPU time isn't counted as the server's.
+//! Load of many concurrent streams, read by a separate process, so that the clients' CPU time isn't
+//! counted as the server's.
 //!
-//! A benchmark that uses it calls [`run_clients_if_asked`] first: the clients' process runs the same program.
+//! A benchmark that uses it calls [`run_clients_if_asked`] first: the clients' process runs the
+//! same program.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -67,8 +69,8 @@ impl Clients {
         numbers.try_into().expect("as many numbers as were asked for")
     }
 
-    /// Waits for the process's next mark and returns the number of events until then. There are two marks: when all streams have begun, and when
-    /// all have ended.
+    /// Waits for the process's next mark and returns the number of events until then. There are two
+    /// marks: when all streams have begun, and when all have ended.
     ///
     /// # Panics
     /// If the process died.
@@ -193,7 +195,8 @@ fn print_line(line: &str) {
     writeln!(out, "{line}").and_then(|()| out.flush()).expect("somebody listens");
 }
 
-/// Returns whether this process was started as the clients' process. If so, it first reads all streams to their ends.
+/// Returns whether this process was started as the clients' process. If so, it first reads all
+/// streams to their ends.
 ///
 /// # Panics
 /// If a stream is cut off.

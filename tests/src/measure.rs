@@ -3,7 +3,8 @@
 use std::process::Command;
 use std::time::Duration;
 
-/// Returns the CPU time of this thread, which depends less than wall time on what else the machine runs.
+/// Returns the CPU time of this thread, which depends less than wall time on what else the machine
+/// runs.
 pub fn thread_cpu() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live timespec, which the call fills.
@@ -40,15 +41,17 @@ pub fn median_cpu(runs: usize, mut run: impl FnMut()) -> Duration {
     })
 }
 
-/// Returns this process's memory in KiB (proportional set size): a page shared with other processes counts in part, a page mapped twice counts once.
+/// Returns this process's memory in KiB (proportional set size): a page shared with other processes
+/// counts in part, a page mapped twice counts once.
 pub fn resident_kib() -> u64 {
     let maps = std::fs::read_to_string("/proc/self/smaps_rollup").expect("Linux");
     let line = maps.lines().find_map(|line| line.strip_prefix("Pss:")).expect("Pss");
     line.trim().trim_end_matches(" kB").trim().parse().expect("a number")
 }
 
-/// Whether this process runs the test `name` of its binary and no other. If not, another process does so now, and the caller returns: what
-/// a process's memory says isn't true of a test while others run beside it.
+/// Whether this process runs the test `name` of its binary and no other. If not, another process
+/// does so now, and the caller returns: what a process's memory says isn't true of a test while
+/// others run beside it.
 ///
 /// # Panics
 /// If the test fails in the other process.

@@ -1,4 +1,5 @@
-//! Whole path of one answer without sockets, from the engine's first step to the last SSE byte, for benchmarks.
+//! Whole path of one answer without sockets, from the engine's first step to the last SSE byte, for
+//! benchmarks.
 
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
@@ -78,7 +79,8 @@ fn call(name: &str, arguments: &Value) -> String {
     format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>")
 }
 
-/// Loads a model that replays `text`, one token per step. The returned folder must outlive the model.
+/// Loads a model that replays `text`, one token per step. The returned folder must outlive the
+/// model.
 ///
 /// # Panics
 /// If the model doesn't load.

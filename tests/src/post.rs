@@ -1,4 +1,5 @@
-//! HTTP client over plain sockets: bodies are sent whole or without their last byte, each with a deadline.
+//! HTTP client over plain sockets: bodies are sent whole or without their last byte, each with a
+//! deadline.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -44,7 +45,8 @@ pub fn get(address: SocketAddr, path: &str, deadline: Instant) -> Answer {
     status(&mut socket, deadline)
 }
 
-/// Sends `at_once` bodies without their last byte, and holds them open together for `hold` after the last was sent.
+/// Sends `at_once` bodies without their last byte, and holds them open together for `hold` after
+/// the last was sent.
 pub fn hold(
     address: SocketAddr,
     path: &str,

@@ -1,4 +1,5 @@
-//! The binary `host` as a process of its own, with its address, its memory and its CPU time. The process is killed when dropped.
+//! The binary `host` as a process of its own, with its address, its memory and its CPU time. The
+//! process is killed when dropped.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Lines};
@@ -14,7 +15,8 @@ const LOG: &str = "stderr.log";
 /// Levels of the log, as without a setting.
 const LEVELS: &str = "info";
 
-/// Server process of a model called `bench`, whose answers are scripted or come from another engine.
+/// Server process of a model called `bench`, whose answers are scripted or come from another
+/// engine.
 pub struct ServerProcess {
     child: Child,
     /// Stdout of the server, kept open because the server writes to it.
@@ -52,7 +54,8 @@ impl CpuTime {
     /// # Panics
     /// If there is no such process.
     pub fn of(process: u32) -> Self {
-        // Fields 14 and 15, in hundredths of a second (proc_pid_stat(5)); the name in field 2 may hold blanks.
+        // Fields 14 and 15, in hundredths of a second (proc_pid_stat(5)); the name in field 2 may
+        // hold blanks.
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("it lives");
         let (_, fields) = stat.rsplit_once(')').expect("a name in parentheses");
         let mut times = fields
@@ -65,8 +68,8 @@ impl CpuTime {
 }
 
 impl ServerProcess {
-    /// Starts the binary that `SLUICE_HOST` names, else the one beside this program. `rules` are those of docs/replay.md; `arguments` are
-    /// added to the necessary ones.
+    /// Starts the binary that `SLUICE_HOST` names, else the one beside this program. `rules` are
+    /// those of docs/replay.md; `arguments` are added to the necessary ones.
     ///
     /// # Panics
     /// If it doesn't start.
@@ -90,7 +93,8 @@ impl ServerProcess {
         Self::start_replay(rules, arguments, LEVELS, stderr)
     }
 
-    /// Starts the same binary so that a write beyond the limit of a file's size ([`ServerProcess::id`]) is an error and not its end.
+    /// Starts the same binary so that a write beyond the limit of a file's size
+    /// ([`ServerProcess::id`]) is an error and not its end.
     ///
     /// # Panics
     /// If it doesn't start.
@@ -169,7 +173,8 @@ impl ServerProcess {
         self.child.id()
     }
 
-    /// Whether it lives, as the system says it: `S (sleeping)`, or `Z (zombie)` of one that has ended.
+    /// Whether it lives, as the system says it: `S (sleeping)`, or `Z (zombie)` of one that has
+    /// ended.
     ///
     /// # Panics
     /// If there is no `/proc`.
@@ -230,7 +235,8 @@ impl ServerProcess {
         CpuTime::of(self.child.id())
     }
 
-    /// CPU time that all threads of the server have used, in its own code and in the kernel; the longest time if the server has died.
+    /// CPU time that all threads of the server have used, in its own code and in the kernel; the
+    /// longest time if the server has died.
     pub fn cpu(&self) -> Duration {
         let lives = Path::new(&format!("/proc/{}/stat", self.child.id())).exists();
         let time = lives.then(|| self.cpu_time());

@@ -39,7 +39,8 @@ pub struct Setup {
     pub mcp: McpServers,
     /// Whether parsers are reloaded when their files change.
     pub watch: bool,
-    /// Where responses are kept; none, as in `--store none`. Servers of copies of one setup share it.
+    /// Where responses are kept; none, as in `--store none`. Servers of copies of one setup share
+    /// it.
     pub store: Option<Arc<dyn Store>>,
     /// Key of what clients keep for the server.
     pub seal: Seal,
@@ -72,7 +73,8 @@ impl Default for Setup {
             served_names: Vec::new(),
         };
         let shared = SharedOptions {
-            // One cache for all tests: `auto` looks at every shipped parser, and each is compiled once.
+            // One cache for all tests: `auto` looks at every shipped parser, and each is compiled
+            // once.
             parser_cache: Some(std::env::temp_dir().join("sluice-tests/parsers")),
             threads: Some(2),
             draft_contracts: false,
@@ -101,7 +103,8 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// Configuration with the embedded model's tokenizer and template and with scripted outputs; `rules` are those of docs/replay.md.
+    /// Configuration with the embedded model's tokenizer and template and with scripted outputs;
+    /// `rules` are those of docs/replay.md.
     ///
     /// # Panics
     /// If the file can't be written.

@@ -137,7 +137,8 @@ impl Socket {
         event
     }
 
-    /// Reads to the end, and returns the events and the code of the server's close message, if it sent one.
+    /// Reads to the end, and returns the events and the code of the server's close message, if it
+    /// sent one.
     ///
     /// # Panics
     /// If the end doesn't come.

@@ -1,4 +1,5 @@
-//! How connections to the hostile MCP server begin: by the handshake or without one. Used by `tool_server`.
+//! How connections to the hostile MCP server begin: by the handshake or without one. Used by
+//! `tool_server`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Hostile MCP server for tests, over stdio and over both HTTP transports. Its tools misbehave, to test how faults of tools are handled.
+//! Hostile MCP server for tests, over stdio and over both HTTP transports. Its tools misbehave, to
+//! test how faults of tools are handled.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -73,7 +74,8 @@ struct Meeting {
 }
 
 impl Meeting {
-    /// Waits for the other call of the pair. Where calls run one after the other it never arrives, so the wait has a timeout.
+    /// Waits for the other call of the pair. Where calls run one after the other it never arrives,
+    /// so the wait has a timeout.
     fn attend(&self) -> &'static str {
         let mut arrived = self.arrived.lock().expect("nobody panics with it");
         *arrived += 1;
@@ -86,10 +88,11 @@ impl Meeting {
 }
 
 impl ToolServer {
-    /// Makes a server. `listing` selects how it answers `tools/list`: `good`, `hang`, `endless`, `garbage`, `names`, `huge`, `anew` with another
-    /// large tool each time, `builtin` for the tools behind web search and code interpreter, or `container` for the tool with which gpt-oss runs
-    /// commands. `modern` and `anew` know only the lifecycle without a handshake; `mute` and `fragile` only the handshake, and give no answer to
-    /// anything else, or end.
+    /// Makes a server. `listing` selects how it answers `tools/list`: `good`, `hang`, `endless`,
+    /// `garbage`, `names`, `huge`, `anew` with another large tool each time, `builtin` for the
+    /// tools behind web search and code interpreter, or `container` for the tool with which gpt-oss
+    /// runs commands. `modern` and `anew` know only the lifecycle without a handshake; `mute` and
+    /// `fragile` only the handshake, and give no answer to anything else, or end.
     pub fn new(listing: &str) -> Self {
         Self {
             listing: listing.to_owned(),
@@ -249,7 +252,8 @@ pub fn spam(kind: &str, n: usize) -> String {
     message.to_string()
 }
 
-/// The `n`th event of a flood: of a message, or of the kinds `comment` and `empty`, which hold none.
+/// The `n`th event of a flood: of a message, or of the kinds `comment` and `empty`, which hold
+/// none.
 pub fn spam_event(kind: &str, n: usize) -> String {
     match kind {
         "comment" => format!(": {}\n", "x".repeat(1000)),

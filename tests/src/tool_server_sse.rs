@@ -1,5 +1,6 @@
-//! The hostile MCP server over the transport of 2024: a stream of server-sent events, and messages that are posted beside it. The path of
-//! the stream selects how it behaves. Both streams and messages need a key.
+//! The hostile MCP server over the transport of 2024: a stream of server-sent events, and messages
+//! that are posted beside it. The path of the stream selects how it behaves. Both streams and
+//! messages need a key.
 
 use std::collections::HashMap;
 use std::io;
@@ -51,9 +52,10 @@ impl SseToolServer {
         Self { listening: listening.await }
     }
 
-    /// URL of a stream. Of the paths, `sse` is a good stream, `silent` names no endpoint, `ended` ends without one, `foreign` names an endpoint
-    /// of another origin, `flood` begins with an endless event, `moved` redirects to `sse`, and `page` is no stream. `comment` and
-    /// `other` are endless events of these kinds, and `drip` is a comment now and then.
+    /// URL of a stream. Of the paths, `sse` is a good stream, `silent` names no endpoint, `ended`
+    /// ends without one, `foreign` names an endpoint of another origin, `flood` begins with an
+    /// endless event, `moved` redirects to `sse`, and `page` is no stream. `comment` and `other`
+    /// are endless events of these kinds, and `drip` is a comment now and then.
     pub fn url(&self, path: &str) -> String {
         format!("{}/{path}", self.listening.base_url())
     }

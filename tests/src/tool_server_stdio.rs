@@ -9,8 +9,8 @@ use crate::tool_server::{Reply, ToolServer, around_text, message, spam};
 /// First line that a chatty child writes to standard error.
 pub const CHATTER: &str = "\u{1b}[31mready";
 
-/// Serves one client over standard input and output until the input ends. With the listing `chatty` it repeats every message on standard
-/// error, after a first line that would colour a terminal.
+/// Serves one client over standard input and output until the input ends. With the listing `chatty`
+/// it repeats every message on standard error, after a first line that would colour a terminal.
 ///
 /// # Errors
 /// If they can't be read or written.

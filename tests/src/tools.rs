@@ -1,4 +1,5 @@
-//! Test servers with server tools: the hostile MCP server under several labels, and requests that use it.
+//! Test servers with server tools: the hostile MCP server under several labels, and requests that
+//! use it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,8 +15,8 @@ use crate::server::{Setup, TestServer};
 /// Time limit of a tool call.
 pub const CALL_TIME: Duration = Duration::from_secs(2);
 
-/// Configuration of a server that replays `rules` and has the tool servers `hostile`, `unlisted` (whose list never arrives) and
-/// `builtin`. `program` is the hostile MCP server's binary.
+/// Configuration of a server that replays `rules` and has the tool servers `hostile`, `unlisted`
+/// (whose list never arrives) and `builtin`. `program` is the hostile MCP server's binary.
 pub fn setup(folder: &Path, program: &str, rules: &Value) -> Setup {
     setup_with(folder, program, rules, Vec::new())
 }
@@ -25,8 +26,8 @@ pub fn setup_with(folder: &Path, program: &str, rules: &Value, more: Vec<(&str, 
     setup_with_time_limit(folder, program, rules, more, CALL_TIME)
 }
 
-/// Configuration as of [`setup_with`], with the time limit `call_time` for each call. It is far longer than a test where a call must end
-/// for another reason.
+/// Configuration as of [`setup_with`], with the time limit `call_time` for each call. It is far
+/// longer than a test where a call must end for another reason.
 pub fn setup_with_time_limit(
     folder: &Path,
     program: &str,
@@ -92,7 +93,8 @@ pub fn request(label: &str, stream: bool) -> Value {
     json!({ "model": "qwen3-tiny", "input": "Go.", "tools": tools, "stream": stream })
 }
 
-/// Posts the request, checks the streamed answer against the event grammar, and returns it with its last response object.
+/// Posts the request, checks the streamed answer against the event grammar, and returns it with its
+/// last response object.
 ///
 /// # Panics
 /// If the stream breaks the grammar.

@@ -1,4 +1,5 @@
-//! Raw outputs of scripted models, with texts, reasoning and calls in many orders and with faults of writing.
+//! Raw outputs of scripted models, with texts, reasoning and calls in many orders and with faults
+//! of writing.
 
 use serde_json::{Value, json};
 
@@ -87,7 +88,8 @@ fn tools() -> Vec<Value> {
         .into()
 }
 
-/// Replay rules: the user's text `NAME at SIZE.` selects the transcript and the number of tokens per step.
+/// Replay rules: the user's text `NAME at SIZE.` selects the transcript and the number of tokens
+/// per step.
 pub fn rules(sizes: &[usize]) -> Value {
     let mut rules = Vec::new();
     for (name, text) in QWEN3 {

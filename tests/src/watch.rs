@@ -1,4 +1,5 @@
-//! Measurements of other clients meanwhile: the slowest answer of `/health`, and the longest gap between chunks of a paced stream.
+//! Measurements of other clients meanwhile: the slowest answer of `/health`, and the longest gap
+//! between chunks of a paced stream.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -21,8 +22,8 @@ struct Watch {
 }
 
 impl Watch {
-    /// Calls `wait` repeatedly in a thread; it returns the time it took, or `None` if the server is gone, which counts as `SILENCE`.
-    /// Returns after the first call.
+    /// Calls `wait` repeatedly in a thread; it returns the time it took, or `None` if the server is
+    /// gone, which counts as `SILENCE`. Returns after the first call.
     fn start(mut wait: impl FnMut() -> Option<Duration> + Send + 'static) -> Self {
         let (longest_us, stopped) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let (begun, first) = mpsc::sync_channel(1);
@@ -48,7 +49,8 @@ impl Watch {
         self.longest_us.store(0, Ordering::Release);
     }
 
-    /// Stops after the running measurement; returns the longest time since `reset`, or `SILENCE` if the server is gone, since whenever.
+    /// Stops after the running measurement; returns the longest time since `reset`, or `SILENCE` if
+    /// the server is gone, since whenever.
     fn stop(self) -> Duration {
         self.stopped.store(true, Ordering::Release);
         let is_gone = self.thread.join().expect("it doesn't panic");

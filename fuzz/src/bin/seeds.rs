@@ -1,7 +1,8 @@
 //! Writes the seed corpora: `cargo run --bin seeds`, in this folder.
 //!
-//! A parser's seeds are its plugin's cases, whose output is encoded in the bytes that [`fuzz::spell`] decodes; characters that no fragment
-//! spells are left out. The seeds of the other targets are in this file.
+//! A parser's seeds are its plugin's cases, whose output is encoded in the bytes that
+//! [`fuzz::spell`] decodes; characters that no fragment spells are left out. The seeds of the other
+//! targets are in this file.
 
 use std::path::Path;
 
@@ -9,7 +10,8 @@ use fuzz::HEAD;
 use fuzz::formats::{ALL, Format};
 use parser_kit::case::{Case, Piece, case_files};
 
-/// Maximum number of seeds per format, and of bytes in a seed: the fuzzer needs each construction once, in a short form.
+/// Maximum number of seeds per format, and of bytes in a seed: the fuzzer needs each construction
+/// once, in a short form.
 const SEEDS: usize = 16;
 const LONGEST: usize = 256;
 

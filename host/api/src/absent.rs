@@ -1,4 +1,5 @@
-//! Refusals of what isn't there: routes, methods, web sockets. The transport makes them before any body is read.
+//! Refusals of what isn't there: routes, methods, web sockets. The transport makes them before any
+//! body is read.
 
 use super::error::ApiError;
 use model::printable::printable;

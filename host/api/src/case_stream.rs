@@ -1,4 +1,5 @@
-//! A turn as a stream of each protocol: the server's own machines and validators, with ids and times that are the same in every run.
+//! A turn as a stream of each protocol: the server's own machines and validators, with ids and
+//! times that are the same in every run.
 
 use bytes::BytesMut;
 use serde_json::Value;
@@ -51,8 +52,8 @@ pub fn stream(protocol: Protocol, events: &[TurnEvent], end: &TurnEnd) -> String
     String::from_utf8(stream.into()).expect("events are JSON")
 }
 
-/// The events that the protocol sends for each part of a turn, in order: what comes before the first one is in the first, and what the end
-/// adds is in the last.
+/// The events that the protocol sends for each part of a turn, in order: what comes before the
+/// first one is in the first, and what the end adds is in the last.
 pub fn frames_of_parts<'a>(
     protocol: Protocol,
     parts: impl IntoIterator<Item = &'a [TurnEvent]>,

@@ -1,23 +1,42 @@
-//! Reader of message content of Responses and Chat Completions, a string or a list of parts. A part that isn't text becomes a placeholder,
-//! with a warning; the request isn't refused.
+//! Reader of message content of Responses and Chat Completions, a string or a list of parts. A part
+//! that isn't text becomes a placeholder, with a warning; the request isn't refused.
 
 use super::error::ApiError;
-use super::json::{Object, Path, Value};
+use super::fields;
+use super::json::{Field, List, Object, Path, Required, Value};
 use super::warnings::Warnings;
 use model::printable::printable;
 use model::prompt::Content;
 
-/// Reads `content`.
-pub(crate) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
+const REFUSAL: Required<&str> = Field::new("refusal", "").required();
+
+/// Reads the content that `owner` has in `field`; none is empty.
+pub(crate) fn optional(
+    owner: &Object<'_>,
+    field: Field<Value<'_>>,
+    warnings: &mut Warnings,
+) -> Result<Content, ApiError> {
+    owner.value(field).map_or(Ok(Content::default()), |content| read(content, owner.at(field), warnings))
+}
+
+/// Reads the content that `owner` must have in `field`.
+pub(crate) fn required(
+    owner: &Object<'_>,
+    field: Field<Value<'_>>,
+    warnings: &mut Warnings,
+) -> Result<Content, ApiError> {
+    read(owner.require(field.required_as("a string or a list of parts"))?, owner.at(field), warnings)
+}
+
+fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
     let parts = match content {
         Value::String(text) => return Ok(text.get().into()),
         Value::List(parts) => parts,
         other => return Err(path.expected("a string or a list of parts", other)),
     };
     let mut content = Content::list();
-    for (index, value) in parts.iter().enumerate() {
-        let part = Object::new(value, path.element(index))?;
-        if let Some(text) = part_text(part, warnings)? {
+    for part in List::new(parts, path).objects() {
+        if let Some(text) = part_text(part?, warnings)? {
             content.push(text);
         }
     }
@@ -30,11 +49,11 @@ fn part_text<'a>(part: Object<'a>, warnings: &mut Warnings) -> Result<Option<&'a
         warnings.add(format!("{what} cannot be read by this model: shown to it as {shown}"));
         Ok(Some(shown))
     };
-    match part.required_string("type")? {
+    match part.require(fields::TYPE)? {
         "text" | "input_text" | "output_text" | "reasoning_text" | "summary_text" => {
-            part.required_string("text").map(Some)
+            part.require(fields::TEXT).map(Some)
         }
-        "refusal" => part.required_string("refusal").map(Some),
+        "refusal" => part.require(REFUSAL).map(Some),
         "input_image" | "image_url" | "computer_screenshot" => placeholder("[image]", "images"),
         "input_file" | "file" => placeholder("[file]", "files"),
         "input_audio" | "audio" => placeholder("[audio]", "audio"),

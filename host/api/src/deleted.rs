@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
-use super::answer_schemas::AnswerSchemas;
+use super::schema::AnswerSchemas;
 
 /// The answer, exactly as clients get it.
 #[derive(Debug, JsonSchema, Serialize)]

@@ -1,4 +1,5 @@
-//! `OpenAI`'s error object, in which all refusals are made. (Routes of Messages rewrite it at the end.)
+//! `OpenAI`'s error object, in which all refusals are made. (Routes of Messages rewrite it at the
+//! end.)
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +17,8 @@ const PARAM_BYTES: usize = 512;
 pub struct ApiError {
     /// HTTP status.
     pub status: u16,
-    /// One or two sentences, cut at `MESSAGE_BYTES`: what is wrong, where, what to do. No addresses, paths or request text beyond names.
+    /// One or two sentences, cut at `MESSAGE_BYTES`: what is wrong, where, what to do. No
+    /// addresses, paths or request text beyond names.
     pub message: String,
     /// `invalid_request_error`, `authentication_error`, `rate_limit_error`, `server_error`, …
     pub kind: &'static str,
@@ -118,7 +120,8 @@ impl ApiError {
         Self::new(413, "invalid_request_error", "request_too_large", message)
     }
 
-    /// 415: the body isn't declared as JSON, or its encoding is unknown. `expected` is the message, which says what to send.
+    /// 415: the body isn't declared as JSON, or its encoding is unknown. `expected` is the message,
+    /// which says what to send.
     pub fn unsupported_media_type(expected: &str) -> Self {
         let message = expected;
         Self::new(415, "invalid_request_error", "unsupported_media_type", message)
@@ -140,7 +143,8 @@ impl ApiError {
         Self::invalid("model".to_owned(), message).with_code("missing_required_parameter")
     }
 
-    /// 400: the context has no room for prompt and answer. `param` is the field of the prompt (`input`, `messages`); lengths are in tokens.
+    /// 400: the context has no room for prompt and answer. `param` is the field of the prompt
+    /// (`input`, `messages`); lengths are in tokens.
     pub fn context_length_exceeded(param: &str, context: usize, prompt: usize) -> Self {
         let message = format!(
             "This model's context is {context} tokens, the prompt has {prompt} and leaves no room for an answer: shorten it."
@@ -149,7 +153,8 @@ impl ApiError {
         Self { param: Some(param.to_owned()), ..error }
     }
 
-    /// 429: too many requests wait. The client may try again after `seconds`, which the header `Retry-After` repeats.
+    /// 429: too many requests wait. The client may try again after `seconds`, which the header
+    /// `Retry-After` repeats.
     pub fn rate_limited(seconds: u64) -> Self {
         let message = format!("Too many requests are waiting. Please try again in {seconds}s.");
         let error = Self::new(429, "rate_limit_error", "rate_limit_exceeded", message);
@@ -228,7 +233,8 @@ pub(crate) fn body_schema(generator: &mut schemars::SchemaGenerator) -> serde_js
 /// Code of a turn that was cancelled because the server stops.
 const CANCELLED: &str = "server_unavailable";
 
-/// The failure of an answer whose end couldn't be stored: it isn't sent as one that could be read again.
+/// The failure of an answer whose end couldn't be stored: it isn't sent as one that could be read
+/// again.
 pub fn not_stored() -> TurnFailure {
     TurnFailure {
         code: "server_error",
@@ -238,7 +244,8 @@ pub fn not_stored() -> TurnFailure {
     }
 }
 
-/// The failure that clients get for a cancelled turn, so that they don't take the text so far for a complete answer.
+/// The failure that clients get for a cancelled turn, so that they don't take the text so far for a
+/// complete answer.
 pub(crate) fn cancelled() -> TurnFailure {
     TurnFailure {
         code: CANCELLED,

@@ -1,10 +1,12 @@
-//! Events of one answer as its machine yields them: names and JSON, in one buffer. Readers frame them (`frames`).
+//! Events of one answer as its machine yields them: names and JSON, in one buffer. Readers frame
+//! them (`frames`).
 
 use serde::Serialize;
 
 use super::obfuscation;
 
-/// Largest capacity of a buffer that is kept for the next events. A response object at the end of a long answer may need more.
+/// Largest capacity of a buffer that is kept for the next events. A response object at the end of a
+/// long answer may need more.
 const KEPT_CAPACITY: usize = 16 << 10;
 
 /// Encoded events waiting to be taken, in order.
@@ -47,7 +49,8 @@ impl EventBuffer {
     /// Appends an event.
     ///
     /// # Panics
-    /// If `data` doesn't serialise, which would be a fault of this server: all protocol types serialise.
+    /// If `data` doesn't serialise, which would be a fault of this server: all protocol types
+    /// serialise.
     pub fn push(&mut self, name: Option<&'static str>, data: &impl Serialize) {
         self.append(Label { name, padding: 0 }, data);
     }
@@ -60,7 +63,8 @@ impl EventBuffer {
         self.append(Label { name, padding: obfuscation::length_for(secret) }, data);
     }
 
-    /// Appends an event that was encoded before. If `secret` is given, it carries that many bytes of text whose length padding hides.
+    /// Appends an event that was encoded before. If `secret` is given, it carries that many bytes
+    /// of text whose length padding hides.
     pub(crate) fn push_encoded(&mut self, name: Option<&'static str>, secret: Option<usize>, json: &[u8]) {
         if self.discard {
             return;

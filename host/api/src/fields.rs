@@ -1,12 +1,17 @@
-//! Declarations of request fields: one table per endpoint lists the fields, their shapes, and what the server does with each.
-//! Unknown-field warnings, the `OpenAPI` document and the parameter tables in `docs/api/` all come from these tables, and a test sends
-//! what they promise. The tables check nothing: the readers of requests check values.
+//! Declarations of request fields: one table per endpoint lists the fields, their shapes, and what
+//! the server does with each. Unknown-field warnings, the `OpenAPI` document and the parameter
+//! tables in `docs/api/` all come from these tables. Readers read by the same constants
+//! ([`super::json::Field`]).
 
 pub(crate) mod sampling;
 
-/// A field of a request's body, or of an object in it. Unless required, it may be null, which counts as absent.
+pub(crate) use super::json::{Field, List, Object, OneOf, Required, UpTo, Value};
+pub(crate) use sampling::*;
+
+/// A row of a table: a field of a request's body, or of an object in it. Unless required, it may be
+/// null, which counts as absent.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Field {
+pub(crate) struct Row {
     /// The field's name in JSON.
     pub(crate) name: &'static str,
     /// JSON that the field may hold.
@@ -15,8 +20,8 @@ pub(crate) struct Field {
     pub(crate) support: Support,
     /// Remark on that for the documentation: a few words of Markdown.
     pub(crate) note: &'static str,
-    /// Whether requests must have the field.
-    pub(crate) required: bool,
+    /// What is expected where a request doesn't have the field. `None`: it needn't.
+    pub(crate) required: Option<&'static str>,
 }
 
 /// What the server does with a field. Fields that are in no table are ignored with a warning.
@@ -24,7 +29,8 @@ pub(crate) struct Field {
 pub(crate) enum Support {
     /// The field does what the protocol says.
     Supported,
-    /// The field does what the protocol says, but some values are refused. These (JSON) are examples.
+    /// The field does what the protocol says, but some values are refused. These (JSON) are
+    /// examples.
     InPart(&'static [&'static str]),
     /// The field has no effect.
     Ignored,
@@ -43,9 +49,11 @@ pub(crate) enum Shape {
     Boolean,
     /// A string.
     Text,
-    /// A whole number from the first to the second, both included. An end of `i64` means that side has no bound.
+    /// A whole number from the first to the second, both included. An end of `i64` means that side
+    /// has no bound.
     Integer(i64, i64),
-    /// A whole number from the first to the second, both included. The operator may change the second.
+    /// A whole number from the first to the second, both included. The operator may change the
+    /// second.
     UpTo(i64, i64),
     /// A number from the first to the second, both included.
     Number(f64, f64),
@@ -54,7 +62,7 @@ pub(crate) enum Shape {
     /// A list of elements of this shape.
     List(&'static Shape),
     /// An object with these fields. Others are not read.
-    Object(&'static [Field]),
+    Object(&'static [Row]),
     /// An object with any names and values of this shape.
     Map(&'static Shape),
     /// One of several shapes.
@@ -80,13 +88,11 @@ pub(crate) struct KindOf {
     /// Value of the object's `type`. `None`: the protocol also has objects without `type`.
     pub(crate) kind: Option<&'static str>,
     /// The object's fields beside `type`.
-    pub(crate) fields: &'static [Field],
+    pub(crate) fields: &'static [Row],
     /// What the server does with such an object, in a few words of Markdown.
     pub(crate) note: &'static str,
 }
 
-/// A whole number without bounds.
-pub(crate) const INTEGER: Shape = Shape::Integer(i64::MIN, i64::MAX);
 /// A count that may be 0.
 pub(crate) const COUNT: Shape = Shape::Integer(0, u32::MAX as i64);
 /// A count of at least one.
@@ -98,47 +104,78 @@ pub(crate) const TEXTS: Shape = Shape::List(&Shape::Text);
 /// An object of any names and values.
 pub(crate) const ANY_OBJECT: Shape = Shape::Map(&Shape::Any);
 
-impl Field {
-    /// A field that does what the protocol says.
-    pub(crate) const fn supported(name: &'static str, shape: Shape, note: &'static str) -> Self {
-        Self { name, shape, support: Support::Supported, note, required: false }
+impl Shape {
+    /// Whether this shape says more than `wide`, or as much: what a type reads, in place of what it
+    /// reads unless told more.
+    pub(crate) const fn is_of(&self, wide: &Self) -> bool {
+        matches!(
+            (self, wide),
+            (_, Self::Any)
+                | (Self::Boolean, Self::Boolean)
+                | (Self::Text | Self::OneOf(_), Self::Text)
+                | (Self::OneOf(_), Self::OneOf(_))
+                | (Self::Integer(..), Self::Integer(..))
+                | (Self::Number(..), Self::Number(..))
+                | (Self::List(_), Self::List(_))
+                | (Self::Object(_) | Self::Map(_) | Self::Kinds(_), Self::Map(_))
+        )
+    }
+}
+
+impl KindOf {
+    /// A kind whose only field is `type`.
+    pub(crate) const fn new(kind: &'static str, note: &'static str) -> Self {
+        Self { kind: Some(kind), fields: &[], note }
     }
 
-    /// A field without effect.
-    pub(crate) const fn ignored(name: &'static str, shape: Shape, note: &'static str) -> Self {
-        Self { support: Support::Ignored, ..Self::supported(name, shape, note) }
+    /// This kind with more fields.
+    pub(crate) const fn with(self, fields: &'static [Row]) -> Self {
+        Self { fields, ..self }
+    }
+}
+
+impl Row {
+    /// A field without effect, which may hold any JSON.
+    pub(crate) const fn ignored(name: &'static str, note: &'static str) -> Self {
+        Self { name, shape: Shape::Any, support: Support::Ignored, note, required: None }
     }
 
-    /// A field without effect, of which the answer's warning header tells.
-    pub(crate) const fn warned(name: &'static str, shape: Shape, note: &'static str) -> Self {
-        Self { support: Support::Warned, ..Self::supported(name, shape, note) }
+    /// A field without effect, which may hold any JSON, and of which the answer's warning header
+    /// tells.
+    pub(crate) const fn warned(name: &'static str) -> Self {
+        Self { support: Support::Warned, ..Self::ignored(name, "") }
     }
 
-    /// This field, of which values such as `refused` are refused.
-    pub(crate) const fn but(self, refused: &'static [&'static str]) -> Self {
-        Self { support: Support::InPart(refused), ..self }
-    }
-
-    /// A field that is refused; `examples` are values for tests of that.
-    pub(crate) const fn refused(
-        name: &'static str,
-        shape: Shape,
-        examples: &'static [&'static str],
-        note: &'static str,
-    ) -> Self {
-        Self { support: Support::Refused(examples), ..Self::supported(name, shape, note) }
-    }
-
-    /// This field as a required one.
-    pub(crate) const fn required(self) -> Self {
-        Self { required: true, ..self }
+    /// The row itself: a table's entries are fields or rows.
+    pub(crate) const fn row(self) -> Self {
+        self
     }
 }
 
 /// The tables of an endpoint: its own, and those it shares.
-pub(crate) type Tables = &'static [&'static [Field]];
+pub(crate) type Tables = &'static [&'static [Row]];
 
 /// All fields of `tables`.
-pub(crate) fn all(tables: Tables) -> impl Iterator<Item = &'static Field> {
+pub(crate) fn all(tables: Tables) -> impl Iterator<Item = &'static Row> {
     tables.iter().copied().flatten()
 }
+
+/// Declares a table. Each entry is a new field (`NAME: TYPE = FIELD;`), which becomes a constant,
+/// or a field of elsewhere or a row (`FIELD;`). The table has rows of its own, so the compiler
+/// reports a new field that no reader reads as dead code.
+macro_rules! table {
+    (@[$vis:vis $table:ident] [$($row:expr,)*]) => {
+        $vis const $table: &[Row] = &[$($row.row()),*];
+    };
+    (@[$vis:vis $table:ident] $rows:tt $name:ident: $type:ty = $field:expr; $($rest:tt)*) => {
+        $vis const $name: $type = $field;
+        table!(@[$vis $table] $rows { const FIELD: $type = $field; FIELD }; $($rest)*);
+    };
+    (@[$vis:vis $table:ident] [$($row:expr,)*] $field:expr; $($rest:tt)*) => {
+        table!(@[$vis $table] [$($row,)* $field,] $($rest)*);
+    };
+    ($vis:vis $table:ident { $($entries:tt)* }) => {
+        table!(@[$vis $table] [] $($entries)*);
+    };
+}
+pub(crate) use table;

@@ -1,14 +1,31 @@
-//! Reader of an answer's format: text, any JSON object, or JSON of a schema. Protocols differ in the field's name and shape.
+//! Reader of an answer's format: text, any JSON object, or JSON of a schema. Protocols differ in
+//! the field's name and shape.
 
 use super::error::ApiError;
-use super::json::{Object, Path, Value};
+use super::fields::{self, Row, Shape, table};
+use super::json::{Field, Object, Path, Required, Value};
 use super::raw::Json;
 use model::limits::Limits;
 
 /// Most characters of a schema's name.
-const NAME: usize = 64;
+const LONGEST_NAME: usize = 64;
 /// The schema of any JSON object.
 pub(crate) const OBJECT: &str = r#"{"type":"object"}"#;
+
+/// `json_schema` of a format, in Chat Completions.
+pub(crate) const JSON_SCHEMA: Required<Object<'_>> =
+    Field::new("json_schema", "").of(Shape::Object(JSON_SCHEMA_FIELDS)).required();
+
+table! {
+    pub(crate) JSON_SCHEMA_FIELDS {
+        fields::NAME;
+        fields::DESCRIPTION;
+        SCHEMA;
+        fields::STRICT;
+    }
+}
+
+pub(crate) const SCHEMA: Required<Object<'_>> = Field::new("schema", "at most 256 KiB").required();
 
 /// Format that the answer must have.
 #[derive(Debug, Clone)]
@@ -54,43 +71,41 @@ pub(crate) enum Naming {
     Nameless,
 }
 
-/// Reads a format; an absent one is text. The fields of a schema are beside `type` (Responses, Messages) or in `json_schema` (Chat
-/// Completions).
+/// Reads the format that `owner` has in `field`; an absent one is text. The fields of a schema are
+/// beside `type` (Responses, Messages) or in `json_schema` (Chat Completions).
 pub(crate) fn read(
-    format: Option<Value<'_>>,
-    path: Path<'_>,
+    owner: &Object<'_>,
+    field: Field<Object<'_>>,
     naming: Naming,
     limits: &Limits,
 ) -> Result<AnswerFormat, ApiError> {
-    let Some(value) = format.filter(|value| !value.is_null()) else { return Ok(AnswerFormat::Text) };
-    let format = Object::new(value, path)?;
-    match format.required_string("type")? {
+    let Some(format) = owner.get(field)? else { return Ok(AnswerFormat::Text) };
+    match format.require(fields::TYPE)? {
         "text" => Ok(AnswerFormat::Text),
         "json_object" => Ok(AnswerFormat::JsonObject),
         "json_schema" => {
-            let inner = format.object("json_schema")?.unwrap_or(format);
+            let inner = format.get(JSON_SCHEMA.optional())?.unwrap_or(format);
             let name = match naming {
                 Naming::Named => name(&inner)?,
                 Naming::Nameless => "",
             };
             Ok(AnswerFormat::JsonSchema(SchemaFormat {
                 name: name.to_owned(),
-                description: inner.string("description")?.map(str::to_owned),
-                schema: schema(inner.get("schema"), inner.at("schema"), limits)?,
-                strict: inner.boolean("strict")?.unwrap_or(false),
+                description: inner.get(fields::DESCRIPTION)?.map(str::to_owned),
+                schema: schema(inner.value(SCHEMA), inner.at(SCHEMA), limits)?,
+                strict: inner.get(fields::STRICT)?.unwrap_or(false),
             }))
         }
-        _ => Err(path.field("type").invalid("expected \"text\", \"json_schema\" or \"json_object\"")),
+        _ => Err(format.at(fields::TYPE).invalid("expected \"text\", \"json_schema\" or \"json_object\"")),
     }
 }
 
 fn name<'a>(format: &Object<'a>) -> Result<&'a str, ApiError> {
-    let name = format.required_string("name")?;
+    let name = format.require(fields::NAME)?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-    if name.is_empty() || name.len() > NAME || !name.bytes().all(is_plain) {
-        return Err(format
-            .at("name")
-            .invalid(format_args!("expected 1 to {NAME} of A-Z, a-z, 0-9, _ and -")));
+    if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(is_plain) {
+        let what = format_args!("expected 1 to {LONGEST_NAME} of A-Z, a-z, 0-9, _ and -");
+        return Err(format.at(fields::NAME).invalid(what));
     }
     Ok(name)
 }

@@ -1,5 +1,6 @@
-//! Framing of events as server-sent events, for one reader of an answer: each event is one whole frame, so that no write ends inside
-//! one. Padding, comments and the end's mark belong to the reader, and are in no log.
+//! Framing of events as server-sent events, for one reader of an answer: each event is one whole
+//! frame, so that no write ends inside one. Padding, comments and the end's mark belong to the
+//! reader, and are in no log.
 
 use bytes::{BufMut, BytesMut};
 
@@ -31,7 +32,8 @@ impl Frames {
         Self { padding: Some(Obfuscation::new(seed)), ..Self::new(has_done) }
     }
 
-    /// Appends an event to `out`. Its JSON is an object, in two parts of which either may be empty, as a ring buffer has it.
+    /// Appends an event to `out`. Its JSON is an object, in two parts of which either may be empty,
+    /// as a ring buffer has it.
     pub fn event(&mut self, label: Label, (json, rest): (&[u8], &[u8]), out: &mut BytesMut) {
         const AROUND: usize = "event: ".len() + "\ndata: ".len() + "\n\n".len();
         const PADDING: usize = r#","obfuscation":"""#.len();

@@ -1,21 +1,12 @@
-//! Builds a conversation's messages from the items or messages of a protocol, in the shape that templates expect:
-//! an assistant message is reasoning, then text, then calls. Parts of one turn that come in this order join one message;
-//! any other part begins a new message, so that the order is kept.
+//! Builds a conversation's messages from the items or messages of a protocol, in the shape that
+//! templates expect: an assistant message is reasoning, then text, then calls. Parts of one turn
+//! that come in this order join one message; any other part begins a new message, so that the order
+//! is kept.
 
 use std::collections::HashMap;
 
-use super::error::ApiError;
-use super::json::{List, Path};
 use crate::agent::compact;
 use model::prompt::{Content, HistoryCall, Message, Role};
-
-/// Refuses a list of more than `max` messages or items with 400; `path` is the list's path.
-pub(crate) fn check_count(list: List<'_>, max: usize, path: Path<'_>) -> Result<(), ApiError> {
-    if list.is_longer_than(max) {
-        return Err(path.invalid(format_args!("at most {max} of them, got {}", list.len())));
-    }
-    Ok(())
-}
 
 /// Builder of a conversation's messages.
 #[derive(Debug, Default)]
@@ -72,7 +63,8 @@ impl History {
         self.assistant(|_| true).tool_calls.push(call);
     }
 
-    /// Adds the result of the call `id`. The tool's name is that of the call, unless `name` is given.
+    /// Adds the result of the call `id`. The tool's name is that of the call, unless `name` is
+    /// given.
     pub(crate) fn result(&mut self, id: Option<&str>, name: Option<&str>, content: impl Into<Content>) {
         let name =
             name.or_else(|| id.and_then(|id| self.called.get(id)).map(String::as_str)).map(str::to_owned);
@@ -110,7 +102,8 @@ impl History {
         self.messages.last_mut().expect("one was pushed if there was none")
     }
 
-    /// Whether the conversation ends in reasoning without text or calls behind it, as a stream that broke off leaves it.
+    /// Whether the conversation ends in reasoning without text or calls behind it, as a stream that
+    /// broke off leaves it.
     pub(crate) fn ends_in_bare_reasoning(&self) -> bool {
         self.messages.last().is_some_and(|last| {
             last.role == Role::Assistant

@@ -1,4 +1,5 @@
-//! Ids and time for answers. Both are handed to the machines from outside, so that tests can give the same ids and times in each run.
+//! Ids and time for answers. Both are handed to the machines from outside, so that tests can give
+//! the same ids and times in each run.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -33,7 +34,8 @@ impl Ids {
         Self(IdSource::Counted(0))
     }
 
-    /// A seed for random values of an answer: it differs between answers, and is the same in each run of a test.
+    /// A seed for random values of an answer: it differs between answers, and is the same in each
+    /// run of a test.
     pub fn seed(&self) -> u64 {
         match self.0 {
             IdSource::Random => random::seed(),

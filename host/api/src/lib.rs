@@ -1,10 +1,10 @@
-//! Protocols: requests to jobs, turns to events. Each protocol is a folder; they share errors, events, the machine's shape,
-//! and how request bodies are read. No HTTP in here: the transport hands in bytes and takes out bytes.
+//! Protocols: requests to jobs, turns to events. Each protocol is a folder; they share errors,
+//! events, the machine's shape, and how request bodies are read. No HTTP in here: the transport
+//! hands in bytes and takes out bytes.
 #![doc = include_str!("../DESIGN.md")]
 
 mod absent;
 pub mod agent;
-mod answer_schemas;
 pub mod case_stream;
 pub mod chat;
 pub mod completions;

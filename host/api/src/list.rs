@@ -6,7 +6,8 @@ use store::Item;
 
 use super::raw::Json;
 
-/// A page as clients get it. `data` are the stored bodies, which are JSON already: the object is put together in [`json`] without parsing them.
+/// A page as clients get it. `data` are the stored bodies, which are JSON already: the object is
+/// put together in [`json`] without parsing them.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "List")]
 pub(crate) struct List<'a> {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value as Json};
 
 use super::error::ApiError;
-use super::fields::{Field, Shape, Tables};
-use super::json::{Object, Path, Value};
+use super::fields::{Shape, Tables};
+use super::json::{Field, Object, Path, Value};
 use super::warnings::Warnings;
 
 /// Longest key and value, in characters.
@@ -12,18 +12,16 @@ const KEY: usize = 64;
 const VALUE: usize = 512;
 
 /// The field, in tables of requests.
-pub(crate) const METADATA: Field = Field::supported(
-    "metadata",
-    Shape::Map(&Shape::Text),
-    "repeated in the answer; at most 16 keys of 64 characters, values of 512",
-);
+pub(crate) const METADATA: Field<Object<'_>> =
+    Field::new("metadata", "repeated in the answer; at most 16 keys of 64 characters, values of 512")
+        .of(Shape::Map(&Shape::Text));
 
 /// The field, in tables of requests that replace what is stored.
-pub(crate) const REPLACED: Field =
-    Field { note: "replaces what is there; null: none. It must be given", ..METADATA };
+pub(crate) const REPLACED: Field<Object<'_>> =
+    METADATA.note("replaces what is there; null: none. It must be given");
 
-/// The new metadata in a body of [`REPLACED`] alone, and warnings. `null` stands for none; but a body that has no such field is a mistake that
-/// would delete it.
+/// The new metadata in a body of [`REPLACED`] alone, and warnings. `null` stands for none; but a
+/// body that has no such field is a mistake that would delete it.
 ///
 /// # Errors
 /// 400 where the field is missing, and as [`read`].
@@ -32,8 +30,8 @@ pub(crate) fn replacement(
     tables: Tables,
     max: usize,
 ) -> Result<(Map<String, Json>, Vec<String>), ApiError> {
-    if !body.fields().any(|(name, _)| name == "metadata") {
-        return Err(body.at("metadata").missing("an object, or null"));
+    if !body.fields().any(|(name, _)| name == REPLACED.row().name) {
+        return Err(body.at(REPLACED).missing("an object, or null"));
     }
     let warnings = Warnings::of_fields(body, tables);
     Ok((read(body, max)?, warnings.into_lines()))
@@ -44,12 +42,12 @@ pub(crate) fn replacement(
 /// # Errors
 /// 400 where it is no object, has too many keys, or a key or value is too long or no text.
 pub(crate) fn read(body: &Object<'_>, max: usize) -> Result<Map<String, Json>, ApiError> {
-    let Some(metadata) = body.object("metadata")? else { return Ok(Map::new()) };
+    let Some(metadata) = body.get(METADATA)? else { return Ok(Map::new()) };
     if metadata.len() > max {
         let count = metadata.len();
         return Err(metadata.path.invalid(format_args!("at most {max} keys, got {count}")));
     }
-    metadata.fields().map(|(key, value)| entry(key, value, metadata.at(key))).collect()
+    metadata.fields().map(|(key, value)| entry(key, value, metadata.path.field(key))).collect()
 }
 
 fn entry(key: &str, value: Value<'_>, path: Path<'_>) -> Result<(String, Json), ApiError> {

@@ -27,7 +27,8 @@ pub struct ModelList {
 }
 
 impl Model {
-    /// A model served under the name `id` since `created` (seconds since 1970), with so many tokens of context.
+    /// A model served under the name `id` since `created` (seconds since 1970), with so many tokens
+    /// of context.
     pub fn new(id: impl Into<String>, created: u64, context: usize) -> Self {
         Self {
             id: id.into(),

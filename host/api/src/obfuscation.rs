@@ -1,30 +1,34 @@
 //! Padding of delta events, so that the sizes of encrypted packets don't show the lengths of tokens
 //! (`stream_options.include_obfuscation`; on where the request doesn't say, as in OpenAI's API).
 
-/// Text and padding of an event add up to a multiple of this many bytes. Most tokens have fewer, so most events have one size.
+use seeded::SplitMix64;
+
+/// Text and padding of an event add up to a multiple of this many bytes. Most tokens have fewer, so
+/// most events have one size.
 const BLOCK: usize = 32;
 
 /// The characters of padding: none that JSON escapes.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Padding for one reader of a stream. It is random so that compression doesn't remove it. It needn't be unguessable.
+/// Padding for one reader of a stream. It is random so that compression doesn't remove it. It
+/// needn't be unguessable.
 #[derive(Debug, Clone)]
 pub(crate) struct Obfuscation {
-    state: u64,
+    random: SplitMix64,
     text: String,
 }
 
 impl Obfuscation {
     /// Padding from `seed`.
     pub(crate) fn new(seed: u64) -> Self {
-        Self { state: seed | 1, text: String::with_capacity(BLOCK) }
+        Self { random: SplitMix64::new(seed), text: String::with_capacity(BLOCK) }
     }
 
     /// Padding of `wanted` characters.
     pub(crate) fn pad(&mut self, wanted: usize) -> &str {
         self.text.clear();
         while self.text.len() < wanted {
-            let mut bits = self.next();
+            let mut bits = self.random.draw();
             // Ten characters of six bits each.
             for _ in 0..(wanted - self.text.len()).min(10) {
                 self.text.push(char::from(ALPHABET[(bits & 63) as usize]));
@@ -32,14 +36,6 @@ impl Obfuscation {
             }
         }
         &self.text
-    }
-
-    /// Marsaglia's xorshift with a multiplication.
-    fn next(&mut self) -> u64 {
-        self.state ^= self.state >> 12;
-        self.state ^= self.state << 25;
-        self.state ^= self.state >> 27;
-        self.state.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 }
 

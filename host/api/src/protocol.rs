@@ -1,5 +1,5 @@
-//! The protocols as one enum: it reads bodies, makes refusals and checks streams. The transport and the command line know protocols
-//! only by it.
+//! The protocols as one enum: it reads bodies, makes refusals and checks streams. The transport and
+//! the command line know protocols only by it.
 
 use std::time::Duration;
 
@@ -159,7 +159,7 @@ mod tests {
     use super::{Protocol, StartError, SubmitError};
 
     #[test]
-    fn an_engine_that_takes_nothing_now_is_503_with_its_own_time_to_wait() {
+    fn unavailable_engine_is_503_with_its_retry_after() {
         for (wait, seconds) in [(None, 1), (Some(0), 0), (Some(1_200), 2), (Some(30_000), 30)] {
             let retry_after = wait.map(Duration::from_millis);
             let error = StartError::Engine(SubmitError::Unavailable { retry_after });

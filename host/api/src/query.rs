@@ -3,7 +3,8 @@
 use store::{Order, Page};
 
 use super::error::ApiError;
-use super::fields::{Field, Shape};
+use super::fields::{Row, Shape};
+use super::json::{Field, Object, OneOf};
 use model::printable::printable;
 
 /// Most elements of a page, and how many it has unless the query says otherwise.
@@ -11,15 +12,16 @@ const MOST: u16 = 100;
 const DEFAULT: u16 = 20;
 
 /// Fields of a page's query.
-pub(crate) const PAGE: [Field; 3] = [
-    Field::supported("after", Shape::Text, "id of the last element of the page before, as `last_id` has it"),
-    Field::supported("limit", Shape::Integer(1, MOST as i64), "20 unless given"),
-    Field::supported("order", Shape::OneOf(&["asc", "desc"]), "`desc` (newest first) unless given"),
-];
+pub(crate) const AFTER: Field<&str> =
+    Field::new("after", "id of the last element of the page before, as `last_id` has it");
+pub(crate) const LIMIT: Field<u32> =
+    Field::new("limit", "20 unless given").of(Shape::Integer(1, MOST as i64));
+pub(crate) const ORDER: Field<OneOf> =
+    Field::new("order", "`desc` (newest first) unless given").of(Shape::OneOf(&["asc", "desc"]));
 
 /// What more of an item is asked for; there is nothing that would be left out without it.
-pub(crate) const INCLUDE: Field =
-    Field::ignored("include", Shape::List(&Shape::Text), "items always come whole");
+pub(crate) const INCLUDE: Row =
+    Row { shape: Shape::List(&Shape::Text), ..Row::ignored("include", "items always come whole") };
 
 /// Names and values of a query, decoded.
 #[derive(Debug, Default)]
@@ -31,27 +33,29 @@ impl Query {
         Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
 
-    /// The value of `name`; of several the last one.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().rfind(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    /// The text of a field; of several the last one.
+    pub(crate) fn get<T: Copy>(&self, field: Field<T>) -> Option<&str> {
+        self.0.iter().rfind(|(key, _)| *key == field.row().name).map(|(_, value)| value.as_str())
     }
 
-    /// The entries of a map, which are written as `name[KEY]=VALUE`.
-    pub(crate) fn map<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
-        let key = move |key: &'a str| key.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']');
-        self.0.iter().filter_map(move |(field, value)| Some((key(field)?, value.as_str())))
+    /// The entries of a map, which are written as `NAME[KEY]=VALUE`.
+    pub(crate) fn map(&self, field: Field<Object<'_>>) -> impl Iterator<Item = (&str, &str)> {
+        let name = field.row().name;
+        self.0.iter().filter_map(move |(key, value)| {
+            Some((key.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')?, value.as_str()))
+        })
     }
 
     /// The value of a flag.
     ///
     /// # Errors
     /// 400 where it is neither true nor false.
-    pub fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
-        match self.get(name) {
+    pub(crate) fn flag(&self, field: Field<bool>) -> Result<Option<bool>, ApiError> {
+        match self.get(field) {
             None => Ok(None),
             Some("true" | "True" | "1") => Ok(Some(true)),
             Some("false" | "False" | "0") => Ok(Some(false)),
-            Some(_) => Err(wrong(name, "expected true or false")),
+            Some(_) => Err(wrong(field, "expected true or false")),
         }
     }
 
@@ -59,10 +63,10 @@ impl Query {
     ///
     /// # Errors
     /// 400 where it is no number from 0 to 2⁶³ - 1.
-    pub fn number(&self, name: &str) -> Result<Option<u64>, ApiError> {
-        let Some(text) = self.get(name) else { return Ok(None) };
+    pub(crate) fn number(&self, field: Field<i64>) -> Result<Option<u64>, ApiError> {
+        let Some(text) = self.get(field) else { return Ok(None) };
         let number = text.parse::<i64>().ok().and_then(|number| u64::try_from(number).ok());
-        number.map(Some).ok_or_else(|| wrong(name, "expected an integer that isn't negative"))
+        number.map(Some).ok_or_else(|| wrong(field, "expected an integer that isn't negative"))
     }
 
     /// The page that `order`, `limit` and `after` ask for; in `order` unless they say.
@@ -70,14 +74,14 @@ impl Query {
     /// # Errors
     /// 400 where `limit` is no number from 1 to 100, or `order` unknown.
     pub fn page(&self, order: Order) -> Result<Page, ApiError> {
-        let order = match self.get("order") {
+        let order = match self.get(ORDER) {
             None => order,
             Some("asc") => Order::Ascending,
             Some("desc") => Order::Descending,
-            Some(_) => return Err(wrong("order", "expected asc or desc")),
+            Some(_) => return Err(wrong(ORDER, "expected asc or desc")),
         };
-        let limit = self.get("limit").map_or(Ok(DEFAULT), limit)?;
-        Ok(Page { order, limit: limit.into(), after: self.get("after").map(str::to_owned) })
+        let limit = self.get(LIMIT).map_or(Ok(DEFAULT), limit)?;
+        Ok(Page { order, limit: limit.into(), after: self.get(AFTER).map(str::to_owned) })
     }
 }
 
@@ -85,11 +89,12 @@ fn limit(text: &str) -> Result<u16, ApiError> {
     let number = text.parse().ok().filter(|limit| (1..=MOST).contains(limit));
     number.ok_or_else(|| {
         let shown: String = printable(text).chars().take(40).collect();
-        wrong("limit", &format!("expected an integer from 1 to {MOST}, got {shown}"))
+        wrong(LIMIT, &format!("expected an integer from 1 to {MOST}, got {shown}"))
     })
 }
 
-fn wrong(name: &str, what: &str) -> ApiError {
+fn wrong<T: Copy>(field: Field<T>, what: &str) -> ApiError {
+    let name = field.row().name;
     ApiError::invalid(name.to_owned(), format!("{name}: {what}")).with_code("invalid_value")
 }
 

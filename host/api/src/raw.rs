@@ -3,7 +3,8 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-/// One JSON value as text without white space between its tokens, so that it fits on one line. It is serialised as it stands.
+/// One JSON value as text without white space between its tokens, so that it fits on one line. It
+/// is serialised as it stands.
 #[derive(Debug, Clone)]
 pub(crate) struct Json(Box<RawValue>);
 

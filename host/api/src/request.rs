@@ -1,12 +1,14 @@
-//! The result of reading a request body in any protocol: an [`ApiRequest`], which is all that the transport needs.
+//! The result of reading a request body in any protocol: an [`ApiRequest`], which is all that the
+//! transport needs.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::error::ApiError;
+use super::fields;
 use super::ids::{Clock, Ids};
-use super::json::{Document, List, Object, Path};
+use super::json::{Document, List, Object};
 use super::machine::Machine;
 use super::options;
 use super::seal::Seal;
@@ -36,7 +38,8 @@ pub struct ApiRequest {
     pub hosted: Option<Hosted>,
     /// Compaction of the conversation before the answer, or in its place.
     pub compaction: Option<Compaction>,
-    /// A line for each field or value that was ignored, in printable ASCII, for the log and a header.
+    /// A line for each field or value that was ignored, in printable ASCII, for the log and a
+    /// header.
     pub warnings: Vec<String>,
     /// Makes the answer of the turn's events.
     pub machine: Box<dyn Machine>,
@@ -45,26 +48,28 @@ pub struct ApiRequest {
 /// How a protocol reads a body. Each protocol's `read` is one of these.
 pub(crate) type ReadRequest = fn(&Object<'_>, &Defaults, Ids, Clock) -> Result<ApiRequest, ApiError>;
 
-/// Fields that a body may have once only: what stands in front of this server routes, filters and forwards by them, and might read another one
-/// of two. Of other fields the last one counts, with a warning.
+/// Fields that a body may have once only: what stands in front of this server routes, filters and
+/// forwards by them, and might read another one of two. Of other fields the last one counts, with a
+/// warning.
 const ONCE: [&str; 8] = ["model", "stream", "messages", "input", "prompt", "system", "instructions", "tools"];
 
-/// What a request refers to outside its body, in fields at its top. It is read before any other field: what they mean may depend on it, and
-/// whoever calls may have to wait for what it names.
+/// What a request refers to outside its body, in fields at its top. It is read before any other
+/// field: what they mean may depend on it, and whoever calls may have to wait for what it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct References {
     /// The model asked for.
     pub model: Option<String>,
 }
 
-/// The first step of reading a request: reads what it refers to. Nothing of this step stays in the document's memory.
+/// The first step of reading a request: reads what it refers to. Nothing of this step stays in the
+/// document's memory.
 ///
 /// # Errors
 /// 400 where the body repeats a field of `ONCE`, or the model's name is no text.
 pub fn references(document: &mut Document) -> Result<References, ApiError> {
     let body = document.body();
     ONCE.iter().try_for_each(|name| body.check_once(name))?;
-    let references = References { model: body.string("model")?.map(str::to_owned) };
+    let references = References { model: body.get(fields::MODEL.optional())?.map(str::to_owned) };
     document.reset();
     Ok(references)
 }
@@ -120,11 +125,15 @@ impl Defaults {
     ///
     /// # Errors
     /// 400 where there are more, or where an element is no token id.
-    pub(crate) fn check_tokens(&self, given: List<'_>, path: Path<'_>) -> Result<Vec<u32>, ApiError> {
-        if given.is_longer_than(self.context) {
-            return Err(ApiError::context_length_exceeded(&path.to_string(), self.context, given.len()));
+    pub(crate) fn check_tokens(&self, list: List<'_>) -> Result<Vec<u32>, ApiError> {
+        if list.elements.is_longer_than(self.context) {
+            return Err(ApiError::context_length_exceeded(
+                &list.path.to_string(),
+                self.context,
+                list.elements.len(),
+            ));
         }
-        options::tokens(given, path)
+        options::tokens(list)
     }
 }
 

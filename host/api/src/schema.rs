@@ -1,7 +1,22 @@
-//! Additions to the derived schemas of answers' types.
+//! JSON schemas of an endpoint's answers, and additions to those that are derived from types.
 
-use schemars::Schema;
-use serde_json::json;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Value, json};
+
+/// Schemas of an endpoint's answers.
+pub(crate) struct AnswerSchemas {
+    /// Schema of an answer in one piece.
+    pub(crate) whole: Value,
+    /// Schema of the data of a stream's events, if the endpoint has streams.
+    pub(crate) events: Option<Value>,
+}
+
+impl AnswerSchemas {
+    /// Schemas of an endpoint without streams.
+    pub(crate) fn whole<T: JsonSchema>(generator: &mut SchemaGenerator) -> Self {
+        Self { whole: generator.subschema_for::<T>().to_value(), events: None }
+    }
+}
 
 /// Adds the `type` that a struct is tagged with.
 pub(crate) fn tagged(kind: &'static str) -> impl Fn(&mut Schema) {

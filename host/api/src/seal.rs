@@ -1,11 +1,13 @@
-//! Encryption and signatures of text that clients keep for this server and hand back, so that nobody else can read or change it.
+//! Encryption and signatures of text that clients keep for this server and hand back, so that
+//! nobody else can read or change it.
 //!
-//! A sealed text is base64url of: version (1 byte) ‖ id of the key (8) ‖ nonce (24, random) ‖ XChaCha20-Poly1305 of the text with
-//! its tag. The associated data are version, key id and `purpose`, which says what the text is for. The model isn't among them: clients
-//! may change models in the middle of a conversation, and could as well send the text in the clear.
+//! A sealed text is base64url of: version (1 byte) ‖ id of the key (8) ‖ nonce (24, random) ‖
+//! XChaCha20-Poly1305 of the text with its tag. The associated data are version, key id and
+//! `purpose`, which says what the text is for. The model isn't among them: clients may change
+//! models in the middle of a conversation, and could as well send the text in the clear.
 //!
-//! A signature proves that this server wrote a text that is in the clear: base64url of version ‖ id of the key ‖ HMAC-SHA256 of purpose
-//! and text, under a key derived from the sealing key.
+//! A signature proves that this server wrote a text that is in the clear: base64url of version ‖ id
+//! of the key ‖ HMAC-SHA256 of purpose and text, under a key derived from the sealing key.
 
 mod key_file;
 
@@ -29,7 +31,8 @@ const HEAD: usize = 1 + ID;
 /// Length of a key in bytes.
 pub(crate) const KEY_BYTES: usize = 32;
 
-/// The keys of one server: the first one seals and signs, all of them open and verify. Cheap to clone.
+/// The keys of one server: the first one seals and signs, all of them open and verify. Cheap to
+/// clone.
 #[derive(Clone)]
 pub struct Seal(Arc<[Key]>);
 
@@ -128,7 +131,8 @@ impl Key {
         Self { id, cipher: XChaCha20Poly1305::new(key.into()), signing: signing.into() }
     }
 
-    /// The tag of a signature. The purpose's length comes first, so different pairs of purpose and text never make the same input.
+    /// The tag of a signature. The purpose's length comes first, so different pairs of purpose and
+    /// text never make the same input.
     fn tag(&self, purpose: &str, text: &str) -> Hmac<Sha256> {
         let mut mac =
             <Hmac<Sha256> as KeyInit>::new_from_slice(&self.signing).expect("HMAC takes keys of any length");
@@ -145,7 +149,8 @@ impl Key {
     }
 }
 
-/// Associated data of a sealed text. The head has a fixed length, so different purposes never make the same data.
+/// Associated data of a sealed text. The head has a fixed length, so different purposes never make
+/// the same data.
 fn associated(purpose: &str, head: &[u8; HEAD]) -> Vec<u8> {
     [&head[..], purpose.as_bytes()].concat()
 }
@@ -165,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_opens_with_the_same_key_and_purpose_only() {
+    fn seal_opens_only_with_the_same_key_and_purpose() {
         let sealed = seal(1).seal("reasoning", "Two 🌍s.");
         assert_eq!(seal(1).open("reasoning", &sealed).as_deref(), Ok("Two 🌍s."));
         assert_eq!(seal(1).open("thinking", &sealed), Err(OpenError::Tampered));
@@ -211,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_can_be_replaced_without_losing_what_the_old_one_sealed() {
+    fn replaced_keys_still_open_what_the_old_one_sealed() {
         let old = seal(1).seal("r", "old");
         let both = Seal::new(&[[2; KEY_BYTES], [1; KEY_BYTES]]);
         assert_eq!(both.open("r", &old).as_deref(), Ok("old"));

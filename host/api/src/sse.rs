@@ -1,5 +1,6 @@
-//! Strict reader of server-sent events as this server writes them, for the stream validators: `\n` line ends, at most one `event:` line,
-//! exactly one `data:` line per event, comments between events only.
+//! Strict reader of server-sent events as this server writes them, for the stream validators: `\n`
+//! line ends, at most one `event:` line, exactly one `data:` line per event, comments between
+//! events only.
 
 /// One event of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +48,8 @@ pub(super) fn event(block: &str) -> Result<Option<Event<'_>>, String> {
     data.map(|data| Some(Event { name, data })).ok_or_else(|| "an event without data".to_owned())
 }
 
-/// The event of one block as a browser reads it, for streams that break the strict form: its name and data; `None` without data.
+/// The event of one block as a browser reads it, for streams that break the strict form: its name
+/// and data; `None` without data.
 pub(super) fn lenient(block: &str) -> Option<(Option<&str>, String)> {
     let (mut name, mut data) = (None, Vec::new());
     for line in block.lines() {

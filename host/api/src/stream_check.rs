@@ -1,8 +1,9 @@
-//! Checker of one stream of events against its protocol's grammar, from this server or another: the framing here, the events in each
-//! protocol's validator (`EventCheck`). Tests, `--check-streams` and `host stream lint` run it.
+//! Checker of one stream of events against its protocol's grammar, from this server or another: the
+//! framing here, the events in each protocol's validator (`EventCheck`). Tests, `--check-streams`
+//! and `host stream lint` run it.
 //!
-//! Invariant: a checker goes on after a violation. An event that was left out is named once and then counted as if it had come, so that what
-//! follows is judged on its own.
+//! Invariant: a checker goes on after a violation. An event that was left out is named once and
+//! then counted as if it had come, so that what follows is judged on its own.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,42 +1,46 @@
 //! Reader of vLLM's fields for structured output: `structured_outputs`, and the older `guided_…`.
 //!
-//! Names and meanings are those of vLLM's `StructuredOutputsParams` and, for the older fields, of its `GuidedDecodingParams`.
+//! Names and meanings are those of vLLM's `StructuredOutputsParams` and, for the older fields, of
+//! its `GuidedDecodingParams`.
 
 use super::error::ApiError;
-use super::fields::{ANY_OBJECT, Field, Shape, TEXTS};
+use super::fields::{self, Row, Shape, Support, table};
 use super::format;
-use super::json::{Object, Path, Value};
+use super::json::{Field, Object, Path, Value};
 use grammar::TextGrammar;
 use model::limits::Limits;
 
-/// The fields.
-pub(crate) const FIELDS: [Field; 5] = [
-    Field::supported("guided_choice", TEXTS, GUIDED_NOTE),
-    Field::supported("guided_grammar", Shape::Text, GUIDED_NOTE),
-    Field::supported("guided_json", Shape::Either(&[ANY_OBJECT, Shape::Text]), GUIDED_NOTE),
-    Field::supported("guided_regex", Shape::Text, GUIDED_NOTE),
-    Field::supported(
-        "structured_outputs",
-        Shape::Object(&STRUCTURED_OUTPUTS),
-        "one of its fields: the form of the answer (as in vLLM)",
-    ),
-];
+table! {
+    pub(crate) FIELDS {
+        GUIDED_CHOICE: Field<Value<'_>> = Field::new("guided_choice", GUIDED_NOTE).of(fields::TEXTS);
+        GUIDED_GRAMMAR: Field<Value<'_>> = Field::new("guided_grammar", GUIDED_NOTE).of(Shape::Text);
+        GUIDED_JSON: Field<Value<'_>> = Field::new("guided_json", GUIDED_NOTE).of(SCHEMA);
+        GUIDED_REGEX: Field<Value<'_>> = Field::new("guided_regex", GUIDED_NOTE).of(Shape::Text);
+        STRUCTURED_OUTPUTS: Field<Object<'_>> =
+            Field::new("structured_outputs", "one of its fields: the form of the answer (as in vLLM)")
+                .of(Shape::Object(INNER));
+    }
+}
 
 const GUIDED_NOTE: &str = "the older name of the same in `structured_outputs`";
+const SCHEMA: Shape = Shape::Either(&[fields::ANY_OBJECT, Shape::Text]);
 
-const STRUCTURED_OUTPUTS: [Field; 6] = [
-    Field::supported("choice", TEXTS, "the answer is one of these texts"),
-    Field::supported("grammar", Shape::Text, "a grammar in Lark; EBNF (`::=`) is refused"),
-    Field::supported("json", Shape::Either(&[ANY_OBJECT, Shape::Text]), "a JSON schema, or its text"),
-    Field::supported("json_object", Shape::Boolean, "`true`: a JSON object"),
-    Field::supported("regex", Shape::Text, "a regular expression of the whole answer, without look-around"),
-    Field::refused(
-        "structural_tag",
-        Shape::Any,
-        &["{\"type\": \"structural_tag\"}"],
-        "calls are described by `tools` and `tool_choice`",
-    ),
-];
+table! {
+    pub(crate) INNER {
+        CHOICE: Field<Value<'_>> = Field::new("choice", "the answer is one of these texts").of(fields::TEXTS);
+        GRAMMAR: Field<Value<'_>> =
+            Field::new("grammar", "a grammar in Lark; EBNF (`::=`) is refused").of(Shape::Text);
+        JSON: Field<Value<'_>> = Field::new("json", "a JSON schema, or its text").of(SCHEMA);
+        JSON_OBJECT: Field<bool> = Field::new("json_object", "`true`: a JSON object");
+        REGEX: Field<Value<'_>> =
+            Field::new("regex", "a regular expression of the whole answer, without look-around")
+                .of(Shape::Text);
+        STRUCTURAL_TAG: Field<Value<'_>> = Field::new("structural_tag", TAG_NOTE)
+            .support(Support::Refused(&["{\"type\": \"structural_tag\"}"]));
+    }
+}
+
+const TAG_NOTE: &str = "calls are described by `tools` and `tool_choice`";
 
 /// Form that the answer must have.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,12 +51,15 @@ pub(crate) enum StructuredOutput {
     Grammar(TextGrammar),
 }
 
-/// Names of the forms in `structured_outputs`, each with the older field of the same meaning.
-const FORMS: [(&str, &str); 4] = [
-    ("json", "guided_json"),
-    ("regex", "guided_regex"),
-    ("choice", "guided_choice"),
-    ("grammar", "guided_grammar"),
+/// Reads a form.
+type ReadForm = fn(Value<'_>, Path<'_>, &Limits) -> Result<StructuredOutput, ApiError>;
+
+/// The forms in `structured_outputs`, each with the older field of the same meaning.
+const FORMS: [(Field<Value<'_>>, Field<Value<'_>>, ReadForm); 4] = [
+    (JSON, GUIDED_JSON, json),
+    (REGEX, GUIDED_REGEX, regex),
+    (CHOICE, GUIDED_CHOICE, choice),
+    (GRAMMAR, GUIDED_GRAMMAR, lark),
 ];
 
 /// Reads the form that the fields ask for, if there is one.
@@ -60,50 +67,42 @@ const FORMS: [(&str, &str); 4] = [
 /// # Errors
 /// 400 where several fields ask for a form, or one can't be read.
 pub(crate) fn read(body: &Object<'_>, limits: &Limits) -> Result<Option<StructuredOutput>, ApiError> {
-    let inner = body.object("structured_outputs")?;
+    let inner = body.get(STRUCTURED_OUTPUTS)?;
     let mut forms = Vec::new();
-    for (name, older) in FORMS {
-        let new = inner.as_ref().and_then(|inner| Some((inner.get(name)?, inner.at(name))));
-        let old = body.get(older).map(|value| (value, body.at(older)));
+    for (field, older, form) in FORMS {
+        let new = inner.as_ref().and_then(|inner| Some((inner.value(field)?, inner.at(field))));
+        let old = body.value(older).map(|value| (value, body.at(older)));
         for (value, path) in new.into_iter().chain(old) {
-            forms.push(form(name, value, path, limits)?);
+            forms.push(form(value, path, limits)?);
         }
     }
     if let Some(inner) = &inner {
-        if inner.boolean("json_object")?.unwrap_or(false) {
+        if inner.get(JSON_OBJECT)?.unwrap_or(false) {
             forms.push(StructuredOutput::Schema(format::OBJECT.to_owned()));
         }
-        if inner.get("structural_tag").is_some() {
-            return Err(inner
-                .at("structural_tag")
-                .unsupported("calls are described by `tools` and `tool_choice`"));
-        }
+        inner.refuse(STRUCTURAL_TAG, TAG_NOTE)?;
     }
     if forms.len() > 1 {
-        let path = body.at("structured_outputs");
+        let path = body.at(STRUCTURED_OUTPUTS);
         return Err(path.invalid("an answer has one form: one of json, regex, choice, grammar, json_object"));
     }
     Ok(forms.pop())
 }
 
-fn form(name: &str, value: Value<'_>, path: Path<'_>, limits: &Limits) -> Result<StructuredOutput, ApiError> {
-    let grammar = |syntax: &str, definition: String| {
-        StructuredOutput::Grammar(TextGrammar { syntax: syntax.to_owned(), definition })
-    };
-    Ok(match name {
-        "json" => StructuredOutput::Schema(schema(value, path, limits)?),
-        "regex" => grammar("regex", text(value, path)?.to_owned()),
-        "choice" => grammar("lark", format!("start: {}", choice(value, path)?)),
-        _ => {
-            let definition = text(value, path)?;
-            if definition.lines().any(is_ebnf_rule) {
-                return Err(
-                    path.unsupported("expected a grammar in Lark (`start: …`), found rules with `::=`")
-                );
-            }
-            grammar("lark", definition.to_owned())
-        }
-    })
+fn grammar(syntax: &str, definition: String) -> StructuredOutput {
+    StructuredOutput::Grammar(TextGrammar { syntax: syntax.to_owned(), definition })
+}
+
+fn regex(value: Value<'_>, path: Path<'_>, _: &Limits) -> Result<StructuredOutput, ApiError> {
+    Ok(grammar("regex", text(value, path)?.to_owned()))
+}
+
+fn lark(value: Value<'_>, path: Path<'_>, _: &Limits) -> Result<StructuredOutput, ApiError> {
+    let definition = text(value, path)?;
+    if definition.lines().any(is_ebnf_rule) {
+        return Err(path.unsupported("expected a grammar in Lark (`start: …`), found rules with `::=`"));
+    }
+    Ok(grammar("lark", definition.to_owned()))
 }
 
 /// Whether a grammar's line begins a rule of another notation than Lark.
@@ -113,9 +112,9 @@ fn is_ebnf_rule(line: &str) -> bool {
 }
 
 /// Reads a schema, which may be an object or its JSON text.
-fn schema(value: Value<'_>, path: Path<'_>, limits: &Limits) -> Result<String, ApiError> {
+fn json(value: Value<'_>, path: Path<'_>, limits: &Limits) -> Result<StructuredOutput, ApiError> {
     let Some(text) = value.as_str() else {
-        return Ok(format::schema(Some(value), path, limits)?.into_string());
+        return Ok(StructuredOutput::Schema(format::schema(Some(value), path, limits)?.into_string()));
     };
     let is_json = serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok();
     if !is_json || !text.trim_start().starts_with('{') || text.len() > limits.schema_bytes {
@@ -124,15 +123,16 @@ fn schema(value: Value<'_>, path: Path<'_>, limits: &Limits) -> Result<String, A
             path.invalid(format_args!("expected a JSON schema object of at most {most} bytes, or its text"))
         );
     }
-    Ok(text.to_owned())
+    Ok(StructuredOutput::Schema(text.to_owned()))
 }
 
 /// The alternatives in a list of texts as a rule in Lark, which quotes texts as JSON does.
-fn choice(value: Value<'_>, path: Path<'_>) -> Result<String, ApiError> {
+fn choice(value: Value<'_>, path: Path<'_>, _: &Limits) -> Result<StructuredOutput, ApiError> {
     let list = value.as_list().filter(|list| !list.is_empty());
     let list = list.ok_or_else(|| path.expected("a list of texts, at least one", value))?;
     let quoted = |(index, item)| Ok(serde_json::Value::from(text(item, path.element(index))?).to_string());
-    Ok(list.iter().enumerate().map(quoted).collect::<Result<Vec<_>, ApiError>>()?.join(" | "))
+    let texts = list.iter().enumerate().map(quoted).collect::<Result<Vec<_>, ApiError>>()?;
+    Ok(grammar("lark", format!("start: {}", texts.join(" | "))))
 }
 
 fn text<'a>(value: Value<'a>, path: Path<'_>) -> Result<&'a str, ApiError> {

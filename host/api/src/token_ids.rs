@@ -1,7 +1,8 @@
 //! Token ids in answers to clients that ask for them (vLLM's `return_token_ids`).
 //!
-//! Invariant: in a stream each chunk has the ids of the tokens that came since the choice's last chunk, so the chunks of a choice add up to
-//! its tokens, and the chunk with the finish reason has the token that ended it. The first chunk with ids has the prompt's.
+//! Invariant: in a stream each chunk has the ids of the tokens that came since the choice's last
+//! chunk, so the chunks of a choice add up to its tokens, and the chunk with the finish reason has
+//! the token that ended it. The first chunk with ids has the prompt's.
 
 use schemars::JsonSchema;
 use serde::Serialize;

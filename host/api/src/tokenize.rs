@@ -1,41 +1,44 @@
-//! `/tokenize`, `/detokenize` and `/tokenizer_info` in vLLM's shapes: the token ids of a text, or of a conversation as its template renders it; the
-//! text of ids; and what a client needs that renders prompts itself. As in `/v1/completions`, control tokens in the text of a `prompt` are encoded as control tokens; in messages they never are.
+//! `/tokenize`, `/detokenize` and `/tokenizer_info` in vLLM's shapes: the token ids of a text, or
+//! of a conversation as its template renders it; the text of ids; and what a client needs that
+//! renders prompts itself. As in `/v1/completions`, control tokens in the text of a `prompt` are
+//! encoded as control tokens; in messages they never are.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
-use super::answer_schemas::AnswerSchemas;
+use super::completions::fields::ADD_SPECIAL_TOKENS;
 use super::error::ApiError;
-use super::fields::{Field, Shape, TOKENS, Tables};
-use super::json::Object;
+use super::fields::{self, Row, Shape, Tables, table};
+use super::json::{Field, List, Object, Required, Value};
+use super::query::Query;
 use super::request::Defaults;
+use super::schema::AnswerSchemas;
 use super::warnings::Warnings;
 use super::{chat, completions};
 use grammar::{Demand, ToolChoice};
-use model::prompt::Conversation;
-use model::{Beginning, Job, SamplingRequest, Tokenized, TokenizerInfo, Truncation};
+use model::{Beginning, Job, Tokenized, TokenizerInfo};
 
-const MODEL: Field = Field::supported(
-    "model",
-    Shape::Text,
-    "a name of `GET /v1/models`; may be left out where one model is served",
-);
+pub(crate) const MODEL: Field<&str> =
+    Field::new("model", "a name of `GET /v1/models`; may be left out where one model is served");
 
-/// Fields of `/tokenize`.
-pub(crate) const TOKENIZE_TABLES: Tables = &[&[
-    Field::supported("prompt", Shape::Either(&[Shape::Text, TOKENS]), "what to tokenise; or `messages`"),
-    Field::supported(
-        "messages",
-        Shape::List(&Shape::Map(&Shape::Any)),
-        "a conversation, with the fields of a chat request (`tools`, `chat_template_kwargs`, …)",
-    ),
-    completions::fields::ADD_SPECIAL_TOKENS,
-    MODEL,
-    Field::supported("return_token_strs", Shape::Boolean, "adds the text of each token"),
-]];
+table! {
+    pub(crate) TOKENIZE {
+        PROMPT: Field<Value<'_>> =
+            Field::new("prompt", "what to tokenise; or `messages`").of(Shape::Either(&[Shape::Text, fields::TOKENS]));
+        MESSAGES: Field<List<'_>> =
+            Field::new("messages", "a conversation, with the fields of a chat request (`tools`, `chat_template_kwargs`, …)")
+                .of(Shape::List(&fields::ANY_OBJECT));
+        ADD_SPECIAL_TOKENS;
+        MODEL;
+        TEXTS: Field<bool> = Field::new("return_token_strs", "adds the text of each token");
+    }
+}
 
 /// Fields of `/detokenize`.
-pub(crate) const DETOKENIZE_TABLES: Tables = &[&[Field::supported("tokens", TOKENS, "").required(), MODEL]];
+pub(crate) const DETOKENIZE_TABLES: Tables = &[&[TOKENS_FIELD.row(), MODEL.row()]];
+
+const TOKENS_FIELD: Required<List<'_>> =
+    Field::new("tokens", "").of(fields::TOKENS).required_as("a list of token ids");
 
 /// A request to `/tokenize`.
 #[derive(Debug)]
@@ -81,39 +84,29 @@ struct Info<'a> {
 
 /// Reads a body of `/tokenize`: `prompt`, or `messages` with any fields of a chat request.
 pub fn tokenize(body: &Object<'_>, defaults: &Defaults) -> Result<TokenizeRequest, ApiError> {
-    let job = match (body.get("messages"), body.get("prompt")) {
-        (Some(_), Some(_)) => return Err(body.at("prompt").invalid("expected either prompt or messages")),
+    let job = match (body.value(MESSAGES), body.value(PROMPT)) {
+        (Some(_), Some(_)) => return Err(body.at(PROMPT).invalid("expected either prompt or messages")),
         (Some(_), None) => chat::job(body, defaults, &mut Warnings::default())?,
         (None, _) => raw(body, defaults)?,
     };
-    let texts = body.boolean("return_token_strs")?.unwrap_or(false);
+    let texts = body.get(TEXTS)?.unwrap_or(false);
     Ok(TokenizeRequest { job, texts })
 }
 
 fn raw(body: &Object<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
-    Ok(Job {
-        conversation: Conversation::default(),
-        beginning: Beginning::Raw(completions::prompts(body, 1, defaults)?),
-        demand: Demand { tool_choice: ToolChoice::None, parallel_tool_calls: true, ..Demand::default() },
-        template_arguments: Vec::new(),
-        sampling: SamplingRequest::default(),
-        logprobs: None,
-        echo: false,
-        truncation: Truncation::Disabled,
-        raw: false,
-        max_output_tokens: None,
-        stop: Vec::new(),
-        cache_key: None,
-        cache_salt: None,
-        priority: 0,
-    })
+    let beginning = Beginning::Raw(completions::prompts(body, 1, defaults)?);
+    let demand = Demand { tool_choice: ToolChoice::None, parallel_tool_calls: true, ..Demand::default() };
+    Ok(Job { beginning, demand, ..Job::default() })
 }
 
 /// Reads a body of `/detokenize`.
 pub fn detokenize(body: &Object<'_>, defaults: &Defaults) -> Result<DetokenizeRequest, ApiError> {
-    let path = body.at("tokens");
-    let list = body.list("tokens")?.ok_or_else(|| path.missing("a list of token ids"))?;
-    Ok(DetokenizeRequest { tokens: defaults.check_tokens(list, path)? })
+    Ok(DetokenizeRequest { tokens: defaults.check_tokens(body.require(TOKENS_FIELD)?)? })
+}
+
+/// The model that the query of `/tokenizer_info` names.
+pub fn model_of(query: &Query) -> Option<&str> {
+    query.get(MODEL)
 }
 
 /// The answer to `/tokenize`.

@@ -1,23 +1,53 @@
-//! Reader of a request's tools, for the parser and for the template. Templates get functions as they are declared. A custom tool takes
-//! text; templates, which know functions only, get it as a function with one string argument, `input`.
+//! Reader of a request's tools, for the parser and for the template. Templates get functions as
+//! they are declared. A custom tool takes text; templates, which know functions only, get it as a
+//! function with one string argument, `input`.
 
 mod choice;
-mod name;
 
 use serde_json::json;
 
 use super::error::ApiError;
-use super::json::{List, Object, Value};
+use super::fields::{self, Row, Shape, table};
+use super::json::{Field, List, Object, Required, Value};
 use super::raw::{self, Json};
 use super::request::Defaults;
 use contract::ToolKind;
 use grammar::{TextGrammar, ToolDefinition};
 use model::prompt::ToolDeclaration;
 
-pub(crate) use choice::{Allowed, ToolChoiceField, choice};
+pub(crate) use choice::{ALLOWED_FIELDS, ALLOWED_TOOLS, Allowed, ToolChoiceField, choice};
+pub(crate) const TOOLS: Field<List<'_>> = Field::new("tools", "at most 512");
 
-/// Fields of a function that templates see.
-const FUNCTION_FIELDS: [&str; 4] = ["name", "description", "parameters", "strict"];
+/// `tool_choice` of `OpenAI`'s protocols.
+pub(crate) const TOOL_CHOICE: Field<Value<'_>> = Field::new("tool_choice", fields::FORCED_NOTE);
+
+/// What a tool of this type, or the choice of one, has in Chat Completions.
+pub(crate) const FUNCTION: Required<Object<'_>> =
+    Field::new("function", "").of(Shape::Object(FUNCTION_FIELDS)).required();
+/// What a tool of this type, or the choice of one, has in Chat Completions.
+pub(crate) const CUSTOM: Required<Object<'_>> =
+    Field::new("custom", "").of(Shape::Object(CUSTOM_FIELDS)).required();
+
+table! {
+    pub(crate) FUNCTION_FIELDS {
+        fields::TOOL_NAME;
+        fields::DESCRIPTION;
+        PARAMETERS: Field<Object<'_>> = Field::new("parameters", "a JSON schema");
+        fields::STRICT;
+    }
+}
+
+table! {
+    pub(crate) CUSTOM_FIELDS {
+        fields::TOOL_NAME;
+        fields::DESCRIPTION;
+        FORMAT: Field<Object<'_>> = Field::new("format", "`text`, or a `grammar` that the model is told of");
+    }
+}
+
+const GRAMMAR: Field<Object<'_>> = Field::new("grammar", "");
+const SYNTAX: Required<&str> = Field::new("syntax", "").required();
+const DEFINITION: Required<&str> = Field::new("definition", "").required();
 
 /// The tools of a request that the client runs: functions and custom tools.
 #[derive(Debug, Default)]
@@ -29,17 +59,17 @@ pub(crate) struct ClientTools {
 }
 
 impl ClientTools {
-    /// Adds a function that the model knows as `name`. `function` has the description, `strict`, and in the field `schema` the schema of
-    /// the arguments. Templates get `declaration` unchanged.
+    /// Adds a function that the model knows as `name`. `function` has `strict`, and in the field
+    /// `schema` the schema of the arguments. Templates get `declaration` unchanged.
     pub(crate) fn add(
         &mut self,
         name: &str,
         function: Object<'_>,
-        schema: &str,
+        schema: Field<Object<'_>>,
         declaration: Json,
     ) -> Result<(), ApiError> {
-        name::check(name, &function)?;
-        let parameters = match function.get(schema) {
+        check_name(name, &function)?;
+        let parameters = match function.value(schema) {
             None => "{}".to_owned(),
             Some(schema @ Value::Object(_)) => schema.to_json().into_string(),
             Some(other) => return Err(function.at(schema).expected("a JSON schema object", other)),
@@ -48,7 +78,7 @@ impl ClientTools {
             name: name.to_owned(),
             kind: ToolKind::Function,
             schema: parameters,
-            strict: function.boolean("strict")?.unwrap_or(false),
+            strict: function.get(fields::STRICT)?.unwrap_or(false),
             grammar: None,
         });
         let declaration = declaration.into_string();
@@ -56,11 +86,12 @@ impl ClientTools {
         Ok(())
     }
 
-    /// Adds a custom tool that the model knows as `name`; `custom` has `description` and `format`. The tool's description for the model
-    /// contains the grammar's text, whether or not the engine can follow the grammar.
+    /// Adds a custom tool that the model knows as `name`; `custom` has `description` and `format`.
+    /// The tool's description for the model contains the grammar's text, whether or not the engine
+    /// can follow the grammar.
     pub(crate) fn add_custom(&mut self, name: &str, custom: Object<'_>) -> Result<(), ApiError> {
-        name::check(name, &custom)?;
-        let description = custom.string("description")?.unwrap_or_default();
+        check_name(name, &custom)?;
+        let description = custom.get(fields::DESCRIPTION)?.unwrap_or_default();
         let grammar = grammar(&custom)?;
         let declaration = declaration_of_custom(name, description, grammar.as_ref());
         self.tools.push(ToolDefinition {
@@ -75,21 +106,37 @@ impl ClientTools {
     }
 }
 
-/// The grammar in a custom tool's `format`, if there is one: flat as in Responses, or inside `grammar` as in Chat Completions.
+/// Most characters of a name.
+const LONGEST_NAME: usize = 128;
+
+/// Refuses an invalid name. `name` is the one that the model sees for `tool`; in a namespace it
+/// begins with the namespace's name.
+fn check_name(name: &str, tool: &Object<'_>) -> Result<(), ApiError> {
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte));
+    if plain && (1..=LONGEST_NAME).contains(&name.len()) {
+        return Ok(());
+    }
+    Err(tool.at(fields::NAME).invalid(format_args!(
+        "expected a tool's name of 1 to {LONGEST_NAME} characters out of A-Z, a-z, 0-9, `_`, `.`, `:` and `-`"
+    )))
+}
+
+/// The grammar in a custom tool's `format`, if there is one: flat as in Responses, or inside
+/// `grammar` as in Chat Completions.
 fn grammar(custom: &Object<'_>) -> Result<Option<TextGrammar>, ApiError> {
-    let Some(format) = custom.object("format")? else { return Ok(None) };
-    match format.required_string("type")? {
+    let Some(format) = custom.get(FORMAT)? else { return Ok(None) };
+    match format.require(fields::TYPE)? {
         "text" => Ok(None),
         "grammar" => {
-            let grammar = format.object("grammar")?.unwrap_or(format);
-            let syntax = grammar.required_string("syntax")?;
+            let grammar = format.get(GRAMMAR)?.unwrap_or(format);
+            let syntax = grammar.require(SYNTAX)?;
             if !["lark", "regex"].contains(&syntax) {
-                return Err(grammar.at("syntax").invalid("expected \"lark\" or \"regex\""));
+                return Err(grammar.at(SYNTAX).invalid("expected \"lark\" or \"regex\""));
             }
-            let definition = grammar.required_string("definition")?.to_owned();
+            let definition = grammar.require(DEFINITION)?.to_owned();
             Ok(Some(TextGrammar { syntax: syntax.to_owned(), definition }))
         }
-        _ => Err(format.at("type").invalid("expected \"text\" or \"grammar\"")),
+        _ => Err(format.at(fields::TYPE).invalid("expected \"text\" or \"grammar\"")),
     }
 }
 
@@ -131,12 +178,11 @@ impl ToolBounds {
 }
 
 /// Reads the list `tools` of an object and takes its size off `bounds`. An absent list is empty.
-pub(crate) fn list<'a>(owner: &Object<'a>, bounds: &mut ToolBounds) -> Result<List<'a>, ApiError> {
-    let (path, tools) = (owner.at("tools"), owner.list_or_empty("tools")?);
-    let (size, values) = (Value::List(tools).size(), Value::List(tools).count());
-    if tools.is_longer_than(bounds.tools) {
-        return Err(path.invalid(format_args!("at most {} tools, got {}", bounds.tools, tools.len())));
-    }
+pub(crate) fn list<'a>(owner: &'a Object<'_>, bounds: &mut ToolBounds) -> Result<List<'a>, ApiError> {
+    let tools = owner.list(TOOLS)?;
+    let (path, size, values) =
+        (tools.path, Value::List(tools.elements).size(), Value::List(tools.elements).count());
+    tools.check_len(bounds.tools, "tools")?;
     bounds.bytes = bounds.bytes.checked_sub(size).ok_or_else(|| {
         let left = bounds.bytes;
         path.invalid(format_args!(
@@ -150,10 +196,11 @@ pub(crate) fn list<'a>(owner: &Object<'a>, bounds: &mut ToolBounds) -> Result<Li
     Ok(tools)
 }
 
-/// Makes a flat declaration (Responses) one of Chat Completions' shape, with the `name` that the model knows. Fields keep their order;
-/// absent ones stay absent.
+/// Makes a flat declaration (Responses) one of Chat Completions' shape, with the `name` that the
+/// model knows. Fields keep their order; absent ones stay absent.
 pub(crate) fn nested_declaration(name: &str, flat: Object<'_>) -> Json {
-    let fields = flat.fields().filter(|(key, value)| FUNCTION_FIELDS.contains(key) && !value.is_null());
+    let is_shown = |key: &str| FUNCTION_FIELDS.iter().any(|field| field.name == key);
+    let fields = flat.fields().filter(|(key, value)| is_shown(key) && !value.is_null());
     function(fields.map(|(key, value)| (key, if key == "name" { Json::of(name) } else { value.to_json() })))
 }
 

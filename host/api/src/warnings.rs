@@ -1,7 +1,8 @@
-//! Warnings of request fields and values that were ignored: short lines for the log and a response header.
+//! Warnings of request fields and values that were ignored: short lines for the log and a response
+//! header.
 
 use super::fields::{self, Support, Tables};
-use super::json::{Object, Repeated};
+use super::json::{Field, Object, Repeated};
 use model::printable::printable;
 
 /// Most lines of one request; further lines are dropped.
@@ -29,6 +30,11 @@ impl Warnings {
             }
         }
         warnings
+    }
+
+    /// Adds that a field was ignored, and the field's remark as the reason.
+    pub(crate) fn ignored<T: Copy>(&mut self, object: &Object<'_>, field: Field<T>) {
+        self.add(format!("{} ignored: {}", object.at(field), field.row().note));
     }
 
     /// Adds a line once. It may hold names from the request only through [`printable`].

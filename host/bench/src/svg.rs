@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_text_and_a_length_that_is_no_number_is_none() {
+    fn svg_text_is_escaped_and_nan_length_is_zero() {
         let mut svg = Svg::new(100.0);
         svg.text(1.0, 2.0, "a<b>&");
         svg.bar(0.0, 30.0, f64::NAN, COLOURS[0]);

@@ -1,5 +1,25 @@
-//! Escaping and unescaping of the inside of a JSON string (RFC 8259, section 7), piece by piece: what the routes `arguments-escaped` and
-//! `arguments-unescaped` mean, to the byte.
+//! Escaping and unescaping of the inside of a JSON string (RFC 8259, section 7), piece by piece:
+//! what the routes `arguments-escaped` and `arguments-unescaped` mean, to the byte.
+
+use super::InString;
+
+/// How deep brackets nest in a JSON text, those in strings left out. The JSON isn't checked.
+pub fn nesting(json: &str) -> usize {
+    let (mut depth, mut deepest, mut string) = (0_usize, 0, InString::No);
+    for byte in json.bytes() {
+        match byte {
+            _ if string != InString::No => {}
+            b'{' | b'[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        string = string.next(byte);
+    }
+    deepest
+}
 
 /// Appends `text` escaped for the inside of a JSON string. Only what must be escaped is.
 pub fn escape(text: &str, out: &mut String) {
@@ -43,8 +63,8 @@ pub fn unescape(inside: &str) -> String {
     text
 }
 
-/// Decoder of the inside of a JSON string. An escape may be cut into several pieces; an invalid escape, half a surrogate pair
-/// among them, is kept as it is.
+/// Decoder of the inside of a JSON string. An escape may be cut into several pieces; an invalid
+/// escape, half a surrogate pair among them, is kept as it is.
 #[derive(Debug, Default)]
 pub struct Unescape {
     /// Bytes of the escape being read: between two bytes at most `\uD83D\uDE0`.
@@ -81,8 +101,8 @@ impl Unescape {
         }
     }
 
-    /// Takes the next byte of an open escape. Returns false if `byte` doesn't fit: the escape, or its first half, has then been
-    /// written out, and the caller passes `byte` again.
+    /// Takes the next byte of an open escape. Returns false if `byte` doesn't fit: the escape, or
+    /// its first half, has then been written out, and the caller passes `byte` again.
     fn step(&mut self, byte: u8, out: &mut String) -> bool {
         let fits = match self.length {
             1 => return self.second(byte, out),
@@ -127,7 +147,8 @@ impl Unescape {
         true
     }
 
-    /// Decodes a whole `\uhhhh`. A high surrogate waits for its second half; a low one is kept as it is.
+    /// Decodes a whole `\uhhhh`. A high surrogate waits for its second half; a low one is kept as
+    /// it is.
     fn unit(&mut self, out: &mut String) {
         let unit = self.value(2);
         if let Some(decoded) = char::from_u32(unit) {

@@ -1,7 +1,8 @@
-//! The contract between host and parser in plain Rust: the types of `wit/parser-0.1/parser.wit`, under the same names, without Wasm.
+//! The contract between host and parser in plain Rust: the types of `wit/parser-0.1/parser.wit`,
+//! under the same names, without Wasm.
 //!
-//! The WIT file gives the full meaning of each field and case. Hosts and parsers, their tests and tools share these types: only the code at
-//! either side of the sandbox's wall knows others.
+//! The WIT file gives the full meaning of each field and case. Hosts and parsers, their tests and
+//! tools share these types: only the code at either side of the sandbox's wall knows others.
 #![deny(missing_docs)]
 
 mod descriptor;

@@ -45,7 +45,8 @@ pub struct Tool {
 pub struct Request {
     /// Tools that may be called.
     pub tools: Arc<[Tool]>,
-    /// Indices of the markers that come as tokens of their own: text can't spell them, and they end a string of a call's JSON.
+    /// Indices of the markers that come as tokens of their own: text can't spell them, and they end
+    /// a string of a call's JSON.
     pub token_markers: Vec<u32>,
     /// Settings of the operator, and template arguments that the operator lets requests set.
     pub options: Vec<(String, String)>,

@@ -18,7 +18,8 @@ pub struct ToolCall {
     pub name: String,
     /// Kind of the arguments.
     pub payload: Payload,
-    /// The model's own id of the call, where the contract's version has one (`wit/parser-0.2-draft`).
+    /// The model's own id of the call, where the contract's version has one
+    /// (`wit/parser-0.2-draft`).
     pub id: Option<String>,
 }
 
@@ -64,7 +65,8 @@ pub enum Op {
     Bytes(Run),
     /// Routes all text up to the next marker, without asking the parser again.
     UntilMarker(Route),
-    /// Closes the open item; content that follows is a new message of this phase: `commentary`, `final`, or empty.
+    /// Closes the open item; content that follows is a new message of this phase: `commentary`,
+    /// `final`, or empty.
     Message(Cow<'static, str>),
     /// Closes the open item and opens a tool call.
     ToolCall(ToolCall),
@@ -72,17 +74,21 @@ pub enum Op {
     Close,
     /// Argument text that the parser writes itself (bounded).
     DerivedArguments(String),
-    /// Routes all text up to the next marker or the first of these bytes, without asking the parser again.
+    /// Routes all text up to the next marker or the first of these bytes, without asking the parser
+    /// again.
     UntilByte(Until),
-    /// The model began a call and broke off before its name: if it ended the turn by itself, the turn fails.
+    /// The model began a call and broke off before its name: if it ended the turn by itself, the
+    /// turn fails.
     BrokenCall,
-    /// Routes the rest of a JSON value, up to the bracket that closes it or a marker outside of its strings, without asking the parser again.
+    /// Routes the rest of a JSON value, up to the bracket that closes it or a marker outside of its
+    /// strings, without asking the parser again.
     UntilJson(JsonRest),
     /// Ends the open value and begins another one, which the host types, escapes and writes.
     Parameter(ParameterValue),
     /// Ends the open value.
     ParameterEnd,
-    /// Holds the text that comes, up to the next marker, one of these bytes or a number of bytes, without asking the parser.
+    /// Holds the text that comes, up to the next marker, one of these bytes or a number of bytes,
+    /// without asking the parser.
     HoldUntil(HoldUntil),
     /// Says something that isn't the text of an item.
     Note(Note),
@@ -116,7 +122,8 @@ pub enum Segment {
     Key(String),
     /// Item of a list, counted from 0 on.
     Item(u32),
-    /// Member of an object or item of a list, whichever the value around it is, or the schema wants.
+    /// Member of an object or item of a list, whichever the value around it is, or the schema
+    /// wants.
     Element {
         /// Key of the member.
         name: String,
@@ -162,6 +169,20 @@ pub enum InString {
     Yes,
     /// Behind a backslash inside a string.
     AfterBackslash,
+}
+
+impl InString {
+    /// The place behind `byte`.
+    #[inline]
+    #[must_use]
+    pub fn next(self, byte: u8) -> Self {
+        match (self, byte) {
+            (Self::Yes, b'"') => Self::No,
+            (Self::Yes, b'\\') => Self::AfterBackslash,
+            (Self::AfterBackslash, _) | (Self::No, b'"') => Self::Yes,
+            (same, _) => same,
+        }
+    }
 }
 
 /// Route of the rest of a JSON object or list.

@@ -49,15 +49,16 @@ impl<P: StreamParser + ?Sized> StreamParser for Box<P> {
     }
 }
 
-/// Failure of a parser: it gave up, broke the contract, trapped, or used up a limit. The parser is never called again. Its size counts, since
-/// every call may return one.
+/// Failure of a parser: it gave up, broke the contract, trapped, or used up a limit. The parser is
+/// never called again. Its size counts, since every call may return one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Name of the parser.
     pub parser: Box<str>,
     /// Reason in one line, without text of the stream or the request.
     pub reason: Box<str>,
-    /// The parser's own words in one line, for its author. They may quote the stream, so no log and no client has them.
+    /// The parser's own words in one line, for its author. They may quote the stream, so no log and
+    /// no client has them.
     pub words: Box<str>,
 }
 
@@ -85,7 +86,8 @@ impl fmt::Display for Fault {
 
 impl Error for Fault {}
 
-/// Resources that one instance has used, for the tools that test parsers. Instances that serve streams aren't metered.
+/// Resources that one instance has used, for the tools that test parsers. Instances that serve
+/// streams aren't metered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ResourceUsage {
     /// Approximate number of instructions run.

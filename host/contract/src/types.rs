@@ -1,6 +1,7 @@
 //! A set of JSON types, as schemas name them.
 
-/// Types that a value may have, one bit for each. `NUMBER` is the schema's `number` alone: that it covers integers matters only where two sets meet.
+/// Types that a value may have, one bit for each. `NUMBER` is the schema's `number` alone: that it
+/// covers integers matters only where two sets meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Types(u8);
 

@@ -1,9 +1,12 @@
-//! Blocks of the paged KV cache: their reference counts, and the prefix cache, through which sequences with the same beginning share them.
+//! Blocks of the paged KV cache: their reference counts, and the prefix cache, through which
+//! sequences with the same beginning share them.
 //!
-//! The prefix cache is a map from (salt, identity of all tokens before, the block's own tokens) to the block that has their keys and
-//! values. Identities are numbers that are never used twice, so a hit is exact even if hashes collide, and hits stay within a salt.
-//! Invariants: a block is either free or referred to; a cached block contains what its key says (only full, computed blocks are cached,
-//! and they are never written again); a freed block stays cached until it is needed for something else, the longest unused first.
+//! The prefix cache is a map from (salt, identity of all tokens before, the block's own tokens) to
+//! the block that has their keys and values. Identities are numbers that are never used twice, so a
+//! hit is exact even if hashes collide, and hits stay within a salt. Invariants: a block is either
+//! free or referred to; a cached block contains what its key says (only full, computed blocks are
+//! cached, and they are never written again); a freed block stays cached until it is needed for
+//! something else, the longest unused first.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -45,7 +48,8 @@ pub(crate) struct BlockPool {
     block_size: usize,
     prefix_cache: bool,
     blocks: Vec<Block>,
-    /// Free blocks as (time of freeing, number), reused in this order; blocks that aren't cached have time 0.
+    /// Free blocks as (time of freeing, number), reused in this order; blocks that aren't cached
+    /// have time 0.
     free: BTreeSet<(u64, u32)>,
     cached: HashMap<Prefix, u32>,
     clock: u64,
@@ -112,14 +116,16 @@ impl BlockPool {
         self.needed_beside(&self.lookup(table.salt, &tokens[..reusable]), tokens)
     }
 
-    /// Number of free blocks that `tokens` need beside the cached blocks `shared`, of which some are free themselves.
+    /// Number of free blocks that `tokens` need beside the cached blocks `shared`, of which some
+    /// are free themselves.
     fn needed_beside(&self, shared: &[u32], tokens: &[u32]) -> usize {
         let idle = shared.iter().filter(|&&block| self.blocks[block as usize].refs == 0).count();
         self.blocks_for(tokens.len()) - shared.len() + idle
     }
 
-    /// Fills an empty table with blocks for `tokens`, if `reserve` more remain free. Returns how many of the first `reusable` tokens the
-    /// prefix cache has already. These are never all tokens, since the last one must be run to get its logits.
+    /// Fills an empty table with blocks for `tokens`, if `reserve` more remain free. Returns how
+    /// many of the first `reusable` tokens the prefix cache has already. These are never all
+    /// tokens, since the last one must be run to get its logits.
     pub(crate) fn allocate(
         &mut self,
         table: &mut BlockTable,
@@ -154,8 +160,9 @@ impl BlockPool {
         true
     }
 
-    /// Adds the full blocks among the first `computed` of `tokens` to the prefix cache. Where another sequence has already added a
-    /// block with the same content, that block replaces this table's copy.
+    /// Adds the full blocks among the first `computed` of `tokens` to the prefix cache. Where
+    /// another sequence has already added a block with the same content, that block replaces this
+    /// table's copy.
     pub(crate) fn publish(&mut self, table: &mut BlockTable, tokens: &[u32], computed: usize) {
         while self.prefix_cache && (table.known + 1) * self.block_size <= computed {
             let from = table.known * self.block_size;
@@ -176,7 +183,8 @@ impl BlockPool {
         }
     }
 
-    /// Empties a table. Its last blocks are reused first, since they can't be found without the blocks before them.
+    /// Empties a table. Its last blocks are reused first, since they can't be found without the
+    /// blocks before them.
     pub(crate) fn free(&mut self, table: &mut BlockTable) {
         while let Some(block) = table.blocks.pop() {
             self.unref(block);
@@ -199,7 +207,8 @@ impl BlockPool {
         blocks
     }
 
-    /// Checks that each block's reference count is the number of `tables` that have it, and that the block is free where none has it.
+    /// Checks that each block's reference count is the number of `tables` that have it, and that
+    /// the block is free where none has it.
     #[cfg(test)]
     pub(crate) fn audit<'a>(&self, tables: impl Iterator<Item = &'a BlockTable>) {
         let mut held = vec![0; self.blocks.len()];

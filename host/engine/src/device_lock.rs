@@ -1,8 +1,11 @@
-//! Ticket lock of a device that several engines share: one step at a time, in the order in which the engines asked.
+//! Ticket lock of a device that several engines share: one step at a time, in the order in which
+//! the engines asked.
 //!
-//! Invariant: an engine waits for at most one step of each other engine, since an engine that asks again is placed behind all that wait.
+//! Invariant: an engine waits for at most one step of each other engine, since an engine that asks
+//! again is placed behind all that wait.
 //!
-//! A lock for each operation would be as correct, but would mix steps: caches would get cold, and every step would last longer.
+//! A lock for each operation would be as correct, but would mix steps: caches would get cold, and
+//! every step would last longer.
 
 use std::sync::PoisonError;
 
@@ -65,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_taken_in_the_order_of_asking_and_who_comes_again_is_last() {
+    fn lock_goes_in_order_of_asking_and_returners_last() {
         let (lock, order) = (DeviceLock::default(), Mutex::new(Vec::new()));
         let take = |name| {
             let _device = lock.take();

@@ -1,15 +1,17 @@
-//! One round of the engine's loop: calls scheduler and runner in the order that `runner.rs` requires.
+//! One round of the engine's loop: calls scheduler and runner in the order that `runner.rs`
+//! requires.
 //!
-//! Without steps ahead: schedule, forward, sample, collect. With a runner that is one step ahead the device always has work: while it
-//! runs step `n`, the tokens of step `n - 1` are retired, the draws of step `n` are made, and step `n + 1` is scheduled.
-//! Invariant: a step waits for masks no longer than [`MaskPatience`] allows, whatever their grammars are.
+//! Without steps ahead: schedule, forward, sample, collect. With a runner that is one step ahead
+//! the device always has work: while it runs step `n`, the tokens of step `n - 1` are retired, the
+//! draws of step `n` are made, and step `n + 1` is scheduled. Invariant: a step waits for masks no
+//! longer than [`MaskPatience`] allows, whatever their grammars are.
 
 use crate::mask_patience::MaskPatience;
 use crate::runner::{RunError, Runner};
 use crate::scheduler::Scheduler;
 
-/// Runs one round; false when no sequence can go on and no step is under way. An error of the runner ends the sequences of all steps
-/// under way.
+/// Runs one round; false when no sequence can go on and no step is under way. An error of the
+/// runner ends the sequences of all steps under way.
 ///
 /// # Errors
 /// The device is lost: there will be no further step.

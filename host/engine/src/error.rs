@@ -7,7 +7,8 @@ use crate::runner::{RunError, SampleError};
 /// Reason why an engine refuses a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubmitError {
-    /// The prompt is empty, or so long that the context (or the whole KV cache) has no room for one token of the answer.
+    /// The prompt is empty, or so long that the context (or the whole KV cache) has no room for one
+    /// token of the answer.
     #[error("the prompt has {tokens} tokens, the context is {context} with the answer")]
     PromptLength {
         /// Tokens of the prompt.
@@ -21,7 +22,8 @@ pub enum SubmitError {
     /// The engine's queue is full, with this number of waiting requests.
     #[error("the engine's queue is full ({0} requests wait)")]
     Busy(usize),
-    /// The engine is overloaded: the request waited too long in the queue, or an upstream engine says so.
+    /// The engine is overloaded: the request waited too long in the queue, or an upstream engine
+    /// says so.
     #[error("the engine has too much to do")]
     Overloaded {
         /// Time after which a retry may succeed, where the engine names one.
@@ -50,7 +52,8 @@ pub enum SubmitError {
 }
 
 impl SubmitError {
-    /// `field` of [`Self::Unsupported`] for a request's constraint, for which each protocol has another name.
+    /// `field` of [`Self::Unsupported`] for a request's constraint, for which each protocol has
+    /// another name.
     pub const CONSTRAINT: &str = "constraint";
 
     /// Refusal by an engine that can't score prompts. `engine` is the engine's name.
@@ -95,7 +98,8 @@ pub enum GenerationError {
     /// A played output ends with a stop token that the model doesn't have.
     #[error("the replayed output ends with a stop, but the model has no stop token")]
     NoStopToken,
-    /// A played output has a token that the request's mask doesn't allow, or ends where the mask allows no end.
+    /// A played output has a token that the request's mask doesn't allow, or ends where the mask
+    /// allows no end.
     #[error("the replayed output breaks the request's constraint at token {}", .0.before.len())]
     Mismatch(Box<PlayedMismatch>),
 }
@@ -112,7 +116,8 @@ pub struct PlayedMismatch {
 }
 
 impl GenerationError {
-    /// Description for logs. Texts that may quote a request or an answer, as a grammar's error or a panic's message does, are left out.
+    /// Description for logs. Texts that may quote a request or an answer, as a grammar's error or a
+    /// panic's message does, are left out.
     pub fn kind(&self) -> String {
         let (what, text) = match self {
             Self::Mask(MaskError::TooComplex(text)) => ("the mask outgrew its limits", text),

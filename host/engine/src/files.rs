@@ -26,7 +26,8 @@ pub struct FileError {
     pub reason: String,
 }
 
-/// Bytes of a model file: mapped from disk, part of the binary, or random without a file. Cheap to clone.
+/// Bytes of a model file: mapped from disk, part of the binary, or random without a file. Cheap to
+/// clone.
 #[derive(Debug, Clone)]
 pub enum FileBytes {
     /// Mapped read-only.
@@ -38,11 +39,13 @@ pub enum FileBytes {
 }
 
 impl FileBytes {
-    /// Releases the file's pages from this process's memory. Pages that are used again are read from the file.
+    /// Releases the file's pages from this process's memory. Pages that are used again are read
+    /// from the file.
     #[expect(unsafe_code, reason = "the call is unsafe for mappings that are written to")]
     pub(crate) fn release_pages(&self) {
         if let Self::Mapped(map) = self {
-            // SAFETY: the mapping is only read, so its pages are the file's. An error is ignored: the pages then stay in memory.
+            // SAFETY: the mapping is only read, so its pages are the file's. An error is ignored:
+            // the pages then stay in memory.
             let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
         }
     }
@@ -103,8 +106,9 @@ impl ModelFiles {
 
     #[expect(unsafe_code, reason = "a memory map can be had no other way")]
     fn map_file(&self, name: &str, file: &File) -> Result<FileBytes, FileError> {
-        // SAFETY: the file is only read. An operator who truncates a model file under a running server gets SIGBUS,
-        // as with every mapped model; contents are validated before use and never trusted to stay valid UTF-8 or in range.
+        // SAFETY: the file is only read. An operator who truncates a model file under a running
+        // server gets SIGBUS, as with every mapped model; contents are validated before use and
+        // never trusted to stay valid UTF-8 or in range.
         let map = unsafe { memmap2::Mmap::map(file) }.map_err(|error| self.error(name, &error))?;
         Ok(FileBytes::Mapped(Arc::new(map)))
     }

@@ -1,5 +1,5 @@
-//! Trait [`Engine`] with its request and stream types: a request of token ids goes in, a stream of steps comes out. Dropping the stream
-//! cancels the sequence.
+//! Trait [`Engine`] with its request and stream types: a request of token ids goes in, a stream of
+//! steps comes out. Dropping the stream cancels the sequence.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -27,9 +27,11 @@ use crate::token::{Logprobs, SamplingParams, Token};
 /// }
 /// ```
 pub trait Engine: Send + Sync {
-    /// Facts that callers need: name, context length, size of the vocabulary, supported constraints.
+    /// Facts that callers need: name, context length, size of the vocabulary, supported
+    /// constraints.
     fn info(&self) -> &EngineInfo;
-    /// Queues a request. Refusals that aren't known at once are returned by [`Generation::started`].
+    /// Queues a request. Refusals that aren't known at once are returned by
+    /// [`Generation::started`].
     fn submit(&self, request: GenerationRequest) -> Result<Generation, SubmitError>;
     /// Figures for metrics; zeros where the engine keeps none.
     fn stats(&self) -> EngineStats {
@@ -39,7 +41,8 @@ pub trait Engine: Send + Sync {
     fn is_alive(&self) -> bool {
         true
     }
-    /// Error of the lost device, after which the engine can't run again in this process; `None` while the device works.
+    /// Error of the lost device, after which the engine can't run again in this process; `None`
+    /// while the device works.
     fn lost(&self) -> Option<&str> {
         None
     }
@@ -50,42 +53,49 @@ pub trait Engine: Send + Sync {
 pub struct GenerationRequest {
     /// Token ids of the prompt: at least one, each below [`EngineInfo::vocab`].
     pub prompt: Vec<u32>,
-    /// Maximum number of generated tokens: at least 1, or 0 where the prompt is scored and has several tokens.
+    /// Maximum number of generated tokens: at least 1, or 0 where the prompt is scored and has
+    /// several tokens.
     pub max_tokens: usize,
     /// Temperature, seed and other parameters of sampling.
     pub sampling: SamplingParams,
     /// Changes to the logits before sampling. Token ids in them are below [`EngineInfo::vocab`].
     pub processors: LogitsProcessors,
-    /// Token ids that end the sequence. The one that ends it is reported in [`Finish::Stop`] and isn't part of [`Step::tokens`].
+    /// Token ids that end the sequence. The one that ends it is reported in [`Finish::Stop`] and
+    /// isn't part of [`Step::tokens`].
     pub stop_ids: Arc<[u32]>,
-    /// Whether an engine that has end tokens of its own goes on behind them; `stop_ids` end the sequence all the same.
+    /// Whether an engine that has end tokens of its own goes on behind them; `stop_ids` end the
+    /// sequence all the same.
     pub ignore_eos: bool,
     /// Number of likeliest alternatives to report with each token; `None`: no logprobs at all.
     pub top_logprobs: Option<u8>,
-    /// Number of likeliest alternatives to report with each token of the prompt behind its first ([`Step::prompt_tokens`]); `None`: the
-    /// prompt isn't scored.
+    /// Number of likeliest alternatives to report with each token of the prompt behind its first
+    /// ([`Step::prompt_tokens`]); `None`: the prompt isn't scored.
     pub prompt_logprobs: Option<u8>,
     /// Mask that restricts each next token, for engines with [`crate::ConstraintSupport::masks`].
     pub mask: Option<Box<dyn TokenMask>>,
-    /// Constraint as source, for engines that make their own masks. An engine that doesn't support it refuses the request, unless the
-    /// constraint is optional.
+    /// Constraint as source, for engines that make their own masks. An engine that doesn't support
+    /// it refuses the request, unless the constraint is optional.
     pub constraint: Option<Arc<Constraint>>,
     /// Principal (API key) that the request belongs to. The local engine is fair among principals.
     pub principal: u64,
-    /// Salt of the prefix cache. Requests with different salts share no KV blocks, and so learn nothing of each other's prompts; different
-    /// principals have different salts.
+    /// Salt of the prefix cache. Requests with different salts share no KV blocks, and so learn
+    /// nothing of each other's prompts; different principals have different salts.
     pub cache_salt: u64,
-    /// Routing hash: requests with the same beginning have the same number, so that a router sends them to the upstream engine whose prefix
-    /// cache has this beginning. The hash includes the principal's salt.
+    /// Routing hash: requests with the same beginning have the same number, so that a router sends
+    /// them to the upstream engine whose prefix cache has this beginning. The hash includes the
+    /// principal's salt.
     pub affinity: u64,
-    /// Priority among requests of one principal: waiting ones with a lower number begin first, and are preempted last. 0 is usual.
+    /// Priority among requests of one principal: waiting ones with a lower number begin first, and
+    /// are preempted last. 0 is usual.
     pub priority: i32,
-    /// Capacity of the queue of unread steps. While the queue is full, this sequence pauses and no other.
+    /// Capacity of the queue of unread steps. While the queue is full, this sequence pauses and no
+    /// other.
     pub queue: usize,
 }
 
 impl GenerationRequest {
-    /// Checks the request's constraint for an engine that supports masks only. `engine` is the engine's name.
+    /// Checks the request's constraint for an engine that supports masks only. `engine` is the
+    /// engine's name.
     ///
     /// # Errors
     /// The request has a constraint that isn't optional, and no mask.
@@ -102,11 +112,12 @@ impl GenerationRequest {
         if self.prompt_logprobs.is_some() { Err(SubmitError::no_scores(engine)) } else { Ok(()) }
     }
 
-    /// Checks the request for an engine that supports no constraints but masks, no priorities and no scores of prompts. `engine` is the
-    /// engine's name.
+    /// Checks the request for an engine that supports no constraints but masks, no priorities and
+    /// no scores of prompts. `engine` is the engine's name.
     ///
     /// # Errors
-    /// The request has a constraint that isn't optional and no mask, or a priority other than 0, or asks for the prompt's log-probabilities.
+    /// The request has a constraint that isn't optional and no mask, or a priority other than 0, or
+    /// asks for the prompt's log-probabilities.
     pub fn check_plain(&self, engine: &str) -> Result<(), SubmitError> {
         self.check_constraint(engine)?;
         self.check_no_scores(engine)?;
@@ -147,34 +158,40 @@ impl GenerationRequest {
 /// # Ok::<(), MaskError>(())
 /// ```
 pub trait TokenMask: Send + std::fmt::Debug {
-    /// Clears the bit of each token that may not come next (`mask` has one bit per id, 32 ids per word, all set).
+    /// Clears the bit of each token that may not come next (`mask` has one bit per id, 32 ids per
+    /// word, all set).
     fn apply(&mut self, mask: &mut [u32]) -> Result<(), MaskError>;
     /// Advances the mask by the token that was chosen.
     fn advance(&mut self, token: u32) -> Result<(), MaskError>;
-    /// Called when a step begins: starts the work for the masks of the next token and of the token behind each token of `draft`, perhaps
-    /// on another thread. [`Self::apply`] is called while the step runs or after it. A repeated call for the same masks does nothing.
+    /// Called when a step begins: starts the work for the masks of the next token and of the token
+    /// behind each token of `draft`, perhaps on another thread. [`Self::apply`] is called while the
+    /// step runs or after it. A repeated call for the same masks does nothing.
     fn prepare(&mut self, draft: &[u32]) {
         let _ = draft;
     }
-    /// Ready once the prepared masks are computed; until then the waker is woken when they may be. A sequence whose mask isn't ready takes
-    /// no part in steps, and of its mask only this method and [`Self::prepare`] are called.
+    /// Ready once the prepared masks are computed; until then the waker is woken when they may be.
+    /// A sequence whose mask isn't ready takes no part in steps, and of its mask only this method
+    /// and [`Self::prepare`] are called.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let _ = cx;
         Poll::Ready(())
     }
-    /// Returns how many of `tokens` may come next, one after the other; the mask stays as it is. Drafts are cut to this length. The default
-    /// is 0, for a mask that can't roll back: its sequence gets no drafts.
+    /// Returns how many of `tokens` may come next, one after the other; the mask stays as it is.
+    /// Drafts are cut to this length. The default is 0, for a mask that can't roll back: its
+    /// sequence gets no drafts.
     fn validate(&mut self, tokens: &[u32]) -> usize {
         let _ = tokens;
         0
     }
-    /// Undoes the last `tokens` calls of [`Self::advance`]. They were made for draft tokens, behind the last token that was sampled. A mask
-    /// that overrides [`Self::validate`] overrides this method, too.
+    /// Undoes the last `tokens` calls of [`Self::advance`]. They were made for draft tokens, behind
+    /// the last token that was sampled. A mask that overrides [`Self::validate`] overrides this
+    /// method, too.
     fn rollback(&mut self, tokens: usize) -> Result<(), MaskError> {
         Err(MaskError::Failed(format!("it can't take {tokens} tokens back")))
     }
-    /// Appends at most `limit` tokens to `out` that are likely next because the mask allows only one text; the mask stays as it is. The
-    /// tokens become a draft like any other: each is sampled before it is accepted.
+    /// Appends at most `limit` tokens to `out` that are likely next because the mask allows only
+    /// one text; the mask stays as it is. The tokens become a draft like any other: each is sampled
+    /// before it is accepted.
     fn forced(&mut self, out: &mut Vec<u32>, limit: usize) {
         let _ = (out, limit);
     }
@@ -189,16 +206,19 @@ pub struct Step {
     pub finish: Option<Finish>,
     /// Log-probabilities of the token in [`Finish::Stop`], if they are asked for and told.
     pub stop_logprobs: Option<Box<Logprobs>>,
-    /// Tokens of the prompt behind its first, with log-probabilities: in the first step, if the request asks for them.
+    /// Tokens of the prompt behind its first, with log-probabilities: in the first step, if the
+    /// request asks for them.
     pub prompt_tokens: Vec<Token>,
     /// Number of prompt tokens that were found in the prefix cache (the same in each step).
     pub cached_tokens: usize,
-    /// Number of tokens that were generated besides `tokens`: an upstream engine counts them and doesn't tell their ids.
+    /// Number of tokens that were generated besides `tokens`: an upstream engine counts them and
+    /// doesn't tell their ids.
     pub untold_tokens: usize,
 }
 
 impl Step {
-    /// Whether the step has no token and no finish: it only tells the client that the sequence begins.
+    /// Whether the step has no token and no finish: it only tells the client that the sequence
+    /// begins.
     pub(crate) fn is_empty(&self) -> bool {
         self.tokens.is_empty() && self.finish.is_none()
     }
@@ -251,13 +271,15 @@ pub struct Generation {
 /// # drop(generation);
 /// ```
 pub trait StepStream: Send {
-    /// Ready once the engine takes or refuses the request. An engine with a queue takes it at once, or, where the time in the queue is
-    /// limited, when the sequence begins; an engine behind a connection when its answer begins. Not polled again after it was ready.
+    /// Ready once the engine takes or refuses the request. An engine with a queue takes it at once,
+    /// or, where the time in the queue is limited, when the sequence begins; an engine behind a
+    /// connection when its answer begins. Not polled again after it was ready.
     fn poll_start(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SubmitError>> {
         let _ = cx;
         Poll::Ready(Ok(()))
     }
-    /// The next step; `None` only if the engine died before a step with `finish`. Not polled again after `None` or a step with `finish`.
+    /// The next step; `None` only if the engine died before a step with `finish`. Not polled again
+    /// after `None` or a step with `finish`.
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>>;
 }
 
@@ -281,8 +303,8 @@ impl Generation {
         Self { steps: Box::new(steps), started: false, ended: false }
     }
 
-    /// Waits until the engine takes or refuses the request ([`StepStream::poll_start`]), and not for a token. A refused generation has
-    /// ended. Cancel safe; further calls return at once.
+    /// Waits until the engine takes or refuses the request ([`StepStream::poll_start`]), and not
+    /// for a token. A refused generation has ended. Cancel safe; further calls return at once.
     pub async fn started(&mut self) -> Result<(), SubmitError> {
         if self.started || self.ended {
             return Ok(());

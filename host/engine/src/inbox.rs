@@ -1,6 +1,7 @@
 //! Queue through which requests reach the engine's thread.
 //!
-//! Invariant: nothing enters once the engine has stopped. `WaitingRoom` bounds the number of sequences.
+//! Invariant: nothing enters once the engine has stopped. `WaitingRoom` bounds the number of
+//! sequences.
 
 use std::collections::VecDeque;
 use std::sync::PoisonError;

@@ -1,6 +1,8 @@
-//! Lanes of a runner: slots for block tables and last samples, one for each sequence that holds KV blocks.
+//! Lanes of a runner: slots for block tables and last samples, one for each sequence that holds KV
+//! blocks.
 
-/// Allocator of lanes. The lane freed last is allocated first, so that as few different lanes as possible are ever used.
+/// Allocator of lanes. The lane freed last is allocated first, so that as few different lanes as
+/// possible are ever used.
 #[derive(Debug)]
 pub(crate) struct Lanes {
     free: Vec<u32>,

@@ -1,7 +1,7 @@
 //! Token ids in, token ids out: scheduler, paged KV cache, sampling, models.
 //!
-//! Invariants: no HTTP, no text, no JSON of clients, no Wasm; every queue is bounded; a sequence's tokens depend on nothing but
-//! its own request (not on the batch it ran in, nor on preemption).
+//! Invariants: no HTTP, no text, no JSON of clients, no Wasm; every queue is bounded; a sequence's
+//! tokens depend on nothing but its own request (not on the batch it ran in, nor on preemption).
 #![doc = include_str!("../DESIGN.md")]
 #![warn(clippy::print_stderr)]
 

@@ -1,7 +1,8 @@
 //! Local engine: one thread that runs all sequences step by step on a [`Runner`].
 //!
-//! Invariants: every generation gets exactly one last step, whatever fails; a runner that panics stops its own engine only;
-//! the thread sleeps while no sequence can go on, and is joined when the engine is dropped.
+//! Invariants: every generation gets exactly one last step, whatever fails; a runner that panics
+//! stops its own engine only; the thread sleeps while no sequence can go on, and is joined when the
+//! engine is dropped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -26,7 +27,8 @@ use crate::scheduler::Scheduler;
 use crate::sequence::Sequence;
 use crate::waiting_room::WaitingRoom;
 
-/// Engine that runs its sequences on a [`Runner`]. Dropping it ends all sequences and waits for the step under way.
+/// Engine that runs its sequences on a [`Runner`]. Dropping it ends all sequences and waits for the
+/// step under way.
 pub struct LocalEngine {
     info: EngineInfo,
     inbox: Arc<Inbox>,
@@ -105,7 +107,8 @@ impl LocalEngine {
     }
 }
 
-/// Facts for callers. The context length is the model's, or the KV cache's capacity where that is smaller.
+/// Facts for callers. The context length is the model's, or the KV cache's capacity where that is
+/// smaller.
 fn info(shape: &RunnerShape) -> EngineInfo {
     let cache = shape.blocks.saturating_mul(shape.block_size);
     EngineInfo {
@@ -194,7 +197,8 @@ impl Worker {
         let reason = match outcome {
             Ok(Ok(())) => GenerationError::Stopped,
             Ok(Err(error)) => {
-                // The reason is set before the inbox stops, so that whoever finds the engine stopped can read it.
+                // The reason is set before the inbox stops, so that whoever finds the engine
+                // stopped can read it.
                 let _ = self.lost.set(error.to_string());
                 GenerationError::Run(error)
             }

@@ -34,7 +34,8 @@ impl LocalRunner {
         }
     }
 
-    /// Maximum number of sequences in a step. On a GPU it is the number of lanes, since there many sequences cost little more than few.
+    /// Maximum number of sequences in a step. On a GPU it is the number of lanes, since there many
+    /// sequences cost little more than few.
     pub fn sequences(&self) -> usize {
         match self {
             Self::Cpu(_) => LocalOptions::default().sequences,
@@ -42,7 +43,8 @@ impl LocalRunner {
         }
     }
 
-    /// Starts to measure the costs of operations on the CPU. On a GPU, where operations don't end with their calls, it does nothing.
+    /// Starts to measure the costs of operations on the CPU. On a GPU, where operations don't end
+    /// with their calls, it does nothing.
     pub fn start_counting(&mut self) {
         if let Self::Cpu(runner) = self {
             runner.start_counting();

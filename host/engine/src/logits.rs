@@ -1,10 +1,11 @@
-//! Logits processors of a request: banned token sequences, biases, penalties. They are passed to the runner as data
-//! ([`Edit`]).
+//! Logits processors of a request: banned token sequences, biases, penalties. They are passed to
+//! the runner as data ([`Edit`]).
 //!
-//! The order is vLLM's (`v1/sample/sampler.py`: mask, bad words, logit bias, penalties; then temperature, min-p, top-k, top-p).
-//! Invariants: edits depend on the sequence's own tokens only, which outlive a preemption; work is linear in the
-//! *different* tokens of the sequence; a request without processors pays nothing.
-//! Each sequence that has processors owns one [`LogitsState`]; the scheduler asks it for edits in each step.
+//! The order is vLLM's (`v1/sample/sampler.py`: mask, bad words, logit bias, penalties; then
+//! temperature, min-p, top-k, top-p). Invariants: edits depend on the sequence's own tokens only,
+//! which outlive a preemption; work is linear in the *different* tokens of the sequence; a request
+//! without processors pays nothing. Each sequence that has processors owns one [`LogitsState`]; the
+//! scheduler asks it for edits in each step.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,12 +19,14 @@ pub struct LogitsProcessors {
     pub presence: f32,
     /// Subtracted from a token once for each time that it was generated (`OpenAI`: -2 to 2).
     pub frequency: f32,
-    /// Divides the positive logits of tokens in prompt or output, and multiplies the negative ones (CTRL, Keskar et al. 2019, as
-    /// Hugging Face's `RepetitionPenaltyLogitsProcessor` has it); above 0, 1 changes nothing.
+    /// Divides the positive logits of tokens in prompt or output, and multiplies the negative ones
+    /// (CTRL, Keskar et al. 2019, as Hugging Face's `RepetitionPenaltyLogitsProcessor` has it);
+    /// above 0, 1 changes nothing.
     pub repetition: f32,
     /// Added to the logits of single tokens: (id, bias), ids below the vocabulary's size.
     pub bias: Vec<(u32, f32)>,
-    /// Token sequences that may not come in the output: the last token of one can't follow the others (vLLM's `bad_words`).
+    /// Token sequences that may not come in the output: the last token of one can't follow the
+    /// others (vLLM's `bad_words`).
     pub banned: Vec<Vec<u32>>,
     /// Number of tokens that the output has before one of `ends` may come (vLLM's `min_tokens`).
     pub min_tokens: usize,
@@ -97,7 +100,8 @@ impl LogitsState {
         Some(Box::new(Self { processors, prompt, counted: 0, changed }))
     }
 
-    /// Appends the edits of row `row`, whose token follows `tokens`, prompt and output so far. Ascending by id, each once.
+    /// Appends the edits of row `row`, whose token follows `tokens`, prompt and output so far.
+    /// Ascending by id, each once.
     pub(crate) fn push_edits(&mut self, tokens: &[u32], row: u32, edits: &mut Vec<Edit>) {
         if self.processors.penalises() {
             self.count(tokens);
@@ -144,7 +148,8 @@ impl LogitsState {
         self.counted = tokens.len();
     }
 
-    /// Takes all but the first `length` of `tokens` out of the counts. They are draft tokens that may not be accepted.
+    /// Takes all but the first `length` of `tokens` out of the counts. They are draft tokens that
+    /// may not be accepted.
     pub(crate) fn rollback(&mut self, tokens: &[u32], length: usize) {
         for (at, id) in tokens.iter().enumerate().take(self.counted).skip(length) {
             let Entry::Occupied(mut entry) = self.changed.entry(*id) else { continue };

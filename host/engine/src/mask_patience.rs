@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use crate::notify::Notify;
 use crate::scheduler::Scheduler;
 
-/// Longest wait while the device is idle. Usual masks take 10 to 100 µs and are ready by then. A sequence with a slower mask is better left
-/// out of the step, which costs it one more row.
+/// Longest wait while the device is idle. Usual masks take 10 to 100 µs and are ready by then. A
+/// sequence with a slower mask is better left out of the step, which costs it one more row.
 const IDLE: Duration = Duration::from_millis(2);
 /// Number of past steps from which the time of the next one is estimated.
 const STEPS: usize = 4;
 
-/// The wait for masks. A device that still computes the step loses no time by it, so the wait may then take half the time of recent steps.
+/// The wait for masks. A device that still computes the step loses no time by it, so the wait may
+/// then take half the time of recent steps.
 pub(crate) struct MaskPatience {
     notify: Option<Arc<Notify>>,
     /// Whether the device computes during the wait, and for this engine only.
@@ -24,8 +25,9 @@ pub(crate) struct MaskPatience {
 }
 
 impl MaskPatience {
-    /// Waits that end early when `notify` is notified. They clear other notifications, too, so the caller looks at everything behind the
-    /// step. `is_covered` says that the device computes the step during the wait, and nothing for other engines.
+    /// Waits that end early when `notify` is notified. They clear other notifications, too, so the
+    /// caller looks at everything behind the step. `is_covered` says that the device computes the
+    /// step during the wait, and nothing for other engines.
     pub(crate) fn until_notified(notify: Arc<Notify>, is_covered: bool) -> Self {
         Self { notify: Some(notify), is_covered, ..Self::none() }
     }
@@ -65,7 +67,8 @@ impl MaskPatience {
     }
 }
 
-/// Longest wait. The shortest of the last steps counts, since a step with a prompt takes long and the next one may not.
+/// Longest wait. The shortest of the last steps counts, since a step with a prompt takes long and
+/// the next one may not.
 fn longest(took: &[Duration; STEPS], is_covered: bool) -> Duration {
     let shortest = took.iter().min().copied().unwrap_or_default();
     if is_covered { IDLE.max(shortest / 2) } else { IDLE }
@@ -76,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_that_the_device_still_computes_waits_for_half_of_it() {
+    fn late_masks_are_waited_for_half_the_devices_step() {
         let took = |ms: [u64; STEPS]| ms.map(Duration::from_millis);
         assert_eq!(longest(&took([40, 10, 12, 11]), true), Duration::from_millis(5));
         assert_eq!(longest(&took([10, 0, 0, 0]), true), IDLE, "too few steps tell nothing");

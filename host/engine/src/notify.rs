@@ -1,6 +1,7 @@
 //! Notifications that wake the engine's thread.
 //!
-//! Invariant: a notification is never lost: one that comes while the engine works ends its next sleep at once.
+//! Invariant: a notification is never lost: one that comes while the engine works ends its next
+//! sleep at once.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -15,18 +16,21 @@ pub(crate) struct Notify {
 }
 
 impl Notify {
-    /// Wakes the engine: a request came, a paused sequence has room again, a client left, or the engine is to stop.
+    /// Wakes the engine: a request came, a paused sequence has room again, a client left, or the
+    /// engine is to stop.
     pub(crate) fn notify(&self) {
         *self.lock() = true;
         self.wake.notify_one();
     }
 
-    /// Clears earlier notifications. The caller then looks at everything that they may have been for.
+    /// Clears earlier notifications. The caller then looks at everything that they may have been
+    /// for.
     pub(crate) fn clear(&self) {
         *self.lock() = false;
     }
 
-    /// Sleeps until a notification comes, and no longer than `most`. With a limit it may also wake early without a notification.
+    /// Sleeps until a notification comes, and no longer than `most`. With a limit it may also wake
+    /// early without a notification.
     pub(crate) fn wait(&self, most: Option<Duration>) {
         let mut pending = self.lock();
         while !*pending {

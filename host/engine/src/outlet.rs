@@ -1,7 +1,9 @@
-//! The two ends of one sequence's queue of steps: `Outlet` on the engine's thread, `Inlet` inside the client's `Generation`.
+//! The two ends of one sequence's queue of steps: `Outlet` on the engine's thread, `Inlet` inside
+//! the client's `Generation`.
 //!
-//! Invariant: one place of the queue is kept for the last step, so `send` never waits and the end of a sequence always arrives.
-//! A full queue is the only reason to pause; a client that makes room in the queue, or leaves, notifies the engine.
+//! Invariant: one place of the queue is kept for the last step, so `send` never waits and the end
+//! of a sequence always arrives. A full queue is the only reason to pause; a client that makes room
+//! in the queue, or leaves, notifies the engine.
 
 use std::task::{Context, Poll, ready};
 
@@ -30,8 +32,8 @@ pub(crate) struct Inlet {
     first: Option<Step>,
 }
 
-/// Creates a queue for `places` steps (at least one) and the last one. With `announces`, [`StepStream::poll_start`] is ready when the
-/// sequence begins; without, at once.
+/// Creates a queue for `places` steps (at least one) and the last one. With `announces`,
+/// [`StepStream::poll_start`] is ready when the sequence begins; without, at once.
 pub(crate) fn outlet(places: usize, announces: bool, notify: Arc<Notify>) -> (Outlet, Inlet) {
     let (sender, receiver) = mpsc::channel(places.max(1).saturating_add(1));
     let full = Arc::new(AtomicBool::new(false));
@@ -45,7 +47,8 @@ impl Outlet {
         self.steps.is_none()
     }
 
-    /// Tells a client that waits for the sequence to begin that it does, by an empty step before all others.
+    /// Tells a client that waits for the sequence to begin that it does, by an empty step before
+    /// all others.
     pub(crate) fn begin(&mut self) {
         if std::mem::take(&mut self.announces) {
             self.send(Step::default());
@@ -57,13 +60,14 @@ impl Outlet {
         self.steps.as_ref().is_none_or(mpsc::Sender::is_closed)
     }
 
-    /// Whether the queue has no room for one more step, beside the last step and the `in_flight` steps under way. If so, the client
-    /// notifies the engine once there is room.
+    /// Whether the queue has no room for one more step, beside the last step and the `in_flight`
+    /// steps under way. If so, the client notifies the engine once there is room.
     pub(crate) fn is_full(&self, in_flight: usize) -> bool {
         let kept = 1 + in_flight;
         let Some(steps) = self.steps.as_ref().filter(|steps| steps.capacity() <= kept) else { return false };
         self.full.store(true, Ordering::Relaxed);
-        // Pairs with the fence in `poll_receive`: either the client sees the flag, or this function sees the room that the client made.
+        // Pairs with the fence in `poll_receive`: either the client sees the flag, or this function
+        // sees the room that the client made.
         fence(Ordering::SeqCst);
         let full = steps.capacity() <= kept;
         if !full {
@@ -72,7 +76,8 @@ impl Outlet {
         full
     }
 
-    /// Sends a step: the last one, or one for which `is_full` found room. Steps after the last one are dropped.
+    /// Sends a step: the last one, or one for which `is_full` found room. Steps after the last one
+    /// are dropped.
     pub(crate) fn send(&mut self, step: Step) {
         let Some(steps) = &self.steps else { return };
         let last = step.finish.is_some();

@@ -1,21 +1,25 @@
-//! Chunks of many bytes, each on a thread that lives as long as the call: for checks and copies of weights at load, where one thread is slower than
-//! memory, and waits for the disk at each page that isn't in memory yet.
+//! Chunks of many bytes, each on a thread that lives as long as the call: for checks and copies of
+//! weights at load, where one thread is slower than memory, and waits for the disk at each page
+//! that isn't in memory yet.
 //!
 //! Invariant: results come in the order of the chunks. Used by `models` and `cuda`.
 
-/// Size that chunks are a multiple of, in bytes: the start of a thread takes as long as a copy of a few hundred kilobytes.
+/// Size that chunks are a multiple of, in bytes: the start of a thread takes as long as a copy of a
+/// few hundred kilobytes.
 const LEAST: usize = 2 << 20;
 
 /// Greatest number of threads: more of them wait for each other at the memory.
 const THREADS: usize = 8;
 
-/// Calls `work` with each chunk's offset and bytes; returns the results. All chunks but the last are a multiple of 2 MiB.
+/// Calls `work` with each chunk's offset and bytes; returns the results. All chunks but the last
+/// are a multiple of 2 MiB.
 pub(crate) fn map_chunks<T: Send>(bytes: &[u8], work: impl Fn(usize, &[u8]) -> T + Sync) -> Vec<T> {
     let size = chunk_bytes(bytes.len());
     run(bytes.chunks(size), size, &work)
 }
 
-/// Calls `work` with each chunk's offset and bytes, which it may change; chunks are those of [`map_chunks`].
+/// Calls `work` with each chunk's offset and bytes, which it may change; chunks are those of
+/// [`map_chunks`].
 pub(crate) fn fill_chunks(bytes: &mut [u8], work: impl Fn(usize, &mut [u8]) + Sync) {
     let size = chunk_bytes(bytes.len());
     run(bytes.chunks_mut(size), size, &work);

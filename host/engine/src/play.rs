@@ -1,8 +1,9 @@
 //! Generation that plays given tokens at a given pace: the replay engine is built on it.
 //!
-//! Invariants: `max_tokens` and stop ids hold as in an engine; a client that doesn't read delays its own generation only,
-//! and finds at most `queue` steps due when it reads again; dropping the generation ends it (there is no task behind it); what breaks the
-//! request's mask is an error and isn't played.
+//! Invariants: `max_tokens` and stop ids hold as in an engine; a client that doesn't read delays
+//! its own generation only, and finds at most `queue` steps due when it reads again; dropping the
+//! generation ends it (there is no task behind it); what breaks the request's mask is an error and
+//! isn't played.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -24,8 +25,8 @@ pub struct PlayedOutput {
     pub tokens: Vec<u32>,
     /// Number of tokens in a step; 0: all in one step.
     pub tokens_per_step: usize,
-    /// Time from one step to the next, not zero; `None`: no wait. The first step comes at once, the others at ticks that all outputs with
-    /// the same pace share.
+    /// Time from one step to the next, not zero; `None`: no wait. The first step comes at once, the
+    /// others at ticks that all outputs with the same pace share.
     pub pace: Option<Duration>,
     /// How the output ends.
     pub end: PlayedEnd,
@@ -45,8 +46,8 @@ pub enum PlayedEnd {
 }
 
 impl PlayedOutput {
-    /// Plays the output for a request, of which `max_tokens`, `stop_ids`, `mask`, `queue` and `top_logprobs` are used. Each token is reported
-    /// with probability 1.
+    /// Plays the output for a request, of which `max_tokens`, `stop_ids`, `mask`, `queue` and
+    /// `top_logprobs` are used. Each token is reported with probability 1.
     pub fn play(self, request: GenerationRequest) -> Generation {
         let largest = self.tokens.iter().chain(&*request.stop_ids).copied().max().unwrap_or_default();
         Generation::new(Playback {
@@ -79,7 +80,8 @@ struct Playback {
 
 impl StepStream for Playback {
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
-        // Yields to other tasks now and then: without a pace, nothing else makes the reader of a long output wait.
+        // Yields to other tasks now and then: without a pace, nothing else makes the reader of a
+        // long output wait.
         ready!(pin!(tokio::task::consume_budget()).poll(cx));
         if self.played == self.tokens.len() && self.end == PlayedEnd::Hang {
             return Poll::Pending;
@@ -93,7 +95,8 @@ impl StepStream for Playback {
 }
 
 impl Playback {
-    /// Ready once the tokens of the next step are checked, and the output's end if it may come in this step.
+    /// Ready once the tokens of the next step are checked, and the output's end if it may come in
+    /// this step.
     fn poll_checked(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(check) = &mut self.check else { return Poll::Ready(()) };
         let most = self.played.saturating_add(self.tokens_per_step.min(self.left));
@@ -159,7 +162,8 @@ enum PlayedEvent {
     Silence,
 }
 
-/// Longest tick. Played steps that are due within one tick come at the same time, as the tokens of an engine's step do.
+/// Longest tick. Played steps that are due within one tick come at the same time, as the tokens of
+/// an engine's step do.
 const MAX_TICK: Duration = Duration::from_millis(50);
 
 /// Time from which ticks are counted, for all played outputs of the process.
@@ -171,7 +175,8 @@ pub(crate) struct Clock {
     pace: Duration,
     /// The pace divided by a whole number, so that outputs with the same pace stay on shared ticks.
     tick: Duration,
-    /// Longest delay that later steps catch up: the pace times the number of steps that the request's queue would hold.
+    /// Longest delay that later steps catch up: the pace times the number of steps that the
+    /// request's queue would hold.
     lag: Duration,
     pub(crate) due: Option<Instant>,
     /// Timer of the next step, reused for each step.
@@ -187,8 +192,9 @@ impl Clock {
         Self { epoch, pace, tick, lag: pace.saturating_mul(steps), due: None, sleep: None }
     }
 
-    /// Records that a step was taken at `now`. The next step is due one pace after this step was due, however late it was taken; but a
-    /// step that was due more than the lag ago counts as due one lag ago. The first step counts as due at the tick after it.
+    /// Records that a step was taken at `now`. The next step is due one pace after this step was
+    /// due, however late it was taken; but a step that was due more than the lag ago counts as due
+    /// one lag ago. The first step counts as due at the tick after it.
     pub(crate) fn taken(&mut self, now: Instant) {
         let mut due = self.due.unwrap_or_else(|| self.tick_after(now));
         if let Some(earliest) = now.checked_sub(self.lag).filter(|earliest| due < *earliest) {

@@ -1,7 +1,8 @@
-//! Check of played tokens against their request's mask: each must be one that a model could have been given.
+//! Check of played tokens against their request's mask: each must be one that a model could have
+//! been given.
 //!
-//! Invariants: tokens are checked in order and before they are played; nothing is checked behind the first that fails. [`crate::play`] owns one
-//! for each request with a mask.
+//! Invariants: tokens are checked in order and before they are played; nothing is checked behind
+//! the first that fails. [`crate::play`] owns one for each request with a mask.
 
 use std::task::{Context, Poll, ready};
 
@@ -55,7 +56,8 @@ impl PlayedCheck {
         Poll::Ready(())
     }
 
-    /// Ready once the end behind all `tokens`, which have passed, is checked: the first of `stops` that may come becomes [`Self::stop`].
+    /// Ready once the end behind all `tokens`, which have passed, is checked: the first of `stops`
+    /// that may come becomes [`Self::stop`].
     pub(crate) fn poll_end(&mut self, tokens: &[u32], stops: &[u32], cx: &mut Context<'_>) -> Poll<()> {
         if self.failed.is_some() || self.stop.is_some() || stops.is_empty() {
             return Poll::Ready(());

@@ -1,7 +1,8 @@
 //! Log-probabilities of a prompt's tokens, gathered while the prompt is computed, chunk by chunk.
 //!
-//! Invariants: of each position only the log-probabilities of the prompt's own token and of the likeliest are kept, never a row of logits;
-//! tokens come in order, each once; they outlive a preemption. The sequence takes tokens of the prefix cache only where they are known.
+//! Invariants: of each position only the log-probabilities of the prompt's own token and of the
+//! likeliest are kept, never a row of logits; tokens come in order, each once; they outlive a
+//! preemption. The sequence takes tokens of the prefix cache only where they are known.
 
 use std::ops::Range;
 
@@ -38,9 +39,10 @@ impl PromptScores {
         from..positions.end.min(self.count).max(from)
     }
 
-    /// Number of further tokens that a step can compute with at most `rows` more rows of logits, where the step has the tokens at `planned`
-    /// already. The last token of the prompt, whose logits give the answer's first, is left to a step of its own: a lane samples one token
-    /// in a step.
+    /// Number of further tokens that a step can compute with at most `rows` more rows of logits,
+    /// where the step has the tokens at `planned` already. The last token of the prompt, whose
+    /// logits give the answer's first, is left to a step of its own: a lane samples one token in a
+    /// step.
     pub(crate) fn fitting(&self, planned: Range<usize>, rows: usize) -> usize {
         if planned.start >= self.count {
             return usize::MAX;
@@ -48,8 +50,8 @@ impl PromptScores {
         (planned.end.max(self.known.len()) + rows).min(self.count) - planned.end
     }
 
-    /// Takes the tokens of a step, the first of which is behind position `from`. A sequence that was preempted computes positions again
-    /// whose tokens were under way.
+    /// Takes the tokens of a step, the first of which is behind position `from`. A sequence that
+    /// was preempted computes positions again whose tokens were under way.
     pub(crate) fn take(&mut self, from: usize, tokens: impl Iterator<Item = Token>) {
         self.known.extend(tokens.skip(self.known.len().saturating_sub(from)));
     }

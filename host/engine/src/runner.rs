@@ -1,8 +1,10 @@
-//! Trait [`Runner`], which runs batches through one model: all that the scheduler knows of models and devices.
+//! Trait [`Runner`], which runs batches through one model: all that the scheduler knows of models
+//! and devices.
 //!
-//! Invariants: work is enqueued and done in the order of the calls; a step's sampled tokens are on the host once `collect` has
-//! returned them. A runner may be one step ahead: `forward(n + 1)` before `collect(n)`, with [`LAST`](crate::batch::LAST) for tokens
-//! that step `n` samples. After an error no step is under way.
+//! Invariants: work is enqueued and done in the order of the calls; a step's sampled tokens are on
+//! the host once `collect` has returned them. A runner may be one step ahead: `forward(n + 1)`
+//! before `collect(n)`, with [`LAST`](crate::batch::LAST) for tokens that step `n` samples. After
+//! an error no step is under way.
 
 use std::sync::Arc;
 
@@ -12,7 +14,8 @@ use crate::batch::{Batch, BatchError};
 use crate::device_lock::DeviceLock;
 use crate::token::{SamplingParams, Token};
 
-/// A model on a device. The order of calls is `forward(n)`, `sample(n)`, with `ahead` 1 perhaps `forward(n + 1)`, then `collect(n)`.
+/// A model on a device. The order of calls is `forward(n)`, `sample(n)`, with `ahead` 1 perhaps
+/// `forward(n + 1)`, then `collect(n)`.
 ///
 /// ```
 /// use engine::batch::Batch;
@@ -31,7 +34,8 @@ use crate::token::{SamplingParams, Token};
 pub trait Runner: Send {
     /// Sizes that the scheduler plans with.
     fn shape(&self) -> &RunnerShape;
-    /// Lock of the device, where other runners compute on it too: the engine holds it during each step.
+    /// Lock of the device, where other runners compute on it too: the engine holds it during each
+    /// step.
     fn device_lock(&self) -> Option<Arc<DeviceLock>> {
         None
     }
@@ -67,8 +71,9 @@ pub struct Draw {
     pub top_logprobs: Option<u8>,
 }
 
-/// Change of one logit of one row, made by logits processors: `bias` is added; then a logit above zero is divided by `repetition`, any
-/// other is multiplied by it; then `minus` is subtracted. Minus infinity stays minus infinity, except where the bias is plus infinity.
+/// Change of one logit of one row, made by logits processors: `bias` is added; then a logit above
+/// zero is divided by `repetition`, any other is multiplied by it; then `minus` is subtracted.
+/// Minus infinity stays minus infinity, except where the bias is plus infinity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edit {
     /// Index of the row in [`Draws::rows`].
@@ -84,7 +89,8 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// Edit after which no token but `id` is the likeliest, so that a greedy draw takes it and reports its log-probability.
+    /// Edit after which no token but `id` is the likeliest, so that a greedy draw takes it and
+    /// reports its log-probability.
     pub(crate) fn force(row: u32, id: u32) -> Self {
         Self { row, id, bias: f32::INFINITY, repetition: 1.0, minus: 0.0 }
     }

@@ -1,7 +1,9 @@
-//! One sequence in the engine: its tokens, how many of them are computed, its KV blocks, and its queue of steps to the client.
+//! One sequence in the engine: its tokens, how many of them are computed, its KV blocks, and its
+//! queue of steps to the client.
 //!
-//! Invariants: `computed <= tokens.len() + steps_in_flight <= limit`, except while a draft is under way, when nothing is planned for the
-//! sequence; without KV blocks nothing is computed; exactly one step carries a finish.
+//! Invariants: `computed <= tokens.len() + steps_in_flight <= limit`, except while a draft is under
+//! way, when nothing is planned for the sequence; without KV blocks nothing is computed; exactly
+//! one step carries a finish.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -23,22 +25,28 @@ use crate::waiting_room::Place;
 pub(crate) enum MaskWait {
     #[default]
     No,
-    /// The mask wasn't ready when the row's logits were: the sequence takes part in no step until the mask is ready.
+    /// The mask wasn't ready when the row's logits were: the sequence takes part in no step until
+    /// the mask is ready.
     Waits,
-    /// The mask is ready: the next step samples the token, without a draft, whose masks might be late again.
+    /// The mask is ready: the next step samples the token, without a draft, whose masks might be
+    /// late again.
     Waited,
 }
 
-/// Number of tokens that a sequence generates at least between two preemptions for other principals.
+/// Number of tokens that a sequence generates at least between two preemptions for other
+/// principals.
 const PROTECTED_TOKENS: usize = 16;
 
 /// A request in the engine, from its arrival to its last step.
 pub(crate) struct Sequence {
-    /// Number of sequences that began before this one, set when it begins. The scheduler finds a sequence by this number.
+    /// Number of sequences that began before this one, set when it begins. The scheduler finds a
+    /// sequence by this number.
     pub(crate) admission: u64,
-    /// Priority among the principal's own sequences: those with a lower number begin first and are preempted last.
+    /// Priority among the principal's own sequences: those with a lower number begin first and are
+    /// preempted last.
     pub(crate) priority: i32,
-    /// Principal that the sequence belongs to, as the request's cache salt: the queue is fair among principals.
+    /// Principal that the sequence belongs to, as the request's cache salt: the queue is fair among
+    /// principals.
     pub(crate) principal: u64,
     /// Time, since the engine began, at which the sequence was queued.
     pub(crate) queued_at: Duration,
@@ -46,11 +54,13 @@ pub(crate) struct Sequence {
     pub(crate) place: Option<Place>,
     /// Prompt and generated tokens.
     pub(crate) tokens: Vec<u32>,
-    /// Number of tokens whose keys and values are in the KV cache once the steps under way are done.
+    /// Number of tokens whose keys and values are in the KV cache once the steps under way are
+    /// done.
     pub(crate) computed: usize,
     /// Number of the sequence's tokens in the step being planned, its draft included.
     pub(crate) scheduled: usize,
-    /// Number of steps under way that sample for the sequence. Each brings a token, one with a draft perhaps more.
+    /// Number of steps under way that sample for the sequence. Each brings a token, one with a
+    /// draft perhaps more.
     pub(crate) steps_in_flight: usize,
     /// Draft of the step being planned: guessed tokens that run behind the known ones.
     pub(crate) draft: Vec<u32>,
@@ -128,13 +138,15 @@ impl Sequence {
         }
     }
 
-    /// Number of tokens: the known ones, and one for each step under way that samples for the sequence.
+    /// Number of tokens: the known ones, and one for each step under way that samples for the
+    /// sequence.
     pub(crate) fn length(&self) -> usize {
         self.tokens.len() + self.steps_in_flight
     }
 
-    /// Number of tokens still to be computed: 1 while the sequence decodes, 0 while its last token or a draft is under way. Of a prompt that is
-    /// scored only, the last token needn't be computed.
+    /// Number of tokens still to be computed: 1 while the sequence decodes, 0 while its last token
+    /// or a draft is under way. Of a prompt that is scored only, the last token needn't be
+    /// computed.
     pub(crate) fn pending(&self) -> usize {
         if self.limit == self.prompt {
             return (self.prompt - 1).saturating_sub(self.computed);
@@ -142,8 +154,8 @@ impl Sequence {
         if self.length() < self.limit { self.length().saturating_sub(self.computed) } else { 0 }
     }
 
-    /// Drafts tokens for the step being planned, in which the sequence decodes: at most `most`, and no more than fit if prompt and output
-    /// together have room for `room` tokens.
+    /// Drafts tokens for the step being planned, in which the sequence decodes: at most `most`, and
+    /// no more than fit if prompt and output together have room for `room` tokens.
     pub(crate) fn plan_draft(&mut self, most: usize, room: usize) {
         // One more token is sampled behind the last draft token.
         let most = most.min(self.limit.min(room).saturating_sub(self.tokens.len() + 1));
@@ -172,13 +184,14 @@ impl Sequence {
         any
     }
 
-    /// Number of the first tokens that may be taken from the prefix cache: all but the last, or those whose logits nobody needs.
+    /// Number of the first tokens that may be taken from the prefix cache: all but the last, or
+    /// those whose logits nobody needs.
     pub(crate) fn reusable(&self) -> usize {
         self.scores.as_ref().map_or(self.tokens.len() - 1, PromptScores::known)
     }
 
-    /// Takes scores of the prompt, the first of which is of the token behind position `from`. A sequence that is only scored ends with the
-    /// last of them.
+    /// Takes scores of the prompt, the first of which is of the token behind position `from`. A
+    /// sequence that is only scored ends with the last of them.
     pub(crate) fn take_scores(&mut self, from: usize, tokens: impl Iterator<Item = Token>) {
         let Some(scores) = &mut self.scores else { return };
         scores.take(from, tokens);
@@ -187,8 +200,9 @@ impl Sequence {
         }
     }
 
-    /// Allocates a lane, and KV blocks for all tokens with cached ones first, if `reserve` blocks remain free. Returns the number of tokens
-    /// that the prefix cache has already; `None` where nothing was allocated.
+    /// Allocates a lane, and KV blocks for all tokens with cached ones first, if `reserve` blocks
+    /// remain free. Returns the number of tokens that the prefix cache has already; `None` where
+    /// nothing was allocated.
     pub(crate) fn allocate(
         &mut self,
         pool: &mut BlockPool,
@@ -207,8 +221,9 @@ impl Sequence {
         Some(self.computed)
     }
 
-    /// Protects the sequence, which is preempted, from further preemptions for other principals until its answer is twice as long. So their
-    /// number is logarithmic in the answer's length, and recomputation of what the answer had at each costs no more than its length twice.
+    /// Protects the sequence, which is preempted, from further preemptions for other principals
+    /// until its answer is twice as long. So their number is logarithmic in the answer's length,
+    /// and recomputation of what the answer had at each costs no more than its length twice.
     pub(crate) fn protect(&mut self) {
         let generated = self.tokens.len() - self.prompt;
         self.protected_until = self.tokens.len() + generated.max(PROTECTED_TOKENS);
@@ -230,7 +245,8 @@ impl Sequence {
         self.draft.clear();
     }
 
-    /// Starts the work for the mask while the step runs, where all tokens before the next one are known.
+    /// Starts the work for the mask while the step runs, where all tokens before the next one are
+    /// known.
     pub(crate) fn prepare_mask(&mut self) {
         if let Some(mask) = self.mask.as_deref_mut().filter(|_| self.steps_in_flight == 0) {
             self.fault = self.fault.take().or(guarded(|| mask.prepare(&self.draft)).err());
@@ -242,7 +258,8 @@ impl Sequence {
         self.mask.as_deref_mut().map_or(Ok(Poll::Ready(())), |mask| guarded(|| mask.poll_ready(cx)))
     }
 
-    /// Makes the sequence wait for its late mask, after which its rows are computed again. Returns how many tokens remain computed.
+    /// Makes the sequence wait for its late mask, after which its rows are computed again. Returns
+    /// how many tokens remain computed.
     pub(crate) fn wait_for_mask(&mut self) -> usize {
         self.mask_wait = MaskWait::Waits;
         self.computed = self.computed.min(self.tokens.len().saturating_sub(1));
@@ -264,8 +281,8 @@ impl Sequence {
         }
     }
 
-    /// Appends the tokens of a step, up to one that ends the sequence, and sends them to the client. Returns how many there were, a stop
-    /// token included.
+    /// Appends the tokens of a step, up to one that ends the sequence, and sends them to the
+    /// client. Returns how many there were, a stop token included.
     pub(crate) fn accept(&mut self, tokens: Vec<Token>) -> Result<usize, GenerationError> {
         let mut accepted = Vec::with_capacity(tokens.len());
         self.mask_wait = MaskWait::No;

@@ -11,7 +11,8 @@ pub struct RunnerShape {
     pub context: usize,
     /// Maximum number of tokens in a step, for which the activations are allocated.
     pub batch_tokens: usize,
-    /// Maximum number of rows of logits in a step that score tokens of prompts, beside those that are sampled; 0: prompts can't be scored.
+    /// Maximum number of rows of logits in a step that score tokens of prompts, beside those that
+    /// are sampled; 0: prompts can't be scored.
     pub score_rows: usize,
     /// Number of tokens in a KV block.
     pub block_size: usize,

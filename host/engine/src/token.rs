@@ -1,15 +1,18 @@
 //! A generated token, and how it is chosen.
 
-/// Sampling of the next token: temperature, then `min_p`, `top_k` and `top_p`, then a draw. Randomness depends on (`seed`, position) only.
+/// Sampling of the next token: temperature, then `min_p`, `top_k` and `top_p`, then a draw.
+/// Randomness depends on (`seed`, position) only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SamplingParams {
     /// 0 is greedy.
     pub temperature: f32,
-    /// Keeps the smallest set of likeliest tokens whose probabilities sum to at least this; in (0, 1].
+    /// Keeps the smallest set of likeliest tokens whose probabilities sum to at least this; in (0,
+    /// 1].
     pub top_p: f32,
     /// Keeps the k likeliest tokens; 0 keeps all.
     pub top_k: u32,
-    /// Keeps tokens that have at least this share of the likeliest token's probability; 0 keeps all.
+    /// Keeps tokens that have at least this share of the likeliest token's probability; 0 keeps
+    /// all.
     pub min_p: f32,
     /// Seed of this sequence.
     pub seed: u64,

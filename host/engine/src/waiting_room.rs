@@ -1,8 +1,10 @@
-//! Bound on waiting requests, shared by principals, so that those of one never make a server refuse another's.
+//! Bound on waiting requests, shared by principals, so that those of one never make a server refuse
+//! another's.
 //!
-//! With several principals, each may have as many places as are free after it (a dynamic threshold; Choudhury and Hahne 1998, "Dynamic queue
-//! length thresholds for shared-memory packet switches"): one that asks for all gets half of them, each of n gets one of n + 1 parts,
-//! and a part is left for the next. Invariant: at most `limit` places are taken.
+//! With several principals, each may have as many places as are free after it (a dynamic threshold;
+//! Choudhury and Hahne 1998, "Dynamic queue length thresholds for shared-memory packet switches"):
+//! one that asks for all gets half of them, each of n gets one of n + 1 parts, and a part is left
+//! for the next. Invariant: at most `limit` places are taken.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -66,7 +68,8 @@ impl Place {
         }
     }
 
-    /// Takes the place again, though the room may be full: a request that was preempted can't be refused any more.
+    /// Takes the place again, though the room may be full: a request that was preempted can't be
+    /// refused any more.
     pub(crate) fn take_again(&mut self) {
         if !std::mem::replace(&mut self.is_taken, true) {
             *self.room.lock().entry(self.principal).or_default() += 1;
@@ -100,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn principals_that_ask_for_all_places_leave_a_part_for_the_next() {
+    fn principals_asking_for_all_places_leave_some() {
         let room = WaitingRoom::new(1024, 9);
         let places: Vec<_> = (0..9).map(|principal| fill(&room, principal)).collect();
         let counts: Vec<_> = places.iter().map(Vec::len).collect();
@@ -118,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_waits_again_counts_even_in_a_full_room() {
+    fn request_waiting_again_counts_even_in_a_full_room() {
         let room = WaitingRoom::new(2, 1);
         let mut begun = room.enter(0).unwrap();
         begun.leave();

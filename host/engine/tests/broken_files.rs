@@ -1,4 +1,5 @@
-//! Broken model files give an error of one line that names what is wrong; none makes the loader or a step panic.
+//! Broken model files give an error of one line that names what is wrong; none makes the loader or
+//! a step panic.
 #![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
@@ -113,7 +114,7 @@ fn a_wrong_configuration_is_named() {
 }
 
 #[test]
-fn a_cache_too_small_for_a_block_says_what_a_block_takes() {
+fn cache_too_small_for_a_block_says_the_blocks_size() {
     let options = CpuOptions { kv_cache_bytes: 1000, ..CpuOptions::default() };
     let files = ModelFiles::Directory(golden("odd-f32"));
     let error = cpu::load(&files, &one_thread(), &options, &mut |_| {}).unwrap_err().to_string();
@@ -121,7 +122,7 @@ fn a_cache_too_small_for_a_block_says_what_a_block_takes() {
 }
 
 #[test]
-fn threads_and_contexts_out_of_range_are_refused_with_the_range() {
+fn threads_and_contexts_out_of_range_name_the_range() {
     let files = ModelFiles::Directory(golden("odd-f32"));
     let usual = CpuOptions { kv_cache_bytes: 4 << 20, ..CpuOptions::default() };
     let context = cpu::load(&files, &one_thread(), &usual, &mut |_| {}).unwrap().shape().context;
@@ -155,7 +156,7 @@ fn a_file_cut_anywhere_is_truncated() {
 }
 
 #[test]
-fn an_index_that_leads_out_of_the_folder_or_nowhere_is_refused() {
+fn index_leading_outside_or_nowhere_is_refused() {
     let folder = copy("sharded-bf16");
     let path = folder.path().join("model.safetensors.index.json");
     std::fs::write(&path, json!({"weight_map": {"lm_head.weight": "../secret"}}).to_string()).unwrap();
@@ -180,7 +181,7 @@ fn an_integer_tensor_is_refused_by_name() {
 }
 
 #[test]
-fn a_weight_that_is_not_finite_is_named_with_its_tensor_and_file() {
+fn nonfinite_weight_is_named_with_its_tensor_and_file() {
     let nan = [0xff; 4];
     for (name, file, tensor, size) in [
         ("odd-f32", "model.safetensors", "lm_head.weight", 4),
@@ -235,7 +236,7 @@ fn codes_and_scales_that_are_no_numbers_are_named() {
 }
 
 #[test]
-fn packed_weights_without_their_configuration_are_refused() {
+fn packed_weights_without_configuration_are_refused() {
     let folder = copy("moe-fp8");
     edit_config(&folder, |config| config["quantization_config"] = Value::Null);
     let wanted = r#"model.safetensors: tensor model.layers.0.self_attn.q_proj.weight: F8_E4M3 needs "quantization_config" with "quant_method" "fp8" in config.json"#;

@@ -1,4 +1,5 @@
-//! Logits and greedy tokens against those that transformers computed (`goldens/*/golden.json`), with any chunks and batches.
+//! Logits and greedy tokens against those that transformers computed (`goldens/*/golden.json`),
+//! with any chunks and batches.
 #![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 #![expect(clippy::print_stdout, reason = "shown where a test fails: how near the others were")]
@@ -74,7 +75,7 @@ fn assert_close(what: &str, got: &[f32], wanted: &[f32]) {
 }
 
 #[test]
-fn the_last_positions_logits_equal_those_of_transformers() {
+fn last_positions_logits_equal_those_of_transformers() {
     for_each_golden(2, |name, runner, golden| {
         for prompt in &golden.prompts {
             let n = prompt.ids.len();
@@ -122,7 +123,8 @@ fn argmax(logits: &[f32]) -> u32 {
     best.unwrap().0 as u32
 }
 
-/// Greedy tokens of one sequence alone, and the logits at each step; the prompt is run in chunks of `chunk` tokens.
+/// Greedy tokens of one sequence alone, and the logits at each step; the prompt is run in chunks of
+/// `chunk` tokens.
 fn greedy_alone(runner: &mut CpuRunner, prompt: &Prompt, chunk: usize) -> (Vec<u32>, Vec<Vec<f32>>) {
     let mut sequence = Sequence::new(&prompt.ids, 1, 3);
     let mut all = Vec::new();
@@ -139,7 +141,7 @@ fn greedy_alone(runner: &mut CpuRunner, prompt: &Prompt, chunk: usize) -> (Vec<u
 }
 
 #[test]
-fn greedy_tokens_equal_those_of_transformers_with_any_chunks() {
+fn greedy_tokens_equal_transformers_with_any_chunks() {
     for_each_golden(1, |name, runner, golden| {
         for prompt in &golden.prompts {
             let n = prompt.ids.len();
@@ -158,7 +160,7 @@ fn greedy_tokens_equal_those_of_transformers_with_any_chunks() {
 }
 
 #[test]
-fn a_cached_beginning_gives_the_logits_of_the_whole_bit_for_bit() {
+fn cached_beginning_gives_the_same_logits_bit_for_bit() {
     for_each_golden(2, |name, runner, golden| {
         for prompt in golden.prompts.iter().filter(|prompt| prompt.ids.len() > 2 * steps::BLOCK) {
             let n = prompt.ids.len();
@@ -176,10 +178,11 @@ fn a_cached_beginning_gives_the_logits_of_the_whole_bit_for_bit() {
 }
 
 #[test]
-fn a_sequence_in_a_batch_has_the_same_logits_bit_for_bit_as_alone() {
+fn batched_logits_are_bit_for_bit_those_alone() {
     for_each_golden(2, |name, runner, golden| {
         let alone: Vec<_> = golden.prompts.iter().map(|prompt| greedy_alone(runner, prompt, 1000)).collect();
-        // KV blocks of the sequences are interleaved; prompts come in chunks beside sequences that decode already.
+        // KV blocks of the sequences are interleaved; prompts come in chunks beside sequences that
+        // decode already.
         let count = golden.prompts.len() as u32;
         let new = |(i, prompt): (usize, &Prompt)| Sequence::new(&prompt.ids, i as u32, count);
         let mut sequences: Vec<Sequence> = golden.prompts.iter().enumerate().map(new).collect();

@@ -1,5 +1,6 @@
-//! Thousands of broken copies of each family's files: each gives an error of one line or a model that runs; none makes the loader
-//! or a step panic, and none takes memory that its files don't have.
+//! Thousands of broken copies of each family's files: each gives an error of one line or a model
+//! that runs; none makes the loader or a step panic, and none takes memory that its files don't
+//! have.
 #![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
@@ -20,7 +21,8 @@ use steps::{Sequence, advance};
 
 /// Number of mutations of each family.
 const CASES: u32 = 1000;
-/// Maximum memory, in bytes, that all mutations of a family may ever have touched: a hundred times the size of its files.
+/// Maximum memory, in bytes, that all mutations of a family may ever have touched: a hundred times
+/// the size of its files.
 const MOST_MEMORY: u64 = 1 << 29;
 
 /// What is done to a copy of a model.
@@ -137,7 +139,8 @@ fn load(folder: &Path) -> Result<CpuRunner, LoadError> {
     cpu::load(&ModelFiles::Directory(folder.to_owned()), &threads, &options, &mut |_| {})
 }
 
-/// Loads a model that may be broken; one that loads must run, whatever it computes. Returns whether it was refused.
+/// Loads a model that may be broken; one that loads must run, whatever it computes. Returns whether
+/// it was refused.
 fn survives(folder: &TempDir) -> bool {
     match load(folder.path()) {
         Ok(mut runner) => {
@@ -199,7 +202,7 @@ fn no_mutation_of_qwen3_makes_the_loader_panic() {
 }
 
 #[test]
-fn no_mutation_of_qwen3_with_experts_makes_the_loader_panic() {
+fn qwen3_moe_mutations_never_make_the_loader_panic() {
     mutate("moe-sharded-bf16");
 }
 

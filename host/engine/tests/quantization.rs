@@ -1,6 +1,8 @@
-//! Errors of number types with fewer bits: logits of the trained models on their own transcripts, against those computed exactly.
+//! Errors of number types with fewer bits: logits of the trained models on their own transcripts,
+//! against those computed exactly.
 //!
-//! Every position's Kullback-Leibler divergence from the exact distribution, in nats, and how often the likeliest token is the same.
+//! Every position's Kullback-Leibler divergence from the exact distribution, in nats, and how often
+//! the likeliest token is the same.
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 #![expect(clippy::cast_precision_loss, reason = "counts of a few hundred")]
 
@@ -58,7 +60,7 @@ fn likeliest(logits: &[f32]) -> usize {
 }
 
 #[test]
-fn fewer_bits_change_little_of_what_the_trained_models_say() {
+fn fewer_bits_change_trained_models_little() {
     for (model, bounds) in [("qwen3-tiny", [0.001, 0.005, 0.1]), ("gpt-oss-tiny", [0.001, 0.005, 0.1])] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models").join(model);
         let golden: Golden =

@@ -102,7 +102,7 @@ fn prompt(length: u32) -> Sequence {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_model_and_another_another() {
+fn random_model_is_decided_by_its_seed() {
     for (tied, bias) in [(true, false), (false, true)] {
         let config = config(tied, bias);
         let logits = |seed| advance(&mut runner(&config, seed, 1), &mut prompt(20), 20);
@@ -113,7 +113,7 @@ fn the_same_seed_gives_the_same_model_and_another_another() {
 }
 
 #[test]
-fn logits_are_the_same_bit_for_bit_with_any_number_of_threads_and_any_batch() {
+fn logits_are_bit_equal_for_any_threads_and_any_batch() {
     for ((name, config), options) in
         families().into_iter().flat_map(|family| numbers().map(|options| (family.clone(), options)))
     {
@@ -171,7 +171,7 @@ fn weights_are_stored_as_the_configuration_says() {
 }
 
 #[test]
-fn what_operations_read_is_counted_while_it_is_asked_for() {
+fn operations_count_what_they_read_while_asked_to() {
     for (name, config) in families() {
         let mut runner = runner_with(&config, 3, 2, MAPPED);
         let plain = run(&mut runner, &batch(&[&prompt(20)], &[20], true)).unwrap();
@@ -215,7 +215,7 @@ fn progress_counts_every_part_and_all_bytes() {
 }
 
 #[test]
-fn calls_out_of_order_and_batches_beyond_the_activations_are_errors() {
+fn misordered_calls_and_oversized_batches_are_errors() {
     let options = SHORT;
     let mut runner =
         CpuRunner::new(&config(true, false), &Weights::random(1), &start(1), &options, &mut |_| {}).unwrap();

@@ -1,5 +1,6 @@
-//! Scheduler, cache, sampler and model together against earlier results (`goldens/whole-engine.json`): several sequences in a KV cache
-//! too small for all, with all kinds of sampling. `UPDATE_EXPECT=1` writes the file anew, with every bit of a logprob.
+//! Scheduler, cache, sampler and model together against earlier results
+//! (`goldens/whole-engine.json`): several sequences in a KV cache too small for all, with all kinds
+//! of sampling. `UPDATE_EXPECT=1` writes the file anew, with every bit of a logprob.
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
 use std::path::Path;

@@ -1,5 +1,6 @@
-//! No code: this package's manifest switches on, in the libraries that the server's packages share, what any of these packages or
-//! their tests needs.
+//! No code: this package's manifest switches on, in the libraries that the server's packages share,
+//! what any of these packages or their tests needs.
 //!
-//! Cargo builds a library once for each set of features. Without this, each of `cargo test -p model`, `cargo test -p api` and
-//! `cargo run` would build its own hashbrown, and above it its own wasmtime.
+//! Cargo builds a library once for each set of features. Without this, each of
+//! `cargo test -p model`, `cargo test -p api` and `cargo run` would build its own hashbrown, and
+//! above it its own wasmtime.

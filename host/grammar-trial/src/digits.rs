@@ -1,8 +1,10 @@
 //! Bounds the numbers of JSON: without a bound a model may write digits for ever.
 //!
-//! llguidance has no setting for it, so lexemes of a compiled grammar that are endless fractions are exchanged: typed and untyped numbers, with
-//! limits or without, alone or as alternatives to something else. Integers stay: the SDK bounds them in the schema, which may name larger ones.
-//! Lexemes of the grammar around the JSON stay, since somebody wrote them as they are. Called by [`crate::compile`].
+//! llguidance has no setting for it, so lexemes of a compiled grammar that are endless fractions
+//! are exchanged: typed and untyped numbers, with limits or without, alone or as alternatives to
+//! something else. Integers stay: the SDK bounds them in the schema, which may name larger ones.
+//! Lexemes of the grammar around the JSON stay, since somebody wrote them as they are. Called by
+//! [`crate::compile`].
 
 use llguidance::derivre::raw::RelevanceCache;
 use llguidance::derivre::{ExprRef, RegexAst};
@@ -15,7 +17,8 @@ const STEPS: u64 = 20_000;
 
 /// Fractions and exponents without an end.
 const ENDLESS: &str = r"-?[0-9]+(\.[0-9]{64,}|(\.[0-9]+)?[eE][+-]?[0-9]{64,})";
-/// Numbers with more digits than doubles have in JavaScript, which writes them longest: 21 before the point, 22 behind it, 3 in the exponent.
+/// Numbers with more digits than doubles have in JavaScript, which writes them longest: 21 before
+/// the point, 22 behind it, 3 in the exponent.
 const LONG: &str = r"-?([0-9]{22,}|[0-9]+\.[0-9]{23,}|[0-9]+(\.[0-9]+)?[eE][+-]?[0-9]{4,})(?s:.*)";
 
 /// Exchanges the endless fractions in all JSON of a grammar.
@@ -44,13 +47,15 @@ pub(crate) fn bound(lexers: &mut LexerSpec) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the lexeme is one of JSON, and not only of strings. The first class is that of the grammar around the JSON.
+/// Whether the lexeme is one of JSON, and not only of strings. The first class is that of the
+/// grammar around the JSON.
 fn is_candidate(lexers: &LexerSpec, place: usize) -> bool {
     let lexeme = &lexers.lexemes[place];
     lexeme.class() != LexemeClass::ROOT && !lexers.has_forced_bytes(lexeme, b"\"")
 }
 
-/// The lexeme's regular expression, as JSON's lexemes have it. llguidance gives it out in this form only.
+/// The lexeme's regular expression, as JSON's lexemes have it. llguidance gives it out in this form
+/// only.
 fn regex(lexeme: &LexemeSpec) -> Option<RegexAst> {
     let text = lexeme.to_string(usize::MAX, None);
     let (_, behind) = text.rsplit_once("(ExprRef ")?;

@@ -1,6 +1,8 @@
-//! The module: compiles one grammar for a vocabulary of single bytes, since the grammar's structure alone decides what it costs.
+//! The module: compiles one grammar for a vocabulary of single bytes, since the grammar's structure
+//! alone decides what it costs.
 //!
-//! The host calls `prepare`, `room`, writes the grammar there, and calls `compile`, each once. Nothing is freed: the instance ends.
+//! The host calls `prepare`, `room`, writes the grammar there, and calls `compile`, each once.
+//! Nothing is freed: the instance ends.
 
 use std::slice;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +19,8 @@ struct Answer {
     bytes: usize,
 }
 
-/// Makes a compiler for a vocabulary of `tokens` tokens, so that grammars may name any of their ids.
+/// Makes a compiler for a vocabulary of `tokens` tokens, so that grammars may name any of their
+/// ids.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code, reason = "an exported name")]
 extern "C" fn prepare(tokens: u32) {
@@ -33,7 +36,8 @@ extern "C" fn room(bytes: usize) -> *mut u8 {
     Vec::with_capacity(bytes).leak().as_mut_ptr()
 }
 
-/// Compiles the grammar, and computes the mask of its first byte. The answer says why it can't be followed; it is empty if it can.
+/// Compiles the grammar, and computes the mask of its first byte. The answer says why it can't be
+/// followed; it is empty if it can.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code, reason = "an exported name, and the grammar comes as an address")]
 unsafe extern "C" fn compile(grammar: *const u8, bytes: usize) -> *const Answer {

@@ -1,12 +1,15 @@
-//! Grammars of constrained turns: a format's [`Template`], completed for what a request demands ([`Demand`]) and for a tokenizer.
+//! Grammars of constrained turns: a format's [`Template`], completed for what a request demands
+//! ([`Demand`]) and for a tokenizer.
 //!
-//! A template is one text that says how a format spells a turn, with holes for what differs between requests: the tools and their schemas, the
-//! tool choice, the answer's schema, and which markers are tokens. It is read and checked once, when its parser is loaded;
-//! [`Template::compose`] fills it for each request. The result is a grammar in llguidance's dialect of Lark. The page
+//! A template is one text that says how a format spells a turn, with holes for what differs between
+//! requests: the tools and their schemas, the tool choice, the answer's schema, and which markers
+//! are tokens. It is read and checked once, when its parser is loaded; [`Template::compose`] fills
+//! it for each request. The result is a grammar in llguidance's dialect of Lark. The page
 //! `docs/grammar-templates.md` is the reference for authors.
 //!
-//! Invariant: a template comes from a parser and a request from a client, so neither is trusted. Both are read word by word and written
-//! anew, names of either can't reach the other's, and what isn't understood is refused in one line.
+//! Invariant: a template comes from a parser and a request from a client, so neither is trusted.
+//! Both are read word by word and written anew, names of either can't reach the other's, and what
+//! isn't understood is refused in one line.
 #![doc = include_str!("../DESIGN.md")]
 
 mod compose;
@@ -21,5 +24,6 @@ pub use lark::{response_json, response_text};
 pub use markers::token_pieces;
 pub use template::{Template, TemplateError};
 
-/// Most bytes of a grammar: room for many tools with schemas of the largest size. Composing stops there.
+/// Most bytes of a grammar: room for many tools with schemas of the largest size. Composing stops
+/// there.
 pub const GRAMMAR_BYTES: usize = 4 << 20;

@@ -1,17 +1,21 @@
-//! Completes a parser's grammar for one tokenizer: defines the rules that stand for the parser's markers.
+//! Completes a parser's grammar for one tokenizer: defines the rules that stand for the parser's
+//! markers.
 //!
-//! A template writes `marker_N` for marker N of its descriptor, and nothing about tokenizers. Here each becomes the token that is the literal, or the
-//! literal's text, as the turn's marker table matches it.
+//! A template writes `marker_N` for marker N of its descriptor, and nothing about tokenizers. Here
+//! each becomes the token that is the literal, or the literal's text, as the turn's marker table
+//! matches it.
 
 use std::fmt::Write as _;
 
-/// Appends to `grammar` the rules of each marker: `marker_N`, and `token_N` if it is a token or `MARKER_N` if it is text. `markers` are the
-/// literals, each with its id where it is matched as one token; `inner` are the tokens in the literals of the others. `stops` are the indices
-/// of the markers that end the turn and that strings of the grammar can spell.
+/// Appends to `grammar` the rules of each marker: `marker_N`, and `token_N` if it is a token or
+/// `MARKER_N` if it is text. `markers` are the literals, each with its id where it is matched as
+/// one token; `inner` are the tokens in the literals of the others. `stops` are the indices of the
+/// markers that end the turn and that strings of the grammar can spell.
 ///
 /// # Errors
-/// A marker that must be a token is none: one of the `stops` (JSON strings are free text, and could end the turn by spelling it),
-/// or one that the grammar calls `token_N`. Or a marker that must be text, since the grammar calls it `MARKER_N`, is a token or has one in it.
+/// A marker that must be a token is none: one of the `stops` (JSON strings are free text, and could
+/// end the turn by spelling it), or one that the grammar calls `token_N`. Or a marker that must be
+/// text, since the grammar calls it `MARKER_N`, is a token or has one in it.
 pub(crate) fn define_markers(
     grammar: &str,
     markers: &[(&str, Option<u32>)],
@@ -62,7 +66,8 @@ fn composite(literal: &str, inner: &[(&str, u32)]) -> String {
     token_pieces(literal, inner).into_iter().map(part).collect::<Vec<_>>().join(" ")
 }
 
-/// A text as the tokens in it with their ids, of which the first and longest counts, and text between them.
+/// A text as the tokens in it with their ids, of which the first and longest counts, and text
+/// between them.
 pub fn token_pieces<'t>(text: &'t str, tokens: &[(&str, u32)]) -> Vec<(Option<u32>, &'t str)> {
     let (mut pieces, mut rest) = (Vec::new(), text);
     while !rest.is_empty() {
@@ -77,7 +82,8 @@ pub fn token_pieces<'t>(text: &'t str, tokens: &[(&str, u32)]) -> Vec<(Option<u3
     pieces
 }
 
-/// Whether `word` occurs in the grammar as a whole word. (Also inside a string: a request can only refuse itself that way.)
+/// Whether `word` occurs in the grammar as a whole word. (Also inside a string: a request can only
+/// refuse itself that way.)
 fn names(grammar: &str, word: &str) -> bool {
     let is_word = |char: char| char.is_ascii_alphanumeric() || char == '_';
     let mut places = grammar.match_indices(word);

@@ -9,7 +9,8 @@ use crate::value::Value;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Arguments {
     pub(crate) positional: Vec<Value>,
-    /// Names are strings with origins, since a mapping of the request may be passed as `**arguments`.
+    /// Names are strings with origins, since a mapping of the request may be passed as
+    /// `**arguments`.
     pub(crate) keyword: Vec<(Text, Value)>,
 }
 
@@ -18,7 +19,8 @@ impl Arguments {
         Self { positional, keyword: Vec::new() }
     }
 
-    /// Assigns the arguments to parameters; the first `required` must be given. A parameter without a name is positional only.
+    /// Assigns the arguments to parameters; the first `required` must be given. A parameter without
+    /// a name is positional only.
     ///
     /// # Errors
     /// Python's `TypeError` for `function`: too many, missing, repeated or unknown arguments.

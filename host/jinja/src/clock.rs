@@ -1,4 +1,5 @@
-//! Function `strftime_now` of templates: formats the current date and time in UTC, for system prompts.
+//! Function `strftime_now` of templates: formats the current date and time in UTC, for system
+//! prompts.
 //!
 //! Pure arithmetic on seconds since 1970, in the proleptic Gregorian calendar.
 
@@ -27,7 +28,8 @@ pub(crate) fn strftime_now(format: &str) -> String {
     strftime(seconds, format)
 }
 
-/// Formats `seconds` since 1970 by the C library's conversions, unpadded ones such as `%-d` included. Unknown conversions are copied.
+/// Formats `seconds` since 1970 by the C library's conversions, unpadded ones such as `%-d`
+/// included. Unknown conversions are copied.
 fn strftime(seconds: u64, format: &str) -> String {
     let mut out = String::with_capacity(format.len() + 16);
     let mut chars = format.chars();
@@ -84,8 +86,9 @@ fn push_field(seconds: u64, conversion: char, out: &mut String) {
     written.expect("a String takes all text");
 }
 
-/// Returns year, month (1–12), day (1–31) and day of the year (1–366) of the day that is `days` after 1 January 1970. The computation
-/// begins years at 1 March, so that the leap day is a year's last.
+/// Returns year, month (1–12), day (1–31) and day of the year (1–366) of the day that is `days`
+/// after 1 January 1970. The computation begins years at 1 March, so that the leap day is a year's
+/// last.
 fn civil(days: u64) -> (u64, u64, u64, u64) {
     let shifted = days + 719_468;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);

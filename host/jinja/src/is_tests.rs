@@ -76,7 +76,8 @@ impl Test {
     }
 }
 
-/// Whether two values are the same object. Python's equal strings and numbers may be two objects; here they count as one.
+/// Whether two values are the same object. Python's equal strings and numbers may be two objects;
+/// here they count as one.
 fn is_same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Undefined(_), _) => false,

@@ -1,4 +1,5 @@
-//! Reader of JSON as Python's `json.loads` reads it: integers of any length, floats beyond `f64` as infinity, `-0` as 0.
+//! Reader of JSON as Python's `json.loads` reads it: integers of any length, floats beyond `f64` as
+//! infinity, `-0` as 0.
 
 use std::sync::Arc;
 

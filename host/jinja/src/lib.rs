@@ -1,9 +1,12 @@
-//! Chat templates, rendered as transformers renders them: jinja2's language in its immutable sandbox, with Python's values and printing.
+//! Chat templates, rendered as transformers renders them: jinja2's language in its immutable
+//! sandbox, with Python's values and printing.
 //!
-//! Every string knows for each of its characters whether the template or the request wrote it ([`Origin`]), and keeps that through
-//! everything that a template does. So a template sees a request's text as it is, and what it writes shows which characters are its own.
+//! Every string knows for each of its characters whether the template or the request wrote it
+//! ([`Origin`]), and keeps that through everything that a template does. So a template sees a
+//! request's text as it is, and what it writes shows which characters are its own.
 //!
-//! A template can't read files, load others or call the host. Its work, the size of its texts, and its nesting are bounded.
+//! A template can't read files, load others or call the host. Its work, the size of its texts, and
+//! its nesting are bounded.
 //!
 //! ```
 //! use jinja::{Limits, Origin, Template, Value};

@@ -194,7 +194,8 @@ pub(crate) fn truncate(number: f64) -> Result<Value> {
     })
 }
 
-/// Python's `round` to a number of decimals: halves go to the even digit, by the exact value of the float.
+/// Python's `round` to a number of decimals: halves go to the even digit, by the exact value of the
+/// float.
 pub(crate) fn round_half_even(number: f64, decimals: usize) -> f64 {
     format!("{number:.decimals$}").parse().unwrap_or(number)
 }

@@ -1,7 +1,9 @@
-//! Strings of a template's run. A string knows for each of its characters whether the template or the request wrote it.
+//! Strings of a template's run. A string knows for each of its characters whether the template or
+//! the request wrote it.
 //!
-//! Invariant: every operation keeps the origin of the characters that it copies, and what it makes out of a request's characters (an
-//! escape, another case) is the request's. So whatever a template does to a request's text, that text never counts as the template's.
+//! Invariant: every operation keeps the origin of the characters that it copies, and what it makes
+//! out of a request's characters (an escape, another case) is the request's. So whatever a template
+//! does to a request's text, that text never counts as the template's.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +17,8 @@ pub enum Origin {
     Request,
 }
 
-/// Immutable string whose characters have origins. Copies share their memory. Strings are equal if their characters are.
+/// Immutable string whose characters have origins. Copies share their memory. Strings are equal if
+/// their characters are.
 #[derive(Debug, Clone)]
 pub struct Text {
     inner: Arc<Inner>,

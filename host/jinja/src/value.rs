@@ -1,6 +1,7 @@
 //! Values of a template's run: Python's, as far as templates can see them.
 //!
-//! Values are immutable and shared. What changes (namespaces, loops, generators) lives in the run, and a value is its number there.
+//! Values are immutable and shared. What changes (namespaces, loops, generators) lives in the run,
+//! and a value is its number there.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -16,7 +17,8 @@ use crate::text::{Origin, Text};
 /// Maximum nesting of lists and objects. Deeper ones could overflow the stack of what walks them.
 pub(crate) const MAX_DEPTH: u16 = 200;
 
-/// Maximum number of steps that a walk through a value takes. A list may hold the same list many times, so it can grow exponentially.
+/// Maximum number of steps that a walk through a value takes. A list may hold the same list many
+/// times, so it can grow exponentially.
 const MAX_WEIGHT: usize = 1 << 24;
 
 /// Value in a template.
@@ -115,7 +117,8 @@ pub struct Dict {
     extent: Extent,
 }
 
-/// Size of a list or a mapping as those see it who walk through all of it. What it holds twice counts twice.
+/// Size of a list or a mapping as those see it who walk through all of it. What it holds twice
+/// counts twice.
 #[derive(Debug, Clone, Copy, Default)]
 struct Extent {
     /// Nesting of lists and mappings.
@@ -248,7 +251,8 @@ impl Value {
         self.extent().weight
     }
 
-    /// Whether two values are equal in Python: numbers by value, everything else only within its type.
+    /// Whether two values are equal in Python: numbers by value, everything else only within its
+    /// type.
     pub(crate) fn equals(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Undefined(_), Self::Undefined(_)) | (Self::None, Self::None) => true,

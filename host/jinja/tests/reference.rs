@@ -1,4 +1,5 @@
-//! Templates of one line, each for one thing of jinja2 or Python, render as transformers' environment renders them.
+//! Templates of one line, each for one thing of jinja2 or Python, render as transformers'
+//! environment renders them.
 //!
 //! `data/features.py` is the list; `data/generate.py` writes what transformers makes of it.
 

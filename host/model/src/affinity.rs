@@ -1,5 +1,6 @@
-//! Affinity of a request: a hash of its beginning, the same on every host and in every version, so that servers that share no state
-//! route a conversation to the engine that has its beginning cached.
+//! Affinity of a request: a hash of its beginning, the same on every host and in every version, so
+//! that servers that share no state route a conversation to the engine that has its beginning
+//! cached.
 
 use sha2::{Digest, Sha256};
 
@@ -11,8 +12,9 @@ const IDS: usize = 256;
 
 /// Input of an affinity hash.
 pub(super) enum AffinityInput<'a> {
-    /// A conversation: its instructions and its first user message, which all its turns have in common, and the client's key for requests
-    /// with the same beginning. The key alone would route a whole application to one engine: in `docs/bench` that loses a sixth of the hits.
+    /// A conversation: its instructions and its first user message, which all its turns have in
+    /// common, and the client's key for requests with the same beginning. The key alone would route
+    /// a whole application to one engine: in `docs/bench` that loses a sixth of the hits.
     Conversation {
         /// The client's key (`prompt_cache_key`).
         key: Option<&'a str>,
@@ -24,8 +26,9 @@ pub(super) enum AffinityInput<'a> {
 }
 
 impl AffinityInput<'_> {
-    /// Returns the first 8 bytes of a SHA-256, big endian, over the principal's cache salt, a letter for the kind, and the hashed parts, each
-    /// text behind its length. Because of the salt, one principal's numbers say nothing about another's requests.
+    /// Returns the first 8 bytes of a SHA-256, big endian, over the principal's cache salt, a
+    /// letter for the kind, and the hashed parts, each text behind its length. Because of the salt,
+    /// one principal's numbers say nothing about another's requests.
     pub(super) fn affinity(&self, principal: &Principal) -> u64 {
         let mut hash = Sha256::new();
         hash.update(principal.cache_salt().to_be_bytes());
@@ -91,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn all_turns_of_a_conversation_have_one_number_and_others_have_others() {
+    fn turns_of_one_conversation_share_its_number() {
         let first = of(&[(Role::System, "s"), (Role::User, "u")]);
         let later = [(Role::System, "s"), (Role::User, "u"), (Role::Assistant, "a"), (Role::User, "more")];
         assert_eq!(of(&later), first);

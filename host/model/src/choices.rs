@@ -1,7 +1,8 @@
-//! The turns of one request, generated concurrently: `n` choices for each of its prompts, numbered prompt by prompt.
+//! The turns of one request, generated concurrently: `n` choices for each of its prompts, numbered
+//! prompt by prompt.
 //!
-//! Invariant: each choice ends once, and a turn that failed or was cancelled ends all that are still running. Dropping [`Choices`] cancels
-//! them.
+//! Invariant: each choice ends once, and a turn that failed or was cancelled ends all that are
+//! still running. Dropping [`Choices`] cancels them.
 
 use std::pin::pin;
 use std::task::{Context, Poll};
@@ -16,7 +17,8 @@ pub struct Choices {
     turns: Vec<Choice>,
     /// Number of choices for each prompt.
     per_prompt: usize,
-    /// Index of the choice that is polled first. It moves on with each step, so that no choice starves.
+    /// Index of the choice that is polled first. It moves on with each step, so that no choice
+    /// starves.
     first: usize,
 }
 
@@ -31,7 +33,8 @@ impl Choices {
         Self { turns, per_prompt, first: 0 }
     }
 
-    /// Waits until the engine has accepted all of them. All are queued already, so waiting for one doesn't delay the others.
+    /// Waits until the engine has accepted all of them. All are queued already, so waiting for one
+    /// doesn't delay the others.
     pub(super) async fn started(&mut self) -> Result<(), SubmitError> {
         for choice in &mut self.turns {
             choice.turn.started().await?;
@@ -39,8 +42,9 @@ impl Choices {
         Ok(())
     }
 
-    /// Waits for the next step of any choice and appends its events to `out`. Returns the index of the choice, and its end if it ended.
-    /// May not be called when all have ended. Cancel safe, as [`TurnStream::next`] is.
+    /// Waits for the next step of any choice and appends its events to `out`. Returns the index of
+    /// the choice, and its end if it ended. May not be called when all have ended. Cancel safe, as
+    /// [`TurnStream::next`] is.
     pub async fn next(&mut self, out: &mut TurnEvents) -> (usize, Option<EndedTurn>) {
         std::future::poll_fn(|cx| self.poll_next(cx, out)).await
     }
@@ -62,7 +66,8 @@ impl Choices {
         Poll::Pending
     }
 
-    /// Ends all running choices as failed, as its caller decides. Returns the first of them with its end, or no end if all have ended.
+    /// Ends all running choices as failed, as its caller decides. Returns the first of them with
+    /// its end, or no end if all have ended.
     pub fn abort(&mut self, failure: TurnFailure, out: &mut TurnEvents) -> (usize, Option<EndedTurn>) {
         let Some(index) = self.turns.iter().position(|choice| !choice.ended) else { return (0, None) };
         let ended = self.turns[index].turn.abort(failure, out);
@@ -82,7 +87,8 @@ impl Choices {
         &mut self.turns[choice].turn
     }
 
-    /// Records the end of a choice. A prompt's tokens are counted with the first of its choices only.
+    /// Records the end of a choice. A prompt's tokens are counted with the first of its choices
+    /// only.
     fn end(&mut self, index: usize, mut ended: EndedTurn) -> EndedTurn {
         self.turns[index].ended = true;
         if matches!(ended.end, TurnEnd::Failed(_) | TurnEnd::Cancelled) {

@@ -1,8 +1,9 @@
-//! Constraint of a job's answer, in the form that its engine takes: a grammar of the whole turn, by the parser's template, or JSON.
+//! Constraint of a job's answer, in the form that its engine takes: a grammar of the whole turn, by
+//! the parser's template, or JSON.
 //!
-//! A local engine gets masks of the grammar. A remote engine makes masks itself: it gets all forms of the constraint that it supports, and
-//! prefers the grammar. The grammar allows reasoning before the answer; JSON that begins at once doesn't, but it is a correct constraint,
-//! too.
+//! A local engine gets masks of the grammar. A remote engine makes masks itself: it gets all forms
+//! of the constraint that it supports, and prefers the grammar. The grammar allows reasoning before
+//! the answer; JSON that begins at once doesn't, but it is a correct constraint, too.
 
 use std::sync::Arc;
 
@@ -34,7 +35,8 @@ impl Job {
         }
     }
 
-    /// Whether a constraint is useful but optional: the model is free to call tools that are strict, or whose input has a grammar.
+    /// Whether a constraint is useful but optional: the model is free to call tools that are
+    /// strict, or whose input has a grammar.
     fn has_strict_tools(&self) -> bool {
         self.demand.tool_choice == ToolChoice::Auto
             && self.demand.tools.iter().any(|tool| tool.strict || tool.grammar.is_some())
@@ -51,7 +53,8 @@ pub(super) enum AnswerConstraint {
     Free,
     /// Source of the constraint, for an engine that makes masks itself.
     Source(Arc<Constraint>),
-    /// Start of the masks, for an engine that takes masks, and the tokens that end reasoning if its length is bounded.
+    /// Start of the masks, for an engine that takes masks, and the tokens that end reasoning if its
+    /// length is bounded.
     Masks(Box<MaskStart>, Option<Arc<[u32]>>),
 }
 
@@ -76,14 +79,16 @@ impl AnswerConstraint {
     }
 }
 
-/// Number of tokens, of an answer of at most `limit`, that reasoning leaves to what was demanded: a quarter, but 256 (a call with some
-/// arguments) where half of the answer has them, and no more than 4,096 (a long one), so that a large limit is there for reasoning.
+/// Number of tokens, of an answer of at most `limit`, that reasoning leaves to what was demanded: a
+/// quarter, but 256 (a call with some arguments) where half of the answer has them, and no more
+/// than 4,096 (a long one), so that a large limit is there for reasoning.
 fn reserve(limit: usize) -> usize {
     (limit / 4).max(256.min(limit / 2)).min(4096)
 }
 
 impl Served {
-    /// Makes the constraint of a job. `opening` is the part of the turn that the prompt has written.
+    /// Makes the constraint of a job. `opening` is the part of the turn that the prompt has
+    /// written.
     pub(super) fn constraint(
         &self,
         job: &Job,
@@ -191,8 +196,8 @@ impl ConstraintBuilder<'_> {
         }
     }
 
-    /// Makes the optional constraint of strict tools, in a turn that may call none. If the tools allow none the turn is free. It is refused
-    /// only for now, where memory is short.
+    /// Makes the optional constraint of strict tools, in a turn that may call none. If the tools
+    /// allow none the turn is free. It is refused only for now, where memory is short.
     fn optional(&self) -> Result<AnswerConstraint, StartError> {
         let (field, engine) = (ConstraintField::Tools, self.engine.constraints);
         let made = if engine.masks {
@@ -210,7 +215,8 @@ impl ConstraintBuilder<'_> {
         }
     }
 
-    /// Makes the JSON form of the constraint: only where the output is JSON alone, or reasoning and then JSON.
+    /// Makes the JSON form of the constraint: only where the output is JSON alone, or reasoning and
+    /// then JSON.
     fn json(&self) -> Option<JsonConstraint> {
         let schema = self.job.demand.response_schema.clone().filter(|_| !self.job.may_call())?;
         let begins = match self.probe.state() {
@@ -224,8 +230,9 @@ impl ConstraintBuilder<'_> {
         Some(JsonConstraint { schema, begins })
     }
 
-    /// Makes the parser's grammar for engines that match it from the first generated token on. The grammar describes a whole turn, so it is
-    /// refused where the generation prompt has left a part of the turn open.
+    /// Makes the parser's grammar for engines that match it from the first generated token on. The
+    /// grammar describes a whole turn, so it is refused where the generation prompt has left a part
+    /// of the turn open.
     fn grammar(&self, field: ConstraintField) -> Result<String, StartError> {
         let refused = |reason: String| StartError::Constraint { field, reason };
         if !self.probe.is_at_beginning() {
@@ -242,7 +249,8 @@ impl ConstraintBuilder<'_> {
         self.parser_grammar(field)
     }
 
-    /// Makes the format's grammar of the whole turn, including the part that the prompt has written.
+    /// Makes the format's grammar of the whole turn, including the part that the prompt has
+    /// written.
     fn parser_grammar(&self, field: ConstraintField) -> Result<String, StartError> {
         if matches!(self.job.beginning, Beginning::Raw(_)) {
             return self.raw_grammar().map_err(|reason| at_fault(field, reason));
@@ -254,8 +262,8 @@ impl ConstraintBuilder<'_> {
         })
     }
 
-    /// Makes the grammar of the text behind a raw prompt, in which no parser has markers. A grammar in Lark may name tokens, since who writes the
-    /// whole prompt writes control tokens, too.
+    /// Makes the grammar of the text behind a raw prompt, in which no parser has markers. A grammar
+    /// in Lark may name tokens, since who writes the whole prompt writes control tokens, too.
     fn raw_grammar(&self) -> Result<String, String> {
         match (&self.job.demand.response_schema, &self.job.demand.response_grammar) {
             (Some(schema), _) => {
@@ -280,8 +288,8 @@ impl ConstraintBuilder<'_> {
     }
 }
 
-/// Error for a request that the parser or the grammar's compiler refuses. If the reason names a tool, the field at fault is the tools, else
-/// a format's schema rather than the format.
+/// Error for a request that the parser or the grammar's compiler refuses. If the reason names a
+/// tool, the field at fault is the tools, else a format's schema rather than the format.
 fn at_fault(field: ConstraintField, reason: String) -> StartError {
     let field = match field {
         _ if reason.contains("tool \"") => ConstraintField::Tools,

@@ -26,7 +26,8 @@ enum Reason {
 }
 
 impl ContextCut {
-    /// The cut of a local engine. `kv_cache_bytes` is the size of its cache on the CPU; `None` on other devices.
+    /// The cut of a local engine. `kv_cache_bytes` is the size of its cache on the CPU; `None` on
+    /// other devices.
     pub(super) fn local(shape: &RunnerShape, kv_cache_bytes: Option<usize>) -> Option<Self> {
         let has = shape.blocks.saturating_mul(shape.block_size);
         let reason = match kv_cache_bytes {

@@ -1,4 +1,5 @@
-//! Devices that the runners of a process share: the threads of the CPU, and the compiled kernels of GPUs.
+//! Devices that the runners of a process share: the threads of the CPU, and the compiled kernels of
+//! GPUs.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -7,7 +8,8 @@ use engine::cpu::Threads;
 use engine::cuda::KernelCache;
 use engine::models::LoadError;
 
-/// Devices that the runners of a process share. Used while models are loaded; the models keep alive what they need.
+/// Devices that the runners of a process share. Used while models are loaded; the models keep alive
+/// what they need.
 #[derive(Debug, Default)]
 pub struct LocalDevices {
     asked_threads: Option<usize>,
@@ -17,13 +19,14 @@ pub struct LocalDevices {
 }
 
 impl LocalDevices {
-    /// `threads` is the number of CPU threads (`None`: one per core), `kernel_cache` the folder for compiled kernels (`None`: each start
-    /// compiles them).
+    /// `threads` is the number of CPU threads (`None`: one per core), `kernel_cache` the folder for
+    /// compiled kernels (`None`: each start compiles them).
     pub fn new(threads: Option<usize>, kernel_cache: Option<PathBuf>) -> Self {
         Self { asked_threads: threads, threads: OnceCell::new(), kernel_cache, deterministic: false }
     }
 
-    /// Sets whether GPUs use only kernels with which a sequence's tokens don't depend on the rest of the batch. On the CPU they never do.
+    /// Sets whether GPUs use only kernels with which a sequence's tokens don't depend on the rest
+    /// of the batch. On the CPU they never do.
     #[must_use]
     pub fn deterministic(self, deterministic: bool) -> Self {
         Self { deterministic, ..self }

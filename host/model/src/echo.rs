@@ -1,4 +1,5 @@
-//! A prompt as it is shown before its answer (`echo` of Completions): its text and, if they are asked for, its tokens with log-probabilities.
+//! A prompt as it is shown before its answer (`echo` of Completions): its text and, if they are
+//! asked for, its tokens with log-probabilities.
 
 use engine::Token;
 
@@ -22,7 +23,8 @@ pub struct EchoedToken {
     pub id: u32,
     /// The token's bytes.
     pub bytes: Vec<u8>,
-    /// Log-probabilities of the token and its alternatives; `None` for the first token, which nothing precedes.
+    /// Log-probabilities of the token and its alternatives; `None` for the first token, which
+    /// nothing precedes.
     pub logprobs: Option<TokenLogprobs>,
 }
 

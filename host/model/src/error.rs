@@ -55,7 +55,8 @@ pub enum ConstraintField {
 }
 
 impl StartError {
-    /// Converts an engine's refusal of constraints to an error of the field `demand`, or of the tools if there is none.
+    /// Converts an engine's refusal of constraints to an error of the field `demand`, or of the
+    /// tools if there is none.
     pub(super) fn of(self, demand: Option<ConstraintField>) -> Self {
         match self {
             Self::Engine(SubmitError::Unsupported { field: SubmitError::CONSTRAINT, reason }) => {

@@ -1,4 +1,5 @@
-//! Failures of answers that an engine ended with an error, as clients see them. `generate` makes them.
+//! Failures of answers that an engine ended with an error, as clients see them. `generate` makes
+//! them.
 
 use engine::{GenerationError, MaskError, PlayedMismatch};
 
@@ -16,7 +17,8 @@ pub(super) fn of_engine() -> TurnFailure {
     }
 }
 
-/// The failure of an answer whose request is at fault, or the replay file; `None`: the engine failed. `text` is that of the answer.
+/// The failure of an answer whose request is at fault, or the replay file; `None`: the engine
+/// failed. `text` is that of the answer.
 pub(super) fn of(error: &GenerationError, text: &StreamText) -> Option<TurnFailure> {
     match error {
         GenerationError::Mask(error) => of_mask(error),
@@ -25,8 +27,8 @@ pub(super) fn of(error: &GenerationError, text: &StreamText) -> Option<TurnFailu
     }
 }
 
-/// The failure of an answer whose schema or grammar can't be satisfied, or exceeded a limit. It is the request's fault, so sending it again
-/// fails again.
+/// The failure of an answer whose schema or grammar can't be satisfied, or exceeded a limit. It is
+/// the request's fault, so sending it again fails again.
 fn of_mask(error: &MaskError) -> Option<TurnFailure> {
     let simpler = "Send a simpler one: fewer alternatives and optional properties at one place, shorter patterns and repetitions.";
     let (code, what, remedy) = match error {
@@ -57,7 +59,8 @@ fn no_grammar_memory() -> TurnFailure {
     }
 }
 
-/// The failure of a replayed answer that isn't what the request demands. The same request fails again, whichever side is wrong.
+/// The failure of a replayed answer that isn't what the request demands. The same request fails
+/// again, whichever side is wrong.
 fn of_replay(
     PlayedMismatch { before, token, is_complete }: &PlayedMismatch,
     text: &StreamText,

@@ -43,7 +43,8 @@ pub(super) fn options(plugins: &Path, engine: EngineChoice) -> ModelOptions {
     }
 }
 
-/// The embedded model with its tokenizer, its template and the parser that claims it, over this engine.
+/// The embedded model with its tokenizer, its template and the parser that claims it, over this
+/// engine.
 pub(super) fn model_over(engine: impl Engine + 'static) -> Model {
     let mut script = tempfile::NamedTempFile::new().unwrap();
     script.write_all(br#"{"rules": [{"text": "x"}]}"#).unwrap();

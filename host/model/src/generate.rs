@@ -1,6 +1,7 @@
 //! One turn, from the engine's steps to its events.
 //!
-//! Invariant: `next` returns the end exactly once, and by then every item is closed, whatever has failed.
+//! Invariant: `next` returns the end exactly once, and by then every item is closed, whatever has
+//! failed.
 
 use std::sync::Arc;
 
@@ -36,7 +37,8 @@ pub(super) struct ParserStart {
 }
 
 impl ParserStart {
-    /// Makes the parser and replays the opening to it. A parser that can't be made is treated as one that failed.
+    /// Makes the parser and replays the opening to it. A parser that can't be made is treated as
+    /// one that failed.
     pub(super) fn open(self, out: &mut TurnEvents) -> (Turn, Flow) {
         let parser = self.plugin.start(&self.request).unwrap_or_else(|fault| Box::new(FailedParser(fault)));
         let mut turn = Turn::new(&self.binding, parser, self.settings);
@@ -126,7 +128,8 @@ impl TurnStream {
         self.usage.input_tokens
     }
 
-    /// The token that ended the turn, with its log-probabilities, if the job asked for them and the engine told them.
+    /// The token that ended the turn, with its log-probabilities, if the job asked for them and the
+    /// engine told them.
     pub fn stop_token(&self) -> Option<&TokenLogprobs> {
         self.stop_token.as_ref()
     }
@@ -186,8 +189,8 @@ impl TurnStream {
         }
     }
 
-    /// Counts the tokens and appends their events. Tokens behind an early end are no part of the turn, so where one may come they are taken
-    /// one by one.
+    /// Counts the tokens and appends their events. Tokens behind an early end are no part of the
+    /// turn, so where one may come they are taken one by one.
     fn take(&mut self, tokens: &[Token], out: &mut TurnEvents) -> Flow {
         let mut flow = self.begin(out);
         let State::Running(turn) = &mut self.state else { return flow };
@@ -253,8 +256,9 @@ fn report_fault(model: &Arc<str>, fault: &Fault) {
     tracing::warn!(%model, parser = %fault.parser, reason = %fault.reason, "the parser failed");
 }
 
-/// Counts and logs complete calls whose arguments are no JSON. Protocols that can carry such arguments pass them on. Names of tools are the
-/// client's words, or the model's, so no log has them.
+/// Counts and logs complete calls whose arguments are no JSON. Protocols that can carry such
+/// arguments pass them on. Names of tools are the client's words, or the model's, so no log has
+/// them.
 fn report_malformed(model: &Arc<str>, calls: u32) {
     if calls > 0 {
         metrics::counter!("sluice_malformed_arguments_total", "model" => Arc::clone(model))

@@ -10,28 +10,34 @@ pub struct Job {
     pub conversation: Conversation,
     /// Text that the model's output continues.
     pub beginning: Beginning,
-    /// What calls and answer have to be. With [`grammar::ToolChoice::None`] tools aren't shown to the model either.
+    /// What calls and answer have to be. With [`grammar::ToolChoice::None`] tools aren't shown to
+    /// the model either.
     pub demand: Demand,
     /// Arguments of the chat template beside messages and tools (scalars), e.g. `enable_thinking`.
     pub template_arguments: Vec<(String, serde_json::Value)>,
     /// Sampling parameters that the request sets; the others are the model's defaults.
     pub sampling: SamplingRequest,
-    /// Number of likeliest alternatives to report with each token of a message; `None`: no log-probabilities at all.
+    /// Number of likeliest alternatives to report with each token of a message; `None`: no
+    /// log-probabilities at all.
     pub logprobs: Option<u8>,
-    /// Whether the prompts are shown before their answers, with log-probabilities if `logprobs` asks for them ([`super::Echo`]).
+    /// Whether the prompts are shown before their answers, with log-probabilities if `logprobs`
+    /// asks for them ([`super::Echo`]).
     pub echo: bool,
     /// Most generated tokens; `None`: as many as the context has room for.
     pub max_output_tokens: Option<u32>,
     /// Treatment of a prompt that is too long.
     pub truncation: Truncation,
-    /// Whether to keep the raw tokens of prompt and output, with all markup ([`super::TurnStream::take_raw`]).
+    /// Whether to keep the raw tokens of prompt and output, with all markup
+    /// ([`super::TurnStream::take_raw`]).
     pub raw: bool,
-    /// Stop strings, which end a message. They are shown only with [`SamplingRequest::include_stop`].
+    /// Stop strings, which end a message. They are shown only with
+    /// [`SamplingRequest::include_stop`].
     pub stop: Vec<String>,
-    /// The client's key (`prompt_cache_key`) for requests with the same beginning, which becomes part of their affinity. `None`: only the
-    /// beginning counts.
+    /// The client's key (`prompt_cache_key`) for requests with the same beginning, which becomes
+    /// part of their affinity. `None`: only the beginning counts.
     pub cache_key: Option<String>,
-    /// The client's salt for the prefix cache: requests with another salt share no blocks with this one. `None`: the key's own.
+    /// The client's salt for the prefix cache: requests with another salt share no blocks with this
+    /// one. `None`: the key's own.
     pub cache_salt: Option<String>,
     /// Priority: waiting requests with a lower number begin first. 0 is usual.
     pub priority: i32,
@@ -43,9 +49,11 @@ pub enum Truncation {
     /// The request is refused.
     #[default]
     Disabled,
-    /// The oldest messages after the instructions are dropped until the prompt fits; the last ones stay.
+    /// The oldest messages after the instructions are dropped until the prompt fits; the last ones
+    /// stay.
     Auto,
-    /// As `Auto`, for a conversation whose last message is about all others: they are shortened as if it weren't there, and it stays.
+    /// As `Auto`, for a conversation whose last message is about all others: they are shortened as
+    /// if it weren't there, and it stays.
     BeforeLast,
 }
 
@@ -75,7 +83,8 @@ pub enum RawPrompt {
     Tokens(Vec<u32>),
 }
 
-/// Sampling parameters of the request; the protocol has checked their ranges. Names and meanings are vLLM's (`SamplingParams`).
+/// Sampling parameters of the request; the protocol has checked their ranges. Names and meanings
+/// are vLLM's (`SamplingParams`).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SamplingRequest {
     /// Temperature; 0 is greedy.
@@ -86,13 +95,15 @@ pub struct SamplingRequest {
     pub top_k: Option<u32>,
     /// Least probability of a token, as a share of the likeliest one's; 0 allows all.
     pub min_p: Option<f32>,
-    /// Seed of the first choice; each further choice has the next number. `None`: a random seed for each.
+    /// Seed of the first choice; each further choice has the next number. `None`: a random seed for
+    /// each.
     pub seed: Option<u64>,
     /// Subtracted from the logit of each token that was generated; 0 changes nothing.
     pub presence_penalty: f32,
     /// Subtracted from the logit of a token for each time that it was generated; 0 changes nothing.
     pub frequency_penalty: f32,
-    /// Divides the positive logits of tokens in prompt and output, and multiplies the negative ones; 1 changes nothing.
+    /// Divides the positive logits of tokens in prompt and output, and multiplies the negative
+    /// ones; 1 changes nothing.
     pub repetition_penalty: Option<f32>,
     /// Biases added to the logits of single tokens: (id, bias).
     pub logit_bias: Vec<(u32, f32)>,

@@ -1,7 +1,9 @@
-//! A served model: joins prompts, parser and engine, so that a protocol passes a job and gets a turn.
+//! A served model: joins prompts, parser and engine, so that a protocol passes a job and gets a
+//! turn.
 //!
-//! Knows no protocol and no HTTP. Models are loaded once at start (`Models::load`); `Model::start` or `start_choices` is called once per
-//! answer. Only the parser may change while a model serves (`parsers`).
+//! Knows no protocol and no HTTP. Models are loaded once at start (`Models::load`); `Model::start`
+//! or `start_choices` is called once per answer. Only the parser may change while a model serves
+//! (`parsers`).
 #![doc = include_str!("../DESIGN.md")]
 
 pub mod accounts;

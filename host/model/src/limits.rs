@@ -1,6 +1,6 @@
-//! The bounds of requests, tools and remote engines in one table, with their default values; those of parsers, the store and masks stand beside
-//! their code. The operator can change the bounds that have a row in `switches`, which
-//! gives their names on the command line.
+//! The bounds of requests, tools and remote engines in one table, with their default values; those
+//! of parsers, the store and masks stand beside their code. The operator can change the bounds that
+//! have a row in `switches`, which gives their names on the command line.
 
 mod bound;
 mod stored;
@@ -15,8 +15,8 @@ use parsers::ParserLimits;
 pub use bound::{Bound, Bounded, Unit};
 pub use stored::StoreLimits;
 
-/// Maximum number of blocking threads, which make prompts: more would only compete for cores with each other and with the engine. Half of them
-/// may compile grammars.
+/// Maximum number of blocking threads, which make prompts: more would only compete for cores with
+/// each other and with the engine. Half of them may compile grammars.
 pub const PROMPT_THREADS: usize = 16;
 
 /// Bounds on requests, clients, parsers, tools and remote engines.
@@ -36,13 +36,16 @@ pub struct Limits {
     pub body_time: Duration,
     /// Time for which the rest of a refused body or head is read and discarded.
     pub rest_time: Duration,
-    /// Bytes of memory that all requests may hold while their bodies are read and their prompts are made.
+    /// Bytes of memory that all requests may hold while their bodies are read and their prompts are
+    /// made.
     pub request_memory: usize,
-    /// CPU time for reading and prompts that the requests of one key may use, in percent of all cores.
+    /// CPU time for reading and prompts that the requests of one key may use, in percent of all
+    /// cores.
     pub request_cpu: u32,
     /// Maximum nesting of JSON in requests.
     pub json_depth: usize,
-    /// Maximum number of JSON fields of a request that the server reads; fields of schemas don't count.
+    /// Maximum number of JSON fields of a request that the server reads; fields of schemas don't
+    /// count.
     pub json_fields: usize,
     /// Maximum number of messages of a request, or of items of its input.
     pub messages: usize,
@@ -56,8 +59,9 @@ pub struct Limits {
     pub choices: u32,
     /// Maximum number of prompts of one completions request.
     pub prompts: usize,
-    /// Maximum number of answers that one request may ask for: its choices for all of its prompts. It is at most half of the sequences that
-    /// the engine runs at a time, so that other requests don't have to wait until these end.
+    /// Maximum number of answers that one request may ask for: its choices for all of its prompts.
+    /// It is at most half of the sequences that the engine runs at a time, so that other requests
+    /// don't have to wait until these end.
     pub sequences: usize,
     /// Maximum number of alternatives sent with a token.
     pub top_logprobs: u8,
@@ -73,15 +77,18 @@ pub struct Limits {
     pub tools: usize,
     /// Maximum number of JSON values in the tools of a request, schemas included.
     pub tool_values: usize,
-    /// Maximum size of the JSON schema of an answer, in bytes: as much as the SDK's grammars accept.
+    /// Maximum size of the JSON schema of an answer, in bytes: as much as the SDK's grammars
+    /// accept.
     pub schema_bytes: usize,
     /// Maximum nesting of the JSON schema of an answer.
     pub schema_depth: usize,
-    /// CPU time that the masks of a constrained answer may take, per token on average; the time of 100 tokens is free.
+    /// CPU time that the masks of a constrained answer may take, per token on average; the time of
+    /// 100 tokens is free.
     pub mask_time: Duration,
     /// Maximum number of metadata keys of a request.
     pub metadata: usize,
-    /// Maximum bytes of prompt text per token of context; a longer text is refused before it is tokenised.
+    /// Maximum bytes of prompt text per token of context; a longer text is refused before it is
+    /// tokenised.
     pub prompt_bytes_per_token: usize,
     /// CPU time that a chat template may take for a prompt, once more for each MiB of the request.
     pub template_time: Duration,
@@ -130,8 +137,8 @@ pub struct McpLimits {
     pub call_time: Duration,
     /// Maximum size of one message of a tool server, in bytes.
     pub message_bytes: usize,
-    /// Maximum number of messages of a tool server in a second, in addition to its answers; unused ones of four seconds are kept. Every 64 KiB
-    /// count as one more.
+    /// Maximum number of messages of a tool server in a second, in addition to its answers; unused
+    /// ones of four seconds are kept. Every 64 KiB count as one more.
     pub messages_per_second: u32,
     /// Maximum size of a call's output, in bytes.
     pub output_bytes: usize,
@@ -174,7 +181,8 @@ pub struct RemoteLimits {
 pub const MESSAGE_BYTES: usize = 2048;
 /// Maximum size of log lines that wait for stderr, in bytes; further lines are lost and counted.
 pub const LOG_BYTES: usize = 1 << 20;
-/// Maximum size of a conversation's text relative to the longest prompt: templates leave out reasoning of earlier turns.
+/// Maximum size of a conversation's text relative to the longest prompt: templates leave out
+/// reasoning of earlier turns.
 const UNSEEN_TEXT: usize = 4;
 
 impl Limits {
@@ -183,7 +191,8 @@ impl Limits {
         context.saturating_mul(self.prompt_bytes_per_token)
     }
 
-    /// Maximum size of a conversation's text before it is rendered, in bytes; its tools may have as many bytes again.
+    /// Maximum size of a conversation's text before it is rendered, in bytes; its tools may have as
+    /// many bytes again.
     pub fn conversation_bytes(&self, context: usize) -> usize {
         self.prompt_bytes(context).saturating_mul(UNSEEN_TEXT)
     }

@@ -1,4 +1,5 @@
-//! Loads a served model from its files: tokenizer, template, parser and engine, checked against each other.
+//! Loads a served model from its files: tokenizer, template, parser and engine, checked against
+//! each other.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +28,8 @@ use crate::remote::{EngineList, RemoteEngine, RemoteModel, RemoteOptions};
 use crate::replay::{Script, Vocabulary};
 
 impl Model {
-    /// Loads the model that `options` describe. `progress` is called with the model's label and the progress of its weights.
+    /// Loads the model that `options` describe. `progress` is called with the model's label and the
+    /// progress of its weights.
     pub(super) fn load(
         options: &ModelOptions,
         shared: &SharedParts,
@@ -146,7 +148,8 @@ fn start_engine(
     TokenSource::Engine(Box::new(LocalEngine::start(Box::new(runner), local)))
 }
 
-/// Starts the remote engine, which probes all engines first. Blocks, which is allowed on the threads that load models.
+/// Starts the remote engine, which probes all engines first. Blocks, which is allowed on the
+/// threads that load models.
 fn start_remote(
     engines: &EngineList,
     options: &ModelOptions,

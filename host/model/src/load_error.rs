@@ -3,7 +3,8 @@
 use super::parsers::pins::PinError;
 use super::parsers::select::SelectError;
 
-/// Error of a model that can't be served. The message has one line: what is wrong, where, and what to do.
+/// Error of a model that can't be served. The message has one line: what is wrong, where, and what
+/// to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelLoadError {
     /// There is no such model.

@@ -30,7 +30,8 @@ pub(super) struct Located {
 #[error("{0}")]
 pub struct NotFound(String);
 
-/// Returns the name of a model that is given none: `ORG/NAME`, the directory's name, or the embedded model's.
+/// Returns the name of a model that is given none: `ORG/NAME`, the directory's name, or the
+/// embedded model's.
 ///
 /// # Errors
 /// There is no such model.
@@ -84,7 +85,8 @@ fn check_directory(directory: &Path, model: &str) -> Result<(), NotFound> {
     if has_gguf && !directory.join("config.json").exists() { Err(gguf(model)) } else { Ok(()) }
 }
 
-/// Whether the name is that of a repository of GGUF files: `ORG/NAME-GGUF`, or `ORG/NAME:QUANT` as llama.cpp takes it.
+/// Whether the name is that of a repository of GGUF files: `ORG/NAME-GGUF`, or `ORG/NAME:QUANT` as
+/// llama.cpp takes it.
 fn is_hub_gguf(model: &str) -> bool {
     let (name, quant) = model.split_once(':').unwrap_or((model, ""));
     is_hub_name(name) && (!quant.is_empty() || name.to_ascii_lowercase().ends_with("gguf"))

@@ -1,6 +1,8 @@
-//! Memory that this machine has free, by which the KV cache's default size is bounded. Called once at the start.
+//! Memory that this machine has free, by which the KV cache's default size is bounded. Called once
+//! at the start.
 //!
-//! Invariant: limits of control groups count, those of the groups around the process's own as well; page cache that can be dropped is free.
+//! Invariant: limits of control groups count, those of the groups around the process's own as well;
+//! page cache that can be dropped is free.
 
 use std::path::Path;
 
@@ -13,7 +15,8 @@ pub fn free_memory(root: &Path) -> Option<u64> {
     Some(free.map_or(machine, |free| free.min(machine)))
 }
 
-/// Free bytes of the group in a line of `/proc/self/cgroup`, and of the groups around it; `None` without a limit.
+/// Free bytes of the group in a line of `/proc/self/cgroup`, and of the groups around it; `None`
+/// without a limit.
 fn free_in_group(root: &Path, line: &str) -> Option<u64> {
     let mut parts = line.splitn(3, ':');
     let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?.trim_start_matches('/'));
@@ -59,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_of_the_machine_and_the_groups_around_the_process_is_free() {
+    fn free_memory_is_the_least_of_machine_and_cgroups() {
         let machine = 8000 * 1024;
         assert_eq!(free(&[]), Some(machine));
         let own = ("proc/self/cgroup", "0::/a/b\n");

@@ -1,6 +1,7 @@
 //! The models of a process, found by the names that clients ask for.
 //!
-//! Invariants: there is at least one model, and no two models have the same name. They share one runtime for parsers and one set of threads.
+//! Invariants: there is at least one model, and no two models have the same name. They share one
+//! runtime for parsers and one set of threads.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,10 +26,12 @@ pub struct Models {
 }
 
 impl Models {
-    /// Loads one model after the other. `progress` is called with a model's label and the progress of its weights.
+    /// Loads one model after the other. `progress` is called with a model's label and the progress
+    /// of its weights.
     ///
     /// # Errors
-    /// Two models have the same name, which is checked before any model is loaded; or one can't be loaded.
+    /// Two models have the same name, which is checked before any model is loaded; or one can't be
+    /// loaded.
     pub fn load(
         first: &ModelOptions,
         others: &[ModelOptions],
@@ -75,7 +78,8 @@ impl Models {
         self.iter().all(Model::is_alive)
     }
 
-    /// Waits until the device of a model is lost, and returns the reason. The process should then end and be started again.
+    /// Waits until the device of a model is lost, and returns the reason. The process should then
+    /// end and be started again.
     pub async fn lost(&self) -> String {
         let mut looks = tokio::time::interval(Duration::from_millis(500));
         loop {
@@ -86,7 +90,8 @@ impl Models {
         }
     }
 
-    /// Reloads the parser of every model if its files changed ([`Model::reload_parsers`]). `cause` is for logs.
+    /// Reloads the parser of every model if its files changed ([`Model::reload_parsers`]). `cause`
+    /// is for logs.
     pub async fn reload_parsers(&self, cause: &'static str) -> Vec<ParserReport> {
         let mut reports = Vec::with_capacity(self.all.len());
         for model in self {
@@ -95,7 +100,8 @@ impl Models {
         reports
     }
 
-    /// Starts at once to watch the plugin files of every model ([`Model::follow_plugin_files`]); the future is never ready.
+    /// Starts at once to watch the plugin files of every model ([`Model::follow_plugin_files`]);
+    /// the future is never ready.
     pub fn follow_plugin_files(&self) -> impl Future<Output = ()> + use<'_> {
         let followed: Vec<_> = self.iter().map(Model::follow_plugin_files).collect();
         async move {

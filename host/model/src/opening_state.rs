@@ -1,5 +1,5 @@
-//! State of a turn behind its generation prompt, found by experiments: samples are played to fresh instances of the parser, and their
-//! items show the state. So this module knows no format by name.
+//! State of a turn behind its generation prompt, found by experiments: samples are played to fresh
+//! instances of the parser, and their items show the state. So this module knows no format by name.
 
 use super::parsers::{ParserBinding, ParserRequest};
 use contract::FinishReason;
@@ -18,7 +18,8 @@ pub(super) mod tests;
 pub(super) enum OpeningState {
     /// Text would be a message from its first byte on.
     Message,
-    /// Text would be reasoning, which the marker of this index ends; `None` if no single marker ends it.
+    /// Text would be reasoning, which the marker of this index ends; `None` if no single marker
+    /// ends it.
     Reasoning(Option<usize>),
     /// Text would be neither, for example part of a header.
     Elsewhere,
@@ -57,8 +58,9 @@ impl OpeningProbe<'_> {
         }
     }
 
-    /// Whether the parser reads all samples as it would without the opening. Then the opening leaves no part of the turn open, and a grammar of
-    /// a whole turn also describes the generated text.
+    /// Whether the parser reads all samples as it would without the opening. Then the opening
+    /// leaves no part of the turn open, and a grammar of a whole turn also describes the generated
+    /// text.
     pub(super) fn is_at_beginning(&self) -> bool {
         let is_alike = |sample: &[TokenText<'_>]| {
             let played = self.play(self.opening, sample);
@@ -73,7 +75,8 @@ impl OpeningProbe<'_> {
         self.markers().position(|marker| JSON.iter().all(|json| self.is_answer(&[thought, marker], json)))
     }
 
-    /// Whether `json` becomes a message at once, and the text before it, if there is any, becomes reasoning.
+    /// Whether `json` becomes a message at once, and the text before it, if there is any, becomes
+    /// reasoning.
     fn is_answer(&self, before: &[TokenText<'_>], json: &str) -> bool {
         let sample: Vec<_> = before.iter().copied().chain([TokenText::new(None, json)]).collect();
         let Some(SampleResult { items, settled: true }) = self.play(self.opening, &sample) else {

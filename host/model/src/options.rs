@@ -37,7 +37,8 @@ pub struct KvCacheBytes {
 pub struct ModelOptions {
     /// Directory or `ORG/NAME` of the model; `None`: the embedded model.
     pub model: Option<String>,
-    /// `none`, a parser's file or name, or `auto` for the parser that claims the model. `None` is `auto`.
+    /// `none`, a parser's file or name, or `auto` for the parser that claims the model. `None` is
+    /// `auto`.
     pub parser: Option<String>,
     /// Folder of plugins (parsers).
     pub plugins: PathBuf,

@@ -1,5 +1,6 @@
-//! Text from outside (requests, answers, servers, files) made safe to show: no control characters, and a bounded length where it is
-//! quoted. Messages to clients, headers, logs and the terminal all use these functions, and none has its own.
+//! Text from outside (requests, answers, servers, files) made safe to show: no control characters,
+//! and a bounded length where it is quoted. Messages to clients, headers, logs and the terminal all
+//! use these functions, and none has its own.
 
 use std::fmt::{self, Write};
 
@@ -27,7 +28,8 @@ pub fn shortened(text: impl Into<String>, most: usize) -> String {
     text
 }
 
-/// Text on one line, whose control characters are written as escapes: a terminal shows it and does nothing else.
+/// Text on one line, whose control characters are written as escapes: a terminal shows it and does
+/// nothing else.
 pub struct Escaped<T>(pub T);
 
 impl<T: fmt::Display> fmt::Display for Escaped<T> {
@@ -54,7 +56,8 @@ impl<W: Write> Write for Escaping<W> {
     }
 }
 
-/// Whether terminals act on the character instead of showing it: control characters, ends of lines, and changes of direction.
+/// Whether terminals act on the character instead of showing it: control characters, ends of lines,
+/// and changes of direction.
 fn acts(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -72,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_plain_and_short_and_cuts_keep_characters_whole() {
+    fn names_are_plain_and_cuts_whole() {
         assert_eq!(printable("a\u{1b}b,ü"), "a?b??");
         assert_eq!(printable(&"x".repeat(100)).len(), 64);
         assert_eq!((cut("aüb", 2), cut("aüb", 3), cut("a", 9)), ("a", "aü", "a"));

@@ -20,7 +20,8 @@ pub struct RawTurn {
 pub struct RawText {
     /// Token ids.
     pub tokens: Vec<u32>,
-    /// Text of the tokens, with special tokens as their literals; bytes that are no UTF-8 are replaced.
+    /// Text of the tokens, with special tokens as their literals; bytes that are no UTF-8 are
+    /// replaced.
     pub text: String,
 }
 

@@ -1,5 +1,5 @@
-//! Loads a model's runner on a device of this machine, with weights from files or random ones. Called for local engines and for
-//! measurements.
+//! Loads a model's runner on a device of this machine, with weights from files or random ones.
+//! Called for local engines and for measurements.
 
 use engine::cpu::{CpuOptions, CpuRunner, Numerics, whole_context_bytes};
 use engine::cuda::{CudaError, CudaOptions, CudaRunner, DeviceInfo, Survey, choose_device};
@@ -11,7 +11,8 @@ use super::load_error::ModelLoadError;
 use super::locate::locate;
 use super::options::{KvCacheBytes, LoadFormat};
 
-/// Seed of random weights, which are the same in every process, so that measurements can be compared.
+/// Seed of random weights, which are the same in every process, so that measurements can be
+/// compared.
 const SEED: u64 = 1;
 
 /// Options of a runner.
@@ -30,8 +31,8 @@ pub struct RunnerOptions {
 }
 
 impl RunnerOptions {
-    /// Loads a model on the chosen device. `auto` takes the CPU if the GPU can't run the model, or if the kernels' compiler is missing or too
-    /// old.
+    /// Loads a model on the chosen device. `auto` takes the CPU if the GPU can't run the model, or
+    /// if the kernels' compiler is missing or too old.
     pub(super) fn load(
         self,
         files: &ModelFiles,
@@ -109,7 +110,8 @@ fn cpu_only(numerics: Numerics) -> Option<&'static str> {
     differs.into_iter().find_map(|(differs, switch)| differs.then_some(switch))
 }
 
-/// Loads the runner of the model that `--model` names (`None`: the embedded one), without tokenizer, template and parser.
+/// Loads the runner of the model that `--model` names (`None`: the embedded one), without
+/// tokenizer, template and parser.
 pub fn load_runner(
     model: Option<&str>,
     options: RunnerOptions,

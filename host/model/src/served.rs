@@ -37,7 +37,8 @@ pub(super) struct Served {
     pub(super) created: u64,
     /// That the engine has less context than the model allows.
     pub(super) context_cut: Option<ContextCut>,
-    /// The chat template and the special tokens as the model's files have them, for clients that render prompts themselves.
+    /// The chat template and the special tokens as the model's files have them, for clients that
+    /// render prompts themselves.
     pub(super) chat: ChatFiles,
     pub(super) format: ChatFormat,
     pub(super) tokenizer: Arc<Tokenizer>,
@@ -48,8 +49,8 @@ pub(super) struct Served {
     pub(super) grammars: Grammars,
     pub(super) defaults: GenerationDefaults,
     pub(super) limits: Limits,
-    /// Places for jobs whose prompt is being made or waits for that; if several principals share it, also for those that the engine hasn't
-    /// accepted yet.
+    /// Places for jobs whose prompt is being made or waits for that; if several principals share
+    /// it, also for those that the engine hasn't accepted yet.
     pub(super) waiting_room: WaitingRoom,
     /// Threads for jobs that may need a grammar, shared by all models.
     pub(super) constrained: TurnSlots,
@@ -59,8 +60,8 @@ pub(super) struct Served {
     pub(super) is_remote: bool,
 }
 
-/// Which of the threads that make prompts a job may have. Grammars take long to compile: jobs with one have some of the threads, where
-/// principals take turns, so they never keep the others out.
+/// Which of the threads that make prompts a job may have. Grammars take long to compile: jobs with
+/// one have some of the threads, where principals take turns, so they never keep the others out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lane {
     Free,
@@ -78,8 +79,8 @@ impl Model {
         Self { served: Arc::new(served), meter: CpuMeter::default(), principal: Principal::default() }
     }
 
-    /// This model for one request: the CPU time of prompts is booked on the request's account, and blocks of the prefix cache are shared only
-    /// with requests of the same principal.
+    /// This model for one request: the CPU time of prompts is booked on the request's account, and
+    /// blocks of the prefix cache are shared only with requests of the same principal.
     #[must_use]
     pub fn on_account(&self, account: &Account) -> Self {
         Self {
@@ -141,12 +142,14 @@ impl Model {
         self.served.source.info().constraints.masks
     }
 
-    /// Whether the chat template describes `browser` and `python` itself, by the argument `builtin_tools`.
+    /// Whether the chat template describes `browser` and `python` itself, by the argument
+    /// `builtin_tools`.
     pub fn describes_builtin_tools(&self) -> bool {
         self.served.format.describes_builtin_tools()
     }
 
-    /// Error of the lost device, after which the model can't serve in this process; `None` while the device works.
+    /// Error of the lost device, after which the model can't serve in this process; `None` while
+    /// the device works.
     pub fn lost(&self) -> Option<&str> {
         self.served.source.lost()
     }
@@ -161,7 +164,8 @@ impl Model {
         self.served.source.figures()
     }
 
-    /// Description of the model, its parser and its engine for people, as pairs of a word and its value.
+    /// Description of the model, its parser and its engine for people, as pairs of a word and its
+    /// value.
     pub fn summary(&self) -> Vec<(&'static str, String)> {
         let Served { name, label, parsers, source, context_cut, .. } = &*self.served;
         let model = if **label == **name { name.clone() } else { format!("{label}: {name}") };
@@ -181,8 +185,9 @@ impl Model {
         self.served.parsers.report()
     }
 
-    /// Reads the parser's files again, and swaps the parser if its content or source changed: streams that start from then on get the new one,
-    /// running streams keep the old one. `cause` is for logs. A load that fails changes nothing.
+    /// Reads the parser's files again, and swaps the parser if its content or source changed:
+    /// streams that start from then on get the new one, running streams keep the old one. `cause`
+    /// is for logs. A load that fails changes nothing.
     pub async fn reload_parsers(&self, cause: &'static str) -> ParserReport {
         let model = self.clone();
         let lock = Arc::clone(&self.served.parsers.reload_lock).lock_owned().await;
@@ -196,7 +201,8 @@ impl Model {
         })
     }
 
-    /// Starts at once to watch the plugin files; the future, which is never ready, reloads the parser whenever one changes.
+    /// Starts at once to watch the plugin files; the future, which is never ready, reloads the
+    /// parser whenever one changes.
     pub fn follow_plugin_files(&self) -> impl Future<Output = ()> {
         let mut changes = self.served.parsers.changes();
         async move {
@@ -207,8 +213,9 @@ impl Model {
         }
     }
 
-    /// Starts a job and waits until the engine accepts or refuses it, so that a refusal is an error here and never an event of the turn. The
-    /// prompt is made on a blocking thread, since a long one takes milliseconds of CPU. As many jobs may wait for that as for the engine.
+    /// Starts a job and waits until the engine accepts or refuses it, so that a refusal is an error
+    /// here and never an event of the turn. The prompt is made on a blocking thread, since a long
+    /// one takes milliseconds of CPU. As many jobs may wait for that as for the engine.
     pub async fn start(&self, job: Job) -> Result<TurnStream, StartError> {
         self.check(&job)?;
         let (demand, lane) = (job.demanding_field(), Lane::of(&job));
@@ -234,8 +241,9 @@ impl Model {
         starting.await.map_err(|error: StartError| error.of(demand))
     }
 
-    /// Refuses a job that demands a constraint if the engine supports none, before its prompt is made; and one that remote engines would put
-    /// before other principals' requests, since they don't know of principals.
+    /// Refuses a job that demands a constraint if the engine supports none, before its prompt is
+    /// made; and one that remote engines would put before other principals' requests, since they
+    /// don't know of principals.
     ///
     /// # Errors
     /// [`StartError::Constraint`], or [`SubmitError::Unsupported`] for the priority.
@@ -278,7 +286,8 @@ impl Model {
         self.prepare(move |served, _| Ok(served.ids(job)?.len())).await
     }
 
-    /// Runs `work` on a blocking thread, and refuses it if too many jobs are prepared or wait for that.
+    /// Runs `work` on a blocking thread, and refuses it if too many jobs are prepared or wait for
+    /// that.
     pub(super) async fn prepare<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Served, &Caller) -> Result<T, StartError> + Send + 'static,
@@ -286,7 +295,8 @@ impl Model {
         self.prepare_in_place(Lane::Free, work).await.map(|(done, _)| done)
     }
 
-    /// As [`Self::prepare`]. If several principals share the room, the job keeps its place until the caller drops it.
+    /// As [`Self::prepare`]. If several principals share the room, the job keeps its place until
+    /// the caller drops it.
     async fn prepare_in_place<T: Send + 'static>(
         &self,
         lane: Lane,
@@ -300,7 +310,8 @@ impl Model {
             Lane::Free => None,
             Lane::Constrained => served.constrained.ask(&self.principal).await.ok(),
         };
-        // The thread has the place, so that the job counts until its work is done, even if the client leaves.
+        // The thread has the place, so that the job counts until its work is done, even if the
+        // client leaves.
         let preparing = tokio::task::spawn_blocking(move || {
             let _slot = slot;
             let done = caller.meter.run(|| work(&served, &caller))?;

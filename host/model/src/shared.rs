@@ -1,4 +1,5 @@
-//! Parts that the models of a process share: the runtime of their parsers, and the devices of their engines.
+//! Parts that the models of a process share: the runtime of their parsers, and the devices of their
+//! engines.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,11 +25,13 @@ pub struct SharedOptions {
     pub kernel_cache: Option<PathBuf>,
     /// Whether GPUs use only kernels whose sums don't depend on the rest of the batch.
     pub deterministic: bool,
-    /// Number of principals (owners of API keys) that may send requests; 0 where no key is required, so that all are one principal's.
+    /// Number of principals (owners of API keys) that may send requests; 0 where no key is
+    /// required, so that all are one principal's.
     pub principals: usize,
 }
 
-/// Parts that the models of a process share. Used while models are loaded; the models keep alive what they need.
+/// Parts that the models of a process share. Used while models are loaded; the models keep alive
+/// what they need.
 pub(super) struct SharedParts {
     pub(super) runtime: Arc<Runtime>,
     /// Bad files of the plugins folder.

@@ -53,8 +53,8 @@ static TABLES: &ShippedTables = &[
 /// Name of the parser that reads tables.
 pub(super) const TABLE_PARSER: &str = "response-template";
 
-/// Finds a parser as `--parser` does: a file, a name in the folder `plugins`, or one inside the binary; among those a table, which comes
-/// after parsers of its name.
+/// Finds a parser as `--parser` does: a file, a name in the folder `plugins`, or one inside the
+/// binary; among those a table, which comes after parsers of its name.
 ///
 /// # Errors
 /// There is no parser of that name, or its table can't be read.
@@ -73,8 +73,8 @@ pub fn find_parser(wanted: &str, plugins: &Path) -> Result<PluginSource, Resolve
     }
 }
 
-/// Returns the tables by name, each with its source, or with the reason why it can't be read: those of the folder `tables` in `plugins`, then
-/// those inside the binary that no file replaces.
+/// Returns the tables by name, each with its source, or with the reason why it can't be read: those
+/// of the folder `tables` in `plugins`, then those inside the binary that no file replaces.
 pub fn tables(plugins: &Path) -> Vec<(String, Result<PluginSource, ResolveError>)> {
     let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let files = tables_in(plugins).into_iter().map(|path| (name(&path), open_table(&path, plugins)));

@@ -58,7 +58,8 @@ impl TokenSource {
         }
     }
 
-    /// Queues a request. A script chooses its output by the conversation from which the request was made.
+    /// Queues a request. A script chooses its output by the conversation from which the request was
+    /// made.
     pub(super) fn submit(
         &self,
         request: GenerationRequest,
@@ -74,7 +75,8 @@ impl TokenSource {
         }
     }
 
-    /// Refuses a prompt of this many tokens if it leaves no room for an answer of at most `max_tokens`. An engine may have room for fewer.
+    /// Refuses a prompt of this many tokens if it leaves no room for an answer of at most
+    /// `max_tokens`. An engine may have room for fewer.
     pub(super) fn check_length(&self, tokens: usize, max_tokens: usize) -> Result<(), StartError> {
         let context = self.info().context;
         if tokens == 0 || tokens + max_tokens.min(1) > context {
@@ -96,7 +98,8 @@ impl TokenSource {
         }
     }
 
-    /// Error of the lost device, after which the engine can't run in this process; `None` while the device works.
+    /// Error of the lost device, after which the engine can't run in this process; `None` while the
+    /// device works.
     pub(super) fn lost(&self) -> Option<&str> {
         match self {
             Self::Engine(engine) => engine.lost(),

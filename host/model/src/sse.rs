@@ -1,8 +1,10 @@
-//! Reader of another server's server-sent events, from bytes in any pieces: returns the data of one event after the other.
+//! Reader of another server's server-sent events, from bytes in any pieces: returns the data of one
+//! event after the other.
 //!
-//! Format: WHATWG HTML, 9.2. Comments, other fields and empty events are skipped; lines end in `\n` or `\r\n`.
-//! Invariants: bytes that were read are freed, and a stream is refused once more bytes than the bound bring no event, whether they
-//! are one event, comments or blank lines. Used for remote engines, tool servers, and servers that are measured.
+//! Format: WHATWG HTML, 9.2. Comments, other fields and empty events are skipped; lines end in `\n`
+//! or `\r\n`. Invariants: bytes that were read are freed, and a stream is refused once more bytes
+//! than the bound bring no event, whether they are one event, comments or blank lines. Used for
+//! remote engines, tool servers, and servers that are measured.
 
 use bytes::{Buf, BytesMut};
 
@@ -50,7 +52,8 @@ impl SseReader {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Moves the data of the next whole event into `data`, in place of what was there; returns false if there is none yet.
+    /// Moves the data of the next whole event into `data`, in place of what was there; returns
+    /// false if there is none yet.
     pub fn next(&mut self, data: &mut Vec<u8>) -> Result<bool, TooLong> {
         while let Some(end) = memchr::memchr(b'\n', &self.bytes[self.scanned..]) {
             let end = self.scanned + end;
@@ -113,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_other_fields_and_empty_events_are_passed_over() {
+    fn comments_other_fields_and_empty_events_are_skipped() {
         let mut reader = SseReader::new(MAX_EVENT);
         reader.push(b": ping\n\nevent: x\nid: 1\ndata: {\"a\":1}\n\ndata:one\r\ndata: two\r\n\r\n\n\ndata\n\ndata: cut");
         assert_eq!(read(&mut reader), Ok(vec!["{\"a\":1}".to_owned(), "one\ntwo".to_owned()]));

@@ -1,6 +1,8 @@
-//! Starts the turns of a job: makes the prompts, the engine's requests, and a parser for each choice.
+//! Starts the turns of a job: makes the prompts, the engine's requests, and a parser for each
+//! choice.
 //!
-//! Runs on a blocking thread (`served`). All choices of a job have the same parser, even if another is loaded meanwhile.
+//! Runs on a blocking thread (`served`). All choices of a job have the same parser, even if another
+//! is loaded meanwhile.
 
 use std::sync::Arc;
 
@@ -94,9 +96,11 @@ impl Served {
             let parser = self.parsers.without_parser();
             return Ok(PreparedJob { job, parser, prompts, call_ids: Vec::new() });
         }
-        // The parser is taken only here, since it may be swapped: all choices of this answer have this one.
+        // The parser is taken only here, since it may be swapped: all choices of this answer have
+        // this one.
         let parser = self.parsers.current();
-        // The affinity is computed before messages are dropped, so that it stays the same when the conversation grows.
+        // The affinity is computed before messages are dropped, so that it stays the same when the
+        // conversation grows.
         let input =
             AffinityInput::Conversation { key: job.cache_key.as_deref(), conversation: &job.conversation };
         let affinity = input.affinity(principal);
@@ -131,7 +135,8 @@ impl Served {
         Ok(ChoiceStart { job, parser, request, stop, principal: &caller.principal, constraint, call_ids })
     }
 
-    /// Makes the prompt of the job's conversation. Call ids in the history are rewritten to the pattern that the model knows.
+    /// Makes the prompt of the job's conversation. Call ids in the history are rewritten to the
+    /// pattern that the model knows.
     fn prompt(&self, job: &mut Job, parser: &ParserBinding) -> Result<Prompt, StartError> {
         if let Some(pattern) = &parser.descriptor().history_call_ids {
             spell_history_call_ids(&mut job.conversation, pattern);
@@ -143,7 +148,8 @@ impl Served {
         Ok(self.render_to_fit(job, opening)?)
     }
 
-    /// Renders the prompt of a job. Drops the oldest messages if the job allows it and the prompt leaves no room for an answer.
+    /// Renders the prompt of a job. Drops the oldest messages if the job allows it and the prompt
+    /// leaves no room for an answer.
     fn render_to_fit(&self, job: &mut Job, opening: Opening) -> Result<Prompt, RenderError> {
         let room = self.room(job.max_output_tokens);
         let mut parts = 1;
@@ -172,8 +178,8 @@ impl Served {
         }
     }
 
-    /// Most tokens of a prompt that leave room for the answer: as many tokens as it asks for, at most half of the context; an eighth of the
-    /// context if it doesn't say.
+    /// Most tokens of a prompt that leave room for the answer: as many tokens as it asks for, at
+    /// most half of the context; an eighth of the context if it doesn't say.
     fn room(&self, answer: Option<u32>) -> usize {
         let context = self.source.info().context;
         let answer = answer.map_or(context / 8, |answer| (answer as usize).min(context / 2));
@@ -291,8 +297,9 @@ impl Served {
         })
     }
 
-    /// Token sequences of `word`: at the beginning of a text, and behind a space. (vLLM's `bad_words` takes the second one only if it has as
-    /// many tokens as the first, and so misses words that are one token only behind a space.)
+    /// Token sequences of `word`: at the beginning of a text, and behind a space. (vLLM's
+    /// `bad_words` takes the second one only if it has as many tokens as the first, and so misses
+    /// words that are one token only behind a space.)
     fn token_sequences(&self, word: &str) -> Result<Vec<Vec<u32>>, TokenizeError> {
         let first = self.tokenizer.encode_text(word.trim_start())?;
         let second = self.tokenizer.encode_text(&format!(" {}", word.trim_start()))?;

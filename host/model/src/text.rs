@@ -1,4 +1,5 @@
-//! Converts an engine step's tokens to the pieces that a turn takes: the text of each token, with its id.
+//! Converts an engine step's tokens to the pieces that a turn takes: the text of each token, with
+//! its id.
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ pub(super) struct StreamText {
     /// Ids of the parser's markers, the only special tokens whose text is kept.
     markers: Arc<[u32]>,
     text: String,
-    /// For each token its id, the offset in `text` where its text ends, and its log-probabilities if they were asked for.
+    /// For each token its id, the offset in `text` where its text ends, and its log-probabilities
+    /// if they were asked for.
     ends: Vec<(u32, usize, Option<Arc<TokenLogprobs>>)>,
 }
 
@@ -25,7 +27,8 @@ impl StreamText {
         Self { tokenizer, detokenizer, markers, text: String::new(), ends: Vec::new() }
     }
 
-    /// Returns the pieces of a step, one per token. A special token that is no marker (BOS, EOS, padding) has empty text.
+    /// Returns the pieces of a step, one per token. A special token that is no marker (BOS, EOS,
+    /// padding) has empty text.
     pub(super) fn pieces(&mut self, tokens: &[Token]) -> Vec<TokenText<'_>> {
         self.text.clear();
         self.ends.clear();
@@ -63,7 +66,8 @@ impl StreamText {
         }
     }
 
-    /// Lists a prompt's tokens with what the engine told of those behind the first, and with their places in the text that is shown.
+    /// Lists a prompt's tokens with what the engine told of those behind the first, and with their
+    /// places in the text that is shown.
     pub(super) fn echo(&self, pending: PendingEcho, told: Vec<Token>) -> Echo {
         let (mut decoded, mut starts) = (String::new(), Vec::with_capacity(pending.ids.len()));
         let mut detokenizer = Detokenizer::new(Arc::clone(&self.tokenizer), &[]);

@@ -1,5 +1,5 @@
-//! CA certificates for servers behind `https` URLs: the system's (or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`), or only those of a file
-//! that the operator names for one server.
+//! CA certificates for servers behind `https` URLs: the system's (or those of `SSL_CERT_FILE` and
+//! `SSL_CERT_DIR`), or only those of a file that the operator names for one server.
 
 use std::error::Error;
 use std::io;
@@ -9,7 +9,8 @@ use std::sync::Once;
 use reqwest::{Certificate, ClientBuilder};
 use rustls::CertificateError;
 
-/// Sets up TLS for a client of one server. If the server's URL isn't `https`, no certificates are loaded.
+/// Sets up TLS for a client of one server. If the server's URL isn't `https`, no certificates are
+/// loaded.
 pub fn with_tls(
     builder: ClientBuilder,
     is_https: bool,
@@ -44,7 +45,8 @@ pub fn certificates(file: &Path) -> Result<Vec<Certificate>, String> {
     Ok(certificates)
 }
 
-/// Why a certificate isn't trusted, if that caused `error`. An I/O error doesn't return the error that it wraps as its source.
+/// Why a certificate isn't trusted, if that caused `error`. An I/O error doesn't return the error
+/// that it wraps as its source.
 pub fn untrusted(error: &(dyn Error + 'static)) -> Option<&'static str> {
     if let Some(rustls::Error::InvalidCertificate(error)) = error.downcast_ref() {
         return Some(words(error));
@@ -65,7 +67,8 @@ fn words(error: &CertificateError) -> &'static str {
             "is for another name"
         }
         CertificateError::Revoked => "is revoked",
-        // The verifier's own error, which rustls has no name for: such a certificate is made by `openssl req -x509`.
+        // The verifier's own error, which rustls has no name for: such a certificate is made by
+        // `openssl req -x509`.
         CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity" => {
             "is a CA's, which a server must not use itself: let it sign another one"
         }

@@ -26,7 +26,8 @@ pub struct TokenizerInfo<'a> {
 }
 
 impl Model {
-    /// Returns the tokens of the job's prompt; of the first one, if it has several. `texts`: with the text of each token.
+    /// Returns the tokens of the job's prompt; of the first one, if it has several. `texts`: with
+    /// the text of each token.
     pub async fn tokenize(&self, job: Job, texts: bool) -> Result<Tokenized, StartError> {
         self.prepare(move |served, _| {
             let ids = served.ids(job)?;

@@ -1,8 +1,9 @@
-//! Cache of compiled parsers on disk, so that the second start takes milliseconds: a [`CodeCache`], which says why its code may be trusted.
-//! `load` reads and fills it.
+//! Cache of compiled parsers on disk, so that the second start takes milliseconds: a [`CodeCache`],
+//! which says why its code may be trusted. `load` reads and fills it.
 //!
-//! An entry's name is a digest of the component's content, wasmtime's version and settings, and this program's version. If one can't be used,
-//! the component is compiled anew: the cache never makes a load fail.
+//! An entry's name is a digest of the component's content, wasmtime's version and settings, and
+//! this program's version. If one can't be used, the component is compiled anew: the cache never
+//! makes a load fail.
 
 use std::hash::{Hash as _, Hasher};
 use std::io;
@@ -18,7 +19,8 @@ use super::digest::{digest, hex};
 
 /// Maximum size of all entries together, in bytes; those unused for longest are removed first.
 const CACHE_BYTES: u64 = 512 << 20;
-/// Maximum size of one entry, in bytes: compiled, the largest component takes about ten times its size.
+/// Maximum size of one entry, in bytes: compiled, the largest component takes about ten times its
+/// size.
 const ENTRY_BYTES: u64 = 384 << 20;
 /// Folder of compiled parsers that this installation may use.
 #[derive(Debug, Clone)]
@@ -59,14 +61,16 @@ impl CompileCache {
     /// Opens the folder; creates it and its key if they don't exist.
     ///
     /// # Errors
-    /// The folder can't be created, or others could have written to it. The caller then serves without a cache.
+    /// The folder can't be created, or others could have written to it. The caller then serves
+    /// without a cache.
     pub fn open(folder: &Path) -> Result<Self, CacheError> {
         CodeCache::open(folder, ".compiled")
             .map(Self)
             .map_err(|reason| CacheError { folder: folder.display().to_string(), reason })
     }
 
-    /// Returns machine code of `wasm`: from the cache if there is one, else from the compiler, and then writes it to the cache.
+    /// Returns machine code of `wasm`: from the cache if there is one, else from the compiler, and
+    /// then writes it to the cache.
     ///
     /// # Errors
     /// wasmtime can't compile it.
@@ -82,7 +86,8 @@ impl CompileCache {
         Ok(code)
     }
 
-    /// Returns the code that was compiled for this engine from content of this digest, if this installation cached it.
+    /// Returns the code that was compiled for this engine from content of this digest, if this
+    /// installation cached it.
     pub(super) fn get<C: MachineCode>(&self, engine: &Engine, content: &str) -> Option<C> {
         let name = entry_name(engine, content);
         match self.read(engine, &name) {
@@ -113,9 +118,11 @@ impl CompileCache {
 
 /// Takes machine code that this installation wrote.
 fn deserialize<C: MachineCode>(engine: &Engine, code: &[u8]) -> Result<C, PrivateError> {
-    // SAFETY: `code` must come from wasmtime's own serialisation, unaltered. Its HMAC under this installation's key has just been
-    // verified over these very bytes in memory, and only `put` makes such tags, over what `MachineCode::serialize` returned. The
-    // entry's name differs for engines of another version or with other settings, which wasmtime checks as well, and for other content.
+    // SAFETY: `code` must come from wasmtime's own serialisation, unaltered. Its HMAC under this
+    // installation's key has just been verified over these very bytes in memory, and only `put`
+    // makes such tags, over what `MachineCode::serialize` returned. The entry's name differs for
+    // engines of another version or with other settings, which wasmtime checks as well, and for
+    // other content.
     #[allow(unsafe_code, reason = "the one place where compiled code is loaded")]
     let code = unsafe { C::deserialize(engine, code) };
     code.map_err(|error| PrivateError::Io(io::Error::other(error.to_string())))
@@ -161,7 +168,8 @@ fn entry_name(engine: &Engine, content: &str) -> String {
     hex(&hasher.0.finalize())
 }
 
-/// Hasher whose result is a cryptographic digest, so that nobody can construct two contents of one name.
+/// Hasher whose result is a cryptographic digest, so that nobody can construct two contents of one
+/// name.
 struct Sha256Hasher(Sha256);
 
 impl Hasher for Sha256Hasher {

@@ -1,7 +1,9 @@
-//! Compiled components in use, by the digest of their content, so that models of one process share them.
+//! Compiled components in use, by the digest of their content, so that models of one process share
+//! them.
 //!
-//! Invariant: while a plugin with some content is alive or being loaded, that content isn't compiled again. Loads of one content wait
-//! for each other, loads of different contents don't. Called by `load`; a plugin's factory keeps its component alive.
+//! Invariant: while a plugin with some content is alive or being loaded, that content isn't
+//! compiled again. Loads of one content wait for each other, loads of different contents don't.
+//! Called by `load`; a plugin's factory keeps its component alive.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -53,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_content_is_compiled_once_for_all_who_load_it_at_the_same_time() {
+    fn content_compiles_once_for_all_concurrent_loads() {
         const LOADS: usize = 4;
         let (engine, compiled) = (Engine::default(), CompiledComponents::default());
         let (count, together) = (AtomicUsize::new(0), Barrier::new(LOADS));

@@ -1,7 +1,9 @@
-//! Parsers that are components of some version of the contract: linked without any imports, described, and started once per stream.
+//! Parsers that are components of some version of the contract: linked without any imports,
+//! described, and started once per stream.
 //!
-//! Each version is a module: bindings generated from its WIT folder, and what is its own. What all versions have is translated by one text,
-//! `translate.rs`. Copies are avoided: a chunk is written straight into the guest's memory, and returned strings are moved.
+//! Each version is a module: bindings generated from its WIT folder, and what is its own. What all
+//! versions have is translated by one text, `translate.rs`. Copies are avoided: a chunk is written
+//! straight into the guest's memory, and returned strings are moved.
 
 use std::sync::Arc;
 

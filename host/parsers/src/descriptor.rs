@@ -1,5 +1,5 @@
-//! Check of the descriptor that a parser returns. In one that passes, texts are short, markers are distinct and not empty, stops are markers,
-//! and the host knows all that the parser needs.
+//! Check of the descriptor that a parser returns. In one that passes, texts are short, markers are
+//! distinct and not empty, stops are markers, and the host knows all that the parser needs.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,8 @@ use contract::{Descriptor, SCHEMAS};
 const NAME_BYTES: usize = 256;
 /// Maximum number of entries of `models`.
 const MODELS: usize = 256;
-/// Maximum number of markers, and maximum size of one in bytes. The host's matcher of markers takes at least as many, and as long ones.
+/// Maximum number of markers, and maximum size of one in bytes. The host's matcher of markers takes
+/// at least as many, and as long ones.
 const MARKERS: usize = 256;
 const MARKER_BYTES: usize = 256;
 
@@ -30,7 +31,8 @@ const KNOWN_NEEDS: [&str; 1] = [SCHEMAS];
 /// Checks a descriptor.
 ///
 /// # Errors
-/// [`LoadProblem::Descriptor`] with the first problem found, in one line; [`LoadProblem::Needs`] if the host doesn't know what the parser needs.
+/// [`LoadProblem::Descriptor`] with the first problem found, in one line; [`LoadProblem::Needs`] if
+/// the host doesn't know what the parser needs.
 pub(super) fn check(descriptor: &Descriptor) -> Result<(), LoadProblem> {
     check_texts(descriptor).map_err(LoadProblem::Descriptor)?;
     match descriptor.needs.iter().find(|need| !KNOWN_NEEDS.contains(&need.as_str())) {
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_may_be_a_prefix_of_another_and_there_may_be_none() {
+    fn marker_may_prefix_another_and_there_may_be_none() {
         check(&good()).unwrap();
         check(&Descriptor { markers: vec![], stops: vec![], ..good() }).unwrap();
     }
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_that_no_host_knows_are_passed_over_within_bounds() {
+    fn unknown_properties_are_passed_over_within_bounds() {
         let property = |name: usize, value: usize| ("n".repeat(name), "v".repeat(value));
         check(&Descriptor { properties: vec![property(64, 1024); 32], ..good() }).unwrap();
         assert_eq!(

@@ -1,6 +1,7 @@
 //! Errors of loading a plugin, and wasmtime's errors as one line of a log.
 //!
-//! Names and messages that come from a plugin are cut and stripped of control characters before they enter an error.
+//! Names and messages that come from a plugin are cut and stripped of control characters before
+//! they enter an error.
 
 use std::fmt::Write as _;
 use std::io;
@@ -16,7 +17,8 @@ const QUOTED: usize = 200;
 /// Maximum number of names that an error lists.
 const LISTED: usize = 8;
 
-/// How a parser is built, for those that were built for a system: plain `cargo component build` does that.
+/// How a parser is built, for those that were built for a system: plain `cargo component build`
+/// does that.
 const BUILD: &str = "build Rust with `cargo build --release --target wasm32-unknown-unknown` or `cargo component build --release \
                      --target wasm32-unknown-unknown`, Python with `componentize-py … componentize --stub-wasi`";
 
@@ -89,7 +91,8 @@ pub enum LoadProblem {
     /// The component refuses the operator's options, or needs some.
     #[error("refuses its options: {0}")]
     Options(String),
-    /// The section that the build wrote can't be read, or differs from the component's own `describe`.
+    /// The section that the build wrote can't be read, or differs from the component's own
+    /// `describe`.
     #[error("its section sluice-descriptor {0}; build the component again")]
     Section(String),
     /// The component's descriptor breaks the contract.
@@ -132,7 +135,8 @@ fn and_what(exports: &[String]) -> String {
     if exports.is_empty() { String::new() } else { format!(", only {}", list(exports)) }
 }
 
-/// Makes one line of a log from words of a plugin: without control characters or line ends, and not long.
+/// Makes one line of a log from words of a plugin: without control characters or line ends, and not
+/// long.
 pub(super) fn one_line(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let mut line = words.collect::<Vec<_>>().join(" ");
@@ -175,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parser_that_was_built_for_a_system_gets_the_whole_command() {
+    fn parser_built_for_a_system_gets_the_whole_command() {
         let command = "cargo component build --release --target wasm32-unknown-unknown";
         for problem in
             [LoadProblem::NoParser(vec![]), LoadProblem::Imports(vec!["wasi:io/error@0.2.3".to_owned()])]

@@ -3,7 +3,8 @@
 use super::error::LoadProblem;
 use contract::{Descriptor, Fault, Request, SendParser};
 
-/// Factory of a plugin's parsers: one implementation for components of each version of the contract, and the native `none`.
+/// Factory of a plugin's parsers: one implementation for components of each version of the
+/// contract, and the native `none`.
 pub(super) trait ParserFactory: Send + Sync {
     /// Asks the parser what it is, with these settings of the operator.
     fn describe(&self, options: &[(String, String)]) -> Result<Descriptor, LoadProblem>;

@@ -1,4 +1,5 @@
-//! Stand-in for a parser that couldn't be started. Callers put it into the turn, which treats it like any parser that failed.
+//! Stand-in for a parser that couldn't be started. Callers put it into the turn, which treats it
+//! like any parser that failed.
 
 use contract::{Fault, FinishReason, Step, StreamParser};
 

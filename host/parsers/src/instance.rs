@@ -1,7 +1,7 @@
 //! Parser of one stream: an instance of a guest, called within its limits.
 //!
-//! Invariant: an instance that trapped, broke the contract, answered `fault` or has finished is dropped at once, so that it can't
-//! be called again. Later calls return a fault.
+//! Invariant: an instance that trapped, broke the contract, answered `fault` or has finished is
+//! dropped at once, so that it can't be called again. Later calls return a fault.
 
 use std::sync::Arc;
 
@@ -49,7 +49,8 @@ pub(super) struct LiveGuest<E> {
 }
 
 impl<E> LiveGuest<E> {
-    /// Calls the guest with a full allowance of CPU time. After an error it must not be called again.
+    /// Calls the guest with a full allowance of CPU time. After an error it must not be called
+    /// again.
     pub(super) fn enter<T>(&mut self, call: impl FnOnce(&E, &mut Store<InstanceLimits>) -> T) -> T {
         self.store.data_mut().call_begins();
         self.store.set_epoch_deadline(1);
@@ -65,7 +66,8 @@ pub(super) struct GuestParser<E> {
 }
 
 impl<E: Exports> GuestParser<E> {
-    /// Makes the parser of a guest that was started. `parser` is the plugin's name; an answer may have at most `ops` ops.
+    /// Makes the parser of a guest that was started. `parser` is the plugin's name; an answer may
+    /// have at most `ops` ops.
     pub(super) fn new(live: LiveGuest<E>, parser: Arc<str>, ops: usize) -> Self {
         Self { live: Some(live), parser, ops }
     }

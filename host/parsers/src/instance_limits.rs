@@ -1,16 +1,21 @@
-//! Limits of one instance, as the data of its wasmtime store: CPU time per call and per stream, memory, tables.
+//! Limits of one instance, as the data of its wasmtime store: CPU time per call and per stream,
+//! memory, tables.
 //!
-//! CPU time is the thread's own clock, not the wall's: on a busy machine a healthy parser may wait long for a core. The clock
-//! costs a system call, so it is read only when an epoch passes inside a call: the first time it starts the count, later it is
-//! compared. A guest is therefore interrupted one to three ticks after its time is used up.
+//! CPU time is the thread's own clock, not the wall's: on a busy machine a healthy parser may wait
+//! long for a core. The clock costs a system call, so it is read only when an epoch passes inside a
+//! call: the first time it starts the count, later it is compared. A guest is therefore interrupted
+//! one to three ticks after its time is used up.
 //!
-//! The clock also counts time that the guest doesn't compute: time that a hypervisor gives to other machines, which comes as a
-//! few long jumps, and page faults, which wait for memory. A guest in a loop notices every epoch; one that waits notices one for
-//! each wait. So a call has used up its time only if it also noticed as many epochs as that time has ticks; stretches with a page
-//! fault aren't counted. A guest that takes pages for as long as it can is still stopped, after [`WITH_FAULTS`] times as much.
+//! The clock also counts time that the guest doesn't compute: time that a hypervisor gives to other
+//! machines, which comes as a few long jumps, and page faults, which wait for memory. A guest in a
+//! loop notices every epoch; one that waits notices one for each wait. So a call has used up its
+//! time only if it also noticed as many epochs as that time has ticks; stretches with a page fault
+//! aren't counted. A guest that takes pages for as long as it can is still stopped, after
+//! [`WITH_FAULTS`] times as much.
 //!
-//! The CPU time of a stream is sampled: each epoch that the guest notices, in whichever call, counts as a tick. This catches a
-//! guest that takes a little less than a call's limit in every call, at no cost for calls that take microseconds.
+//! The CPU time of a stream is sampled: each epoch that the guest notices, in whichever call,
+//! counts as a tick. This catches a guest that takes a little less than a call's limit in every
+//! call, at no cost for calls that take microseconds.
 
 use std::time::{Duration, Instant};
 
@@ -20,15 +25,18 @@ use super::ticker::{TICK, TickerGuard};
 use crate::ParserLimits;
 use system::cpu_clock::ThreadUsage;
 
-/// Number of calls whose time limits a stream may use at once, before its share counts: an answer that comes as a whole is no attack.
+/// Number of calls whose time limits a stream may use at once, before its share counts: an answer
+/// that comes as a whole is no attack.
 const BURST_CALLS: u32 = 200;
 
-/// Maximum numbers of memories, tables and core instances of a component. Rust needs one of each; interpreters come as many
-/// modules around one memory; a component of two versions of the contract may be two parsers, of which only one is called.
+/// Maximum numbers of memories, tables and core instances of a component. Rust needs one of each;
+/// interpreters come as many modules around one memory; a component of two versions of the contract
+/// may be two parsers, of which only one is called.
 const MEMORIES: usize = 2;
 const TABLES: usize = 8;
 const INSTANCES: usize = 64;
-/// Maximum number of elements of one table. A parser of ours has fewer than a hundred, an interpreter of another language thousands.
+/// Maximum number of elements of one table. A parser of ours has fewer than a hundred, an
+/// interpreter of another language thousands.
 pub(super) const TABLE_ELEMENTS: usize = 16 << 10;
 
 /// Limit that an instance exceeded; wasmtime carries it as the error of the call.
@@ -158,7 +166,8 @@ impl InstanceLimits {
         self.time = CallTime::new(self.time.allowed);
     }
 
-    /// Counts an epoch that passed inside the call: the guest continues for one more, or is stopped.
+    /// Counts an epoch that passed inside the call: the guest continues for one more, or is
+    /// stopped.
     pub(super) fn epoch(&mut self) -> wasmtime::Result<UpdateDeadline> {
         self.time.epoch(ThreadUsage::now())?;
         self.stream.epoch(Instant::now())?;
@@ -166,7 +175,8 @@ impl InstanceLimits {
     }
 }
 
-/// A refusal is a trap: so the reason reaches the log, where a guest whose growth merely fails would panic without one.
+/// A refusal is a trap: so the reason reaches the log, where a guest whose growth merely fails
+/// would panic without one.
 impl ResourceLimiter for InstanceLimits {
     /// All memories of an instance have the limit together.
     fn memory_growing(&mut self, from: usize, to: usize, _: Option<usize>) -> wasmtime::Result<bool> {
@@ -215,7 +225,8 @@ mod tests {
         ThreadUsage { cpu: ms * MS, page_faults }
     }
 
-    /// CPU time in ms at which a call of at most 5 ms is stopped that notices an epoch at each of `usages`.
+    /// CPU time in ms at which a call of at most 5 ms is stopped that notices an epoch at each of
+    /// `usages`.
     fn stopped_at(usages: impl IntoIterator<Item = (u32, i64)>) -> Option<u32> {
         let mut time = CallTime::new(5 * MS);
         usages.into_iter().find(|(ms, faults)| time.epoch(usage(*ms, *faults)).is_err()).map(|(ms, _)| ms)
@@ -226,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_waits_for_a_core_is_not_stopped_however_many_epochs_pass() {
+    fn call_waiting_for_a_core_is_never_stopped() {
         assert_eq!(stopped_at(without_faults(std::iter::repeat_n(700, 10_000).chain([704]))), None);
     }
 
@@ -239,19 +250,18 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_of_the_clock_between_two_epochs_stops_no_call() {
+    fn clock_jump_between_two_epochs_stops_no_call() {
         assert_eq!(stopped_at(without_faults([90, 190, 191, 192, 193])), None);
         assert_eq!(stopped_at(without_faults([90, 190, 191, 192, 193, 194, 195])), Some(194));
     }
 
     #[test]
-    fn a_guest_in_bulk_operations_of_several_ticks_is_stopped_after_a_few_of_them() {
+    fn guest_in_bulk_operations_is_stopped_after_a_few() {
         assert_eq!(stopped_at(without_faults((90..).step_by(8))), Some(90 + 5 * 8));
     }
 
     #[test]
-    fn a_call_that_waits_for_pages_is_stopped_only_if_it_computes_too_long_besides_or_takes_pages_without_end()
-     {
+    fn page_waits_stop_only_long_or_endless_calls() {
         let faulting = (90..130).zip(0..);
         assert_eq!(stopped_at(faulting.clone()), None);
         assert_eq!(stopped_at(faulting.take(20).chain((110..).map(|ms| (ms, 20)))), Some(115));
@@ -272,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_may_use_its_share_of_time_beyond_what_two_hundred_calls_may() {
+    fn stream_share_is_time_beyond_two_hundred_calls() {
         let limits = ParserLimits { call_time: 5 * MS, stream_share: 10, ..ParserLimits::default() };
         let began = Instant::now();
         let noticed_until = |period: Duration| {
@@ -289,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn memories_have_their_limit_together_and_growth_that_fails_takes_none_of_it() {
+    fn memories_share_a_limit_and_failed_growth_is_free() {
         let limits = ParserLimits { memory_bytes: 10, ..ParserLimits::default() };
         let ticker = Ticker::start(wasmtime::Engine::default()).unwrap();
         let mut limits = InstanceLimits::new(&limits, ticker.run());

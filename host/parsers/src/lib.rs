@@ -1,10 +1,12 @@
 //! Output parsers. Only this room uses wasmtime.
 //!
-//! A plugin file becomes a [`Plugin`] once ([`Runtime::load`]), and a [`contract::StreamParser`] once per stream
-//! ([`Plugin::start`]). A parser has no imports, bounded memory, bounded CPU time per call and bounded answers;
-//! one that fails is never entered again. Callers see [`contract`] and the names below, never a Wasm type.
+//! A plugin file becomes a [`Plugin`] once ([`Runtime::load`]), and a [`contract::StreamParser`]
+//! once per stream ([`Plugin::start`]). A parser has no imports, bounded memory, bounded CPU time
+//! per call and bounded answers; one that fails is never entered again. Callers see [`contract`]
+//! and the names below, never a Wasm type.
 //!
-//! Each version of the contract is one module of `component`, behind the trait `factory::ParserFactory`.
+//! Each version of the contract is one module of `component`, behind the trait
+//! `factory::ParserFactory`.
 #![doc = include_str!("../DESIGN.md")]
 
 mod cache;

@@ -83,7 +83,8 @@ fn describe_loaded(
     described
 }
 
-/// Returns the component as machine code: from the cache, else from the compiler, and then writes it to the cache.
+/// Returns the component as machine code: from the cache, else from the compiler, and then writes
+/// it to the cache.
 fn compile(
     sandbox: &Sandbox,
     cache: Option<&CompileCache>,

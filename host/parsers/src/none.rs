@@ -1,4 +1,5 @@
-//! Parser of `--parser none`: no markers, all text is content. It has no state, no limits, and can't fail.
+//! Parser of `--parser none`: no markers, all text is content. It has no state, no limits, and
+//! can't fail.
 
 use super::error::LoadProblem;
 use super::factory::ParserFactory;

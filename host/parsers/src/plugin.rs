@@ -1,4 +1,5 @@
-//! Loaded plugin of any contract version: its descriptor, and the factory that makes one parser per stream.
+//! Loaded plugin of any contract version: its descriptor, and the factory that makes one parser per
+//! stream.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -85,8 +86,9 @@ impl Plugin {
         self.size
     }
 
-    /// Makes the parser of one stream and passes it the request; the schemas of its tools only if it needs them. The parser stays one of this plugin for as long as it lives,
-    /// whatever is loaded meanwhile.
+    /// Makes the parser of one stream and passes it the request; the schemas of its tools only if
+    /// it needs them. The parser stays one of this plugin for as long as it lives, whatever is
+    /// loaded meanwhile.
     ///
     /// # Errors
     /// The parser can't be made, or refuses the request.

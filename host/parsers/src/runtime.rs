@@ -1,4 +1,5 @@
-//! One wasmtime engine for the process, set up so that guests are cheap to make and can always be stopped.
+//! One wasmtime engine for the process, set up so that guests are cheap to make and can always be
+//! stopped.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -17,20 +18,23 @@ use super::table::TableSource;
 use super::ticker::Ticker;
 use crate::ParserLimits;
 
-/// Size in bytes of the unmapped guard after a memory's reservation: the bounds check of an access with a smaller constant offset
-/// can be shared with its neighbours'.
+/// Size in bytes of the unmapped guard after a memory's reservation: the bounds check of an access
+/// with a smaller constant offset can be shared with its neighbours'.
 const GUARD_BYTES: u64 = 64 << 10;
 
 /// Number of pooled instances per core: the one under test, and some to compare it with.
 const INSTANCES_PER_CORE: usize = 4;
 
-/// Maximum number of modules of a component: the parser itself, and the adapters that tools put beside it.
+/// Maximum number of modules of a component: the parser itself, and the adapters that tools put
+/// beside it.
 const MODULES: u32 = 16;
 
-/// Bytes of an instance's memory, and of its tables, that stay mapped when the instance goes back into the pool.
+/// Bytes of an instance's memory, and of its tables, that stay mapped when the instance goes back
+/// into the pool.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Loader of parsers. One per process is enough: it owns a compiler's settings and a thread, which plugins keep alive.
+/// Loader of parsers. One per process is enough: it owns a compiler's settings and a thread, which
+/// plugins keep alive.
 pub struct Runtime {
     pub(super) sandbox: Arc<Sandbox>,
     pub(super) cache: Option<CompileCache>,
@@ -53,9 +57,10 @@ impl Runtime {
         Self::with(&config(limits), limits, false)
     }
 
-    /// Sets up a runtime for tools that make instances by the thousand, a few per core at a time: their memory is reused and not
-    /// mapped again. `metered` instances count what they use ([`contract::StreamParser::usage`]); they are slower, and
-    /// their components are compiled separately. `quick` code is compiled in half the time, and is slower.
+    /// Sets up a runtime for tools that make instances by the thousand, a few per core at a time:
+    /// their memory is reused and not mapped again. `metered` instances count what they use
+    /// ([`contract::StreamParser::usage`]); they are slower, and their components are compiled
+    /// separately. `quick` code is compiled in half the time, and is slower.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -94,7 +99,8 @@ impl Runtime {
         Self { drafts, ..self }
     }
 
-    /// Reads a plugin's file into memory, so that its digest can be checked before anything of it is used.
+    /// Reads a plugin's file into memory, so that its digest can be checked before anything of it
+    /// is used.
     ///
     /// # Errors
     /// The file can't be read, or is too large.
@@ -113,17 +119,20 @@ impl Runtime {
         }
     }
 
-    /// Returns what a plugin's file says of it, without compiling the plugin. [`Self::load`] checks that its section is right.
+    /// Returns what a plugin's file says of it, without compiling the plugin. [`Self::load`] checks
+    /// that its section is right.
     ///
     /// # Errors
-    /// The plugin and the problem: [`super::LoadProblem::Options`] if it describes itself with options only.
+    /// The plugin and the problem: [`super::LoadProblem::Options`] if it describes itself with
+    /// options only.
     pub fn describe(&self, source: &PluginSource) -> Result<FileFacts, PluginLoadError> {
         load::describe(self, source)
             .map_err(|problem| PluginLoadError { plugin: source.name().into_owned(), problem })
     }
 
-    /// Reads, checks and compiles a plugin (once for all that are loaded at the same time), and calls its `describe`. `options` are the operator's settings for it. Takes about
-    /// 100 ms of CPU time where it must be compiled: not for the serving path.
+    /// Reads, checks and compiles a plugin (once for all that are loaded at the same time), and
+    /// calls its `describe`. `options` are the operator's settings for it. Takes about 100 ms of
+    /// CPU time where it must be compiled: not for the serving path.
     ///
     /// # Errors
     /// The plugin and the problem.
@@ -155,10 +164,11 @@ fn pool(limits: &ParserLimits) -> PoolingAllocationConfig {
     pool
 }
 
-/// Configuration of wasmtime. Memory is reserved at its largest, so that it never moves, and not more, so that ten thousand
-/// instances fit into the address space. Instances are allocated on demand: as fast as from a pool, and without a fixed number.
-/// Their data (50 KiB where a parser has a grammar) is mapped, not copied: most streams touch little of it. That makes four
-/// kernel maps per instance, of which Linux allows 65,530.
+/// Configuration of wasmtime. Memory is reserved at its largest, so that it never moves, and not
+/// more, so that ten thousand instances fit into the address space. Instances are allocated on
+/// demand: as fast as from a pool, and without a fixed number. Their data (50 KiB where a parser
+/// has a grammar) is mapped, not copied: most streams touch little of it. That makes four kernel
+/// maps per instance, of which Linux allows 65,530.
 fn config(limits: &ParserLimits) -> Config {
     let mut config = Config::new();
     config

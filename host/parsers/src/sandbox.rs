@@ -22,7 +22,8 @@ pub(super) struct Sandbox {
 }
 
 impl Sandbox {
-    /// Makes a store for one instance, with every limit set. The CPU time of its instantiation counts from here.
+    /// Makes a store for one instance, with every limit set. The CPU time of its instantiation
+    /// counts from here.
     pub(super) fn store(&self) -> Store<InstanceLimits> {
         let mut store = Store::new(&self.engine, InstanceLimits::new(&self.limits, self.ticker.run()));
         store.limiter(|limits| limits);

@@ -1,6 +1,7 @@
-//! Reader of the custom section `sluice-descriptor`: the component's answer to `describe` without options. The build writes it,
-//! so that choosing a parser compiles none. `load` compares it with the component's own answer. Each version of the contract after 0.1 has a
-//! section of its own, since its descriptor may have fields that hosts of older versions don't know.
+//! Reader of the custom section `sluice-descriptor`: the component's answer to `describe` without
+//! options. The build writes it, so that choosing a parser compiles none. `load` compares it with
+//! the component's own answer. Each version of the contract after 0.1 has a section of its own,
+//! since its descriptor may have fields that hosts of older versions don't know.
 
 use wasmtime::wasmparser::{Parser, Payload};
 
@@ -18,7 +19,8 @@ const SECTION_BYTES: usize = 1 << 20;
 pub(super) struct Section(Result<Descriptor, String>);
 
 impl Section {
-    /// Reads the section for this version of the contract; `None` where the component has none. `component` has passed [`super::stamp::check`].
+    /// Reads the section for this version of the contract; `None` where the component has none.
+    /// `component` has passed [`super::stamp::check`].
     ///
     /// # Errors
     /// The section isn't JSON of such an answer, is too large, or is one of several.
@@ -88,7 +90,8 @@ fn difference(a: &Descriptor, b: &Descriptor) -> Option<&'static str> {
     .find_map(|(field, same)| (!same).then_some(field))
 }
 
-/// Contents of the component's own sections of this name; those of modules and components inside it don't count.
+/// Contents of the component's own sections of this name; those of modules and components inside it
+/// don't count.
 fn find<'a>(component: &'a [u8], name: &str) -> Vec<&'a [u8]> {
     let (mut depth, mut found) = (0_u32, Vec::new());
     for payload in Parser::new(0).parse_all(component).filter_map(Result::ok) {

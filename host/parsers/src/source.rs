@@ -1,4 +1,5 @@
-//! Sources of parsers: resolves `--parser FILE|NAME|none` and `--plugins DIR` to a [`PluginSource`].
+//! Sources of parsers: resolves `--parser FILE|NAME|none` and `--plugins DIR` to a
+//! [`PluginSource`].
 
 use std::borrow::Cow;
 use std::fs::{File, FileType};
@@ -44,7 +45,8 @@ impl PluginSource {
         }
     }
 
-    /// SHA-256 of bytes in memory, in lower-case hex; of a table that of its component and, behind it, its text. `None` for other sources.
+    /// SHA-256 of bytes in memory, in lower-case hex; of a table that of its component and, behind
+    /// it, its text. `None` for other sources.
     pub fn digest(&self) -> Option<String> {
         match self {
             Self::Bytes { bytes, .. } => Some(digest(bytes)),
@@ -83,8 +85,8 @@ impl PluginSource {
     }
 }
 
-/// Reads a file of at most `limit` bytes. The limit holds while it is read, too, since files may grow. Anything but a plain file
-/// is opened without waiting for its other end, and not read.
+/// Reads a file of at most `limit` bytes. The limit holds while it is read, too, since files may
+/// grow. Anything but a plain file is opened without waiting for its other end, and not read.
 pub(super) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, LoadProblem> {
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
     let file = file.map_err(LoadProblem::Unreadable)?;
@@ -149,8 +151,9 @@ pub enum ResolveError {
     },
 }
 
-/// Finds the parser that `wanted` names: `none`; a path (anything with a separator, or a file that exists); a file of
-/// `dir`, as given and with `.wasm` added; one of `shipped`, with or without `.wasm`.
+/// Finds the parser that `wanted` names: `none`; a path (anything with a separator, or a file that
+/// exists); a file of `dir`, as given and with `.wasm` added; one of `shipped`, with or without
+/// `.wasm`.
 ///
 /// # Errors
 /// Nothing has that name; the error says where it was looked for and which names exist.
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_looked_up_in_the_folder_as_given_and_with_its_ending() {
+    fn name_is_looked_up_as_given_and_with_its_ending() {
         let dir = plugins();
         for wanted in ["mine", "mine.wasm"] {
             let found = resolve(wanted, dir.path(), SHIPPED).unwrap();
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_goes_before_the_shipped_ones_which_are_found_from_anywhere() {
+    fn folder_comes_before_shipped_ones_found_anywhere() {
         let dir = plugins();
         for wanted in ["qwen3", "qwen3.wasm"] {
             let found = resolve(wanted, Path::new("/nowhere"), SHIPPED).unwrap();
@@ -263,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn none_is_none_and_an_unknown_name_gets_the_known_ones() {
+    fn none_is_none_and_unknown_names_get_the_known_ones() {
         let dir = plugins();
         assert_eq!(resolve("none", dir.path(), SHIPPED), Ok(PluginSource::None));
         let error = resolve("nobody", dir.path(), SHIPPED).unwrap_err().to_string();
@@ -287,7 +290,8 @@ mod tests {
         assert!(matches!(missing.read(1), Err(LoadProblem::Unreadable(_))));
     }
 
-    /// Creates what is no file: a directory, a FIFO that nobody writes to, a socket, and a device; each with the name of its kind.
+    /// Creates what is no file: a directory, a FIFO that nobody writes to, a socket, and a device;
+    /// each with the name of its kind.
     fn others(dir: &Path) -> [(PathBuf, &'static str); 4] {
         let [fifo, socket] = ["fifo", "socket"].map(|name| dir.join(name));
         assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());

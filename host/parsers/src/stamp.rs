@@ -1,6 +1,7 @@
-//! Checks of a plugin file that need no compiling: whether it is a component, what it imports, and which versions of the contract
-//! it exports. They come first, since compiling a large unknown component takes seconds. The version is part of an export's name, so no
-//! other word of the file can deny it.
+//! Checks of a plugin file that need no compiling: whether it is a component, what it imports, and
+//! which versions of the contract it exports. They come first, since compiling a large unknown
+//! component takes seconds. The version is part of an export's name, so no other word of the file
+//! can deny it.
 
 use wasmtime::wasmparser::{ComponentExport, ComponentImport, Parser, Payload};
 
@@ -20,8 +21,9 @@ pub(super) struct Stamp {
     pub(super) interface: String,
 }
 
-/// Checks that `bytes` look like a component for this host, and chooses the version of the contract to load it by: the newest that both know,
-/// drafts only if they are allowed. wasmtime validates the rest.
+/// Checks that `bytes` look like a component for this host, and chooses the version of the contract
+/// to load it by: the newest that both know, drafts only if they are allowed. wasmtime validates
+/// the rest.
 pub(super) fn check(bytes: &[u8], drafts: bool) -> Result<Stamp, LoadProblem> {
     if bytes.is_empty() {
         return Err(LoadProblem::Empty);
@@ -39,8 +41,8 @@ pub(super) fn check(bytes: &[u8], drafts: bool) -> Result<Stamp, LoadProblem> {
     choose(names.exports, drafts)
 }
 
-/// Reads the component's `sluice-` sections about its build, as (section name without `sluice-`, content). Empty where the
-/// source's bytes aren't in memory.
+/// Reads the component's `sluice-` sections about its build, as (section name without `sluice-`,
+/// content). Empty where the source's bytes aren't in memory.
 pub fn build_sections(source: &PluginSource) -> Vec<(String, String)> {
     let PluginSource::Bytes { bytes, .. } = source else { return Vec::new() };
     let sections = Parser::new(0).parse_all(bytes).filter_map(Result::ok);
@@ -126,7 +128,7 @@ mod tests {
     const DRAFT: &str = "sluice:parser/parser@0.2.0-draft";
 
     #[test]
-    fn patch_versions_of_the_contract_fit_and_others_are_named() {
+    fn contract_patch_versions_fit_and_others_are_named() {
         let first = "sluice:parser/parser@0.1.0".to_owned();
         assert_eq!(chosen(&[&first], false), Ok((ContractVersion::V0_1, first)));
         let patch = "sluice:parser/parser@0.1.9".to_owned();
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_allowed_version_is_chosen_and_a_draft_alone_is_refused() {
+    fn newest_allowed_version_wins_and_a_lone_draft_fails() {
         let both = [DRAFT, "sluice:parser/parser@0.1.0"];
         assert_eq!(chosen(&both, false).unwrap().0, ContractVersion::V0_1);
         assert_eq!(chosen(&both, true), Ok((ContractVersion::Draft0_2, DRAFT.to_owned())));

@@ -1,8 +1,10 @@
-//! Tables: files that say how a format is written, for the parser `response-template`. A model without a `response_template` of its own is
-//! served with one. A table is a plugin source like any other: the component that reads tables, and the text of the table.
+//! Tables: files that say how a format is written, for the parser `response-template`. A model
+//! without a `response_template` of its own is served with one. A table is a plugin source like any
+//! other: the component that reads tables, and the text of the table.
 //!
-//! A file is `{"about": …, "markers": […], "response_template": {…}}`. `markers` are literals that the chat template of each model of the
-//! format has; a model whose template lacks one isn't given the table by `--parser auto`.
+//! A file is `{"about": …, "markers": […], "response_template": {…}}`. `markers` are literals that
+//! the chat template of each model of the format has; a model whose template lacks one isn't given
+//! the table by `--parser auto`.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -66,7 +68,8 @@ impl TableSource {
         Path::new(&self.name).file_stem().unwrap_or_default().to_string_lossy()
     }
 
-    /// Whether `shows`, which says whether the chat template has a literal, is true of all of the table's markers.
+    /// Whether `shows`, which says whether the chat template has a literal, is true of all of the
+    /// table's markers.
     pub fn fits(&self, shows: impl Fn(&str) -> bool) -> bool {
         self.read().is_ok_and(|table| table.markers.iter().all(|marker| shows(marker)))
     }
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_passed_on_as_it_is_written_unless_there_is_one() {
+    fn table_is_passed_on_as_written_unless_one_is_given() {
         let option = |text: &str| (TABLE_OPTION.to_owned(), text.to_owned());
         let options = table(TEXT).options(&[]).unwrap();
         assert_eq!(options, [option(r#"{"fields": {"z": 1, "a": 2}}"#)]);

@@ -1,7 +1,9 @@
-//! Ticker: the thread that increments wasmtime's epoch, so that a guest that doesn't return is interrupted.
+//! Ticker: the thread that increments wasmtime's epoch, so that a guest that doesn't return is
+//! interrupted.
 //!
-//! There is one per [`super::Runtime`], and it sleeps while no instance lives. Each instance owns a [`TickerGuard`]; the first
-//! one wakes the thread, and the thread ends with the last owner of the ticker.
+//! There is one per [`super::Runtime`], and it sleeps while no instance lives. Each instance owns a
+//! [`TickerGuard`]; the first one wakes the thread, and the thread ends with the last owner of the
+//! ticker.
 
 use std::io;
 use std::sync::Arc;
@@ -64,7 +66,8 @@ impl Drop for TickerGuard {
     }
 }
 
-/// Body of the thread. An `unpark` that comes before `park` isn't lost: `park` then returns at once.
+/// Body of the thread. An `unpark` that comes before `park` isn't lost: `park` then returns at
+/// once.
 fn tick(engine: &Engine, shared: &Shared) {
     while !shared.stopped.load(Ordering::Acquire) {
         if shared.instances.load(Ordering::Acquire) == 0 {
@@ -81,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_count_of_instances_follows_their_lives_and_the_thread_ends_with_the_ticker() {
+    fn instance_count_follows_lives_and_the_thread_ends() {
         let ticker = Ticker::start(Engine::default()).unwrap();
         let shared = Arc::downgrade(&ticker.shared);
         let (one, two) = (ticker.run(), ticker.run());

@@ -1,4 +1,5 @@
-//! The versions of the contract that this host speaks: those released, and drafts of the next, which are loaded only where they are allowed.
+//! The versions of the contract that this host speaks: those released, and drafts of the next,
+//! which are loaded only where they are allowed.
 
 use std::fmt;
 
@@ -49,7 +50,8 @@ impl ContractVersion {
         self == Self::Draft0_2
     }
 
-    /// Whether a component with an export of this name has a parser of this version. Patch versions fit each other; a draft fits only itself.
+    /// Whether a component with an export of this name has a parser of this version. Patch versions
+    /// fit each other; a draft fits only itself.
     pub(super) fn fits(self, export: &str) -> bool {
         let version = export.strip_prefix(PARSER).and_then(|rest| rest.strip_prefix('@'));
         let patch = |version: &str| {
@@ -72,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hosts_version_names_every_version_of_the_contract() {
+    fn host_version_names_every_contract_version() {
         for version in ContractVersion::ALL {
             let named = version.name().replace("0.2-draft", "with --draft-contracts a draft of 0.2 too");
             assert!(HOST_VERSION.contains(&named), "{HOST_VERSION}");

@@ -8,18 +8,22 @@ use server::http::{Access, ApiKey, CorsOrigin, HostName, Keys, read_keys};
 
 #[derive(clap::Args)]
 pub(super) struct AccessArguments {
-    /// Key that clients must send as `Authorization: Bearer KEY` or `x-api-key: KEY` (repeatable), and the name of its owner: keys of one
-    /// name share budgets and data. A key without a name has one that follows from the key.
+    /// Key that clients must send as `Authorization: Bearer KEY` or `x-api-key: KEY` (repeatable),
+    /// and the name of its owner: keys of one name share budgets and data. A key without a name has
+    /// one that follows from the key.
     #[arg(long, value_name = "[NAME=]KEY", env = "SLUICE_API_KEY", hide_env_values = true, value_delimiter = ',', value_parser = key)]
     api_key: Vec<String>,
-    /// File of further keys, a line `NAME=KEY` each, that only its user may read (chmod 600); SIGHUP reads it again.
+    /// File of further keys, a line `NAME=KEY` each, that only its user may read (chmod 600);
+    /// SIGHUP reads it again.
     #[arg(long, value_name = "FILE")]
     api_keys_file: Option<PathBuf>,
-    /// Host name that requests may be addressed to, besides loopback names and the listen address (repeatable). Requests to other names get
-    /// 403 on a loopback address without a key, and on every address once this is given.
+    /// Host name that requests may be addressed to, besides loopback names and the listen address
+    /// (repeatable). Requests to other names get 403 on a loopback address without a key, and on
+    /// every address once this is given.
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<HostName>,
-    /// Origin of web pages that may call the server from a browser (repeatable), or `*` for all [default: none].
+    /// Origin of web pages that may call the server from a browser (repeatable), or `*` for all
+    /// [default: none].
     #[arg(long, value_name = "ORIGIN|*")]
     cors_origin: Vec<CorsOrigin>,
     /// Answer clients that ask for a WebSocket with 426, so that they use HTTP.
@@ -38,7 +42,8 @@ impl AccessArguments {
         })
     }
 
-    /// Reads the file of keys again, and replaces `keys`. A file that is no longer good changes nothing.
+    /// Reads the file of keys again, and replaces `keys`. A file that is no longer good changes
+    /// nothing.
     pub(super) fn reload(&self, keys: &Keys) {
         let Some(file) = &self.api_keys_file else { return };
         match self.keys().and_then(|new| Ok(keys.replace(new)?)) {
@@ -50,7 +55,8 @@ impl AccessArguments {
         }
     }
 
-    /// Keys of the switch and of the file. Errors give a key's number among those of the switch, and never show one.
+    /// Keys of the switch and of the file. Errors give a key's number among those of the switch,
+    /// and never show one.
     fn keys(&self) -> anyhow::Result<Vec<ApiKey>> {
         let key = |(number, text): (usize, &String)| {
             text.parse::<ApiKey>().with_context(|| format!("--api-key: key {number}"))
@@ -63,7 +69,8 @@ impl AccessArguments {
     }
 }
 
-/// Parses a key; white space around it is removed. An empty key is refused, since it would admit every client that sends an empty header.
+/// Parses a key; white space around it is removed. An empty key is refused, since it would admit
+/// every client that sends an empty header.
 fn key(text: &str) -> Result<String, &'static str> {
     match text.trim() {
         "" => Err(
@@ -73,7 +80,8 @@ fn key(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// Warnings, for the log and the summary, of addresses that others can reach although no key is required.
+/// Warnings, for the log and the summary, of addresses that others can reach although no key is
+/// required.
 pub(super) fn warn_of_public(addresses: &[(&str, SocketAddr)]) -> Vec<String> {
     let public = addresses.iter().filter(|(_, address)| !address.ip().to_canonical().is_loopback());
     let warn = |(_, address): &(&str, SocketAddr)| {

@@ -1,4 +1,5 @@
-//! Folders for compiled parsers and kernels: one switch and one default for all commands that load them.
+//! Folders for compiled parsers and kernels: one switch and one default for all commands that load
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,8 @@ use parsers::CompileCache;
 /// The switch of the commands that work on parsers.
 #[derive(clap::Args)]
 pub(super) struct CacheArgument {
-    /// Cache folder for compiled parsers, or `none` [default: sluice/parsers in the user's cache folder].
+    /// Cache folder for compiled parsers, or `none` [default: sluice/parsers in the user's cache
+    /// folder].
     #[arg(long, value_name = "DIR|none")]
     parser_cache: Option<PathBuf>,
 }

@@ -30,7 +30,7 @@ mod tests {
     use super::{DEFAULT_PROMPT, MAX_BYTES, prompt};
 
     #[test]
-    fn a_file_replaces_the_servers_prompt_and_a_useless_one_is_an_error() {
+    fn file_replaces_the_prompt_and_useless_ones_fail() {
         assert_eq!(&*prompt(None).unwrap(), DEFAULT_PROMPT);
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("prompt.txt");

@@ -17,8 +17,9 @@ pub(super) struct DevicesArguments {
 /// Where CUDA's libraries are that the loader doesn't find by itself.
 #[derive(clap::Args)]
 pub(super) struct CudaLibraries {
-    /// Folder of libnvrtc.so.13, which compiles the kernels of GPUs at their first start (wheel nvidia-cuda-nvrtc==13.0.88), and of
-    /// libcublasLt.so.13, which computes prompts faster (wheel nvidia-cublas==13.0.2.14) [default: the system's library path].
+    /// Folder of libnvrtc.so.13, which compiles the kernels of GPUs at their first start (wheel
+    /// nvidia-cuda-nvrtc==13.0.88), and of libcublasLt.so.13, which computes prompts faster (wheel
+    /// nvidia-cublas==13.0.2.14) [default: the system's library path].
     #[arg(long, value_name = "DIR")]
     cuda_libs: Option<PathBuf>,
 }
@@ -33,7 +34,8 @@ impl CudaLibraries {
     }
 }
 
-/// Lists the devices. Missing drivers and GPUs are no error; a given folder that lacks the libraries is.
+/// Lists the devices. Missing drivers and GPUs are no error; a given folder that lacks the
+/// libraries is.
 pub(super) fn run(arguments: &DevicesArguments) -> anyhow::Result<ExitCode> {
     arguments.libraries.load()?;
     print(&mut std::io::stdout().lock(), &Machine::this(), &Survey::of_this_machine())?;
@@ -88,7 +90,8 @@ fn driver(survey: &Survey) -> String {
     survey.driver.as_ref().map_or_else(ToString::to_string, |version| format!("CUDA {version}"))
 }
 
-/// Version of a library, or the error. Without a driver the error is shortened, since only GPUs need the library.
+/// Version of a library, or the error. Without a driver the error is shortened, since only GPUs
+/// need the library.
 fn library(found: &Result<CudaVersion, CudaError>, survey: &Survey) -> String {
     match (found, &survey.driver) {
         (Ok(version), _) => format!("CUDA {version}"),

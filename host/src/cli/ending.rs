@@ -5,7 +5,8 @@ use std::cell::OnceCell;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// Runs a server until it ends. The first signal makes it drain, the second one ends it at once. A lost device counts as the first signal.
+/// Runs a server until it ends. The first signal makes it drain, the second one ends it at once. A
+/// lost device counts as the first signal.
 ///
 /// # Errors
 /// The reason for which the device was lost.
@@ -35,7 +36,8 @@ pub(super) async fn run_until_stopped<S: Future<Output = ()>>(
     reason.into_inner().map_or(Ok(()), Err)
 }
 
-/// SIGTERM and ctrl-c. Until they are caught they end the process, so they are before anybody is told that it serves.
+/// SIGTERM and ctrl-c. Until they are caught they end the process, so they are before anybody is
+/// told that it serves.
 pub(super) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
@@ -73,7 +75,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_one_signal_a_server_ends_by_itself_and_after_two_at_once() {
+    async fn one_signal_drains_a_server_and_two_end_it_at_once() {
         let once = tokio::sync::Semaphore::new(1);
         let signal = async || once.acquire().await.expect("it isn't closed").forget();
         assert_eq!(run_until_stopped(|stop| stop, pending(), signal).await, Ok(()));

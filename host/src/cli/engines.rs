@@ -11,14 +11,15 @@ use super::values::{parsed, text};
 
 #[derive(clap::Args)]
 pub(super) struct EngineArguments {
-    /// Kind of the engines at the URLs: `auto` asks each engine, `openai` is any server of `/v1/completions` that takes token ids [default:
-    /// auto].
+    /// Kind of the engines at the URLs: `auto` asks each engine, `openai` is any server of
+    /// `/v1/completions` that takes token ids [default: auto].
     #[arg(long, value_name = "[NAME=]auto|openai|vllm|sglang|llamacpp", value_parser = for_model(kind))]
     engine_kind: Vec<ForModel<Option<EngineKind>>>,
     /// API key that is sent to the engines: an environment variable or a file that holds it.
     #[arg(long, value_name = "[NAME=]env:VARIABLE|file:PATH", value_parser = for_model(parsed::<EngineKey>))]
     engine_key: Vec<ForModel<EngineKey>>,
-    /// PEM file of the only certificate authorities that the engines are trusted by [default: the system's].
+    /// PEM file of the only certificate authorities that the engines are trusted by [default: the
+    /// system's].
     #[arg(long, value_name = "[NAME=]FILE", value_parser = for_model(text))]
     engine_ca: Vec<ForModel<String>>,
     #[command(flatten)]

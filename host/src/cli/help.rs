@@ -1,4 +1,5 @@
-//! Arrangement of the help of `serve`: the switches that people use first, then all others under headings. `-h` shows the former only.
+//! Arrangement of the help of `serve`: the switches that people use first, then all others under
+//! headings. `-h` shows the former only.
 
 use clap::Command;
 

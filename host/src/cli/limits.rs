@@ -1,4 +1,5 @@
-//! Switches for the limits that have one (`limits::Bounded`). `-h` omits them, `--help` shows each with its default and range.
+//! Switches for the limits that have one (`limits::Bounded`). `-h` omits them, `--help` shows each
+//! with its default and range.
 
 use clap::{Arg, ArgMatches, Command};
 use model::limits::{Bound, Bounded};

@@ -1,4 +1,5 @@
-//! `host stream lint FILE`: names everything in a recorded stream that breaks the rules of its protocol.
+//! `host stream lint FILE`: names everything in a recorded stream that breaks the rules of its
+//! protocol.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

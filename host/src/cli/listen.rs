@@ -9,7 +9,8 @@ use tokio::net::{TcpListener, TcpSocket, lookup_host};
 /// Connections that the kernel holds until they are accepted, as for tokio's own listeners.
 const BACKLOG: u32 = 1024;
 
-/// Address as typed: `8000` or `:8000` (loopback), `127.0.0.1:8000`, `[::1]:8000`, `localhost:8000`.
+/// Address as typed: `8000` or `:8000` (loopback), `127.0.0.1:8000`, `[::1]:8000`,
+/// `localhost:8000`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListenAddress {
     /// An IP address, or a name to look up.
@@ -37,7 +38,8 @@ impl FromStr for ListenAddress {
 const FORMS: &str = "expected PORT, HOST:PORT or [IPV6]:PORT";
 
 impl ListenAddress {
-    /// Makes a socket that is bound to the first available address; it doesn't listen yet. Errors name `switch`.
+    /// Makes a socket that is bound to the first available address; it doesn't listen yet. Errors
+    /// name `switch`.
     pub(super) async fn bind(&self, switch: &str) -> anyhow::Result<TcpSocket> {
         let mut addresses = Vec::new();
         match &self.host {
@@ -51,7 +53,8 @@ impl ListenAddress {
     }
 }
 
-/// Makes a socket that is bound to the first available one of `addresses`; else the reasons why none is available.
+/// Makes a socket that is bound to the first available one of `addresses`; else the reasons why
+/// none is available.
 fn bind_first(addresses: &[SocketAddr]) -> Result<TcpSocket, String> {
     let mut failed = Vec::new();
     for address in addresses {
@@ -65,13 +68,15 @@ fn bind_first(addresses: &[SocketAddr]) -> Result<TcpSocket, String> {
 
 fn bind(address: SocketAddr) -> std::io::Result<TcpSocket> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A restarted server can bind while old connections are in TIME_WAIT; an address on which another process listens stays refused.
+    // A restarted server can bind while old connections are in TIME_WAIT; an address on which
+    // another process listens stays refused.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     Ok(socket)
 }
 
-/// Starts to listen; an error if another process has begun to listen there since the socket was bound.
+/// Starts to listen; an error if another process has begun to listen there since the socket was
+/// bound.
 pub(super) fn listen(socket: TcpSocket) -> anyhow::Result<TcpListener> {
     let address = socket.local_addr()?;
     socket.listen(BACKLOG).map_err(|error| anyhow::Error::msg(refusal(address, &error)))

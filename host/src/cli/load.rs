@@ -14,46 +14,53 @@ use super::values::{dtype, kv_cache_dtype, load_format, number, parsed, quantize
 
 #[derive(clap::Args)]
 pub(super) struct LoadArguments {
-    /// Source of the weights: `auto` reads the model's files, `dummy` makes random weights of the types in its config.json, to measure a
-    /// model without downloading it [default: auto].
+    /// Source of the weights: `auto` reads the model's files, `dummy` makes random weights of the
+    /// types in its config.json, to measure a model without downloading it [default: auto].
     #[arg(long, value_name = "[NAME=]auto|dummy", value_parser = for_model(load_format))]
     load_format: Vec<ForModel<LoadFormat>>,
-    /// Device that runs the model: `cpu`, a GPU (`cuda` or `cuda:N`, listed by `host devices`), or `auto`, the first usable GPU, else the
-    /// CPU [default: cpu].
+    /// Device that runs the model: `cpu`, a GPU (`cuda` or `cuda:N`, listed by `host devices`), or
+    /// `auto`, the first usable GPU, else the CPU [default: cpu].
     #[arg(long, value_name = "[NAME=]auto|cpu|cuda[:N]", value_parser = for_model(parsed::<DeviceChoice>))]
     device: Vec<ForModel<DeviceChoice>>,
     #[command(flatten)]
     cuda: CudaLibraries,
-    /// Cache folder for the compiled kernels of GPUs, or `none` [default: sluice/kernels in the user's cache folder].
+    /// Cache folder for the compiled kernels of GPUs, or `none` [default: sluice/kernels in the
+    /// user's cache folder].
     #[arg(long, value_name = "DIR|none")]
     kernel_cache: Option<PathBuf>,
-    /// On GPUs, use only kernels whose sums don't depend on the rest of the batch: the same request with the same seed then gets the same
-    /// answer under any load, as it always does on the CPU. Slower.
+    /// On GPUs, use only kernels whose sums don't depend on the rest of the batch: the same request
+    /// with the same seed then gets the same answer under any load, as it always does on the CPU.
+    /// Slower.
     #[arg(long)]
     pub(super) deterministic: bool,
     /// CPU threads, shared by all models, 1 to 512 [default: all cores].
     #[arg(long, value_name = "THREADS", value_parser = number::<usize>(1..=MAX_THREADS as u64))]
     threads: Option<usize>,
-    /// Memory of the KV caches of all models together, in MiB [default: on the CPU 1024, or as much as a model's whole context takes, at most a
-    /// quarter of the free memory (at least 64); on a GPU, what is free after loading].
+    /// Memory of the KV caches of all models together, in MiB [default: on the CPU 1024, or as much
+    /// as a model's whole context takes, at most a quarter of the free memory (at least 64); on a
+    /// GPU, what is free after loading].
     #[arg(long, value_name = "MIB", value_parser = number::<usize>(1..=MAX_KV_CACHE_MIB))]
     kv_cache: Option<usize>,
-    /// Type of keys and values in the KV cache on the CPU: `f16`, or `f32` with twice the memory [default: f16].
+    /// Type of keys and values in the KV cache on the CPU: `f16`, or `f32` with twice the memory
+    /// [default: f16].
     #[arg(long, value_name = "[NAME=]f16|f32", value_parser = for_model(kv_cache_dtype))]
     kv_cache_dtype: Vec<ForModel<KvDtype>>,
-    /// Type that linear layers on the CPU round their inputs to: `auto` is bf16 for weights in bf16, MXFP4 or FP8, no coarser than such
-    /// models were trained with; `f32` doesn't round and is slower [default: auto].
+    /// Type that linear layers on the CPU round their inputs to: `auto` is bf16 for weights in
+    /// bf16, MXFP4 or FP8, no coarser than such models were trained with; `f32` doesn't round and
+    /// is slower [default: auto].
     #[arg(long, value_name = "[NAME=]auto|f32", value_parser = for_model(dtype))]
     dtype: Vec<ForModel<InputDtype>>,
-    /// Quantise the weights on the CPU while loading: 8 or 4 bits with scales; the head gets 8. Less memory and less time per token (costs:
-    /// docs/quantization.md) [default: as stored].
+    /// Quantise the weights on the CPU while loading: 8 or 4 bits with scales; the head gets 8.
+    /// Less memory and less time per token (costs: docs/quantization.md) [default: as stored].
     #[arg(long, value_name = "[NAME=]q8|q4", value_parser = for_model(quantize))]
     quantize: Vec<ForModel<QuantizeTo>>,
-    /// Whether bf16 weights are repacked while loading, on CPUs with bf16 instructions: faster prompts and batches. `never` uses them from
-    /// the mapped file, so that loading takes no time and processes share the memory [default: auto].
+    /// Whether bf16 weights are repacked while loading, on CPUs with bf16 instructions: faster
+    /// prompts and batches. `never` uses them from the mapped file, so that loading takes no time
+    /// and processes share the memory [default: auto].
     #[arg(long, value_name = "[NAME=]auto|never", value_parser = for_model(repack))]
     repack: Vec<ForModel<Repack>>,
-    /// Context length: most tokens of prompt and answer together, at most the model's own [default: the model's own].
+    /// Context length: most tokens of prompt and answer together, at most the model's own [default:
+    /// the model's own].
     #[arg(long, value_name = "[NAME=]TOKENS", value_parser = for_model(number::<usize>(1..=MAX_CONTEXT)))]
     context: Vec<ForModel<usize>>,
 }
@@ -64,9 +71,11 @@ const KV_CACHE_MIB: usize = 1024;
 const LEAST_KV_CACHE_MIB: usize = 64;
 /// Part of the free memory that the KV caches take at most by default.
 const FREE_PARTS: usize = 4;
-/// Largest KV cache in MiB (16 TiB): more memory than machines have, and its number of bytes can't overflow.
+/// Largest KV cache in MiB (16 TiB): more memory than machines have, and its number of bytes can't
+/// overflow.
 const MAX_KV_CACHE_MIB: u64 = 1 << 24;
-/// Largest context that may be requested: longer than that of any model. The model's own limit is checked after it is loaded.
+/// Largest context that may be requested: longer than that of any model. The model's own limit is
+/// checked after it is loaded.
 const MAX_CONTEXT: u64 = 1 << 24;
 
 /// Values of the switches, by model.
@@ -108,13 +117,14 @@ impl LoadArguments {
         self.kv_cache.map_or_else(|| default_kv_cache(free()), |mib| mib << 20)
     }
 
-    /// Size of one model's KV cache, on the CPU or on a GPU. On a GPU it counts only if the operator set a size.
+    /// Size of one model's KV cache, on the CPU or on a GPU. On a GPU it counts only if the
+    /// operator set a size.
     pub(super) fn kv_cache_of(&self, share: usize) -> KvCacheBytes {
         KvCacheBytes { cpu: share, cpu_most: 0, gpu: self.kv_cache.map(|_| share as u64) }
     }
 
-    /// Most memory that the KV caches of all models together take on the CPU to hold whole contexts, in bytes; no more than the size that
-    /// the operator set.
+    /// Most memory that the KV caches of all models together take on the CPU to hold whole
+    /// contexts, in bytes; no more than the size that the operator set.
     pub(super) fn kv_cache_most(&self) -> usize {
         match self.kv_cache {
             Some(_) => 0,
@@ -144,7 +154,8 @@ fn free() -> Option<usize> {
     free_memory(Path::new("/")).and_then(|bytes| usize::try_from(bytes).ok())
 }
 
-/// Default size of the KV caches on the CPU, in bytes, where this much memory is free: a small container has to hold the weights, too.
+/// Default size of the KV caches on the CPU, in bytes, where this much memory is free: a small
+/// container has to hold the weights, too.
 fn default_kv_cache(free: Option<usize>) -> usize {
     let most = KV_CACHE_MIB << 20;
     free.map_or(most, |free| (free / FREE_PARTS).clamp(LEAST_KV_CACHE_MIB << 20, most))
@@ -195,7 +206,7 @@ mod tests {
     use super::default_kv_cache;
 
     #[test]
-    fn the_default_cache_is_a_quarter_of_little_memory_and_a_gib_of_much() {
+    fn default_cache_is_a_quarter_of_memory_up_to_a_gib() {
         let mib = |free: usize| default_kv_cache(Some(free << 20)) >> 20;
         assert_eq!(
             [mib(0), mib(256), mib(512), mib(2048), mib(4096), mib(1 << 20)],

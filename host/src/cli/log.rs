@@ -1,7 +1,8 @@
 //! Logs of the commands that load models, on stderr.
 //!
-//! Invariant: a line doesn't act on the terminal that shows it, and quotes nothing that a library logs or that a panic's message holds: the
-//! library for MCP logs whole messages of servers, and the message of a panic may have text of a request in it.
+//! Invariant: a line doesn't act on the terminal that shows it, and quotes nothing that a library
+//! logs or that a panic's message holds: the library for MCP logs whole messages of servers, and
+//! the message of a panic may have text of a request in it.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, IsTerminal as _, Write};
@@ -43,8 +44,8 @@ impl From<LogLevel> for EnvFilter {
     }
 }
 
-/// Sends logs to stderr, from `level` on; without one filtered by `RUST_LOG`, else from level `least` on. Panics become lines of the log. Text of requests and answers is
-/// logged at no level.
+/// Sends logs to stderr, from `level` on; without one filtered by `RUST_LOG`, else from level
+/// `least` on. Panics become lines of the log. Text of requests and answers is logged at no level.
 pub(super) fn log_to_stderr(json: bool, level: Option<LogLevel>, least: &str) {
     let by_environment = || EnvFilter::try_from_default_env().unwrap_or_else(|_| least.into());
     let filter = level.map_or_else(by_environment, EnvFilter::from);
@@ -84,7 +85,8 @@ impl Write for Lines {
     }
 }
 
-/// Logs where a thread panicked, and the message if it is a literal of the source. The standard hook would wait for stderr.
+/// Logs where a thread panicked, and the message if it is a literal of the source. The standard
+/// hook would wait for stderr.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let at = panic.location().map(ToString::to_string).unwrap_or_default();
     let thread = std::thread::current();

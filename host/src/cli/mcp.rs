@@ -13,7 +13,8 @@ pub(super) struct McpArguments {
     /// MCP tool servers that requests may use: a JSON file with `mcpServers` [default: none].
     #[arg(long, value_name = "FILE")]
     mcp: Option<PathBuf>,
-    /// MCP tool servers that requests may name by URL: `none`, `public` (HTTPS to public addresses), or `any`.
+    /// MCP tool servers that requests may name by URL: `none`, `public` (HTTPS to public
+    /// addresses), or `any`.
     #[arg(long, value_name = "none|public|any", default_value = "none")]
     mcp_request_urls: RequestUrls,
     #[command(flatten)]

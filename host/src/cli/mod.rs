@@ -1,4 +1,5 @@
-//! The command line: parses arguments, prints one line for each error, and leaves the work to the library.
+//! The command line: parses arguments, prints one line for each error, and leaves the work to the
+//! library.
 
 mod access;
 mod bench;
@@ -50,7 +51,8 @@ enum Command {
     Serve(Box<serve::ServeArguments>),
     /// Measure a model on this machine, or a running server.
     Bench(Box<bench::BenchArguments>),
-    /// List the devices that models can run on: the CPU and GPUs, and for each GPU what is missing to use it.
+    /// List the devices that models can run on: the CPU and GPUs, and for each GPU what is missing
+    /// to use it.
     Devices(devices::DevicesArguments),
     /// List, create, test and measure output parsers.
     Parser(Box<parser::ParserCommandArguments>),
@@ -63,17 +65,19 @@ enum Command {
 
 #[derive(Subcommand)]
 enum StreamCommand {
-    /// Check a recorded SSE stream of any server, as `curl -N` prints it, against the event grammar.
+    /// Check a recorded SSE stream of any server, as `curl -N` prints it, against the event
+    /// grammar.
     Lint(lint::LintArguments),
 }
 
-/// Exit status of a command whose output is closed early: the status that shells report after SIGPIPE.
+/// Exit status of a command whose output is closed early: the status that shells report after
+/// SIGPIPE.
 const BROKEN_PIPE: u8 = 128 + 13;
 /// Exit status of wrong arguments, as clap has it.
 const USAGE: u8 = 2;
 
-/// Runs the command. An error is one line on stderr with exit status 1. If the output is closed, a command other than `serve` ends
-/// silently.
+/// Runs the command. An error is one line on stderr with exit status 1. If the output is closed, a
+/// command other than `serve` ends silently.
 pub(crate) fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if let Some(tip) = tips::for_arguments(&arguments) {
@@ -114,8 +118,8 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     kind == Some(std::io::ErrorKind::BrokenPipe)
 }
 
-/// Prints clap's message and ends the process with clap's exit status. An error is printed as one line, followed by the usage unless only a
-/// value is wrong.
+/// Prints clap's message and ends the process with clap's exit status. An error is printed as one
+/// line, followed by the usage unless only a value is wrong.
 fn refuse(error: &clap::Error) -> ! {
     let text = error.render().to_string();
     if !text.starts_with("error: ") {
@@ -131,7 +135,8 @@ fn refuse(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code());
 }
 
-/// Whether the error is about a word that is no switch, in a place where other programs take a model.
+/// Whether the error is about a word that is no switch, in a place where other programs take a
+/// model.
 fn is_stray_word(error: &clap::Error) -> bool {
     let word = error.get(ContextKind::InvalidArg).map(ToString::to_string);
     let is_serve = std::env::args_os().nth(1).is_some_and(|command| command == "serve");

@@ -1,4 +1,5 @@
-//! Switches for the served models; those that may be set per model take `[NAME=]VALUE` (`per_model`).
+//! Switches for the served models; those that may be set per model take `[NAME=]VALUE`
+//! (`per_model`).
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,20 +19,23 @@ use super::values::{fault_policy, key_value, number, parsed, speculation, text};
 
 #[derive(clap::Args)]
 pub(super) struct ModelArguments {
-    /// Model: a directory in Hugging Face's layout, or ORG/NAME from the local Hugging Face cache (repeatable) [default: the tiny test
-    /// model inside the binary]. NAME is the model's name in requests: letters, digits, `-`, `_` and `.`. A directory with a `=` in its
-    /// name needs a slash before it (`./a=b`).
+    /// Model: a directory in Hugging Face's layout, or ORG/NAME from the local Hugging Face cache
+    /// (repeatable) [default: the tiny test model inside the binary]. NAME is the model's name in
+    /// requests: letters, digits, `-`, `_` and `.`. A directory with a `=` in its name needs a
+    /// slash before it (`./a=b`).
     #[arg(long, value_name = "[NAME=]DIR|ORG/NAME", value_parser = for_model(text))]
     model: Vec<ForModel<String>>,
-    /// Output parser: `auto` takes the parser that claims the model; otherwise a file, or a name in the plugins folder or among the shipped
-    /// parsers; `none` treats all text as content [default: auto].
+    /// Output parser: `auto` takes the parser that claims the model; otherwise a file, or a name in
+    /// the plugins folder or among the shipped parsers; `none` treats all text as content [default:
+    /// auto].
     #[arg(long, value_name = "[NAME=]auto|FILE|PARSER|none", value_parser = for_model(text))]
     parser: Vec<ForModel<String>>,
     /// Folder of parsers. A file that changes there is reloaded while the server runs.
     #[arg(long, value_name = "DIR", default_value = "plugins")]
     plugins: PathBuf,
-    /// Setting that is passed to the parser (repeatable). With every parser, `calls-in-reasoning=at-once` lets a call inside reasoning count
-    /// at once; without it the call waits until the reasoning or the turn ends, since it may be a draft.
+    /// Setting that is passed to the parser (repeatable). With every parser,
+    /// `calls-in-reasoning=at-once` lets a call inside reasoning count at once; without it the call
+    /// waits until the reasoning or the turn ends, since it may be a draft.
     #[arg(long, value_name = "[NAME=]KEY=VALUE", value_parser = pair_for_model(key_value))]
     parser_option: Vec<ForModel<(String, String)>>,
     /// SHA-256 that the parser with this file or name must have (repeatable).
@@ -40,43 +44,49 @@ pub(super) struct ModelArguments {
     /// Folder for compiled parsers, or `none` [default: sluice/parsers in the user's cache folder].
     #[arg(long, value_name = "DIR|none")]
     parser_cache: Option<PathBuf>,
-    /// What happens when a model's parser fails: `continue` sends the rest as text, but fails the response inside a tool call;
-    /// `continue-in-calls` sends the rest as text there, too, behind a call that is incomplete, and the response fails at its end; `fail`
-    /// fails the response anywhere [default: continue].
+    /// What happens when a model's parser fails: `continue` sends the rest as text, but fails the
+    /// response inside a tool call; `continue-in-calls` sends the rest as text there, too, behind a
+    /// call that is incomplete, and the response fails at its end; `fail` fails the response
+    /// anywhere [default: continue].
     #[arg(long, value_name = "[NAME=]continue|continue-in-calls|fail", value_parser = for_model(fault_policy))]
     parser_fault: Vec<ForModel<FaultPolicy>>,
     #[command(flatten)]
     drafts: DraftArgument,
-    /// Engine: `local` runs the model on this machine (`--device`); URLs are of vLLM, SGLang or llama.cpp servers; @FILE has such URLs, one
-    /// a line, and is read again when it changes; `replay:FILE` plays scripted outputs [default: local].
+    /// Engine: `local` runs the model on this machine (`--device`); URLs are of vLLM, SGLang or
+    /// llama.cpp servers; @FILE has such URLs, one a line, and is read again when it changes;
+    /// `replay:FILE` plays scripted outputs [default: local].
     #[arg(long, value_name = "[NAME=]local|URL[,URL…]|@FILE|replay:FILE", value_parser = for_model(parsed::<EngineChoice>))]
     engine: Vec<ForModel<EngineChoice>>,
     #[command(flatten)]
     remote_engines: EngineArguments,
     #[command(flatten)]
     load: LoadArguments,
-    /// Share of `--kv-cache` for this model, in proportion to the shares of the others [default: 1].
+    /// Share of `--kv-cache` for this model, in proportion to the shares of the others [default:
+    /// 1].
     #[arg(long, value_name = "[NAME=]PARTS", value_parser = for_model(number::<u32>(1..=MAX_KV_PARTS)))]
     kv_share: Vec<ForModel<u32>>,
-    /// Answers that are generated at a time; further ones wait [default: 64 on the CPU, at most 512; 256 on a
-    /// GPU, which is its maximum].
+    /// Answers that are generated at a time; further ones wait [default: 64 on the CPU, at most
+    /// 512; 256 on a GPU, which is its maximum].
     #[arg(long, value_name = "[NAME=]ANSWERS", value_parser = for_model(number::<usize>(1..=MAX_SEQUENCES)))]
     max_num_seqs: Vec<ForModel<usize>>,
     /// Compute every prompt from its first token, without reusing KV blocks of earlier prompts.
     #[arg(long)]
     no_enable_prefix_caching: bool,
-    /// Speculative decoding: drafts are taken from the prompt and the answer so far; they save steps and never change a token. `auto`
-    /// drafts at most 8 tokens, fewer where few are accepted; a number sets another maximum; `off` drafts none [default: auto].
+    /// Speculative decoding: drafts are taken from the prompt and the answer so far; they save
+    /// steps and never change a token. `auto` drafts at most 8 tokens, fewer where few are
+    /// accepted; a number sets another maximum; `off` drafts none [default: auto].
     #[arg(long, value_name = "[NAME=]auto|off|TOKENS", value_parser = for_model(speculation))]
     speculation: Vec<ForModel<SpeculationOptions>>,
-    /// Longest time that a request may be queued for the local engine before it is refused with 429. With a timeout the response's head is
-    /// sent only when the answer begins [default: no limit while the client waits].
+    /// Longest time that a request may be queued for the local engine before it is refused with 429.
+    /// With a timeout the response's head is sent only when the answer begins [default: no limit
+    /// while the client waits].
     #[arg(long, value_name = "[NAME=]SECONDS", value_parser = for_model(number::<u32>(1..=MAX_QUEUE_SECONDS)))]
     queue_timeout: Vec<ForModel<u32>>,
     /// Chat template that replaces the model's own.
     #[arg(long, value_name = "[NAME=]FILE", value_parser = for_model(text))]
     chat_template: Vec<ForModel<String>>,
-    /// Name of the model in requests (repeatable) [default: the model's own name]. With a NAME in `--model` it is an additional name.
+    /// Name of the model in requests (repeatable) [default: the model's own name]. With a NAME in
+    /// `--model` it is an additional name.
     #[arg(long, value_name = "[NAME=]ALIAS", value_parser = for_model(text))]
     served_model_name: Vec<ForModel<String>>,
 }
@@ -109,7 +119,8 @@ impl ModelArguments {
     /// Options of the first model, and of the others.
     ///
     /// # Errors
-    /// A setting names an unknown model, or is given twice for one model; a chat template can't be read.
+    /// A setting names an unknown model, or is given twice for one model; a chat template can't be
+    /// read.
     pub(super) fn models(&self) -> anyhow::Result<(ModelOptions, Vec<ModelOptions>)> {
         self.load.load_cuda_libraries()?;
         let names = self.names()?;
@@ -183,7 +194,8 @@ impl ModelArguments {
         Ok(own_names.iter().enumerate().map(with_aliases).collect())
     }
 
-    /// Each model's part of `bytes` for KV caches, by its share. Replay files and remote engines need none.
+    /// Each model's part of `bytes` for KV caches, by its share. Replay files and remote engines
+    /// need none.
     fn kv_caches(
         &self,
         names: &[Vec<String>],
@@ -219,7 +231,7 @@ mod tests {
     use super::divide;
 
     #[test]
-    fn memory_is_divided_by_parts_and_never_more_than_there_is() {
+    fn memory_is_divided_by_parts_and_never_exceeded() {
         assert_eq!(divide(100, &[1]), [100]);
         assert_eq!(divide(100, &[1, 1, 1]), [33, 33, 33]);
         assert_eq!(divide(100, &[3, 0, 1]), [75, 0, 25]);

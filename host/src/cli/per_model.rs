@@ -1,7 +1,8 @@
 //! `[NAME=]VALUE`: a setting for the model that is served as NAME, or for all models.
 //!
-//! All such values are read here. NAME consists of letters, digits, `-`, `_` and `.`, and begins with a letter or a digit. Any other text
-//! before the first `=`, such as a folder's name with its slash, belongs to the value: `./a=b` is a path.
+//! All such values are read here. NAME consists of letters, digits, `-`, `_` and `.`, and begins
+//! with a letter or a digit. Any other text before the first `=`, such as a folder's name with its
+//! slash, belongs to the value: `./a=b` is a path.
 
 /// A value as given on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +22,8 @@ pub(super) fn for_model<T>(
     }
 }
 
-/// Parses `[NAME=]KEY=VALUE`; `read` parses `KEY=VALUE`. The text before the first `=` is a NAME only if the next part is a KEY, which has
-/// the characters of a NAME.
+/// Parses `[NAME=]KEY=VALUE`; `read` parses `KEY=VALUE`. The text before the first `=` is a NAME
+/// only if the next part is a KEY, which has the characters of a NAME.
 pub(super) fn pair_for_model<T>(
     read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
 ) -> impl Fn(&str) -> Result<ForModel<T>, String> + Clone + Send + Sync + 'static {
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_a_plain_word_and_anything_else_belongs_to_the_value() {
+    fn name_is_a_plain_word_and_the_rest_is_the_value() {
         assert_eq!(given("small=dir"), named("small", "dir"));
         assert_eq!(given("Qwen3-0.6B=/models/a=b"), named("Qwen3-0.6B", "/models/a=b"));
         for value in
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_wrong_is_refused_with_or_without_a_name() {
+    fn wrong_value_is_refused_with_or_without_a_name() {
         let read = for_model(|text: &str| text.parse::<u8>().map_err(|_| format!("{text} is no number")));
         assert_eq!(read("a=7"), Ok(ForModel { model: Some("a".to_owned()), value: 7 }));
         assert_eq!(read("a=b"), Err("b is no number".to_owned()));
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_models_own_value_counts_and_of_a_list_all_that_is_for_it() {
+    fn models_own_value_counts_and_its_lists_add_up() {
         let given = values(&[(Some("b"), 2), (None, 1)]);
         let of = PerModel::single("--x", &given, &models()).unwrap();
         assert_eq!((of.one(0), of.one(1)), (Some(&1), Some(&2)));

@@ -1,13 +1,15 @@
-//! The key that seals data which clients keep for this server: its file, and the fallback if there can be no file.
+//! The key that seals data which clients keep for this server: its file, and the fallback if there
+//! can be no file.
 
 use std::path::Path;
 
 use anyhow::Context;
 use api::seal::Seal;
 
-/// Loads the operator's seal: a file, or `none` for a key of this process only. Without a setting it is a file in the user's data folder;
-/// if there can't be one, a key of this process is used and sealed data is lost at its end. A faulty key file is always an error: others
-/// may have read the key, and conversations may depend on it.
+/// Loads the operator's seal: a file, or `none` for a key of this process only. Without a setting
+/// it is a file in the user's data folder; if there can't be one, a key of this process is used and
+/// sealed data is lost at its end. A faulty key file is always an error: others may have read the
+/// key, and conversations may depend on it.
 pub(super) fn load(given: Option<&Path>) -> anyhow::Result<Seal> {
     match given {
         Some(file) if file.as_os_str() == "none" => return Ok(Seal::random()),

@@ -37,11 +37,13 @@ pub(super) struct ServeArguments {
     /// How the Responses API shows reasoning if the request doesn't choose.
     #[arg(long, value_parser = super::values::reasoning_events(), default_value = "text")]
     reasoning_events: ReasoningEvents,
-    /// File of the key that encrypts reasoning which clients store for this server; it is created if missing. `none` uses a key that lasts
-    /// as long as the process [default: sluice/seal.key in the user's data folder; if that isn't possible, `none`, with a warning].
+    /// File of the key that encrypts reasoning which clients store for this server; it is created
+    /// if missing. `none` uses a key that lasts as long as the process [default: sluice/seal.key in
+    /// the user's data folder; if that isn't possible, `none`, with a warning].
     #[arg(long, value_name = "FILE|none")]
     seal_key: Option<PathBuf>,
-    /// File with the prompt by which the model writes the summary when a conversation is compacted [default: the server's own].
+    /// File with the prompt by which the model writes the summary when a conversation is compacted
+    /// [default: the server's own].
     #[arg(long, value_name = "FILE")]
     compaction_prompt: Option<PathBuf>,
     #[command(flatten)]
@@ -51,12 +53,14 @@ pub(super) struct ServeArguments {
     /// Address to listen on. A port alone means the loopback interface; a host name is looked up.
     #[arg(long, value_name = "[HOST:]PORT", default_value = "127.0.0.1:8000")]
     listen: ListenAddress,
-    /// Address for operators: metrics, list and reload of parsers [default: none]. It requires the same API keys; don't expose it.
+    /// Address for operators: metrics, list and reload of parsers [default: none]. It requires the
+    /// same API keys; don't expose it.
     #[arg(long, value_name = "[HOST:]PORT")]
     admin_listen: Option<ListenAddress>,
     #[command(flatten)]
     access: AccessArguments,
-    /// Check every stream against the event grammar while it is sent. Costs CPU; on in debug builds.
+    /// Check every stream against the event grammar while it is sent. Costs CPU; on in debug
+    /// builds.
     #[arg(long, default_value_t = cfg!(debug_assertions))]
     check_streams: bool,
     /// Write logs as JSON lines.
@@ -122,7 +126,8 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     let seal = super::seal::load(arguments.seal_key.as_deref())?;
     let (first, others) = arguments.models.models()?;
     let shared = arguments.models.shared(access.keys.owners());
-    // The address is bound before weights are read, so that an operator who forgot a running server sees the error at once.
+    // The address is bound before weights are read, so that an operator who forgot a running server
+    // sees the error at once.
     let socket = arguments.listen.bind("--listen").await?;
     let admin_socket = match &arguments.admin_listen {
         Some(address) => Some(address.bind("--admin-listen").await?),

@@ -1,8 +1,10 @@
-//! Everything that the process writes to stderr. A thread of its own writes it, so nobody waits for whoever reads stderr, and nothing
-//! fails with it: what stderr doesn't take is lost and counted, and once it takes lines again, a line says how many were lost.
+//! Everything that the process writes to stderr. A thread of its own writes it, so nobody waits for
+//! whoever reads stderr, and nothing fails with it: what stderr doesn't take is lost and counted,
+//! and once it takes lines again, a line says how many were lost.
 //!
-//! Invariants: the queue holds at most `LOG_BYTES`; callers only copy into it; lines stay whole and in order. `log`, `progress` and `main`
-//! write here; nothing else in the process may use `eprintln!`, which panics where stderr is closed.
+//! Invariants: the queue holds at most `LOG_BYTES`; callers only copy into it; lines stay whole and
+//! in order. `log`, `progress` and `main` write here; nothing else in the process may use
+//! `eprintln!`, which panics where stderr is closed.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -12,7 +14,8 @@ use model::limits::LOG_BYTES;
 
 /// Time that the end of the process waits for stderr to take the last lines.
 const LAST_LINES: Duration = Duration::from_secs(1);
-/// Time that it waits for the thread to begin with them, which says nothing about stderr: a crowded machine may not have run it yet.
+/// Time that it waits for the thread to begin with them, which says nothing about stderr: a crowded
+/// machine may not have run it yet.
 const THREAD_START: Duration = Duration::from_secs(30);
 /// Pause before another attempt if stderr is a non-blocking pipe that is full.
 const FULL_PIPE: Duration = Duration::from_millis(5);
@@ -60,7 +63,8 @@ struct State {
 }
 
 impl LineQueue {
-    /// Starts the thread, which writes to `out`, and calls `report` with the number of lines that were lost before `out` took lines again.
+    /// Starts the thread, which writes to `out`, and calls `report` with the number of lines that
+    /// were lost before `out` took lines again.
     fn start(out: impl Write + Send + 'static, report: impl Fn(usize) + Send + 'static) -> io::Result<Self> {
         let queue = Self(Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() }));
         let writer = queue.clone();
@@ -141,7 +145,8 @@ impl LineQueue {
     }
 }
 
-/// Writes `lines`, after the end of a line that is torn. On failure returns the number of bytes that were written.
+/// Writes `lines`, after the end of a line that is torn. On failure returns the number of bytes
+/// that were written.
 fn write_lines(out: &mut impl Write, lines: &[u8], is_torn: &mut bool) -> Result<(), usize> {
     if *is_torn && !lines.is_empty() {
         write_all(out, b"\n").map_err(|_| 0_usize)?;
@@ -175,7 +180,8 @@ mod tests {
 
     use super::{LOG_BYTES, LineQueue};
 
-    /// Output that takes as many bytes as it is told to, one permission after the other, and fails at 0.
+    /// Output that takes as many bytes as it is told to, one permission after the other, and fails
+    /// at 0.
     struct Told {
         permissions: Receiver<usize>,
         written: SyncSender<Vec<u8>>,
@@ -213,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_fails_is_lost_and_reported_once_after_the_next_that_does_not() {
+    fn failed_line_is_lost_and_reported_once_afterwards() {
         let Test { queue, permit, written, reported } = start();
         for (line, most) in [("one\n", 99), ("two\n", 0), ("three\n", 0), ("four\n", 99), ("five\n", 99)] {
             permit.send(most).unwrap();
@@ -241,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn while_nobody_reads_the_queue_keeps_its_bound_and_counts_the_rest() {
+    fn unread_queue_keeps_its_bound_and_counts_the_rest() {
         let Test { queue, permit, written, reported } = start();
         queue.push(b"held\n");
         while !queue.lock().writing {

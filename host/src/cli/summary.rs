@@ -12,7 +12,8 @@ use model::{Model, Models};
 /// Time for stdout to take the summary; the server serves on without it.
 const PRINT_TIME: Duration = Duration::from_secs(1);
 
-/// Prints the summary, with warnings first. An output that is closed, full or not read is no reason not to serve.
+/// Prints the summary, with warnings first. An output that is closed, full or not read is no reason
+/// not to serve.
 pub(super) fn announce(
     models: &Models,
     store: &str,

@@ -1,4 +1,5 @@
-//! Tables for people: each column is as wide as its widest cell. Cells are escaped, since some come from parsers and servers.
+//! Tables for people: each column is as wide as its widest cell. Cells are escaped, since some come
+//! from parsers and servers.
 
 use std::fmt;
 

@@ -1,6 +1,8 @@
-//! Switches of other inference servers, and ours of the same meaning: who comes from there reads the right one in the error.
+//! Switches of other inference servers, and ours of the same meaning: who comes from there reads
+//! the right one in the error.
 //!
-//! Called before clap reads the arguments of `serve`, since clap takes `-hf` for `-h -f` and prints the help.
+//! Called before clap reads the arguments of `serve`, since clap takes `-hf` for `-h -f` and prints
+//! the help.
 
 use std::ffi::OsString;
 
@@ -104,7 +106,8 @@ const TIPS: [(&[&str], &str); 21] = [
     ),
 ];
 
-/// What to give in place of the first argument of `serve` that is another program's; `None` if there is none.
+/// What to give in place of the first argument of `serve` that is another program's; `None` if
+/// there is none.
 pub(super) fn for_arguments(arguments: &[OsString]) -> Option<String> {
     if arguments.get(1)?.to_str()? != "serve" {
         return None;
@@ -142,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_switches_are_no_own_ones_and_what_they_are_answered_with_exists() {
+    fn foreign_switches_are_not_ours_and_tips_exist() {
         let command = CommandLine::command();
         let serve = command.find_subcommand("serve").unwrap();
         let own: Vec<String> =

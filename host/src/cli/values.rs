@@ -1,4 +1,5 @@
-//! Parsers of option values that are types of the library, so that the library doesn't depend on the command line.
+//! Parsers of option values that are types of the library, so that the library doesn't depend on
+//! the command line.
 
 use std::ops::RangeInclusive;
 

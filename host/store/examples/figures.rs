@@ -1,6 +1,8 @@
-//! The store's figures (`docs/state.md`): commits per second, time added to a response, bytes per token, resuming, long chains.
+//! The store's figures (`docs/state.md`): commits per second, time added to a response, bytes per
+//! token, resuming, long chains.
 //!
-//! `cargo run --profile dist -p store --example figures [FOLDER]`: the folder's disk is measured, by default the system's temporary one.
+//! `cargo run --profile dist -p store --example figures [FOLDER]`: the folder's disk is measured,
+//! by default the system's temporary one.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "it prints figures, or fails")]
 
@@ -51,7 +53,8 @@ async fn finish(store: &Sqlite, lease: Lease, last: Option<Chunk>) {
     store.finish(Target::Lease(lease), end).await.unwrap();
 }
 
-/// Writers that create and finish one response after the other, two transactions each, with a pause between.
+/// Writers that create and finish one response after the other, two transactions each, with a pause
+/// between.
 async fn commits(folder: &Path, synchronous: Synchronous, writers: u32, pause: Duration) {
     let (_folder, store) = open(folder, synchronous);
     let start = Instant::now();

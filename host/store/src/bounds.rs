@@ -6,7 +6,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::Millis;
 
-/// What is counted for a response, a conversation or a chunk beside its bodies: the row and its places in indexes.
+/// What is counted for a response, a conversation or a chunk beside its bodies: the row and its
+/// places in indexes.
 pub const ROW_BYTES: u64 = 300;
 /// What is counted for an item beside its id and body.
 pub const ITEM_BYTES: u64 = 100;

@@ -1,4 +1,5 @@
-//! Event chunks as they are stored: lengths and bytes of all events, compressed together. Made by the caller's task, not by the writer.
+//! Event chunks as they are stored: lengths and bytes of all events, compressed together. Made by
+//! the caller's task, not by the writer.
 
 use crate::bounds::CHUNK_BYTES;
 use crate::{Chunk, Error, Result};

@@ -1,11 +1,13 @@
-//! What can go wrong in a store, as its callers must tell it apart. Every transaction that returns an error has changed nothing.
+//! What can go wrong in a store, as its callers must tell it apart. Every transaction that returns
+//! an error has changed nothing.
 
 use std::fmt::Display;
 
 /// Why a transaction wasn't made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Unknown, another owner's, deleted or expired: these are the same. A parent that runs or failed, too.
+    /// Unknown, another owner's, deleted or expired: these are the same. A parent that runs or
+    /// failed, too.
     #[error("not found")]
     NotFound,
     /// The id is taken.

@@ -1,5 +1,5 @@
-//! Responses, conversations and event logs, kept in transactions (`docs/state.md`). Bodies are bytes of the caller's format; this crate
-//! knows nothing of HTTP, protocols or models.
+//! Responses, conversations and event logs, kept in transactions (`docs/state.md`). Bodies are
+//! bytes of the caller's format; this crate knows nothing of HTTP, protocols or models.
 //!
 //! - [`Store`]: the trait; each method is a transaction
 //! - [`Sqlite`]: a file that one process owns, or memory

@@ -1,6 +1,8 @@
-//! Trait [`Store`]: each method is one transaction, made as a whole or not at all. When it returns, what it did is committed.
+//! Trait [`Store`]: each method is one transaction, made as a whole or not at all. When it returns,
+//! what it did is committed.
 //!
-//! Invariant: nothing of one owner is visible to another; foreign ids are [`Error::NotFound`](crate::Error::NotFound) like unknown ones.
+//! Invariant: nothing of one owner is visible to another; foreign ids are
+//! [`Error::NotFound`](crate::Error::NotFound) like unknown ones.
 
 use std::pin::Pin;
 
@@ -33,7 +35,8 @@ pub trait Store: Send + Sync {
     fn enqueue(&self, owner: &Owner, new: NewResponse, log: Vec<Vec<u8>>) -> Reply<()>;
     /// Adds events to the log of a background response, which runs from its first chunk on.
     fn append(&self, lease: &Lease, chunk: Chunk) -> Reply<()>;
-    /// Ends a response. A conversation gets its items if it completed or is incomplete, and is free again.
+    /// Ends a response. A conversation gets its items if it completed or is incomplete, and is free
+    /// again.
     fn finish(&self, target: Target, end: End) -> Reply<Finished>;
 
     /// A response.
@@ -44,9 +47,11 @@ pub trait Store: Send + Sync {
     fn items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items>;
     /// The newest item of this id in the owner's responses, else in the owner's conversations.
     fn item(&self, owner: &Owner, id: &str) -> Reply<Item>;
-    /// Events behind this number, or from the first on. At most a few chunks: ask again until `end`.
+    /// Events behind this number, or from the first on. At most a few chunks: ask again until
+    /// `end`.
     fn events_after(&self, owner: &Owner, id: &str, after: Option<u64>) -> Reply<Events>;
-    /// Deletes a response, which stops if it runs. Its items stay for the responses that continue it, and go with the last of them.
+    /// Deletes a response, which stops if it runs. Its items stay for the responses that continue
+    /// it, and go with the last of them.
     fn delete(&self, owner: &Owner, id: &str) -> Reply<()>;
 
     /// Stores a conversation with its first items.
@@ -85,15 +90,19 @@ pub trait Store: Send + Sync {
     /// Deletes a chat completion.
     fn completion_delete(&self, owner: &Owner, id: &str) -> Reply<()>;
 
-    /// Claims the background response that waits longest, of an owner with fewer than `Bounds::running`.
+    /// Claims the background response that waits longest, of an owner with fewer than
+    /// `Bounds::running`.
     fn claim(&self) -> Reply<Option<Claimed>>;
-    /// Gives back a background response that was claimed and not begun: it can be claimed at once, as if it hadn't been.
+    /// Gives back a background response that was claimed and not begun: it can be claimed at once,
+    /// as if it hadn't been.
     fn release(&self, lease: Lease) -> Reply<()>;
     /// Renews leases. Returns those that were lost: their runners must stop.
     fn renew(&self, leases: Vec<Lease>) -> Reply<Vec<Lease>>;
-    /// Takes over responses whose host was lost, at most 64 a call. They aren't run again: the caller ends them.
+    /// Takes over responses whose host was lost, at most 64 a call. They aren't run again: the
+    /// caller ends them.
     fn sweep(&self) -> Reply<Vec<Claimed>>;
-    /// Removes what is too old, and then what is too much. At most a few hundred rows a call: ask again while it removed some.
+    /// Removes what is too old, and then what is too much. At most a few hundred rows a call: ask
+    /// again while it removed some.
     fn evict(&self) -> Reply<Evicted>;
 
     /// What is stored.
@@ -102,6 +111,7 @@ pub trait Store: Send + Sync {
     fn purge(&self, what: Purge) -> Reply<Evicted>;
     /// What is wrong in the stored data: a line each, none if it is whole.
     fn check(&self) -> Reply<Vec<String>>;
-    /// The stored records one by one: the first one behind `after`, which is 0 at first. Returns its number, to ask with again.
+    /// The stored records one by one: the first one behind `after`, which is 0 at first. Returns
+    /// its number, to ask with again.
     fn export(&self, owner: Option<&Owner>, after: u64) -> Reply<Option<(u64, Record)>>;
 }

@@ -1,14 +1,16 @@
-//! What callers hand to a store and get back: owners, items, responses, leases, event chunks, conversations. Bodies are opaque bytes.
+//! What callers hand to a store and get back: owners, items, responses, leases, event chunks,
+//! conversations. Bodies are opaque bytes.
 //!
-//! What can't be is not a value here: a response has one link at most, a result only once it ended, and only background responses
-//! (`Store::enqueue`) have an event log.
+//! What can't be is not a value here: a response has one link at most, a result only once it ended,
+//! and only background responses (`Store::enqueue`) have an event log.
 
 use std::sync::Arc;
 
 /// Milliseconds since 1970, by the store's clock.
 pub type Millis = u64;
 
-/// The name that everything stored belongs to. Another owner's data is as unknown as what never existed.
+/// The name that everything stored belongs to. Another owner's data is as unknown as what never
+/// existed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Owner(Arc<str>);
 
@@ -66,7 +68,8 @@ pub struct NewResponse {
     pub input: Vec<Item>,
 }
 
-/// The right to write to one running response. Every write names host and epoch: who lost the lease writes nothing.
+/// The right to write to one running response. Every write names host and epoch: who lost the lease
+/// writes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     pub(crate) owner: Owner,
@@ -264,8 +267,8 @@ pub struct Tag {
     pub value: String,
 }
 
-/// A chat completion to be stored. It continues nothing; whoever has the lease ends it as a response. It can be read once it completed or is
-/// incomplete; otherwise nothing of it stays.
+/// A chat completion to be stored. It continues nothing; whoever has the lease ends it as a
+/// response. It can be read once it completed or is incomplete; otherwise nothing of it stays.
 #[derive(Clone, Debug)]
 pub struct NewCompletion {
     /// Id, unique among its owner's responses and completions.

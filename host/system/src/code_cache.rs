@@ -1,13 +1,17 @@
 //! Cache of machine code on disk: compiled parsers, compiled kernels.
 //!
-//! Loading machine code that somebody else made is running their program. So only code that this installation wrote is ever read:
-//! - the folder is mode 0700 and owned by this user, or it isn't used at all ([`CodeCache::open`] returns the reason);
+//! Loading machine code that somebody else made is running their program. So only code that this
+//! installation wrote is ever read:
+//! - the folder is mode 0700 and owned by this user, or it isn't used at all ([`CodeCache::open`]
+//!   returns the reason);
 //! - each file must be a plain file of this user's, mode 0600, checked on the open file;
-//! - each carries an HMAC-SHA-256 under a random key that lies in the folder, over its own name and its bytes: a file that was copied from
-//!   another installation, renamed, cut or damaged doesn't verify.
+//! - each carries an HMAC-SHA-256 under a random key that lies in the folder, over its own name and
+//!   its bytes: a file that was copied from another installation, renamed, cut or damaged doesn't
+//!   verify.
 //!
-//! An entry's name is a digest of all that its code depends on: that is the caller's part. A folder that is copied whole, with its key, stays
-//! valid for the user who owns the copy. The cache doesn't protect against this user or root, who could replace the program just as well.
+//! An entry's name is a digest of all that its code depends on: that is the caller's part. A folder
+//! that is copied whole, with its key, stays valid for the user who owns the copy. The cache
+//! doesn't protect against this user or root, who could replace the program just as well.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -39,7 +43,8 @@ impl CodeCache {
     /// Opens the folder; creates it and its key if they don't exist.
     ///
     /// # Errors
-    /// The folder can't be created, or others could have written to it. The caller then does without a cache.
+    /// The folder can't be created, or others could have written to it. The caller then does
+    /// without a cache.
     pub fn open(folder: &Path, ending: &'static str) -> Result<Self, PrivateError> {
         prepare_folder(folder)?;
         Ok(Self { folder: folder.to_owned(), ending, key: own_key(folder)? })
@@ -102,7 +107,8 @@ impl CodeCache {
         Ok(names)
     }
 
-    /// Removes the entries unused for longest until the rest has at most `limit` bytes, and files that dead processes left unfinished.
+    /// Removes the entries unused for longest until the rest has at most `limit` bytes, and files
+    /// that dead processes left unfinished.
     ///
     /// # Errors
     /// The system's.
@@ -134,7 +140,8 @@ impl CodeCache {
     }
 }
 
-/// Returns the folder's key. A key that others could know, or that is damaged, is replaced; entries under it are then compiled anew.
+/// Returns the folder's key. A key that others could know, or that is damaged, is replaced; entries
+/// under it are then compiled anew.
 fn own_key(folder: &Path) -> io::Result<[u8; KEY_BYTES]> {
     if let Some(key) = read_key(folder) {
         return Ok(key);

@@ -1,5 +1,5 @@
-//! CPU clocks of threads and processes, which don't count the time of others on the machine, and page faults, which the kernel counts with
-//! them.
+//! CPU clocks of threads and processes, which don't count the time of others on the machine, and
+//! page faults, which the kernel counts with them.
 
 use std::mem::MaybeUninit;
 use std::time::Duration;
@@ -29,7 +29,8 @@ impl ThreadUsage {
     /// Counts of this thread since its start.
     pub fn now() -> Self {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: `usage` has room for an rusage, which is all that the call writes; zeros are a valid rusage if the call fails.
+        // SAFETY: `usage` has room for an rusage, which is all that the call writes; zeros are a
+        // valid rusage if the call fails.
         #[allow(unsafe_code, reason = "neither std nor rustix has it")]
         let usage = unsafe {
             let status = libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
@@ -52,14 +53,14 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn the_clock_of_a_thread_moves_with_its_work_and_the_clock_of_the_process_with_it() {
+    fn thread_and_process_clocks_move_with_the_work() {
         let (thread, process) = (thread_cpu_time(), process_cpu_time());
         while thread_cpu_time() < thread + 20 * MS {}
         assert!(process_cpu_time() >= process + 20 * MS);
     }
 
     #[test]
-    fn pages_that_a_thread_touches_first_are_faults_of_its_own() {
+    fn first_touched_pages_are_faults_of_their_thread() {
         let before = ThreadUsage::now();
         let pages = std::hint::black_box(vec![1_u8; 64 << 20]);
         assert!(ThreadUsage::now().page_faults > before.page_faults, "{}", pages.len());

@@ -1,5 +1,5 @@
-//! What the server asks of its system beside files and sockets: CPU clocks, files that only this user can have written, machine code among them,
-//! and random ids.
+//! What the server asks of its system beside files and sockets: CPU clocks, files that only this
+//! user can have written, machine code among them, and random ids.
 #![doc = include_str!("../DESIGN.md")]
 
 pub mod code_cache;

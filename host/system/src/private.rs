@@ -1,7 +1,8 @@
-//! Files and folders that only this user can have written: created with modes that ensure it, and checked before use.
+//! Files and folders that only this user can have written: created with modes that ensure it, and
+//! checked before use.
 //!
-//! Used for machine code (`code_cache`) and keys (`api::seal`, `http::keys_file`). Checks look at the open file, not at its path, so that
-//! nothing can be put in its place in between.
+//! Used for machine code (`code_cache`) and keys (`api::seal`, `http::keys_file`). Checks look at
+//! the open file, not at its path, so that nothing can be put in its place in between.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -44,7 +45,8 @@ pub enum PrivateError {
     Foreign,
 }
 
-/// Creates the folder with mode 0700 if it doesn't exist, and checks that only this user has access to it.
+/// Creates the folder with mode 0700 if it doesn't exist, and checks that only this user has access
+/// to it.
 pub fn prepare_folder(folder: &Path) -> Result<(), PrivateError> {
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent)?;
@@ -62,7 +64,8 @@ pub fn prepare_folder(folder: &Path) -> Result<(), PrivateError> {
     check(&opened, 0o700)
 }
 
-/// Opens a file for reading, if it exists, and checks that only this user has access to it. Links are not followed.
+/// Opens a file for reading, if it exists, and checks that only this user has access to it. Links
+/// are not followed.
 pub fn open_private(path: &Path) -> Result<Option<File>, PrivateError> {
     // O_NONBLOCK: a named pipe in the file's place would wait for a writer.
     let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
@@ -93,7 +96,8 @@ pub fn write_private(folder: &Path, name: &str, parts: &[&[u8]]) -> io::Result<(
     })
 }
 
-/// Writes a new file whole or not at all, with mode 0600; a file that exists already is left as it is.
+/// Writes a new file whole or not at all, with mode 0600; a file that exists already is left as it
+/// is.
 pub fn create_private(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let unfinished = path.with_extension(format!("{}{UNFINISHED}", crate::random::hex::<16>()));
     let write = || {

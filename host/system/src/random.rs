@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 
-/// Number of random bytes that a thread keeps in stock. A call of the system costs more than making an id, so one call serves many ids.
+/// Number of random bytes that a thread keeps in stock. A call of the system costs more than making
+/// an id, so one call serves many ids.
 const STOCK: usize = 384;
 
 /// Random bytes, and the number of them that are used up.

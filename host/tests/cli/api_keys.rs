@@ -1,4 +1,5 @@
-//! API keys and their names, as an operator gives them: switch, environment, file, and the file read again at SIGHUP.
+//! API keys and their names, as an operator gives them: switch, environment, file, and the file
+//! read again at SIGHUP.
 
 use super::serve_switches::{Serving, refused, serve, text, write};
 
@@ -10,7 +11,7 @@ fn admits(server: &Serving, key: &str) -> bool {
 }
 
 #[test]
-fn a_key_set_to_nothing_stops_the_server_and_an_unset_one_is_no_key() {
+fn empty_key_stops_the_server_and_an_unset_is_none() {
     let with = |value: &str| {
         let mut command = serve(&[]);
         command.env("SLUICE_API_KEY", value);
@@ -27,7 +28,7 @@ fn a_key_set_to_nothing_stops_the_server_and_an_unset_one_is_no_key() {
 }
 
 #[test]
-fn switch_environment_and_file_name_keys_and_keys_in_base64_stay_whole() {
+fn switch_environment_and_file_name_keys_even_base64() {
     let base64 = "pvQ7jI0VZ0cS6oRk2hqmY3b7sYt0pLxw5m1fQe8uN9c=";
     let given = format!("alice=in-the-switch,{base64}");
     let server = Serving::start(serve(&["--api-key", &given, "--api-key", "plain"]));
@@ -53,7 +54,7 @@ fn switch_environment_and_file_name_keys_and_keys_in_base64_stay_whole() {
 }
 
 #[test]
-fn keys_that_cannot_be_used_are_one_line_that_does_not_show_them() {
+fn unusable_keys_are_one_line_that_hides_them() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("keys");
     for (content, mode, part) in [

@@ -1,4 +1,5 @@
-//! `host bench model`: every family with random weights, and the model inside the binary. The tests check counts, never times.
+//! `host bench model`: every family with random weights, and the model inside the binary. The tests
+//! check counts, never times.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The engine's tiny models, one for each family and storage format, with the expected name of the format.
+/// The engine's tiny models, one for each family and storage format, with the expected name of the
+/// format.
 const MODELS: [(&str, &str); 10] = [
     ("llama3-bf16", "bf16"),
     ("mistral-window-bf16", "bf16"),
@@ -46,7 +48,8 @@ fn count(row: &Row, column: &str) -> u64 {
     row[column].parse().unwrap_or_else(|_| panic!("{column} of {row:?}"))
 }
 
-/// Runs a measurement and returns its rows; checks that the plot is well-formed and the output names every test twice.
+/// Runs a measurement and returns its rows; checks that the plot is well-formed and the output
+/// names every test twice.
 fn bench(arguments: &[&str]) -> Vec<Row> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (csv, svg) = (folder.path().join("rows.csv"), folder.path().join("plot.svg"));
@@ -69,7 +72,7 @@ fn bench(arguments: &[&str]) -> Vec<Row> {
 }
 
 #[test]
-fn every_family_runs_with_random_weights_that_are_as_large_as_real_ones() {
+fn families_run_with_random_weights_as_large_as_real() {
     for (name, stored) in MODELS {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::copy(golden(name).join("config.json"), folder.path().join("config.json")).expect("copied");
@@ -95,8 +98,8 @@ fn every_family_runs_with_random_weights_that_are_as_large_as_real_ones() {
     }
 }
 
-/// Numbers of bytes in the matrices of the model inside the binary, each of which is read once for a token: those of the layers, and the
-/// embedding, which is also the head.
+/// Numbers of bytes in the matrices of the model inside the binary, each of which is read once for
+/// a token: those of the layers, and the embedding, which is also the head.
 fn matrices() -> (u64, u64) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny/model.safetensors");
     let bytes = std::fs::read(file).expect("the weights");
@@ -112,7 +115,7 @@ fn matrices() -> (u64, u64) {
 }
 
 #[test]
-fn a_step_reads_every_matrix_once_for_all_sequences_and_each_sequences_own_cache() {
+fn step_reads_matrices_once_and_each_sequences_cache() {
     let rows = bench(&["-p", "600", "-n", "3", "--parallel", "1,4", "-d", "7"]);
     let all = |column| rows.iter().map(|row| count(row, column)).collect::<Vec<_>>();
     let (layers, head) = matrices();

@@ -1,4 +1,5 @@
-//! `host bench serve` against a real server, and against one that fails: every token and every failure is counted. The tests check no times.
+//! `host bench serve` against a real server, and against one that fails: every token and every
+//! failure is counted. The tests check no times.
 
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
@@ -69,8 +70,9 @@ fn engine(server: &Serving) -> [u64; 3] {
     })
 }
 
-/// Checks that the engine has counted `sums` since `before`, and returns its counts. The engine counts a step's tokens after the step, when the
-/// client may have them already, so it is asked repeatedly for a while.
+/// Checks that the engine has counted `sums` since `before`, and returns its counts. The engine
+/// counts a step's tokens after the step, when the client may have them already, so it is asked
+/// repeatedly for a while.
 fn assert_counted(server: &Serving, before: [u64; 3], sums: [u64; 3]) -> [u64; 3] {
     let since = |now: [u64; 3]| [now[0] - before[0], now[1] - before[1], now[2] - before[2]];
     let asked = std::iter::repeat_with(|| engine(server)).take(1000);
@@ -79,7 +81,8 @@ fn assert_counted(server: &Serving, before: [u64; 3], sums: [u64; 3]) -> [u64; 3
     now
 }
 
-/// Number of tokens in whole blocks before the last token of a prompt, which is computed in any case.
+/// Number of tokens in whole blocks before the last token of a prompt, which is computed in any
+/// case.
 fn whole_blocks(prompt: u64) -> u64 {
     (prompt - 1) / 16 * 16
 }
@@ -111,7 +114,7 @@ fn every_api_counts_the_tokens_that_the_engine_counts() {
 }
 
 #[test]
-fn prompts_that_came_before_are_found_in_the_cache_whole() {
+fn prompts_seen_before_are_found_whole_in_the_cache() {
     let server = server(&[]);
     let arguments =
         ["--num-prompts", "6", "--max-concurrency", "1", "--input-len", "25", "--output-len", "4"];
@@ -126,7 +129,7 @@ fn prompts_that_came_before_are_found_in_the_cache_whole() {
 }
 
 #[test]
-fn conversations_grow_and_say_the_same_with_and_without_the_cache() {
+fn conversations_say_the_same_with_or_without_cache() {
     let arguments = [
         "--conversations",
         "1",
@@ -161,7 +164,8 @@ fn conversations_grow_and_say_the_same_with_and_without_the_cache() {
     );
     assert_eq!(cached[0], 0);
     for turn in 1..turns {
-        // The prompt of the turn before ends with an answer's opening, which comes again; the answer's own text may be tokenised differently.
+        // The prompt of the turn before ends with an answer's opening, which comes again; the
+        // answer's own text may be tokenised differently.
         let (least, most) = (whole_blocks(prompts[turn - 1] - 16), whole_blocks(prompts[turn]));
         assert!(
             (least..=most).contains(&cached[turn]) && cached[turn] % 16 == 0,
@@ -176,7 +180,7 @@ fn conversations_grow_and_say_the_same_with_and_without_the_cache() {
 }
 
 #[test]
-fn random_weights_are_served_with_a_tokenizer_and_refused_without() {
+fn random_weights_are_served_only_with_a_tokenizer() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let copy = |file: &str| std::fs::copy(source.join(file), folder.path().join(file)).expect("copied");
@@ -196,7 +200,8 @@ fn random_weights_are_served_with_a_tokenizer_and_refused_without() {
     assert_counted(&server, [0; 3], loaded.sums());
 }
 
-/// Starts a server that gives these answers, one for each connection, over and over; it runs until the process ends.
+/// Starts a server that gives these answers, one for each connection, over and over; it runs until
+/// the process ends.
 fn failing(answers: &'static [&'static str]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}/v1", listener.local_addr().expect("bound"));
@@ -243,7 +248,7 @@ const NONSENSE: &str =
     "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n\r\ndata: secret words\n\n";
 
 #[test]
-fn failures_are_counted_by_kind_and_answers_beside_them() {
+fn failures_are_counted_by_kind_beside_answers() {
     let url = failing(&[GOOD, BUSY, CUT, FAILED, NONSENSE, BUSY]);
     let loaded = Loaded::answered(&url, &["--model", "m", "--num-prompts", "12", "--max-concurrency", "1"]);
     let results: Vec<&str> = loaded.rows.iter().map(|row| row["result"].as_str()).collect();

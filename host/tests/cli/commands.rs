@@ -1,4 +1,5 @@
-//! The binary's command line: it refuses what it can't use in one line that says what to do, with exit status 1.
+//! The binary's command line: it refuses what it can't use in one line that says what to do, with
+//! exit status 1.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -16,7 +17,8 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs `host serve` with these arguments, checks that it fails, and returns the line that it prints.
+/// Runs `host serve` with these arguments, checks that it fails, and returns the line that it
+/// prints.
 fn refusal(arguments: &[&str]) -> String {
     let output = host(&[&["serve"], arguments].concat());
     let error = String::from_utf8(output.stderr).expect("UTF-8");

@@ -1,4 +1,5 @@
-//! Versions of the contract on the command line: what lists, `inspect` and `--version` say of them, and `--draft-contracts`.
+//! Versions of the contract on the command line: what lists, `inspect` and `--version` say of them,
+//! and `--draft-contracts`.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -40,7 +41,7 @@ fn plugins() -> tempfile::TempDir {
 const CURE: &str = "exports sluice:parser/parser@0.2.0-draft, a draft of the contract: allow it with --draft-contracts, or take";
 
 #[test]
-fn the_version_names_the_contracts_that_the_host_speaks() {
+fn version_names_the_contracts_the_host_speaks() {
     assert_eq!(
         printed(&["--version"]).trim_end(),
         "host 0.1.0 (parser contract 0.1; with --draft-contracts a draft of 0.2 too)"
@@ -64,7 +65,7 @@ fn a_list_has_each_parsers_version_of_the_contract() {
 }
 
 #[test]
-fn a_draft_is_inspected_tested_and_served_only_with_the_switch() {
+fn draft_is_inspected_tested_and_served_if_switched() {
     let folder = plugins();
     let file = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let (both, draft) = (file("both.wasm"), file("draft.wasm"));

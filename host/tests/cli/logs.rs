@@ -1,10 +1,12 @@
-//! Logs of `host serve`: the level that a switch sets, what probes leave in them, and JSON whose numbers are numbers.
+//! Logs of `host serve`: the level that a switch sets, what probes leave in them, and JSON whose
+//! numbers are numbers.
 
 use serde_json::Value;
 
 use crate::serve_switches::{Serving, serve};
 
-/// Log of a server that was asked for its health and its version, whose environment asks for warnings.
+/// Log of a server that was asked for its health and its version, whose environment asks for
+/// warnings.
 fn log(arguments: &[&str]) -> String {
     let server = Serving::start(serve(&[&["--seal-key", "none"], arguments].concat()));
     for path in ["/health", "/version"] {
@@ -21,7 +23,7 @@ fn levels<'a>(log: &'a str, route: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_switch_for_the_level_counts_more_than_the_environment() {
+fn log_level_switch_counts_more_than_the_environment() {
     let none: [&str; 0] = [];
     for (arguments, health, version) in [
         (&[][..], &none[..], &none[..]),

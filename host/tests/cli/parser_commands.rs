@@ -1,4 +1,5 @@
-//! `host parser test`, `run`, `trace` and `list`, as a shell uses them: their output, exit status, and one line for each error.
+//! `host parser test`, `run`, `trace` and `list`, as a shell uses them: their output, exit status,
+//! and one line for each error.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,7 @@ fn cases(broken: bool) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_parser_that_keeps_everything_passes_with_a_table_and_as_json() {
+fn sound_parser_passes_with_a_table_and_as_json() {
     let folder = cases(false);
     let plugin = plugin();
     let arguments = ["test", path(&plugin), "--cases", path(folder.path())];
@@ -111,7 +112,7 @@ fn files_that_cannot_be_used_are_named_in_one_line() {
 }
 
 #[test]
-fn one_case_is_printed_in_the_words_of_the_case_format() {
+fn case_is_printed_in_the_words_of_its_format() {
     let folder = cases(false);
     let file = folder.path().join("holds.json");
     let output = parser(&["run", path(&plugin()), "--case", path(&file), "--events", "responses"]);
@@ -126,7 +127,7 @@ fn one_case_is_printed_in_the_words_of_the_case_format() {
 }
 
 #[test]
-fn a_case_without_expect_is_shown_and_tested_for_all_but_its_items() {
+fn case_without_expect_is_tested_for_all_but_items() {
     let folder = tempfile::tempdir().expect("a folder");
     let (file, plugin) = (folder.path().join("open.json"), plugin());
     std::fs::write(&file, r#"{"chunks": ["Hi."]}"#).expect("written");
@@ -171,7 +172,7 @@ fn why_a_call_failed_is_said() {
 }
 
 #[test]
-fn several_cases_are_printed_one_to_a_line_and_one_that_cannot_be_used_stops_no_other() {
+fn cases_print_one_a_line_and_bad_ones_stop_no_other() {
     let folder = cases(true);
     let [holds, broken, absent] =
         ["holds", "broken", "absent"].map(|name| folder.path().join(format!("{name}.json")));
@@ -208,7 +209,7 @@ fn entries(cache: &Path) -> Vec<(PathBuf, u64, i64)> {
 }
 
 #[test]
-fn run_and_inspect_compile_once_and_take_what_is_compiled_from_the_cache_then() {
+fn run_and_inspect_compile_once_then_use_the_cache() {
     let folder = cases(false);
     let (cache, file) = (folder.path().join("cache"), folder.path().join("holds.json"));
     let plugins = folder.path().join("plugins");
@@ -249,7 +250,7 @@ fn a_test_compiles_the_parser_once() {
 }
 
 #[test]
-fn a_list_compiles_only_files_that_do_not_describe_themselves() {
+fn list_compiles_only_files_not_describing_themselves() {
     let folder = tempfile::tempdir().expect("a folder");
     let (cache, plugins) = (folder.path().join("cache"), folder.path().join("plugins"));
     std::fs::create_dir(&plugins).expect("made");
@@ -275,7 +276,7 @@ fn a_list_compiles_only_files_that_do_not_describe_themselves() {
 }
 
 #[test]
-fn a_parser_that_needs_options_is_listed_as_such_and_is_not_refused() {
+fn parser_needing_options_is_listed_and_not_refused() {
     let nowhere = ["list", "--plugins", "/nowhere"];
     let listed = printed(&parser(&nowhere));
     let line = listed.lines().find(|line| line.starts_with("response-template ")).expect("it is shipped");
@@ -324,7 +325,7 @@ fn what_is_no_file_is_named_and_not_waited_for() {
 }
 
 #[test]
-fn a_turn_is_traced_step_by_step_without_colours_in_a_pipe() {
+fn turn_is_traced_by_step_without_colours_in_a_pipe() {
     let folder = tempfile::tempdir().expect("a folder");
     let (input, tools) = (folder.path().join("raw.txt"), folder.path().join("tools.json"));
     std::fs::write(&input, "<think>Hm.</think><tool_call>{\"name\": \"add\"}</tool_call>").expect("written");
@@ -359,7 +360,7 @@ fn enlarged(component: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn an_interpreter_is_compiled_once_for_a_try_and_for_all_tests() {
+fn interpreter_is_compiled_once_for_try_and_all_tests() {
     let (folder, cases) = (tempfile::tempdir().expect("a folder"), cases(false));
     let (small, large) = (plugin(), folder.path().join("large.wasm"));
     std::fs::write(&large, enlarged(&std::fs::read(&small).expect("the parser"))).expect("written");

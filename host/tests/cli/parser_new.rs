@@ -1,4 +1,5 @@
-//! `host parser new`: the new crate builds and passes its own tests unchanged, outside of this repository and without network.
+//! `host parser new`: the new crate builds and passes its own tests unchanged, outside of this
+//! repository and without network.
 
 use std::path::Path;
 use std::process::{Command, Output};

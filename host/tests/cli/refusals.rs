@@ -1,5 +1,6 @@
-//! Every row of `refusals.txt`: arguments and files that the command line refuses. Nothing is printed, and stderr has one line that
-//! names the switch or the file, followed by the usage where the arguments don't fit each other.
+//! Every row of `refusals.txt`: arguments and files that the command line refuses. Nothing is
+//! printed, and stderr has one line that names the switch or the file, followed by the usage where
+//! the arguments don't fit each other.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -33,7 +34,8 @@ impl Fixture {
     }
 }
 
-/// Runs the binary; returns exit status, stdout and stderr. A server that starts is killed, so that no row can hang.
+/// Runs the binary; returns exit status, stdout and stderr. A server that starts is killed, so that
+/// no row can hang.
 fn run(arguments: &str, folder: &Path) -> (Option<i32>, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_host"))
         .args(arguments.split(' '))
@@ -73,7 +75,7 @@ fn fault(row: &str, fixture: &Fixture) -> Option<String> {
 }
 
 #[test]
-fn what_the_command_line_refuses_is_one_line_with_the_switch_and_what_it_takes() {
+fn refusals_are_one_line_with_switch_and_its_values() {
     let fixture = Fixture::new();
     let rows = ROWS.lines().filter(|line| !line.starts_with('#'));
     let faults: Vec<String> = rows.filter_map(|row| fault(row, &fixture)).collect();

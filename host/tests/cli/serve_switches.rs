@@ -1,4 +1,5 @@
-//! Switches of `host serve`, as an operator uses them: limits, the key of sealed reasoning, hosts and origins.
+//! Switches of `host serve`, as an operator uses them: limits, the key of sealed reasoning, hosts
+//! and origins.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -159,7 +160,7 @@ fn key() -> String {
 }
 
 #[test]
-fn limits_of_0_and_absurd_ones_are_refused_in_one_line() {
+fn zero_and_absurd_limits_are_refused_in_one_line() {
     for (switch, value, range) in [
         ("--max-body", "0", "1..=1024"),
         ("--max-body", "5000", "1..=1024"),
@@ -230,7 +231,7 @@ fn limits_that_were_set_hold_for_requests() {
 }
 
 #[test]
-fn help_says_what_the_limits_are_and_short_help_leaves_them_out() {
+fn help_tells_the_limits_and_short_help_omits_them() {
     let help = |flag| String::from_utf8(serve(&[flag]).output().expect("it runs").stdout).expect("UTF-8");
     let words = help("--help").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("--max-body <MIB> Size of a request's body [default: 32; 1 to 1024]"), "{words}");
@@ -239,7 +240,7 @@ fn help_says_what_the_limits_are_and_short_help_leaves_them_out() {
 }
 
 #[test]
-fn a_key_file_that_was_named_is_used_or_the_server_does_not_start() {
+fn named_key_file_is_used_or_the_start_fails() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("seal.key");
     let named = |file: &Path| refused(serve(&["--seal-key", text(file)]));
@@ -254,7 +255,8 @@ fn a_key_file_that_was_named_is_used_or_the_server_does_not_start() {
         assert!(error.contains(part) && !error.contains("0f0f"), "{error}");
         assert_eq!(status, 1);
     }
-    // These fail for every user, root included: a file below a file, and a folder in place of a file.
+    // These fail for every user, root included: a file below a file, and a folder in place of a
+    // file.
     assert!(named(&file.join("seal.key")).0.contains("Not a directory"));
     assert!(named(folder.path()).0.contains("not a plain file"));
     let link = folder.path().join("link");
@@ -263,7 +265,7 @@ fn a_key_file_that_was_named_is_used_or_the_server_does_not_start() {
 }
 
 #[test]
-fn the_key_is_made_in_the_data_folder_and_is_the_same_the_next_time() {
+fn key_is_made_in_the_data_folder_and_kept() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("sluice/seal.key");
     let mut keys = (0..2).map(|_| {
@@ -277,7 +279,7 @@ fn the_key_is_made_in_the_data_folder_and_is_the_same_the_next_time() {
 }
 
 #[test]
-fn where_the_data_folder_cannot_be_written_a_warning_says_what_is_lost() {
+fn unwritable_data_folder_is_warned_of_with_the_loss() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let mut command = serve(&["--store", "memory"]);
     command.env("HOME", file.path());
@@ -288,7 +290,7 @@ fn where_the_data_folder_cannot_be_written_a_warning_says_what_is_lost() {
 }
 
 #[test]
-fn a_key_in_the_data_folder_that_is_wrong_is_not_passed_over() {
+fn wrong_key_in_the_data_folder_is_not_passed_over() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::create_dir(folder.path().join("sluice")).expect("made");
     let file = folder.path().join("sluice/seal.key");
@@ -321,7 +323,7 @@ fn hosts_and_origins_that_are_none_are_refused() {
 }
 
 #[test]
-fn a_public_address_without_a_key_is_warned_of_before_the_banner() {
+fn public_address_without_key_warns_before_the_banner() {
     let warned = |arguments: &[&str]| {
         let mut running = Running::start(serve(arguments));
         let lines = running.startup_lines();

@@ -123,7 +123,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn a_pin_that_isnt_kept_ends_the_start_with_both_digests() {
+fn unkept_pin_ends_the_start_with_both_digests() {
     let fixture = Fixture::new();
     let pinned = "0".repeat(64);
     let line = fixture.refusal(&["--parser", "p", "--parser-sha256", &format!("p.wasm={pinned}")]);
@@ -148,7 +148,7 @@ fn a_parser_may_name_the_model_that_it_is_for() {
 }
 
 #[test]
-fn by_default_the_parser_that_claims_the_model_is_taken() {
+fn parser_claiming_the_model_is_the_default() {
     let fixture = Fixture::new();
     let running = fixture.start(&[]);
     assert_eq!(running.parsers()["serving"]["name"], "qwen3");
@@ -165,14 +165,16 @@ fn by_default_the_parser_that_claims_the_model_is_taken() {
 #[test]
 fn a_hangup_loads_the_parser_again() {
     let fixture = Fixture::new();
-    // The plugin is a link to a file elsewhere, so the watched folder doesn't change, and only the signal can cause the load.
+    // The plugin is a link to a file elsewhere, so the watched folder doesn't change, and only the
+    // signal can cause the load.
     std::fs::create_dir(fixture.path("elsewhere")).expect("made");
     let link = fixture.path("plugins/link.wasm");
     fixture.write("elsewhere/real.bin", &crate::guests::guest("healthy"));
     std::os::unix::fs::symlink(fixture.path("elsewhere/real.bin"), &link).expect("linked");
     let running = fixture.start(&["--parser", "link"]);
     let pid = running.child.id().to_string();
-    // The watcher looks at all files when it begins, so it may be the one that sees the first change.
+    // The watcher looks at all files when it begins, so it may be the one that sees the first
+    // change.
     for guest in ["to_reasoning", "healthy"] {
         let component = crate::guests::guest(guest);
         fixture.write("elsewhere/real.bin", &component);
@@ -190,7 +192,7 @@ fn a_hangup_loads_the_parser_again() {
 }
 
 #[test]
-fn the_second_start_takes_the_compiled_parser_from_the_cache() {
+fn second_start_takes_the_compiled_parser_from_cache() {
     let fixture = Fixture::new();
     let log = |arguments: &[&str]| fixture.start(&[&["--parser", "p"], arguments].concat()).log();
     let first = log(&[]);
@@ -204,7 +206,7 @@ fn the_second_start_takes_the_compiled_parser_from_the_cache() {
 }
 
 #[test]
-fn the_first_start_compiles_the_chosen_parser_and_no_other() {
+fn first_start_compiles_only_the_chosen_parser() {
     let fixture = Fixture::new();
     std::fs::remove_file(fixture.path("plugins/p.wasm")).expect("removed");
     let running = fixture.start(&[]);
@@ -217,7 +219,7 @@ fn the_first_start_compiles_the_chosen_parser_and_no_other() {
 }
 
 #[test]
-fn models_that_share_a_parser_compile_a_new_build_of_it_once() {
+fn models_sharing_a_parser_compile_its_new_build_once() {
     let fixture = Fixture::new();
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/models/qwen3-tiny");
     let models = ["a", "b", "c"].map(|name| format!("--model={name}={directory}"));
@@ -236,7 +238,7 @@ fn models_that_share_a_parser_compile_a_new_build_of_it_once() {
 }
 
 #[test]
-fn a_stray_file_is_one_warning_for_all_models_and_fails_no_reload() {
+fn stray_file_is_one_warning_and_fails_no_reload() {
     let fixture = Fixture::new();
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/models/qwen3-tiny");
     let models = ["a", "b"].map(|name| format!("--model={name}={directory}"));
@@ -257,7 +259,7 @@ fn a_stray_file_is_one_warning_for_all_models_and_fails_no_reload() {
 }
 
 #[test]
-fn the_log_says_why_a_file_of_the_folder_is_not_chosen() {
+fn log_says_why_a_file_of_the_folder_is_not_chosen() {
     let fixture = Fixture::new();
     let running = fixture.start(&[]);
     let log = running.log();
@@ -266,7 +268,7 @@ fn the_log_says_why_a_file_of_the_folder_is_not_chosen() {
 }
 
 #[test]
-fn a_template_that_the_parser_of_the_models_type_doesnt_fit_is_told_at_the_start() {
+fn template_unfit_for_its_types_parser_is_told() {
     let fixture = Fixture::new();
     let path = fixture.path("t.jinja");
     let arguments = ["--chat-template", path.to_str().expect("UTF-8")];
@@ -288,7 +290,7 @@ fn a_template_that_the_parser_of_the_models_type_doesnt_fit_is_told_at_the_start
 }
 
 #[test]
-fn a_cache_that_was_tampered_with_costs_a_compilation_and_a_warning() {
+fn tampered_cache_costs_a_compilation_and_a_warning() {
     let fixture = Fixture::new();
     let folder = fixture.path("cache/sluice/parsers");
     let log = || fixture.start(&["--parser", "p"]).log();

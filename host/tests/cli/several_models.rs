@@ -1,4 +1,5 @@
-//! `host serve` with several models: which model a setting is for, and how much of the memory each model gets.
+//! `host serve` with several models: which model a setting is for, and how much of the memory each
+//! model gets.
 
 use std::path::Path;
 
@@ -33,7 +34,7 @@ fn figure(metrics: &str, model: &str, name: &str) -> Option<f64> {
 }
 
 #[test]
-fn a_setting_with_a_name_is_that_models_and_one_without_is_everybodys() {
+fn named_setting_is_its_models_and_others_everybodys() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let engine = format!("big={}", replay(folder.path(), "<think>\\nwhy\\n</think>\\n\\nsaid"));
     let settings = ["--context", "100", "--context", "big=50", "--engine", &engine, "--parser", "big=qwen3"];
@@ -51,7 +52,7 @@ fn a_setting_with_a_name_is_that_models_and_one_without_is_everybodys() {
 }
 
 #[test]
-fn memory_of_the_kv_cache_is_divided_by_parts_among_the_models_that_compute() {
+fn kv_cache_is_divided_by_parts_among_models() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let engine = format!("played={}", replay(folder.path(), "x"));
     let all = ["--kv-cache", "8", "--threads", "1", "--engine", &engine];
@@ -68,7 +69,7 @@ fn memory_of_the_kv_cache_is_divided_by_parts_among_the_models_that_compute() {
 }
 
 #[test]
-fn a_context_that_the_kv_cache_cuts_is_told_and_so_is_the_size_that_would_do() {
+fn context_cut_by_the_kv_cache_is_told_with_the_cure() {
     let list_and_log = |kv_cache| {
         let server = start(&["m"], &["--kv-cache", kv_cache, "--threads", "1"]);
         (server.get("/v1/models"), server.log())
@@ -99,7 +100,7 @@ fn a_parsers_options_are_for_its_model() {
 }
 
 #[test]
-fn no_step_computes_more_answers_than_were_allowed_at_a_time() {
+fn no_step_computes_more_answers_than_allowed() {
     let server = start(&["small", "big"], &["--max-num-seqs", "small=2", "--speculation", "off"]);
     let generated_by_step = |model: &str| {
         let body =

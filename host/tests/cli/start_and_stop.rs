@@ -18,7 +18,8 @@ impl Server {
     /// Starts `host serve` with these arguments, which include the address.
     fn start(arguments: &[&str]) -> Self {
         let (reader, writer) = pipe().expect("a pipe");
-        // Background jobs of shells ignore SIGINT, and the server would inherit that until it listens.
+        // Background jobs of shells ignore SIGINT, and the server would inherit that until it
+        // listens.
         let mut command = Command::new("env");
         command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_host")]);
         command.args(
@@ -93,7 +94,7 @@ fn ask(address: &str, request: &str, end: &str) -> (String, TcpStream) {
 }
 
 #[test]
-fn a_port_alone_is_one_of_the_loopback_interface_and_names_are_looked_up() {
+fn port_alone_is_loopbacks_and_names_are_looked_up() {
     for (listen, starts) in
         [("0", "127.0.0.1:"), (":0", "127.0.0.1:"), ("127.0.0.1:0", "127.0.0.1:"), ("localhost:0", "")]
     {
@@ -106,7 +107,7 @@ fn a_port_alone_is_one_of_the_loopback_interface_and_names_are_looked_up() {
 }
 
 #[test]
-fn the_summary_comes_after_everything_that_is_logged_about_the_start() {
+fn summary_comes_after_all_logs_of_the_start() {
     let mut server = Server::start(&["--listen", "0", "--plugins", "no-such-folder"]);
     let lines = server.until("try ");
     let at = |text: &str| lines.iter().position(|line| line.contains(text)).expect(text);
@@ -135,7 +136,7 @@ fn a_signal_while_it_starts_ends_it_at_once() {
 
 /// It ended the process as if the server hadn't begun.
 #[test]
-fn a_signal_that_follows_the_address_at_once_is_a_stop() {
+fn signal_right_behind_the_address_is_a_stop() {
     for signal in ["-TERM", "-INT"].repeat(4) {
         let mut server = Server::start(&["--listen", "0"]);
         server.until("address  http://");
@@ -146,7 +147,7 @@ fn a_signal_that_follows_the_address_at_once_is_a_stop() {
 }
 
 #[test]
-fn the_first_interrupt_waits_for_streams_and_the_second_does_not() {
+fn first_interrupt_waits_for_streams_and_a_second_not() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let script = folder.path().join("replay.json");
     std::fs::write(&script, r#"{"rules": [{"text": "x", "finish": "hang"}]}"#).expect("written");

@@ -1,4 +1,5 @@
-//! A server whose stderr or stdout can't be written answers as ever, and counts the log lines that it lost.
+//! A server whose stderr or stdout can't be written answers as ever, and counts the log lines that
+//! it lost.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _, pipe};
@@ -33,7 +34,8 @@ fn start(stderr: impl Into<Stdio>) -> (Server, TcpStream) {
     (server, TcpStream::connect(address.expect("a summary")).expect("it listens"))
 }
 
-/// Sends `count` requests on one connection and checks that each is answered with 200. Returns the last answer's body.
+/// Sends `count` requests on one connection and checks that each is answered with 200. Returns the
+/// last answer's body.
 fn ask(stream: &mut TcpStream, path: &str, count: usize) -> String {
     let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
     let mut body = Vec::new();
@@ -63,7 +65,7 @@ fn lost(stream: &mut TcpStream) -> usize {
 }
 
 #[test]
-fn a_server_whose_stderr_is_closed_or_full_answers_and_counts_what_it_lost() {
+fn server_with_full_stderr_answers_and_counts_losses() {
     let (reader, closed) = pipe().expect("a pipe");
     drop(reader);
     let full = File::options().write(true).open("/dev/full").expect("Linux");
@@ -76,7 +78,7 @@ fn a_server_whose_stderr_is_closed_or_full_answers_and_counts_what_it_lost() {
 }
 
 #[test]
-fn a_server_whose_stderr_nobody_reads_answers_and_says_later_how_much_it_lost() {
+fn server_with_unread_stderr_answers_and_tells_losses() {
     const REQUESTS: usize = 12_000;
     let (unread, writer) = pipe().expect("a pipe");
     let (_server, mut stream) = start(writer);
@@ -98,7 +100,7 @@ fn a_server_whose_stderr_nobody_reads_answers_and_says_later_how_much_it_lost() 
 }
 
 #[test]
-fn an_error_of_the_start_keeps_its_exit_status_where_nobody_hears_of_it() {
+fn start_error_keeps_its_exit_status_though_unheard() {
     let (reader, closed) = pipe().expect("a pipe");
     drop(reader);
     let full = File::options().write(true).open("/dev/full").expect("Linux");
@@ -109,7 +111,7 @@ fn an_error_of_the_start_keeps_its_exit_status_where_nobody_hears_of_it() {
 }
 
 #[test]
-fn a_server_that_cannot_print_its_summary_says_so_and_serves() {
+fn server_unable_to_print_its_summary_serves_anyway() {
     let port =
         TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
     let full = File::options().write(true).open("/dev/full").expect("Linux");

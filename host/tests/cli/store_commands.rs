@@ -42,7 +42,8 @@ fn item(id: &str, body: &str) -> Item {
     Item { id: id.to_owned(), body: body.into() }
 }
 
-/// A store with two responses of alice, the second of which continues the first, a chat completion of carol, and a conversation of bob.
+/// A store with two responses of alice, the second of which continues the first, a chat completion
+/// of carol, and a conversation of bob.
 fn filled(folder: &tempfile::TempDir) -> PathBuf {
     let file = folder.path().join("state.db");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -120,7 +121,7 @@ fn export_prints_a_line_of_json_for_each_record() {
 }
 
 #[test]
-fn purge_says_what_it_would_delete_and_deletes_it_with_yes() {
+fn purge_says_what_it_would_delete_and_does_with_yes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = filled(&folder);
     let purge = |arguments: &[&str]| done(&file, &[&["purge"], arguments].concat());

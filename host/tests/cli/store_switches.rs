@@ -1,4 +1,5 @@
-//! `host serve --store`: where responses are kept by default, and what happens where that isn't possible.
+//! `host serve --store`: where responses are kept by default, and what happens where that isn't
+//! possible.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,7 +17,7 @@ fn summary(arguments: &[&str], data: &Path) -> String {
 }
 
 #[test]
-fn the_default_is_a_file_in_the_data_folder_that_only_its_user_reads() {
+fn default_store_is_a_private_file_in_the_data_folder() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("sluice/state.db");
     // The second server finds the file of the first.
@@ -49,7 +50,7 @@ fn without_a_data_folder_it_is_memory() {
 }
 
 #[test]
-fn a_second_server_of_the_default_serves_from_memory_and_warns() {
+fn second_server_of_the_default_warns_and_uses_memory() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let start = |arguments: &[&str]| {
         let mut command = serve(arguments);
@@ -70,7 +71,7 @@ fn a_second_server_of_the_default_serves_from_memory_and_warns() {
 }
 
 #[test]
-fn where_the_default_cannot_be_made_it_is_memory_with_a_warning() {
+fn default_store_that_fails_is_memory_with_a_warning() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let mut command = serve(&["--seal-key", "none"]);
     command.env("HOME", file.path());

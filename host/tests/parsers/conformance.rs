@@ -1,4 +1,5 @@
-//! The plugins of `plugins/`, and the tables of `plugins/tables/`, keep the properties of every parser, tested with their own cases; and the example in the page about cases is valid.
+//! The plugins of `plugins/`, and the tables of `plugins/tables/`, keep the properties of every
+//! parser, tested with their own cases; and the example in the page about cases is valid.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -89,7 +90,7 @@ fn problems(plugin: &Path) -> Vec<String> {
 }
 
 #[test]
-fn arguments_before_the_name_are_the_silence_that_is_allowed() {
+fn arguments_before_the_name_are_the_allowed_silence() {
     let report = report(&root().join("plugins/qwen3.wasm"));
     let silence = report.findings.iter().find(|finding| finding.property == Property::Silence);
     let figures = &silence.expect("it is reported").figures;

@@ -1,4 +1,5 @@
-//! Versions of the contract side by side: which one a component is loaded by, and what every other component is told.
+//! Versions of the contract side by side: which one a component is loaded by, and what every other
+//! component is told.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -45,7 +46,7 @@ fn both() -> Vec<u8> {
 }
 
 #[test]
-fn a_component_of_a_draft_alone_is_loaded_where_drafts_are_allowed_and_else_told_the_cure() {
+fn draft_component_loads_if_allowed_or_tells_the_cure() {
     assert_eq!(
         refusal(false, exporting(&[DRAFT])),
         "exports sluice:parser/parser@0.2.0-draft, a draft of the contract: allow it with --draft-contracts, or take the parser's build \
@@ -58,7 +59,7 @@ fn a_component_of_a_draft_alone_is_loaded_where_drafts_are_allowed_and_else_told
 }
 
 #[test]
-fn of_a_component_with_two_versions_the_newest_that_is_allowed_serves() {
+fn newest_allowed_version_of_a_component_serves() {
     for (drafts, contract) in [(false, ContractVersion::V0_1), (true, ContractVersion::Draft0_2)] {
         assert_eq!(runtime(drafts).describe(&source(both())).unwrap().contract, contract);
         let plugin = load(drafts, both()).unwrap();
@@ -73,7 +74,7 @@ fn of_a_component_with_two_versions_the_newest_that_is_allowed_serves() {
 }
 
 #[test]
-fn streams_of_both_versions_run_side_by_side_in_one_process() {
+fn streams_of_both_versions_run_side_by_side() {
     let runtime = runtime(true);
     let start = |bytes| runtime.load(&source(bytes), &[]).unwrap().start(&Request::default()).unwrap();
     let (mut first, mut draft) = (start(guest("healthy")), start(exporting(&[DRAFT])));
@@ -103,7 +104,7 @@ fn call_ids(texts: &[&str]) -> (Vec<String>, TurnEnd, Option<String>) {
 }
 
 #[test]
-fn clients_see_the_models_own_call_id_where_it_is_plain_and_new() {
+fn models_own_call_id_is_kept_where_plain_and_new() {
     let (ids, end, fault) =
         call_ids(&["f abcdefghi {}", "g abcdefghi {}", "h a:b.cdefg {}", "i call_1234 {}", "j ABC-_6789 {}"]);
     assert_eq!((end, fault), (TurnEnd::Completed, None));
@@ -118,7 +119,7 @@ fn an_id_that_the_model_did_not_write_is_a_fault() {
 }
 
 #[test]
-fn a_patch_version_may_have_another_function_and_no_other_case() {
+fn patch_version_may_add_functions_but_no_cases() {
     let patch = |edits| exporting(&[Export { guest: "healthy", version: "0.1.1", edits }]);
     for edits in [&[][..], &[FUNCTION]] {
         assert_eq!(load(false, patch(edits)).unwrap().contract(), Some(ContractVersion::V0_1));
@@ -134,7 +135,7 @@ fn a_patch_version_may_have_another_function_and_no_other_case() {
 }
 
 #[test]
-fn versions_that_this_host_does_not_know_are_named_with_the_cure() {
+fn unknown_contract_versions_are_named_with_the_cure() {
     for version in ["0.3.0", "1.0.0", "0.2.0", "0.2.0-draft.1", "0.1.0-rc.1"] {
         for drafts in [false, true] {
             assert_eq!(
@@ -164,7 +165,7 @@ const SECTION: &str = "sluice-descriptor";
 const HEALTHY: &str = r#"{"Ok":{"name":"guest","version":"1.0.0","models":[],"markers":["<x>"],"stops":[],"trim":{},"history_call_ids":null}}"#;
 
 #[test]
-fn a_damaged_section_is_told_in_one_line_and_no_other_parser_notices() {
+fn damaged_section_is_one_line_and_no_others_concern() {
     let runtime = runtime(true);
     let mut neighbour =
         runtime.load(&source(guest("healthy")), &[]).unwrap().start(&Request::default()).unwrap();

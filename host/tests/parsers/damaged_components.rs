@@ -1,5 +1,5 @@
-//! Damaged and hostile components: loading any file ends with an error of one line, or the parser serves a stream that is well-formed,
-//! within its limits.
+//! Damaged and hostile components: loading any file ends with an error of one line, or the parser
+//! serves a stream that is well-formed, within its limits.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -68,7 +68,7 @@ fn serve(plugin: &Plugin) {
 }
 
 #[test]
-fn every_guest_serves_a_well_formed_stream_or_fails_in_one_line() {
+fn guests_stream_well_formed_or_fail_in_one_line() {
     let runtime = runtime();
     let loaded = NAMES.into_iter().filter(|name| exercise(&runtime, guest(name))).count();
     assert!(loaded > 20, "{loaded}");
@@ -115,8 +115,8 @@ fn mutated(mut bytes: Vec<u8>, mutations: Vec<(Index, Mutation)>) -> Vec<u8> {
 /// Most rounds until a damaged component loads. About one in twenty does.
 const ROUNDS: usize = 10;
 
-/// Plays damaged components, a part of the usual number of cases, since each is compiled. Some must be refused, and some must
-/// load: until one has, there is another round.
+/// Plays damaged components, a part of the usual number of cases, since each is compiled. Some must
+/// be refused, and some must load: until one has, there is another round.
 fn play_damaged(part: u32, damaged: impl Strategy<Value = Vec<u8>>) {
     let usual = ProptestConfig::default();
     let config = ProptestConfig { cases: usual.cases / part, failure_persistence: None, ..usual };
@@ -139,12 +139,12 @@ fn play_damaged(part: u32, damaged: impl Strategy<Value = Vec<u8>>) {
 }
 
 #[test]
-fn a_damaged_guest_is_an_error_or_serves_a_well_formed_stream() {
+fn damaged_guest_errs_or_serves_a_well_formed_stream() {
     let guests = prop::sample::select(&NAMES[..]);
     play_damaged(2, (guests, mutations()).prop_map(|(name, mutations)| mutated(guest(name), mutations)));
 }
 
 #[test]
-fn a_damaged_shipped_parser_is_an_error_or_serves_a_well_formed_stream() {
+fn damaged_shipped_parser_errs_or_serves_well_formed() {
     play_damaged(8, mutations().prop_map(|mutations| mutated(SHIPPED.to_vec(), mutations)));
 }

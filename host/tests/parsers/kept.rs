@@ -1,7 +1,10 @@
-//! Versions of the contract for ever: the WIT folder of a released one never changes, and components that were built for it play their cases on
-//! every later host. `tests/contract/VERSION/` keeps of each version its components with their cases, and the digest of its folder.
+//! Versions of the contract for ever: the WIT folder of a released one never changes, and
+//! components that were built for it play their cases on every later host.
+//! `tests/contract/VERSION/` keeps of each version its components with their cases, and the digest
+//! of its folder.
 //!
-//! `UPDATE_EXPECT=1 cargo test --release --locked -p host --test parsers kept::` keeps the components of today, for versions that aren't released.
+//! `UPDATE_EXPECT=1 cargo test --release --locked -p host --test parsers kept::` keeps the
+//! components of today, for versions that aren't released.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +15,8 @@ use parsers::conformance::{Measures, Sandboxed, test};
 use parsers::{ContractVersion, ParserLimits, PluginSource, Runtime, digest};
 use serde_json::{Value, json};
 
-/// Shipped parsers that are kept: JSON that the host follows, and values that it types, nested ones among them.
+/// Shipped parsers that are kept: JSON that the host follows, and values that it types, nested ones
+/// among them.
 const COMPONENTS: [&str; 2] = ["qwen3", "minimax-m3"];
 /// Maximum size of what is kept of one version, in bytes.
 const KEPT_BYTES: u64 = 300_000;
@@ -37,7 +41,8 @@ static KEPT: LazyLock<Vec<Kept>> = LazyLock::new(|| {
 });
 
 impl Kept {
-    /// Reads what is kept of a version; where the tests are to update it and it isn't released, keeps what is there today before.
+    /// Reads what is kept of a version; where the tests are to update it and it isn't released,
+    /// keeps what is there today before.
     fn read(contract: ContractVersion) -> Self {
         let folder = root().join("tests/contract").join(contract.package());
         let file = folder.join("contract.json");
@@ -75,7 +80,8 @@ fn keep(contract: ContractVersion, folder: &Path) {
     fs::write(folder.join("contract.json"), text).expect("written");
 }
 
-/// SHA-256 over the version's WIT folder: of each file its name, a line feed, its length, a line feed, and its text with line feeds alone.
+/// SHA-256 over the version's WIT folder: of each file its name, a line feed, its length, a line
+/// feed, and its text with line feeds alone.
 fn wit_digest(contract: ContractVersion) -> String {
     let mut all = Vec::new();
     for file in files(&root().join(format!("wit/parser-{contract}"))) {
@@ -132,7 +138,7 @@ fn every_kept_component_plays_its_cases_on_this_host() {
 }
 
 #[test]
-fn what_is_kept_of_a_version_is_of_that_version_and_small() {
+fn kept_components_are_of_their_version_and_small() {
     let runtime = Runtime::new(&ParserLimits::default()).expect("wasmtime runs here");
     for kept in &*KEPT {
         let components = kept.components();
@@ -150,7 +156,7 @@ fn what_is_kept_of_a_version_is_of_that_version_and_small() {
 }
 
 #[test]
-fn the_page_about_the_contract_says_what_this_host_speaks() {
+fn contract_page_says_what_this_host_speaks() {
     let page = fs::read_to_string(root().join("docs/contract.md")).expect("the page");
     let row = format!("| {} |", env!("CARGO_PKG_VERSION"));
     let row = page.lines().find(|line| line.starts_with(&row)).expect("this version's row");
@@ -167,7 +173,8 @@ fn the_page_about_the_contract_says_what_this_host_speaks() {
     }
 }
 
-/// Else a change of 0.1 before its release would miss the draft. What a draft is to leave out is to be named here.
+/// Else a change of 0.1 before its release would miss the draft. What a draft is to leave out is to
+/// be named here.
 #[test]
 fn the_draft_has_every_line_of_the_version_before_it() {
     let interface = |contract: ContractVersion| {

@@ -1,5 +1,5 @@
-//! Deltas of megabytes, as engines send whose parser or detokenizer hangs back: neither the time that a parser's call may take nor the number
-//! of its ops depends on them.
+//! Deltas of megabytes, as engines send whose parser or detokenizer hangs back: neither the time
+//! that a parser's call may take nor the number of its ops depends on them.
 
 use std::path::Path;
 
@@ -15,7 +15,8 @@ const ARGUMENTS: usize = 8 << 20;
 /// Number of strings in one delta: more ops than a step may have.
 const STRINGS: usize = 20_000;
 
-/// The only item of a turn that the model writes in one delta, read by the shipped parser of this name.
+/// The only item of a turn that the model writes in one delta, read by the shipped parser of this
+/// name.
 fn in_one_delta(name: &str, output: &str) -> Item {
     let runtime = Runtime::new(&ParserLimits::default()).expect("wasmtime works here");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins").join(name).with_extension("wasm");
@@ -48,7 +49,7 @@ fn a_call_of_megabytes_in_one_delta_comes_back_whole() {
 }
 
 #[test]
-fn a_list_of_very_many_strings_that_the_parser_spells_anew_is_no_fault_in_one_delta() {
+fn list_of_very_many_respelt_strings_is_no_fault() {
     for string in ["", "a", "a string of thirty characters"] {
         let list = vec![format!("'{string}'"); STRINGS].join(",");
         let call = in_one_delta("pythonic", &format!("[add(a=[{list}])]"));

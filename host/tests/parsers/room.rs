@@ -1,5 +1,5 @@
-//! The parser room at its boundary: hostile plugins of `tests/guests`, the errors when they are loaded or called, and that other instances
-//! aren't affected.
+//! The parser room at its boundary: hostile plugins of `tests/guests`, the errors when they are
+//! loaded or called, and that other instances aren't affected.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -47,7 +47,8 @@ fn assert_healthy(parser: &mut dyn StreamParser) {
     assert_eq!(parser.marker(0), Ok(Step::Ops(vec![Op::Bytes(Run { route: Route::Drop, bytes: 3 })])));
 }
 
-/// Makes the guest `name` fail by `call`; checks that it isn't called again and that its neighbour isn't affected. Returns the reason.
+/// Makes the guest `name` fail by `call`; checks that it isn't called again and that its neighbour
+/// isn't affected. Returns the reason.
 fn fault_of(name: &str, call: impl Fn(&mut dyn StreamParser) -> Result<Step, Fault>) -> String {
     let runtime = runtime();
     let mut neighbour = load(&runtime, "healthy").start(&request()).expect("a healthy guest starts");
@@ -81,7 +82,7 @@ fn start_fault(name: &str) -> String {
 }
 
 #[test]
-fn a_healthy_guest_is_described_started_called_and_finished() {
+fn healthy_guest_is_described_started_and_finished() {
     let runtime = runtime();
     let bytes = guest("healthy");
     let plugin = load(&runtime, "healthy");
@@ -145,7 +146,7 @@ fn a_loop_is_ended_wherever_it_runs() {
 }
 
 #[test]
-fn a_guest_that_is_busy_in_every_call_but_never_for_too_long_uses_up_its_streams_share() {
+fn ever_busy_guest_uses_up_its_streams_share() {
     let mut parser = load(&runtime(), "busy_in_text").start(&request()).unwrap();
     let fault = (0..1_000_000).find_map(|_| parser.text("hello").err()).expect("it is stopped");
     assert_eq!(&*fault.reason, "used more than 5 % of its stream's time");
@@ -253,7 +254,7 @@ fn a_flood_that_fits_a_step_is_left_to_the_turn() {
 }
 
 #[test]
-fn files_that_are_no_parser_of_this_host_say_what_they_are() {
+fn files_that_are_no_parser_say_what_they_are() {
     assert_eq!(
         load_error("core_module"),
         "a WebAssembly core module, not a component: link it with wasm-component-ld, or convert it with \
@@ -353,7 +354,7 @@ fn described(section: &str) -> PluginSource {
 const HEALTHY: &str = r#"{"Ok":{"name":"guest","version":"1.0.0","models":[],"markers":["<x>"],"stops":[],"trim":{},"history_call_ids":null}}"#;
 
 #[test]
-fn a_section_says_what_the_parser_is_before_it_is_compiled() {
+fn section_says_what_the_parser_is_before_compiling() {
     let said = runtime().describe(&described(HEALTHY)).unwrap().descriptor.unwrap();
     let plugin = runtime().load(&described(HEALTHY), &[]).unwrap();
     assert_eq!(&said, plugin.descriptor());
@@ -365,7 +366,7 @@ fn a_section_says_what_the_parser_is_before_it_is_compiled() {
 }
 
 #[test]
-fn a_section_that_does_not_fit_its_component_is_a_load_error_whatever_the_options() {
+fn section_unfit_for_its_component_is_a_load_error() {
     let refusal = |section: &str, options: &[(String, String)]| {
         let error = runtime().load(&described(section), options).unwrap_err().to_string();
         let line = error.strip_prefix("parser described: its section sluice-descriptor ").unwrap();
@@ -391,7 +392,7 @@ fn a_section_that_does_not_fit_its_component_is_a_load_error_whatever_the_option
 }
 
 #[test]
-fn each_shipped_parser_says_what_it_is_before_it_is_compiled() {
+fn shipped_parsers_say_what_they_are_before_compiling() {
     for source in model::shipped_parsers() {
         match runtime().describe(&source) {
             Ok(said) => {
@@ -413,7 +414,7 @@ fn none_loads_from_nothing() {
 }
 
 #[test]
-fn neighbours_on_other_threads_work_while_a_guest_loops() {
+fn neighbours_on_other_threads_work_beside_a_loop() {
     let runtime = runtime();
     let (healthy, looping) = (load(&runtime, "healthy"), load(&runtime, "loop_in_text"));
     std::thread::scope(|scope| {
@@ -433,7 +434,7 @@ fn neighbours_on_other_threads_work_while_a_guest_loops() {
 }
 
 #[test]
-fn the_plugin_outlives_the_runtime_and_the_stream_outlives_the_plugin() {
+fn plugin_outlives_its_runtime_and_stream_its_plugin() {
     let mut parser = load(&runtime(), "healthy").start(&request()).unwrap();
     assert_healthy(&mut *parser);
     let mut looping = load(&runtime(), "loop_in_text").start(&request()).unwrap();

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::markers::{MarkerError, MarkerTable};
 use contract::{Descriptor, Trim};
 
-/// What a turn knows of its parser's descriptor, for one tokenizer. Made once and shared by all turns.
+/// What a turn knows of its parser's descriptor, for one tokenizer. Made once and shared by all
+/// turns.
 #[derive(Debug, Clone)]
 pub struct Binding {
     pub(crate) parser: Box<str>,
@@ -16,7 +17,8 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// Binds a parser. `token_id` returns the id of a literal that is an added token of the tokenizer ([`MarkerTable::new`]).
+    /// Binds a parser. `token_id` returns the id of a literal that is an added token of the
+    /// tokenizer ([`MarkerTable::new`]).
     ///
     /// # Errors
     /// The descriptor's markers can't be used.

@@ -1,4 +1,5 @@
-//! Ids by which clients know a turn's calls: the model's own where it has one that clients can be given, else one that the host makes.
+//! Ids by which clients know a turn's calls: the model's own where it has one that clients can be
+//! given, else one that the host makes.
 
 use std::collections::HashSet;
 
@@ -12,7 +13,8 @@ pub struct CallIds {
 }
 
 impl CallIds {
-    /// Ids that `make` makes, which is never given what it made; those of a conversation's calls are unique.
+    /// Ids that `make` makes, which is never given what it made; those of a conversation's calls
+    /// are unique.
     pub fn new(make: impl FnMut() -> String + Send + 'static) -> Self {
         Self { make: Box::new(make), given: HashSet::new() }
     }
@@ -24,7 +26,8 @@ impl CallIds {
         self
     }
 
-    /// Whether clients can be given a model's `id`: no other call has it, and every client takes it, those of Messages among them.
+    /// Whether clients can be given a model's `id`: no other call has it, and every client takes
+    /// it, those of Messages among them.
     pub(super) fn may_give(&self, id: &str) -> bool {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         (1..=OWN_BYTES).contains(&id.len()) && id.bytes().all(is_plain) && !self.given.contains(id)
@@ -37,7 +40,8 @@ impl CallIds {
         id
     }
 
-    /// An id that was made, and isn't a model's. A generator whose ids are equal makes the same one again.
+    /// An id that was made, and isn't a model's. A generator whose ids are equal makes the same one
+    /// again.
     fn made(&mut self) -> String {
         let mut id = (self.make)();
         while self.given.contains(&id) {

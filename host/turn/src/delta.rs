@@ -1,6 +1,8 @@
-//! Deltas: pieces of an item's text, with the tokens that begin in them if log-probabilities are asked for.
+//! Deltas: pieces of an item's text, with the tokens that begin in them if log-probabilities are
+//! asked for.
 //!
-//! Invariant: tokens are in order, and each begins at a byte of the text. `items` writes deltas, `stop` cuts them.
+//! Invariant: tokens are in order, and each begins at a byte of the text. `items` writes deltas,
+//! `stop` cuts them.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -10,7 +12,8 @@ use std::sync::Arc;
 pub struct Delta {
     /// The text.
     pub text: String,
-    /// Tokens whose first byte is in `text`, with their log-probabilities; empty unless they were asked for.
+    /// Tokens whose first byte is in `text`, with their log-probabilities; empty unless they were
+    /// asked for.
     pub tokens: Vec<DeltaToken>,
 }
 
@@ -71,7 +74,8 @@ impl Delta {
     }
 }
 
-/// Removes and returns the tokens that begin at byte `offset` or later; their offsets then count from there.
+/// Removes and returns the tokens that begin at byte `offset` or later; their offsets then count
+/// from there.
 pub(super) fn split_tokens(tokens: &mut Vec<DeltaToken>, offset: usize) -> Vec<DeltaToken> {
     let mut later = tokens.split_off(tokens.partition_point(|token| token.offset < offset));
     for token in &mut later {

@@ -1,10 +1,12 @@
 //! Calls inside reasoning, which may be drafts of later calls: both would run, if both counted.
 //!
-//! The call waits. Where the reasoning ends by a `close` of its own and the turn goes on, what was called stays reasoning; where the turn ends
-//! first, the call counts. A turn that the model ended right behind the reasoning has nothing else to offer, so the call counts there, too.
+//! The call waits. Where the reasoning ends by a `close` of its own and the turn goes on, what was
+//! called stays reasoning; where the turn ends first, the call counts. A turn that the model ended
+//! right behind the reasoning has nothing else to offer, so the call counts there, too.
 //!
-//! Invariant: while a draft is read, the turn's events go to a buffer of its own, and whoever resolves it restores the caller's. The
-//! bytes that it holds are bounded like those that a parser holds. `router` begins drafts, `stream` resolves them.
+//! Invariant: while a draft is read, the turn's events go to a buffer of its own, and whoever
+//! resolves it restores the caller's. The bytes that it holds are bounded like those that a parser
+//! holds. `router` begins drafts, `stream` resolves them.
 
 use super::events::TurnEvents;
 use super::items::{Calls, ItemsState, OpenKind};
@@ -25,7 +27,8 @@ pub(super) struct DraftCall {
     shown: usize,
     /// Maximum length of `text`.
     bound: usize,
-    /// Within a step the caller's events, since the step writes the draft's; between steps the draft's.
+    /// Within a step the caller's events, since the step writes the draft's; between steps the
+    /// draft's.
     other: TurnEvents,
     /// Both readings, once the reasoning has ended.
     readings: Option<Readings>,
@@ -56,7 +59,8 @@ impl DraftCall {
 }
 
 impl Ledger {
-    /// Begins a draft if a call opens inside reasoning. To be called before the dropped markup is cleared.
+    /// Begins a draft if a call opens inside reasoning. To be called before the dropped markup is
+    /// cleared.
     pub(super) fn begin_draft(&mut self, bound: usize, out: &mut TurnEvents) {
         if self.draft.as_ref().is_some_and(|draft| draft.readings.is_some()) {
             self.resolve_draft(true, out);
@@ -76,7 +80,8 @@ impl Ledger {
         }
     }
 
-    /// Ends the draft's reasoning, if there is a draft, at a marker of `marker` bytes that were perhaps dropped already.
+    /// Ends the draft's reasoning, if there is a draft, at a marker of `marker` bytes that were
+    /// perhaps dropped already.
     pub(super) fn end_draft(&mut self, marker: usize, out: &mut TurnEvents) -> Result<(), StepError> {
         let Some(draft) = self.draft.as_mut().filter(|draft| draft.readings.is_none()) else { return Ok(()) };
         self.items.close(false, out)?;
@@ -98,7 +103,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Decides the draft, if there is one: it `is_reasoning`, or the call counts. The call counts in any case if the reasoning hasn't ended.
+    /// Decides the draft, if there is one: it `is_reasoning`, or the call counts. The call counts
+    /// in any case if the reasoning hasn't ended.
     pub(super) fn resolve_draft(&mut self, is_reasoning: bool, out: &mut TurnEvents) {
         let Some(draft) = self.draft.take() else { return };
         let later = std::mem::replace(out, draft.other);
@@ -112,6 +118,14 @@ impl Ledger {
             }
         }
         out.extend(later);
+    }
+
+    /// Counts the call of the draft, if there is one whose reasoning runs into content without an
+    /// end of its own.
+    pub(super) fn count_draft(&mut self, out: &mut TurnEvents) {
+        if self.draft.as_ref().is_some_and(|draft| draft.readings.is_none()) {
+            self.resolve_draft(false, out);
+        }
     }
 
     /// Decides the draft at the end of a turn, which the model ended by itself or not.

@@ -1,7 +1,7 @@
 //! Driver of one turn: feeds the text of tokens to the parser and makes the turn's events.
 //!
-//! Invariant: the same bytes give the same items however they are cut into pieces and steps, provided that the parser routes them
-//! alike. Called by the task that owns a stream.
+//! Invariant: the same bytes give the same items however they are cut into pieces and steps,
+//! provided that the parser routes them alike. Called by the task that owns a stream.
 
 use std::sync::Arc;
 
@@ -16,9 +16,11 @@ use super::stream::{ByteCounts, Stream};
 use super::tokens::TokenCounts;
 use contract::{Fault, FinishReason, SendParser, StreamParser};
 
-/// A turn being generated. Calls come in this order: `replay` at most once, any number of `step`, `finish` once.
+/// A turn being generated. Calls come in this order: `replay` at most once, any number of `step`,
+/// `finish` once.
 ///
-/// Events are appended to `out`. The caller drains it between calls or not at all: a call may add text to the last event in it.
+/// Events are appended to `out`. The caller drains it between calls or not at all: a call may add
+/// text to the last event in it.
 #[derive(Debug)]
 pub struct Turn<P = SendParser> {
     feed: Feed<P>,
@@ -41,25 +43,28 @@ impl<P: StreamParser> Turn<P> {
         Self { feed: Feed { parser, markers, stream: Stream::new(Arc::clone(binding), settings) }, early }
     }
 
-    /// Feeds the generation prompt. Its bytes are discarded; only a tool call that it leaves open makes an event.
+    /// Feeds the generation prompt. Its bytes are discarded; only a tool call that it leaves open
+    /// makes an event.
     pub fn replay(&mut self, pieces: &[TokenText<'_>], out: &mut TurnEvents) -> Flow {
         self.filtered(out, |feed, events| feed.replay(pieces, events))
     }
 
-    /// Whether the turn may end before the model ends it: at a stop string, or after the only call that is allowed. Tokens behind that end
-    /// are no part of it, so a caller that counts them feeds one in each step.
+    /// Whether the turn may end before the model ends it: at a stop string, or after the only call
+    /// that is allowed. Tokens behind that end are no part of it, so a caller that counts them
+    /// feeds one in each step.
     pub fn may_end_early(&self) -> bool {
         !self.early.is_idle()
     }
 
-    /// Feeds the tokens that the model wrote in one engine step. After [`Flow::Stop`] the caller ends the turn, as if the model had.
+    /// Feeds the tokens that the model wrote in one engine step. After [`Flow::Stop`] the caller
+    /// ends the turn, as if the model had.
     pub fn step(&mut self, pieces: &[TokenText<'_>], out: &mut TurnEvents) -> Flow {
         self.early.count(pieces.iter().filter(|piece| piece.id.is_some()).count());
         self.filtered(out, |feed, events| feed.step(pieces, events))
     }
 
-    /// Ends the turn: all items are closed. `ended_by` is the token that ended it, which wasn't fed by `step`; if it is one of
-    /// the markers, the parser is given it.
+    /// Ends the turn: all items are closed. `ended_by` is the token that ended it, which wasn't fed
+    /// by `step`; if it is one of the markers, the parser is given it.
     pub fn finish(
         &mut self,
         reason: FinishReason,
@@ -91,13 +96,14 @@ impl<P: StreamParser> Turn<P> {
         self.feed.stream.dropped_calls()
     }
 
-    /// Whether a call inside reasoning was held until it was decided: meanwhile the turn was silent.
+    /// Whether a call inside reasoning was held until it was decided: meanwhile the turn was
+    /// silent.
     pub fn held_draft(&self) -> bool {
         self.feed.stream.held_draft()
     }
 
-    /// Counts of the tokens fed by `step` (pieces with an id) whose first byte is settled; after `finish`, counts of all of them,
-    /// including the one that ended the turn if it was a marker.
+    /// Counts of the tokens fed by `step` (pieces with an id) whose first byte is settled; after
+    /// `finish`, counts of all of them, including the one that ended the turn if it was a marker.
     pub fn tokens(&self) -> TokenCounts {
         self.feed.stream.tokens()
     }

@@ -1,9 +1,11 @@
-//! Markup dropped since text was last shown, in which a tool call's name may stand. Its size bounds the call's derived text.
+//! Markup dropped since text was last shown, in which a tool call's name may stand. Its size bounds
+//! the call's derived text.
 //!
-//! Rule of the name check: a tool's name is declared by the request, or it occurs in the stream between the end of the last run
-//! that wasn't dropped (or the opening of the last call) and the newest byte held when the call opens. Held bytes count because a
-//! parser may open a call first and drop its header afterwards. Either way the model wrote the name, in text that nobody has been
-//! shown. `ledger` owns it, `router` checks names.
+//! Rule of the name check: a tool's name is declared by the request, or it occurs in the stream
+//! between the end of the last run that wasn't dropped (or the opening of the last call) and the
+//! newest byte held when the call opens. Held bytes count because a parser may open a call first
+//! and drop its header afterwards. Either way the model wrote the name, in text that nobody has
+//! been shown. `ledger` owns it, `router` checks names.
 
 use super::step_error::StepError;
 
@@ -36,7 +38,8 @@ impl Dropped {
         }
     }
 
-    /// Forgets the markup: text was shown or a call opened, so that it doesn't belong to the next call.
+    /// Forgets the markup: text was shown or a call opened, so that it doesn't belong to the next
+    /// call.
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.bytes = 0;
@@ -63,7 +66,8 @@ impl Dropped {
             || self.around_border(name.len(), held).contains(name))
     }
 
-    /// Text around the border of dropped and held bytes, as far as a name of `length` bytes can reach across it.
+    /// Text around the border of dropped and held bytes, as far as a name of `length` bytes can
+    /// reach across it.
     fn around_border(&self, length: usize, held: &str) -> String {
         let start = self.text.ceil_char_boundary(self.text.len().saturating_sub(length - 1));
         let end = held.floor_char_boundary(length - 1);

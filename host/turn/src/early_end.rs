@@ -1,6 +1,8 @@
-//! Ends of a turn that the model knows nothing of: a stop string, or the end of the only call that the request allows.
+//! Ends of a turn that the model knows nothing of: a stop string, or the end of the only call that
+//! the request allows.
 //!
-//! Invariant: nothing behind such an end is shown, however the stream was cut into steps. `driver` feeds it.
+//! Invariant: nothing behind such an end is shown, however the stream was cut into steps. `driver`
+//! feeds it.
 
 use super::event::{ItemStatus, TurnEnd};
 use super::events::TurnEvents;
@@ -11,6 +13,8 @@ use super::stop::StopStrings;
 /// Filter of a turn's events that may end it early.
 #[derive(Debug)]
 pub(super) struct EarlyEnd {
+    /// Whether nothing ends the turn early.
+    is_idle: bool,
     stop: StopStrings,
     one_call: OneCall,
     has_come: bool,
@@ -24,13 +28,21 @@ pub(super) struct EarlyEnd {
 
 impl EarlyEnd {
     pub(super) fn new(stop: StopStrings, calls: AllowedCalls) -> Self {
-        let (one_call, unfiltered) = (OneCall::new(calls != AllowedCalls::One), TurnEvents::default());
-        Self { stop, one_call, has_come: false, call_cut_off: false, tokens: 0, unfiltered }
+        let one_call = OneCall::new(calls != AllowedCalls::One);
+        Self {
+            is_idle: stop.is_idle() && one_call.is_idle(),
+            stop,
+            one_call,
+            has_come: false,
+            call_cut_off: false,
+            tokens: 0,
+            unfiltered: TurnEvents::default(),
+        }
     }
 
     /// Whether nothing ends the turn early.
     pub(super) fn is_idle(&self) -> bool {
-        self.stop.is_idle() && self.one_call.is_idle()
+        self.is_idle
     }
 
     pub(super) fn has_come(&self) -> bool {
@@ -44,17 +56,23 @@ impl EarlyEnd {
 
     /// Buffer for the next events: `out` itself, if they need no filter.
     pub(super) fn buffer<'a>(&'a mut self, out: &'a mut TurnEvents) -> &'a mut TurnEvents {
-        if self.is_idle() { out } else { &mut self.unfiltered }
+        if self.is_idle { out } else { &mut self.unfiltered }
     }
 
     /// Counts tokens, before their events come.
     pub(super) fn count(&mut self, tokens: usize) {
+        if self.is_idle {
+            return;
+        }
         self.tokens = self.tokens.saturating_add(u32::try_from(tokens).unwrap_or(u32::MAX));
         self.stop.counted(self.tokens);
     }
 
     /// Moves the events up to the early end to `out`, and drops those behind it.
     pub(super) fn filter(&mut self, out: &mut TurnEvents) {
+        if self.is_idle {
+            return;
+        }
         for event in self.unfiltered.drain() {
             if self.has_come {
                 continue;
@@ -65,7 +83,8 @@ impl EarlyEnd {
         }
     }
 
-    /// How the turn ended, where the rest of it ended as `end`. What came behind the early end was never shown, so its failure doesn't count.
+    /// How the turn ended, where the rest of it ended as `end`. What came behind the early end was
+    /// never shown, so its failure doesn't count.
     pub(super) fn end(&self, end: TurnEnd) -> TurnEnd {
         if self.has_come && !self.call_cut_off { TurnEnd::Completed } else { end }
     }

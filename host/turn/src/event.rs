@@ -1,4 +1,5 @@
-//! Events of a turn: its items in order, each opened once, filled, and closed once. Protocols' machines are built on these alone.
+//! Events of a turn: its items in order, each opened once, filled, and closed once. Protocols'
+//! machines are built on these alone.
 
 use super::delta::Delta;
 use contract::Payload;
@@ -121,9 +122,11 @@ impl TurnFailure {
         Self { code: Self::STEERED, message: "The answer was steered by its client.".to_owned() }
     }
 
-    /// Code of a failure: the answer's schema or grammar reached a size limit while the answer was generated.
+    /// Code of a failure: the answer's schema or grammar reached a size limit while the answer was
+    /// generated.
     pub const CONSTRAINT_TOO_COMPLEX: &'static str = "constraint_too_complex";
-    /// Code of a failure: the answer's schema or grammar reached a time limit while the answer was generated.
+    /// Code of a failure: the answer's schema or grammar reached a time limit while the answer was
+    /// generated.
     pub const CONSTRAINT_TOO_SLOW: &'static str = "constraint_too_slow";
     /// Code of a failure: the client doesn't want the answer any more.
     pub const WITHDRAWN: &'static str = "cancelled";

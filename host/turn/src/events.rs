@@ -1,7 +1,8 @@
-//! Buffer of a turn's events for a protocol. Its memory is reused, so that a text costs no allocation of its own.
+//! Buffer of a turn's events for a protocol. Its memory is reused, so that a text costs no
+//! allocation of its own.
 //!
-//! Invariant: slots from `count` on are never visible; their memory serves later events. `items` writes texts here; the reader of
-//! the events drains or clears them.
+//! Invariant: slots from `count` on are never visible; their memory serves later events. `items`
+//! writes texts here; the reader of the events drains or clears them.
 
 use std::fmt;
 use std::ops::Deref;

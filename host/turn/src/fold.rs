@@ -1,5 +1,5 @@
-//! Folds a turn's events into whole items, and checks their grammar on the way. Called by tests, by the tools that test parsers,
-//! and by `model::opening_state`.
+//! Folds a turn's events into whole items, and checks their grammar on the way. Called by tests, by
+//! the tools that test parsers, and by `model::opening_state`.
 
 use std::error::Error;
 use std::fmt;

@@ -1,6 +1,7 @@
 //! Buffer of a stream's bytes that aren't routed yet, in order. `router` owns one per stream.
 //!
-//! Invariant: both ends lie between characters. Taking from the front copies nothing; appending costs amortised constant time per byte.
+//! Invariant: both ends lie between characters. Taking from the front copies nothing; appending
+//! costs amortised constant time per byte.
 
 use super::step_error::StepError;
 

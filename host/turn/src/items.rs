@@ -25,11 +25,14 @@ pub(super) struct Items {
     trim: Trim,
     /// Whether the bytes belong to the output; false while they are those of the prompt.
     visible: bool,
-    /// White space at the end of the open item's text, held back until more text follows, and the tokens that begin in it.
+    /// White space at the end of the open item's text, held back until more text follows, and the
+    /// tokens that begin in it.
     white: Delta,
-    /// Maximum size of `white` in bytes: white space further than this from the item's end is not trimmed.
+    /// Maximum size of `white` in bytes: white space further than this from the item's end is not
+    /// trimmed.
     white_bytes: usize,
-    /// Whether the model may call tools. If it may not, a call is open like any other, and nothing of it is written.
+    /// Whether the model may call tools. If it may not, a call is open like any other, and nothing
+    /// of it is written.
     may_call: bool,
     calls: Calls,
 }
@@ -100,7 +103,8 @@ impl Items {
         self.visible && self.may_call
     }
 
-    /// Routes text of the stream, markup included. `tokens` are those that begin in it and whose log-probabilities are asked for.
+    /// Routes text of the stream, markup included. `tokens` are those that begin in it and whose
+    /// log-probabilities are asked for.
     #[inline]
     pub(super) fn route(
         &mut self,
@@ -120,7 +124,8 @@ impl Items {
         self.decide(route, text, tokens, out)
     }
 
-    /// Routes text that needs a decision: an item begins, white space may be its end, or it is arguments or markup.
+    /// Routes text that needs a decision: an item begins, white space may be its end, or it is
+    /// arguments or markup.
     #[inline(never)]
     fn decide(
         &mut self,
@@ -145,12 +150,14 @@ impl Items {
         }
     }
 
-    /// Appends argument text that the parser wrote itself; `held` bytes may yet be dropped for the call.
+    /// Appends argument text that the parser wrote itself; `held` bytes may yet be dropped for the
+    /// call.
     pub(super) fn derive(&mut self, text: &str, held: usize, out: &mut TurnEvents) -> Result<(), StepError> {
         self.arguments(out, |call, out| call.derive(text, held, out))
     }
 
-    /// Begins the value of a parameter of the open call; `held` bytes may yet be dropped for the call.
+    /// Begins the value of a parameter of the open call; `held` bytes may yet be dropped for the
+    /// call.
     pub(super) fn parameter(
         &mut self,
         parameter: ParameterValue,
@@ -168,8 +175,9 @@ impl Items {
         })
     }
 
-    /// Closes the open item at the parser's request. A call is incomplete all the same if it was `cut` inside a string, if its JSON ends inside
-    /// one, if that is no object, or if a value didn't fit.
+    /// Closes the open item at the parser's request. A call is incomplete all the same if it was
+    /// `cut` inside a string, if its JSON ends inside one, if that is no object, or if a value
+    /// didn't fit.
     pub(super) fn close(&mut self, cut: bool, out: &mut TurnEvents) -> Result<(), StepError> {
         self.check_derived()?;
         if self.kind() == OpenKind::Call {
@@ -279,7 +287,8 @@ impl Items {
     }
 }
 
-/// Lets `act` write text of the open item. There is no event if the item isn't visible or nothing is written.
+/// Lets `act` write text of the open item. There is no event if the item isn't visible or nothing
+/// is written.
 fn write<R>(visible: bool, out: &mut TurnEvents, act: impl FnOnce(&mut Delta) -> R) -> R {
     if !visible {
         return act(&mut Delta::default());

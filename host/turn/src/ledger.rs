@@ -1,6 +1,8 @@
-//! Ledger of a turn's settled bytes: passes them to the items or to the dropped markup, and counts bytes and tokens.
+//! Ledger of a turn's settled bytes: passes them to the items or to the dropped markup, and counts
+//! bytes and tokens.
 //!
-//! Invariant: each byte is settled once: by `router` from the held bytes, or by `stream` directly if no decision is needed.
+//! Invariant: each byte is settled once: by `router` from the held bytes, or by `stream` directly
+//! if no decision is needed.
 
 use super::draft::DraftCall;
 use super::dropped::Dropped;

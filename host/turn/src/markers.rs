@@ -1,7 +1,8 @@
 //! Finder of a parser's marker literals in the stream: no parser ever sees one cut in two.
 //!
-//! Invariant: text and markers come out in stream order and make up the stream's bytes exactly, however the stream was
-//! cut into pieces. `driver` calls it, one [`TokenText`] per token. Work per byte is bounded by the longest literal.
+//! Invariant: text and markers come out in stream order and make up the stream's bytes exactly,
+//! however the stream was cut into pieces. `driver` calls it, one [`TokenText`] per token. Work per
+//! byte is bounded by the longest literal.
 
 use std::error::Error;
 use std::fmt;
@@ -75,11 +76,13 @@ pub struct MarkerTable {
 }
 
 impl MarkerTable {
-    /// Creates a table for `literals`. `token_id` returns the id of the *added* token that is spelt exactly like a literal: such
-    /// a literal is matched by id, and the same text in other tokens stays text. It must return `None` for ordinary vocabulary
-    /// tokens, since other tokens can make up their text.
+    /// Creates a table for `literals`. `token_id` returns the id of the *added* token that is spelt
+    /// exactly like a literal: such a literal is matched by id, and the same text in other tokens
+    /// stays text. It must return `None` for ordinary vocabulary tokens, since other tokens can
+    /// make up their text.
     ///
-    /// A literal inside a longer one that is matched by text is matched by text too, so that the longest still wins.
+    /// A literal inside a longer one that is matched by text is matched by text too, so that the
+    /// longest still wins.
     pub fn new(literals: &[String], token_id: impl Fn(&str) -> Option<u32>) -> Result<Self, MarkerError> {
         check(literals)?;
         let ids: Vec<Option<u32>> = literals.iter().map(|literal| token_id(literal)).collect();
@@ -105,7 +108,8 @@ impl MarkerTable {
         Self::new(literals, |_| None)
     }
 
-    /// All literals, each with the id of the token as which it is matched; `None` where it is matched in the text.
+    /// All literals, each with the id of the token as which it is matched; `None` where it is
+    /// matched in the text.
     pub fn entries(&self) -> impl Iterator<Item = (&str, Option<u32>)> {
         let id_of = |marker| self.by_id.iter().find(|(_, index)| *index == marker).map(|(id, _)| *id);
         (0..).zip(&self.literals).map(move |(index, literal)| (&**literal, id_of(index)))
@@ -199,7 +203,8 @@ impl Markers {
         self.taken
     }
 
-    /// Takes `piece` and returns true if it is text that can't belong to a marker, as most pieces are; else it is left to `push`.
+    /// Takes `piece` and returns true if it is text that can't belong to a marker, as most pieces
+    /// are; else it is left to `push`.
     #[inline]
     pub(super) fn take_plain(&mut self, piece: TokenText<'_>) -> bool {
         let plain = self.pending.is_empty()
@@ -210,7 +215,8 @@ impl Markers {
         plain
     }
 
-    /// Takes one piece. A token that is a marker counts as its literal's bytes, whatever text the detokenizer made of it.
+    /// Takes one piece. A token that is a marker counts as its literal's bytes, whatever text the
+    /// detokenizer made of it.
     pub(super) fn push(&mut self, piece: TokenText<'_>, found: &mut impl FnMut(Found<'_>)) {
         let Some(index) = self.table.token(piece.id) else {
             return self.text(piece.text, found);
@@ -253,8 +259,9 @@ impl Markers {
     }
 }
 
-/// Finds literals in `text`, the leftmost first, and of those the longest; `walk` has already gone over its first bytes. Returns
-/// the number of bytes that are settled; the rest (nothing if `last`) may yet become a literal.
+/// Finds literals in `text`, the leftmost first, and of those the longest; `walk` has already gone
+/// over its first bytes. Returns the number of bytes that are settled; the rest (nothing if `last`)
+/// may yet become a literal.
 fn scan(trie: &Trie, walk: &mut Walk, text: &str, last: bool, found: &mut impl FnMut(Found<'_>)) -> usize {
     let bytes = text.as_bytes();
     let (mut told, mut start) = (0, 0);
@@ -283,7 +290,8 @@ fn scan(trie: &Trie, walk: &mut Walk, text: &str, last: bool, found: &mut impl F
     }
 }
 
-/// Follows the trie over `bytes` from where `walk` stands. Returns whether more bytes could lead further.
+/// Follows the trie over `bytes` from where `walk` stands. Returns whether more bytes could lead
+/// further.
 fn follow(trie: &Trie, walk: &mut Walk, bytes: &[u8]) -> bool {
     while let Some(&byte) = bytes.get(walk.bytes) {
         let Some(node) = trie.step(walk.node, byte) else { return false };

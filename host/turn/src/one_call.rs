@@ -1,6 +1,8 @@
-//! Filter that ends a turn after its first tool call, for requests that allow one at most (`parallel_tool_calls: false`).
+//! Filter that ends a turn after its first tool call, for requests that allow one at most
+//! (`parallel_tool_calls: false`).
 //!
-//! The caller shows nothing after that call. The filter stands between `Turn` and the protocol, beside the stop strings.
+//! The caller shows nothing after that call. The filter stands between `Turn` and the protocol,
+//! beside the stop strings.
 
 use super::event::{ItemHead, ItemStatus, TurnEvent};
 
@@ -23,7 +25,8 @@ impl OneCall {
         self.unbounded
     }
 
-    /// Reads one event. At a call's end it returns how the call ended; the caller shows no later event, unless the filter is idle.
+    /// Reads one event. At a call's end it returns how the call ended; the caller shows no later
+    /// event, unless the filter is idle.
     pub(crate) fn ended(&mut self, event: &TurnEvent) -> Option<ItemStatus> {
         match event {
             TurnEvent::Open(head) => self.in_call = matches!(head, ItemHead::ToolCall { .. }),

@@ -1,4 +1,5 @@
-//! An open JSON object or list, followed byte by byte to its end. Only strings, escapes and brackets are read; the JSON isn't checked.
+//! An open JSON object or list, followed byte by byte to its end. Only strings, escapes and
+//! brackets are read; the JSON isn't checked.
 
 use contract::InString;
 
@@ -11,7 +12,8 @@ pub(super) struct OpenJson {
 }
 
 impl OpenJson {
-    /// A value with `depth` open brackets, whose next byte stands there; `None` if no bracket is open.
+    /// A value with `depth` open brackets, whose next byte stands there; `None` if no bracket is
+    /// open.
     pub(super) fn new(depth: u32, string: InString) -> Option<Self> {
         (depth > 0).then_some(Self { depth, string })
     }
@@ -26,25 +28,20 @@ impl OpenJson {
         self.string != InString::No
     }
 
-    /// Reads `text` and returns the number of bytes before the bracket that closes the value, or the length of `text` if it isn't there.
+    /// Reads `text` and returns the number of bytes before the bracket that closes the value, or
+    /// the length of `text` if it isn't there.
     #[inline]
     pub(super) fn follow(&mut self, text: &[u8]) -> usize {
         for (at, byte) in text.iter().enumerate() {
-            self.string = match (self.string, byte) {
-                (InString::Yes, b'"') => InString::No,
-                (InString::Yes, b'\\') => InString::AfterBackslash,
-                (InString::AfterBackslash, _) | (InString::No, b'"') => InString::Yes,
-                (InString::No, b'{' | b'[') => {
-                    self.depth = self.depth.saturating_add(1);
-                    InString::No
+            if self.string == InString::No {
+                match byte {
+                    b'{' | b'[' => self.depth = self.depth.saturating_add(1),
+                    b'}' | b']' if self.depth == 1 => return at,
+                    b'}' | b']' => self.depth -= 1,
+                    _ => {}
                 }
-                (InString::No, b'}' | b']') if self.depth == 1 => return at,
-                (InString::No, b'}' | b']') => {
-                    self.depth -= 1;
-                    InString::No
-                }
-                (same, _) => same,
-            };
+            }
+            self.string = self.string.next(*byte);
         }
         text.len()
     }
@@ -58,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_escapes_and_brackets_are_followed_to_the_last_bracket() {
+    fn strings_escapes_and_brackets_lead_to_last_bracket() {
         let goes = |depth, string, text: &str| OpenJson::new(depth, string).unwrap().follow(text.as_bytes());
         assert_eq!(goes(1, No, "}"), 0);
         assert_eq!(goes(1, No, r#""a": [1, {}, "]}\"}"], "b": 2}]"#), 29);

@@ -1,4 +1,5 @@
-//! What the parser says in advance of text that comes: its route, or that it is to be held, and what ends that. `router` keeps it.
+//! What the parser says in advance of text that comes: its route, or that it is to be held, and
+//! what ends that. `router` keeps it.
 
 use super::open_json::OpenJson;
 use super::step_error::StepError;
@@ -106,7 +107,8 @@ impl PresetRoute {
         matches!(&self.end, End::Json(_))
     }
 
-    /// Whether the next byte is inside a string of the followed JSON: a marker there is part of the string.
+    /// Whether the next byte is inside a string of the followed JSON: a marker there is part of the
+    /// string.
     pub fn in_string(&self) -> bool {
         matches!(&self.end, End::Json(json) if json.in_string())
     }

@@ -43,7 +43,8 @@ impl Prose {
     }
 }
 
-/// Trims white space at the front of `text`, removes the tokens that lie in it, and moves the others' offsets.
+/// Trims white space at the front of `text`, removes the tokens that lie in it, and moves the
+/// others' offsets.
 pub(super) fn trim_start<'a>(text: &'a str, tokens: &mut Vec<DeltaToken>) -> &'a str {
     let trimmed = text.trim_start();
     let white = text.len() - trimmed.len();
@@ -60,7 +61,8 @@ pub(super) fn trim_end(text: &str) -> &str {
     if ends_visibly(text) { text } else { text.trim_end() }
 }
 
-/// Whether the last character is visible, as most are. False for all characters beyond ASCII, which aren't looked at.
+/// Whether the last character is visible, as most are. False for all characters beyond ASCII, which
+/// aren't looked at.
 #[inline]
 fn ends_visibly(text: &str) -> bool {
     text.as_bytes().last().is_some_and(u8::is_ascii_graphic)

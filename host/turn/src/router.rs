@@ -1,7 +1,8 @@
-//! Applies a parser's steps to the bytes held for its stream: each byte goes to an item or is dropped, once.
+//! Applies a parser's steps to the bytes held for its stream: each byte goes to an item or is
+//! dropped, once.
 //!
-//! Invariant: bytes taken = routed + dropped + held, at every moment. An op that breaks the contract ends its step; the ops
-//! before it stand. `stream` feeds it and asks the parser.
+//! Invariant: bytes taken = routed + dropped + held, at every moment. An op that breaks the
+//! contract ends its step; the ops before it stand. `stream` feeds it and asks the parser.
 
 use std::sync::Arc;
 
@@ -34,7 +35,8 @@ pub(super) struct Router {
     drafts: DraftCalls,
     /// Length of the marker that the parser was asked about last, in bytes; 0 after text.
     marker: usize,
-    /// Route that the parser gave for text in advance, and what ends it; `None` if the parser must be asked.
+    /// Route that the parser gave for text in advance, and what ends it; `None` if the parser must
+    /// be asked.
     preset: Option<PresetRoute>,
     /// Rule by which the parser wants text to be held.
     hold: Option<HoldRule>,
@@ -77,7 +79,8 @@ impl Router {
         self.reveal(out);
     }
 
-    /// Route that the parser gave in advance, and the number of held bytes that take it without asking the parser.
+    /// Route that the parser gave in advance, and the number of held bytes that take it without
+    /// asking the parser.
     pub(super) fn preset_prefix(&mut self) -> Option<(Route, usize)> {
         self.preset.as_mut().map(|preset| (preset.route, preset.bytes_before_end(self.held.as_str())))
     }
@@ -192,8 +195,9 @@ impl Router {
         self.ledger.settle(route, self.held.take(bytes)?, out)
     }
 
-    /// Route and number of bytes of `text`, which comes next, that can be settled without being held: the parser gave their route
-    /// in advance, and no held bytes stand before them. `None` if `text` must be held.
+    /// Route and number of bytes of `text`, which comes next, that can be settled without being
+    /// held: the parser gave their route in advance, and no held bytes stand before them. `None` if
+    /// `text` must be held.
     #[inline]
     pub(super) fn bypass_held(&mut self, text: &str) -> Option<(Route, usize)> {
         let route = self.preset.as_ref()?.route;
@@ -232,8 +236,9 @@ impl Router {
         Ok(())
     }
 
-    /// Notes where the parser routes text. Reasoning begins with an `until` of no bytes, too: the markup before it is its own. Content that
-    /// follows a call inside reasoning without the reasoning's end says that the call was the end.
+    /// Notes where the parser routes text. Reasoning begins with an `until` of no bytes, too: the
+    /// markup before it is its own. Content that follows a call inside reasoning without the
+    /// reasoning's end says that the call was the end.
     fn note_route(&mut self, route: Route, out: &mut TurnEvents) {
         let ledger = &mut self.ledger;
         match route {
@@ -243,13 +248,14 @@ impl Router {
             }
             Route::Content if ledger.in_reasoning => {
                 ledger.in_reasoning = false;
-                ledger.resolve_draft(false, out);
+                ledger.count_draft(out);
             }
             _ => {}
         }
     }
 
-    /// Closes the open item. What is no call's end is the end of reasoning, if that is where the parser is.
+    /// Closes the open item. What is no call's end is the end of reasoning, if that is where the
+    /// parser is.
     fn close(&mut self, out: &mut TurnEvents) -> Result<(), StepError> {
         if self.ledger.items.kind() != OpenKind::Call {
             self.ledger.end_draft(self.marker, out)?;
@@ -271,7 +277,8 @@ impl Router {
         }
     }
 
-    /// Whether bytes may take this route: arguments need an open call, and a value one of its parameters.
+    /// Whether bytes may take this route: arguments need an open call, and a value one of its
+    /// parameters.
     #[inline]
     fn may_go(&self, route: Route) -> bool {
         match route {

@@ -9,11 +9,13 @@ use contract::{Request, Tool};
 /// What happens to a turn whose parser fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FaultPolicy {
-    /// Outside a tool call the rest of the text goes to the open item, else to content. Inside a call the turn fails.
+    /// Outside a tool call the rest of the text goes to the open item, else to content. Inside a
+    /// call the turn fails.
     #[default]
     Continue,
-    /// As [`Self::Continue`], and inside a call, too: the call is incomplete, the rest of the text is content, and a turn that the model ends
-    /// by itself fails then, as after any call that was cut off.
+    /// As [`Self::Continue`], and inside a call, too: the call is incomplete, the rest of the text
+    /// is content, and a turn that the model ends by itself fails then, as after any call that was
+    /// cut off.
     ContinueInCalls,
     /// The turn fails.
     Fail,
@@ -22,7 +24,8 @@ pub enum FaultPolicy {
 /// What happens to a call that begins inside reasoning, which may be a draft of a later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DraftCalls {
-    /// The call waits until the reasoning's end, after which it is reasoning, or the turn's end, at which it counts.
+    /// The call waits until the reasoning's end, after which it is reasoning, or the turn's end, at
+    /// which it counts.
     #[default]
     Held,
     /// The call counts at once.
@@ -60,9 +63,11 @@ pub enum AllowedCalls {
 
 /// Settings of one turn.
 pub struct TurnSettings {
-    /// Indices of the markers that come as tokens of their own: they end a string of a call's JSON ([`Request::token_markers`]).
+    /// Indices of the markers that come as tokens of their own: they end a string of a call's JSON
+    /// ([`Request::token_markers`]).
     pub token_markers: Arc<[u32]>,
-    /// Whether a marker that is a token is text all the same in a string of a call's JSON that plainly goes on behind it.
+    /// Whether a marker that is a token is text all the same in a string of a call's JSON that
+    /// plainly goes on behind it.
     pub reads_on: bool,
     /// How many tools the model may call.
     pub calls: AllowedCalls,
@@ -70,13 +75,15 @@ pub struct TurnSettings {
     pub drafts: DraftCalls,
     /// Tools that the request declares.
     pub tools: Arc<[Tool]>,
-    /// Whether the parser is asked about all text, also where it said `until-marker` or `until-byte`: for tests, since the items are the same.
+    /// Whether the parser is asked about all text, also where it said `until-marker` or
+    /// `until-byte`: for tests, since the items are the same.
     pub asks_always: bool,
     /// Strings that end the turn where they occur in a message.
     pub stop: StopStrings,
     /// What to do when the parser fails.
     pub fault_policy: FaultPolicy,
-    /// Maximum number of bytes that the parser may leave undecided, and of white space that is held back for trimming.
+    /// Maximum number of bytes that the parser may leave undecided, and of white space that is held
+    /// back for trimming.
     pub held_bytes: usize,
     /// Ids of tool calls.
     pub call_ids: CallIds,
@@ -86,7 +93,8 @@ impl TurnSettings {
     /// Default of [`Self::held_bytes`].
     pub const HELD_BYTES: usize = 1 << 20;
 
-    /// Settings of a turn whose parser is told of this request; what the request doesn't say are defaults.
+    /// Settings of a turn whose parser is told of this request; what the request doesn't say are
+    /// defaults.
     pub fn of(request: &Request, call_ids: CallIds) -> Self {
         Self {
             token_markers: request.token_markers.as_slice().into(),

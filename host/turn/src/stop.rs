@@ -1,7 +1,9 @@
-//! Filter for stop strings: one that occurs in a message ends the turn. Reasoning and arguments are not searched.
+//! Filter for stop strings: one that occurs in a message ends the turn. Reasoning and arguments are
+//! not searched.
 //!
-//! Invariant: the same text gives the same cut however it is cut into pieces: at the stop string that is complete first, and the longest of those
-//! complete at the same byte. It isn't shown unless that was asked for. The filter stands between `Turn` and the protocol.
+//! Invariant: the same text gives the same cut however it is cut into pieces: at the stop string
+//! that is complete first, and the longest of those complete at the same byte. It isn't shown
+//! unless that was asked for. The filter stands between `Turn` and the protocol.
 
 use std::sync::Arc;
 
@@ -9,7 +11,8 @@ use super::delta::Delta;
 use super::event::{ItemHead, ItemStatus, TurnEvent};
 use super::events::TurnEvents;
 
-/// Stop strings of a request, compiled for matching. Cheap to clone: all turns of the request share them.
+/// Stop strings of a request, compiled for matching. Cheap to clone: all turns of the request share
+/// them.
 #[derive(Debug, Clone, Default)]
 pub struct StopPatterns(Arc<[Pattern]>);
 
@@ -82,8 +85,9 @@ impl StopStrings {
         self.matched.is_empty()
     }
 
-    /// Filters one event into `out`. Returns true once a stop string has come: the message has been closed then, the caller ends
-    /// the turn as if the model had ended it, and later events are not passed on.
+    /// Filters one event into `out`. Returns true once a stop string has come: the message has been
+    /// closed then, the caller ends the turn as if the model had ended it, and later events are not
+    /// passed on.
     pub fn filter(&mut self, event: TurnEvent, out: &mut TurnEvents) -> bool {
         match (self.state, event) {
             (State::Ended, _) => {}
@@ -184,7 +188,8 @@ impl Pattern {
         (*matched == self.bytes.len()).then_some(*matched)
     }
 
-    /// Number of the pattern's bytes that a text ends in after `byte`, if it ended in `matched` of them before, fewer than all.
+    /// Number of the pattern's bytes that a text ends in after `byte`, if it ended in `matched` of
+    /// them before, fewer than all.
     fn extend(&self, mut matched: usize, byte: u8) -> usize {
         while matched > 0 && self.bytes[matched] != byte {
             matched = self.borders[matched] as usize;

@@ -1,7 +1,9 @@
-//! One turn after its markers were found: asks the parser, applies its steps, and goes on without the parser once it has failed.
+//! One turn after its markers were found: asks the parser, applies its steps, and goes on without
+//! the parser once it has failed.
 //!
-//! Invariant: every byte is routed or dropped exactly once (counted in production too), whatever the parser does; a parser
-//! that failed is never called again; after `finish` every item is closed. `driver` feeds it.
+//! Invariant: every byte is routed or dropped exactly once (counted in production too), whatever
+//! the parser does; a parser that failed is never called again; after `finish` every item is
+//! closed. `driver` feeds it.
 
 mod finish;
 mod string_marker;
@@ -40,7 +42,8 @@ pub struct ByteCounts {
     pub aside: u64,
 }
 
-/// State of one turn, fed with text and markers. The parser comes with each call, so that this code is compiled once for all parsers.
+/// State of one turn, fed with text and markers. The parser comes with each call, so that this code
+/// is compiled once for all parsers.
 pub(super) struct Stream {
     binding: Arc<Binding>,
     /// Markers that come as tokens.
@@ -130,7 +133,8 @@ impl Stream {
         self.router.end_prompt(bytes, out);
     }
 
-    /// Takes a marker: the parser is asked about it, unless it is text of a string that the host follows.
+    /// Takes a marker: the parser is asked about it, unless it is text of a string that the host
+    /// follows.
     fn take_marker(
         &mut self,
         parser: &mut dyn StreamParser,
@@ -226,7 +230,8 @@ impl Stream {
         self.handle_fault(self.fault_of(error), out);
     }
 
-    /// Handles the parser's fault. What the parser did before stands; the held bytes and the rest are routed by the policy.
+    /// Handles the parser's fault. What the parser did before stands; the held bytes and the rest
+    /// are routed by the policy.
     fn handle_fault(&mut self, fault: Fault, out: &mut TurnEvents) {
         self.router.ledger.resolve_draft(true, out);
         self.fault = Some(fault);
@@ -245,7 +250,8 @@ impl Stream {
         self.route_without_parser(out);
     }
 
-    /// Routes the held bytes without the parser: to the open item, else to content. Drops them once the turn has failed.
+    /// Routes the held bytes without the parser: to the open item, else to content. Drops them once
+    /// the turn has failed.
     fn route_without_parser(&mut self, out: &mut TurnEvents) {
         if self.failed.is_some() {
             self.router.discard();
@@ -264,7 +270,8 @@ impl Stream {
 }
 
 impl ByteCounts {
-    /// Whether each byte of an ended turn was settled once. Anything else is a fault of this program, not of the parser.
+    /// Whether each byte of an ended turn was settled once. Anything else is a fault of this
+    /// program, not of the parser.
     pub fn are_balanced(&self) -> bool {
         self.routed + self.dropped + self.aside == self.taken
     }

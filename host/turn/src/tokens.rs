@@ -1,4 +1,5 @@
-//! Counts of tokens by kind of output: a token belongs to the route of its first byte. `ledger` and `stream` call it.
+//! Counts of tokens by kind of output: a token belongs to the route of its first byte. `ledger` and
+//! `stream` call it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,8 +26,8 @@ pub(super) type RouteCounts = [u32; Route::Drop as usize + 1];
 /// Tokens whose first byte isn't routed yet, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    /// Byte of the stream at which the newest token's text begins. Most tokens are routed before the next one comes. A token
-    /// without text begins where the next one does.
+    /// Byte of the stream at which the newest token's text begins. Most tokens are routed before
+    /// the next one comes. A token without text begins where the next one does.
     youngest: Option<u64>,
     /// Bytes at which the tokens before it begin.
     older: VecDeque<u64>,
@@ -50,7 +51,8 @@ impl Tokens {
         }
     }
 
-    /// Counts the tokens that begin in bytes `from` to `end` of the stream, which have been routed to `route`.
+    /// Counts the tokens that begin in bytes `from` to `end` of the stream, which have been routed
+    /// to `route`.
     #[inline]
     pub(super) fn routed(&mut self, from: u64, end: u64, route: Route) {
         if !self.older.is_empty() {

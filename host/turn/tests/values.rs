@@ -1,4 +1,5 @@
-//! Typed parameters: what a schema allows, and what becomes of a value's text. The parsers that use them test the rest.
+//! Typed parameters: what a schema allows, and what becomes of a value's text. The parsers that use
+//! them test the rest.
 
 use contract::{Parameter, Segment, Tool, ToolKind, Types};
 use serde_json::json;
@@ -148,7 +149,7 @@ fn a_schema_too_deep_or_too_large_is_none() {
 }
 
 #[test]
-fn a_text_that_is_json_of_an_allowed_type_stays_as_it_is() {
+fn text_that_is_json_of_an_allowed_type_is_unchanged() {
     let cases = [
         ("null", "null"),
         ("integer", "-12"),
@@ -243,7 +244,7 @@ fn listed(parameters: &[(&str, Types)]) -> Vec<Parameter> {
 }
 
 #[test]
-fn a_tools_parameters_are_those_of_its_schema_and_of_the_schemas_parts() {
+fn parameters_are_those_of_the_schema_and_its_parts() {
     let combined = function(&json!({
         "properties": {"b": {"type": "integer"}, "a": {}},
         "anyOf": [{"properties": {"c": {"type": "null"}, "b": {"type": "null"}}}, {"$ref": "#/$defs/d"}],

@@ -1,6 +1,7 @@
-//! Writes the text that NVRTC compiles for every variant into a folder, for `tests/cuda/compile.sh`: `variants FOLDER ARCH…`,
-//! where an architecture is `80` or `90`. A file `N.cu` has the text, with the promises that the check proves; `N.json` has name,
-//! architecture, options and the kernels' names.
+//! Writes the text that NVRTC compiles for every variant into a folder, for
+//! `tests/cuda/compile.sh`: `variants FOLDER ARCH…`, where an architecture is `80` or `90`. A file
+//! `N.cu` has the text, with the promises that the check proves; `N.json` has name, architecture,
+//! options and the kernels' names.
 
 use std::path::Path;
 use std::process::ExitCode;

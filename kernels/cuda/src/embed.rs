@@ -5,7 +5,8 @@ use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "embed.cu", text: include_str!("../embed.cu") };
 
-/// Token id that stands for the last sample of the row's lane, which lies on the device and isn't known to the host yet.
+/// Token id that stands for the last sample of the row's lane, which lies on the device and isn't
+/// known to the host yet.
 pub const LAST: u32 = u32::MAX;
 
 /// `out[i] = table[tokens[i]]`, bf16 to f32. An id outside of the table makes a row of NaN.

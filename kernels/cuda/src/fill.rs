@@ -1,5 +1,7 @@
 //! Fills memory with a repeated word or with random weights.
 
+use seeded::SplitMix64;
+
 use crate::check::THREADS;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
@@ -50,7 +52,8 @@ pub struct RandomCodes {
     pub seed: u64,
     /// Bits that may be set.
     pub mask: u8,
-    /// Whether the bytes are MXFP4 codes, whose bits are then reordered ([`crate::pack_mxfp4`]); `count` is a multiple of 8.
+    /// Whether the bytes are MXFP4 codes, whose bits are then reordered ([`crate::pack_mxfp4`]);
+    /// `count` is a multiple of 8.
     pub mxfp4: bool,
 }
 
@@ -103,26 +106,16 @@ fn launch(entry: &'static str, out: DevicePtr, threads: u64, args: Args) -> Laun
     }
 }
 
-/// Sequence of draws of splitmix64.
-fn draws(seed: u64) -> impl Iterator<Item = u64> {
-    (1u64..).map(move |at| {
-        let state = seed.wrapping_add(at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    })
-}
-
 /// Reference: bits of the weights that [`RandomWeights`] draws.
 #[expect(clippy::cast_possible_truncation, reason = "takes sixteen bits at a time")]
 pub fn random_weights_reference(count: usize, seed: u64, middle: f32, spread: f32) -> Vec<u16> {
     let uniform = |z: u64, i: usize| f32::from((z >> (16 * i)) as i16) / 32768.0;
     let cut = |x: f32| (x.to_bits() >> 16) as u16;
     let four = |z| (0..4).map(move |i| cut(middle + spread * uniform(z, i)));
-    draws(seed).flat_map(four).take(count).collect()
+    SplitMix64::new(seed).flat_map(four).take(count).collect()
 }
 
 /// Reference: bytes that [`RandomCodes`] draws, in the order of files.
 pub fn random_codes_reference(count: usize, seed: u64, mask: u8) -> Vec<u8> {
-    draws(seed).flat_map(u64::to_le_bytes).map(|code| code & mask).take(count).collect()
+    SplitMix64::new(seed).flat_map(u64::to_le_bytes).map(|code| code & mask).take(count).collect()
 }

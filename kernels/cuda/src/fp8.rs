@@ -1,7 +1,8 @@
 //! FP8 weights as linear layers and experts have them on the device; see `fp8.cuh`.
 //!
-//! The kernel for few rows takes quantisation blocks of 128 columns, those that a warp reads at once; others take the tiles' kernel. Codes
-//! stay in the order of files: reordering them at load would save half an instruction of three, which isn't needed at a byte a weight.
+//! The kernel for few rows takes quantisation blocks of 128 columns, those that a warp reads at
+//! once; others take the tiles' kernel. Codes stay in the order of files: reordering them at load
+//! would save half an instruction of three, which isn't needed at a byte a weight.
 
 use crate::DevicePtr;
 
@@ -18,8 +19,9 @@ pub struct Fp8Scales {
 }
 
 impl Fp8Scales {
-    /// Whether kernels take a weight `[rows, cols]` with quantisation blocks of `block` rows and columns: eight rows lie in one
-    /// quantisation block, a quantisation block has 32 columns or a greater power of two, and each row begins at a multiple of 16 bytes.
+    /// Whether kernels take a weight `[rows, cols]` with quantisation blocks of `block` rows and
+    /// columns: eight rows lie in one quantisation block, a quantisation block has 32 columns or a
+    /// greater power of two, and each row begins at a multiple of 16 bytes.
     pub fn fit((rows, cols): (u32, u32), block: (u32, u32)) -> bool {
         let are_multiples = [(rows, FP8_ROWS), (block.0, FP8_ROWS), (block.1, 32), (cols, 16)];
         are_multiples.iter().all(|(size, of)| *size > 0 && size.is_multiple_of(*of))

@@ -41,13 +41,15 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block in each dimension.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory of a block. A device gives more than 48 kB only to kernels whose attribute allows it.
+    /// Bytes of dynamic shared memory of a block. A device gives more than 48 kB only to kernels
+    /// whose attribute allows it.
     pub shared_bytes: u32,
     /// The kernel's arguments.
     pub args: Args,
-    /// Whether the kernel may begin before the launch in front of it has ended (programmatic dependent launch). Then every thread
-    /// of the kernel waits for that launch before it reads anything but weights, and before it writes. So weights must be
-    /// complete before the first launch that reads them is enqueued.
+    /// Whether the kernel may begin before the launch in front of it has ended (programmatic
+    /// dependent launch). Then every thread of the kernel waits for that launch before it reads
+    /// anything but weights, and before it writes. So weights must be complete before the first
+    /// launch that reads them is enqueued.
     pub overlaps: bool,
 }
 
@@ -147,8 +149,8 @@ impl Args {
         &self.slots[..self.len]
     }
 
-    /// Addresses of the arguments, as `cuLaunchKernel` takes them. They point into this value, which must outlive the call.
-    /// Drivers read as many of them as the kernel has parameters.
+    /// Addresses of the arguments, as `cuLaunchKernel` takes them. They point into this value,
+    /// which must outlive the call. Drivers read as many of them as the kernel has parameters.
     pub fn pointers(&self) -> [*mut c_void; MAX_ARGS] {
         let mut pointers = [std::ptr::null_mut(); MAX_ARGS];
         for (pointer, slot) in pointers.iter_mut().zip(&self.slots[..self.len]) {

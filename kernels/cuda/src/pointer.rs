@@ -1,4 +1,5 @@
-//! Addresses of device memory. They are numbers here, since the host never reads what they point to.
+//! Addresses of device memory. They are numbers here, since the host never reads what they point
+//! to.
 
 /// Address on the device; zero is null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

@@ -1,19 +1,22 @@
-//! Preparation of qkv rows for attention: norms of heads, rotary embedding, keys and values written to the KV cache.
+//! Preparation of qkv rows for attention: norms of heads, rotary embedding, keys and values written
+//! to the KV cache.
+
+use ops::{HeadNorms, QkvShape};
 
 use crate::check::{self, THREADS};
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant, size};
 
 static SOURCE: Source =
     Source { name: "qk_norm_rope_write.cu", text: include_str!("../qk_norm_rope_write.cu") };
 
-/// Norms and rotates the query heads in `qkv` in place; norms and rotates the key heads, and writes keys and values to the rows'
-/// slots. Keys and values in `qkv` itself stay as they were.
+/// Norms and rotates the query heads in `qkv` in place; norms and rotates the key heads, and writes
+/// keys and values to the rows' slots. Keys and values in `qkv` itself stay as they were.
 #[derive(Debug, Clone, Copy)]
 pub struct QkNormRopeWrite {
-    /// `[rows, (heads + 2 * kv_heads) * head_dim]` bf16.
+    /// `[rows, shape.width()]` bf16.
     pub qkv: DevicePtr,
-    /// Norms of query and key heads; `None` for models without them.
-    pub norms: Option<HeadNorms>,
+    /// Norms of query and key heads, f32; `None` for models without them.
+    pub norms: Option<HeadNorms<DevicePtr>>,
     /// `[head_dim / 2]` f32: radians per position.
     pub frequencies: DevicePtr,
     /// Factor of the cosines and sines.
@@ -28,41 +31,28 @@ pub struct QkNormRopeWrite {
     pub values: DevicePtr,
     /// Tokens.
     pub rows: u32,
-    /// Query heads.
-    pub heads: u32,
-    /// Key and value heads.
-    pub kv_heads: u32,
-    /// Width of a head: a multiple of 16 up to 512, or even and at most 64.
-    pub head_dim: u32,
-}
-
-/// Weights of the norms of query and key heads.
-#[derive(Debug, Clone, Copy)]
-pub struct HeadNorms {
-    /// `[head_dim]` f32.
-    pub q: DevicePtr,
-    /// `[head_dim]` f32.
-    pub k: DevicePtr,
-    /// Added to the mean square.
-    pub eps: f32,
+    /// Heads, whose width is a multiple of 16 up to 512, or even and at most 64.
+    pub shape: QkvShape,
 }
 
 impl QkNormRopeWrite {
     /// # Panics
-    /// Where there is nothing to do, a pointer is null or not a multiple of 16, or heads have a width that isn't supported.
+    /// Where there is nothing to do, a pointer is null or not a multiple of 16, or heads have a
+    /// width that isn't supported.
     pub fn launch(&self) -> Launch {
         let pointers = [self.qkv, self.frequencies, self.positions, self.slots, self.keys, self.values];
-        check::shape("qk_norm_rope_write", self.rows, self.heads * self.kv_heads, &pointers);
+        let QkvShape { heads, kv_heads, head_dim } = self.shape;
+        check::shape("qk_norm_rope_write", self.rows, size(heads * kv_heads), &pointers);
         let wide = [self.qkv, self.frequencies, self.keys, self.values];
         let norms = self.norms.map_or([self.qkv; 2], |norms| [norms.q, norms.k]);
         assert!(
             wide.iter().chain(&norms).all(|p| p.is_wide()),
             "qk_norm_rope_write: a pointer is misaligned"
         );
-        let variant = Self::variant(self.head_dim);
-        let threads = u64::from(self.rows)
-            * u64::from(self.heads + 2 * self.kv_heads)
-            * u64::from(Self::lanes(self.head_dim));
+        let head_dim = size(head_dim);
+        let variant = Self::variant(head_dim);
+        let threads =
+            u64::from(self.rows) * u64::from(size(heads + 2 * kv_heads)) * u64::from(Self::lanes(head_dim));
         let blocks = u32::try_from(threads.div_ceil(THREADS.into())).expect("threads of a grid");
         Launch {
             kernel: KernelId {
@@ -89,8 +79,8 @@ impl QkNormRopeWrite {
             .ptr(self.keys)
             .ptr(self.values)
             .u32(self.rows)
-            .u32(self.heads)
-            .u32(self.kv_heads)
+            .u32(size(self.shape.heads))
+            .u32(size(self.shape.kv_heads))
             .f32(self.norms.map_or(0.0, |norms| norms.eps))
             .f32(self.rope_factor)
     }
@@ -122,29 +112,4 @@ pub fn kv_index(slot: usize, head: usize, dim: usize, kv_heads: usize, head_dim:
     let mask = [(64, 7), (32, 3), (16, 1)].iter().find(|(width, _)| head_dim.is_multiple_of(*width));
     let chunk = (slot & mask.map_or(0, |(_, mask)| *mask)) * 8;
     ((slot / 64 * kv_heads + head) * 64 + slot % 64) * head_dim + (dim ^ chunk)
-}
-
-/// Reference for one head: its norm if there is one (weight and `eps`), then its rotation at a position.
-#[expect(clippy::cast_precision_loss, reason = "positions are below 2²⁴, and heads far narrower")]
-pub fn norm_rope_reference(
-    head: &[f32],
-    norm: Option<(&[f32], f32)>,
-    frequencies: &[f32],
-    factor: f32,
-    position: u32,
-) -> Vec<f64> {
-    let mut x: Vec<f64> = head.iter().map(|x| f64::from(*x)).collect();
-    if let Some((weight, eps)) = norm {
-        let squares: f64 = x.iter().map(|x| x * x).sum();
-        let scale = (squares / x.len() as f64 + f64::from(eps)).sqrt().recip();
-        x.iter_mut().zip(weight).for_each(|(x, w)| *x *= scale * f64::from(*w));
-    }
-    let half = x.len() / 2;
-    for (i, frequency) in frequencies.iter().enumerate() {
-        let (sine, cosine) = f64::from(position as f32 * frequency).sin_cos();
-        let (a, b) = (x[i], x[i + half]);
-        x[i] = (a * cosine - b * sine) * f64::from(factor);
-        x[i + half] = (b * cosine + a * sine) * f64::from(factor);
-    }
-    x
 }

@@ -46,14 +46,3 @@ impl RmsNorm {
         [1, 8].map(|width| Variant { source: &SOURCE, defines: Defines::new(&[("WIDTH", width)]) }).to_vec()
     }
 }
-
-/// Reference.
-#[expect(clippy::cast_precision_loss, reason = "a row is far shorter than 2⁵²")]
-pub fn rms_norm_reference(x: &[f32], weight: &[f32], eps: f32) -> Vec<f64> {
-    let scaled = |row: &[f32]| {
-        let squares: f64 = row.iter().map(|x| f64::from(*x).powi(2)).sum();
-        let scale = (squares / row.len() as f64 + f64::from(eps)).sqrt().recip();
-        row.iter().zip(weight).map(|(x, w)| f64::from(*x) * scale * f64::from(*w)).collect::<Vec<_>>()
-    };
-    x.chunks_exact(weight.len()).flat_map(scaled).collect()
-}

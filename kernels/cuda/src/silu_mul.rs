@@ -16,7 +16,8 @@ pub struct SiluMul {
     pub rows: u32,
     /// Columns of gate, and of the result.
     pub cols: u32,
-    /// Columns of gate that lie together; divides `cols`. Equal to `cols` if all of gate comes first.
+    /// Columns of gate that lie together; divides `cols`. Equal to `cols` if all of gate comes
+    /// first.
     pub group: u32,
 }
 
@@ -45,14 +46,4 @@ impl SiluMul {
     pub(crate) fn variants() -> Vec<Variant> {
         [1, 8].map(|width| Variant { source: &SOURCE, defines: Defines::new(&[("WIDTH", width)]) }).to_vec()
     }
-}
-
-/// Reference, for rows of `2 * cols` values.
-pub fn silu_mul_reference(gate_up: &[f32], cols: usize, group: usize) -> Vec<f64> {
-    let row = |row: &[f32]| {
-        let place = |col: usize| col / group * 2 * group + col % group;
-        let of = |col| (f64::from(row[place(col)]), f64::from(row[place(col) + group]));
-        (0..cols).map(of).map(|(gate, up)| gate / (1.0 + (-gate).exp()) * up).collect::<Vec<_>>()
-    };
-    gate_up.chunks_exact(2 * cols).flat_map(row).collect()
 }

@@ -1,4 +1,5 @@
-//! Sources of kernels: a kernel file's text behind the text that all kernels share, and the compiler's options.
+//! Sources of kernels: a kernel file's text behind the text that all kernels share, and the
+//! compiler's options.
 //!
 //! Invariant: text and options decide the binary, so the cache names a binary by their hash.
 
@@ -153,7 +154,8 @@ pub struct Arch {
 
 impl fmt::Display for Arch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // From 9.0 on, "a" allows instructions that only this very architecture has; a binary is for one device anyway.
+        // From 9.0 on, "a" allows instructions that only this very architecture has; a binary is
+        // for one device anyway.
         write!(f, "sm_{}{}{}", self.major, self.minor, if self.major >= 9 { "a" } else { "" })
     }
 }
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binary_is_named_by_its_text_options_and_architecture() {
+    fn binary_is_named_by_text_options_and_architecture() {
         let variants = crate::variants();
         let hopper = Arch { major: 9, minor: 0 };
         let hashes: std::collections::BTreeSet<_> = variants.iter().map(|v| v.hash(hopper)).collect();

@@ -14,11 +14,12 @@ impl Tolerance {
     pub const EXACT: Self = Self { absolute: 0.0, relative: 0.0 };
     /// For results of a few f32 operations.
     pub const F32: Self = Self { absolute: 1e-5, relative: 1e-5 };
-    /// For such results rounded to bf16: half of the last of eight bits, and a little for values that an f32 error moves across a
-    /// tie.
+    /// For such results rounded to bf16: half of the last of eight bits, and a little for values
+    /// that an f32 error moves across a tie.
     pub const BF16: Self = Self { absolute: 1e-5, relative: 1.0 / 256.0 };
 
-    /// Describes the first result that is too far from the wanted one. An infinity must be met exactly, and a NaN is an error.
+    /// Describes the first result that is too far from the wanted one. An infinity must be met
+    /// exactly, and a NaN is an error.
     pub fn check(&self, got: &[f32], wanted: &[f64]) -> Result<(), String> {
         if got.len() != wanted.len() {
             return Err(format!("{} results, wanted {}", got.len(), wanted.len()));

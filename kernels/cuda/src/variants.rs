@@ -1,4 +1,5 @@
-//! List of everything that the server may compile, for the check that compiles all of it without a device.
+//! List of everything that the server may compile, for the check that compiles all of it without a
+//! device.
 
 use crate::{
     Attention, AttentionDecode, AttentionPrefill, Cast, Embed, Fill, GatherRows, Linear, QkNormRopeWrite,

@@ -1,5 +1,6 @@
-//! Activation of a gated feed-forward layer (`SwiGLU`): `silu(gate) * up`, with gate and up side by side in each row (the output of one
-//! fused linear layer). Fuses the sigmoid and both products; nothing is accumulated; eˣ as in `Lanes::exp`.
+//! Activation of a gated feed-forward layer (`SwiGLU`): `silu(gate) * up`, with gate and up side by
+//! side in each row (the output of one fused linear layer). Fuses the sigmoid and both products;
+//! nothing is accumulated; eˣ as in `Lanes::exp`.
 
 use super::Cpu;
 use super::isa::Kernel;
@@ -9,8 +10,8 @@ use super::output::Output;
 /// Number of rows in a task.
 const ROWS: usize = 4;
 
-/// Computes `out[r, i] = gate_up[r, i] / (1 + exp(-gate_up[r, i])) * gate_up[r, width + i]`, for `gate_up` `[rows, 2 * width]` and
-/// `out` `[rows, width]`.
+/// Computes `out[r, i] = gate_up[r, i] / (1 + exp(-gate_up[r, i])) * gate_up[r, width + i]`, for
+/// `gate_up` `[rows, 2 * width]` and `out` `[rows, width]`.
 ///
 /// # Panics
 /// If the sizes don't fit each other.
@@ -56,15 +57,4 @@ impl Kernel for SiluMul<'_> {
 fn silu<L: Lanes>(lanes: L, gate: L::V, up: L::V) -> L::V {
     let e = lanes.exp(lanes.sub(lanes.splat(0.0), gate));
     lanes.mul(lanes.div(gate, lanes.add(lanes.splat(1.0), e)), up)
-}
-
-/// Reference of [`silu_mul`], in f64.
-pub fn silu_mul_reference(gate_up: &[f32], width: usize) -> Vec<f64> {
-    let mut out = Vec::with_capacity(gate_up.len() / 2);
-    for row in gate_up.chunks_exact(2 * width) {
-        let (gate, up) = row.split_at(width);
-        let one = |g: &f32, u: &f32| f64::from(*g) / (1.0 + (-f64::from(*g)).exp()) * f64::from(*u);
-        out.extend(gate.iter().zip(up).map(|(g, u)| one(g, u)));
-    }
-    out
 }

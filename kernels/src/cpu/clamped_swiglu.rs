@@ -1,5 +1,6 @@
-//! Activation of gpt-oss's experts: `(up + 1) * gate * sigmoid(alpha * gate)`, with `gate ≤ limit` and `-limit ≤ up ≤ limit`. Gate and
-//! up are interleaved in each row. Fuses the clamps, the sigmoid and the products; nothing is accumulated; eˣ as in `Lanes::exp`.
+//! Activation of gpt-oss's experts: `(up + 1) * gate * sigmoid(alpha * gate)`, with `gate ≤ limit`
+//! and `-limit ≤ up ≤ limit`. Gate and up are interleaved in each row. Fuses the clamps, the
+//! sigmoid and the products; nothing is accumulated; eˣ as in `Lanes::exp`.
 
 use super::Cpu;
 use super::isa::Kernel;
@@ -50,14 +51,4 @@ impl Kernel for Clamped<'_> {
             lanes.store_part(lanes.mul(lanes.add(up, lanes.splat(1.0)), gated), out);
         }
     }
-}
-
-/// Reference of [`clamped_swiglu`], in f64.
-pub fn clamped_swiglu_reference(gate_up: &[f32], (alpha, limit): (f32, f32)) -> Vec<f64> {
-    let (alpha, limit) = (f64::from(alpha), f64::from(limit));
-    let one = |pair: &[f32; 2]| {
-        let (gate, up) = (f64::from(pair[0]).min(limit), f64::from(pair[1]).clamp(-limit, limit));
-        (up + 1.0) * gate / (1.0 + (-alpha * gate).exp())
-    };
-    gate_up.as_chunks().0.iter().map(one).collect()
 }

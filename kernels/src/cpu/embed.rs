@@ -1,4 +1,5 @@
-//! Embedding: row `token` of the table, widened to f32. Fuses the gather with the widening; nothing is accumulated.
+//! Embedding: row `token` of the table, widened to f32. Fuses the gather with the widening; nothing
+//! is accumulated.
 
 use super::Cpu;
 use super::isa::Kernel;

@@ -1,4 +1,5 @@
-//! Instruction sets: detects the vector instructions of this machine, and is the one place where code compiled for them is entered.
+//! Instruction sets: detects the vector instructions of this machine, and is the one place where
+//! code compiled for them is entered.
 
 use super::lanes::dots::Dots;
 use super::lanes::portable::Portable;
@@ -21,11 +22,12 @@ enum Level {
     Avx512Bf16,
 }
 
-/// Computation that is written once over [`Dots`] and compiled for each instruction set. `run` must be `#[inline(always)]`, so that
-/// it is compiled with the instructions of its callers in this file.
+/// Computation that is written once over [`Dots`] and compiled for each instruction set. `run` must
+/// be `#[inline(always)]`, so that it is compiled with the instructions of its callers in this
+/// file.
 pub(super) trait Kernel {
-    /// Whether the kernel adds pairs of bf16 products. Only such kernels differ between the sets with and without `avx512_bf16`, and
-    /// are compiled for both.
+    /// Whether the kernel adds pairs of bf16 products. Only such kernels differ between the sets
+    /// with and without `avx512_bf16`, and are compiled for both.
     const ADDS_PAIRS: bool = false;
 
     fn run<L: Dots>(self, lanes: L);
@@ -59,7 +61,8 @@ impl Isa {
         all
     }
 
-    /// Whether the set has an instruction that adds pairs of bf16 products to f32, which repacked weights are for.
+    /// Whether the set has an instruction that adds pairs of bf16 products to f32, which repacked
+    /// weights are for.
     pub fn adds_pairs(self) -> bool {
         match self.0 {
             Level::Portable => false,
@@ -91,7 +94,8 @@ impl Isa {
         match self.0 {
             Level::Portable => kernel.run(Portable),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the level is private, and `available` makes it only where all these features were detected.
+            // SAFETY: the level is private, and `available` makes it only where all these features
+            // were detected.
             Level::Avx2 => unsafe { run_avx2(kernel) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.

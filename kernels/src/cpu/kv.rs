@@ -1,8 +1,9 @@
 //! Paged KV cache: keys and values in f16 or f32, in blocks of sixteen tokens.
 //!
-//! A layer holds `[blocks, kv_heads, 16, stride]`, so that one head's keys of one block lie together; `stride` is `head_dim`
-//! rounded up to whole vectors, and the padding is zero. Slot `slot` is token `slot % 16` of block `slot / 16`. A compressed cache,
-//! whose values are the beginnings of its keys, has keys only.
+//! A layer holds `[blocks, kv_heads, 16, stride]`, so that one head's keys of one block lie
+//! together; `stride` is `head_dim` rounded up to whole vectors, and the padding is zero. Slot
+//! `slot` is token `slot % 16` of block `slot / 16`. A compressed cache, whose values are the
+//! beginnings of its keys, has keys only.
 
 use half::f16;
 
@@ -173,7 +174,8 @@ impl KvLayer {
 }
 
 impl KvCache {
-    /// Allocates a cache of zeros (pages that are never written take no memory); `None` if the system doesn't grant the memory.
+    /// Allocates a cache of zeros (pages that are never written take no memory); `None` if the
+    /// system doesn't grant the memory.
     pub fn new(shape: KvShape) -> Option<Self> {
         let len = shape.array_bytes()?.checked_mul(shape.blocks)? / shape.dtype.size();
         let zeros = |len| KvData::zeros(shape.dtype, len);

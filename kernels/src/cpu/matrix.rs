@@ -1,4 +1,5 @@
-//! Weight matrices as the operations take them: rows of one element type, borrowed from where they are stored (mostly a mapped file).
+//! Weight matrices as the operations take them: rows of one element type, borrowed from where they
+//! are stored (mostly a mapped file).
 
 use half::{bf16, f16};
 
@@ -70,9 +71,11 @@ pub struct Matrix<'a> {
 /// Type that a linear layer rounds its inputs to before it multiplies them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputRounding {
-    /// f32: inputs aren't rounded. Quantised weights round them to eight bits and repacked ones to bf16 all the same.
+    /// f32: inputs aren't rounded. Quantised weights round them to eight bits and repacked ones to
+    /// bf16 all the same.
     None,
-    /// bf16 if weights are bf16, or MXFP4 or FP8 (in blocks of multiples of 32 columns), whose codes bf16 represents exactly; else f32.
+    /// bf16 if weights are bf16, or MXFP4 or FP8 (in blocks of multiples of 32 columns), whose
+    /// codes bf16 represents exactly; else f32.
     Bf16IfExact,
 }
 

@@ -1,5 +1,6 @@
-//! Memory for weights: zeroed, and in large pages if the system has them. Weights that are prefetched measured a tenth faster in large
-//! pages. The KV cache, which is written a little at a time, doesn't use them: the first byte of a page costs the whole page.
+//! Memory for weights: zeroed, and in large pages if the system has them. Weights that are
+//! prefetched measured a tenth faster in large pages. The KV cache, which is written a little at a
+//! time, doesn't use them: the first byte of a page costs the whole page.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_of_any_size_is_zeroed_and_what_no_system_has_is_none() {
+    fn memory_is_zeroed_and_impossible_sizes_are_none() {
         for len in [0, 1, 4097, LARGE_PAGE / 8 + 3] {
             let mut memory = ZeroedMemory::<u64>::new(len).expect("little memory");
             assert_eq!((memory.len(), memory.iter().sum::<u64>()), (len, 0));

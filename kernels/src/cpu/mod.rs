@@ -1,9 +1,11 @@
-//! Operations of the CPU: f32 activations; weights in f32, bf16, f16, FP8 or MXFP4, widened as they are read, or repacked or quantised
-//! at load; f32 accumulation (of quantised weights, a group's products are summed in integers).
+//! Operations of the CPU: f32 activations; weights in f32, bf16, f16, FP8 or MXFP4, widened as they
+//! are read, or repacked or quantised at load; f32 accumulation (of quantised weights, a group's
+//! products are summed in integers).
 //!
-//! Every sum has one fixed order, given by the row's length and the weight's type alone. With inputs in f32 it is: sixteen lanes,
-//! element `i` in lane `i % 16`, then a tree over the lanes; `linear` has the other orders. Tiles and threads get whole outputs and
-//! never cut a sum, so a row is the same bit for bit alone, in any batch, and with any number of threads.
+//! Every sum has one fixed order, given by the row's length and the weight's type alone. With
+//! inputs in f32 it is: sixteen lanes, element `i` in lane `i % 16`, then a tree over the lanes;
+//! `linear` has the other orders. Tiles and threads get whole outputs and never cut a sum, so a row
+//! is the same bit for bit alone, in any batch, and with any number of threads.
 #![expect(
     clippy::inline_always,
     reason = "vector code is compiled with the instructions of its outermost caller"
@@ -32,22 +34,22 @@ mod rope;
 mod route;
 mod sync;
 
-pub use activation::{silu_mul, silu_mul_reference};
-pub use attention::{AttentionParams, Sequence, attention, attention_reference};
-pub use clamped_swiglu::{clamped_swiglu, clamped_swiglu_reference};
+pub use activation::silu_mul;
+pub use attention::{AttentionParams, Sequence, attention};
+pub use clamped_swiglu::clamped_swiglu;
 pub use embed::embed;
-pub use experts::{Expert, ExpertActivation, ExpertScratch, experts};
+pub use experts::{Expert, ExpertScratch, experts};
 pub use isa::Isa;
 pub use kv::{BLOCK_SIZE, KvCache, KvDtype, KvLayer, KvShape};
-pub use linear::{Group, Store, grouped_linear, linear, linear_reference};
+pub use linear::{Group, grouped_linear, linear, linear_reference};
 pub use matrix::{Elements, InputRounding, Matrix};
-pub use mla::{MlaScratch, MlaShape, MlaWeights, mla_attention, mla_write};
-pub use norm::{rms_norm, rms_norm_reference};
+pub use mla::{MlaScratch, MlaWeights, mla_attention, mla_write};
+pub use norm::rms_norm;
 pub use packed::{Fp8Blocks, Mxfp4};
 pub use quantized::{QuantizeError, QuantizeTo, QuantizedMatrix};
 pub use repacked::RepackedMatrix;
-pub use rope::{QkvShape, RopeAngles, RopeNorms, qk_norm_rope_write, qk_norm_rope_write_reference};
-pub use route::{RouteParams, Routes, Scoring, route};
+pub use rope::{RopeAngles, qk_norm_rope_write};
+pub use route::{Routes, route};
 
 use pool::Pool;
 
@@ -62,8 +64,8 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// Makes a set of `threads` threads, the caller's included (at least one; fewer if the system can't start as many), with the best
-    /// instructions of this machine.
+    /// Makes a set of `threads` threads, the caller's included (at least one; fewer if the system
+    /// can't start as many), with the best instructions of this machine.
     pub fn new(threads: usize) -> Self {
         Self::with_isa(threads, Isa::detect())
     }
@@ -83,9 +85,11 @@ impl Cpu {
         self.isa
     }
 
-    /// Runs `work(0) … work(tasks - 1)`, on all threads if `cost` (about a number of multiplications) is worth waking them.
+    /// Runs `work(0) … work(tasks - 1)`, on all threads if `cost` (about a number of
+    /// multiplications) is worth waking them.
     fn parallel_for(&self, tasks: usize, cost: usize, work: impl Fn(usize) + Sync) {
-        // In Miri, which looks for data races, threads share all work: large work would take it too long.
+        // In Miri, which looks for data races, threads share all work: large work would take it too
+        // long.
         const WORTH_WAKING: usize = if cfg!(miri) { 0 } else { 1 << 17 };
         if cost < WORTH_WAKING {
             (0..tasks).for_each(work);

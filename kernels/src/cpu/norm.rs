@@ -1,5 +1,5 @@
-//! RMS norm: `x / sqrt(mean(x²) + eps) * weight` per row. One pass for the squares, one to scale; all in f32, squares summed
-//! in sixteen lanes.
+//! RMS norm: `x / sqrt(mean(x²) + eps) * weight` per row. One pass for the squares, one to scale;
+//! all in f32, squares summed in sixteen lanes.
 
 use super::Cpu;
 use super::isa::Kernel;
@@ -84,15 +84,4 @@ fn inverse_rms<L: Lanes>(lanes: L, x: &[f32], eps: f32) -> f32 {
     let v = lanes.load_part(rest);
     squares = lanes.fma(v, v, squares);
     1.0 / (lanes.sum(squares) / x.len() as f32 + eps).sqrt()
-}
-
-/// Reference of [`rms_norm`], in f64.
-pub fn rms_norm_reference(x: &[f32], weight: &[f32], eps: f32) -> Vec<f64> {
-    let mut out = Vec::with_capacity(x.len());
-    for row in x.chunks_exact(weight.len()) {
-        let squares: f64 = row.iter().map(|x| f64::from(*x).powi(2)).sum();
-        let scale = 1.0 / (squares / row.len() as f64 + f64::from(eps)).sqrt();
-        out.extend(row.iter().zip(weight).map(|(x, w)| f64::from(*x) * scale * f64::from(*w)));
-    }
-    out
 }

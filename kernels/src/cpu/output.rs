@@ -11,7 +11,8 @@ pub(super) struct Output<'a, T> {
     owner: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: the type stands for a `&mut [T]`, and by `part`'s contract threads touch disjoint elements.
+// SAFETY: the type stands for a `&mut [T]`, and by `part`'s contract threads touch disjoint
+// elements.
 unsafe impl<T: Send> Sync for Output<'_, T> {}
 
 impl<'a, T> Output<'a, T> {
@@ -30,7 +31,8 @@ impl<'a, T> Output<'a, T> {
     #[expect(clippy::mut_from_ref, reason = "the caller keeps parts apart")]
     pub(super) unsafe fn part(&self, at: usize, len: usize) -> &mut [T] {
         assert!(at <= self.len && len <= self.len - at, "part {at} + {len} of an output of {}", self.len);
-        // SAFETY: within the slice that `new` borrowed mutably for 'a; apart from other parts by this function's contract.
+        // SAFETY: within the slice that `new` borrowed mutably for 'a; apart from other parts by
+        // this function's contract.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(at), len) }
     }
 }

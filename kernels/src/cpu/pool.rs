@@ -1,8 +1,9 @@
 //! Thread pool that runs the tasks of one operation at a time.
 //!
-//! Tasks are claimed one by one, so a thread that the system has suspended delays only its current task; the caller works,
-//! too, and never waits for a thread that has not begun. Idle threads poll for work for some tens of microseconds (the next
-//! operation of a step follows at once) and then sleep. A task's result must not depend on the thread that runs it.
+//! Tasks are claimed one by one, so a thread that the system has suspended delays only its current
+//! task; the caller works, too, and never waits for a thread that has not begun. Idle threads poll
+//! for work for some tens of microseconds (the next operation of a step follows at once) and then
+//! sleep. A task's result must not depend on the thread that runs it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
@@ -59,11 +60,13 @@ impl std::fmt::Debug for Job {
     unsafe_code,
     reason = "the pointer is used only while `Pool::run` holds the closure that it points to"
 )]
-// SAFETY: the closure that the pointer points to is `Sync`, and `Pool::run` keeps it alive while a worker uses it.
+// SAFETY: the closure that the pointer points to is `Sync`, and `Pool::run` keeps it alive while a
+// worker uses it.
 unsafe impl Send for Job {}
 
 impl Pool {
-    /// Starts the workers. `threads` counts the caller's own thread; there are fewer if the system can't start as many.
+    /// Starts the workers. `threads` counts the caller's own thread; there are fewer if the system
+    /// can't start as many.
     pub(super) fn new(threads: usize) -> Self {
         let shared = Arc::new(Shared::default());
         let workers = (1..threads)
@@ -110,7 +113,8 @@ impl Drop for Pool {
     }
 }
 
-/// Guard that withdraws the job and waits for the workers inside it, also if a task of the caller panics.
+/// Guard that withdraws the job and waits for the workers inside it, also if a task of the caller
+/// panics.
 struct EndOfJob<'a>(&'a Shared);
 
 impl Drop for EndOfJob<'_> {
@@ -165,8 +169,9 @@ impl Shared {
         while let Some(job) = self.join(&mut seen) {
             let outcome = catch_unwind(AssertUnwindSafe(|| {
                 #[expect(unsafe_code, reason = "the closure's life was erased in `Pool::run`")]
-                // SAFETY: `join` counted this worker inside while the job was there, under the lock; `EndOfJob` withdraws
-                // the job under the same lock and waits until no worker is inside before `Pool::run` releases the closure.
+                // SAFETY: `join` counted this worker inside while the job was there, under the
+                // lock; `EndOfJob` withdraws the job under the same lock and waits until no worker
+                // is inside before `Pool::run` releases the closure.
                 let work = unsafe { &*job.work };
                 self.claim(work, job.tasks);
             }));
@@ -215,7 +220,8 @@ impl Shared {
 #[expect(clippy::transmute_ptr_to_ptr, reason = "a cast may not lengthen the lifetime of a trait object")]
 fn erase(work: &Work<'_>) -> *const Work<'static> {
     let short: *const Work<'_> = work;
-    // SAFETY: only the lifetime changes; `Shared::serve` says why the pointer is never used after its end.
+    // SAFETY: only the lifetime changes; `Shared::serve` says why the pointer is never used after
+    // its end.
     unsafe { std::mem::transmute(short) }
 }
 
@@ -246,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_panics_is_reported_and_the_pool_lives_on() {
+    fn panicking_task_is_reported_and_the_pool_lives_on() {
         let pool = Pool::new(2);
         let run = || pool.run(64, &|i| assert!(i != 40, "task 40"));
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
@@ -258,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_in_which_caller_and_worker_panicked_is_not_the_next_ones_fault() {
+    fn double_panic_of_a_job_is_not_the_next_ones_fault() {
         let pool = Pool::new(2);
         let both = Barrier::new(2);
         let run = || {
@@ -272,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn sleeping_threads_wake_up_and_jobs_from_several_threads_take_turns() {
+    fn sleeping_threads_wake_and_callers_jobs_take_turns() {
         let pool = Pool::new(2);
         std::thread::sleep(std::time::Duration::from_millis(5));
         let sum = AtomicU32::new(0);

@@ -1,5 +1,6 @@
-//! bf16 weights, repacked at load for instructions that add pairs of products: sixteen rows (a panel) are interleaved by pairs, so
-//! that each lane accumulates one row, no sum has to be added up over lanes at the end, and memory is read from front to back.
+//! bf16 weights, repacked at load for instructions that add pairs of products: sixteen rows (a
+//! panel) are interleaved by pairs, so that each lane accumulates one row, no sum has to be added
+//! up over lanes at the end, and memory is read from front to back.
 //!
 //! A sum is accumulated in the order of its row's pairs, whatever is computed beside it.
 

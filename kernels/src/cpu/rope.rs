@@ -1,35 +1,15 @@
-//! Fused operation between the qkv projection and attention: RMS norm of each query and key head, rotary embedding (half-split:
-//! dimension `i` is rotated with `i + head_dim / 2`), write of keys and values to the cache. One pass over each head, all in f32.
+//! Fused operation between the qkv projection and attention: RMS norm of each query and key head,
+//! rotary embedding (half-split: dimension `i` is rotated with `i + head_dim / 2`), write of keys
+//! and values to the cache. One pass over each head, all in f32.
+
+use ops::{HeadNorms, QkvShape};
 
 use super::Cpu;
 use super::isa::Kernel;
 use super::kv::{KvLayer, KvOutput, KvShape};
 use super::lanes::{LANES, Lanes};
-use super::norm::{rms_norm_reference, scale_row_in_place};
+use super::norm::scale_row_in_place;
 use super::output::Output;
-
-/// Layout of a row of the qkv projection: `heads` queries, `kv_heads` keys, `kv_heads` values, each `head_dim` wide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QkvShape {
-    /// Number of query heads, a multiple of `kv_heads`; `heads / kv_heads` neighbours share a key head.
-    pub heads: usize,
-    /// Number of key heads, and of value heads.
-    pub kv_heads: usize,
-    /// Width of a head, even.
-    pub head_dim: usize,
-}
-
-impl QkvShape {
-    /// Width of a row.
-    pub fn width(&self) -> usize {
-        (self.heads + 2 * self.kv_heads) * self.head_dim
-    }
-
-    /// Number of query heads that share a key head.
-    pub(super) fn group(&self) -> usize {
-        self.heads / self.kv_heads
-    }
-}
 
 /// Cosines and sines of a step's positions: `[rows, head_dim / 2]` each.
 #[derive(Debug, Default)]
@@ -40,8 +20,8 @@ pub struct RopeAngles {
 }
 
 impl RopeAngles {
-    /// Fills in the angles `position * frequencies[i]`, computed in f32 as in the models' training; cosine and sine are multiplied
-    /// by `scale`.
+    /// Fills in the angles `position * frequencies[i]`, computed in f32 as in the models' training;
+    /// cosine and sine are multiplied by `scale`.
     #[expect(clippy::cast_possible_truncation, reason = "cosines and sines are rounded to f32")]
     pub fn fill(&mut self, positions: &[u32], frequencies: &[f32], scale: f32) {
         self.half = frequencies.len();
@@ -62,19 +42,9 @@ impl RopeAngles {
     }
 }
 
-/// Weights of the heads' norms.
-#[derive(Debug, Clone, Copy)]
-pub struct RopeNorms<'a> {
-    /// `[head_dim]`, for queries.
-    pub q: &'a [f32],
-    /// `[head_dim]`, for keys.
-    pub k: &'a [f32],
-    /// Added to the mean square.
-    pub eps: f32,
-}
-
-/// Normalises (if `norms` are given) and rotates the queries of `qkv` `[slots.len(), shape.width()]` in place, and writes the keys
-/// (normalised and rotated, too) and values of row `r` to slot `slots[r]` of the cache.
+/// Normalises (if `norms` are given) and rotates the queries of `qkv`
+/// `[slots.len(), shape.width()]` in place, and writes the keys (normalised and rotated, too) and
+/// values of row `r` to slot `slots[r]` of the cache.
 ///
 /// # Panics
 /// If the sizes don't fit each other or a slot is not in the cache.
@@ -82,7 +52,7 @@ pub fn qk_norm_rope_write(
     cpu: &Cpu,
     shape: QkvShape,
     qkv: &mut [f32],
-    norms: Option<RopeNorms<'_>>,
+    norms: Option<HeadNorms<&[f32]>>,
     angles: &RopeAngles,
     slots: &[u32],
     cache: &mut KvLayer,
@@ -103,7 +73,7 @@ pub fn qk_norm_rope_write(
 /// Task: one key head and its group of query heads, in all rows.
 struct Heads<'a> {
     shape: QkvShape,
-    norms: Option<RopeNorms<'a>>,
+    norms: Option<HeadNorms<&'a [f32]>>,
     angles: &'a RopeAngles,
     head: usize,
     qkv: &'a Output<'a, f32>,
@@ -187,36 +157,17 @@ fn rotated<L: Lanes>(lanes: L, (a, b): (L::V, L::V), (cos, sin): (L::V, L::V)) -
     (lanes.fma(a, cos, minus), lanes.fma(b, cos, lanes.mul(a, sin)))
 }
 
-/// Reference of [`qk_norm_rope_write`] for one head, in f64: norm (weight, eps), then rotation by `position * frequencies[i]`, times
-/// `scale`.
-pub fn qk_norm_rope_write_reference(
-    x: &[f32],
-    norm: Option<(&[f32], f32)>,
-    position: u32,
-    frequencies: &[f32],
-    scale: f32,
-) -> Vec<f64> {
-    let normed = match norm {
-        Some((weight, eps)) => rms_norm_reference(x, weight, eps),
-        None => x.iter().map(|x| f64::from(*x)).collect(),
-    };
-    let half = frequencies.len();
-    let rotated = (0..2 * half).map(|i| {
-        let (sin, cos) = (f64::from(position) * f64::from(frequencies[i % half])).sin_cos();
-        let other = if i < half { -normed[i + half] } else { normed[i - half] };
-        (normed[i] * cos + other * sin) * f64::from(scale)
-    });
-    rotated.collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use ops::Norm;
+    use ops::reference::norm_rope;
+
     use super::super::kv::{KvCache, KvData, KvDtype, KvShape};
     use super::*;
     use crate::cpu::Isa;
 
     #[test]
-    fn queries_stay_in_their_row_and_keys_and_values_go_to_their_slots() {
+    fn queries_stay_in_their_row_and_kv_go_to_their_slots() {
         let (heads, kv_heads, head_dim) = (4, 2, 24);
         let shape = QkvShape { heads, kv_heads, head_dim };
         let value = |i: usize| ((i * 7919) % 1999) as f32 / 999.0 - 1.0;
@@ -226,7 +177,7 @@ mod tests {
         let (positions, slots) = ([3, 0, 70], [40, 5, 17]);
         let mut angles = RopeAngles::default();
         angles.fill(&positions, &frequencies, 1.25);
-        let norms = RopeNorms { q: &q, k: &k, eps: 1e-6 };
+        let norms = HeadNorms { q: &q[..], k: &k[..], eps: 1e-6 };
         let cases = Isa::available().into_iter().flat_map(|isa| [(isa, Some(norms)), (isa, None)]);
         for (isa, norms) in cases {
             let cpu = Cpu::with_isa(2, isa);
@@ -245,8 +196,11 @@ mod tests {
                 for head in 0..heads + 2 * kv_heads {
                     let at = row * shape.width() + head * head_dim;
                     let x = &before[at..at + head_dim];
-                    let norm = norms.map(|norms| (if head < heads { norms.q } else { norms.k }, norms.eps));
-                    let rotated = qk_norm_rope_write_reference(x, norm, positions[row], &frequencies, 1.25);
+                    let norm = norms.map(|HeadNorms { q, k, eps }| Norm {
+                        weight: if head < heads { q } else { k },
+                        eps,
+                    });
+                    let rotated = norm_rope(x, norm, &frequencies, 1.25, positions[row]);
                     let cached = |all: &KvData, head| {
                         let from = cache.shape().row_at(slots[row] as usize, head);
                         all.to_f32(from..from + head_dim)

@@ -1,42 +1,8 @@
-//! Router of a mixture of experts: chooses the experts of each token, and their weights. All in f32; a token's choice depends on
-//! its own scores only, and of equal scores the lower expert is first.
+//! Router of a mixture of experts: chooses the experts of each token, and their weights. All in
+//! f32; a token's choice depends on its own scores only, and of equal scores the lower expert is
+//! first.
 
-/// Way in which the scores of all experts become a choice and weights.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scoring {
-    /// Softmax over all experts; those with the greatest scores are chosen (Qwen3).
-    Softmax {
-        /// Whether weights are divided by their sum.
-        normalize: bool,
-    },
-    /// The experts with the greatest scores are chosen; softmax over those (gpt-oss).
-    SoftmaxOfChosen,
-    /// Sigmoid of each score. Groups of neighbouring experts with the greatest sums of their two best stay, and the greatest experts of
-    /// these groups are chosen (DeepSeek-V3, arXiv:2412.19437).
-    Sigmoid {
-        /// Number of groups; divides the number of experts.
-        groups: usize,
-        /// Number of groups that stay.
-        top_groups: usize,
-        /// Whether weights are divided by their sum.
-        normalize: bool,
-        /// Factor of weights.
-        scale: f32,
-    },
-}
-
-/// Parameters of a router.
-#[derive(Debug, Clone, Copy)]
-pub struct RouteParams<'a> {
-    /// Number of experts.
-    pub experts: usize,
-    /// Number of experts for each token.
-    pub per_token: usize,
-    /// Way of choosing and weighing experts.
-    pub scoring: Scoring,
-    /// `[experts]`: added to the scores that experts are chosen by, but not to weights.
-    pub correction: Option<&'a [f32]>,
-}
+use ops::{Routing, Scoring};
 
 /// Experts chosen for each token, the best first.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -53,10 +19,10 @@ pub struct Routes {
 ///
 /// # Panics
 /// If the sizes don't fit each other.
-pub fn route(params: RouteParams<'_>, scores: &[f32], out: &mut Routes) {
-    let RouteParams { experts, per_token, .. } = params;
+pub fn route(routing: Routing<&[f32]>, scores: &[f32], out: &mut Routes) {
+    let Routing { experts, per_token, .. } = routing;
     assert!(scores.len().is_multiple_of(experts) && (1..=experts).contains(&per_token), "scores of experts");
-    assert!(params.correction.is_none_or(|correction| correction.len() == experts), "a correction for each");
+    assert!(routing.correction.is_none_or(|correction| correction.len() == experts), "a correction for each");
     *out = Routes {
         per_token,
         experts: std::mem::take(&mut out.experts),
@@ -66,7 +32,7 @@ pub fn route(params: RouteParams<'_>, scores: &[f32], out: &mut Routes) {
     out.weights.clear();
     let mut choice = ExpertChoice::default();
     for scores in scores.chunks_exact(experts) {
-        choice.make(params, scores);
+        choice.make(routing, scores);
         out.experts.extend(&choice.order[..per_token]);
         out.weights.extend(&choice.weights);
     }
@@ -85,31 +51,31 @@ struct ExpertChoice {
 }
 
 impl ExpertChoice {
-    fn make(&mut self, params: RouteParams<'_>, scores: &[f32]) {
+    fn make(&mut self, routing: Routing<&[f32]>, scores: &[f32]) {
         self.scores.clear();
         self.scores.extend_from_slice(scores);
-        match params.scoring {
+        match routing.scoring {
             Scoring::Softmax { .. } => softmax(&mut self.scores),
             Scoring::SoftmaxOfChosen => {}
             Scoring::Sigmoid { .. } => self.scores.iter_mut().for_each(|x| *x = 1.0 / (1.0 + (-*x).exp())),
         }
         self.ranks.clear();
         self.ranks.extend_from_slice(&self.scores);
-        if let Some(correction) = params.correction {
+        if let Some(correction) = routing.correction {
             self.ranks.iter_mut().zip(correction).for_each(|(rank, c)| *rank += c);
         }
-        if let Scoring::Sigmoid { groups, top_groups, .. } = params.scoring {
+        if let Scoring::Sigmoid { groups, top_groups, .. } = routing.scoring {
             mask_groups(&mut self.ranks, groups, top_groups);
         }
-        greatest(&self.ranks, params.per_token, &mut self.order);
-        self.weigh(params);
+        greatest(&self.ranks, routing.per_token, &mut self.order);
+        self.weigh(routing);
     }
 
-    fn weigh(&mut self, params: RouteParams<'_>) {
-        let chosen = &self.order[..params.per_token];
+    fn weigh(&mut self, routing: Routing<&[f32]>) {
+        let chosen = &self.order[..routing.per_token];
         self.weights.clear();
         self.weights.extend(chosen.iter().map(|expert| self.scores[*expert as usize]));
-        match params.scoring {
+        match routing.scoring {
             Scoring::Softmax { normalize: false } => {}
             Scoring::Softmax { normalize: true } => divide(&mut self.weights, 0.0, 1.0),
             Scoring::SoftmaxOfChosen => softmax(&mut self.weights),
@@ -132,7 +98,8 @@ fn greatest(ranks: &[f32], count: usize, order: &mut Vec<u32>) {
     order[..count].sort_unstable_by(before);
 }
 
-/// Excludes all groups but the `top` best from the choice. A group's rank is the sum of its two greatest.
+/// Excludes all groups but the `top` best from the choice. A group's rank is the sum of its two
+/// greatest.
 fn mask_groups(ranks: &mut [f32], groups: usize, top: usize) {
     if top >= groups {
         return;
@@ -171,14 +138,14 @@ fn divide(values: &mut [f32], more: f32, scale: f32) {
 mod tests {
     use super::*;
 
-    fn routes(params: RouteParams<'_>, scores: &[f32]) -> Routes {
+    fn routes(routing: Routing<&[f32]>, scores: &[f32]) -> Routes {
         let mut routes = Routes { per_token: 9, experts: vec![7; 3], weights: vec![1.0] };
-        route(params, scores, &mut routes);
+        route(routing, scores, &mut routes);
         routes
     }
 
-    fn params(per_token: usize, scoring: Scoring) -> RouteParams<'static> {
-        RouteParams { experts: 8, per_token, scoring, correction: None }
+    fn routing(per_token: usize, scoring: Scoring) -> Routing<&'static [f32]> {
+        Routing { experts: 8, per_token, scoring, correction: None }
     }
 
     fn close(got: &[f32], wanted: &[f64]) {
@@ -189,11 +156,11 @@ mod tests {
     const SCORES: [f32; 8] = [0.1, 2.0, -1.0, 2.0, 0.5, 3.0, -2.0, 0.0];
 
     #[test]
-    fn softmax_is_over_all_experts_or_over_the_chosen_ones() {
+    fn softmax_is_over_all_experts_or_the_chosen_ones() {
         let e = |x: f64| x.exp();
         let all: f64 = SCORES.iter().map(|x| e(f64::from(*x))).sum();
         let chosen = e(3.0) + 2.0 * e(2.0);
-        let plain = routes(params(3, Scoring::Softmax { normalize: false }), &SCORES);
+        let plain = routes(routing(3, Scoring::Softmax { normalize: false }), &SCORES);
         assert_eq!(
             (plain.per_token, &plain.experts[..]),
             (3, &[5, 1, 3][..]),
@@ -202,39 +169,40 @@ mod tests {
         close(&plain.weights, &[e(3.0) / all, e(2.0) / all, e(2.0) / all]);
         let wanted = [e(3.0) / chosen, e(2.0) / chosen, e(2.0) / chosen];
         for scoring in [Scoring::Softmax { normalize: true }, Scoring::SoftmaxOfChosen] {
-            let routes = routes(params(3, scoring), &[SCORES, SCORES].concat());
+            let routes = routes(routing(3, scoring), &[SCORES, SCORES].concat());
             assert_eq!(routes.experts, [5, 1, 3, 5, 1, 3]);
             close(&routes.weights, &[wanted, wanted].concat());
         }
     }
 
     #[test]
-    fn groups_are_chosen_by_their_two_best_and_the_correction_changes_no_weight() {
+    fn groups_go_by_two_best_and_corrections_keep_weights() {
         let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
         let scoring = Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, scale: 2.5 };
-        // Sums are largest for groups 2 (with expert 5) and 0 (with expert 1); expert 3 is in group 1, which doesn't stay.
-        let plain = routes(params(2, scoring), &SCORES);
+        // Sums are largest for groups 2 (with expert 5) and 0 (with expert 1); expert 3 is in group
+        // 1, which doesn't stay.
+        let plain = routes(routing(2, scoring), &SCORES);
         assert_eq!(plain.experts, [5, 1]);
         let sum = sigmoid(3.0) + sigmoid(2.0) + 1e-20;
         close(&plain.weights, &[2.5 * sigmoid(3.0) / sum, 2.5 * sigmoid(2.0) / sum]);
         let correction = [0.0, 0.0, 0.0, 0.0, 0.0, -5.0, 3.0, 3.0];
-        let corrected = RouteParams { correction: Some(&correction), ..params(3, scoring) };
+        let corrected = Routing { correction: Some(&correction[..]), ..routing(3, scoring) };
         let got = routes(corrected, &SCORES);
         assert_eq!(got.experts, [7, 6, 1]);
         let sum = sigmoid(0.0) + sigmoid(-2.0) + sigmoid(2.0);
         close(&got.weights, &[0.0, -2.0, 2.0].map(|x| 2.5 * sigmoid(x) / sum));
         let scoring = Scoring::Sigmoid { groups: 1, top_groups: 1, normalize: false, scale: 0.5 };
-        close(&routes(params(1, scoring), &SCORES).weights, &[0.5 * sigmoid(3.0)]);
+        close(&routes(routing(1, scoring), &SCORES).weights, &[0.5 * sigmoid(3.0)]);
     }
 
     #[test]
-    fn scores_that_are_not_numbers_still_choose_different_experts() {
+    fn nan_scores_still_choose_different_experts() {
         for scoring in [
             Scoring::Softmax { normalize: true },
             Scoring::SoftmaxOfChosen,
             Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, scale: 1.0 },
         ] {
-            let mut experts = routes(params(4, scoring), &[f32::NAN; 8]).experts;
+            let mut experts = routes(routing(4, scoring), &[f32::NAN; 8]).experts;
             experts.sort_unstable();
             experts.dedup();
             assert_eq!(experts.len(), 4);

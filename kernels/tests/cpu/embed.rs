@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use kernels::cpu::{Cpu, Elements, Isa, Matrix, embed};
 
 #[test]
-fn every_type_is_widened_exactly_with_and_without_a_rest() {
+fn types_are_widened_exactly_with_and_without_a_rest() {
     for isa in Isa::available() {
         let cpu = Cpu::with_isa(1, isa);
         for cols in [1, 15, 16, 17, 48] {

@@ -2,10 +2,8 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "a few experts; references are rounded to f32")]
 
-use kernels::cpu::{
-    Cpu, Elements, Expert, ExpertActivation, ExpertScratch, Isa, Matrix, Routes, clamped_swiglu_reference,
-    experts, linear_reference, silu_mul_reference,
-};
+use kernels::cpu::{Cpu, Elements, Expert, ExpertScratch, Isa, Matrix, Routes, experts, linear_reference};
+use ops::{ExpertActivation, reference};
 
 const HIDDEN: usize = 40;
 const WIDTH: usize = 24;
@@ -72,9 +70,9 @@ fn every_token_gets_the_weighted_sum_of_its_experts() {
             middle.iter_mut().zip(&weights.gate_up_bias).for_each(|(x, b)| *x += f64::from(*b));
             let narrow: Vec<f32> = middle.iter().map(|x| *x as f32).collect();
             let activated: Vec<f32> = match activation {
-                ExpertActivation::SwiGlu => silu_mul_reference(&narrow, WIDTH),
+                ExpertActivation::SwiGlu => reference::silu_mul(&narrow, WIDTH, WIDTH),
                 ExpertActivation::ClampedSwiGlu { alpha, limit } => {
-                    clamped_swiglu_reference(&narrow, (alpha, limit))
+                    reference::clamped_swiglu(&narrow, alpha, limit)
                 }
             }
             .iter()
@@ -95,7 +93,7 @@ fn every_token_gets_the_weighted_sum_of_its_experts() {
 }
 
 #[test]
-fn a_token_is_the_same_bit_for_bit_alone_and_among_others() {
+fn token_is_bit_equal_alone_and_among_others() {
     let (x, all) = (values(200 * HIDDEN, 1), routes(200));
     for isa in Isa::available() {
         let whole = run(&Cpu::with_isa(3, isa), &x, &all, CLAMPED);

@@ -4,9 +4,10 @@ use half::{bf16, f16};
 use proptest::prelude::*;
 
 use kernels::cpu::{
-    Cpu, Elements, Fp8Blocks, Group, InputRounding, Isa, Matrix, Mxfp4, RepackedMatrix, Store, embed,
+    Cpu, Elements, Fp8Blocks, Group, InputRounding, Isa, Matrix, Mxfp4, RepackedMatrix, embed,
     grouped_linear, linear, linear_reference,
 };
+use ops::Store;
 
 /// Number of codes that one load takes.
 const LOAD: usize = 32;
@@ -78,7 +79,7 @@ impl Packed {
 }
 
 #[test]
-fn packed_weights_give_what_their_widened_values_give_bit_for_bit() {
+fn packed_weights_equal_their_widened_values_bitwise() {
     for n in [1, 5, 100] {
         let packed = packed(n);
         for matrix in packed.both() {
@@ -97,7 +98,7 @@ fn packed_weights_give_what_their_widened_values_give_bit_for_bit() {
 }
 
 #[test]
-fn mxfp4_with_rounded_inputs_gives_what_its_values_in_bf16_give_bit_for_bit() {
+fn mxfp4_with_rounded_inputs_equals_its_bf16_bitwise() {
     for (n, scales) in [(1, [120, 121, 122]), (5, [2, 127, 252]), (100, [0, 1, 254])] {
         let mut packed = packed(n);
         packed.mxfp4_scales.iter_mut().enumerate().for_each(|(i, scale)| *scale = scales[i % 3]);
@@ -119,9 +120,10 @@ fn mxfp4_with_rounded_inputs_gives_what_its_values_in_bf16_give_bit_for_bit() {
     }
 }
 
-/// FP8 with rounded inputs, block by block: every result is near the reference with rounded inputs, and equals that of a row alone.
+/// FP8 with rounded inputs, block by block: every result is near the reference with rounded inputs,
+/// and equals that of a row alone.
 #[test]
-fn fp8_with_rounded_inputs_is_near_the_reference_and_the_same_in_any_batch() {
+fn fp8_rounded_inputs_are_near_and_same_in_any_batch() {
     for n in [1, 5, 100] {
         let packed = packed(n);
         let matrix = packed.both()[0].with_inputs(InputRounding::Bf16IfExact);
@@ -146,7 +148,7 @@ fn fp8_with_rounded_inputs_is_near_the_reference_and_the_same_in_any_batch() {
 
 /// A row of x with a single one and zeros gives a column of the weights unchanged.
 #[test]
-fn every_code_of_fp8_is_exact_in_registers_and_in_memory() {
+fn fp8_codes_are_exact_in_registers_and_in_memory() {
     let codes: Vec<u8> = (0..=255).map(|code| if code & 0x7f == 0x7f { 0 } else { code }).collect();
     let (k, n) = (LOAD, 256 / LOAD);
     let blocks = Fp8Blocks::new(&codes, k, &[0.75], (n, k));
@@ -166,7 +168,7 @@ fn every_code_of_fp8_is_exact_in_registers_and_in_memory() {
 }
 
 #[test]
-fn each_group_of_rows_has_its_own_weights_and_other_rows_stay() {
+fn row_groups_have_their_own_weights_and_others_stay() {
     let (n, k) = (50, 30);
     let (x, one, other) = (values(9 * k, 1), values(n * k, 2), values(n * k, 3));
     let bias = values(n, 4);
@@ -190,7 +192,7 @@ fn each_group_of_rows_has_its_own_weights_and_other_rows_stay() {
 }
 
 #[test]
-fn repacked_weights_keep_their_values_and_have_the_sums_of_the_reference() {
+fn repacked_weights_keep_values_and_reference_sums() {
     for (n, k) in [(1, 1), (5, 31), (16, 64), (50, 33), (100, 416)] {
         let w: Vec<bf16> = values(n * k, 6).into_iter().map(bf16::from_f32).collect();
         let plain = Matrix::new(Elements::Bf16(&w), n, k);
@@ -215,7 +217,7 @@ fn repacked_weights_keep_their_values_and_have_the_sums_of_the_reference() {
 }
 
 #[test]
-fn a_row_is_the_same_bit_for_bit_alone_in_a_batch_and_with_any_number_of_threads() {
+fn row_is_bit_equal_in_any_batch_and_any_threads() {
     let (rows, n, k) = (150, 200, 777);
     let x = values(rows * k, 3);
     let w: Vec<bf16> = values(n * k, 4).into_iter().map(bf16::from_f32).collect();

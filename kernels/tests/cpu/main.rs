@@ -1,4 +1,5 @@
-//! Operations of the CPU against their references, and against themselves with the work cut differently.
+//! Operations of the CPU against their references, and against themselves with the work cut
+//! differently.
 #![expect(clippy::cast_precision_loss, reason = "widths, counts and positions are far below 2²³")]
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 

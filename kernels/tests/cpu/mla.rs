@@ -1,12 +1,13 @@
-//! Attention over the compressed cache against attention over keys and values made of it, and against itself with the work cut
-//! differently.
+//! Attention over the compressed cache against attention over keys and values made of it, and
+//! against itself with the work cut differently.
 
 #![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
 
 use kernels::cpu::{
-    Cpu, Isa, KvCache, KvDtype, KvShape, MlaScratch, MlaShape, MlaWeights, RopeAngles, Sequence,
-    attention_reference, mla_attention, mla_write, rms_norm_reference,
+    Cpu, Isa, KvCache, KvDtype, KvShape, MlaScratch, MlaWeights, RopeAngles, Sequence, mla_attention,
+    mla_write,
 };
+use ops::{MlaShape, Norm, reference};
 
 const SHAPE: MlaShape = MlaShape { heads: 10, rank: 40, nope: 12, rope: 8, value: 14 };
 const BLOCKS: usize = 20;
@@ -55,7 +56,7 @@ fn run(cpu: &Cpu, layer: &Layer, context: usize, chunk: usize) -> Vec<f32> {
         angles.fill(&positions, &FREQUENCIES, 1.25);
         let mut queries = layer.queries[first * SHAPE.query_width()..end * SHAPE.query_width()].to_vec();
         let kv = &layer.kv[first * SHAPE.cached_width()..end * SHAPE.cached_width()];
-        let norm = (&layer.norm[..], EPS);
+        let norm = Norm { weight: &layer.norm[..], eps: EPS };
         mla_write(cpu, SHAPE, norm, &angles, &slots, (&mut queries, kv), cache.layer_mut(0));
         let sequence = Sequence { first_row: 0, rows: end - first, context: end, blocks: &layer.blocks };
         let mut out = vec![f32::NAN; (end - first) * SHAPE.heads * SHAPE.value];
@@ -68,16 +69,12 @@ fn run(cpu: &Cpu, layer: &Layer, context: usize, chunk: usize) -> Vec<f32> {
 
 /// Rotates pairs of neighbours, times the factor of the angles.
 fn rotated(x: &[f32], position: usize) -> Vec<f32> {
-    let rotate = |(i, pair): (usize, &[f32])| {
-        let (sin, cos) = (position as f64 * f64::from(FREQUENCIES[i])).sin_cos();
-        let (a, b) = (f64::from(pair[0]), f64::from(pair[1]));
-        [(a * cos - b * sin) as f32 * 1.25, (b * cos + a * sin) as f32 * 1.25]
-    };
-    x.chunks_exact(2).enumerate().flat_map(rotate).collect()
+    let rotated = reference::interleaved_rope(x, &FREQUENCIES, 1.25, position as u32);
+    rotated.into_iter().map(|x| x as f32).collect()
 }
 
 #[test]
-fn the_absorbed_form_equals_attention_over_keys_and_values() {
+fn absorbed_form_equals_plain_attention() {
     let context = 150;
     let layer = layer(context);
     let MlaShape { heads, rank, nope, rope, value } = SHAPE;
@@ -87,21 +84,20 @@ fn the_absorbed_form_equals_attention_over_keys_and_values() {
             let (mut keys, mut values) = (Vec::new(), Vec::new());
             for p in 0..=position {
                 let row = &layer.kv[p * (rank + rope)..][..rank + rope];
-                let latent = rms_norm_reference(&row[..rank], &layer.norm, EPS);
+                let latent = reference::rms_norm(&row[..rank], Norm { weight: &layer.norm, eps: EPS });
                 let made = |i: usize| -> f32 {
                     let row = &layer.projection[(head * (nope + value) + i) * rank..][..rank];
                     row.iter().zip(&latent).map(|(w, x)| f64::from(*w) * x).sum::<f64>() as f32
                 };
                 keys.extend((0..nope).map(made));
                 keys.extend(rotated(&row[rank..], p));
-                // Padded to the keys' width, which the reference takes for values, too.
                 values.extend((nope..nope + value).map(made));
-                values.extend(vec![0.0; nope + rope - value]);
             }
             let query =
                 &layer.queries[position * SHAPE.query_width() + head * (nope + rope)..][..nope + rope];
             let query = [&query[..nope], &rotated(&query[nope..], position)].concat();
-            let wanted = attention_reference(&query, &keys, &values, SCALE, None);
+            let seen = keys.chunks_exact(nope + rope).zip(values.chunks_exact(value));
+            let wanted = reference::attention(&query, seen, None, SCALE);
             let got = &got[(position * heads + head) * value..][..value];
             for (a, b) in got.iter().zip(&wanted) {
                 assert!((f64::from(*a) - b).abs() < 1e-4, "{} {position} {head}: {a} {b}", isa.name());

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use kernels::cpu::{Cpu, Isa, rms_norm, rms_norm_reference};
+use kernels::cpu::{Cpu, Isa, rms_norm};
+use ops::{Norm, reference};
 
 proptest! {
     #[test]
@@ -10,7 +11,7 @@ proptest! {
         let value = |i: usize| ((i * 7919 + seed * 31) % 2000) as f32 / 300.0 - 3.0;
         let x: Vec<f32> = (0..rows * cols).map(value).collect();
         let weight: Vec<f32> = (0..cols).map(|i| value(i + 5)).collect();
-        let wanted = rms_norm_reference(&x, &weight, 1e-6);
+        let wanted = reference::rms_norm(&x, Norm { weight: &weight, eps: 1e-6 });
         for isa in Isa::available() {
             let mut out = vec![f32::NAN; x.len()];
             rms_norm(&Cpu::with_isa(1, isa), &x, &weight, 1e-6, &mut out);

@@ -1,12 +1,14 @@
-//! Quantised matrices: how exactly they keep a matrix, and linear layers with them against sums of their own values.
+//! Quantised matrices: how exactly they keep a matrix, and linear layers with them against sums of
+//! their own values.
 
 use half::bf16;
 use proptest::prelude::*;
 
 use kernels::cpu::{
     Cpu, Elements, Group, InputRounding, Isa, Matrix, Mxfp4, QuantizeError, QuantizeTo, QuantizedMatrix,
-    Store, grouped_linear, linear,
+    grouped_linear, linear,
 };
+use ops::Store;
 
 /// Number of neighbours in a row that share a scale.
 const GROUP: usize = 32;
@@ -25,7 +27,8 @@ fn get(matrix: &QuantizedMatrix, i: usize) -> f32 {
     Elements::Quantized(matrix).get(i)
 }
 
-/// Rounds rows `[rows, k]` to eight bits: in each group, to multiples of a 127th of its greatest magnitude.
+/// Rounds rows `[rows, k]` to eight bits: in each group, to multiples of a 127th of its greatest
+/// magnitude.
 fn rounded(x: &[f32], k: usize) -> Vec<f64> {
     let round = |group: &[f32]| -> Vec<f64> {
         let most = group.iter().fold(0.0f32, |most, x| most.max(x.abs()));
@@ -43,8 +46,8 @@ fn a_value_is_off_by_at_most_half_a_step_of_its_group() {
     for (to, codes) in [(QuantizeTo::Q8, 254.0), (QuantizeTo::Q4, 15.0)] {
         let packed = quantized(&all, rows, to);
         for (i, value) in all.iter().enumerate() {
-            // A group's values span at most 2. The scale's rounding to sixteen bits adds a little error, and a smaller scale, which is better for
-            // most values, cuts the ends.
+            // A group's values span at most 2. The scale's rounding to sixteen bits adds a little
+            // error, and a smaller scale, which is better for most values, cuts the ends.
             let step = 2.0 / codes;
             assert!((get(&packed, i) - value).abs() < step * 1.6, "{to:?} {i}: {} {value}", get(&packed, i));
         }
@@ -141,7 +144,7 @@ proptest! {
 }
 
 #[test]
-fn every_instruction_set_gives_the_same_rows_alone_in_a_batch_and_in_a_group() {
+fn instruction_sets_give_equal_rows_alone_or_together() {
     let (rows, n, k) = (70, 200, 420);
     let (x, w) = (values(rows * k, 3), values(n * k, 4));
     for to in [QuantizeTo::Q8, QuantizeTo::Q4] {
@@ -168,7 +171,7 @@ fn every_instruction_set_gives_the_same_rows_alone_in_a_batch_and_in_a_group() {
 }
 
 #[test]
-fn bf16_inputs_are_rounded_to_the_nearest_and_halves_to_even() {
+fn bf16_inputs_round_to_nearest_and_halves_to_even() {
     let (n, k) = (33, 70);
     let w: Vec<bf16> = values(n * k, 2).iter().map(|w| bf16::from_f32(*w)).collect();
     let x = values(7 * k, 1);

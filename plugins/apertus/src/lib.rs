@@ -1,8 +1,10 @@
-//! Parser for Apertus: `<|inner_prefix|>…<|inner_suffix|>` reasoning, and calls in a JSON list whose objects have the tool's name as their only
-//! key, `<|tools_prefix|>[{"get_weather": {"city": "Oslo"}}]<|tools_suffix|>`.
+//! Parser for Apertus: `<|inner_prefix|>…<|inner_suffix|>` reasoning, and calls in a JSON list
+//! whose objects have the tool's name as their only key,
+//! `<|tools_prefix|>[{"get_weather": {"city": "Oslo"}}]<|tools_suffix|>`.
 //!
-//! A marker of calls that no call follows is text. If the turn ends before the call is open, the held bytes are dropped as a broken call. Inside
-//! a JSON string every marker is text but `<|assistant_end|>` and those that came as tokens: these break the call off.
+//! A marker of calls that no call follows is text. If the turn ends before the call is open, the
+//! held bytes are dropped as a broken call. Inside a JSON string every marker is text but
+//! `<|assistant_end|>` and those that came as tokens: these break the call off.
 
 use parser_sdk::json::Object;
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
@@ -159,8 +161,8 @@ impl Apertus {
         }
     }
 
-    /// Ends what is open before the marker `index` of `bytes` bytes, or with the turn. A call may be complete only if neither the token limit
-    /// nor a cancellation cut it off (`by_itself`).
+    /// Ends what is open before the marker `index` of `bytes` bytes, or with the turn. A call may
+    /// be complete only if neither the token limit nor a cancellation cut it off (`by_itself`).
     fn end(&mut self, index: usize, by_itself: bool, bytes: usize, out: &mut Output) {
         match &mut self.state {
             State::Head(_) if index == TURN_END => out.broken_call(bytes),

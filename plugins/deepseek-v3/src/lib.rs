@@ -1,7 +1,9 @@
-//! Parser for DeepSeek V3, V3-0324, R1 and V3.1: `<think>` reasoning, and sections of calls with a special token for each part.
+//! Parser for DeepSeek V3, V3-0324, R1 and V3.1: `<think>` reasoning, and sections of calls with a
+//! special token for each part.
 //!
-//! Up to R1 a call is `function<｜tool▁sep｜>NAME`, a newline and fenced JSON; from V3.1 on it is `NAME<｜tool▁sep｜>{…}`. The text before the
-//! separator tells them apart. `parser_sdk::sections` is the state machine. From V3.2 on models have another format, the plugin `deepseek-v4`.
+//! Up to R1 a call is `function<｜tool▁sep｜>NAME`, a newline and fenced JSON; from V3.1 on it is
+//! `NAME<｜tool▁sep｜>{…}`. The text before the separator tells them apart. `parser_sdk::sections` is
+//! the state machine. From V3.2 on models have another format, the plugin `deepseek-v4`.
 
 use parser_sdk::Descriptor;
 use parser_sdk::sections::{Format, Mark, Sections};

@@ -1,10 +1,14 @@
-//! Parser for DeepSeek V3.2, V4 and V4.1: `<think>` reasoning and calls in DSML, whose parameters say how they are to be read.
+//! Parser for DeepSeek V3.2, V4 and V4.1: `<think>` reasoning and calls in DSML, whose parameters
+//! say how they are to be read.
 //!
-//! V4 has `<｜DSML｜tool_calls>\n<｜DSML｜invoke name="NAME">\n<｜DSML｜parameter name="KEY" string="true">VALUE</｜DSML｜parameter>\n
-//! </｜DSML｜invoke>\n</｜DSML｜tool_calls>`, as the models' encoders have it; the block is called `function_calls` in V3.2, and `calls` in V4.1,
-//! which puts a blank behind each `｜DSML｜`. One block holds all calls of a turn. The value of `string="true"` is raw text, kept to the byte;
-//! that of `string="false"` is JSON. A parameter without the attribute is typed by the tool's schema. The prompt opens the turn with
-//! `<｜Assistant｜><think>`, or with `<｜Assistant｜></think>` where the model is not to think. `params::Blocks` is the state machine.
+//! V4 has
+//! `<｜DSML｜tool_calls>\n<｜DSML｜invoke name="NAME">\n<｜DSML｜parameter name="KEY" string="true">VALUE</｜DSML｜parameter>\n </｜DSML｜invoke>\n</｜DSML｜tool_calls>`,
+//! as the models' encoders have it; the block is called `function_calls` in V3.2, and `calls` in
+//! V4.1, which puts a blank behind each `｜DSML｜`. One block holds all calls of a turn. The value of
+//! `string="true"` is raw text, kept to the byte; that of `string="false"` is JSON. A parameter
+//! without the attribute is typed by the tool's schema. The prompt opens the turn with
+//! `<｜Assistant｜><think>`, or with `<｜Assistant｜></think>` where the model is not to think.
+//! `params::Blocks` is the state machine.
 
 use parser_sdk::Descriptor;
 use parser_sdk::params::{Blocks, Format, Part, Style};

@@ -19,7 +19,8 @@ pub(crate) enum Head {
 }
 
 impl Head {
-    /// Looks for a call behind the marker of calls. Its name may be any plausible one, and `call:` may be missing.
+    /// Looks for a call behind the marker of calls. Its name may be any plausible one, and `call:`
+    /// may be missing.
     pub(crate) fn of(text: &str, tools: &Tools) -> Self {
         Self::bounded(text, |known| {
             let code = known.trim_start();
@@ -60,7 +61,8 @@ pub(crate) fn unmarked(text: &str, tools: &Tools) -> Head {
     })
 }
 
-/// The name of the declared tool that is called by `name`, which may have the prefix of a namespace.
+/// The name of the declared tool that is called by `name`, which may have the prefix of a
+/// namespace.
 fn declared<'a>(name: &'a str, tools: &Tools) -> &'a str {
     let suffix = name.rsplit([':', '.']).next().unwrap_or(name);
     if !tools.contains(name) && tools.contains(suffix) { suffix } else { name }

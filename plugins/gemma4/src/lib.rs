@@ -1,14 +1,20 @@
-//! Parser for Gemma 4 and `FunctionGemma`: calls like `call:get_weather{city:<|"|>Oslo<|"|>,days:3}`, whose keys have no quotes.
+//! Parser for Gemma 4 and `FunctionGemma`: calls like
+//! `call:get_weather{city:<|"|>Oslo<|"|>,days:3}`, whose keys have no quotes.
 //!
-//! Both write the same calls between other markers. Gemma 4 reasons in `<|channel>thought\n…<channel|>`. Results come back inside the turn, so
-//! a prompt may hold earlier rounds of it; a result begins with a marker that ends what the model writes.
+//! Both write the same calls between other markers. Gemma 4 reasons in
+//! `<|channel>thought\n…<channel|>`. Results come back inside the turn, so a prompt may hold
+//! earlier rounds of it; a result begins with a marker that ends what the model writes.
 //!
-//! - A call may have parentheses for braces and `=` for `:`, and strings may be those of JSON or Python, or lack their first delimiter: models
-//!   write all of these. The name may have the prefix of a namespace (`default_api:get_weather`).
-//! - A call of a declared tool at the beginning of a message needs no marker before it. Neither does `thought` at the turn's beginning.
-//! - A marker that no call follows is text. If the turn ends before the call is open, the held bytes are dropped as a broken call.
+//! - A call may have parentheses for braces and `=` for `:`, and strings may be those of JSON or
+//!   Python, or lack their first delimiter: models write all of these. The name may have the prefix
+//!   of a namespace (`default_api:get_weather`).
+//! - A call of a declared tool at the beginning of a message needs no marker before it. Neither
+//!   does `thought` at the turn's beginning.
+//! - A marker that no call follows is text. If the turn ends before the call is open, the held
+//!   bytes are dropped as a broken call.
 //!
-//! Inside a string every marker is text but its own delimiter and those that end the call or the turn, if they came as tokens.
+//! Inside a string every marker is text but its own delimiter and those that end the call or the
+//! turn, if they came as tokens.
 
 mod head;
 
@@ -64,7 +70,8 @@ pub struct Gemma4 {
 
 #[derive(Debug)]
 enum State {
-    /// At a message's beginning, all of whose text is held: a call may follow without a marker, and reasoning (`true`) at the turn's.
+    /// At a message's beginning, all of whose text is held: a call may follow without a marker, and
+    /// reasoning (`true`) at the turn's.
     Start(String, bool),
     Prose,
     /// After a marker of a call that went out as text: so does the marker that ends the call.

@@ -1,16 +1,21 @@
-//! Parser for GLM 4.5 to 4.7: `<think>` reasoning and calls written as pairs of keys and values, typed by the tool's schema.
+//! Parser for GLM 4.5 to 4.7: `<think>` reasoning and calls written as pairs of keys and values,
+//! typed by the tool's schema.
 //!
-//! `<tool_call>NAME\n<arg_key>KEY</arg_key>\n<arg_value>VALUE</arg_value>\n…</tool_call>`, as in the models' chat templates; from 4.7
-//! on without the newlines. A string is raw text and kept to the byte, other values are JSON. Each marker is one token.
-//! The turn ends at the marker of the next role. The host routes prose and string values up to the next marker without calling the parser.
+//! `<tool_call>NAME\n<arg_key>KEY</arg_key>\n<arg_value>VALUE</arg_value>\n…</tool_call>`, as in
+//! the models' chat templates; from 4.7 on without the newlines. A string is raw text and kept to
+//! the byte, other values are JSON. Each marker is one token. The turn ends at the marker of the
+//! next role. The host routes prose and string values up to the next marker without calling the
+//! parser.
 //!
-//! A call opens when a key follows a declared or plausible name, or the call's end a declared one: `<tool_call>x</tool_call>` is prose
-//! where no tool is called `x`. Until then its bytes are held, and they go out as prose
-//! if something else follows. At the turn's end a call opens if its name is declared and complete, and is dropped as a broken call
-//! otherwise. Empty blocks are dropped. If the request declares no tools, call markup is text.
+//! A call opens when a key follows a declared or plausible name, or the call's end a declared one:
+//! `<tool_call>x</tool_call>` is prose where no tool is called `x`. Until then its bytes are held,
+//! and they go out as prose if something else follows. At the turn's end a call opens if its name
+//! is declared and complete, and is dropped as a broken call otherwise. Empty blocks are dropped.
+//! If the request declares no tools, call markup is text.
 //!
-//! A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to `</think>`. Where a model leaves out
-//! `</think>`, all text after the call is reasoning: the client has the call, and the answer comes in a later turn.
+//! A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to
+//! `</think>`. Where a model leaves out `</think>`, all text after the call is reasoning: the
+//! client has the call, and the answer comes in a later turn.
 
 use parser_sdk::params::{Calls, Mark, Style};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
@@ -50,7 +55,8 @@ pub struct Glm {
 enum State {
     /// In prose, or in an open call.
     Between,
-    /// After a `<tool_call>` that opened no call and went out as prose: its `</tool_call>` goes out as prose too.
+    /// After a `<tool_call>` that opened no call and went out as prose: its `</tool_call>` goes out
+    /// as prose too.
     Mentioned,
     /// After `<tool_call>`.
     Name,
@@ -140,8 +146,8 @@ impl Glm {
         }
     }
 
-    /// Reads text of a call's name. A second word may be a key whose marker was left out, or the beginning of a custom tool's input;
-    /// a third word shows that there is no call.
+    /// Reads text of a call's name. A second word may be a key whose marker was left out, or the
+    /// beginning of a custom tool's input; a third word shows that there is no call.
     fn read_name(&mut self, text: &str, out: &mut Output) {
         let (before, tools) = (self.name.len(), &self.calls.tools);
         self.name.push_str(text);
@@ -170,7 +176,8 @@ impl Glm {
         self.calls.tools.contains(self.name.trim())
     }
 
-    /// Handles the end of a key whose beginning was left out: the name and the key were read as one word or as two.
+    /// Handles the end of a key whose beginning was left out: the name and the key were read as one
+    /// word or as two.
     fn split_name(&mut self, keep: usize, out: &mut Output) {
         let words = self.name.trim();
         let names = self.calls.tools.names().filter(|name| words.starts_with(name));
@@ -184,7 +191,8 @@ impl Glm {
         self.release_as_prose(keep, out);
     }
 
-    /// Opens the call, inside its first key if `key` isn't empty. The `keep` youngest held bytes stand after the header.
+    /// Opens the call, inside its first key if `key` isn't empty. The `keep` youngest held bytes
+    /// stand after the header.
     fn open(&mut self, key: &str, keep: usize, out: &mut Output) {
         let call = self.calls.open(self.name.trim(), keep, out);
         if !key.is_empty() {

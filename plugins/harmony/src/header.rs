@@ -1,15 +1,18 @@
-//! Message headers, well-formed or not: words, with markers between them, that name the role, the channel, the recipient and the type of
-//! content (`assistant<|channel|>commentary to=NAME<|constrain|>json<|message|>`). The parser feeds a [`Header`] and decides
-//! what message the header opens.
+//! Message headers, well-formed or not: words, with markers between them, that name the role, the
+//! channel, the recipient and the type of content
+//! (`assistant<|channel|>commentary to=NAME<|constrain|>json<|message|>`). The parser feeds a
+//! [`Header`] and decides what message the header opens.
 //!
-//! Invariant: a header's length is bounded, and the result of reading a header doesn't depend on how the stream is cut into chunks.
+//! Invariant: a header's length is bounded, and the result of reading a header doesn't depend on
+//! how the stream is cut into chunks.
 
-/// Most words that a header has between two markers; longer text is prose. Well-formed headers have three: `commentary to=functions.x
-/// json`.
+/// Most words that a header has between two markers; longer text is prose. Well-formed headers have
+/// three: `commentary to=functions.x json`.
 const WORDS: usize = 6;
 /// Most bytes that a header has between two markers; a longer text is prose.
 const BYTES: usize = 256;
-/// Most of these bytes beside recipients, whose names may be long: what is no header is held no longer than sixteen deltas.
+/// Most of these bytes beside recipients, whose names may be long: what is no header is held no
+/// longer than sixteen deltas.
 const PLAIN: usize = 60;
 /// Prefix of a recipient.
 const TO: &str = "to=";
@@ -110,7 +113,8 @@ impl Header {
         self.part != Part::Nothing
     }
 
-    /// Adds text to the header. If not all of `chunk` can be the header's, returns how many of the bytes are.
+    /// Adds text to the header. If not all of `chunk` can be the header's, returns how many of the
+    /// bytes are.
     pub(crate) fn push(&mut self, chunk: &str) -> Option<usize> {
         for (at, next) in chunk.char_indices() {
             if self.is_ended_by(next) {
@@ -137,8 +141,8 @@ impl Header {
         next == '{' || is_letter || self.count > WORDS || is_long
     }
 
-    /// Reads the text before a marker that begins `part`. What `read` leaves is garbage, in which only a recipient and [`RAW`]
-    /// count.
+    /// Reads the text before a marker that begins `part`. What `read` leaves is garbage, in which
+    /// only a recipient and [`RAW`] count.
     pub(crate) fn begin_part(&mut self, part: Part) {
         let garbage = self.read(false);
         if !garbage.is_empty() {
@@ -148,8 +152,8 @@ impl Header {
         (self.part, self.count, self.plain) = (part, 0, 0);
     }
 
-    /// Reads the text after the last marker; returns what can't be a header's. If the stream `is_cut`, an incomplete last word is not
-    /// returned.
+    /// Reads the text after the last marker; returns what can't be a header's. If the stream
+    /// `is_cut`, an incomplete last word is not returned.
     pub(crate) fn read(&mut self, is_cut: bool) -> String {
         let text = std::mem::take(&mut self.text);
         self.at = At::Space;
@@ -172,7 +176,8 @@ impl Header {
         if is_cut { String::new() } else { rest.to_owned() }
     }
 
-    /// Reads a name that stands in place of a role or a channel; returns the text that is still to be read.
+    /// Reads a name that stands in place of a role or a channel; returns the text that is still to
+    /// be read.
     fn name<'a>(&mut self, text: &'a str) -> &'a str {
         let name = name_of(text);
         if text.starts_with(TO) || first(text).is_some() {
@@ -204,8 +209,8 @@ impl Header {
     }
 }
 
-/// The known word that `text` begins with, its kind, and the text after it. A lowercase letter right after a word makes it another word,
-/// except after the model's role and in `to=`.
+/// The known word that `text` begins with, its kind, and the text after it. A lowercase letter
+/// right after a word makes it another word, except after the model's role and in `to=`.
 fn first(text: &str) -> Option<(&'static str, Word, &str)> {
     let (word, kind) = *KNOWN.iter().find(|(word, _)| text.starts_with(word))?;
     let rest = &text[word.len()..];

@@ -1,18 +1,25 @@
 //! Parser for Harmony (gpt-oss): messages in channels, calls by recipient.
 //!
 //! `<|start|>assistant[ to=RECIPIENT]<|channel|>CHANNEL[ to=RECIPIENT][ <|constrain|>TYPE]<|message|>BODY(<|end|>|<|call|>|<|return|>)`.
-//! A message with a recipient is a call, on any channel. Without a recipient, `analysis` is reasoning, `commentary` and `final` are
-//! messages of that phase, and another channel is a message. Each message is an item of its own; the host routes its text unchanged, up to
-//! the next marker, without calling the parser. Headers are held. Malformed output:
-//! - Garbage in a header that has its `<|message|>` is dropped with the header. The last channel and the last tool named count.
-//! - In a header that another marker ends, or that is too long, the text that can't be a header's is the message's body. The message is a
-//!   call only if that body begins with `{`, or `<|call|>` ends it.
+//! A message with a recipient is a call, on any channel. Without a recipient, `analysis` is
+//! reasoning, `commentary` and `final` are messages of that phase, and another channel is a
+//! message. Each message is an item of its own; the host routes its text unchanged, up to the next
+//! marker, without calling the parser. Headers are held. Malformed output:
+//! - Garbage in a header that has its `<|message|>` is dropped with the header. The last channel
+//!   and the last tool named count.
+//! - In a header that another marker ends, or that is too long, the text that can't be a header's
+//!   is the message's body. The message is a call only if that body begins with `{`, or `<|call|>`
+//!   ends it.
 //! - A header that the turn's end cuts off is dropped, as a broken call if it names a tool.
-//! - `<|start|>` or `<|channel|>` in a body ends the message, which is complete. Other markers in a body are dropped.
-//! - Inside a string of a call's JSON a marker is text, unless it ends the turn or came as a token: then the call is incomplete. A call is
-//!   incomplete, too, if brackets are open at `<|return|>`, by which models don't end calls.
-//! - A call is over with its JSON. Text behind it is read as if a message had ended there: it may be the next header without its markers.
-//! - Text under a role other than the model's (a user's turn, a tool's result) is reasoning: it is neither the answer nor a call.
+//! - `<|start|>` or `<|channel|>` in a body ends the message, which is complete. Other markers in a
+//!   body are dropped.
+//! - Inside a string of a call's JSON a marker is text, unless it ends the turn or came as a token:
+//!   then the call is incomplete. A call is incomplete, too, if brackets are open at `<|return|>`,
+//!   by which models don't end calls.
+//! - A call is over with its JSON. Text behind it is read as if a message had ended there: it may
+//!   be the next header without its markers.
+//! - Text under a role other than the model's (a user's turn, a tool's result) is reasoning: it is
+//!   neither the answer nor a call.
 
 mod header;
 
@@ -31,7 +38,8 @@ const CONSTRAIN: usize = 4;
 const RETURN: usize = 5;
 const CALL: usize = 6;
 const END_OF_TEXT: usize = 7;
-/// Most bytes of a header that stay held when another of the header's markers comes; if there are more, all are dropped.
+/// Most bytes of a header that stay held when another of the header's markers comes; if there are
+/// more, all are dropped.
 const HELD: usize = 1024;
 
 /// The parser of one stream.
@@ -131,15 +139,16 @@ impl Parser for Harmony {
 }
 
 impl Harmony {
-    /// Tells the host to hold a header up to its next marker. Where no marker of a header has come, prose is as likely.
+    /// Tells the host to hold a header up to its next marker. Where no marker of a header has come,
+    /// prose is as likely.
     fn look_ahead(&self, out: &mut Output) {
         if self.header.as_ref().is_some_and(Header::has_begun) {
             out.hold_head(b"{");
         }
     }
 
-    /// Opens the message of a header without `<|message|>`, whose body is `text`. The held bytes end with `text` and a marker of `tail`
-    /// bytes.
+    /// Opens the message of a header without `<|message|>`, whose body is `text`. The held bytes
+    /// end with `text` and a marker of `tail` bytes.
     fn recover(&mut self, text: &str, tail: usize, is_call: bool, out: &mut Output) {
         let calls = is_call && self.header.as_ref().is_some_and(|header| self.callee(header).is_some());
         if calls || !text.is_empty() {
@@ -155,7 +164,8 @@ impl Harmony {
         }
     }
 
-    /// Opens the header's message, whose body begins with `text`. The `keep` youngest held bytes stand after `text`.
+    /// Opens the header's message, whose body begins with `text`. The `keep` youngest held bytes
+    /// stand after `text`.
     fn open(&mut self, text: &str, keep: usize, may_call: bool, out: &mut Output) {
         let Some(header) = self.header.take() else { return };
         if let Some((name, payload, arguments)) = self.callee(&header).filter(|_| may_call) {
@@ -174,8 +184,8 @@ impl Harmony {
         self.body_text(text, keep, out);
     }
 
-    /// Routes text of the body. The `keep` youngest held bytes stand after `text`. Behind the JSON of a call another header may follow; before
-    /// a marker that was met already it is an answer.
+    /// Routes text of the body. The `keep` youngest held bytes stand after `text`. Behind the JSON
+    /// of a call another header may follow; before a marker that was met already it is an answer.
     fn body_text(&mut self, text: &str, keep: usize, out: &mut Output) {
         let end = match &mut self.body {
             Body::Prose(route) => return out.flow(*route, keep),
@@ -197,7 +207,8 @@ impl Harmony {
         }
     }
 
-    /// The name and the payload of the tool that a header calls, and the reader of the call's arguments.
+    /// The name and the payload of the tool that a header calls, and the reader of the call's
+    /// arguments.
     fn callee(&self, header: &Header) -> Option<(String, Payload, json::ArgumentsText)> {
         let tools = &self.tools;
         if header.is_foreign {

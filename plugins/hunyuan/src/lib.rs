@@ -1,8 +1,11 @@
-//! Parser for Hunyuan A13B: `<think>` reasoning, an answer in `<answer>`, and a JSON list of calls in `<tool_calls>`.
+//! Parser for Hunyuan A13B: `<think>` reasoning, an answer in `<answer>`, and a JSON list of calls
+//! in `<tool_calls>`.
 //!
-//! `<think>\nREASONING\n</think>\n<answer>\nTEXT<tool_calls>[{"name": "NAME", "arguments": {…}}]</tool_calls>\n</answer>`. Without thinking the prompt
-//! holds an empty `<think>` block. `json::Calls` reads the list, and objects without its brackets. A `<tool_calls>` that JSON doesn't follow goes
-//! out as prose, and so does call markup where the request declares no tools. Inside a JSON string every marker is text but the turn's end.
+//! `<think>\nREASONING\n</think>\n<answer>\nTEXT<tool_calls>[{"name": "NAME", "arguments": {…}}]</tool_calls>\n</answer>`.
+//! Without thinking the prompt holds an empty `<think>` block. `json::Calls` reads the list, and
+//! objects without its brackets. A `<tool_calls>` that JSON doesn't follow goes out as prose, and
+//! so does call markup where the request declares no tools. Inside a JSON string every marker is
+//! text but the turn's end.
 
 use parser_sdk::json::Calls;
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
@@ -107,13 +110,14 @@ impl Parser for Hunyuan {
 }
 
 impl Hunyuan {
-    /// Ends the region of calls before a marker of `keep` bytes: at its own end if it `is_closed`, else with the turn, which the model ended
-    /// `by_itself` or not.
+    /// Ends the region of calls before a marker of `keep` bytes: at its own end if it `is_closed`,
+    /// else with the turn, which the model ended `by_itself` or not.
     fn end(&mut self, keep: usize, is_closed: bool, by_itself: bool, out: &mut Output) {
         if let State::Calls(mut calls) = std::mem::replace(&mut self.state, State::Prose) {
             calls.end(is_closed, by_itself, keep, out);
             if keep > 0 && !is_closed {
-                // The item of the call ends here, complete or not, so that a later `close` doesn't complete it.
+                // The item of the call ends here, complete or not, so that a later `close` doesn't
+                // complete it.
                 out.message("");
             }
         }

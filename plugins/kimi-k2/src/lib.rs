@@ -1,7 +1,10 @@
-//! Parser for Kimi K2 (Instruct, Thinking, K2.5): `<think>` reasoning, and sections of calls with a special token for each part.
+//! Parser for Kimi K2 (Instruct, Thinking, K2.5): `<think>` reasoning, and sections of calls with a
+//! special token for each part.
 //!
-//! A call is `<|tool_call_begin|>functions.NAME:INDEX<|tool_call_argument_begin|>{…}<|tool_call_end|>`; a header in
-//! another spelling is matched against the tools that may be called (`name`). `parser_sdk::sections` is the state machine.
+//! A call is
+//! `<|tool_call_begin|>functions.NAME:INDEX<|tool_call_argument_begin|>{…}<|tool_call_end|>`; a
+//! header in another spelling is matched against the tools that may be called (`name`).
+//! `parser_sdk::sections` is the state machine.
 
 mod name;
 
@@ -11,7 +14,8 @@ use parser_sdk::{Descriptor, Tools};
 /// The parser of one stream.
 pub type KimiK2 = Sections<Kimi>;
 
-/// The format of the models' chat templates and of their technical report, which spells the section's markers in the singular.
+/// The format of the models' chat templates and of their technical report, which spells the
+/// section's markers in the singular.
 #[derive(Debug)]
 pub struct Kimi;
 

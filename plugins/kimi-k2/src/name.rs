@@ -1,14 +1,15 @@
-//! The tool that a call's header names: `functions.NAME:INDEX`, and the variants that models write (`functionsNAME5`, `functions_NAME_3`,
-//! `NAME`).
+//! The tool that a call's header names: `functions.NAME:INDEX`, and the variants that models write
+//! (`functionsNAME5`, `functions_NAME_3`, `NAME`).
 //!
-//! Invariant: the name is a declared tool's, or a non-empty part of the header. `Kimi` calls [`matched`] once per call.
+//! Invariant: the name is a declared tool's, or a non-empty part of the header. `Kimi` calls
+//! [`matched`] once per call.
 
 use parser_sdk::Tools;
 
 const PREFIX: &str = "functions";
 
-/// The name that `header` says: as the format spells it if that is declared, else the longest declared name that fits, else as the format
-/// spells it.
+/// The name that `header` says: as the format spells it if that is declared, else the longest
+/// declared name that fits, else as the format spells it.
 pub(crate) fn matched<'a>(header: &'a str, tools: &'a Tools) -> &'a str {
     let spelt = canonical(header);
     if tools.contains(spelt) {
@@ -28,7 +29,8 @@ fn canonical(header: &str) -> &str {
     if name.is_empty() { header } else { name }
 }
 
-/// Whether the header is `name`, perhaps after `functions` and before an index, each with a separator or without.
+/// Whether the header is `name`, perhaps after `functions` and before an index, each with a
+/// separator or without.
 fn fits(header: &str, name: &str) -> bool {
     let without = header.strip_prefix(PREFIX);
     let starts = [Some(header), without, without.map(after_separator)];

@@ -1,10 +1,14 @@
-//! Parser for Kimi K3: a message of channels, `think`, `response` and `tools`, whose calls say the type of each argument.
+//! Parser for Kimi K3: a message of channels, `think`, `response` and `tools`, whose calls say the
+//! type of each argument.
 //!
-//! `<|open|>tools<|sep|><|open|>call tool="NAME" index="1"<|sep|><|open|>argument key="KEY" type="string"<|sep|>VALUE<|close|>argument<|sep|>…
-//! <|close|>call<|sep|>…<|close|>tools<|sep|>`, as the model's encoder has it. `<|open|>`, `<|close|>`, `<|sep|>` and `<|end_of_msg|>` are
-//! tokens, names of channels are text. The value of type `string` is raw text, kept to the byte; that of any other type is JSON. The prompt
-//! opens the turn with `<|open|>message role="assistant"<|sep|>` and `<|open|>think<|sep|>`, or with `<|open|>response<|sep|>` where the model
-//! is not to think. Instead of arguments a call may have `<|open|>json type="object"<|sep|>{…}<|close|>json<|sep|>`. `params::Blocks` is the state machine. The `index` of a call and the message's own end are markup.
+//! `<|open|>tools<|sep|><|open|>call tool="NAME" index="1"<|sep|><|open|>argument key="KEY" type="string"<|sep|>VALUE<|close|>argument<|sep|>… <|close|>call<|sep|>…<|close|>tools<|sep|>`,
+//! as the model's encoder has it. `<|open|>`, `<|close|>`, `<|sep|>` and `<|end_of_msg|>` are
+//! tokens, names of channels are text. The value of type `string` is raw text, kept to the byte;
+//! that of any other type is JSON. The prompt opens the turn with
+//! `<|open|>message role="assistant"<|sep|>` and `<|open|>think<|sep|>`, or with
+//! `<|open|>response<|sep|>` where the model is not to think. Instead of arguments a call may have
+//! `<|open|>json type="object"<|sep|>{…}<|close|>json<|sep|>`. `params::Blocks` is the state
+//! machine. The `index` of a call and the message's own end are markup.
 
 use parser_sdk::Descriptor;
 use parser_sdk::params::{Blocks, Format, Part, Style};

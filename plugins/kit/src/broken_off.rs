@@ -1,13 +1,15 @@
-//! A stream that breaks off anywhere: its calls are prefixes of the whole stream's calls. An oracle of property tests and fuzz targets.
+//! A stream that breaks off anywhere: its calls are prefixes of the whole stream's calls. An oracle
+//! of property tests and fuzz targets.
 
 use super::case::{MarkerMode, Piece, by_marker};
 use super::{AT_ONCE, Head, Item, Script};
 use contract::{FinishReason, Payload, Request};
 use parser_sdk::Parser;
 
-/// Breaks `output` off at up to `breaks` places, evenly spread (never inside a marker), as the token limit does: every call with JSON
-/// arguments has the name of the whole stream's call, and its arguments are a prefix of that call's. An incomplete last call is exempt:
-/// bytes that the parser held undecided, half a fence say, went out with it.
+/// Breaks `output` off at up to `breaks` places, evenly spread (never inside a marker), as the
+/// token limit does: every call with JSON arguments has the name of the whole stream's call, and
+/// its arguments are a prefix of that call's. An incomplete last call is exempt: bytes that the
+/// parser held undecided, half a fence say, went out with it.
 ///
 /// # Panics
 /// A call isn't such a prefix, or the parser breaks the contract.
@@ -32,8 +34,9 @@ pub fn check_broken_off<P: Parser>(request: &Request, prompt: &str, output: &str
     }
 }
 
-/// Checks `script`, broken off at up to `breaks` places: the arguments shown until then lead up to those of the whole stream, and a call
-/// that is cut off gets no more at the end than bytes of the stream. Calls inside reasoning count at once, as in [`play_tokens`].
+/// Checks `script`, broken off at up to `breaks` places: the arguments shown until then lead up to
+/// those of the whole stream, and a call that is cut off gets no more at the end than bytes of the
+/// stream. Calls inside reasoning count at once, as in [`play_tokens`].
 pub(super) fn check_arguments<P: Parser>(script: &Script<'_>, breaks: usize) -> Result<(), String> {
     let request = at_once(script.request);
     let script = &Script { request: &request, ..script.clone() };
@@ -66,8 +69,9 @@ pub(super) fn check_arguments<P: Parser>(script: &Script<'_>, breaks: usize) -> 
     Ok(())
 }
 
-/// Whether `added`, which a call got at its end, is no more than bytes at the end of the stream that were held until then: as they are or
-/// escaped, and perhaps behind the quote that makes a value a string.
+/// Whether `added`, which a call got at its end, is no more than bytes at the end of the stream
+/// that were held until then: as they are or escaped, and perhaps behind the quote that makes a
+/// value a string.
 pub fn is_left_over(added: &str, stream: &str) -> bool {
     let added = added.strip_prefix('"').unwrap_or(added);
     let quoted = || serde_json::to_string(stream).expect("text is JSON");
@@ -75,8 +79,8 @@ pub fn is_left_over(added: &str, stream: &str) -> bool {
     stream.ends_with(added) || is_escaped(quoted())
 }
 
-/// The items of these pieces, each marker a token of its own. Calls inside reasoning count at once: whether they are drafts is the host's
-/// concern, and depends on where the stream ends.
+/// The items of these pieces, each marker a token of its own. Calls inside reasoning count at once:
+/// whether they are drafts is the host's concern, and depends on where the stream ends.
 pub(super) fn play_tokens<P: Parser>(request: &Request, prompt: &str, pieces: &[Piece]) -> Vec<Item> {
     let (output, reason) = (pieces.to_vec(), FinishReason::Length);
     Script { request: &at_once(request), prompt, output, markers: MarkerMode::Id, reason }
@@ -126,7 +130,7 @@ mod tests {
     use super::is_left_over;
 
     #[test]
-    fn what_a_call_gets_at_its_end_stands_at_the_end_of_the_stream() {
+    fn additions_at_a_calls_end_are_what_ended_the_stream() {
         for (added, stream) in
             [("", "a"), ("<", "{1<"), ("\\n", "a\n"), ("\\u00", "a\\u00"), ("\\\"", "say \""), ("\"4", "4")]
         {

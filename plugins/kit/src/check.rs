@@ -1,4 +1,5 @@
-//! Plays a folder of cases to a parser natively, each cut in many ways. `host parser test` does the same, and more, with the component.
+//! Plays a folder of cases to a parser natively, each cut in many ways. `host parser test` does the
+//! same, and more, with the component.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,12 +17,12 @@ use parser_sdk::Parser;
 /// Most places at which a case is broken off.
 const BREAKS: usize = 128;
 
-/// Plays every case of `folder` as it is cut, in the ways of [`super::agree`], and broken off, where arguments must lead up to those expected,
-/// also by a marker inside a string.
-/// Panics with a readable list of the cases that fail, each cause once. Returns how many cases there were.
+/// Plays every case of `folder` as it is cut, in the ways of [`super::agree`], and broken off,
+/// where arguments must lead up to those expected, also by a marker inside a string. Panics with a
+/// readable list of the cases that fail, each cause once. Returns how many cases there were.
 ///
-/// With `UPDATE_EXPECT=1` in the environment it writes the items that came of each case as cut into the case's `expect` instead:
-/// read the diff before you commit it.
+/// With `UPDATE_EXPECT=1` in the environment it writes the items that came of each case as cut into
+/// the case's `expect` instead: read the diff before you commit it.
 ///
 /// # Panics
 /// A case fails, or can't be read, or there is none.

@@ -1,4 +1,5 @@
-//! One turn cut in many ways: the oracle of unit tests, property tests and fuzz targets. Any cut must give the same items.
+//! One turn cut in many ways: the oracle of unit tests, property tests and fuzz targets. Any cut
+//! must give the same items.
 
 use std::fmt::Write as _;
 
@@ -22,8 +23,9 @@ pub struct Script<'a> {
     pub reason: FinishReason,
 }
 
-/// The items of `output`, which every way of cutting it must give: whole, in pieces of `sizes` characters (over and over), of 1, 3 and 7,
-/// with markers found as text or as tokens, the parser asked for every piece or only where it wants to be.
+/// The items of `output`, which every way of cutting it must give: whole, in pieces of `sizes`
+/// characters (over and over), of 1, 3 and 7, with markers found as text or as tokens, the parser
+/// asked for every piece or only where it wants to be.
 ///
 /// # Panics
 /// Two ways differ, or the parser breaks the contract.
@@ -44,7 +46,8 @@ pub fn agree<P: Parser>(
 }
 
 impl Script<'_> {
-    /// The turn's items, with texts cut in pieces of `sizes` characters, over and over; pieces of the output are not joined.
+    /// The turn's items, with texts cut in pieces of `sizes` characters, over and over; pieces of
+    /// the output are not joined.
     pub fn play<P: Parser>(&self, sizes: &[usize], always: bool) -> Vec<Item> {
         let mut player = Player::<P>::with(self.request, self.markers, always);
         self.feed(&mut player, sizes);
@@ -101,7 +104,8 @@ impl Script<'_> {
         Ok(())
     }
 
-    /// Checks that each call that loses a quote is broken off by the marker behind it ([`lost_quotes`]).
+    /// Checks that each call that loses a quote is broken off by the marker behind it
+    /// ([`lost_quotes`]).
     pub(super) fn check_lost_quotes<P: Parser>(&self) -> Result<(), String> {
         let joined = self.joined();
         let tokens = if self.markers == MarkerMode::Text { joined.by_tokens::<P>() } else { joined };

@@ -1,11 +1,15 @@
-//! Draws random inputs, checks a property of each, and shows the shortest input that fails: the base of the test kit's property tests.
+//! Draws random inputs, checks a property of each, and shows the shortest input that fails: the
+//! base of the test kit's property tests.
 //!
-//! Invariant: input `n` of a run depends on the run's seed and on `n` alone. The seed is 0, so that every run draws the same; the variable
-//! `PARSER_TEST_SEED` of the environment sets another, and `PARSER_TEST_SEED=random` a new one each time, which a failure names.
+//! Invariant: input `n` of a run depends on the run's seed and on `n` alone. The seed is 0, so that
+//! every run draws the same; the variable `PARSER_TEST_SEED` of the environment sets another, and
+//! `PARSER_TEST_SEED=random` a new one each time, which a failure names.
 
 use std::fmt::Debug;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use seeded::SplitMix64;
 
 /// Environment variable with the seed of a run.
 const SEED: &str = "PARSER_TEST_SEED";
@@ -31,7 +35,8 @@ impl Explorer {
         Self { seed, count }
     }
 
-    /// Runs `holds` on every input. If one fails, the shorter inputs that `shorter` makes of it are tried in its place.
+    /// Runs `holds` on every input. If one fails, the shorter inputs that `shorter` makes of it are
+    /// tried in its place.
     ///
     /// # Panics
     /// `holds` panics; the shortest input that fails is shown.
@@ -43,7 +48,7 @@ impl Explorer {
     ) {
         let fails = |drawn: &T| catch_unwind(AssertUnwindSafe(|| holds(drawn))).err();
         for number in 0..self.count {
-            let mut drawn = draw(&mut Random(self.seed.wrapping_add(number)));
+            let mut drawn = draw(&mut Random(SplitMix64::new(self.seed.wrapping_add(number))));
             let Some(mut failure) = fails(&drawn) else { continue };
             while let Some(same) = shorter(&drawn).into_iter().find_map(|less| Some((fails(&less)?, less))) {
                 (failure, drawn) = same;
@@ -54,18 +59,14 @@ impl Explorer {
     }
 }
 
-/// `SplitMix64`.
+/// Random parts of inputs.
 #[derive(Debug)]
-pub(super) struct Random(u64);
+pub(super) struct Random(SplitMix64);
 
 impl Random {
     /// A number below `bound`.
     pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) >> 33).expect("31 bits") % bound
+        usize::try_from(self.0.draw() >> 33).expect("31 bits") % bound
     }
 
     /// One element of `all`.

@@ -1,8 +1,9 @@
-//! Plays turns to a parser natively, for an author's tests: the markers, the held bytes, the items and the end are those of the server, whose
-//! [`turn`] this is. What `host parser test` checks in the sandbox is checked here without one.
+//! Plays turns to a parser natively, for an author's tests: the markers, the held bytes, the items
+//! and the end are those of the server, whose [`turn`] this is. What `host parser test` checks in
+//! the sandbox is checked here without one.
 //!
-//! It panics, saying what was wrong, where a server would call a fault: bytes routed that aren't held, a cut inside a
-//! character, arguments without a call, a name that stands nowhere.
+//! It panics, saying what was wrong, where a server would call a fault: bytes routed that aren't
+//! held, a cut inside a character, arguments without a call, a name that stands nowhere.
 //!
 //! ```
 //! # use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Route};

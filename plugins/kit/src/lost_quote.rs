@@ -1,5 +1,6 @@
-//! Quotes that a model leaves out: a marker behind a call, as a token of its own, breaks the call off where it comes inside a string of the
-//! call's JSON, and what follows is read as it is behind the whole call. Native tests and `host parser test` check it by the same streams.
+//! Quotes that a model leaves out: a marker behind a call, as a token of its own, breaks the call
+//! off where it comes inside a string of the call's JSON, and what follows is read as it is behind
+//! the whole call. Native tests and `host parser test` check it by the same streams.
 
 use super::Item;
 use super::broken_off::json_calls;
@@ -17,8 +18,9 @@ pub struct LostQuote {
     pub expected: Vec<Item>,
 }
 
-/// The streams that come of `output`, whose markers are tokens and which gives `items`: for each complete call that stands in it with its
-/// arguments to the byte and only the ends of its JSON between them and the next marker.
+/// The streams that come of `output`, whose markers are tokens and which gives `items`: for each
+/// complete call that stands in it with its arguments to the byte and only the ends of its JSON
+/// between them and the next marker.
 pub fn lost_quotes(output: &[Piece], items: &[Item]) -> Vec<LostQuote> {
     let mut all = Vec::new();
     let mut end = output.len();
@@ -59,7 +61,8 @@ fn closes(c: char) -> bool {
     c.is_whitespace() || "}])`".contains(c)
 }
 
-/// Offsets inside the strings of this JSON, none of them inside an escape or behind what may be a fence's end.
+/// Offsets inside the strings of this JSON, none of them inside an escape or behind what may be a
+/// fence's end.
 fn places_in_strings(json: &str) -> Vec<usize> {
     let (mut places, mut in_string, mut chars) = (Vec::new(), false, json.char_indices());
     while let Some((at, c)) = chars.next() {
@@ -82,7 +85,7 @@ mod tests {
     use super::{Item, Piece, lost_quotes};
 
     #[test]
-    fn the_rest_of_a_call_is_left_out_inside_its_strings_up_to_the_next_marker() {
+    fn call_rest_is_left_out_in_strings_up_to_next_marker() {
         let arguments = "{\"a\": \"\\u00e9\\\"\", \"b\": 1}";
         let marker = || Piece::Marker(0, "</c>".to_owned());
         let text = |text: &str| Piece::Text(text.to_owned());
@@ -98,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_whose_end_does_not_stand_before_a_marker_are_left_alone() {
+    fn calls_not_ending_before_a_marker_are_left_alone() {
         let arguments = "{\"a\": \"b\"}";
         let items = [Item::call("f", arguments)];
         let marker = Piece::Marker(0, "</c>".to_owned());

@@ -1,5 +1,6 @@
-//! Checks of formats that write parameters one by one as text, each typed by the tool's schema ([`parser_sdk::params`]): strings go out as they
-//! come, and long values and many parameters pass. A parser's test says how its format spells them.
+//! Checks of formats that write parameters one by one as text, each typed by the tool's schema
+//! ([`parser_sdk::params`]): strings go out as they come, and long values and many parameters pass.
+//! A parser's test says how its format spells them.
 
 use serde_json::Value;
 
@@ -34,13 +35,15 @@ pub struct ParameterFormat<'a> {
     pub parameter: fn(&str, &str, bool) -> String,
     /// Spells a call of the tool of this name, given its parameters.
     pub call: fn(&str, &str) -> String,
-    /// Markers and texts of a call of `get_weather` up to and with the first characters of the string `city` (`Os`).
+    /// Markers and texts of a call of `get_weather` up to and with the first characters of the
+    /// string `city` (`Os`).
     pub string: &'a [&'a str],
 }
 
 impl ParameterFormat<'_> {
-    /// Checks that any cut of any stream gives the same items ([`Streams::check`]), and arguments are written as sound JSON
-    /// ([`Streams::check_written_arguments`]); that turns ([`super::check_turns`]), strings ([`check_string_parameters`]), long ones and very many
+    /// Checks that any cut of any stream gives the same items ([`Streams::check`]), and arguments
+    /// are written as sound JSON ([`Streams::check_written_arguments`]); that turns
+    /// ([`super::check_turns`]), strings ([`check_string_parameters`]), long ones and very many
     /// parameters come back as they were; and that the parser is asked about a string once.
     ///
     /// # Panics
@@ -64,8 +67,8 @@ impl ParameterFormat<'_> {
     }
 }
 
-/// A request with `add`, whose parameters are of each kind (`i`, `a`, `s`, `t`), `get_weather`, which declares none, and the custom tool
-/// `patch`.
+/// A request with `add`, whose parameters are of each kind (`i`, `a`, `s`, `t`), `get_weather`,
+/// which declares none, and the custom tool `patch`.
 pub fn typed_request() -> Request {
     with_schema(SCHEMA)
 }
@@ -83,7 +86,8 @@ fn parameter_of_turn(arguments: &str) -> (String, bool) {
     }
 }
 
-/// Checks that a string goes out up to the next marker from the last part of `head` on, without further ops.
+/// Checks that a string goes out up to the next marker from the last part of `head` on, without
+/// further ops.
 fn check_string_flows<P: Parser>(request: &Request, head: &[&str]) {
     let mut steps = steps::<P>(request, &[head, &["lo"]].concat());
     assert!(steps[..2].iter().all(is_held), "{steps:?}");
@@ -92,14 +96,15 @@ fn check_string_flows<P: Parser>(request: &Request, head: &[&str]) {
     assert_eq!(ops.last(), Some(&Op::UntilMarker(Route::Value)), "{ops:?}");
 }
 
-/// Checks that a string of a third of a megabyte, the parameter `s` of the call that `output` spells, comes back whole.
+/// Checks that a string of a third of a megabyte, the parameter `s` of the call that `output`
+/// spells, comes back whole.
 fn check_long_string<P: Parser>(request: &Request, output: impl Fn(&str) -> String) {
     let value = "<a href=\"x\">\n".repeat(REPEATED);
     assert_eq!(arguments::<P>(request, &output(&value))["s"], value);
 }
 
-/// Checks that 5,000 parameters, each of a key that JSON escapes, stay within what a parser may derive. `parameter` spells one, and `call`
-/// a call.
+/// Checks that 5,000 parameters, each of a key that JSON escapes, stay within what a parser may
+/// derive. `parameter` spells one, and `call` a call.
 fn check_many_parameters<P: Parser>(
     request: &Request,
     parameter: impl Fn(&str) -> String,

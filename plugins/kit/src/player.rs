@@ -54,8 +54,9 @@ impl<P: Parser> Player<P> {
         Self::with(request, MarkerMode::Id, false)
     }
 
-    /// Starts a parser. With `asks_always` it is asked about every chunk, also where it said `until-marker` or `until-byte`: the items must be
-    /// the same. It can't be asked about JSON that it handed over by `until-json`.
+    /// Starts a parser. With `asks_always` it is asked about every chunk, also where it said
+    /// `until-marker` or `until-byte`: the items must be the same. It can't be asked about JSON
+    /// that it handed over by `until-json`.
     pub(super) fn with(request: &Request, mode: MarkerMode, asks_always: bool) -> Self {
         let descriptor = P::describe(&request.options).expect("describe");
         let index = |literal: &str| (0..).zip(&descriptor.markers).find(|(_, marker)| *marker == literal);
@@ -83,7 +84,8 @@ impl<P: Parser> Player<P> {
         self.check();
     }
 
-    /// Feeds what the model writes next, cut anywhere. Where markers come as tokens, one that this text spells is text.
+    /// Feeds what the model writes next, cut anywhere. Where markers come as tokens, one that this
+    /// text spells is text.
     pub fn feed(&mut self, chunk: &str) {
         self.step(TokenText::new(None, chunk));
     }

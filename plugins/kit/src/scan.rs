@@ -1,4 +1,5 @@
-//! The JSON scanner against itself and against serde: the oracle of its property tests and of its fuzz target.
+//! The JSON scanner against itself and against serde: the oracle of its property tests and of its
+//! fuzz target.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,11 +10,13 @@ use serde_json::value::RawValue;
 use contract::json_text::{Unescape, unescape};
 use parser_sdk::json::{Event, Scanner};
 
-/// Members of an object: each key, decoded, with its value as written. `None` is a key too long to be kept.
+/// Members of an object: each key, decoded, with its value as written. `None` is a key too long to
+/// be kept.
 type Members = Vec<(Option<String>, String)>;
 
-/// Scans `bytes` byte by byte and in pieces of `sizes` bytes (over and over), which must give the same events; where serde reads an
-/// object in them, the members found are serde's: names, order, spans; and every string's inside is decoded as serde decodes it.
+/// Scans `bytes` byte by byte and in pieces of `sizes` bytes (over and over), which must give the
+/// same events; where serde reads an object in them, the members found are serde's: names, order,
+/// spans; and every string's inside is decoded as serde decodes it.
 ///
 /// # Panics
 /// Events, members or strings differ.
@@ -37,7 +40,8 @@ fn pushed(scanner: &mut Scanner, byte: u8) -> (Event, Option<String>) {
     (scanner.push(byte), scanner.string().map(Cow::into_owned))
 }
 
-/// Checks that bytes that may be skipped have no event, and that the bytes after them have the events that they have without skipping.
+/// Checks that bytes that may be skipped have no event, and that the bytes after them have the
+/// events that they have without skipping.
 fn check_pieces(bytes: &[u8], sizes: &[usize], each: &[(Event, Option<String>)]) {
     let (mut scanner, mut at) = (Scanner::default(), 0);
     for size in sizes.iter().cycle() {

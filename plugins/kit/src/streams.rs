@@ -1,8 +1,8 @@
-//! Random streams put together from troublesome fragments: the base of every parser's property tests. A parser's test lists its fragments;
-//! the properties of all streams are here.
+//! Random streams put together from troublesome fragments: the base of every parser's property
+//! tests. A parser's test lists its fragments; the properties of all streams are here.
 //!
-//! Streams are the same in every run, unless `PARSER_TEST_SEED` of the environment chooses others; a stream that fails is shown at its
-//! shortest (`explore`).
+//! Streams are the same in every run, unless `PARSER_TEST_SEED` of the environment chooses others;
+//! a stream that fails is shown at its shortest (`explore`).
 
 use super::broken_off::{json_calls, play_tokens};
 use super::case::by_marker;
@@ -70,8 +70,9 @@ impl<'a> Streams<'a> {
         Self { requests, prompts, fragments, count: COUNT, longest: LONGEST, ends }
     }
 
-    /// Checks of any stream: any cut, with markers as text and as tokens, gives the same items ([`agree`]); one that breaks off
-    /// anywhere begins as the whole does ([`check_broken_off`]); what ends the turn is never shown.
+    /// Checks of any stream: any cut, with markers as text and as tokens, gives the same items
+    /// ([`agree`]); one that breaks off anywhere begins as the whole does ([`check_broken_off`]);
+    /// what ends the turn is never shown.
     ///
     /// # Panics
     /// One of these properties doesn't hold.
@@ -86,8 +87,9 @@ impl<'a> Streams<'a> {
         });
     }
 
-    /// Checks of a parser that writes JSON itself: a call's arguments are an object if, and only if, the call is complete; and the
-    /// arguments of a stream that ends after any piece are a prefix of the whole stream's arguments, of an incomplete call too.
+    /// Checks of a parser that writes JSON itself: a call's arguments are an object if, and only
+    /// if, the call is complete; and the arguments of a stream that ends after any piece are a
+    /// prefix of the whole stream's arguments, of an incomplete call too.
     ///
     /// # Panics
     /// One of these properties doesn't hold.

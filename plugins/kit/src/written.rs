@@ -1,6 +1,6 @@
-//! Round trips: what a model writes in its format comes back unchanged: turns of reasoning, text and calls, parameters of any text, long
-//! arguments.
-//! A parser's test says how its format spells them.
+//! Round trips: what a model writes in its format comes back unchanged: turns of reasoning, text
+//! and calls, parameters of any text, long arguments. A parser's test says how its format spells
+//! them.
 
 use serde_json::Value;
 
@@ -19,7 +19,8 @@ const MARKUP: &str = "abcdefghijklmnopqrstuvwxyz<>/=[]{}\"\\ü😀 \n\t";
 const LARGEST: usize = 11;
 const SIZES: usize = 4;
 
-/// A turn: reasoning, text, calls (arguments, and the text behind the call), and sizes that it is cut in.
+/// A turn: reasoning, text, calls (arguments, and the text behind the call), and sizes that it is
+/// cut in.
 #[derive(Debug, Clone)]
 struct Turn {
     reasoning: String,
@@ -66,8 +67,8 @@ fn arguments(random: &mut Random) -> String {
     format!("{{\"a\": {value}}}")
 }
 
-/// Turns with reasoning in `<think>`, calls of the function `add` and text come back as they were, however they are cut. `call` spells the
-/// call of this number with these arguments.
+/// Turns with reasoning in `<think>`, calls of the function `add` and text come back as they were,
+/// however they are cut. `call` spells the call of this number with these arguments.
 ///
 /// # Panics
 /// A turn comes back otherwise; the shortest is shown.
@@ -93,8 +94,9 @@ pub fn check_turns_between<P: Parser>(
     });
 }
 
-/// Parameters that are strings come back to the byte, whatever markup they look like, however they are cut. `parameter` spells one, given
-/// its name and value, and `call` a call with these parameters.
+/// Parameters that are strings come back to the byte, whatever markup they look like, however they
+/// are cut. `parameter` spells one, given its name and value, and `call` a call with these
+/// parameters.
 ///
 /// # Panics
 /// A parameter comes back otherwise; the shortest parameters that fail are shown.
@@ -125,8 +127,9 @@ pub fn check_string_parameters<P: Parser>(
     });
 }
 
-/// A call of the function `add` with a quarter of a megabyte of arguments comes back whole, cut small and large. `output` is what the model
-/// writes for these arguments; any text that it has around the call gives no item.
+/// A call of the function `add` with a quarter of a megabyte of arguments comes back whole, cut
+/// small and large. `output` is what the model writes for these arguments; any text that it has
+/// around the call gives no item.
 ///
 /// # Panics
 /// Another call comes back.
@@ -139,8 +142,8 @@ pub fn check_long_arguments<P: Parser>(request: &Request, prompt: &str, output: 
     }
 }
 
-/// Checks that the string `input` of a custom tool goes out with every piece, and that the host is told which bytes may end it. Behind
-/// `head` (markers and texts) the stream is inside that string.
+/// Checks that the string `input` of a custom tool goes out with every piece, and that the host is
+/// told which bytes may end it. Behind `head` (markers and texts) the stream is inside that string.
 ///
 /// # Panics
 /// A piece is answered by another step.
@@ -155,9 +158,9 @@ pub fn check_input_flows<P: Parser>(request: &Request, head: &[&str]) {
     }
 }
 
-/// Checks that a parser of marked sections is asked once about prose and about reasoning, which go out up to the next marker, and about the
-/// arguments behind a call's `head` (marker, name, marker), which the host follows from the first piece up to their last bracket. The head
-/// is held.
+/// Checks that a parser of marked sections is asked once about prose and about reasoning, which go
+/// out up to the next marker, and about the arguments behind a call's `head` (marker, name,
+/// marker), which the host follows from the first piece up to their last bracket. The head is held.
 ///
 /// # Panics
 /// The parser is asked more often, or the head isn't held.
@@ -182,7 +185,8 @@ pub fn is_held(step: &Step) -> bool {
     }
 }
 
-/// The steps that a parser answers a stream with, given marker by marker (their literals) and text by text.
+/// The steps that a parser answers a stream with, given marker by marker (their literals) and text
+/// by text.
 pub fn steps<P: Parser>(request: &Request, parts: &[&str]) -> Vec<Step> {
     let markers = P::describe(&request.options).expect("describe").markers;
     let mut stream = Stream::<P>::start(request).expect("start");

@@ -1,12 +1,17 @@
-//! Parser for Llama 3.1, 3.2 and 3.3: JSON calls, `<|python_tag|>` and `<function=NAME>{…}</function>`.
+//! Parser for Llama 3.1, 3.2 and 3.3: JSON calls, `<|python_tag|>` and
+//! `<function=NAME>{…}</function>`.
 //!
-//! Calls are looked for where the request declares tools and allows calling them; otherwise all of this is text.
-//! - `{"name": N, "parameters": {…}}` at a message's start is a call if N is declared. [`Bare`] has the whole rule, and says how long an
-//!   object is held. More calls may follow, after `;`, a comma or white space. After `<|python_tag|>`, N need not be declared.
-//! - `<|python_tag|>NAME.call(key=VALUE, …)` is a call of NAME. Other code after the tag is a call of the declared tool `python`, `ipython`
-//!   or `code_interpreter` (`{"code": …}` if it is a function), and text if none of them is declared.
+//! Calls are looked for where the request declares tools and allows calling them; otherwise all of
+//! this is text.
+//! - `{"name": N, "parameters": {…}}` at a message's start is a call if N is declared. [`Bare`] has
+//!   the whole rule, and says how long an object is held. More calls may follow, after `;`, a comma
+//!   or white space. After `<|python_tag|>`, N need not be declared.
+//! - `<|python_tag|>NAME.call(key=VALUE, …)` is a call of NAME. Other code after the tag is a call
+//!   of the declared tool `python`, `ipython` or `code_interpreter` (`{"code": …}` if it is a
+//!   function), and text if none of them is declared.
 //! - `<function=NAME>{…}</function>` is a call wherever it stands.
-//! - Text that is undecided at the turn's end is dropped as a broken call if a marker announced a call or a declared tool's name has begun.
+//! - Text that is undecided at the turn's end is dropped as a broken call if a marker announced a
+//!   call or a declared tool's name has begun.
 
 mod open_call;
 mod opening;
@@ -52,7 +57,8 @@ pub struct Llama3 {
 
 #[derive(Debug)]
 enum State {
-    /// Where a call with such a name may begin: at a message's start, or after a call. The bytes are those that may stand before the call.
+    /// Where a call with such a name may begin: at a message's start, or after a call. The bytes
+    /// are those that may stand before the call.
     Open(Name, &'static [u8]),
     Prose,
     /// In a header: the role.
@@ -61,7 +67,8 @@ enum State {
     Bare(Bare, usize),
     /// In a call, after which another call with such a name may begin.
     Call(OpenCall, Name),
-    /// After the marker with this index, which may announce a call: the text since the marker, while it is undecided.
+    /// After the marker with this index, which may announce a call: the text since the marker,
+    /// while it is undecided.
     Head(usize, String),
 }
 
@@ -196,8 +203,8 @@ impl Llama3 {
         text.len()
     }
 
-    /// Decides what stands after a marker: after `<|python_tag|>` an object, `NAME.call(` with a keyword, or code; after `<function=` a
-    /// name and an object.
+    /// Decides what stands after a marker: after `<|python_tag|>` an object, `NAME.call(` with a
+    /// keyword, or code; after `<function=` a name and an object.
     fn announced(&mut self, marker: usize, head: String, out: &mut Output) {
         let code = head.trim_ascii_start();
         let (opening, text) = match marker {
@@ -241,7 +248,8 @@ impl Llama3 {
         }
     }
 
-    /// Whether every marker but the turn's end is text: in code, and in strings unless it `ends_strings`.
+    /// Whether every marker but the turn's end is text: in code, and in strings unless it
+    /// `ends_strings`.
     fn is_text_here(&self, ends_strings: bool) -> bool {
         match &self.state {
             State::Call(OpenCall::Text(_), _) => true,
@@ -251,8 +259,8 @@ impl Llama3 {
         }
     }
 
-    /// Ends an open call or undecided text before the last `bytes` held bytes. A call is complete only if neither the token limit nor a
-    /// cancellation cut it off (`by_itself`).
+    /// Ends an open call or undecided text before the last `bytes` held bytes. A call is complete
+    /// only if neither the token limit nor a cancellation cut it off (`by_itself`).
     fn end(&mut self, bytes: usize, turn_ends: bool, by_itself: bool, out: &mut Output) {
         match &self.state {
             State::Head(TAG, head) if !head.trim_ascii().is_empty() => self.code(out),

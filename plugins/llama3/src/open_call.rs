@@ -1,4 +1,5 @@
-//! An open call in any of the spellings that the format mixes. `Llama3` holds an [`OpenCall`] while a call is open, and feeds it.
+//! An open call in any of the spellings that the format mixes. `Llama3` holds an [`OpenCall`] while
+//! a call is open, and feeds it.
 
 use parser_sdk::json::{Call, Object, Progress};
 use parser_sdk::literals::Literals;
@@ -18,7 +19,8 @@ pub(crate) enum OpenCall {
 }
 
 impl OpenCall {
-    /// A call that was just opened. The call's text is a custom tool's whole input, or else the string `parameter` of a function.
+    /// A call that was just opened. The call's text is a custom tool's whole input, or else the
+    /// string `parameter` of a function.
     pub(crate) fn of_text(parameter: &str, payload: Payload, out: &mut Output) -> Self {
         if payload == Payload::Text {
             return Self::Text(Route::Arguments);
@@ -37,7 +39,8 @@ impl OpenCall {
         }
     }
 
-    /// Reads `text` up to the call's end, where it closes the call. Returns the number of bytes read if the end came.
+    /// Reads `text` up to the call's end, where it closes the call. Returns the number of bytes
+    /// read if the end came.
     #[inline]
     pub(crate) fn read(&mut self, text: &str, tools: &Tools, out: &mut Output) -> Option<usize> {
         match self {
@@ -54,8 +57,8 @@ impl OpenCall {
         }
     }
 
-    /// Ends a call whose own end didn't come, before the `keep` youngest held bytes. The call may be complete only if neither the token
-    /// limit nor a cancellation cut it off (`by_itself`).
+    /// Ends a call whose own end didn't come, before the `keep` youngest held bytes. The call may
+    /// be complete only if neither the token limit nor a cancellation cut it off (`by_itself`).
     pub(crate) fn end(&mut self, by_itself: bool, keep: usize, out: &mut Output) {
         match self {
             Self::Named(call) if by_itself && call.has_arguments() => call.close(out),

@@ -1,4 +1,5 @@
-//! Tells whether text after `<function=` begins a call, before the call is opened: prose may contain the marker, too.
+//! Tells whether text after `<function=` begins a call, before the call is opened: prose may
+//! contain the marker, too.
 
 use parser_sdk::literals::Opening;
 use parser_sdk::{begins_plausibly, is_plausible};

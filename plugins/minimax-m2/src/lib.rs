@@ -1,11 +1,13 @@
-//! Parser for MiniMax-M2, M2.1 and M2.5: `<think>` reasoning and calls written as XML, their parameters typed by the tool's schema.
+//! Parser for MiniMax-M2, M2.1 and M2.5: `<think>` reasoning and calls written as XML, their
+//! parameters typed by the tool's schema.
 //!
-//! `<minimax:tool_call>\n<invoke name="NAME">\n<parameter name="KEY">VALUE</parameter>\n…</invoke>\n…</minimax:tool_call>`, as the models'
-//! chat template and tool calling guide have it; one block holds all calls of a turn. The prompt opens the turn with `]~b]ai\n<think>\n`,
-//! and `[e~[` ends it. The tags around reasoning and around a block, and the markers of turns, are tokens; the tags inside a block are
-//! text. A string is raw text and kept to the byte, as the template writes it; other values are JSON. `params::CallReader` says what is
-//! markup inside a value, and where markup and text can't be told apart.
-//! `params::Blocks` is the state machine.
+//! `<minimax:tool_call>\n<invoke name="NAME">\n<parameter name="KEY">VALUE</parameter>\n…</invoke>\n…</minimax:tool_call>`,
+//! as the models' chat template and tool calling guide have it; one block holds all calls of a
+//! turn. The prompt opens the turn with `]~b]ai\n<think>\n`, and `[e~[` ends it. The tags around
+//! reasoning and around a block, and the markers of turns, are tokens; the tags inside a block are
+//! text. A string is raw text and kept to the byte, as the template writes it; other values are
+//! JSON. `params::CallReader` says what is markup inside a value, and where markup and text can't
+//! be told apart. `params::Blocks` is the state machine.
 
 use parser_sdk::Descriptor;
 use parser_sdk::params::{Blocks, Format, Part, Style};

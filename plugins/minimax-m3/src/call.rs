@@ -1,7 +1,8 @@
 //! An open call: its elements, each between tags of its own name.
 //!
-//! Invariant: while text of a value flows, nothing is held; the host is told each value's place, and writes keys and brackets. An element with
-//! white space alone before the first element inside it is an object or a list, which the host sees, too.
+//! Invariant: while text of a value flows, nothing is held; the host is told each value's place,
+//! and writes keys and brackets. An element with white space alone before the first element inside
+//! it is an object or a list, which the host sees, too.
 
 mod text;
 
@@ -53,8 +54,9 @@ enum At {
     Blank,
     /// In the text of an element.
     Value,
-    /// Behind a marker that no tag follows, and this many bytes of text: a value whose first tag was left out, perhaps. It may be the text of
-    /// the element around it, too, if that has none yet.
+    /// Behind a marker that no tag follows, and this many bytes of text: a value whose first tag
+    /// was left out, perhaps. It may be the text of the element around it, too, if that has none
+    /// yet.
     Untagged { bytes: usize, in_value: bool },
 }
 
@@ -77,7 +79,8 @@ impl Call {
         Self { payload, listed: listed.collect(), given, open, at, tag: None, has_surplus: false }
     }
 
-    /// Tells the host to hold a tag and what stands between elements, which decide nothing before their end.
+    /// Tells the host to hold a tag and what stands between elements, which decide nothing before
+    /// their end.
     pub(crate) fn look_ahead(&self, out: &mut Output) {
         match (&self.tag, self.at) {
             (Some(_), _) => out.hold_head(b">"),
@@ -135,7 +138,8 @@ impl Call {
         (length - before, progress)
     }
 
-    /// Handles a whole tag, which is held with its marker, and behind which the `keep` youngest bytes are held.
+    /// Handles a whole tag, which is held with its marker, and behind which the `keep` youngest
+    /// bytes are held.
     fn tagged(&mut self, tag: Tag, keep: usize, tools: &Tools, out: &mut Output) -> Progress {
         if let At::Untagged { bytes, in_value: true } = self.at
             && !self.is_left_out(&tag)
@@ -171,8 +175,8 @@ impl Call {
         if self.at == At::Value { tools.contains(name) } else { tools.accepts(name) }
     }
 
-    /// Whether an element of this name may begin here. Inside the text of a value it is a parameter that is still missing: the value's own
-    /// end was left out.
+    /// Whether an element of this name may begin here. Inside the text of a value it is a parameter
+    /// that is still missing: the value's own end was left out.
     fn begins(&self, name: &str) -> bool {
         match self.at {
             At::Between | At::Untagged { .. } => self.open.len() < DEPTH,
@@ -276,7 +280,8 @@ impl Call {
         }
     }
 
-    /// Completes the call. One that has text and no parameter is left incomplete: its arguments are lost.
+    /// Completes the call. One that has text and no parameter is left incomplete: its arguments are
+    /// lost.
     pub(crate) fn close(&self, out: &mut Output) {
         if self.payload == Payload::Json && self.given.is_empty() {
             if self.has_surplus {
@@ -287,7 +292,8 @@ impl Call {
         out.close();
     }
 
-    /// Whether the call is whole where the turn ends without its tag: it has parameters, and all of them ended.
+    /// Whether the call is whole where the turn ends without its tag: it has parameters, and all of
+    /// them ended.
     pub(crate) fn is_over(&self) -> bool {
         self.at == At::Between && self.open.is_empty() && !self.given.is_empty()
     }

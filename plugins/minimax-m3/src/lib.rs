@@ -1,13 +1,17 @@
-//! Parser for MiniMax-M3: reasoning between `<mm:think>` and `</mm:think>`, and calls whose parameters are tags of their own names.
+//! Parser for MiniMax-M3: reasoning between `<mm:think>` and `</mm:think>`, and calls whose
+//! parameters are tags of their own names.
 //!
-//! `N<tool_call>\nN<invoke name="NAME">N<city>OsloN</city>N<stops>N<item>RomeN</item>N</stops>N</invoke>\nN</tool_call>`, where `N` is the token
-//! `]<]minimax[>[`, as the model's chat template has it; one block holds all calls of a turn. What is nested in a value is nested in its tag: an
-//! object's members are tags, and the items of a list are tags called `item`. Strings are raw text, kept to the byte; an empty element is an
-//! empty string, list or object, whichever the tool's schema has there. The prompt opens the turn with `]~b]ai\n`, behind which may stand
-//! `<mm:think>`, or `</mm:think>` where the model is not to think; `[e~[` ends it.
+//! `N<tool_call>\nN<invoke name="NAME">N<city>OsloN</city>N<stops>N<item>RomeN</item>N</stops>N</invoke>\nN</tool_call>`,
+//! where `N` is the token `]<]minimax[>[`, as the model's chat template has it; one block holds all
+//! calls of a turn. What is nested in a value is nested in its tag: an object's members are tags,
+//! and the items of a list are tags called `item`. Strings are raw text, kept to the byte; an empty
+//! element is an empty string, list or object, whichever the tool's schema has there. The prompt
+//! opens the turn with `]~b]ai\n`, behind which may stand `<mm:think>`, or `</mm:think>` where the
+//! model is not to think; `[e~[` ends it.
 //!
 //! - A tag without the token is text, and so is the token without a tag.
-//! - A call behind the token needs no block if its tool is declared. Text that stands in a call and in no element is dropped.
+//! - A call behind the token needs no block if its tool is declared. Text that stands in a call and
+//!   in no element is dropped.
 //! - Ends of elements may be missing, and the first tag of one, if the last is there.
 
 mod call;
@@ -191,7 +195,8 @@ impl MiniMaxM3 {
         text.len()
     }
 
-    /// Reads the tag that is held outside of calls, of which the first `before` bytes were read before. Returns how many more it has, if it is whole.
+    /// Reads the tag that is held outside of calls, of which the first `before` bytes were read
+    /// before. Returns how many more it has, if it is whole.
     fn tag(&mut self, before: usize, out: &mut Output) -> Option<usize> {
         let is_first = matches!(self.state, State::BlockTag(_));
         let (State::Tag(text) | State::BlockTag(text)) = &self.state else { return None };
@@ -259,7 +264,8 @@ impl MiniMaxM3 {
         }
     }
 
-    /// Ends the open call before a marker of `keep` bytes, or with the turn: it is whole or incomplete.
+    /// Ends the open call before a marker of `keep` bytes, or with the turn: it is whole or
+    /// incomplete.
     fn leave_call(&mut self, keep: usize, out: &mut Output) {
         let State::Call(call) = &self.state else { return };
         out.drop(out.held() - keep);

@@ -1,6 +1,7 @@
 //! The tag behind the namespace's marker: `<city>`, `</city>`, `<invoke name="get_weather">`.
 //!
-//! Invariant: the result doesn't depend on how the tag was cut into chunks, and no more than a bounded length of it is held.
+//! Invariant: the result doesn't depend on how the tag was cut into chunks, and no more than a
+//! bounded length of it is held.
 
 use parser_sdk::Tools;
 
@@ -25,7 +26,8 @@ pub(crate) enum Tag {
     Call(String),
 }
 
-/// Reads the text behind the marker. Returns the tag and how much of the text it is, or how much of it showed that it is none.
+/// Reads the text behind the marker. Returns the tag and how much of the text it is, or how much of
+/// it showed that it is none.
 pub(crate) fn read(text: &str) -> (Tag, usize) {
     let blank = text.len() - text.trim_start().len();
     let begins = text[blank..].starts_with('<');
@@ -59,7 +61,8 @@ fn called(inside: &str) -> Option<&str> {
     Some(attribute.trim_start().strip_prefix("name=")?.trim_matches(['"', '\'']))
 }
 
-/// Whether this text behind the marker, an unfinished tag, may become one that means something outside of calls.
+/// Whether this text behind the marker, an unfinished tag, may become one that means something
+/// outside of calls.
 pub(crate) fn may_matter(text: &str, tools: &Tools) -> bool {
     let Some(inside) = text.trim_start().strip_prefix('<') else { return true };
     match called(inside) {

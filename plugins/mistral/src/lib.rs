@@ -1,18 +1,25 @@
-//! Parser for Mistral's models: `[THINK]…[/THINK]` reasoning, and calls that begin with the marker `[TOOL_CALLS]` and have no end marker.
+//! Parser for Mistral's models: `[THINK]…[/THINK]` reasoning, and calls that begin with the marker
+//! `[TOOL_CALLS]` and have no end marker.
 //!
-//! What a call looks like depends on the version of the model's tokenizer (`mistral-common`, and the models' chat templates):
-//! - from 13 on (Magistral 1.1, Devstral 2, Ministral 3) it is `[TOOL_CALLS]NAME[ARGS]{…}`, once per call;
-//! - in 11 (Mistral Small 3.2, Devstral 1) an id may stand before the arguments: `[TOOL_CALLS]NAME[CALL_ID]ID[ARGS]{…}`;
-//! - up to 7 (Mistral 7B v0.3, Mixtral, Nemo, Small 3.1) one marker announces all calls, a JSON list:
-//!   `[TOOL_CALLS] [{"name": …, "arguments": {…}}]`.
+//! What a call looks like depends on the version of the model's tokenizer (`mistral-common`, and
+//! the models' chat templates):
+//! - from 13 on (Magistral 1.1, Devstral 2, Ministral 3) it is `[TOOL_CALLS]NAME[ARGS]{…}`, once
+//!   per call;
+//! - in 11 (Mistral Small 3.2, Devstral 1) an id may stand before the arguments:
+//!   `[TOOL_CALLS]NAME[CALL_ID]ID[ARGS]{…}`;
+//! - up to 7 (Mistral 7B v0.3, Mixtral, Nemo, Small 3.1) one marker announces all calls, a JSON
+//!   list: `[TOOL_CALLS] [{"name": …, "arguments": {…}}]`.
 //!
-//! The text after the marker tells them apart. Engines that leave `[ARGS]` out of their text give `NAME{…}`, which is a call too. The
-//! arguments end with their JSON object; text after it is content or reasoning, as it was before the call. Inside a JSON string every
-//! marker is text but `</s>` and those that came as tokens: these break the call off. The model's call ids are dropped: clients see the host's.
+//! The text after the marker tells them apart. Engines that leave `[ARGS]` out of their text give
+//! `NAME{…}`, which is a call too. The arguments end with their JSON object; text after it is
+//! content or reasoning, as it was before the call. Inside a JSON string every marker is text but
+//! `</s>` and those that came as tokens: these break the call off. The model's call ids are
+//! dropped: clients see the host's.
 //!
-//! A `[TOOL_CALLS]` without a declared name, a plausible name or a list after it goes out as prose. If the turn ends before the call is
-//! open, the held bytes are dropped as a broken call. If the request declares no tools, the marker is text. Magistral 1.0 reasons between `<think>`
-//! and `</think>`, which are plain text to its tokenizer; this parser doesn't read them.
+//! A `[TOOL_CALLS]` without a declared name, a plausible name or a list after it goes out as prose.
+//! If the turn ends before the call is open, the held bytes are dropped as a broken call. If the
+//! request declares no tools, the marker is text. Magistral 1.0 reasons between `<think>` and
+//! `</think>`, which are plain text to its tokenizer; this parser doesn't read them.
 
 use parser_sdk::json::{Calls, Object};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
@@ -153,7 +160,8 @@ impl Mistral {
         text.len()
     }
 
-    /// Decides what the header begins, after `text` was added to it; returns how many bytes of `text` it read.
+    /// Decides what the header begins, after `text` was added to it; returns how many bytes of
+    /// `text` it read.
     fn read_header(&mut self, text: &str, out: &mut Output) -> usize {
         let State::Header(header) = &mut self.state else { return 0 };
         match header.head(&self.tools) {
@@ -184,8 +192,8 @@ impl Mistral {
         self.state = State::Arguments(Object::new(payload));
     }
 
-    /// Ends what is open before a marker of `keep` bytes, or with the turn if `is_last`. A call may be complete only if neither the token
-    /// limit nor a cancellation cut it off (`by_itself`).
+    /// Ends what is open before a marker of `keep` bytes, or with the turn if `is_last`. A call may
+    /// be complete only if neither the token limit nor a cancellation cut it off (`by_itself`).
     fn end(&mut self, keep: usize, by_itself: bool, is_last: bool, out: &mut Output) {
         match &mut self.state {
             State::Header(_) if is_last => out.broken_call(keep),
@@ -195,7 +203,8 @@ impl Mistral {
             State::List(calls) => calls.end(false, by_itself, keep, out),
         }
         if keep > 0 && matches!(self.state, State::Arguments(_) | State::List(_)) {
-            // The item of the call ends here, complete or not, so that a later `close` doesn't complete it.
+            // The item of the call ends here, complete or not, so that a later `close` doesn't
+            // complete it.
             out.message("");
         }
         self.state = State::Prose;
@@ -213,7 +222,8 @@ impl Header {
         self.text[..self.id.unwrap_or(self.text.len())].trim()
     }
 
-    /// What the header begins. Only the first [`HEADER`] bytes of the text decide, however the stream is cut into chunks.
+    /// What the header begins. Only the first [`HEADER`] bytes of the text decide, however the
+    /// stream is cut into chunks.
     fn head(&self, tools: &Tools) -> Head<'_> {
         let known = &self.text[..self.text.floor_char_boundary(HEADER)];
         let text = known.trim_start();

@@ -1,10 +1,13 @@
-//! Parser for Muse Glimmer: messages that name their recipient, and calls written as XML (ATEM), parameters typed by the tool's schema.
+//! Parser for Muse Glimmer: messages that name their recipient, and calls written as XML (ATEM),
+//! parameters typed by the tool's schema.
 //!
-//! A turn is `<|start|>assistant to=self<|message|>…<|eom|>` (reasoning), `<|start|>assistant to=user<|message|>…<|eot|>` (the answer; a message
-//! without recipient is one, too), and a message to a tool: `<atem:function_calls>\n<atem:invoke name="NAME">\n<atem:parameter name="KEY">VALUE
-//! </atem:parameter>\n</atem:invoke>\n</atem:function_calls>`. The prompt ends behind `<|start|>assistant`. Calls count in messages to tools
-//! alone. A tool that is declared by a bare name is shown as a namespace, so the model may write `get_time.get_time` for `get_time`.
-//! `params::Blocks` is the state machine.
+//! A turn is `<|start|>assistant to=self<|message|>…<|eom|>` (reasoning),
+//! `<|start|>assistant to=user<|message|>…<|eot|>` (the answer; a message without recipient is one,
+//! too), and a message to a tool:
+//! `<atem:function_calls>\n<atem:invoke name="NAME">\n<atem:parameter name="KEY">VALUE </atem:parameter>\n</atem:invoke>\n</atem:function_calls>`.
+//! The prompt ends behind `<|start|>assistant`. Calls count in messages to tools alone. A tool that
+//! is declared by a bare name is shown as a namespace, so the model may write `get_time.get_time`
+//! for `get_time`. `params::Blocks` is the state machine.
 
 use parser_sdk::params::{Blocks, Format, Message, Part, Style};
 use parser_sdk::{Descriptor, Tools};

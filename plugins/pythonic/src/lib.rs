@@ -1,15 +1,19 @@
-//! Parser for calls written in Python, `get_weather(city="Oslo", days=3)`: Llama 4, Llama 3.2, Gemma 3, LFM2 and Olmo 3.
+//! Parser for calls written in Python, `get_weather(city="Oslo", days=3)`: Llama 4, Llama 3.2,
+//! Gemma 3, LFM2 and Olmo 3.
 //!
-//! - Llama and Gemma write a list, `[get_weather(city="Oslo"), get_time()]`, at a message's beginning. Nothing marks it as calls, so it is only
-//!   where it begins with a call of a declared tool. Llama 4 may put `<|python_start|>` before it.
-//! - LFM2 writes the list between `<|tool_call_start|>` and `<|tool_call_end|>`, or a list of JSON calls there; Olmo 3 writes a call a line between
-//!   `<function_calls>` and `</function_calls>`. Behind such a marker the tool need not be declared. A marker that no call follows is text.
+//! - Llama and Gemma write a list, `[get_weather(city="Oslo"), get_time()]`, at a message's
+//!   beginning. Nothing marks it as calls, so it is only where it begins with a call of a declared
+//!   tool. Llama 4 may put `<|python_start|>` before it.
+//! - LFM2 writes the list between `<|tool_call_start|>` and `<|tool_call_end|>`, or a list of JSON
+//!   calls there; Olmo 3 writes a call a line between `<function_calls>` and `</function_calls>`.
+//!   Behind such a marker the tool need not be declared. A marker that no call follows is text.
 //! - Reasoning stands in `<think>…</think>`, if the model reasons.
 //!
-//! Values are Python's literals or JSON. Strings may lack their quotes: Llama 3.2's template shows them so. If the turn ends in the opening of a
-//! call, the held bytes are dropped as a broken call.
+//! Values are Python's literals or JSON. Strings may lack their quotes: Llama 3.2's template shows
+//! them so. If the turn ends in the opening of a call, the held bytes are dropped as a broken call.
 //!
-//! Inside a string every marker is text but those that end the turn or came as tokens: these break the call off.
+//! Inside a string every marker is text but those that end the turn or came as tokens: these break
+//! the call off.
 
 use parser_sdk::json::Calls;
 use parser_sdk::literals::{Literals, Opening};
@@ -83,7 +87,8 @@ enum State {
     Mentioned,
     /// In the line after a turn's marker.
     Role,
-    /// Where a call may begin, in text that is held: at a message's beginning, behind a marker of calls, or behind another call.
+    /// Where a call may begin, in text that is held: at a message's beginning, behind a marker of
+    /// calls, or behind another call.
     Head(String),
     Arguments(Literals),
     /// After a call.
@@ -263,8 +268,8 @@ impl Pythonic {
         self.prose.flow(out);
     }
 
-    /// Ends what is open before a marker of `bytes` bytes, or with the turn. A call may be complete only if neither the token limit nor a
-    /// cancellation cut it off (`by_itself`).
+    /// Ends what is open before a marker of `bytes` bytes, or with the turn. A call may be complete
+    /// only if neither the token limit nor a cancellation cut it off (`by_itself`).
     fn end(&mut self, mark: Mark, by_itself: bool, bytes: usize, out: &mut Output) {
         let (is_closed, ends_turn) = (mark == Mark::CallsEnd, mark == Mark::TurnEnd);
         match &mut self.state {

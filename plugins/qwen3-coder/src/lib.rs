@@ -1,14 +1,19 @@
-//! Parser for Qwen3-Coder and Qwen3.5: `<think>` reasoning and calls written as XML, their parameters typed by the tool's schema.
+//! Parser for Qwen3-Coder and Qwen3.5: `<think>` reasoning and calls written as XML, their
+//! parameters typed by the tool's schema.
 //!
-//! `<tool_call>\n<function=NAME>\n<parameter=KEY>\nVALUE\n</parameter>…\n</function>\n</tool_call>`, as in the models' chat templates.
-//! The host routes prose and string values up to the next marker without calling the parser. A tag's marker includes the newline before the
-//! tag, so that no text is held to trim that newline. Inside a call, `params::CallReader` tells markup from values that look like markup.
+//! `<tool_call>\n<function=NAME>\n<parameter=KEY>\nVALUE\n</parameter>…\n</function>\n</tool_call>`,
+//! as in the models' chat templates. The host routes prose and string values up to the next marker
+//! without calling the parser. A tag's marker includes the newline before the tag, so that no text
+//! is held to trim that newline. Inside a call, `params::CallReader` tells markup from values that
+//! look like markup.
 //!
-//! A call opens when its header is complete and what follows can continue a call. Until then its bytes are held: they go out as prose if
-//! something else follows, and are dropped as a broken call if the turn ends. Empty blocks are dropped. In a `<tool_call>` block the call's
-//! name is declared or plausible; outside a block it is declared. If the request declares no tools, call markup is text. A call inside reasoning
-//! doesn't end the reasoning: text after the call is reasoning up to `</think>`. Where a model leaves out `</think>`, all text after the
-//! call is reasoning: the client has the call, and the answer comes in a later turn.
+//! A call opens when its header is complete and what follows can continue a call. Until then its
+//! bytes are held: they go out as prose if something else follows, and are dropped as a broken call
+//! if the turn ends. Empty blocks are dropped. In a `<tool_call>` block the call's name is declared
+//! or plausible; outside a block it is declared. If the request declares no tools, call markup is
+//! text. A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to
+//! `</think>`. Where a model leaves out `</think>`, all text after the call is reasoning: the
+//! client has the call, and the answer comes in a later turn.
 
 use parser_sdk::params::{Calls, Mark, Style, Tag, Tagged};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
@@ -173,8 +178,8 @@ impl Qwen3Coder {
         }
     }
 
-    /// Skips white space in a header. Other text opens the call of a custom tool, and shows for any other that there is no call. Returns
-    /// how many bytes of `text` it read, as `read_tag` does.
+    /// Skips white space in a header. Other text opens the call of a custom tool, and shows for any
+    /// other that there is no call. Returns how many bytes of `text` it read, as `read_tag` does.
     fn white(&mut self, text: &str, out: &mut Output) -> usize {
         let rest = text.trim_start().len();
         let takes_text = self.calls.tools.payload(self.tag.name()) == Payload::Text;

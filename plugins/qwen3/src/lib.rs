@@ -1,13 +1,18 @@
 //! Parser for Qwen3: `<think>` reasoning and Hermes JSON calls in `<tool_call>` blocks.
 //!
-//! The host routes prose up to the next marker without calling the parser; only a call's JSON is read byte by byte.
-//! Calls are looked for where the request declares tools; otherwise `<tool_call>` is text like any other.
-//! - A `<tool_call>` followed by text that is no JSON object, or by an object without a name, goes out as prose.
-//! - An empty block is dropped. A call that the turn's end cuts off before its name is complete is dropped and reported as a broken call.
-//! - A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to `</think>`. Where a model leaves out
-//!   `</think>`, all text after the call is reasoning: the client has the call, and the answer comes in a later turn.
+//! The host routes prose up to the next marker without calling the parser; only a call's JSON is
+//! read byte by byte. Calls are looked for where the request declares tools; otherwise
+//! `<tool_call>` is text like any other.
+//! - A `<tool_call>` followed by text that is no JSON object, or by an object without a name, goes
+//!   out as prose.
+//! - An empty block is dropped. A call that the turn's end cuts off before its name is complete is
+//!   dropped and reported as a broken call.
+//! - A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to
+//!   `</think>`. Where a model leaves out `</think>`, all text after the call is reasoning: the
+//!   client has the call, and the answer comes in a later turn.
 //!
-//! Inside a JSON string of a call every marker is text but `<|im_end|>` and those that came as tokens: these break the call off.
+//! Inside a JSON string of a call every marker is text but `<|im_end|>` and those that came as
+//! tokens: these break the call off.
 
 use parser_sdk::json::{Call, Progress};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
@@ -33,7 +38,8 @@ pub struct Qwen3 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Prose,
-    /// After a `<tool_call>` that opened no call and went out as prose: its `</tool_call>` goes out as prose too.
+    /// After a `<tool_call>` that opened no call and went out as prose: its `</tool_call>` goes out
+    /// as prose too.
     Mentioned,
     /// In the role: the rest of the line after `<|im_start|>`.
     Role,
@@ -125,7 +131,8 @@ impl Parser for Qwen3 {
 }
 
 impl Qwen3 {
-    /// Drops the role of a turn's header. Returns how many bytes of `text` it read, as `json` and `after_json` do.
+    /// Drops the role of a turn's header. Returns how many bytes of `text` it read, as `json` and
+    /// `after_json` do.
     fn role(&mut self, text: &[u8], out: &mut Output) -> usize {
         let end = out.drop_line(text);
         if end.is_some() {
@@ -149,7 +156,8 @@ impl Qwen3 {
         }
     }
 
-    /// Drops white space, commas and surplus closing brackets after a call's object. Another object is another call; other text is prose.
+    /// Drops white space, commas and surplus closing brackets after a call's object. Another object
+    /// is another call; other text is prose.
     fn after_json(&mut self, text: &[u8], out: &mut Output) -> usize {
         let read = text.iter().take_while(|byte| b" \n\r\t,}]".contains(byte)).count();
         out.drop(read);
@@ -164,7 +172,8 @@ impl Qwen3 {
         read
     }
 
-    /// Ends the call at a `</tool_call>` outside a string: completes an open call, and drops an empty block.
+    /// Ends the call at a `</tool_call>` outside a string: completes an open call, and drops an
+    /// empty block.
     fn end_call(&mut self, out: &mut Output) {
         match () {
             () if !self.call.is_opened() => {}
@@ -178,7 +187,8 @@ impl Qwen3 {
         self.prose.flow(out);
     }
 
-    /// Ends the call at any other marker outside a string, of `bytes` bytes: the call is complete only if its arguments are.
+    /// Ends the call at any other marker outside a string, of `bytes` bytes: the call is complete
+    /// only if its arguments are.
     fn interrupt_call(&mut self, bytes: usize, out: &mut Output) {
         if !self.call.is_opened() {
             self.prose.release(bytes, out);

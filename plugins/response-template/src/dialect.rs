@@ -1,8 +1,9 @@
-//! Arguments in a dialect of JSON, as `content_args` describe it: bare keys (`unquoted_keys`), and strings between delimiters of their own
-//! (`string_delims`), whose text has no escapes. They become JSON as they arrive.
+//! Arguments in a dialect of JSON, as `content_args` describe it: bare keys (`unquoted_keys`), and
+//! strings between delimiters of their own (`string_delims`), whose text has no escapes. They
+//! become JSON as they arrive.
 //!
-//! Invariant: held are at most the letters of one bare word, and white space behind it. All other text is routed with its chunk.
-//! Arguments of a custom tool are the first string of their object.
+//! Invariant: held are at most the letters of one bare word, and white space behind it. All other
+//! text is routed with its chunk. Arguments of a custom tool are the first string of their object.
 
 use parser_sdk::{Output, Payload, Route};
 
@@ -52,7 +53,8 @@ impl DialectArguments {
         }
     }
 
-    /// Acts on a held delimiter of `bytes` bytes, behind which the `keep` youngest bytes are held: the beginning or the end of a string.
+    /// Acts on a held delimiter of `bytes` bytes, behind which the `keep` youngest bytes are held:
+    /// the beginning or the end of a string.
     pub(crate) fn delimiter(&mut self, meaning: Meaning, bytes: usize, keep: usize, out: &mut Output) {
         if let Place::Word { .. } = self.place {
             // The word is no key: a value follows it.

@@ -55,7 +55,8 @@ impl InCall {
         }
     }
 
-    /// Ends the string that is open, if one is, at a marker of `bytes` bytes that [ends strings](Output::ends_strings).
+    /// Ends the string that is open, if one is, at a marker of `bytes` bytes that [ends
+    /// strings](Output::ends_strings).
     pub(crate) fn end_string(&mut self, bytes: usize, out: &mut Output) {
         match self {
             Self::Json(calls) => calls.end_string(out),
@@ -64,8 +65,8 @@ impl InCall {
         }
     }
 
-    /// Ends an open call or undecided text before the last `bytes` held bytes: at the region's close if it `is_closed`, else with the turn,
-    /// which the model ended `by_itself` or not.
+    /// Ends an open call or undecided text before the last `bytes` held bytes: at the region's
+    /// close if it `is_closed`, else with the turn, which the model ended `by_itself` or not.
     pub(crate) fn end(&mut self, is_closed: bool, by_itself: bool, bytes: usize, out: &mut Output) {
         match self {
             Self::Json(calls) => calls.end(is_closed, by_itself, bytes, out),

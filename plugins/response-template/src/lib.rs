@@ -1,13 +1,16 @@
-//! Parser that interprets the `response_template` of a model's `tokenizer_config.json`, the option of that name (`table` reads it).
+//! Parser that interprets the `response_template` of a model's `tokenizer_config.json`, the option
+//! of that name (`table` reads it).
 //!
-//! Text goes to the region in which it stands. Text outside all regions goes to the field without `open`, or is dropped if the table has no
-//! such field. Inside a region only the region's close counts, and the close of the field without `open`, which ends the turn.
-//! Calls are read as in other formats: JSON strings may contain delimiters, names come from the object or from the header, and the tool's
-//! schema types parameters. A delimiter ends a parameter's value only if a key, the end of the call or the end of the turn follows, after white
-//! space and ends of elements (`</function>`, where the call closes with `</tool_call>` alone), or the end of the call after any text of at
-//! most 48 bytes; otherwise the delimiter is part of the value.
-//! A call that the turn's end cuts off before its name is dropped as a broken call. Empty regions are dropped. If the request declares no tools,
-//! calls are text.
+//! Text goes to the region in which it stands. Text outside all regions goes to the field without
+//! `open`, or is dropped if the table has no such field. Inside a region only the region's close
+//! counts, and the close of the field without `open`, which ends the turn. Calls are read as in
+//! other formats: JSON strings may contain delimiters, names come from the object or from the
+//! header, and the tool's schema types parameters. A delimiter ends a parameter's value only if a
+//! key, the end of the call or the end of the turn follows, after white space and ends of elements
+//! (`</function>`, where the call closes with `</tool_call>` alone), or the end of the call after
+//! any text of at most 48 bytes; otherwise the delimiter is part of the value. A call that the
+//! turn's end cuts off before its name is dropped as a broken call. Empty regions are dropped. If
+//! the request declares no tools, calls are text.
 
 mod dialect;
 mod in_call;
@@ -29,7 +32,8 @@ use python::PythonCalls;
 use table::{Found, Kind, Meaning, Place, Table, Within, are_ends};
 use values::Items;
 
-/// Longest text between the last parameter and the end of the call that is taken for markup, in bytes: it is held meanwhile.
+/// Longest text between the last parameter and the end of the call that is taken for markup, in
+/// bytes: it is held meanwhile.
 const TRAILING: usize = 48;
 
 /// The state of one stream.
@@ -133,8 +137,8 @@ impl Parser for ResponseTemplate {
 }
 
 impl ResponseTemplate {
-    /// Ends an open string between delimiters, and with it the call, at a marker that [ends strings](Output::ends_strings) and may close the
-    /// region. Returns whether it did.
+    /// Ends an open string between delimiters, and with it the call, at a marker that [ends
+    /// strings](Output::ends_strings) and may close the region. Returns whether it did.
     fn ends_delimited(&mut self, marker: usize, out: &mut Output) -> bool {
         let Place { within: Within::Delimited(_), .. } = self.place() else { return false };
         let outside = Place { within: Within::Dialect, ..self.place() };
@@ -168,7 +172,8 @@ impl ResponseTemplate {
         self.body(rest, 0, out);
     }
 
-    /// Acts on a delimiter, whose text is `written`. The `keep` youngest held bytes stand after the delimiter.
+    /// Acts on a delimiter, whose text is `written`. The `keep` youngest held bytes stand after the
+    /// delimiter.
     fn act(&mut self, meaning: Meaning, group: String, written: &str, keep: usize, out: &mut Output) {
         match meaning {
             Meaning::Open(field) => self.open(field, group, keep, out),
@@ -186,7 +191,8 @@ impl ResponseTemplate {
                 if matches!(self.call, InCall::No) {
                     out.close();
                 } else if meaning == Meaning::TurnEnd {
-                    // The item of a call that is still open ends here, incomplete, so that a later `close` doesn't complete it.
+                    // The item of a call that is still open ends here, incomplete, so that a later
+                    // `close` doesn't complete it.
                     out.message("");
                 }
                 (self.region, self.call) = (None, InCall::No);
@@ -287,8 +293,8 @@ impl ResponseTemplate {
         }
     }
 
-    /// Ends an open call or undecided text before the last `bytes` held bytes: at the region's close if it `is_closed`, else with the turn,
-    /// which the model ended `by_itself` or not.
+    /// Ends an open call or undecided text before the last `bytes` held bytes: at the region's
+    /// close if it `is_closed`, else with the turn, which the model ended `by_itself` or not.
     fn end_call(&mut self, is_closed: bool, by_itself: bool, bytes: usize, out: &mut Output) {
         if is_closed {
             self.begin_item(bytes, out);

@@ -1,6 +1,8 @@
-//! Arguments as lines of a key and a value, as the content `kv-lines` has them: `city: Oslo`. A line without a key is markup.
+//! Arguments as lines of a key and a value, as the content `kv-lines` has them: `city: Oslo`. A
+//! line without a key is markup.
 //!
-//! Invariant: held are a key that isn't whole, or what may belong to a value's end: white space, and the beginning of what ends lines.
+//! Invariant: held are a key that isn't whole, or what may belong to a value's end: white space,
+//! and the beginning of what ends lines.
 
 use parser_sdk::params::ArgumentsWriter;
 use parser_sdk::{Output, Reading, Route};
@@ -55,7 +57,8 @@ impl LineArguments {
         } {}
     }
 
-    /// Ends the call at the region's close, before the last `bytes` held bytes, or with the turn. The last line needs no end.
+    /// Ends the call at the region's close, before the last `bytes` held bytes, or with the turn.
+    /// The last line needs no end.
     pub(crate) fn end(&mut self, is_closed: bool, bytes: usize, out: &mut Output) {
         if is_closed {
             if let Place::Value { has_begun } = self.place {
@@ -114,7 +117,8 @@ impl LineArguments {
         end.is_some()
     }
 
-    /// Writes the first `bytes` pending bytes, but for white space that may stand at the value's ends.
+    /// Writes the first `bytes` pending bytes, but for white space that may stand at the value's
+    /// ends.
     fn write(&mut self, bytes: usize, has_begun: bool, out: &mut Output) {
         let text = &self.pending[..bytes];
         let begin = if has_begun { 0 } else { bytes - self.trimmed_start(text).len() };

@@ -1,6 +1,8 @@
-//! Calls written in Python, as the content `python-call-list` has them: `[get_weather(city="Oslo"), get_time()]`.
+//! Calls written in Python, as the content `python-call-list` has them:
+//! `[get_weather(city="Oslo"), get_time()]`.
 //!
-//! Invariant: a region that turns out to be no call is left to the parser as text, with every byte since the last call held.
+//! Invariant: a region that turns out to be no call is left to the parser as text, with every byte
+//! since the last call held.
 
 use parser_sdk::literals::{Literals, Opening};
 use parser_sdk::{Output, Tools};
@@ -43,7 +45,8 @@ impl PythonCalls {
         }
     }
 
-    /// Reads `text`, behind which nothing is held. Returns whether it belongs to calls; if not, all held bytes and the rest of the region are text.
+    /// Reads `text`, behind which nothing is held. Returns whether it belongs to calls; if not, all
+    /// held bytes and the rest of the region are text.
     pub(crate) fn read(&mut self, mut text: &str, tools: &Tools, out: &mut Output) -> bool {
         while !text.is_empty() {
             let Some(read) = self.step(text, tools, out) else {
@@ -96,7 +99,8 @@ impl PythonCalls {
         Some(text.len())
     }
 
-    /// Ends the string that is open, if one is, at a marker of `bytes` bytes that [ends strings](Output::ends_strings): its call is incomplete.
+    /// Ends the string that is open, if one is, at a marker of `bytes` bytes that [ends
+    /// strings](Output::ends_strings): its call is incomplete.
     pub(crate) fn end_string(&mut self, bytes: usize, out: &mut Output) {
         if let Self::Arguments(arguments) = self
             && arguments.in_string()
@@ -106,7 +110,8 @@ impl PythonCalls {
         }
     }
 
-    /// Ends the region, before the last `bytes` held bytes: at its own end if it `is_closed`, else with the turn.
+    /// Ends the region, before the last `bytes` held bytes: at its own end if it `is_closed`, else
+    /// with the turn.
     pub(crate) fn end(&mut self, is_closed: bool, bytes: usize, out: &mut Output) {
         match self {
             Self::Head(head) if is_closed && head.trim_start_matches(BEFORE).is_empty() => {

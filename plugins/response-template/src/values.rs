@@ -17,7 +17,8 @@ pub(crate) struct Items {
     count: u32,
 }
 
-/// A value of a parameter that is a list: the whole list as JSON, or its first item. The text that came of it is held until that is clear.
+/// A value of a parameter that is a list: the whole list as JSON, or its first item. The text that
+/// came of it is held until that is clear.
 #[derive(Debug)]
 pub(crate) struct Item {
     key: String,
@@ -62,7 +63,8 @@ impl ResponseTemplate {
         };
     }
 
-    /// Begins the value that may be a first item, if one is to begin, with its text that is held before the `keep` youngest bytes.
+    /// Begins the value that may be a first item, if one is to begin, with its text that is held
+    /// before the `keep` youngest bytes.
     pub(crate) fn begin_item(&mut self, keep: usize, out: &mut Output) {
         self.call = match std::mem::replace(&mut self.call, InCall::No) {
             InCall::Item(mut arguments, Item { key, text }) => {
@@ -79,7 +81,8 @@ impl ResponseTemplate {
         };
     }
 
-    /// Takes `written` for the end of the value until the text after it decides. An earlier end that was in doubt is part of the value.
+    /// Takes `written` for the end of the value until the text after it decides. An earlier end
+    /// that was in doubt is part of the value.
     pub(crate) fn doubt_end(&mut self, written: &str, keep: usize, out: &mut Output) {
         self.begin_item(written.len() + keep, out);
         self.call = match std::mem::replace(&mut self.call, InCall::No) {
@@ -92,7 +95,8 @@ impl ResponseTemplate {
         };
     }
 
-    /// Makes a delimiter in doubt part of the value, at the end of the turn, if text stands behind it.
+    /// Makes a delimiter in doubt part of the value, at the end of the turn, if text stands behind
+    /// it.
     pub(crate) fn settle_doubt(&mut self, keep: usize, out: &mut Output) {
         if let InCall::Ended(_, doubt) = &self.call
             && !are_ends(doubt.behind(), false)
@@ -101,7 +105,8 @@ impl ResponseTemplate {
         }
     }
 
-    /// Goes on with the value after text that didn't end it: all text in doubt is part of the value.
+    /// Goes on with the value after text that didn't end it: all text in doubt is part of the
+    /// value.
     pub(crate) fn resume(&mut self, keep: usize, out: &mut Output) {
         self.call = match std::mem::replace(&mut self.call, InCall::No) {
             InCall::Ended(mut arguments, doubt) => {

@@ -1,10 +1,11 @@
-//! The component's side, on wasm32-unknown-unknown only: bindings from the WIT file, and the translation between them and [`contract`].
+//! The component's side, on wasm32-unknown-unknown only: bindings from the WIT file, and the
+//! translation between them and [`contract`].
 //!
-//! Invariant: one stream per instance, kept in a static of the parser's own crate (`export_parser!` declares it).
-//! A call before `start` is a fault, not a trap.
+//! Invariant: one stream per instance, kept in a static of the parser's own crate (`export_parser!`
+//! declares it). A call before `start` is a fault, not a trap.
 //!
-//! The three exports that a stream calls (`text`, `marker`, `finish`) are written by hand: an answer stays in the instance until
-//! the next call, so the host need not call back to free it.
+//! The three exports that a stream calls (`text`, `marker`, `finish`) are written by hand: an
+//! answer stays in the instance until the next call, so the host need not call back to free it.
 
 use std::slice;
 
@@ -25,7 +26,8 @@ mod blocks;
 #[allow(unsafe_code, reason = "likewise")]
 mod memory;
 
-/// Generated from `wit/parser-0.1`. `generate!` resolves that path from the folder of this crate, whichever crate depends on it.
+/// Generated from `wit/parser-0.1`. `generate!` resolves that path from the folder of this crate,
+/// whichever crate depends on it.
 #[allow(missing_docs, unsafe_code, unreachable_pub, clippy::pedantic, reason = "generated")]
 pub mod bindings {
     wit_bindgen::generate!({
@@ -52,10 +54,12 @@ impl<P: Parser> Instance<P> {
     /// `chunk` is a block of `bytes` bytes that nobody else owns, filled with UTF-8.
     #[allow(unsafe_code, reason = "the chunk comes as the canonical ABI lowers it")]
     pub unsafe fn text(&mut self, chunk: *mut u8, bytes: usize) -> *const Lowered {
-        // SAFETY: the caller passes a block of `bytes` bytes of UTF-8; a host checks every string that it passes to a component.
+        // SAFETY: the caller passes a block of `bytes` bytes of UTF-8; a host checks every string
+        // that it passes to a component.
         let text = unsafe { str::from_utf8_unchecked(slice::from_raw_parts(chunk, bytes)) };
         let answer = self.answer(|stream| stream.read(text));
-        // SAFETY: nobody else owns the block, the host had it from this allocator, and `text` isn't used any more.
+        // SAFETY: nobody else owns the block, the host had it from this allocator, and `text` isn't
+        // used any more.
         unsafe { memory::free(chunk, bytes) };
         answer
     }

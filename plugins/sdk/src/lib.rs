@@ -1,8 +1,10 @@
-//! What a parser author needs: write a type that implements [`Parser`], hand it to [`export_parser!`], build for wasm32-unknown-unknown.
+//! What a parser author needs: write a type that implements [`Parser`], hand it to
+//! [`export_parser!`], build for wasm32-unknown-unknown.
 //!
-//! A parser routes bytes, it doesn't write: the host holds the text, and [`Output`] says where it goes and does all the counting.
-//! A parser is an ordinary library with ordinary tests (crate `parser-kit` plays the host); the component's bindings exist on
-//! wasm32-unknown-unknown only. The meaning of every type stands in `wit/parser-0.1/parser.wit`.
+//! A parser routes bytes, it doesn't write: the host holds the text, and [`Output`] says where it
+//! goes and does all the counting. A parser is an ordinary library with ordinary tests (crate
+//! `parser-kit` plays the host); the component's bindings exist on wasm32-unknown-unknown only. The
+//! meaning of every type stands in `wit/parser-0.1/parser.wit`.
 #![deny(missing_docs)]
 
 #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
@@ -28,7 +30,8 @@ pub use prose::Prose;
 pub use stream::Stream;
 pub use tools::{Tools, begins_plausibly, is_plausible};
 
-/// Exports a [`Parser`] as the component's `parser` interface. On any target but wasm32-unknown-unknown it expands to nothing.
+/// Exports a [`Parser`] as the component's `parser` interface. On any target but
+/// wasm32-unknown-unknown it expands to nothing.
 ///
 /// ```
 /// # use parser_sdk::{Descriptor, Output, Parser, Request, Route};
@@ -76,7 +79,8 @@ macro_rules! export_parser {
 
             #[unsafe(export_name = "sluice:parser/parser@0.1.0#text")]
             unsafe extern "C" fn text(chunk: *mut u8, bytes: usize) -> *const Lowered {
-                // SAFETY: the canonical ABI: the host had the block allocated for this call, and filled it with UTF-8.
+                // SAFETY: the canonical ABI: the host had the block allocated for this call, and
+                // filled it with UTF-8.
                 Component::instance(|instance| unsafe { instance.text(chunk, bytes) })
             }
 

@@ -1,5 +1,5 @@
-//! The text between calls: markers say whether it is content or reasoning. It goes out up to the next marker without the parser
-//! being called.
+//! The text between calls: markers say whether it is content or reasoning. It goes out up to the
+//! next marker without the parser being called.
 
 use crate::{Output, Route};
 
@@ -67,13 +67,15 @@ impl Prose {
         self.drop_markup(out);
     }
 
-    /// Drops all held bytes as markup; content follows. Closes reasoning, if that is the present kind.
+    /// Drops all held bytes as markup; content follows. Closes reasoning, if that is the present
+    /// kind.
     pub fn content(&mut self, out: &mut Output) {
         self.undecided_content(out);
         self.flow(out);
     }
 
-    /// The same, where the content's beginning is for the parser to decide: the host asks about it ([`Self::flow`] ends that).
+    /// The same, where the content's beginning is for the parser to decide: the host asks about it
+    /// ([`Self::flow`] ends that).
     pub fn undecided_content(&mut self, out: &mut Output) {
         out.drop_all();
         if self.0 == Route::Reasoning {
@@ -82,7 +84,8 @@ impl Prose {
         self.turn_to_content();
     }
 
-    /// Reasoning follows, the held bytes among it: a format that opens reasoning without markup, or with markup that stays in it.
+    /// Reasoning follows, the held bytes among it: a format that opens reasoning without markup, or
+    /// with markup that stays in it.
     pub fn turn_to_reasoning(&mut self) {
         self.0 = Route::Reasoning;
     }

@@ -1,6 +1,7 @@
 //! One parser with its output: the calls that a stream makes of it, each answered by a [`Step`].
 //!
-//! Called by the component's exports on wasm32 and by the test kit natively, so both get the same steps.
+//! Called by the component's exports on wasm32 and by the test kit natively, so both get the same
+//! steps.
 
 use crate::output::{Output, StepRef};
 use crate::parser::Parser;

@@ -1,6 +1,7 @@
 //! The tools that a turn may call: their names, and whether a call of each carries JSON or text.
 //!
-//! Made once per stream from the request; formats that match names loosely go through [`Tools::names`].
+//! Made once per stream from the request; formats that match names loosely go through
+//! [`Tools::names`].
 //!
 //! Invariant: [`is_plausible`] alone decides what counts as the name of a tool that isn't declared.
 
@@ -48,13 +49,15 @@ impl Tools {
         begins_plausibly(name) || self.names().any(|declared| declared.starts_with(name))
     }
 
-    /// What a call of `name` carries: text for a custom tool, JSON for a function and for a name that isn't declared.
+    /// What a call of `name` carries: text for a custom tool, JSON for a function and for a name
+    /// that isn't declared.
     pub fn payload(&self, name: &str) -> Payload {
         self.0.iter().find(|(declared, _)| declared == name).map_or(Payload::Json, |(_, payload)| *payload)
     }
 }
 
-/// Whether an undeclared tool may have this name: 1 to 128 of the characters `A-Z a-z 0-9 _ . : -`, a letter or digit among them.
+/// Whether an undeclared tool may have this name: 1 to 128 of the characters `A-Z a-z 0-9 _ . : -`,
+/// a letter or digit among them.
 pub fn is_plausible(name: &str) -> bool {
     begins_plausibly(name) && name.bytes().any(|byte| byte.is_ascii_alphanumeric())
 }

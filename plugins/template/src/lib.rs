@@ -1,7 +1,9 @@
-//! Parser for {{name}}: reasoning in `<think>`, calls as `<tool_call>{"name": …, "arguments": {…}}</tool_call>`.
+//! Parser for {{name}}: reasoning in `<think>`, calls as
+//! `<tool_call>{"name": …, "arguments": {…}}</tool_call>`.
 //!
-//! A starting point that works: put your model's markers in [`MARKERS`], say in `marker` what each one changes, and keep a case in
-//! `cases/` for everything the model was seen to write. The host holds the text; `Output` says where its bytes go and counts them.
+//! A starting point that works: put your model's markers in [`MARKERS`], say in `marker` what each
+//! one changes, and keep a case in `cases/` for everything the model was seen to write. The host
+//! holds the text; `Output` says where its bytes go and counts them.
 
 use parser_sdk::json::{Call, Progress};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
@@ -29,7 +31,8 @@ impl Parser for {{type}} {
         Ok(Descriptor {
             name: "{{name}}".into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            // `model_type` values of config.json for which `host serve` should take this parser by itself.
+            // `model_type` values of config.json for which `host serve` should take this parser by
+            // itself.
             models: vec![],
             markers: MARKERS.map(String::from).into(),
             // Markers that end the model's turn, by their place in the list.
@@ -52,7 +55,8 @@ impl Parser for {{type}} {
     }
 
     fn marker(&mut self, index: usize, out: &mut Output) {
-        // Inside a string of a call's JSON a marker is text, unless it ends the turn or came as a token of its own.
+        // Inside a string of a call's JSON a marker is text, unless it ends the turn or came as a
+        // token of its own.
         if !out.ends_strings() && self.call.as_ref().is_some_and(Call::in_string) {
             return self.text(MARKERS[index], out);
         }
@@ -79,8 +83,9 @@ impl Parser for {{type}} {
 }
 
 impl {{type}} {
-    /// Ends the call, after which this marker came: it is complete if its arguments are whole. One that has no name yet is none: at the end
-    /// of the turn it broke off, an empty block is markup, and else its bytes are prose.
+    /// Ends the call, after which this marker came: it is complete if its arguments are whole. One
+    /// that has no name yet is none: at the end of the turn it broke off, an empty block is markup,
+    /// and else its bytes are prose.
     fn end_call(&mut self, marker: usize, out: &mut Output) {
         let bytes = MARKERS[marker].len();
         match self.call.take() {

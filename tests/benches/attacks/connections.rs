@@ -13,7 +13,8 @@ const BARS: Bars = Bars { cpu: Duration::from_secs(1), peak_mib: 64.0, kept_mib:
 const ALLOWED: &str = "64";
 const SILENT: usize = 300;
 const CHECKS: usize = 20;
-/// Time for an answer of `/health`, below the time after which the server closes silent connections.
+/// Time for an answer of `/health`, below the time after which the server closes silent
+/// connections.
 const TIME: Duration = Duration::from_secs(1);
 
 /// Runs the attack if it is asked.

@@ -1,4 +1,5 @@
-//! Conversations: one key makes more of them than it may keep, and many clients ask for the largest page at once.
+//! Conversations: one key makes more of them than it may keep, and many clients ask for the largest
+//! page at once.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Requests for the page, and its size in MiB.
 const READERS: usize = 64;
 const PAGE_MIB: usize = 60;
-/// The answers may hold the memory for requests; the others are refused. Two are being read from the store meanwhile.
+/// The answers may hold the memory for requests; the others are refused. Two are being read from
+/// the store meanwhile.
 const PAGE_BARS: Bars = Bars { cpu: Duration::from_mins(1), peak_mib: 512.0, kept_mib: 128.0 };
 
 /// Runs the attacks that are asked.

@@ -1,4 +1,5 @@
-//! Remote engines that send without end: token ids behind the end of an answer, events and bytes that hold no token, long texts.
+//! Remote engines that send without end: token ids behind the end of an answer, events and bytes
+//! that hold no token, long texts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +13,8 @@ use tests::process::ServerProcess;
 use super::row::{Bars, Row};
 
 const BARS: Bars = Bars { cpu: Duration::from_secs(1), peak_mib: 64.0, kept_mib: 64.0 };
-/// Bytes of a flood that nobody ends, so that a server without bounds doesn't take the whole machine.
+/// Bytes of a flood that nobody ends, so that a server without bounds doesn't take the whole
+/// machine.
 const FLOOD: usize = 512 << 20;
 /// Time after which an answer, and then the end of its flood, isn't waited for any more.
 const TIME: Duration = Duration::from_secs(15);

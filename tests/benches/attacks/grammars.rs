@@ -1,4 +1,5 @@
-//! Grammars, schemas and patterns that take much for their size. Each is the first request of a server whose vocabulary is ready.
+//! Grammars, schemas and patterns that take much for their size. Each is the first request of a
+//! server whose vocabulary is ready.
 
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ const TOGETHER: Bars = Bars { cpu: Duration::MAX, peak_mib: 320.0, kept_mib: 256
 const RULES: usize = 500;
 const PATH: &str = "/v1/chat/completions";
 
-/// Runs the asked attacks over a vocabulary of this many tokens, each against a server of its own, and then all against one.
+/// Runs the asked attacks over a vocabulary of this many tokens, each against a server of its own,
+/// and then all against one.
 pub(crate) fn run(words: usize, is_asked: &impl Fn(&str) -> bool) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     model::write(folder.path(), words);
@@ -59,7 +61,8 @@ fn wide_rules() -> Vec<Value> {
     (0..16).map(|at| json!({"guided_grammar": form(at), "max_tokens": 400})).collect()
 }
 
-/// A server that has answered one constrained request, so that its vocabulary and its sandbox are ready.
+/// A server that has answered one constrained request, so that its vocabulary and its sandbox are
+/// ready.
 fn start(model: &std::path::Path) -> ServerProcess {
     let model = model.to_str().expect("UTF-8");
     let server = ServerProcess::start_with_engine(

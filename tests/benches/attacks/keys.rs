@@ -1,4 +1,5 @@
-//! Two keys: one asks for more long answers than the engine generates at a time, with the most urgent priority. The other asks for a token.
+//! Two keys: one asks for more long answers than the engine generates at a time, with the most
+//! urgent priority. The other asks for a token.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Logs that can't be written: stderr is a pipe that nobody reads, or one that is closed. Requests follow one another.
+//! Logs that can't be written: stderr is a pipe that nobody reads, or one that is closed. Requests
+//! follow one another.
 
 use std::time::{Duration, Instant};
 

@@ -1,9 +1,11 @@
-//! Benchmark of attacks: what one hostile client, engine or tool server costs the server and its other clients. Each attack has a row: the
-//! answers, the server's CPU time, its peak memory beyond the idle server's, what it keeps afterwards, the slowest `/health` meanwhile, and
-//! where there is another key its slowest request.
+//! Benchmark of attacks: what one hostile client, engine or tool server costs the server and its
+//! other clients. Each attack has a row: the answers, the server's CPU time, its peak memory beyond
+//! the idle server's, what it keeps afterwards, the slowest `/health` meanwhile, and where there is
+//! another key its slowest request.
 //!
-//! `cargo bench --profile dist -p tests --bench attacks [-- WORD…]` runs the attacks whose names contain one of these words. The server is
-//! the binary that `SLUICE_HOST` names (an older one, to compare), else the one beside the benchmark.
+//! `cargo bench --profile dist -p tests --bench attacks [-- WORD…]` runs the attacks whose names
+//! contain one of these words. The server is the binary that `SLUICE_HOST` names (an older one, to
+//! compare), else the one beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
 mod connections;

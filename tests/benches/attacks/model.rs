@@ -1,4 +1,5 @@
-//! A model with a vocabulary of any size: the embedded model's files, with made-up words added to its tokenizer. Its weights are random.
+//! A model with a vocabulary of any size: the embedded model's files, with made-up words added to
+//! its tokenizer. Its weights are random.
 
 use std::path::Path;
 
@@ -38,7 +39,8 @@ pub(crate) fn write(folder: &Path, words: usize) {
     }
 }
 
-/// Adds words behind all tokens, so that no id changes. Half begin with a space, as the vocabularies of byte-level tokenizers have them.
+/// Adds words behind all tokens, so that no id changes. Half begin with a space, as the
+/// vocabularies of byte-level tokenizers have them.
 fn add_words(tokenizer: &mut Value, words: usize) {
     let added = tokenizer["added_tokens"].as_array().expect("a list");
     let first = 1 + added.iter().filter_map(|token| token["id"].as_u64()).max().expect("some");

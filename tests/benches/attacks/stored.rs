@@ -1,4 +1,5 @@
-//! Stored responses and completions: crowds that follow and read nothing, keys that fill their queues, floods of metadata. Another key asks meanwhile.
+//! Stored responses and completions: crowds that follow and read nothing, keys that fill their
+//! queues, floods of metadata. Another key asks meanwhile.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -20,7 +21,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Followers, and the tokens of what they follow, one in two milliseconds.
 const FOLLOWERS: usize = 2000;
 const TOKENS: usize = 5000;
-/// Each holds its connection and what was read for it; their events are read from the store once more for each of them.
+/// Each holds its connection and what was read for it; their events are read from the store once
+/// more for each of them.
 const FOLLOWED: Bars = Bars { cpu: Duration::from_mins(1), peak_mib: 768.0, kept_mib: 768.0 };
 
 /// Keys, and the background responses that each asks for: 16 run, 256 wait, the others are refused.

@@ -1,4 +1,5 @@
-//! Tool servers that send messages without end, as child processes and over event streams. The call has five seconds.
+//! Tool servers that send messages without end, as child processes and over event streams. The call
+//! has five seconds.
 
 use std::time::Duration;
 

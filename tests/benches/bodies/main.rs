@@ -1,8 +1,10 @@
-//! Benchmark of what bodies of about 30 MiB cost the server and its other clients, with a row for each shape: time to the answer, peak
-//! memory beyond the idle server's, the slowest `/health`, the longest gap of a paced stream. Each shape has a server of its own.
+//! Benchmark of what bodies of about 30 MiB cost the server and its other clients, with a row for
+//! each shape: time to the answer, peak memory beyond the idle server's, the slowest `/health`, the
+//! longest gap of a paced stream. Each shape has a server of its own.
 //!
-//! `cargo bench --profile dist -p tests --bench bodies [-- SHAPE…]` runs the shapes whose names contain one of these words. The server
-//! is the binary that `SLUICE_HOST` names, else the one beside the benchmark.
+//! `cargo bench --profile dist -p tests --bench bodies [-- SHAPE…]` runs the shapes whose names
+//! contain one of these words. The server is the binary that `SLUICE_HOST` names, else the one
+//! beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
 mod shapes;
@@ -17,7 +19,8 @@ use tests::watch::{Health, PacedStream};
 
 /// User message of the paced stream.
 const PACED: &str = "A paced answer, please.";
-/// Tokens of the paced answer and milliseconds between them: it lasts longer than a shape may, and fits the embedded model's context.
+/// Tokens of the paced answer and milliseconds between them: it lasts longer than a shape may, and
+/// fits the embedded model's context.
 const PACED_TOKENS: usize = 3600;
 const PACE_MS: u64 = 20;
 /// Maximum time of one shape; a request without an answer by then is given up.
@@ -26,7 +29,8 @@ const SHAPE_TIME: Duration = Duration::from_mins(1);
 const HOLD: Duration = Duration::from_secs(5);
 /// Memory that one body may take in addition to three times its size.
 const SPARE_MIB: f64 = 16.0;
-/// Memory that concurrent bodies may take: the server's budget for all of them, and a reserve for what the budget doesn't count.
+/// Memory that concurrent bodies may take: the server's budget for all of them, and a reserve for
+/// what the budget doesn't count.
 const TOGETHER_MIB: f64 = 256.0 + 64.0;
 const HEALTH_BAR: Duration = Duration::from_millis(50);
 const GAP_BAR: Duration = Duration::from_millis(100);

@@ -1,4 +1,5 @@
-//! Bodies of the benchmark: JSON of about 30 MiB whose parts are as small, as many or as deep as possible.
+//! Bodies of the benchmark: JSON of about 30 MiB whose parts are as small, as many or as deep as
+//! possible.
 
 use std::fmt::Write;
 

@@ -1,6 +1,8 @@
-//! Late masks: the whole engine over a fake device that takes 10 ms a step and draws the tokens of the cases' texts.
+//! Late masks: the whole engine over a fake device that takes 10 ms a step and draws the tokens of
+//! the cases' texts.
 //!
-//! A mask has to be computed while the device computes; a late mask costs its sequence the steps until it's ready.
+//! A mask has to be computed while the device computes; a late mask costs its sequence the steps
+//! until it's ready.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -28,7 +30,8 @@ pub(crate) struct Answer {
     pub(crate) ids: Arc<[u32]>,
 }
 
-/// Prints the figures for each number of sequences. `fresh` returns the answers with grammars that no sequence has used yet.
+/// Prints the figures for each number of sequences. `fresh` returns the answers with grammars that
+/// no sequence has used yet.
 pub(crate) fn print(vocab: usize, fresh: impl Fn() -> Vec<Answer>) {
     println!(
         "\nmasks of sequences that run together, {} ms a step; the first of each grammar fills its lexer\n",
@@ -109,7 +112,8 @@ async fn read(engine: &LocalEngine, number: usize, answer: &Answer) {
     assert_eq!(finish, Some(Finish::Stop(stop)), "the whole answer was allowed");
 }
 
-/// Fake device that draws for each sequence the tokens of the answer that its prompt names, one step ahead of `collect`.
+/// Fake device that draws for each sequence the tokens of the answer that its prompt names, one
+/// step ahead of `collect`.
 struct SlowRunner {
     shape: RunnerShape,
     answers: Vec<Arc<[u32]>>,

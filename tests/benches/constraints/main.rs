@@ -1,9 +1,11 @@
-//! Benchmark of constrained decoding: the grammar's compilation, and the mask of each token of one sequence, in CPU time of one thread.
+//! Benchmark of constrained decoding: the grammar's compilation, and the mask of each token of one
+//! sequence, in CPU time of one thread.
 //!
-//! `cargo bench --locked --workspace --bench constraints`; `SLUICE_TOKENIZER=FILE` sets the `tokenizer.json` of a Qwen3 model (default:
-//! the embedded model's, whose vocabulary is small). All steps are the server's own: the shipped parser's grammar, its markers as the
-//! tokenizer has them, and masks. Texts satisfy the request and are tokenised as prompts are. Cases and figures for
-//! `tests/peers/constraints` are written to `CONSTRAINTS_OUT=FILE`.
+//! `cargo bench --locked --workspace --bench constraints`; `SLUICE_TOKENIZER=FILE` sets the
+//! `tokenizer.json` of a Qwen3 model (default: the embedded model's, whose vocabulary is small).
+//! All steps are the server's own: the shipped parser's grammar, its markers as the tokenizer has
+//! them, and masks. Texts satisfy the request and are tokenised as prompts are. Cases and figures
+//! for `tests/peers/constraints` are written to `CONSTRAINTS_OUT=FILE`.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]
 

@@ -1,4 +1,5 @@
-//! Schemas of the benchmark, each with an instance: what a request for structured output usually has, and more.
+//! Schemas of the benchmark, each with an instance: what a request for structured output usually
+//! has, and more.
 
 use serde_json::{Map, Value, json};
 
@@ -22,7 +23,8 @@ pub(crate) fn words(at: usize) -> &'static str {
     WORDS[at * 7 % WORDS.len()]
 }
 
-/// Schema of an order: objects in lists in objects, enumerations, formats, patterns, alternatives, a recursive definition.
+/// Schema of an order: objects in lists in objects, enumerations, formats, patterns, alternatives,
+/// a recursive definition.
 pub(crate) fn order() -> Value {
     let text = json!({"type": "string"});
     let money = json!({"type": "object", "properties": {"amount": {"type": "number", "minimum": 0}, "currency":

@@ -11,7 +11,8 @@ use tests::measure::thread_cpu;
 pub(crate) struct Costs(Vec<f64>);
 
 impl Costs {
-    /// Measures the tokens `ids` as the engine runs them: for each, it computes a mask, then takes the drawn token.
+    /// Measures the tokens `ids` as the engine runs them: for each, it computes a mask, then takes
+    /// the drawn token.
     pub(crate) fn walk(&mut self, mut mask: GrammarMask, ids: &[u32], vocabulary: usize) {
         let mut allowed = vec![0; vocabulary.div_ceil(32)];
         for (at, &id) in ids.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Plot of the table's first rows: bars by policy, a panel for each figure. Its colours are legible on light and dark backgrounds.
+//! Plot of the table's first rows: bars by policy, a panel for each figure. Its colours are legible
+//! on light and dark backgrounds.
 
 use std::fmt::Write;
 
@@ -13,7 +14,8 @@ const GAP: f64 = 60.0;
 const LINE: f64 = 24.0;
 const TOP: f64 = 56.0;
 
-/// Panel for one figure: title, the figure's value of a row, length of its bar from 0 to 1, and text of the value.
+/// Panel for one figure: title, the figure's value of a row, length of its bar from 0 to 1, and
+/// text of the value.
 type Panel = (&'static str, fn(&Row) -> f64, fn(f64) -> f64, fn(f64) -> String);
 
 const PANELS: [Panel; 3] = [

@@ -1,4 +1,5 @@
-//! Way into every function of the driver: the one lock, failures on demand, and the checks that all functions make.
+//! Way into every function of the driver: the one lock, failures on demand, and the checks that all
+//! functions make.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -59,7 +60,8 @@ pub(crate) fn context(name: &'static str, body: impl FnOnce(&mut Context) -> Out
     driver(name, |driver| driver.current(name).and_then(body))
 }
 
-/// Runs a function of the calling thread's context that may not be called while the thread captures.
+/// Runs a function of the calling thread's context that may not be called while the thread
+/// captures.
 pub(crate) fn outside_capture(name: &'static str, body: impl FnOnce(&mut Context) -> Outcome) -> CUresult {
     context(name, |context| {
         context.refuse_in_capture(name)?;

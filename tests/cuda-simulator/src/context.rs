@@ -1,4 +1,5 @@
-//! The primary context: all that belongs to it, the execution of its work, and the report of what wasn't freed.
+//! The primary context: all that belongs to it, the execution of its work, and the report of what
+//! wasn't freed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +33,8 @@ pub(crate) struct Context {
     /// Captured graphs, and graphs that can be launched.
     pub(crate) graphs: Handles<Arc<[Work]>>,
     pub(crate) executables: Handles<Arc<[Work]>>,
-    /// Loaded modules and their functions. They stay as long as the context: the engine unloads none.
+    /// Loaded modules and their functions. They stay as long as the context: the engine unloads
+    /// none.
     pub(crate) modules: Handles<cuda_shim::Module>,
     pub(crate) functions: Handles<Function>,
 }

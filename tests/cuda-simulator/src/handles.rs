@@ -1,5 +1,5 @@
-//! Handles of the library's objects: numbers in the shape of pointers, never reused, so that a handle of something destroyed or foreign is
-//! found.
+//! Handles of the library's objects: numbers in the shape of pointers, never reused, so that a
+//! handle of something destroyed or foreign is found.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
-//! Folders with the libraries under CUDA's names: small libraries that have the right names and load
-//! the simulator, so that the engine's loader finds what it would find on a machine with CUDA.
+//! Folders with the libraries under CUDA's names: small libraries that have the right names and
+//! load the simulator, so that the engine's loader finds what it would find on a machine with CUDA.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,9 +23,9 @@ impl std::fmt::Display for InstallError {
 
 impl std::error::Error for InstallError {}
 
-/// Writes the libraries to folders in `folder`: `driver`, for `LD_LIBRARY_PATH`; `libraries` with NVRTC and
-/// cuBLASLt, for `--cuda-libs`; `older` with those of another generation. Takes the system's C++ compiler
-/// (`CXX`, else `c++`) as linker.
+/// Writes the libraries to folders in `folder`: `driver`, for `LD_LIBRARY_PATH`; `libraries` with
+/// NVRTC and cuBLASLt, for `--cuda-libs`; `older` with those of another generation. Takes the
+/// system's C++ compiler (`CXX`, else `c++`) as linker.
 ///
 /// # Errors
 /// The simulator isn't beside the running program, or the linker fails.
@@ -40,8 +40,8 @@ pub fn install(folder: &Path) -> Result<(), InstallError> {
     install_older_toolkit(&older)
 }
 
-/// Writes NVRTC and cuBLASLt as a toolkit of CUDA 12 installs them for developers. They know nothing but
-/// their versions.
+/// Writes NVRTC and cuBLASLt as a toolkit of CUDA 12 installs them for developers. They know
+/// nothing but their versions.
 fn install_older_toolkit(folder: &Path) -> Result<(), InstallError> {
     const TEXT: &str = "extern \"C\" int nvrtcVersion(int* major, int* minor) { *major = 12, *minor = 8; return 0; }\n\
                         extern \"C\" unsigned long cublasLtGetVersion() { return 120804; }\n";
@@ -54,7 +54,8 @@ fn install_older_toolkit(folder: &Path) -> Result<(), InstallError> {
     std::fs::remove_file(&text).map_err(|error| failed(&text, &error))
 }
 
-/// The simulator that was built with the running program: beside it, or in its folder of dependencies.
+/// The simulator that was built with the running program: beside it, or in its folder of
+/// dependencies.
 fn simulator() -> Result<PathBuf, InstallError> {
     let program = std::env::current_exe().map_err(|error| InstallError(error.to_string()))?;
     let folders = program.ancestors().skip(1).flat_map(|folder| [folder.join("deps"), folder.to_owned()]);

@@ -1,5 +1,5 @@
-//! NVRTC's functions. A binary is the program's text with its options, behind the first bytes of an ELF file; the text is compiled as C++ to
-//! find its errors.
+//! NVRTC's functions. A binary is the program's text with its options, behind the first bytes of an
+//! ELF file; the text is compiled as C++ to find its errors.
 #![expect(unsafe_code, reason = "C functions")]
 
 use std::ffi::{CStr, c_char, c_int};
@@ -75,7 +75,8 @@ impl Binary {
     /// # Safety
     /// At `at` are the bytes of a binary of any kind.
     pub(crate) unsafe fn read(at: *const u8) -> Option<Self> {
-        // SAFETY: no binary is shorter than this; bytes are compared one by one, up to the first that differs.
+        // SAFETY: no binary is shorter than this; bytes are compared one by one, up to the first
+        // that differs.
         let is_ours =
             !at.is_null() && MAGIC.iter().enumerate().all(|(i, byte)| unsafe { *at.add(i) } == *byte);
         if !is_ours {
@@ -133,7 +134,8 @@ pub(crate) unsafe extern "C" fn nvrtcCreateProgram(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn nvrtcDestroyProgram(program: *mut nvrtcProgram) -> nvrtcResult {
-    // SAFETY: the caller gives the place of a program, or null. It may be read only, so it isn't set to null.
+    // SAFETY: the caller gives the place of a program, or null. It may be read only, so it isn't
+    // set to null.
     let program = unsafe { program.as_ref() };
     match program.and_then(|program| programs().remove(*program)) {
         Some(_) => nvrtcResult::NVRTC_SUCCESS,

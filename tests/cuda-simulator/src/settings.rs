@@ -1,4 +1,5 @@
-//! Description of the simulated machine and of its failures, in the variable `SIMULATED_CUDA`: words with commas between them.
+//! Description of the simulated machine and of its failures, in the variable `SIMULATED_CUDA`:
+//! words with commas between them.
 //!
 //! | word | |
 //! |---|---|

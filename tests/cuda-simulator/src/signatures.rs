@@ -1,4 +1,5 @@
-//! The functions have the types that cudarc, which has them from NVIDIA's headers, calls them with. This is checked by the compiler.
+//! The functions have the types that cudarc, which has them from NVIDIA's headers, calls them with.
+//! This is checked by the compiler.
 
 use cudarc::{cublaslt, driver, nvrtc};
 
@@ -60,7 +61,7 @@ fn the_drivers_functions_have_the_types_of_its_header() {
 }
 
 #[test]
-fn the_compilers_functions_have_the_types_of_its_header() {
+fn compiler_functions_have_the_types_of_its_header() {
     use nvrtc::sys;
     same2(nvrtcVersion, sys::nvrtcVersion);
     same6(nvrtcCreateProgram, sys::nvrtcCreateProgram);
@@ -72,9 +73,10 @@ fn the_compilers_functions_have_the_types_of_its_header() {
     same2(nvrtcGetProgramLog, sys::nvrtcGetProgramLog);
 }
 
-/// `cublasLtMatmul` and `cublasLtMatmulAlgoGetHeuristic` have too many parameters for this; their calls in tests check them.
+/// `cublasLtMatmul` and `cublasLtMatmulAlgoGetHeuristic` have too many parameters for this; their
+/// calls in tests check them.
 #[test]
-fn the_functions_of_cublaslt_have_the_types_of_its_header() {
+fn cublaslt_functions_have_the_types_of_its_header() {
     use cublaslt::sys;
     same1(cublasLtCreate, sys::cublasLtCreate);
     same1(cublasLtDestroy, sys::cublasLtDestroy);

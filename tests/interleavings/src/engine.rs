@@ -1,4 +1,5 @@
-//! Models of the engine's thread and its clients: arrivals, pauses, and clients that leave; and of engines that share a device.
+//! Models of the engine's thread and its clients: arrivals, pauses, and clients that leave; and of
+//! engines that share a device.
 
 use std::future::poll_fn;
 

@@ -1,8 +1,10 @@
-//! Loom models of the code that synchronises threads by itself: the kernels' pool, the engine's queue of arrivals, a sequence's queue of
-//! steps, and the device lock. The product's own files are compiled with loom's types in place of the standard library's. Each model is run
-//! in every order of its threads with at most two preemptions; a lost wake-up is a deadlock that loom reports.
+//! Loom models of the code that synchronises threads by itself: the kernels' pool, the engine's
+//! queue of arrivals, a sequence's queue of steps, and the device lock. The product's own files are
+//! compiled with loom's types in place of the standard library's. Each model is run in every order
+//! of its threads with at most two preemptions; a lost wake-up is a deadlock that loom reports.
 //!
-//! `cargo run --manifest-path tests/interleavings/Cargo.toml` prints the number of orders of each model.
+//! `cargo run --manifest-path tests/interleavings/Cargo.toml` prints the number of orders of each
+//! model.
 #![expect(dead_code, reason = "the models use a part of what the files offer")]
 
 mod cpu;

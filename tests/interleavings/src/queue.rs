@@ -1,5 +1,6 @@
-//! Model of tokio's bounded queue, which doesn't run under loom. An atomic number counts the free places; it is changed with the memory
-//! orderings of tokio's semaphore, so that the model orders no more than tokio's queue does.
+//! Model of tokio's bounded queue, which doesn't run under loom. An atomic number counts the free
+//! places; it is changed with the memory orderings of tokio's semaphore, so that the model orders
+//! no more than tokio's queue does.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll};

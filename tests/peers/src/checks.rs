@@ -1,4 +1,5 @@
-//! Checks of a parser: whether it reads a text alike however it is cut, and for how many deltas it puts out nothing.
+//! Checks of a parser: whether it reads a text alike however it is cut, and for how many deltas it
+//! puts out nothing.
 
 use serde_json::Value;
 
@@ -47,7 +48,8 @@ fn parse(start: &Start, text: &str, chars: usize) -> Record {
     record
 }
 
-/// Returns the first difference between what was read and what was written, except white space at the ends of texts.
+/// Returns the first difference between what was read and what was written, except white space at
+/// the ends of texts.
 fn misread(read: &Record, sample: &Sample) -> Option<String> {
     let json = |text: &str| serde_json::from_str::<Value>(text).ok();
     for (what, read, written) in

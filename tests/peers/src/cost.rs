@@ -1,4 +1,5 @@
-//! Cost of a delta: CPU time of this thread in a stream that is started and warm, within a budget for each figure.
+//! Cost of a delta: CPU time of this thread in a stream that is started and warm, within a budget
+//! for each figure.
 
 use std::time::Duration;
 

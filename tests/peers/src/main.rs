@@ -1,4 +1,5 @@
-//! Benchmark of Sluice's parsers and those of other projects in one run: cost per delta, and checks. README.md says how to read it.
+//! Benchmark of Sluice's parsers and those of other projects in one run: cost per delta, and
+//! checks. README.md says how to read it.
 #![allow(clippy::print_stdout, reason = "its result is what it prints")]
 
 mod checks;

@@ -1,4 +1,5 @@
-//! Adapters of the parsers, one file each. Their `start` returns `None` for a format that the parser doesn't know.
+//! Adapters of the parsers, one file each. Their `start` returns `None` for a format that the
+//! parser doesn't know.
 
 mod dynamo;
 mod dynamo_v2;

@@ -1,4 +1,5 @@
-//! Sample text for each format, with reasoning, prose that looks like markup, and two calls, and its meaning.
+//! Sample text for each format, with reasoning, prose that looks like markup, and two calls, and
+//! its meaning.
 
 /// Text and its meaning.
 pub(crate) struct Sample {

@@ -1,13 +1,16 @@
 //! Traits for the parsers under test: the stream that feeds a parser, and the sink of its output.
 //!
-//! Invariant: an adapter passes on all output of its parser for a delta before `feed` returns, and copies nothing.
+//! Invariant: an adapter passes on all output of its parser for a delta before `feed` returns, and
+//! copies nothing.
 
 /// Delta of a model's output.
 pub(crate) struct Delta<'a> {
     pub(crate) text: &'a str,
-    /// Token id of the delta: the marker's index if it is a marker with a token of its own, `u32::MAX` for other tokens; `None` for plain text.
+    /// Token id of the delta: the marker's index if it is a marker with a token of its own,
+    /// `u32::MAX` for other tokens; `None` for plain text.
     pub(crate) marker: Option<u32>,
-    /// The delta's tokens in Harmony's vocabulary, for the parsers that read those; empty if the parser has to read text.
+    /// The delta's tokens in Harmony's vocabulary, for the parsers that read those; empty if the
+    /// parser has to read text.
     pub(crate) tokens: Vec<u32>,
 }
 

@@ -1,4 +1,5 @@
-//! Writes the hostile guests as `.wasm` files into a folder, for tests in other languages: `guests DIR`.
+//! Writes the hostile guests as `.wasm` files into a folder, for tests in other languages:
+//! `guests DIR`.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! The hostile MCP server over standard input and output: `hostile-mcp LISTING`, of `ToolServer::new`, or `chatty`.
+//! The hostile MCP server over standard input and output: `hostile-mcp LISTING`, of
+//! `ToolServer::new`, or `chatty`.
 
 fn main() -> std::io::Result<()> {
     let listing = std::env::args().nth(1).unwrap_or_else(|| "good".to_owned());

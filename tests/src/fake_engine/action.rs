@@ -8,7 +8,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-/// Action of a fake engine. The actions for a request run one after the other; then the connection is closed.
+/// Action of a fake engine. The actions for a request run one after the other; then the connection
+/// is closed.
 #[derive(Clone)]
 pub enum Action {
     /// Sends these bytes.
@@ -21,7 +22,8 @@ pub enum Action {
     UntilDisconnect,
     /// Resets the connection.
     Reset,
-    /// Sends the bytes again and again until the client disconnects or at least `most` bytes were sent; `sent` counts them.
+    /// Sends the bytes again and again until the client disconnects or at least `most` bytes were
+    /// sent; `sent` counts them.
     Flood {
         /// Bytes of one round.
         bytes: Vec<u8>,
@@ -30,7 +32,8 @@ pub enum Action {
         /// Number of bytes that were sent.
         sent: Arc<AtomicUsize>,
     },
-    /// Sends one of these parts at each tick. Ticks are multiples of the pace since 1970, so all streams share them, as they share an engine's steps.
+    /// Sends one of these parts at each tick. Ticks are multiples of the pace since 1970, so all
+    /// streams share them, as they share an engine's steps.
     Paced(Arc<[Vec<u8>]>, Duration),
 }
 

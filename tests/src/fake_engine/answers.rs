@@ -1,4 +1,5 @@
-//! Answers of a fake engine in the format of vLLM's `/inference/v1/generate`, in token ids of the embedded model.
+//! Answers of a fake engine in the format of vLLM's `/inference/v1/generate`, in token ids of the
+//! embedded model.
 
 use std::path::Path;
 
@@ -34,8 +35,8 @@ pub fn event(ids: &[u32], finish: Option<&str>) -> Vec<u8> {
     format!("data: {}\n\n", json!({ "request_id": "r", "choices": [choice] })).into_bytes()
 }
 
-/// Event of an engine whose models are owned by `owner`, with these token ids after `told` earlier ones; `finish` is its finish reason if it
-/// is the last of the answer.
+/// Event of an engine whose models are owned by `owner`, with these token ids after `told` earlier
+/// ones; `finish` is its finish reason if it is the last of the answer.
 pub fn event_of(owner: &str, ids: &[u32], told: usize, finish: Option<&str>) -> Vec<u8> {
     match owner {
         "sglang" => {
@@ -55,8 +56,8 @@ pub fn event_of(owner: &str, ids: &[u32], told: usize, finish: Option<&str>) -> 
     }
 }
 
-/// Events without tokens, and bytes without events, each with its name. The events are of an engine whose
-/// models are owned by `owner`.
+/// Events without tokens, and bytes without events, each with its name. The events are of an engine
+/// whose models are owned by `owner`.
 pub fn without_tokens(owner: &str) -> Vec<(&'static str, Vec<u8>)> {
     let usage = match owner {
         "sglang" => event_of(owner, &[], 0, None),

@@ -1,5 +1,5 @@
-//! Fake remote engine, every byte of which a test decides: routes of vLLM, SGLang and llama.cpp over bare sockets, with the embedded
-//! model's tokenizer.
+//! Fake remote engine, every byte of which a test decides: routes of vLLM, SGLang and llama.cpp
+//! over bare sockets, with the embedded model's tokenizer.
 
 mod action;
 mod answers;
@@ -21,7 +21,8 @@ pub use answers::{done, event, event_of, head, ids, refusal, tokenizer, whole, w
 use http::{Received, plain, receive};
 pub use log::{Health, RequestLog};
 
-/// Function that returns the actions for a request for an answer, given its number, from 0, and its body.
+/// Function that returns the actions for a request for an answer, given its number, from 0, and its
+/// body.
 pub type Script = dyn Fn(usize, &Value) -> Vec<Action> + Send + Sync;
 
 /// Running fake engine; dropping it closes all of its connections.
@@ -193,7 +194,8 @@ impl Fake {
         Some(json.to_string())
     }
 
-    /// Answer of one token in the format of this kind of engine: the token that the grammar demands, if there is a grammar.
+    /// Answer of one token in the format of this kind of engine: the token that the grammar
+    /// demands, if there is a grammar.
     fn probe(&self, body: &Value) -> String {
         let grammar = body["sampling_params"]["structured_outputs"]["grammar"].as_str();
         let demanded = grammar.and_then(|text| text.split_once("<[")?.1.split_once(']')?.0.parse().ok());

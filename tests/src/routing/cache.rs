@@ -1,4 +1,5 @@
-//! Prefix cache of one engine: chains of tokens by key. The least recently used chain is evicted first, from its end.
+//! Prefix cache of one engine: chains of tokens by key. The least recently used chain is evicted
+//! first, from its end.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,7 +9,8 @@ use super::random::mix;
 #[derive(Default)]
 pub(super) struct PrefixCache {
     chains: HashMap<u64, Chain, BuildHasherDefault<KeyHasher>>,
-    /// Keys with the numbers of their uses, the oldest first. An entry is skipped if its key was used again later.
+    /// Keys with the numbers of their uses, the oldest first. An entry is skipped if its key was
+    /// used again later.
     uses: VecDeque<(u64, u64)>,
     used: u64,
     tokens: u64,

@@ -1,5 +1,5 @@
-//! Simulated engine: a batch with slots, a queue, one prefill at a time, decoding that slows down with the batch, and a prefix
-//! cache in the KV memory that the running requests leave free.
+//! Simulated engine: a batch with slots, a queue, one prefill at a time, decoding that slows down
+//! with the batch, and a prefix cache in the KV memory that the running requests leave free.
 
 use std::collections::VecDeque;
 
@@ -113,7 +113,8 @@ impl Engine {
         }
     }
 
-    /// Drops all requests and the cache; returns the requests, each with whether its first token was sent.
+    /// Drops all requests and the cache; returns the requests, each with whether its first token
+    /// was sent.
     pub(super) fn crash(&mut self, now: u64) -> Vec<(usize, bool)> {
         let lost = std::mem::replace(self, Self::new(self.kv_tokens));
         self.is_dead = true;
@@ -134,7 +135,8 @@ impl Engine {
         }
     }
 
-    /// Puts the prompt into the cache. The system prompt counts as used after the conversation, so that it is evicted later.
+    /// Puts the prompt into the cache. The system prompt counts as used after the conversation, so
+    /// that it is evicted later.
     fn keep(&mut self, prompt: &Prompt, own: u32) {
         self.cache.put(prompt.own_key, own);
         if prompt.system > 0 {

@@ -14,7 +14,8 @@ pub struct Figures {
     pub own_tokens: u64,
     /// Number of those tokens that were cached.
     pub own_hits: u64,
-    /// Number of requests that were queued on an engine, beyond the first of each conversation; repeated attempts count again.
+    /// Number of requests that were queued on an engine, beyond the first of each conversation;
+    /// repeated attempts count again.
     pub later_placements: u64,
     /// Number of those requests that were queued on another engine than the request before.
     pub moves: u64,

@@ -1,4 +1,5 @@
-//! Simulation of many engines behind the server's own router, and behind other policies: hit rate, spread of load, moves.
+//! Simulation of many engines behind the server's own router, and behind other policies: hit rate,
+//! spread of load, moves.
 //!
 //! `benches/routing` runs the large scenario, `tests/routing.rs` the small one.
 

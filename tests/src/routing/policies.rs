@@ -9,7 +9,8 @@ use super::engine::{Engine, Prompt};
 
 /// Routing policy of one host.
 pub(super) trait Policy {
-    /// Selects an engine for a request, other than those in `tried`. The request counts as its load until `release`.
+    /// Selects an engine for a request, other than those in `tried`. The request counts as its load
+    /// until `release`.
     fn select(
         &mut self,
         key: u64,
@@ -101,10 +102,13 @@ pub(super) enum Rule {
     RoundRobin,
     /// The engine with the fewest requests.
     LeastLoad,
-    /// A radix tree that knows each engine's cache exactly. The engine with the longest match; where at most half of the prompt matches, the
-    /// engine with the fewest cached tokens; where loads differ by more than `absolute` and by more than half, the engine with the fewest requests.
+    /// A radix tree that knows each engine's cache exactly. The engine with the longest match;
+    /// where at most half of the prompt matches, the engine with the fewest cached tokens; where
+    /// loads differ by more than `absolute` and by more than half, the engine with the fewest
+    /// requests.
     Tree { absolute: u32 },
-    /// The same tree. The engine with the longest match among those whose load is below 1.25 × the mean, or below `slots`.
+    /// The same tree. The engine with the longest match among those whose load is below 1.25 × the
+    /// mean, or below `slots`.
     BoundedTree { slots: u32 },
 }
 

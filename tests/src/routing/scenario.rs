@@ -3,9 +3,11 @@
 /// Kind of routing key of a conversation's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
-    /// Each conversation has its own key: a hash of its beginning, and of `prompt_cache_key` where that is sent.
+    /// Each conversation has its own key: a hash of its beginning, and of `prompt_cache_key` where
+    /// that is sent.
     Conversation,
-    /// Where `prompt_cache_key` is sent, it alone is the key, which all conversations of an application share.
+    /// Where `prompt_cache_key` is sent, it alone is the key, which all conversations of an
+    /// application share.
     CacheKeyAlone,
 }
 
@@ -14,7 +16,8 @@ pub enum Keys {
 pub struct Scenario {
     /// Total number of conversations.
     pub conversations: u32,
-    /// Maximum number of engines: an eighth of them is added after a quarter of the time and removed after seven tenths.
+    /// Maximum number of engines: an eighth of them is added after a quarter of the time and
+    /// removed after seven tenths.
     pub engines: u32,
     /// Number of hosts, each of which routes a share of the turns.
     pub hosts: usize,
@@ -42,7 +45,8 @@ pub enum Change {
 }
 
 impl Scenario {
-    /// The large scenario. The caches hold about what running conversations need: 60 GB at 131 KB a token, for a model of 8 B in bf16.
+    /// The large scenario. The caches hold about what running conversations need: 60 GB at 131 KB a
+    /// token, for a model of 8 B in bf16.
     pub const LARGE: Self = Self {
         conversations: 100_000,
         engines: 64,
@@ -72,7 +76,8 @@ impl Scenario {
         self.engines as usize * 7 / 8
     }
 
-    /// Changes and their times in microseconds: scaling up and down, crashes of two minutes each, an engine that fails for one minute.
+    /// Changes and their times in microseconds: scaling up and down, crashes of two minutes each,
+    /// an engine that fails for one minute.
     pub fn changes(&self) -> Vec<(u64, Change)> {
         let at = |percent: u64| self.duration() / 100 * percent;
         let mut changes = vec![

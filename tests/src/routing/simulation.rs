@@ -258,7 +258,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// Crashes an engine. Requests without a first token go to other engines; the clients of the others see a failure.
+    /// Crashes an engine. Requests without a first token go to other engines; the clients of the
+    /// others see a failure.
     fn crash(&mut self, engine: usize) {
         let lost = self.engines[engine].crash(self.now);
         self.figures.loads.set(engine, 0, self.now);

@@ -1,7 +1,9 @@
-//! Workload of a simulation: when conversations begin, how long their turns are, and which application they belong to.
+//! Workload of a simulation: when conversations begin, how long their turns are, and which
+//! application they belong to.
 //!
-//! The popularity of applications follows Zipf's law. Some have a system prompt, some send one `prompt_cache_key` for all of their
-//! conversations. A conversation's next turn begins some time after its last answer.
+//! The popularity of applications follows Zipf's law. Some have a system prompt, some send one
+//! `prompt_cache_key` for all of their conversations. A conversation's next turn begins some time
+//! after its last answer.
 
 use super::random::{exponential, mix, uniform};
 use super::scenario::{Keys, Scenario};
@@ -73,7 +75,8 @@ impl Conversation {
         }
     }
 
-    /// Index of the host, below `hosts`, that gets this turn: the load balancer in front of the hosts chooses at random.
+    /// Index of the host, below `hosts`, that gets this turn: the load balancer in front of the
+    /// hosts chooses at random.
     pub fn host(&self, turn: u32, hosts: usize) -> usize {
         usize::try_from(mix(mix(u64::from(self.id)) ^ u64::from(turn))).unwrap_or(0) % hosts
     }

@@ -1,5 +1,5 @@
-//! Which requests are answered, over real sockets: `Host` and `Origin` on a loopback address without a key, pages that may read answers
-//! (CORS), and the prefix cache by key.
+//! Which requests are answered, over real sockets: `Host` and `Origin` on a loopback address
+//! without a key, pages that may read answers (CORS), and the prefix cache by key.
 
 use http::{HeaderValue, Method, Request, header};
 use http_body_util::Full;
@@ -30,7 +30,7 @@ async fn asked(server: &TestServer, path: &str, headers: &[(&'static str, &'stat
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn foreign_hosts_and_origins_are_refused_on_both_listeners_in_each_protocols_shape() {
+async fn foreign_hosts_and_origins_are_refused_everywhere() {
     let server = TestServer::start(Setup::default()).await;
     for (name, value, code) in [
         ("host", "rebound.example", "host_not_allowed"),
@@ -64,7 +64,7 @@ async fn foreign_hosts_and_origins_are_refused_on_both_listeners_in_each_protoco
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_allowed_host_is_answered_and_a_key_makes_the_check_needless() {
+async fn allowed_host_is_answered_and_a_key_skips_the_check() {
     let hosts = vec!["models.example".parse().expect("a host")];
     let server = TestServer::start(Setup { hosts, ..Setup::default() }).await;
     assert_eq!(asked(&server, "/v1/models", &[("host", "models.example:8000")]).await.status, 200);
@@ -89,7 +89,7 @@ fn text(answer: &Answer, name: header::HeaderName) -> Option<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_of_a_named_origin_may_ask_and_read_streams_and_errors_too() {
+async fn named_origins_pages_may_ask_and_read_all_answers() {
     let cors_origins = vec![PAGE.parse().expect("an origin")];
     let server =
         TestServer::start(Setup { cors_origins, keys: vec!["secret".to_owned()], ..Setup::default() }).await;
@@ -131,7 +131,7 @@ async fn pages_of_a_named_origin_may_ask_and_read_streams_and_errors_too() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_key_a_named_origin_passes_and_others_do_not_and_cors_is_off_by_default() {
+async fn named_origin_alone_passes_and_cors_defaults_to_off() {
     let cors_origins = vec![PAGE.parse().expect("an origin")];
     let server = TestServer::start(Setup { cors_origins, ..Setup::default() }).await;
     let answer = asked(&server, "/v1/models", &[("origin", PAGE)]).await;
@@ -158,7 +158,7 @@ async fn without_a_key_a_named_origin_passes_and_others_do_not_and_cors_is_off_b
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_of_other_origins_cannot_use_the_operators_address_whatever_cors_allows() {
+async fn other_origins_pages_cannot_use_the_admin_address() {
     for keys in [Vec::new(), vec!["secret".to_owned()]] {
         let cors_origins = vec!["*".parse().expect("an origin"), PAGE.parse().expect("an origin")];
         let server = TestServer::start(Setup { cors_origins, keys, ..Setup::default() }).await;
@@ -205,7 +205,7 @@ async fn cached(server: &TestServer, key: &'static str) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_prefix_cache_is_shared_by_keys_of_one_name_and_by_no_others() {
+async fn prefix_cache_is_shared_only_by_keys_of_one_name() {
     let keys = ["a=one", "two", "three", "a=four"].map(str::to_owned).into();
     let server = TestServer::start(Setup { keys, ..Setup::default() }).await;
     for key in ["Bearer one", "Bearer two", "Bearer three"] {

@@ -1,5 +1,5 @@
-//! More connections than are allowed: requests on them are refused with `retry-after`, `/health` and the operators' listener answer, and
-//! connections that were there before are served.
+//! More connections than are allowed: requests on them are refused with `retry-after`, `/health`
+//! and the operators' listener answer, and connections that were there before are served.
 
 use http::Request;
 use http_body_util::Full;
@@ -34,7 +34,7 @@ async fn with_two_places() -> (TestServer, tempfile::TempDir) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_on_a_connection_too_many_is_told_to_come_again_and_no_other_is_touched() {
+async fn excess_connections_request_is_told_to_come_again() {
     let (server, _folder) = with_two_places().await;
     let (mut first, second) = (kept(&server).await, kept(&server).await);
     for path in ["/v1/responses", "/v1/messages"] {
@@ -56,7 +56,7 @@ async fn a_request_on_a_connection_too_many_is_told_to_come_again_and_no_other_i
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn health_is_answered_however_many_connections_send_nothing() {
+async fn health_answers_however_many_connections_are_silent() {
     let (server, _folder) = with_two_places().await;
     let (mut first, _second) = (kept(&server).await, kept(&server).await);
     let mut silent = Vec::new();

@@ -1,5 +1,5 @@
-//! A server that drains: its listeners stay open, `/health` and new requests get 503, answers that have begun go on, and nothing that comes
-//! late keeps it from ending.
+//! A server that drains: its listeners stay open, `/health` and new requests get 503, answers that
+//! have begun go on, and nothing that comes late keeps it from ending.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ fn is_told(answer: &Answer) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn new_requests_are_told_on_every_route_while_a_stream_goes_on_to_its_end() {
+async fn new_requests_hear_of_draining_while_streams_end() {
     let Begun { mut server, _engine, mut answer, may_end } = begun().await;
     is_told(&drains(&mut server).await);
     is_told(&get(server.admin, "/health").await);
@@ -93,7 +93,7 @@ async fn new_requests_are_told_on_every_route_while_a_stream_goes_on_to_its_end(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_that_come_late_do_not_prolong_the_drain() {
+async fn late_connections_do_not_prolong_the_drain() {
     let Begun { mut server, _engine, answer, .. } = begun().await;
     drains(&mut server).await;
     let mut late = Vec::new();

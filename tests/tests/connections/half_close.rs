@@ -1,4 +1,5 @@
-//! Clients that shut down their sending side and wait for the answer (`shutdown(SHUT_WR)`): they get the answer, streamed or not.
+//! Clients that shut down their sending side and wait for the answer (`shutdown(SHUT_WR)`): they
+//! get the answer, streamed or not.
 
 use serde_json::{Value, json};
 use tests::server::{Setup, TestServer};

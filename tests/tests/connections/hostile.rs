@@ -1,5 +1,6 @@
-//! Hostile HTTP as a table: requests as bytes, and the statuses that they get. Each refusal has the error object and a request id; a body whose
-//! end is in doubt ends the connection, and nothing of it is taken for a request. The server serves on.
+//! Hostile HTTP as a table: requests as bytes, and the statuses that they get. Each refusal has the
+//! error object and a request id; a body whose end is in doubt ends the connection, and nothing of
+//! it is taken for a request. The server serves on.
 
 use serde_json::{Value, json};
 use tests::client::get;
@@ -148,7 +149,7 @@ async fn each_request_gets_its_status_and_no_more_than_that() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_route_answers_every_method_with_its_status_and_what_is_allowed() {
+async fn routes_answer_every_method_with_what_is_allowed() {
     let (server, _folder) = server().await;
     let (read, write, both): (&[&str], &[&str], &[&str]) = (&["GET"], &["POST"], &["GET", "POST"]);
     let routes = [

@@ -38,7 +38,7 @@ async fn settles(server: &TestServer, what: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_leaves_is_cancelled_and_whoever_stays_is_told() {
+async fn leavers_are_cancelled_and_stayers_are_told() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = Setup::replay(folder.path(), &rules());
     // The gauge counts the answers of a model in the whole process.
@@ -82,7 +82,8 @@ async fn leaving_before_the_answer(server: &TestServer) {
     }
 }
 
-/// A client that only shut down its sending side counts as connected until it closes the connection.
+/// A client that only shut down its sending side counts as connected until it closes the
+/// connection.
 async fn leaving_after_half_closing(server: &TestServer) {
     for stream in [false, true] {
         let body = ask("silent", stream).to_string();
@@ -94,7 +95,8 @@ async fn leaving_after_half_closing(server: &TestServer) {
         client.write_all(request.as_bytes()).await.expect("written");
         client.shutdown().await.expect("half-closed");
         let mut read = vec![0; 4096];
-        // If the answer isn't streamed, these are interim answers, which come as long as the client stays.
+        // If the answer isn't streamed, these are interim answers, which come as long as the client
+        // stays.
         for _ in 0..3 {
             assert!(client.read(&mut read).await.expect("it is not cut off") > 0);
         }
@@ -116,7 +118,8 @@ async fn keep_alives_and_heartbeats(server: &TestServer) {
     settles(server, "keep-alives").await;
 }
 
-/// A client that reads nothing fills its own queues and loses its connection; other clients aren't affected.
+/// A client that reads nothing fills its own queues and loses its connection; other clients aren't
+/// affected.
 async fn not_reading(server: &TestServer) {
     let answer = open(server.address, json_request("/v1/responses", ask("fast", true).to_string())).await;
     let other = post(server.address, "/v1/responses", &ask("hi", false)).await;

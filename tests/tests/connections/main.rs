@@ -1,4 +1,5 @@
-//! Connections: access control, their maximum number, clients that half-close one or leave, WebSockets, and the server's drain.
+//! Connections: access control, their maximum number, clients that half-close one or leave,
+//! WebSockets, and the server's drain.
 
 mod access;
 mod capacity;

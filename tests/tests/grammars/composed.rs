@@ -1,5 +1,5 @@
-//! Grammars of the formats' templates mean today what they meant when `masks.txt` was written: the same masks along walks, and as many
-//! refusals (`UPDATE_MASKS=1` writes the file).
+//! Grammars of the formats' templates mean today what they meant when `masks.txt` was written: the
+//! same masks along walks, and as many refusals (`UPDATE_MASKS=1` writes the file).
 
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -149,7 +149,7 @@ fn a_template_that_means_something_else_is_noticed() {
 }
 
 #[test]
-fn keys_that_no_schema_declares_end_where_the_format_ends_them() {
+fn undeclared_keys_end_where_the_format_ends_them() {
     let request = of(vec![tool("f", r#"{"allOf":[{}]}"#)], ToolChoice::Required);
     for (format, call) in [
         (

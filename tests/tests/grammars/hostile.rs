@@ -1,7 +1,8 @@
-//! Schemas and grammars that are made to be expensive: each is refused with a reason, or its masks stay within llguidance's limits.
+//! Schemas and grammars that are made to be expensive: each is refused with a reason, or its masks
+//! stay within llguidance's limits.
 //!
-//! Grammars are compiled and masks are computed as in the server, over the embedded model's vocabulary or another (`SLUICE_TOKENIZER`). The
-//! times are printed; no test depends on them.
+//! Grammars are compiled and masks are computed as in the server, over the embedded model's
+//! vocabulary or another (`SLUICE_TOKENIZER`). The times are printed; no test depends on them.
 #![expect(clippy::print_stdout, reason = "what it took is worth knowing")]
 
 use std::sync::Arc;
@@ -11,11 +12,11 @@ use engine::{MaskError, TokenMask};
 use grammar::{Demand, MarkerTokens, TextGrammar};
 use model::mask::{Grammars, MaskStart};
 use model::prompt::Tokenizer;
+use seeded::SplitMix64;
 use serde_json::{Map, Value, json};
 use tests::grammars::{compile, grammars};
 
 use super::QWEN3;
-use parsers::conformance::walk::Random;
 
 const EMBEDDED: &[u8] = include_bytes!("../../../host/models/qwen3-tiny/tokenizer.json");
 /// Variable that names the file of another tokenizer.
@@ -57,9 +58,10 @@ impl Server {
         compiled.start(&[], &stops).map_err(|error| error.to_string())
     }
 
-    /// Walks at random, taking markers only where nothing else is allowed. Returns the result and the time of the slowest mask.
+    /// Walks at random, taking markers only where nothing else is allowed. Returns the result and
+    /// the time of the slowest mask.
     fn walk(&self, start: &MaskStart, seed: u64) -> (Outcome, Duration) {
-        let (mut mask, mut random, mut slowest) = (start.mask(), Random::new(seed), Duration::ZERO);
+        let (mut mask, mut random, mut slowest) = (start.mask(), SplitMix64::new(seed), Duration::ZERO);
         for _ in 0..STEPS {
             let mut allowed = vec![u32::MAX; self.tokenizer.vocab_size().div_ceil(32)];
             let began = Instant::now();
@@ -115,7 +117,8 @@ fn has(mask: &[u32], id: u32) -> bool {
     mask[id as usize / 32] & 1 << (id % 32) != 0
 }
 
-/// Checks that a mask failed at one of llguidance's limits, for which alone it may fail during a walk.
+/// Checks that a mask failed at one of llguidance's limits, for which alone it may fail during a
+/// walk.
 fn stopped(error: &MaskError) -> Outcome {
     assert!(matches!(error, MaskError::TooComplex(_)), "{error}");
     Outcome::Stopped
@@ -256,8 +259,8 @@ fn larks() -> Vec<(&'static str, Demand)> {
     ]
 }
 
-/// Tries all requests: those in neither list must be followed. With another vocabulary than the embedded one the results may differ, so they
-/// aren't checked.
+/// Tries all requests: those in neither list must be followed. With another vocabulary than the
+/// embedded one the results may differ, so they aren't checked.
 fn check_all(requests: Vec<(&'static str, Demand)>, refused: &[(&str, &str)], stopped: &[&str]) {
     let server = Server::new();
     let is_embedded = std::env::var_os(TOKENIZER).is_none();

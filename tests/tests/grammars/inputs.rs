@@ -1,4 +1,5 @@
-//! Custom tools whose inputs have a grammar: requests, and a check of an input against its grammar alone.
+//! Custom tools whose inputs have a grammar: requests, and a check of an input against its grammar
+//! alone.
 
 use grammar::{Demand, TextGrammar, ToolChoice};
 use llguidance::api::TopLevelGrammar;

@@ -1,5 +1,6 @@
-//! Tests that the grammar of a request allows what the request demands: texts of random walks through the grammar are parsed by the same parser,
-//! and the calls are checked against the request by an independent JSON schema validator.
+//! Tests that the grammar of a request allows what the request demands: texts of random walks
+//! through the grammar are parsed by the same parser, and the calls are checked against the request
+//! by an independent JSON schema validator.
 
 mod composed;
 mod hostile;
@@ -196,7 +197,8 @@ fn minimax_m2() {
     round_trip(MINIMAX_M2);
 }
 
-/// Its tools are strict and describe their arguments: any others may be nested so deep that a random walk finds no end.
+/// Its tools are strict and describe their arguments: any others may be nested so deep that a
+/// random walk finds no end.
 #[test]
 fn minimax_m3() {
     let strict = |mut request: Demand| {
@@ -288,7 +290,7 @@ fn the_oracle_notices_a_grammar_that_is_too_wide() {
 }
 
 #[test]
-fn the_oracle_notices_an_input_that_ignores_its_grammar() {
+fn oracle_notices_an_input_that_ignores_its_grammar() {
     let (_, request, _) = inputs::requests(Inputs::BeforeToken).swap_remove(0);
     let mut free = request.clone();
     free.tools[0].grammar = None;
@@ -298,7 +300,7 @@ fn the_oracle_notices_an_input_that_ignores_its_grammar() {
 }
 
 #[test]
-fn the_oracle_notices_a_grammar_that_ignores_the_choice() {
+fn oracle_notices_a_grammar_that_ignores_the_choice() {
     let (_, request, _) = requests().swap_remove(0);
     let mut loose = request.clone();
     loose.tool_choice = ToolChoice::Auto;

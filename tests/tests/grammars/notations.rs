@@ -1,4 +1,5 @@
-//! Formats that spell JSON in a notation of their own, or say of each value whether it is a string: what their templates allow, text by text.
+//! Formats that spell JSON in a notation of their own, or say of each value whether it is a string:
+//! what their templates allow, text by text.
 
 use grammar::{Demand, MarkerTokens, Template, ToolChoice};
 use parsers::conformance::walk::{Walker, ids};
@@ -129,7 +130,8 @@ fn bare_keys_and_strings_between_markers() {
     BARE_KEYS.check(&required(WEATHER), &allowed.map(in_call), &refused.map(in_call));
 }
 
-/// A turn with a call of the one tool, whose arguments are these elements; `N` stands for the marker before a tag.
+/// A turn with a call of the one tool, whose arguments are these elements; `N` stands for the
+/// marker before a tag.
 fn in_element(elements: &str) -> String {
     format!("N<tool_call>\nN<invoke name=\"get_weather\">{elements}N</invoke>\nN</tool_call>")
         .replace('N', "]<]minimax[>[")
@@ -208,7 +210,7 @@ fn calls_as_python_writes_them() {
 }
 
 #[test]
-fn conditions_on_strings_hold_where_strings_are_those_of_json() {
+fn string_conditions_hold_where_strings_are_jsons() {
     let schema =
         r#"{"type":"object","properties":{"p":{"type":"string","pattern":"^[a-c]{2}$"}},"required":["p"]}"#;
     let call = |text: &str| format!("<|tool_call_start|>[get_weather(p={text})]<|tool_call_end|>");

@@ -1,4 +1,5 @@
-//! Oracle that judges a walk: it plays the walk to the format's own parser with several chunk sizes, and checks the items against the request.
+//! Oracle that judges a walk: it plays the walk to the format's own parser with several chunk
+//! sizes, and checks the items against the request.
 
 use contract::{Descriptor, Request};
 use grammar::{Demand, MarkerTokens, Template, TextGrammar, ToolChoice};
@@ -92,7 +93,8 @@ impl Format {
         }
     }
 
-    /// Walks through `grammar` (the request's own, except in tests of the oracle) with each seed and prompt, and judges the results.
+    /// Walks through `grammar` (the request's own, except in tests of the oracle) with each seed
+    /// and prompt, and judges the results.
     pub(crate) fn judge(
         &self,
         request: &Demand,
@@ -261,7 +263,8 @@ impl TextJudge for Format {
     }
 }
 
-/// Checks that no marker is shown where markers are text. (Where they are tokens, their spelling is text like any other.)
+/// Checks that no marker is shown where markers are text. (Where they are tokens, their spelling is
+/// text like any other.)
 fn leaks_nothing(descriptor: &Descriptor, markers: Markers, item: &Item) -> Result<(), String> {
     let is_call = matches!(item.head, Head::ToolCall(_));
     // A table's other delimiters have a meaning inside calls only.

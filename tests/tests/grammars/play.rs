@@ -1,4 +1,5 @@
-//! Plays a walk to a parser as a host does: markers are found in the text, and chunks are cut anywhere.
+//! Plays a walk to a parser as a host does: markers are found in the text, and chunks are cut
+//! anywhere.
 
 use contract::{FinishReason, Request};
 use parser_kit::{Item, Player};
@@ -7,7 +8,8 @@ use parser_sdk::Parser;
 use super::oracle::Markers;
 use parsers::conformance::walk::Piece;
 
-/// Makes the tokens that only stand in markers, whose indices are those behind the markers', part of the text around them.
+/// Makes the tokens that only stand in markers, whose indices are those behind the markers', part
+/// of the text around them.
 pub(super) fn with_inner_as_text(pieces: &[Piece], literals: &[String], inner: &[&str]) -> Vec<Piece> {
     let mut all: Vec<Piece> = Vec::new();
     for piece in pieces {

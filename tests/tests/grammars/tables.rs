@@ -35,7 +35,8 @@ pub(crate) fn is_token(literal: &str) -> bool {
     literal.starts_with('<') && literal.ends_with('>') && !["</parameter>", "</function>"].contains(&literal)
 }
 
-/// Whether the markers that end a turn also end it inside a call's strings, so that calls need markers that are tokens.
+/// Whether the markers that end a turn also end it inside a call's strings, so that calls need
+/// markers that are tokens.
 pub(crate) fn needs_tokens(table: &str) -> bool {
     [HERMES, SMOLLM, DEEPSEEK, LLAMA, PYTHON].contains(&table)
 }

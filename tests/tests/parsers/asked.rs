@@ -1,4 +1,5 @@
-//! How often a parser is asked in a small call: each time costs more than a hundred bytes that the host routes by itself.
+//! How often a parser is asked in a small call: each time costs more than a hundred bytes that the
+//! host routes by itself.
 
 use std::path::Path;
 
@@ -7,7 +8,8 @@ use parsers::Runtime;
 use tests::formats::FORMATS;
 use tests::sandbox::{SHIPPED, Sandbox, source};
 
-/// How often each parser is asked in a call of about thirty-five deltas, the prose behind it included.
+/// How often each parser is asked in a call of about thirty-five deltas, the prose behind it
+/// included.
 const ASKED: [(&str, usize); 19] = [
     ("qwen3", 6),
     ("qwen3-coder", 10),

@@ -1,4 +1,5 @@
-//! A parser of the draft of contract 0.2 in a server: clients see the model's own ids of calls, each for one call of a conversation.
+//! A parser of the draft of contract 0.2 in a server: clients see the model's own ids of calls,
+//! each for one call of a conversation.
 
 use serde_json::{Value, json};
 use tests::client::post;
@@ -17,7 +18,7 @@ async fn call_id(server: &TestServer, input: &Value) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_models_own_call_id_is_the_clients_until_the_conversation_has_it() {
+async fn models_own_call_id_is_kept_until_already_used() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("draft.wasm");
     std::fs::write(&file, exporting(&[DRAFT])).expect("written");

@@ -1,12 +1,14 @@
-//! Thousands of parser instances, one after another, and hundreds of builds: memory stays at the level reached after the first of them, even
-//! if each instance traps. `SLUICE_INSTANCES` sets the number of instances (`tests/nightly.sh` runs ten thousand).
+//! Thousands of parser instances, one after another, and hundreds of builds: memory stays at the
+//! level reached after the first of them, even if each instance traps. `SLUICE_INSTANCES` sets the
+//! number of instances (`tests/nightly.sh` runs ten thousand).
 
 use parsers::ParserLimits;
 use parsers::{Plugin, Runtime};
 use tests::measure::{resident_kib, runs_alone};
 use tests::streams::{Stream, load_guest};
 
-/// Allowed growth of resident memory while they run, in KiB. One leaked page for each of 2,000 instances would be 8,000.
+/// Allowed growth of resident memory while they run, in KiB. One leaked page for each of 2,000
+/// instances would be 8,000.
 const GROWTH: u64 = 4096;
 /// Number of builds that are loaded and dropped. Each build that is leaked would be tens of KiB.
 const BUILDS: usize = 400;

@@ -1,4 +1,5 @@
-//! Hostile parsers in a real server: each stream ends well-formed as the fault policy demands, and no text is lost.
+//! Hostile parsers in a real server: each stream ends well-formed as the fault policy demands, and
+//! no text is lost.
 
 use api::Protocol;
 use serde_json::{Value, json};
@@ -73,7 +74,7 @@ async fn where_the_operator_asks_for_it_the_response_fails() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_that_the_parser_made_up_itself_is_failed_by_either_policy() {
+async fn call_invented_by_the_parser_fails_by_either_policy() {
     for policy in [FaultPolicy::Continue, FaultPolicy::Fail] {
         let (server, _folder) = serve("derived_flood", policy).await;
         let response = outcome(&server).await;
@@ -83,8 +84,7 @@ async fn a_call_that_the_parser_made_up_itself_is_failed_by_either_policy() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_the_operator_asks_for_it_the_text_behind_a_broken_call_is_content_and_the_response_fails_at_its_end()
- {
+async fn text_behind_a_broken_call_is_content_then_failure() {
     let (server, _folder) = serve("trap_in_call", FaultPolicy::ContinueInCalls).await;
     let response = outcome(&server).await;
     assert_eq!(response["status"], "failed", "{response}");
@@ -102,7 +102,7 @@ async fn where_the_operator_asks_for_it_the_text_behind_a_broken_call_is_content
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn closing_what_is_not_open_and_holding_to_the_end_are_no_faults() {
+async fn closing_nothing_and_holding_to_the_end_are_fine() {
     for name in ["close_nothing", "hold_everything"] {
         let (server, _folder) = serve(name, FaultPolicy::Fail).await;
         let response = outcome(&server).await;

@@ -1,5 +1,5 @@
-//! A hundred healthy streams in one process, beside streams of one hostile guest after the other: every healthy stream gives exactly the
-//! items that it gives alone.
+//! A hundred healthy streams in one process, beside streams of one hostile guest after the other:
+//! every healthy stream gives exactly the items that it gives alone.
 
 use parsers::ParserLimits;
 use parsers::{Plugin, Runtime};
@@ -31,7 +31,8 @@ fn hostile(plugin: &Plugin) -> bool {
     stream.finish().2
 }
 
-/// Plays `count` healthy streams round-robin, and a hostile one every few rounds; returns the number of hostile ones that failed.
+/// Plays `count` healthy streams round-robin, and a hostile one every few rounds; returns the
+/// number of hostile ones that failed.
 fn play(plugin: &Plugin, guest: &Plugin, count: usize, expected: &[(Vec<Item>, TurnEnd, bool)]) -> usize {
     let outputs: Vec<_> = QWEN3.iter().map(|(_, output)| deltas(output)).collect();
     let mut streams: Vec<_> = (0..count).map(|_| Stream::start(plugin).expect("it starts")).collect();
@@ -54,7 +55,7 @@ fn play(plugin: &Plugin, guest: &Plugin, count: usize, expected: &[(Vec<Item>, T
 }
 
 #[test]
-fn a_hundred_healthy_streams_do_not_notice_any_hostile_guest() {
+fn hundred_healthy_streams_notice_no_hostile_guest() {
     let runtime = Runtime::new(&ParserLimits::default()).expect("a sandbox");
     let plugin = load(&runtime, "qwen3", SHIPPED).expect("the shipped parser loads");
     let expected: Vec<_> = QWEN3.iter().map(|(_, output)| alone(&plugin, output)).collect();

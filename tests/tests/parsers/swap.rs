@@ -1,4 +1,5 @@
-//! Parsers that are replaced while they serve: streams keep the parser they began with, and only the operator notices a bad file.
+//! Parsers that are replaced while they serve: streams keep the parser they began with, and only
+//! the operator notices a bad file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,7 +51,8 @@ impl Fixture {
     }
 }
 
-/// Type of the item that a stream's text became. Checks that the text is whole and in one item, and that the stream is well-formed.
+/// Type of the item that a stream's text became. Checks that the text is whole and in one item, and
+/// that the stream is well-formed.
 async fn kind(server: std::net::SocketAddr) -> String {
     let request = json!({ "model": "qwen3-tiny", "input": "x", "stream": true });
     let streamed = post(server, "/v1/responses", &request).await;
@@ -156,7 +158,7 @@ fn write_in_place(file: &Path, bytes: &[u8]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn files_are_watched_through_renames_writes_in_place_and_half_written_ones() {
+async fn files_are_watched_through_renames_and_half_writes() {
     let mut fixture = Fixture::new("p");
     fixture.setup.watch = true;
     let server = fixture.start().await;
@@ -182,7 +184,7 @@ async fn files_are_watched_through_renames_writes_in_place_and_half_written_ones
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn operators_see_and_reload_parsers_on_the_admin_address_alone() {
+async fn operators_reload_parsers_on_the_admin_address_only() {
     let fixture = Fixture::new("p");
     let server = fixture.start().await;
     let report = get(server.admin, "/admin/parsers").await.json()["models"][0].clone();
@@ -259,9 +261,10 @@ fn newer_qwen3() -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn auto_takes_the_folders_build_before_the_shipped_one_and_goes_back_when_it_is_gone() {
+async fn auto_prefers_the_folders_build_to_the_shipped_one() {
     let fixture = Fixture::new("auto");
-    // Neither a parser of another model nor one that claims the model but lacks its markers is chosen.
+    // Neither a parser of another model nor one that claims the model but lacks its markers is
+    // chosen.
     fixture.replace("claims.wasm", &guest("claims_qwen3"));
     let server = fixture.start().await;
     let report = server.model.parsers();
@@ -283,7 +286,7 @@ async fn auto_takes_the_folders_build_before_the_shipped_one_and_goes_back_when_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bad_file_fails_a_reload_only_if_it_was_meant_to_replace_the_current_parser() {
+async fn bad_file_fails_a_reload_only_if_meant_to_replace() {
     let fixture = Fixture::new("auto");
     let server = fixture.start().await;
     fixture.replace("bad.wasm", b"garbage");
@@ -310,7 +313,7 @@ async fn failed_reload(server: &TestServer) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failed_reload_says_whether_a_restart_would_fail_too() {
+async fn failed_reload_says_whether_a_restart_would_fail() {
     let fixture = Fixture::new("p");
     let server = fixture.start().await;
     std::fs::remove_file(fixture.plugins.join("p.wasm")).expect("removed");

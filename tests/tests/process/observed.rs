@@ -1,5 +1,6 @@
-//! What operators see of the binary `host`: every documented metric, logs without words of requests, answers, engines or parsers, and requests
-//! that don't wait for others' grammars, as they would where its threads are few.
+//! What operators see of the binary `host`: every documented metric, logs without words of
+//! requests, answers, engines or parsers, and requests that don't wait for others' grammars, as
+//! they would where its threads are few.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +11,8 @@ use tests::fake_engine::{Action, FakeEngine, done, event, head, ids, refusal, wh
 use tests::process::ServerProcess;
 use tokio::task::JoinSet;
 
-/// Word that requests, answers and the engine's errors contain. The tokenizer of the embedded model has it as several tokens.
+/// Word that requests, answers and the engine's errors contain. The tokenizer of the embedded model
+/// has it as several tokens.
 const SECRET: &str = "Xanthippe";
 
 fn docs() -> String {
@@ -39,7 +41,7 @@ async fn scrape(server: &ServerProcess) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_documented_metric_is_there_and_every_metric_is_documented() {
+async fn documented_metrics_and_real_ones_are_the_same() {
     let engine = FakeEngine::start(|_, _| vec![Action::Send(whole("<think>\n\n</think>\n\nHello."))]).await;
     let folder = tempfile::tempdir().expect("a temporary folder");
     let tools = folder.path().join("tools.json");
@@ -114,7 +116,7 @@ fn quoting() -> Vec<Vec<u8>> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn words_of_engines_requests_and_answers_are_in_no_log_and_no_metric() {
+async fn foreign_words_are_in_no_log_and_no_metric() {
     let mut logs = String::new();
     // Of five failures the circuit breaker would keep the rest of the answers away.
     for answers in quoting().chunks(4) {
@@ -145,7 +147,7 @@ async fn observed(answers: Vec<Vec<u8>>) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_without_a_grammar_waits_for_none_that_are_compiled() {
+async fn request_without_grammar_waits_for_no_compilation() {
     let server = ServerProcess::start_with_engine("local", &[]);
     let (address, path) = (server.address, "/v1/chat/completions");
     let plain =

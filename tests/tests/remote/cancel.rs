@@ -22,7 +22,7 @@ async fn the_engines_connection_is_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_leaves_before_the_answer_begins_ends_it_too() {
+async fn client_leaving_before_the_answer_begins_ends_it() {
     let engine = FakeEngine::start(|_, _| vec![Action::UntilDisconnect]).await;
     let server = server_for(&engine.url()).await;
     let request = json_request("/v1/responses", question(true).to_string());

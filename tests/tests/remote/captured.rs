@@ -1,5 +1,5 @@
-//! Captured answers of real engines (SGLang's written by hand, from its source), played again: the server's answer is the same as with the
-//! embedded engine, in every protocol.
+//! Captured answers of real engines (SGLang's written by hand, from its source), played again: the
+//! server's answer is the same as with the embedded engine, in every protocol.
 
 use std::path::Path;
 
@@ -14,7 +14,8 @@ use crate::setup::start;
 /// Prompt of the captured request, in the model's token ids: a user's `Hello!`.
 const PROMPT: [u32; 10] = [706, 474, 198, 332, 0, 707, 198, 706, 397, 198];
 
-/// Engines: folder of the capture, kind, `owned_by` that it reports, and the field of the request that has the prompt's ids.
+/// Engines: folder of the capture, kind, `owned_by` that it reports, and the field of the request
+/// that has the prompt's ids.
 const ENGINES: [(&str, EngineKind, &str, &str); 4] = [
     ("vllm_completions", EngineKind::OpenAi, "vllm", "prompt"),
     ("vllm_generate", EngineKind::Vllm, "vllm", "token_ids"),
@@ -22,8 +23,8 @@ const ENGINES: [(&str, EngineKind, &str, &str); 4] = [
     ("llamacpp", EngineKind::LlamaCpp, "llamacpp", "prompt"),
 ];
 
-/// Answers in the three protocols, without what differs from answer to answer: ids, times, cached tokens (and `input_tokens`, since Messages
-/// counts only the prompt tokens that weren't cached).
+/// Answers in the three protocols, without what differs from answer to answer: ids, times, cached
+/// tokens (and `input_tokens`, since Messages counts only the prompt tokens that weren't cached).
 async fn answers(server: &TestServer) -> Vec<Value> {
     let message = json!([{ "role": "user", "content": "Hello!" }]);
     let requests = [

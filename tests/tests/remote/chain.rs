@@ -1,4 +1,5 @@
-//! A server in front of a server in front of a server: clients get the answers that they would get directly.
+//! A server in front of a server in front of a server: clients get the answers that they would get
+//! directly.
 
 use std::path::Path;
 
@@ -24,7 +25,8 @@ const OWN: [&str; 11] = [
     "input_tokens",
 ];
 
-/// The answer without what is each answer's own. (Messages counts cached tokens apart from other input.)
+/// The answer without what is each answer's own. (Messages counts cached tokens apart from other
+/// input.)
 fn same(mut answer: Value) -> Value {
     match &mut answer {
         Value::Object(fields) => {
@@ -101,7 +103,7 @@ fn requests() -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_host_in_front_of_a_host_in_front_of_a_host_answers_as_the_last_one() {
+async fn host_before_host_before_host_answers_as_the_last() {
     let last = TestServer::start(Setup::default()).await;
     let middle = server_for(&format!("http://{}", last.address)).await;
     let first = server_for(&format!("http://{}", middle.address)).await;
@@ -111,7 +113,8 @@ async fn a_host_in_front_of_a_host_in_front_of_a_host_answers_as_the_last_one() 
         let through = post(first.address, path, &body).await;
         assert_eq!(direct.status, 200, "{path} {body}: {}", direct.json());
         assert_eq!(same(through.json()), same(direct.json()), "{path} {body}");
-        // Streams end as whole answers do: each server checks its own streams, so the last events are enough.
+        // Streams end as whole answers do: each server checks its own streams, so the last events
+        // are enough.
         body["stream"] = json!(true);
         let (direct, through) =
             (post(last.address, path, &body).await, post(first.address, path, &body).await);
@@ -123,7 +126,7 @@ async fn a_host_in_front_of_a_host_in_front_of_a_host_answers_as_the_last_one() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forced_calls_and_json_come_through_in_trained_formats_and_where_the_server_types_their_values() {
+async fn forced_calls_and_json_pass_in_every_trained_format() {
     let formats = [("gpt-oss-tiny", None), ("kimi-tiny", None), ("qwen3-tiny", Some("qwen3-coder"))];
     for (name, parser) in formats {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/models").join(name);
@@ -162,7 +165,7 @@ async fn forced_calls_and_json_come_through_in_trained_formats_and_where_the_ser
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hostile_salts_and_grammars_are_refused_by_name_through_a_chain_and_end_nothing() {
+async fn hostile_salts_and_grammars_are_refused_by_a_chain() {
     let last = TestServer::start(Setup::default()).await;
     let first = server_for(&format!("http://{}", last.address)).await;
     let rules: Vec<String> = (0..3000).map(|rule| format!("r{rule}: r{}\n", rule + 1)).collect();
@@ -241,7 +244,8 @@ async fn a_server_knows_another_one_as_an_engine() {
     }
 }
 
-/// Events of a gateway that speaks completions: the text's pieces without ids, and all ids with the end.
+/// Events of a gateway that speaks completions: the text's pieces without ids, and all ids with the
+/// end.
 fn gateway(text: &str, tells_ids_first: bool) -> Vec<u8> {
     let event = |text: &str, ids: Value, finish: Value| {
         let choice = json!({ "index": 0, "text": text, "token_ids": ids, "finish_reason": finish });
@@ -255,7 +259,7 @@ fn gateway(text: &str, tells_ids_first: bool) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ids_that_come_once_more_behind_their_text_are_not_added_to_it() {
+async fn ids_repeated_behind_their_text_are_not_added() {
     let answer = "<think>\n\n</think>\n\nHello there, how are you?";
     for tells_ids_first in [false, true] {
         let events = [head(), gateway(answer, tells_ids_first)].concat();

@@ -1,5 +1,6 @@
-//! Constraints of an answer are sent to the remote engine as the text of a grammar. If the engine can't follow the grammar, a request that
-//! demands it is refused, and one for which it is optional is sent again without it.
+//! Constraints of an answer are sent to the remote engine as the text of a grammar. If the engine
+//! can't follow the grammar, a request that demands it is refused, and one for which it is optional
+//! is sent again without it.
 
 use serde_json::{Value, json};
 use tests::client::post;
@@ -23,7 +24,7 @@ fn grammar_of(body: &Value) -> &Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_demanded_call_is_a_grammar_in_the_models_own_tokens() {
+async fn demanded_call_is_a_grammar_in_the_models_tokens() {
     let engine = FakeEngine::start(|_, _| vec![Action::Send(whole(CALL))]).await;
     let server = server_for(&engine.url()).await;
     let answer = post(server.address, "/v1/responses", &request("required")).await.json();
@@ -47,7 +48,7 @@ async fn fails_over_grammars(error: Value) -> FakeEngine {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wish_that_the_engine_fails_over_is_left_out_and_a_demand_is_refused() {
+async fn failing_wishes_are_left_out_and_demands_refused() {
     for code in [400, 500] {
         let engine =
             fails_over_grammars(json!({ "error": { "message": "no such grammar", "code": code } })).await;
@@ -74,7 +75,7 @@ async fn a_wish_that_the_engine_fails_over_is_left_out_and_a_demand_is_refused()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_schema_that_the_engine_would_follow_in_part_is_refused_by_its_keyword() {
+async fn half_followed_schema_is_refused_by_its_keyword() {
     let schema = |items: &Value| json!({ "type": "object", "properties": { "list": items }, "required": ["list"], "additionalProperties": false });
     let request = |schema: Value| {
         let format = json!({ "type": "json_schema", "name": "answer", "strict": true, "schema": schema });

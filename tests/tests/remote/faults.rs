@@ -1,5 +1,5 @@
-//! Answers whose engine fails: before the first token another engine is tried, after it the answer fails with one error, and the server
-//! keeps running in any case.
+//! Answers whose engine fails: before the first token another engine is tried, after it the answer
+//! fails with one error, and the server keeps running in any case.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,8 @@ use crate::setup::{ask, kinds, question, server_for, start, text, urls};
 
 const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
 
-/// Starts two engines. The first request to either of them meets `fault`, and every later request is answered well.
+/// Starts two engines. The first request to either of them meets `fault`, and every later request
+/// is answered well.
 async fn faulty_once(fault: impl Fn() -> Vec<Action> + Send + Sync + 'static) -> [FakeEngine; 2] {
     let (asked, fault) = (Arc::new(AtomicUsize::new(0)), Arc::new(fault));
     let engine = || {
@@ -42,7 +43,8 @@ async fn is_answered_by_another(fault: impl Fn() -> Vec<Action> + Send + Sync + 
     server.stop().await;
 }
 
-/// Starts an engine that always acts so; returns status and error code of an answer that isn't streamed.
+/// Starts an engine that always acts so; returns status and error code of an answer that isn't
+/// streamed.
 async fn refused(actions: impl Fn() -> Vec<Action> + Send + Sync + 'static) -> (u16, Value) {
     let engine = FakeEngine::start(move |_, _| actions()).await;
     let server = start(&engine.url(), |setup| {
@@ -58,14 +60,14 @@ async fn refused(actions: impl Fn() -> Vec<Action> + Send + Sync + 'static) -> (
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_engine_that_is_overloaded_or_behind_a_broken_gateway_is_passed_over() {
+async fn overloaded_or_badly_proxied_engine_is_passed_over() {
     for status in [429, 502, 503, 504] {
         is_answered_by_another(move || vec![Action::Send(refusal(status, "", "{}"))]).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_breaks_off_before_its_first_token_is_another_engines() {
+async fn answer_broken_before_its_first_token_is_anothers() {
     is_answered_by_another(Vec::new).await;
     is_answered_by_another(|| vec![Action::Reset]).await;
     is_answered_by_another(|| vec![Action::Send(head())]).await;
@@ -76,7 +78,7 @@ async fn an_answer_that_breaks_off_before_its_first_token_is_another_engines() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_engine_whose_first_token_is_too_late_is_given_up() {
+async fn engine_with_a_late_first_token_is_given_up() {
     is_answered_by_another(|| vec![Action::UntilDisconnect]).await;
     // Comments don't count as tokens.
     is_answered_by_another(|| {
@@ -102,7 +104,7 @@ async fn an_engine_that_nobody_listens_at_is_passed_over() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_no_other_engine_would_do_better_is_refused_with_its_status() {
+async fn unmendable_errors_are_refused_with_their_status() {
     let error = |code: u16, message: &str| {
         let body = format!("{{\"error\": {{\"code\": {code}, \"message\": \"{message}\"}}}}");
         move || vec![Action::Send(refusal(code, "", &body))]
@@ -147,7 +149,7 @@ async fn endless_lines_and_packed_answers_are_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_breaks_off_behind_its_first_token_fails_once() {
+async fn answer_broken_behind_its_first_token_fails_once() {
     let begun = || [head(), event(&ids("<think>\n\n</think>\n\nHel")[..5], None)].concat();
     let cuts: [Vec<Action>; 3] = [
         vec![Action::Send(begun())],
@@ -186,7 +188,7 @@ async fn an_answer_in_single_bytes_is_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_engine_that_counts_more_cached_tokens_than_the_prompt_has_is_not_believed() {
+async fn more_cached_tokens_than_prompt_are_not_believed() {
     let lie = String::from_utf8(whole(ANSWER)).expect("text");
     let lie = lie.replace("\"cached_tokens\":3", "\"cached_tokens\":1000000000");
     assert!(lie.contains("1000000000"));

@@ -1,5 +1,6 @@
-//! Engines that send more than an answer may have: behind its end, beyond its token limit, or without any token. Nothing of that counts into
-//! the answer, and the engine's connection is closed after a few bytes.
+//! Engines that send more than an answer may have: behind its end, beyond its token limit, or
+//! without any token. Nothing of that counts into the answer, and the engine's connection is closed
+//! after a few bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +24,8 @@ const KINDS: [(EngineKind, &str); 4] = [
     (EngineKind::Sglang, "sglang"),
     (EngineKind::LlamaCpp, "llamacpp"),
 ];
-/// Bytes that a flood would have without end; and the most that may be sent, since the buffers of both sockets hold megabytes.
+/// Bytes that a flood would have without end; and the most that may be sent, since the buffers of
+/// both sockets hold megabytes.
 const FLOOD: usize = 256 << 20;
 const MOST: usize = 32 << 20;
 
@@ -132,7 +134,8 @@ async fn what_has_no_token_resets_no_timer() {
     for (kind, owner) in KINDS {
         for (what, bytes) in without_tokens(owner).into_iter().take(2) {
             let bytes = bytes[..bytes.len() >> 10].to_vec();
-            // The drip lasts ten times longer than the time between two tokens may be, and the answer's end follows.
+            // The drip lasts ten times longer than the time between two tokens may be, and the
+            // answer's end follows.
             let drip = Action::Paced(vec![bytes; 100].into(), Duration::from_millis(50));
             let begun = [head(), event_of(owner, &all[..5], 0, None)].concat();
             let end = [event_of(owner, &all[5..], 5, Some("stop")), done()].concat();
@@ -157,9 +160,10 @@ async fn what_has_no_token_resets_no_timer() {
 /// Head of a response whose body ends with the connection.
 const OPEN: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
 
-/// Neither the version nor the gauges are needed, so an engine that lies about them is used, and what it lies costs little.
+/// Neither the version nor the gauges are needed, so an engine that lies about them is used, and
+/// what it lies costs little.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_an_engine_says_about_itself_is_read_up_to_a_bound() {
+async fn engines_own_facts_are_read_up_to_a_bound() {
     let endless = |part: &str| {
         let sent = Arc::new(AtomicUsize::new(0));
         let bytes = part.repeat((64 << 10) / part.len()).into_bytes();

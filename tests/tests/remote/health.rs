@@ -1,4 +1,5 @@
-//! Health of engines: busy ones that miss their checks, ones that go while requests wait for them, and ones that fall silent.
+//! Health of engines: busy ones that miss their checks, ones that go while requests wait for them,
+//! and ones that fall silent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +14,9 @@ use crate::setup::{ask, question, server_for, start, text, urls};
 
 const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
 
-/// Numbers of requests to the engine at `url` that were refused, failed, were cancelled, and completed, and of first tokens. They count for the
-/// whole process, and an engine of another test may have had this port, so tests compare two of them.
+/// Numbers of requests to the engine at `url` that were refused, failed, were cancelled, and
+/// completed, and of first tokens. They count for the whole process, and an engine of another test
+/// may have had this port, so tests compare two of them.
 async fn counted(server: &TestServer, url: &str) -> [i64; 5] {
     let labels = |outcome| format!("model=\"qwen3-tiny\",upstream=\"{url}\",outcome=\"{outcome}\"");
     let requests = |outcome| format!("sluice_upstream_requests_total{{{}}}", labels(outcome));
@@ -30,7 +32,7 @@ async fn counted(server: &TestServer, url: &str) -> [i64; 5] {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_engine_whose_stream_delivers_is_alive_though_it_misses_its_checks() {
+async fn engine_that_streams_is_alive_despite_missed_checks() {
     let paced = Action::Paced(vec![event(&[300], None); 100_000].into(), Duration::from_millis(5));
     let engine = FakeEngine::start(move |nth, _| match nth {
         0 => vec![Action::Send(head()), paced.clone()],
@@ -56,7 +58,7 @@ async fn an_engine_whose_stream_delivers_is_alive_though_it_misses_its_checks() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_that_waits_moves_when_its_engine_is_found_gone() {
+async fn waiting_request_moves_when_its_engine_is_gone() {
     for before in [Vec::new(), head()] {
         let waits =
             FakeEngine::start(move |_, _| vec![Action::Send(before.clone()), Action::UntilDisconnect]).await;
@@ -85,7 +87,7 @@ async fn a_request_that_waits_moves_when_its_engine_is_found_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_time_between_tokens_holds_from_the_first_token_on() {
+async fn time_between_tokens_holds_from_the_first_token_on() {
     let go_on = Arc::new(Semaphore::new(0));
     let permits = Arc::clone(&go_on);
     let engine = FakeEngine::start(move |_, _| {
@@ -115,8 +117,9 @@ async fn the_time_between_tokens_holds_from_the_first_token_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn requests_that_fail_or_end_before_the_head_are_counted() {
-    // The answer's end follows after the requests that the engine refuses, breaks off, and is left with.
+async fn requests_failing_or_ending_before_the_head_count() {
+    // The answer's end follows after the requests that the engine refuses, breaks off, and is left
+    // with.
     let engine = FakeEngine::start(|nth, _| match nth {
         0 => vec![Action::Send(tests::fake_engine::refusal(400, "", "{}"))],
         1 => vec![Action::Reset],

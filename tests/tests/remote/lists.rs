@@ -9,7 +9,7 @@ use crate::setup::{ask, server_for, start, text};
 const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_in_a_file_is_read_again_and_what_left_it_is_asked_nothing_more() {
+async fn list_file_is_read_again_and_leavers_are_not_asked() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let list = folder.path().join("engines.txt");
     let answer = |_: usize, _: &serde_json::Value| vec![Action::Send(whole(ANSWER))];
@@ -32,7 +32,7 @@ async fn a_list_in_a_file_is_read_again_and_what_left_it_is_asked_nothing_more()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_key_is_sent_and_another_models_engine_is_refused_at_the_start() {
+async fn key_is_sent_and_another_models_engine_is_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let key = folder.path().join("key");
     std::fs::write(&key, "sesame\n").expect("a file");
@@ -57,7 +57,7 @@ async fn the_key_is_sent_and_another_models_engine_is_refused_at_the_start() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_whose_engines_are_not_there_yet_says_so_and_serves_when_they_come() {
+async fn server_without_engines_says_so_and_serves_later() {
     let first = FakeEngine::start(|_, _| vec![Action::Send(whole(ANSWER))]).await;
     let address = first.address;
     first.kill().await;

@@ -1,5 +1,5 @@
-//! What the server calls: remote engines, their faults, and what clients see of them; what is sent to each kind; captured answers of
-//! real engines; routing between them; and tool servers.
+//! What the server calls: remote engines, their faults, and what clients see of them; what is sent
+//! to each kind; captured answers of real engines; routing between them; and tool servers.
 
 mod cancel;
 mod captured;

@@ -1,5 +1,5 @@
-//! Overload of a remote engine becomes an HTTP status, not an event of an answer; and one key keeps no other out, neither by requests that
-//! wait for the engine nor by their priority.
+//! Overload of a remote engine becomes an HTTP status, not an event of an answer; and one key keeps
+//! no other out, neither by requests that wait for the engine nor by their priority.
 
 use bytes::Bytes;
 use http::{HeaderValue, Request};
@@ -24,7 +24,7 @@ fn two_keys(setup: &mut Setup) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn overload_is_a_status_with_the_engines_own_time_to_wait() {
+async fn overload_is_a_status_with_the_engines_own_wait() {
     for (told, status) in [(429, 429), (503, 503)] {
         let busy = move |_: usize, _: &serde_json::Value| {
             vec![Action::Send(refusal(told, "retry-after: 7\r\n", "{}"))]
@@ -45,7 +45,7 @@ async fn overload_is_a_status_with_the_engines_own_time_to_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn requests_of_one_key_that_wait_for_the_engine_leave_room_for_another_key() {
+async fn waiting_requests_of_one_key_leave_room_for_another() {
     const PLACES: usize = 16;
     let engine = FakeEngine::start(|number, _| {
         if number < PLACES / 2 { vec![Action::UntilDisconnect] } else { vec![Action::Send(whole("Hello."))] }
@@ -72,7 +72,7 @@ async fn requests_of_one_key_that_wait_for_the_engine_leave_room_for_another_key
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_priority_puts_no_key_before_another_at_the_engine() {
+async fn priority_puts_no_key_before_another_at_the_engine() {
     let engine = FakeEngine::start(|_, _| vec![Action::Send(whole("Hello."))]).await;
     let ranked = |priority: i32| {
         let mut body = question(false);

@@ -1,4 +1,5 @@
-//! The router in a small simulation: 2,000 conversations on 8 engines that crash, fail, are added and are removed.
+//! The router in a small simulation: 2,000 conversations on 8 engines that crash, fail, are added
+//! and are removed.
 
 use tests::routing::{BOUNDED_TREE, Figures, Keys, NamedPolicy, OURS, Scenario, conversations, simulate};
 
@@ -12,7 +13,7 @@ fn hits(figures: &Figures) -> u64 {
 }
 
 #[test]
-fn it_hits_nearly_as_often_as_a_tree_of_all_caches_and_spreads_the_load() {
+fn routing_hits_nearly_like_a_tree_and_spreads_load() {
     let (ours, tree) = (run(Scenario::SMALL, OURS), run(Scenario::SMALL, BOUNDED_TREE));
     assert!(hits(&ours) * 10 >= hits(&tree) * 9, "{} of {}", hits(&ours), hits(&tree));
     assert!(ours.loads.max_imbalance() <= 1.5, "{}", ours.loads.max_imbalance());

@@ -1,4 +1,5 @@
-//! A server in front of a server, both with a store: what is kept, is kept in the one that the client talks to, once.
+//! A server in front of a server, both with a store: what is kept, is kept in the one that the
+//! client talks to, once.
 
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ async fn chain(server: &TestServer) -> (Vec<Value>, Vec<Value>, Vec<Value>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_chain_through_two_servers_is_kept_once_and_says_nothing_twice() {
+async fn chain_through_two_servers_is_kept_and_told_once() {
     let (behind, before) = (memory(), memory());
     let last = TestServer::start(Setup { store: Some(behind.clone()), ..Setup::default() }).await;
     let first = start(&format!("http://{}", last.address), |setup| setup.store = Some(before.clone())).await;
@@ -74,7 +75,7 @@ async fn a_chain_through_two_servers_is_kept_once_and_says_nothing_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn other_things_that_are_stored_are_kept_once_through_two_servers() {
+async fn other_things_are_stored_once_through_two_servers() {
     let (behind, before) = (memory(), memory());
     let last = TestServer::start(Setup { store: Some(behind.clone()), ..Setup::default() }).await;
     let first = start(&format!("http://{}", last.address), |setup| setup.store = Some(before.clone())).await;

@@ -12,7 +12,7 @@ fn at_once(text: &str) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tokens_behind_a_stop_string_are_not_counted_though_they_came_with_it() {
+async fn tokens_behind_a_stop_string_are_not_counted() {
     let engine =
         FakeEngine::start(|_, _| vec![Action::Send(at_once("<think>\n\n</think>\n\nHello there today."))])
             .await;
@@ -72,7 +72,7 @@ async fn tokens_of_a_character_that_was_cut_off_are_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_without_log_probability_has_an_entry_that_says_so() {
+async fn token_without_logprob_has_an_entry_that_says_so() {
     let begin = ids("<think>\n\n</think>\n\n");
     let mut events: Vec<Value> = begin[..begin.len() - 1]
         .iter()

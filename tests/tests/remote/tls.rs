@@ -1,4 +1,5 @@
-//! Engines behind `https` URLs: a certificate that the operator named is trusted, any other is refused, and the reason is named.
+//! Engines behind `https` URLs: a certificate that the operator named is trusted, any other is
+//! refused, and the reason is named.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -86,7 +87,7 @@ async fn an_engine_with_a_trusted_certificate_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_engine_with_another_certificate_or_name_is_asked_nothing() {
+async fn engine_with_a_wrong_certificate_is_asked_nothing() {
     let unknown = TlsEngine::start("127.0.0.1").await;
     // The certificate is trusted, but not for this address.
     let misnamed = TlsEngine::start("127.0.0.2").await;

@@ -15,7 +15,8 @@ use crate::setup::{ask, start, urls};
 
 const STREAMS: usize = 100;
 
-/// Reads a stream to its end and returns its terminal events; counts it in `begun` at its first text.
+/// Reads a stream to its end and returns its terminal events; counts it in `begun` at its first
+/// text.
 async fn ends(address: SocketAddr, index: usize, begun: &AtomicUsize) -> Vec<&'static str> {
     let body = json!({ "model": "qwen3-tiny", "input": format!("Question {index}"), "stream": true });
     let mut stream = open(address, json_request("/v1/responses", body.to_string())).await;
@@ -37,7 +38,7 @@ async fn ends(address: SocketAddr, index: usize, begun: &AtomicUsize) -> Vec<&'s
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_of_two_that_dies_takes_only_its_own_streams_with_it() {
+async fn dying_engine_takes_only_its_own_streams_with_it() {
     let go_on = Arc::new(Semaphore::new(0));
     let all = ids("<think>\n\n</think>\n\nHello there, how are you?");
     let engine = |permits: Arc<Semaphore>| {

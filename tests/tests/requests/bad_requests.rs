@@ -17,7 +17,8 @@ async fn lives(server: &TestServer) {
     assert_eq!(answer.status, 200, "{:?}", answer.body);
 }
 
-/// Checks that an answer has this status and an error object with OpenAI's fields; returns the error object.
+/// Checks that an answer has this status and an error object with OpenAI's fields; returns the
+/// error object.
 fn error(answer: &Answer, status: u16) -> Value {
     assert_eq!(answer.status, status, "{:?}", answer.body);
     assert!(answer.headers.contains_key("x-request-id"));
@@ -53,7 +54,7 @@ async fn bodies_that_are_not_what_they_should_be() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_prompt_over_the_context_is_refused_with_its_own_code() {
+async fn prompt_over_the_context_has_its_own_error_code() {
     let server = TestServer::start(Setup::default()).await;
     for words in [3000, 200_000] {
         let body = json!({ "model": "qwen3-tiny", "input": "Hello there! ".repeat(words) });
@@ -138,7 +139,7 @@ fn bare_error(answer: &str, status: u16) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn heads_that_cannot_be_read_get_the_error_object_and_the_whole_of_it() {
+async fn unreadable_heads_get_the_whole_error_object() {
     let mut setup = Setup::default();
     // Headers may be larger than the maximum length of a request target.
     setup.limits.header_bytes = 128 << 10;

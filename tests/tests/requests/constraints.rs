@@ -1,5 +1,5 @@
-//! Requests whose answer must follow a grammar: the CPU engine follows it, and a grammar that outgrows its limits is the request's fault.
-//! Priorities, too.
+//! Requests whose answer must follow a grammar: the CPU engine follows it, and a grammar that
+//! outgrows its limits is the request's fault. Priorities, too.
 
 use serde_json::{Value, json};
 use tests::client::post;
@@ -64,7 +64,7 @@ async fn with_priority(setup: Setup) -> (u16, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_cpu_engine_follows_demands_whether_the_model_thinks_or_not() {
+async fn cpu_engine_follows_demands_thinking_or_not() {
     let server = TestServer::start(Setup::default()).await;
     let closed = |(_, body): &(_, Value)| body["response_format"]["type"] != "json_object";
     for (path, body) in demands().into_iter().filter(closed) {
@@ -83,7 +83,7 @@ async fn the_cpu_engine_follows_demands_whether_the_model_thinks_or_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reasoning_that_never_ends_leaves_room_for_what_is_demanded() {
+async fn endless_reasoning_leaves_room_for_the_demanded() {
     let server = TestServer::start(Setup::default()).await;
     let end = post(server.address, "/tokenize", &json!({ "model": "qwen3-tiny", "prompt": "</think>" }))
         .await
@@ -105,7 +105,7 @@ async fn reasoning_that_never_ends_leaves_room_for_what_is_demanded() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_json_object_is_begun_at_once_however_long_the_model_goes_on() {
+async fn json_object_is_begun_at_once_by_a_talkative_model() {
     let server = TestServer::start(Setup::default()).await;
     let body = json!({
         "model": "qwen3-tiny", "messages": [{ "role": "user", "content": "x" }], "max_tokens": 20, "seed": 5,
@@ -122,7 +122,8 @@ async fn a_json_object_is_begun_at_once_however_long_the_model_goes_on() {
     server.stop().await;
 }
 
-/// Schema that has too many alternatives at one place after its beginning: two thousand kinds of objects.
+/// Schema that has too many alternatives at one place after its beginning: two thousand kinds of
+/// objects.
 fn outgrowing() -> Value {
     let kind = |at: usize| {
         let properties = json!({ (format!("kind_{at}")): { "const": at }, "v": { "type": "integer" } });
@@ -159,7 +160,7 @@ fn outgrowing_demands() -> [(&'static str, Value, Option<&'static str>, Option<&
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_schema_that_outgrows_the_limits_on_the_way_is_the_requests_fault() {
+async fn schema_outgrowing_the_limits_is_the_requests_fault() {
     let server = TestServer::start(Setup::default()).await;
     for (path, mut body, code, of_type) in outgrowing_demands() {
         let answer = post(server.address, path, &body).await;
@@ -178,7 +179,7 @@ async fn a_schema_that_outgrows_the_limits_on_the_way_is_the_requests_fault() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_cpu_engine_follows_priorities_and_a_replay_refuses_them() {
+async fn cpu_engine_follows_priorities_and_replay_refuses() {
     assert_eq!(with_priority(Setup::default()).await, (200, Value::Null));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let replay = Setup::replay(folder.path(), &json!([{ "text": "Hi." }]));

@@ -1,4 +1,5 @@
-//! Content that clients send in parts: each protocol's parts reach the prompt in the form that the model's chat template takes.
+//! Content that clients send in parts: each protocol's parts reach the prompt in the form that the
+//! model's chat template takes.
 
 use model::{EngineChoice, ModelOptions};
 use serde_json::{Value, json};
@@ -16,7 +17,8 @@ fn parts(kind: &str, texts: &[&str]) -> Value {
     texts.iter().map(|text| json!({ "type": kind, "text": text })).collect()
 }
 
-/// The same conversation in each protocol. Where a text has one part only, it is sent as a string if `as_strings`.
+/// The same conversation in each protocol. Where a text has one part only, it is sent as a string
+/// if `as_strings`.
 fn conversation(as_strings: bool) -> [(&'static str, Value); 4] {
     let one = |kind: &str, text: &str| if as_strings { json!(text) } else { parts(kind, &[text]) };
     let chat = |called: Value, mut result: Value| {
@@ -69,7 +71,7 @@ fn conversation(as_strings: bool) -> [(&'static str, Value); 4] {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn parts_of_every_protocol_reach_the_prompt_in_the_form_that_the_template_takes() {
+async fn parts_reach_the_prompt_in_the_templates_form() {
     let concatenated = "system:Be kind.;user:What now?;assistant:ab;tool:xy;assistant:So.;user:And?;";
     let joined = "system:Be \nkind.;user:What\n now\n?;assistant:a\nb;tool:x\ny;assistant:So.;user:And?;";
     for (way, expected) in [(BOTH, concatenated), (LISTS, concatenated), (STRINGS, joined)] {

@@ -1,5 +1,6 @@
-//! Resources that requests may use, over real sockets: compressed bodies, the memory that bodies share, the CPU time of a key, and bodies
-//! of very many small values, which are refused by the number of values and cost no more than their size.
+//! Resources that requests may use, over real sockets: compressed bodies, the memory that bodies
+//! share, the CPU time of a key, and bodies of very many small values, which are refused by the
+//! number of values and cost no more than their size.
 
 use std::io::Write as _;
 
@@ -76,7 +77,8 @@ async fn half_a_body(server: &TestServer, path: &str, bytes: usize) -> TcpStream
     stream
 }
 
-/// Waits for the first answer on either connection; returns its beginning, its connection, and the other connection.
+/// Waits for the first answer on either connection; returns its beginning, its connection, and the
+/// other connection.
 async fn first_answered(mut one: TcpStream, mut other: TcpStream) -> ([u8; 12], TcpStream, TcpStream) {
     let (mut start, mut other_start) = ([0; 12], [0; 12]);
     let is_one = tokio::select! {
@@ -87,11 +89,12 @@ async fn first_answered(mut one: TcpStream, mut other: TcpStream) -> ([u8; 12], 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_share_one_memory_of_which_small_ones_always_get_some() {
+async fn bodies_share_a_memory_with_some_for_small_ones() {
     let mut setup = Setup::default();
     setup.limits.request_memory = 16 << 20;
     let server = TestServer::start(setup).await;
-    // Three times 4 MiB are accounted when one of these bodies has arrived: too little is left for the other, whichever that is.
+    // Three times 4 MiB are accounted when one of these bodies has arrived: too little is left for
+    // the other, whichever that is.
     let count = "/v1/responses/input_tokens";
     let (one, other) =
         tokio::join!(half_a_body(&server, "/v1/responses", 4 << 20), half_a_body(&server, count, 4 << 20));
@@ -118,7 +121,7 @@ async fn bodies_share_one_memory_of_which_small_ones_always_get_some() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_whose_keys_used_its_cpu_time_waits_and_others_do_not() {
+async fn name_that_used_its_cpu_time_waits_and_no_other() {
     let mut setup = Setup::default();
     setup.limits.request_cpu = 1;
     setup.keys = ["a=greedy", "a=of-the-same-name", "modest"].map(str::to_owned).into();
@@ -144,7 +147,7 @@ async fn a_name_whose_keys_used_its_cpu_time_waits_and_others_do_not() {
 
 /// Counting costs as much as making a prompt, and generates nothing that would end it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_that_counts_large_inputs_uses_its_cpu_time_and_others_generate() {
+async fn counting_large_inputs_spends_only_its_keys_time() {
     let large = "Who are you? ".repeat(2 << 10);
     for (path, field) in [
         ("/v1/responses/input_tokens", json!(large)),
@@ -178,7 +181,7 @@ fn many(field: &str, part: &str, count: usize, rest: &str) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_of_very_many_small_things_are_refused_by_name() {
+async fn bodies_of_many_small_things_are_refused_by_name() {
     let mut setup = Setup::default();
     setup.limits.tool_values = 10_000;
     let server = TestServer::start(setup).await;
@@ -239,7 +242,7 @@ async fn bodies_of_very_many_small_things_are_refused_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_conversation_that_no_template_could_fit_is_refused_before_it_is_rendered() {
+async fn conversation_that_cannot_fit_is_refused_unrendered() {
     let server = TestServer::start(Setup::default()).await;
     let body = json!({ "model": "qwen3-tiny", "input": "x".repeat(4 << 20) });
     let answer = client::post(server.address, "/v1/responses", &body).await;

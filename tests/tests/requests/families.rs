@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use tests::client::post;
 use tests::server::{Setup, TestServer};
 
-/// The engine's tiny random models, and the parser of each (`None`: `auto`). All have the embedded model's template, which contradicts the
-/// types of some.
+/// The engine's tiny random models, and the parser of each (`None`: `auto`). All have the embedded
+/// model's template, which contradicts the types of some.
 const MODELS: [(&str, Option<&str>); 8] = [
     ("llama3-bf16", Some("none")),
     ("mistral-window-bf16", Some("mistral")),
@@ -28,7 +28,8 @@ fn golden(name: &str) -> PathBuf {
 /// Model that is served in the form in which Kimi K2 is published.
 const KIMI: &str = "deepseek-fp8";
 
-/// Makes a model directory: a tiny model with the embedded model's tokenizer and template; Kimi's has a tiktoken tokenizer.
+/// Makes a model directory: a tiny model with the embedded model's tokenizer and template; Kimi's
+/// has a tiktoken tokenizer.
 fn directory(folder: &Path, name: &str) -> PathBuf {
     let model = folder.join(name);
     std::fs::create_dir(&model).expect("made");
@@ -65,7 +66,7 @@ fn options(folder: &Path, name: &str, parser: Option<&str>) -> ModelOptions {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_family_is_served_and_gives_the_tokens_that_transformers_gives() {
+async fn families_are_served_with_transformers_tokens() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut all: Vec<ModelOptions> =
         MODELS.iter().map(|(name, parser)| options(folder.path(), name, *parser)).collect();

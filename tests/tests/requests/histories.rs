@@ -1,4 +1,5 @@
-//! Histories and tools that a model's chat template or parser can't take as they were sent: the answer comes, and its warning header says so.
+//! Histories and tools that a model's chat template or parser can't take as they were sent: the
+//! answer comes, and its warning header says so.
 
 use model::ModelOptions;
 use serde_json::{Value, json};
@@ -59,7 +60,7 @@ fn messages(input: &Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_broken_call_in_the_history_doesnt_end_the_conversation() {
+async fn broken_call_in_history_ends_no_conversation() {
     let template = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}\
                     {% for k, v in c.function.arguments|items %}{{ k }}={{ v }}{% endfor %}{% endfor %}{% endfor %}";
     let (server, _folder) = server(template, "qwen3").await;
@@ -77,7 +78,7 @@ async fn a_broken_call_in_the_history_doesnt_end_the_conversation() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tools_that_the_model_doesnt_see_or_whose_calls_nobody_reads_are_told_of() {
+async fn unseen_tools_and_unread_calls_are_told_of() {
     const UNSEEN: &str = "tools have no effect: this model's chat template does not show them";
     const UNREAD: &str = "calls come as text: this model is served without a parser";
     let schema = json!({ "type": "object" });

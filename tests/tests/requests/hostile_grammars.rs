@@ -1,5 +1,5 @@
-//! Grammars and schemas that are made to end the process, over the socket: each is refused with a reason in each protocol, and the server
-//! answers on. `--bench attacks` measures what they cost.
+//! Grammars and schemas that are made to end the process, over the socket: each is refused with a
+//! reason in each protocol, and the server answers on. `--bench attacks` measures what they cost.
 
 use serde_json::{Map, Value, json};
 use tests::client::{get, post};
@@ -78,7 +78,7 @@ async fn schemas_that_lead_on_and_on_never_end_the_server() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn grammars_that_lead_on_and_on_are_refused_and_the_reason_is_said() {
+async fn endless_grammars_are_refused_with_the_reason() {
     let server = TestServer::start(Setup::default()).await;
     for form in [chain('r', 700, ""), chain('r', 700, "?"), chain('T', 3000, "")] {
         let answer = post(server.address, "/v1/chat/completions", &merged(&chat(), form)).await;
@@ -100,12 +100,13 @@ async fn grammars_that_lead_on_and_on_are_refused_and_the_reason_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_strict_tool_that_the_model_need_not_call_is_free_if_its_schema_leads_on_and_on() {
+async fn uncalled_strict_tool_with_endless_schema_is_free() {
     let server = TestServer::start(Setup::default()).await;
     let parameters = references(316, |next| json!({ "allOf": [next] }));
     let function = json!({ "name": "f", "strict": true, "parameters": parameters });
     let tools = json!({ "tools": [{ "type": "function", "function": function }], "model": "qwen3-tiny" });
-    // Its declaration alone is longer than the embedded model's context: what the prompt takes is checked before the grammar.
+    // Its declaration alone is longer than the embedded model's context: what the prompt takes is
+    // checked before the grammar.
     let answer = post(server.address, "/v1/chat/completions", &merged(&chat(), tools)).await;
     assert_eq!(answer.json()["error"]["code"], "context_length_exceeded");
     assert_eq!(get(server.address, "/health").await.status, 200);
@@ -113,7 +114,7 @@ async fn a_strict_tool_that_the_model_need_not_call_is_free_if_its_schema_leads_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_schema_that_nothing_satisfies_is_the_requests_fault() {
+async fn unsatisfiable_schema_is_the_requests_fault() {
     let server = TestServer::start(Setup::default()).await;
     for (path, mut body) in of_schema(&json!({ "$ref": "#" })) {
         // Room for the model's thoughts, behind which the answer can't begin.

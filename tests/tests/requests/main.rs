@@ -1,5 +1,5 @@
-//! Requests: which are refused, what reading them may cost, which model answers them, what constrains answers, how long they wait; and
-//! the answers of each protocol.
+//! Requests: which are refused, what reading them may cost, which model answers them, what
+//! constrains answers, how long they wait; and the answers of each protocol.
 
 mod bad_requests;
 mod constraints;

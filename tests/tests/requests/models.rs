@@ -1,4 +1,5 @@
-//! Several models in one server: which of them answers, what each has of its own, and what they share.
+//! Several models in one server: which of them answers, what each has of its own, and what they
+//! share.
 
 use std::path::Path;
 
@@ -15,7 +16,8 @@ fn scripted(folder: &Path, names: &[&str], parser: &str) -> ModelOptions {
     ModelOptions { served_names: names.iter().map(|name| (*name).to_owned()).collect(), ..setup.model }
 }
 
-/// Configuration with two scripted models: `first` has a parser; `second` has none, and a small context.
+/// Configuration with two scripted models: `first` has a parser; `second` has none, and a small
+/// context.
 fn two(folder: &Path, first: &str, second: &[&str]) -> Setup {
     let other = ModelOptions { context: Some(64), ..scripted(folder, second, "none") };
     Setup { model: scripted(folder, &[first], "qwen3"), others: vec![other], ..Setup::default() }
@@ -149,7 +151,7 @@ async fn tokens(server: &TestServer, requests: impl Iterator<Item = Value>) -> V
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn engines_that_take_turns_write_what_each_writes_alone() {
+async fn engines_taking_turns_write_what_each_writes_alone() {
     let seeds = || 0..6;
     let alone = TestServer::start(Setup::default()).await;
     let expected = tokens(&alone, seeds().map(|seed| seeded("qwen3-tiny", seed))).await;
@@ -170,7 +172,7 @@ async fn engines_that_take_turns_write_what_each_writes_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_context_is_as_long_as_the_cache_holds_and_a_default_cache_grows_to_a_whole_context() {
+async fn context_fits_its_cache_and_default_caches_grow() {
     let context = async |cpu: usize, cpu_most: usize| {
         let mut setup = Setup::default();
         setup.model.kv_cache_bytes = KvCacheBytes { cpu, cpu_most, gpu: None };
@@ -200,7 +202,7 @@ fn llama(folder: &Path, template: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_model_whose_type_no_parser_claims_starts_with_the_parser_of_its_template_or_without_one() {
+async fn unclaimed_model_starts_with_its_templates_parser() {
     let own = include_str!("../../../host/models/qwen3-tiny/chat_template.jinja");
     let bare = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}";
     for (template, parser, content) in [(own, "qwen3", "said"), (bare, "none", TEXT)] {

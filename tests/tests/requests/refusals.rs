@@ -1,5 +1,5 @@
-//! A refusal of the assistant in an earlier turn reaches the model as the assistant's text, in both of OpenAI's protocols: the prompt's
-//! tokens, which the server returns, spell the conversation.
+//! A refusal of the assistant in an earlier turn reaches the model as the assistant's text, in both
+//! of OpenAI's protocols: the prompt's tokens, which the server returns, spell the conversation.
 
 use serde_json::{Value, json};
 use tests::client::post;

@@ -1,6 +1,7 @@
-//! Bodies over the limit, over real sockets. A client that asks first (`expect: 100-continue`) is refused before it sends the body. The rest of
-//! other bodies is read, up to twice the limit and for a bounded time, and then the connection ends. Each test sets which bound ends it, so
-//! none depends on how fast it runs.
+//! Bodies over the limit, over real sockets. A client that asks first (`expect: 100-continue`) is
+//! refused before it sends the body. The rest of other bodies is read, up to twice the limit and
+//! for a bounded time, and then the connection ends. Each test sets which bound ends it, so none
+//! depends on how fast it runs.
 
 use std::time::Duration;
 
@@ -10,13 +11,15 @@ use tokio::net::TcpStream;
 
 const HELLO: &str = r#"{"model": "qwen3-tiny", "input": "Hello", "max_output_tokens": 2}"#;
 const LIMIT: usize = 64 << 10;
-/// A limit, and a body of less than twice as much: far more than the kernel's buffers hold, so all of it is sent only if the server reads on.
+/// A limit, and a body of less than twice as much: far more than the kernel's buffers hold, so all
+/// of it is sent only if the server reads on.
 const LARGE: usize = 16 << 20;
 const MUCH: usize = 30 << 20;
 /// Longer than any test waits.
 const NEVER: Duration = Duration::from_hours(1);
 
-/// Starts a server that accepts bodies of `limit` bytes, and reads the rest of refused ones for `rest_time`.
+/// Starts a server that accepts bodies of `limit` bytes, and reads the rest of refused ones for
+/// `rest_time`.
 async fn server(limit: usize, rest_time: Duration) -> TestServer {
     let mut setup = Setup::default();
     setup.limits.body_bytes = limit;
@@ -67,7 +70,7 @@ async fn who_asks_first_is_refused_without_sending_the_body() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_asks_first_is_told_to_go_on_where_the_body_fits() {
+async fn client_asking_first_may_go_on_where_the_body_fits() {
     let server = server(LIMIT, NEVER).await;
     let lines = format!("content-length: {}\r\nexpect: 100-continue\r\nconnection: close\r\n", HELLO.len());
     let mut stream = begin(&server, &lines).await;
@@ -78,7 +81,8 @@ async fn who_asks_first_is_told_to_go_on_where_the_body_fits() {
     server.stop().await;
 }
 
-/// A body of unknown length: the server asks for it and finds that it is too large, so it has to let the client send the rest.
+/// A body of unknown length: the server asks for it and finds that it is too large, so it has to
+/// let the client send the rest.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_was_told_to_go_on_is_heard_out() {
     let server = server(LARGE, NEVER).await;
@@ -96,7 +100,7 @@ async fn who_was_told_to_go_on_is_heard_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_sends_at_once_is_heard_out_whatever_else_it_expects() {
+async fn client_sending_at_once_is_heard_out() {
     let server = server(LARGE, NEVER).await;
     for expect in ["", "expect: something-else\r\n"] {
         let mut stream = begin(&server, &format!("content-length: {MUCH}\r\n{expect}")).await;
@@ -109,7 +113,7 @@ async fn who_sends_at_once_is_heard_out_whatever_else_it_expects() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_sends_without_end_is_cut_off_at_twice_the_limit() {
+async fn client_sending_endlessly_is_cut_at_twice_the_limit() {
     let server = server(LIMIT, NEVER).await;
     let mut stream = begin(&server, "content-length: 1000000000000\r\n").await;
     let (piece, mut sent) = (vec![b'x'; LIMIT], 0);

@@ -1,4 +1,5 @@
-//! Replayed answers to requests that demand a form: what a model could have written is played, and anything else is an error at its place.
+//! Replayed answers to requests that demand a form: what a model could have written is played, and
+//! anything else is an error at its place.
 
 use serde_json::{Value, json};
 use tests::client::post;
@@ -122,7 +123,7 @@ async fn start(cases: &[Demand], folder: &tempfile::TempDir, tokens_per_step: us
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_request_allows_is_played_and_a_miss_names_its_place_streamed_or_not() {
+async fn allowed_answers_play_and_misses_name_their_place() {
     for tokens_per_step in [1, 0] {
         let (cases, folder) = (demands(), tempfile::tempdir().expect("a temporary folder"));
         let server = start(&cases, &folder, tokens_per_step).await;

@@ -1,5 +1,5 @@
-//! Trained models of other families, loaded from their directories: real tokens, with their own template and the parser that is chosen by
-//! the model's type, in every protocol.
+//! Trained models of other families, loaded from their directories: real tokens, with their own
+//! template and the parser that is chosen by the model's type, in every protocol.
 
 use std::path::Path;
 
@@ -131,7 +131,7 @@ async fn a_tools_round_trip_with_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_calls_in_one_section_are_two_calls_and_both_results_are_read() {
+async fn two_calls_in_one_section_are_two_and_both_are_read() {
     let server = server().await;
     let mut messages = vec![json!({ "role": "user", "content": "What is the weather in Riga and Oslo?" })];
     let first = chat(&server, KIMI, &messages).await;

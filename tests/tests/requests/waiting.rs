@@ -1,4 +1,5 @@
-//! The CPU engine seen from outside: requests that wait too long for it, keys that share it, and drafts, which change no answer.
+//! The CPU engine seen from outside: requests that wait too long for it, keys that share it, and
+//! drafts, which change no answer.
 
 use std::time::Duration;
 
@@ -10,10 +11,12 @@ use serde_json::{Value, json};
 use tests::client::{Open, json_request, metric, open, post, send};
 use tests::server::{Setup, TestServer};
 
-/// Bytes of a token's keys and values in the embedded model: five layers, keys and values, two heads of 32, f16.
+/// Bytes of a token's keys and values in the embedded model: five layers, keys and values, two
+/// heads of 32, f16.
 const TOKEN_BYTES: usize = 5 * 2 * 2 * 32 * 2;
 
-/// Request whose prompt takes more than half of a cache of 4,096 tokens, and whose answer takes almost all of the rest.
+/// Request whose prompt takes more than half of a cache of 4,096 tokens, and whose answer takes
+/// almost all of the rest.
 fn large(first: u32) -> Value {
     let prompt: Vec<u32> = (0..2100).map(|at| if at == 0 { first } else { 20 + at % 90 }).collect();
     // The end tokens can't come, so the answer has its full length.
@@ -22,7 +25,7 @@ fn large(first: u32) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_that_waits_too_long_gets_a_status_and_when_to_ask_again() {
+async fn too_long_waiting_gets_a_status_and_when_to_retry() {
     let mut setup = Setup::default();
     setup.model.served_names = vec!["waiting".to_owned()];
     setup.model.kv_cache_bytes.cpu = 4096 * TOKEN_BYTES;
@@ -54,7 +57,7 @@ fn of(key: &'static str, n: usize, tokens: usize) -> Request<Full<Bytes>> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn long_answers_of_one_key_running_and_waiting_keep_no_other_key_out() {
+async fn long_answers_of_one_key_keep_no_other_key_out() {
     let mut setup = Setup { keys: vec!["one".to_owned(), "two".to_owned()], ..Setup::default() };
     setup.model.served_names = vec!["shared".to_owned()];
     setup.limits.waiting_requests = 64;
@@ -85,7 +88,8 @@ async fn long_answers_of_one_key_running_and_waiting_keep_no_other_key_out() {
     server.stop().await;
 }
 
-/// Answers to several prompts, greedy and sampled, and the number of drafted tokens that were accepted.
+/// Answers to several prompts, greedy and sampled, and the number of drafted tokens that were
+/// accepted.
 async fn answers(name: &str, speculation: SpeculationOptions) -> (Vec<Value>, f64) {
     let mut setup = Setup::default();
     setup.model.served_names = vec![name.to_owned()];

@@ -1,4 +1,5 @@
-//! Responses that run without their client: followed from any event, cancelled, and ended where their process is gone.
+//! Responses that run without their client: followed from any event, cancelled, and ended where
+//! their process is gone.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ async fn ended(server: &TestServer, id: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_background_response_waits_runs_and_can_be_read_at_its_end() {
+async fn background_response_waits_runs_and_is_readable() {
     let server = replaying(&rules()).await;
     let queued = respond(server.address, "2+2?", &background()).await;
     assert_eq!((&queued["status"], &queued["background"]), (&json!("queued"), &json!(true)));
@@ -44,7 +45,7 @@ async fn a_background_response_waits_runs_and_can_be_read_at_its_end() {
 
 /// A replay ended at `completed` only.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn vllm_0_32_events_are_followed_from_any_number_on_to_any_end() {
+async fn vllm_0_32_events_are_followed_from_any_number() {
     let server = replaying(&rules()).await;
     let more = json!({ "background": true, "stream": true });
     let streamed = post(server.address, "/v1/responses", &body("long", &more)).await.events();
@@ -81,7 +82,7 @@ async fn vllm_0_32_events_are_followed_from_any_number_on_to_any_end() {
 
 /// A cancel after the end changed it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn vllm_57999_a_cancelled_response_keeps_its_items_and_one_that_had_ended_its_end() {
+async fn vllm_57999_cancel_keeps_items_and_an_earlier_end() {
     let server = replaying(&rules()).await;
     let more = json!({ "background": true, "stream": true });
     let mut stream: Open =
@@ -125,7 +126,7 @@ async fn a_deleted_response_stops_and_is_gone() {
 
 /// An id was shown, and then nothing found under it; and a conversation's lock outlived its client.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hermes_agent_15026_and_livekit_5586_a_client_that_leaves_finds_its_response_cancelled() {
+async fn hermes_agent_15026_livekit_5586_leaving_cancels() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = memory();
     let setup = Setup { store: Some(store.clone()), ..Setup::replay(folder.path(), &rules()) };
@@ -232,8 +233,8 @@ fn opened(file: &Path) -> Arc<dyn Store> {
     Arc::new(store::Sqlite::open(file, &store::Options::default()).expect("it opens"))
 }
 
-/// Leaves `resp_lost` in a store as a process leaves it that ends between two chunks, before the first event of the type `before` is stored.
-/// Returns the id of a response like it that has ended.
+/// Leaves `resp_lost` in a store as a process leaves it that ends between two chunks, before the
+/// first event of the type `before` is stored. Returns the id of a response like it that has ended.
 async fn lose(file: &Path, before: &str) -> String {
     let store = opened(file);
     let folder = tempfile::tempdir().expect("a folder");
@@ -266,7 +267,7 @@ async fn lose(file: &Path, before: &str) -> String {
 
 /// What a server had claimed and not begun when it stops, another one runs at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_stops_gives_back_what_it_has_not_begun() {
+async fn stopping_server_gives_back_what_it_has_not_begun() {
     let folder = tempfile::tempdir().expect("a folder");
     // Its leases never end.
     let clock = Clock::manual(1_800_000_000_000);

@@ -7,7 +7,7 @@ use tests::server::{Setup, TestServer};
 use super::support::{body, delete, error, id, read, replaying, respond, rules, texts};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_response_is_read_as_it_was_answered_streamed_or_not() {
+async fn response_is_read_as_answered_streamed_or_not() {
     let server = replaying(&rules()).await;
     let whole = respond(server.address, "2+2?", &json!({ "metadata": { "a": "\",\"output\":[]" } })).await;
     assert_eq!((&whole["store"], &whole["status"]), (&json!(true), &json!("completed")));
@@ -24,7 +24,7 @@ async fn a_response_is_read_as_it_was_answered_streamed_or_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_chain_has_all_that_was_said_and_each_response_its_own() {
+async fn chain_has_all_said_and_each_response_its_own() {
     let server = replaying(&rules()).await;
     let first = respond(server.address, "one", &json!({ "instructions": "Only here." })).await;
     let more = json!({ "previous_response_id": id(&first), "enable_response_messages": true });
@@ -97,7 +97,7 @@ async fn references_to_items_stand_for_the_items() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_result_without_its_call_is_refused_in_what_is_sent_and_taken_in_what_is_there() {
+async fn result_without_call_passes_in_history_not_in_input() {
     let server = replaying(&rules()).await;
     let first = respond(server.address, "one", &json!({})).await;
     let conversation = post(server.address, "/v1/conversations", &json!({})).await.json();
@@ -136,7 +136,7 @@ async fn a_result_without_its_call_is_refused_in_what_is_sent_and_taken_in_what_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_deleted_response_is_unknown_and_its_children_live() {
+async fn deleted_response_is_unknown_and_its_children_live() {
     let server = replaying(&rules()).await;
     let first = respond(server.address, "one", &json!({})).await;
     let second = respond(server.address, "two", &json!({ "previous_response_id": id(&first) })).await;
@@ -169,7 +169,7 @@ async fn what_is_not_stored_is_not_found() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_store_everything_that_needs_one_is_refused() {
+async fn requests_that_need_a_store_are_refused_without_one() {
     let server = TestServer::start(Setup { store: None, ..Setup::default() }).await;
     let plain = respond(server.address, "one", &json!({ "max_output_tokens": 1 })).await;
     assert_eq!(plain["store"], json!(false));

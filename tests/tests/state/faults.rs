@@ -1,4 +1,5 @@
-//! Faults that other servers had, each as a test of its name. Those of sockets are in `sockets/`, those of failing disks in `durability/`.
+//! Faults that other servers had, each as a test of its name. Those of sockets are in `sockets/`,
+//! those of failing disks in `durability/`.
 
 use futures_util::future::join_all;
 use http::Method;
@@ -10,7 +11,7 @@ use super::support::{ask, body, id, read, replaying, respond, rules, texts};
 
 /// A response wasn't found right after it was answered, or was answered before it was written.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lm_studio_1188_and_ogx_4118_what_was_answered_is_there() {
+async fn lm_studio_1188_and_ogx_4118_answers_are_there() {
     let server = replaying(&rules()).await;
     let mut parent = Value::Null;
     for turn in 0..40 {
@@ -67,7 +68,7 @@ async fn ogx_5804_a_chain_takes_room_for_what_is_new() {
 
 /// A conversation lacked entries, or lost a turn when two came together.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ogx_4718_and_eddi_791_a_conversation_has_every_turn_once() {
+async fn ogx_4718_and_eddi_791_turns_are_there_once() {
     let server = replaying(&rules()).await;
     let conversation = post(server.address, "/v1/conversations", &json!({})).await.json();
     let more = json!({ "conversation": id(&conversation) });

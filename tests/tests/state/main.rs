@@ -1,5 +1,5 @@
-//! State: responses that are stored, continued, read again, followed, cancelled and deleted, by their owner alone; conversations; and
-//! what is left of them whatever happens to the server.
+//! State: responses that are stored, continued, read again, followed, cancelled and deleted, by
+//! their owner alone; conversations; and what is left of them whatever happens to the server.
 
 mod background;
 mod chains;

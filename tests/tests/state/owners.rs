@@ -1,4 +1,5 @@
-//! What one key's owner stored, no other sees: their answers have the same bytes as for an unknown id.
+//! What one key's owner stored, no other sees: their answers have the same bytes as for an unknown
+//! id.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use super::support::{ask, body, id, rules};
 
 /// Chains and ids were found under other accounts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn codex_lb_818_and_litellm_35536_another_owners_response_is_as_unknown_as_none() {
+async fn codex_lb_818_and_litellm_35536_foreign_is_unknown() {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = vec!["ada=key-a".to_owned(), "bob=key-b".to_owned()];
     let server = TestServer::start(Setup { keys, ..Setup::replay(folder.path(), &rules()) }).await;

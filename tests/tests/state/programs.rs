@@ -1,5 +1,6 @@
-//! Random programs of two owners: create, chain, fork, converse, cancel, delete, resume, compact, evict, restart. Whatever they did, what can be read is what
-//! was answered, the events of every reader add up to it, and nobody sees another owner's.
+//! Random programs of two owners: create, chain, fork, converse, cancel, delete, resume, compact,
+//! evict, restart. Whatever they did, what can be read is what was answered, the events of every
+//! reader add up to it, and nobody sees another owner's.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -293,7 +294,7 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 60, ..ProptestConfig::with_cases(cases()) })]
 
     #[test]
-    fn whatever_was_done_what_can_be_read_is_what_was_answered(steps in vec(step(), 1..16)) {
+    fn readable_is_what_was_answered_whatever_was_done(steps in vec(step(), 1..16)) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         runtime.expect("a runtime").block_on(async {
             let mut world = World::new().await;

@@ -40,7 +40,8 @@ pub(crate) async fn replaying(rules: &Value) -> TestServer {
     TestServer::start(Setup::replay(folder.path(), rules)).await
 }
 
-/// Rules of a model that answers "Four.", or, as asked for in the last message, a long text, one that never ends, or a call.
+/// Rules of a model that answers "Four.", or, as asked for in the last message, a long text, one
+/// that never ends, or a call.
 pub(crate) fn rules() -> Value {
     let call = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"x\": 1}}\n</tool_call>";
     json!([

@@ -1,13 +1,16 @@
-//! The agent loop: compact the conversation, if that is asked for → list the servers' tools → run the calls that the client has approved →
-//! generate → run the calls → generate again. It ends when a turn calls no tool of the server, when the client must run or approve a call, or when a bound is reached.
+//! The agent loop: compact the conversation, if that is asked for → list the servers' tools → run
+//! the calls that the client has approved → generate → run the calls → generate again. It ends when
+//! a turn calls no tool of the server, when the client must run or approve a call, or when a bound
+//! is reached.
 //!
-//! A call starts as soon as its arguments are complete, while its turn goes on; the next turn begins when all calls have ended.
+//! A call starts as soon as its arguments are complete, while its turn goes on; the next turn
+//! begins when all calls have ended.
 
 use futures_util::future::BoxFuture;
 
 use super::calls::Calls;
 use super::compaction::{Occasion, Summary, SummaryTurn, compact, keep};
-use super::event::{RoundEvent, ServerEvent};
+use super::event::{AnswerEvent, ServerEvent};
 use super::hosted::Hosted;
 use super::listing::Listing;
 use super::toolbox::{NO_SUCH_TOOL, Toolbox, builtin_names};
@@ -87,14 +90,15 @@ impl AgentLoop {
         }
     }
 
-    /// Compacts the conversation first, by a turn that has started. On the occasion `Asked` nothing else follows.
+    /// Compacts the conversation first, by a turn that has started. On the occasion `Asked` nothing
+    /// else follows.
     pub(super) fn after_compaction(mut self, turn: TurnStream, occasion: Occasion) -> Self {
         keep(&mut self.job.conversation.messages);
         self.stage = Stage::Compacting(SummaryTurn::new(turn), occasion);
         self
     }
 
-    pub(super) async fn next(&mut self, out: &mut Vec<RoundEvent>) -> Option<EndedTurn> {
+    pub(super) async fn next(&mut self, out: &mut Vec<AnswerEvent>) -> Option<EndedTurn> {
         match &mut self.stage {
             Stage::Begin => self.begin(out),
             Stage::Compacting(turn, occasion) => {
@@ -102,7 +106,7 @@ impl AgentLoop {
                 return self.compacted(summary, occasion);
             }
             Stage::Listing(listing) => match listing.next().await {
-                Some(events) => out.extend(events.map(RoundEvent::Server)),
+                Some(events) => out.extend(events.map(AnswerEvent::Server)),
                 None => self.listed(out),
             },
             Stage::Starting(starting) => match starting.await {
@@ -130,7 +134,7 @@ impl AgentLoop {
         std::mem::take(&mut self.raw_turns)
     }
 
-    pub(super) fn abort(&mut self, failure: TurnFailure, out: &mut Vec<RoundEvent>) -> EndedTurn {
+    pub(super) fn abort(&mut self, failure: TurnFailure, out: &mut Vec<AnswerEvent>) -> EndedTurn {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Turn(mut turn) => {
                 let ended = turn.abort(failure.clone(), &mut self.raw);
@@ -140,7 +144,7 @@ impl AgentLoop {
             }
             Stage::Compacting(mut turn, _) => self.compaction_usage = turn.abort(failure.clone(), out),
             Stage::Listing(listing) => out.extend(listing.unfinished().map(|server| {
-                RoundEvent::Server(ServerEvent::ListEnded { server, tools: Err(STOPPED.to_owned()) })
+                AnswerEvent::Server(ServerEvent::ListEnded { server, tools: Err(STOPPED.to_owned()) })
             })),
             Stage::Begin | Stage::Starting(_) | Stage::Calling(_) | Stage::Over => {}
         }
@@ -162,7 +166,7 @@ impl AgentLoop {
         }
     }
 
-    fn begin(&mut self, out: &mut Vec<RoundEvent>) {
+    fn begin(&mut self, out: &mut Vec<AnswerEvent>) {
         let mut tools = std::mem::take(&mut self.hosted.tools);
         if self.job.demand.tool_choice == ToolChoice::None {
             // Only approved calls can run.
@@ -172,12 +176,12 @@ impl AgentLoop {
             self.job.template_arguments.push(("builtin_tools".to_owned(), names.into()));
         }
         let listing = Listing::new(tools);
-        out.extend(listing.begin_events().map(RoundEvent::Server));
+        out.extend(listing.begin_events().map(AnswerEvent::Server));
         self.stage = Stage::Listing(listing);
     }
 
     /// All lists have come: shows the tools to the model, and runs the approved calls.
-    fn listed(&mut self, out: &mut Vec<RoundEvent>) {
+    fn listed(&mut self, out: &mut Vec<AnswerEvent>) {
         let Stage::Listing(listing) = std::mem::replace(&mut self.stage, Stage::Calling(After::Approved))
         else {
             return;
@@ -233,7 +237,8 @@ impl AgentLoop {
         None
     }
 
-    /// Fills the results of approved calls into the empty messages that the conversation has for them.
+    /// Fills the results of approved calls into the empty messages that the conversation has for
+    /// them.
     fn fill_results(&mut self) {
         for message in &mut self.job.conversation.messages {
             if let (Role::Tool, Some(id)) = (message.role, &message.tool_call_id)
@@ -245,7 +250,7 @@ impl AgentLoop {
     }
 
     /// Takes the events of the turn, and runs or refuses its calls.
-    fn take(&mut self, out: &mut Vec<RoundEvent>) {
+    fn take(&mut self, out: &mut Vec<AnswerEvent>) {
         let mut raw = std::mem::take(&mut self.raw);
         for event in raw.drain() {
             match self.written.event(event, &self.toolbox, out) {
@@ -261,7 +266,7 @@ impl AgentLoop {
         self.raw = raw;
     }
 
-    fn turn_ended(&mut self, ended: EndedTurn, out: &mut Vec<RoundEvent>) -> Option<EndedTurn> {
+    fn turn_ended(&mut self, ended: EndedTurn, out: &mut Vec<AnswerEvent>) -> Option<EndedTurn> {
         if let Stage::Turn(turn) = &mut self.stage {
             self.raw_turns.extend(turn.take_raw());
         }
@@ -278,7 +283,7 @@ impl AgentLoop {
         None
     }
 
-    fn cancel_calls(&mut self, out: &mut Vec<RoundEvent>) {
+    fn cancel_calls(&mut self, out: &mut Vec<AnswerEvent>) {
         out.extend(self.calls.cancel().into_iter().map(|id| call_ended(id, Err(STOPPED.to_owned()))));
     }
 
@@ -290,6 +295,6 @@ impl AgentLoop {
     }
 }
 
-fn call_ended(call_id: String, result: Result<String, String>) -> RoundEvent {
-    RoundEvent::Server(ServerEvent::CallEnded { call_id, result })
+fn call_ended(call_id: String, result: Result<String, String>) -> AnswerEvent {
+    AnswerEvent::Server(ServerEvent::CallEnded { call_id, result })
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::agent_loop::{AgentLoop, Refusal};
 use super::compaction::{Compaction, Occasion, is_worth_it, summary_job};
-use super::event::{RoundEvent, RoundEventRef};
+use super::event::{AnswerEvent, AnswerEventRef};
 use super::hosted::Hosted;
 use model::limits::McpLimits;
 use model::prompt::RenderError;
@@ -24,15 +24,16 @@ enum Turns {
         prompt_only: bool,
     },
     AgentLoop {
-        several: Box<AgentLoop>,
-        events: Vec<RoundEvent>,
+        agent: Box<AgentLoop>,
+        events: Vec<AnswerEvent>,
         over: bool,
     },
 }
 
 impl AnswerStream {
-    /// Begins the answer to `job`: of one turn, or of as many as the calls of `hosted` need, and with `compaction` first where it applies. If a
-    /// later turn can't be started, the answer ends with the failure that `refusal` makes.
+    /// Begins the answer to `job`: of one turn, or of as many as the calls of `hosted` need, and
+    /// with `compaction` first where it applies. If a later turn can't be started, the answer ends
+    /// with the failure that `refusal` makes.
     ///
     /// # Errors
     /// The first turn couldn't be started.
@@ -56,14 +57,15 @@ impl AnswerStream {
                 let most = job.max_output_tokens.filter(|_| occasion == Occasion::Asked);
                 let summary = Job { max_output_tokens: most, ..summary_job(job.clone(), &prompt) };
                 let turn = model.start(summary).await?;
-                let several = AgentLoop::new(model, job, hosted.unwrap_or_default(), limits, refusal);
-                return Ok(Self::of(several.after_compaction(turn, occasion)));
+                let agent = AgentLoop::new(model, job, hosted.unwrap_or_default(), limits, refusal);
+                return Ok(Self::of(agent.after_compaction(turn, occasion)));
             }
         }
         match hosted {
             None => Ok(Self::one(model.start_choices(job).await?)),
             Some(hosted) => {
-                // The answer begins before its first turn, so a later refusal would be an event; the job is checked now.
+                // The answer begins before its first turn, so a later refusal would be an event;
+                // the job is checked now.
                 model.check(&job)?;
                 Ok(Self::of(AgentLoop::new(model, job, hosted, limits, refusal)))
             }
@@ -75,7 +77,8 @@ impl AnswerStream {
         Self(Turns::One { choices, events: TurnEvents::default(), prompt_only: false })
     }
 
-    /// Makes an empty answer, after which the engine has the prompt in its cache. `choices` is one choice of as few tokens as can be.
+    /// Makes an empty answer, after which the engine has the prompt in its cache. `choices` is one
+    /// choice of as few tokens as can be.
     pub fn of_prompt(choices: Choices) -> Self {
         Self(Turns::One { choices, events: TurnEvents::default(), prompt_only: true })
     }
@@ -85,13 +88,13 @@ impl AnswerStream {
         Self(Turns::None(false))
     }
 
-    fn of(several: AgentLoop) -> Self {
-        Self(Turns::AgentLoop { several: Box::new(several), events: Vec::new(), over: false })
+    fn of(agent: AgentLoop) -> Self {
+        Self(Turns::AgentLoop { agent: Box::new(agent), events: Vec::new(), over: false })
     }
 
-    /// Waits for the next events of any choice. Returns the choice, and how it ended if it did; all its items are closed then.
-    /// `events` has the events, possibly none. Must not be called when all choices have ended. Cancel-safe: dropping the future
-    /// before it is ready loses no event.
+    /// Waits for the next events of any choice. Returns the choice, and how it ended if it did; all
+    /// its items are closed then. `events` has the events, possibly none. Must not be called when
+    /// all choices have ended. Cancel-safe: dropping the future before it is ready loses no event.
     pub async fn next(&mut self) -> (usize, Option<EndedTurn>) {
         self.forget();
         match &mut self.0 {
@@ -105,16 +108,16 @@ impl AnswerStream {
                 events.clear();
                 (choice, ended.map(without_output))
             }
-            Turns::AgentLoop { several, events, over } => {
-                let ended = several.next(events).await;
+            Turns::AgentLoop { agent, events, over } => {
+                let ended = agent.next(events).await;
                 *over = ended.is_some();
                 (0, ended)
             }
         }
     }
 
-    /// Ends the answer as failed. Open items are closed, and calls under way end at once. Returns no end if all choices have
-    /// ended.
+    /// Ends the answer as failed. Open items are closed, and calls under way end at once. Returns
+    /// no end if all choices have ended.
     pub fn abort(&mut self, failure: TurnFailure) -> (usize, Option<EndedTurn>) {
         self.forget();
         match &mut self.0 {
@@ -129,9 +132,9 @@ impl AnswerStream {
                 events.clear();
                 aborted
             }
-            Turns::AgentLoop { several, events, over } => {
+            Turns::AgentLoop { agent, events, over } => {
                 *over = true;
-                (0, Some(several.abort(failure, events)))
+                (0, Some(agent.abort(failure, events)))
             }
         }
     }
@@ -145,13 +148,13 @@ impl AnswerStream {
     }
 
     /// Events of the last `next` or `abort`, in order.
-    pub fn events(&self) -> impl Iterator<Item = RoundEventRef<'_>> + Clone {
-        let (turn, round): (&[TurnEvent], &[RoundEvent]) = match &self.0 {
+    pub fn events(&self) -> impl Iterator<Item = AnswerEventRef<'_>> + Clone {
+        let (turn, round): (&[TurnEvent], &[AnswerEvent]) = match &self.0 {
             Turns::None(_) => (&[], &[]),
             Turns::One { events, .. } => (events, &[]),
             Turns::AgentLoop { events, .. } => (&[], events),
         };
-        turn.iter().map(RoundEventRef::Turn).chain(round.iter().map(RoundEvent::as_ref))
+        turn.iter().map(AnswerEventRef::Turn).chain(round.iter().map(AnswerEvent::as_ref))
     }
 
     /// Whether all choices have ended.
@@ -202,12 +205,13 @@ impl AnswerStream {
         }
     }
 
-    /// Raw tokens of the choice's turns that have ended, if the job asked for them. Each turn's tokens are returned once.
+    /// Raw tokens of the choice's turns that have ended, if the job asked for them. Each turn's
+    /// tokens are returned once.
     pub fn take_raw(&mut self, choice: usize) -> Vec<RawTurn> {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(choice).take_raw().into_iter().collect(),
             Turns::None(_) => Vec::new(),
-            Turns::AgentLoop { several, .. } => several.take_raw(),
+            Turns::AgentLoop { agent, .. } => agent.take_raw(),
         }
     }
 }
@@ -222,8 +226,8 @@ fn without_output(ended: EndedTurn) -> EndedTurn {
     EndedTurn { end, usage: Usage { output_tokens: 0, reasoning_tokens: 0, ..usage } }
 }
 
-/// Whether a summary would shorten the conversation of `job`, and its prompt has more than `most` tokens. Tools of tool servers aren't counted:
-/// they are listed later.
+/// Whether a summary would shorten the conversation of `job`, and its prompt has more than `most`
+/// tokens. Tools of tool servers aren't counted: they are listed later.
 async fn exceeds(model: &Model, job: &Job, most: u32) -> Result<bool, StartError> {
     if !is_worth_it(&job.conversation.messages) {
         return Ok(false);

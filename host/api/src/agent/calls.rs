@@ -1,4 +1,5 @@
-//! Tool calls of an answer: a limited number runs at a time, the others wait in order. Dropping them cancels them.
+//! Tool calls of an answer: a limited number runs at a time, the others wait in order. Dropping
+//! them cancels them.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -1,12 +1,12 @@
-//! Events of an answer of several turns, in plain values. A call to a tool of the server isn't among the turn's events: `ServerEvent`s
-//! report it, from its first byte on.
+//! Events of an answer of several turns, in plain values. A call to a tool of the server isn't
+//! among the turn's events: `ServerEvent`s report it, from its first byte on.
 
 use crate::mcp::McpTool;
 use turn::TurnEvent;
 
 /// An event of an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum RoundEvent {
+pub enum AnswerEvent {
     /// An event of the current turn.
     Turn(TurnEvent),
     /// An event of a tool of the server.
@@ -15,9 +15,9 @@ pub enum RoundEvent {
     Compaction(CompactionEvent),
 }
 
-/// A borrowed [`RoundEvent`].
+/// A borrowed [`AnswerEvent`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum RoundEventRef<'a> {
+pub enum AnswerEventRef<'a> {
     /// An event of the current turn.
     Turn(&'a TurnEvent),
     /// An event of a tool of the server.
@@ -26,18 +26,19 @@ pub enum RoundEventRef<'a> {
     Compaction(&'a CompactionEvent),
 }
 
-impl RoundEvent {
+impl AnswerEvent {
     /// Borrows the event.
-    pub fn as_ref(&self) -> RoundEventRef<'_> {
+    pub fn as_ref(&self) -> AnswerEventRef<'_> {
         match self {
-            Self::Turn(event) => RoundEventRef::Turn(event),
-            Self::Server(event) => RoundEventRef::Server(event),
-            Self::Compaction(event) => RoundEventRef::Compaction(event),
+            Self::Turn(event) => AnswerEventRef::Turn(event),
+            Self::Server(event) => AnswerEventRef::Server(event),
+            Self::Compaction(event) => AnswerEventRef::Compaction(event),
         }
     }
 }
 
-/// Events of the server's tools. Between `CallBegun` and `CallWritten` only `CallText` of the same call may come.
+/// Events of the server's tools. Between `CallBegun` and `CallWritten` only `CallText` of the same
+/// call may come.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServerEvent {
     /// The listing of a server's tools begins.
@@ -66,12 +67,14 @@ pub enum ServerEvent {
         /// Text to append.
         delta: String,
     },
-    /// The call's arguments are complete. The call runs now, unless the client must approve it first.
+    /// The call's arguments are complete. The call runs now, unless the client must approve it
+    /// first.
     CallWritten {
         /// Id of the call.
         call_id: String,
     },
-    /// The call has run or can't run. For a call that was cut off, this event replaces `CallWritten`.
+    /// The call has run or can't run. For a call that was cut off, this event replaces
+    /// `CallWritten`.
     CallEnded {
         /// Id of the call.
         call_id: String,
@@ -80,7 +83,8 @@ pub enum ServerEvent {
     },
 }
 
-/// Events of a compaction, at most one in an answer, before all items that the model writes. `Begun` comes first and `Ended` last.
+/// Events of a compaction, at most one in an answer, before all items that the model writes.
+/// `Begun` comes first and `Ended` last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CompactionEvent {
     /// The model begins to write.
@@ -120,7 +124,8 @@ pub enum CallKind {
     FindInPage,
     /// Execution of code.
     Code {
-        /// Whether the arguments are the code itself; otherwise they are an object with the code in `code`.
+        /// Whether the arguments are the code itself; otherwise they are an object with the code in
+        /// `code`.
         raw: bool,
     },
 }

@@ -74,7 +74,8 @@ impl ApprovalRule {
     }
 }
 
-/// A call of an earlier answer that the client has approved. The conversation has the call and an empty result for it.
+/// A call of an earlier answer that the client has approved. The conversation has the call and an
+/// empty result for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approved {
     /// Id of the request for approval, and of the call in the conversation.
@@ -92,7 +93,7 @@ mod tests {
     use super::{Approval, ApprovalRule};
 
     #[test]
-    fn a_tool_that_is_named_goes_by_its_list_and_the_others_by_the_rest() {
+    fn tool_lists_decide_approval_before_the_rest() {
         let rule =
             ApprovalRule { always: vec!["rm".into()], never: vec!["ls".into()], others: Approval::Always };
         assert!(rule.asks("rm") && !rule.asks("ls") && rule.asks("cat"));

@@ -44,7 +44,8 @@ impl Listing {
         listed.map(|tools| ServerEvent::ListBegun { server: tools.server.label().to_owned() })
     }
 
-    /// Waits for the next server's list. Returns its event, if the client gets one; none when all servers have answered.
+    /// Waits for the next server's list. Returns its event, if the client gets one; none when all
+    /// servers have answered.
     pub(super) async fn next(&mut self) -> Option<Option<ServerEvent>> {
         let (place, answer) = self.asked.next().await?;
         let server = &self.servers[place];

@@ -1,8 +1,10 @@
-//! Answers of several turns: generate → run the calls of the server's tools → continue, until a turn calls none of them.
+//! Answers of several turns: generate → run the calls of the server's tools → continue, until a
+//! turn calls none of them.
 //!
-//! [`AnswerStream`] has the shape of a turn (`next`, `abort`). It passes on the events of its turns, with the events of the
-//! server's tools between them, in plain values. Knows no protocol and no HTTP; `http::stream` drives it, `api` reads requests
-//! into [`Hosted`] and makes items of [`ServerEvent`].
+//! [`AnswerStream`] has the shape of a turn (`next`, `abort`). It passes on the events of its
+//! turns, with the events of the server's tools between them, in plain values. Knows no protocol
+//! and no HTTP; `http::stream` drives it, `api` reads requests into [`Hosted`] and makes items of
+//! [`ServerEvent`].
 #![doc = include_str!("DESIGN.md")]
 
 mod agent_loop;
@@ -20,5 +22,5 @@ pub use agent_loop::Refusal;
 pub use answer_stream::AnswerStream;
 pub(crate) use compaction::summary_job;
 pub use compaction::{Compaction, DEFAULT_PROMPT, Occasion, compact};
-pub use event::{CallKind, Called, CompactionEvent, Consent, RoundEvent, RoundEventRef, ServerEvent};
+pub use event::{AnswerEvent, AnswerEventRef, CallKind, Called, CompactionEvent, Consent, ServerEvent};
 pub use hosted::{ApprovalRule, Approved, Hosted, HostedTools, Purpose};

@@ -1,14 +1,15 @@
 //! Tools of the server in one answer, by the names that the model uses for them.
 //!
-//! A tool of an MCP server is shown by its own name; if that is taken, as `LABEL.NAME`, by which it may always be called. The built-in
-//! tools are called `browser.search`, `browser.open`, `browser.find` and `python`, as gpt-oss was trained to.
+//! A tool of an MCP server is shown by its own name; if that is taken, as `LABEL.NAME`, by which it
+//! may always be called. The built-in tools are called `browser.search`, `browser.open`,
+//! `browser.find` and `python`, as gpt-oss was trained to.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::event::{CallKind, Called, Consent, RoundEvent, ServerEvent};
+use super::event::{AnswerEvent, CallKind, Called, Consent, ServerEvent};
 use super::hosted::{Approved, HostedTools, Purpose};
 use crate::mcp::{McpServer, McpTool};
 use contract::{Payload, ToolKind};
@@ -24,7 +25,8 @@ pub(super) const NO_SUCH_TOOL: &str = "the server has no such tool any more";
 pub(super) struct Toolbox {
     /// Tools by the names that the model uses.
     routes: HashMap<String, Route>,
-    /// All tools that the request allows, by label and name, including those that the model isn't shown.
+    /// All tools that the request allows, by label and name, including those that the model isn't
+    /// shown.
     allowed: HashMap<(String, String), Route>,
 }
 
@@ -36,8 +38,8 @@ pub(super) struct Route {
 }
 
 impl Toolbox {
-    /// Adds those tools of `listed` that `hosted` allows, and shows them to the model. `builtin` says that the model's template describes
-    /// the built-in tools by itself.
+    /// Adds those tools of `listed` that `hosted` allows, and shows them to the model. `builtin`
+    /// says that the model's template describes the built-in tools by itself.
     pub(super) fn add(&mut self, hosted: &HostedTools, listed: &[McpTool], builtin: bool, job: &mut Job) {
         for tool in listed {
             let allowed = hosted.allowed.as_ref().is_none_or(|allowed| allowed.contains(&tool.name));
@@ -69,25 +71,26 @@ impl Toolbox {
         }
     }
 
-    /// Reports an approved call in `out`. Returns its route and arguments, or the event to send if its tool no longer exists.
+    /// Reports an approved call in `out`. Returns its route and arguments, or the event to send if
+    /// its tool no longer exists.
     pub(super) fn begin_approved(
         &self,
         approved: Approved,
-        out: &mut Vec<RoundEvent>,
-    ) -> Result<(Route, String), RoundEvent> {
+        out: &mut Vec<AnswerEvent>,
+    ) -> Result<(Route, String), AnswerEvent> {
         let Approved { id: call_id, server, name, arguments } = approved;
         let route = self.allowed.get(&(server.clone(), name.clone())).cloned();
         let consent = Consent::Given(call_id.clone());
         let called = Called { kind: CallKind::Mcp, server, name, consent };
-        out.push(RoundEvent::Server(ServerEvent::CallBegun { call_id: call_id.clone(), called }));
+        out.push(AnswerEvent::Server(ServerEvent::CallBegun { call_id: call_id.clone(), called }));
         if !arguments.is_empty() {
             let (call_id, delta) = (call_id.clone(), arguments.clone());
-            out.push(RoundEvent::Server(ServerEvent::CallText { call_id, delta }));
+            out.push(AnswerEvent::Server(ServerEvent::CallText { call_id, delta }));
         }
-        out.push(RoundEvent::Server(ServerEvent::CallWritten { call_id: call_id.clone() }));
+        out.push(AnswerEvent::Server(ServerEvent::CallWritten { call_id: call_id.clone() }));
         route.map(|route| (route, arguments)).ok_or_else(|| {
             let result = Err(NO_SUCH_TOOL.to_owned());
-            RoundEvent::Server(ServerEvent::CallEnded { call_id, result })
+            AnswerEvent::Server(ServerEvent::CallEnded { call_id, result })
         })
     }
 
@@ -101,7 +104,8 @@ impl Toolbox {
     }
 }
 
-/// Name by which the model knows a tool, and the kind of its calls; none if the tool has no use for this purpose.
+/// Name by which the model knows a tool, and the kind of its calls; none if the tool has no use for
+/// this purpose.
 fn shown_as(purpose: Purpose, name: &str) -> Option<(&str, CallKind)> {
     match (purpose, name) {
         (Purpose::Mcp, name) => Some((name, CallKind::Mcp)),

@@ -1,5 +1,6 @@
-//! The text of one turn as messages of the conversation, for the next turn. A message holds reasoning, then text, then calls; their results
-//! follow it. Output in another order begins a new message, so that the order is kept.
+//! The text of one turn as messages of the conversation, for the next turn. A message holds
+//! reasoning, then text, then calls; their results follow it. Output in another order begins a new
+//! message, so that the order is kept.
 
 use model::prompt::{HistoryCall, Message, Role};
 use turn::{ItemHead, TurnEvent};
@@ -21,7 +22,8 @@ enum OpenProse {
 }
 
 impl Transcript {
-    /// Takes an event of the turn. Calls for the client are skipped: a turn with such a call isn't continued here.
+    /// Takes an event of the turn. Calls for the client are skipped: a turn with such a call isn't
+    /// continued here.
     pub(super) fn event(&mut self, event: &TurnEvent) {
         match event {
             TurnEvent::Open(ItemHead::Reasoning) => {
@@ -66,7 +68,8 @@ impl Transcript {
         self.messages.last_mut().expect("one was pushed if there was none")
     }
 
-    /// Returns the messages, with each call's result after the message of the call. `result` returns a call's result.
+    /// Returns the messages, with each call's result after the message of the call. `result`
+    /// returns a call's result.
     pub(super) fn into_messages(self, mut result: impl FnMut(&str) -> String) -> Vec<Message> {
         let mut all = Vec::new();
         for message in self.messages {

@@ -1,8 +1,9 @@
-//! Record of one turn: separates calls of the server's tools from the turn's events, and stores everything for the next turn.
+//! Record of one turn: separates calls of the server's tools from the turn's events, and stores
+//! everything for the next turn.
 
 use serde_json::json;
 
-use super::event::{CallKind, Consent, RoundEvent, ServerEvent};
+use super::event::{AnswerEvent, CallKind, Consent, ServerEvent};
 use super::toolbox::{Route, Toolbox};
 use super::transcript::Transcript;
 use model::prompt::Message;
@@ -50,7 +51,7 @@ impl TurnRecord {
         &mut self,
         event: TurnEvent,
         toolbox: &Toolbox,
-        out: &mut Vec<RoundEvent>,
+        out: &mut Vec<AnswerEvent>,
     ) -> RecordedCall {
         match (&event, &mut self.open) {
             (TurnEvent::Open(ItemHead::ToolCall { call_id, name, payload }), _) => {
@@ -58,7 +59,10 @@ impl TurnRecord {
                     let (id, name, arguments) = (call_id.clone(), name.clone(), String::new());
                     let called = route.called.clone();
                     self.open = Some(OpenCall { id, name, route, arguments });
-                    out.push(RoundEvent::Server(ServerEvent::CallBegun { call_id: call_id.clone(), called }));
+                    out.push(AnswerEvent::Server(ServerEvent::CallBegun {
+                        call_id: call_id.clone(),
+                        called,
+                    }));
                     return RecordedCall::None;
                 }
                 self.for_client = true;
@@ -66,7 +70,7 @@ impl TurnRecord {
             (TurnEvent::Text(delta), Some(call)) => {
                 let (call_id, delta) = (call.id.clone(), delta.text.clone());
                 call.arguments.push_str(&delta);
-                out.push(RoundEvent::Server(ServerEvent::CallText { call_id, delta }));
+                out.push(AnswerEvent::Server(ServerEvent::CallText { call_id, delta }));
                 return RecordedCall::None;
             }
             (TurnEvent::Close(status), Some(_)) => {
@@ -76,16 +80,16 @@ impl TurnRecord {
             _ => {}
         }
         self.transcript.event(&event);
-        out.push(RoundEvent::Turn(event));
+        out.push(AnswerEvent::Turn(event));
         RecordedCall::None
     }
 
-    fn close(&mut self, call: OpenCall, status: ItemStatus, out: &mut Vec<RoundEvent>) -> RecordedCall {
+    fn close(&mut self, call: OpenCall, status: ItemStatus, out: &mut Vec<AnswerEvent>) -> RecordedCall {
         let OpenCall { id, name, route, arguments } = call;
         if status == ItemStatus::Incomplete {
             return RecordedCall::Refused { id, error: "the call was cut off".to_owned() };
         }
-        out.push(RoundEvent::Server(ServerEvent::CallWritten { call_id: id.clone() }));
+        out.push(AnswerEvent::Server(ServerEvent::CallWritten { call_id: id.clone() }));
         if route.called.consent == Consent::Asked {
             self.for_client = true;
             return RecordedCall::None;

@@ -1,6 +1,8 @@
-//! Machine of one choice: makes deltas of a turn's events, and the message that the deltas add up to.
+//! Machine of one choice: makes deltas of a turn's events, and the message that the deltas add up
+//! to.
 //!
-//! The protocol has one text, one reasoning and a list of calls: further items of a kind are joined to the first by an empty line.
+//! The protocol has one text, one reasoning and a list of calls: further items of a kind are joined
+//! to the first by an empty line.
 
 use super::super::event_buffer::EventBuffer;
 use super::super::token_ids::{TokenIds, UnsentIds};

@@ -1,192 +1,116 @@
 //! The fields of a Chat Completions request.
 
-use super::super::fields::sampling::{
-    ALTERNATIVES, CACHE_KEY_NOTE, CACHE_SALT, CHOICES, EFFORTS, FORCED_NOTE, FORMAT_NOTE, GRAMMAR_NOTE,
-    MODEL, PRIORITY, REFUSED_FORMAT_NOTE, RETURN_TOKEN_IDS, SAMPLING, SCHEMA, STOP, STREAM, STREAM_OPTIONS,
-    STRICT_NOTE, TEMPLATE_ARGUMENTS, TOOL_NAME, plain_format,
-};
-use super::super::fields::{ANY_OBJECT, Field, KindOf, Kinds, POSITIVE, Shape, Tables};
+pub(super) use super::super::fields::*;
+use super::super::format::JSON_SCHEMA;
 use super::super::structured_outputs;
+use super::super::tools::{ALLOWED_TOOLS, CUSTOM, FUNCTION, TOOL_CHOICE, TOOLS};
 
 /// All tables of the endpoint's fields.
-pub(crate) const TABLES: Tables = &[&FIELDS, &SAMPLING, &structured_outputs::FIELDS];
+pub(crate) const TABLES: Tables = &[FIELDS, SAMPLING, structured_outputs::FIELDS];
 
-const FIELDS: [Field; 32] = [
-    Field::supported(
-        "add_generation_prompt",
-        Shape::Boolean,
-        "`false` is refused unless `continue_final_message` is `true` (as in vLLM)",
-    )
-    .but(&["false"]),
-    CACHE_SALT,
-    TEMPLATE_ARGUMENTS,
-    Field::supported(
-        "continue_final_message",
-        Shape::Boolean,
-        "the answer goes on with the last message (as in vLLM); so does `prefix: true` in that message",
-    ),
-    Field::refused("function_call", Shape::Any, &["\"auto\""], "superseded by `tool_choice`"),
-    Field::refused("functions", Shape::Any, &["[]"], "superseded by `tools`"),
-    Field::supported("logprobs", Shape::Boolean, "of the tokens of `content`"),
-    Field::supported(
-        "max_completion_tokens",
-        POSITIVE,
-        "reasoning included; reached: `finish_reason` is `length`",
-    ),
-    Field::supported("max_tokens", POSITIVE, "the older name of `max_completion_tokens`, which wins"),
-    Field::supported("messages", Shape::List(&Shape::Object(&MESSAGE)), "at least one").required(),
-    Field::ignored(
-        "metadata",
-        Shape::Any,
-        "unless `store` is `true`: then it is kept; at most 16 keys of 64 characters, values of 512",
-    ),
-    Field::ignored("modalities", Shape::Any, "answers are text"),
-    MODEL,
-    CHOICES,
-    Field::supported("parallel_tool_calls", Shape::Boolean, "`false`: the turn ends after its first call"),
-    Field::ignored("prediction", Shape::Any, ""),
-    PRIORITY,
-    Field::supported("prompt_cache_key", Shape::Text, CACHE_KEY_NOTE),
-    Field::supported(
-        "reasoning_effort",
-        Shape::OneOf(EFFORTS),
-        "an argument of the chat template; `none` also sets `enable_thinking` to `false`",
-    ),
-    Field::supported("response_format", Shape::Kinds(&FORMAT), REFUSED_FORMAT_NOTE),
-    RETURN_TOKEN_IDS,
-    Field::ignored("safety_identifier", Shape::Any, ""),
-    Field::ignored("service_tier", Shape::Any, ""),
-    STOP,
-    Field::supported(
-        "store",
-        Shape::Boolean,
-        "`true`: the completion is kept, and can be read, listed and deleted",
-    ),
-    STREAM,
-    STREAM_OPTIONS,
-    Field::supported(
-        "tool_choice",
-        Shape::Either(&[
+table! {
+    pub(super) FIELDS {
+        NEW_TURN: Field<bool> =
+            Field::new("add_generation_prompt", "`false` is refused unless `continue_final_message` is `true` (as in vLLM)")
+                .support(Support::InPart(&["false"]));
+        CACHE_SALT;
+        TEMPLATE_ARGUMENTS;
+        CONTINUE_LAST: Field<bool> =
+            Field::new("continue_final_message", "the answer goes on with the last message (as in vLLM); so does `prefix: true` in that message");
+        FUNCTION_CHOICE: Field<Value<'_>> =
+            Field::new("function_call", "superseded by `tool_choice`").support(Support::Refused(&["\"auto\""]));
+        FUNCTIONS: Field<Value<'_>> =
+            Field::new("functions", "superseded by `tools`").support(Support::Refused(&["[]"]));
+        LOGPROBS: Field<bool> = Field::new("logprobs", "of the tokens of `content`");
+        MAX_COMPLETION_TOKENS: Field<u32> =
+            Field::new("max_completion_tokens", "reasoning included; reached: `finish_reason` is `length`")
+                .of(POSITIVE);
+        MAX_TOKENS: Field<u32> =
+            Field::new("max_tokens", "the older name of `max_completion_tokens`, which wins").of(POSITIVE);
+        MESSAGES: Required<List<'_>> = Field::new("messages", "at least one")
+            .of(Shape::List(&Shape::Object(MESSAGE)))
+            .required_as("a list of messages");
+        Row::ignored(
+            "metadata",
+            "unless `store` is `true`: then it is kept; at most 16 keys of 64 characters, values of 512",
+        );
+        Row::ignored("modalities", "answers are text");
+        MODEL;
+        CHOICES;
+        PARALLEL_TOOL_CALLS;
+        Row::ignored("prediction", "");
+        PRIORITY;
+        CACHE_KEY;
+        REASONING_EFFORT: Field<OneOf> =
+            Field::new("reasoning_effort", "an argument of the chat template; `none` also sets `enable_thinking` to `false`")
+                .of(EFFORTS);
+        RESPONSE_FORMAT: Field<Object<'_>> =
+            Field::new("response_format", REFUSED_FORMAT_NOTE).of(Shape::Kinds(&FORMAT_KINDS));
+        RETURN_TOKEN_IDS;
+        Row::ignored("safety_identifier", "");
+        Row::ignored("service_tier", "");
+        STOP;
+        STORE: Field<bool> =
+            Field::new("store", "`true`: the completion is kept, and can be read, listed and deleted");
+        STREAM;
+        STREAM_OPTIONS;
+        TOOL_CHOICE.of(Shape::Either(&[
             Shape::OneOf(&["auto", "none", "required"]),
-            Shape::Kinds(&Kinds { name: "ChatToolChoice", of: &ALLOWED, open: false }),
-        ]),
-        FORCED_NOTE,
-    ),
-    Field::supported(
-        "thinking",
-        Shape::Object(&THINKING),
-        "`type` `disabled` sets the template argument `enable_thinking` to `false`, the others to `true`; `reasoning_effort` wins",
-    ),
-    Field::supported("tools", Shape::List(&Shape::Kinds(&TOOLS)), "at most 512"),
-    Field::supported("top_logprobs", ALTERNATIVES, "needs `logprobs: true`"),
-    Field::ignored("user", Shape::Any, ""),
-];
+            Shape::Kinds(&Kinds { name: "ChatToolChoice", of: &CHOICE_KINDS, open: false }),
+        ]));
+        THINKING: Field<Object<'_>> =
+            Field::new("thinking", "`type` `disabled` sets the template argument `enable_thinking` to `false`, the others to `true`; `reasoning_effort` wins")
+                .of(Shape::Object(&[TYPE.of(Shape::OneOf(&["enabled", "disabled", "adaptive"])).row()]));
+        TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS)));
+        TOP_LOGPROBS: Field<UpTo> = Field::up_to("top_logprobs", 0, 20, "needs `logprobs: true`");
+        Row::ignored("user", "");
+    }
+}
 
-const THINKING: [Field; 1] =
-    [Field::supported("type", Shape::OneOf(&["enabled", "disabled", "adaptive"]), "").required()];
-
-const FORMAT: Kinds = Kinds {
+const FORMAT_KINDS: Kinds = Kinds {
     name: "ChatFormat",
     of: &[
-        plain_format("text", "any text"),
-        plain_format("json_object", "a JSON object"),
-        KindOf {
-            kind: Some("json_schema"),
-            fields: &[Field::supported("json_schema", Shape::Object(&JSON_SCHEMA), "").required()],
-            note: FORMAT_NOTE,
-        },
+        KindOf::new("text", "any text"),
+        KindOf::new("json_object", "a JSON object"),
+        KindOf::new("json_schema", FORMAT_NOTE).with(&[JSON_SCHEMA.row()]),
     ],
     open: false,
 };
 
-const JSON_SCHEMA: [Field; 4] = [
-    Field::supported("name", Shape::Text, "").required(),
-    Field::supported("description", Shape::Text, ""),
-    SCHEMA,
-    Field::supported("strict", Shape::Boolean, ""),
+const CHOICE_KINDS: [KindOf; 3] = [
+    KindOf::new("allowed_tools", "the model sees these tools only").with(&[ALLOWED_TOOLS.row()]),
+    KindOf::new("function", "this function is called").with(&[FUNCTION.of(ANY_OBJECT).note("`name`").row()]),
+    KindOf::new("custom", "this custom tool is called").with(&[CUSTOM.of(ANY_OBJECT).note("`name`").row()]),
 ];
 
-const ALLOWED: [KindOf; 3] = [
-    KindOf {
-        kind: Some("allowed_tools"),
-        fields: &[Field::supported("allowed_tools", ANY_OBJECT, "`mode` (`auto` or `required`) and `tools`")
-            .required()],
-        note: "the model sees these tools only",
-    },
-    KindOf {
-        kind: Some("function"),
-        fields: &[Field::supported("function", ANY_OBJECT, "`name`").required()],
-        note: "this function is called",
-    },
-    KindOf {
-        kind: Some("custom"),
-        fields: &[Field::supported("custom", ANY_OBJECT, "`name`").required()],
-        note: "this custom tool is called",
-    },
-];
-
-const TOOLS: Kinds = Kinds {
+const TOOL_KINDS: Kinds = Kinds {
     name: "ChatTool",
     of: &[
-        KindOf {
-            kind: Some("function"),
-            fields: &[Field::supported("function", Shape::Object(&FUNCTION), "").required()],
-            note: STRICT_NOTE,
-        },
-        KindOf {
-            kind: Some("custom"),
-            fields: &[Field::supported("custom", Shape::Object(&CUSTOM), "").required()],
-            note: GRAMMAR_NOTE,
-        },
+        KindOf::new("function", STRICT_NOTE).with(&[FUNCTION.row()]),
+        KindOf::new("custom", GRAMMAR_NOTE).with(&[CUSTOM.row()]),
     ],
     open: true,
 };
 
-const DESCRIPTION: Field = Field::supported("description", Shape::Text, "");
-
-const FUNCTION: [Field; 4] = [
-    TOOL_NAME,
-    DESCRIPTION,
-    Field::supported("parameters", ANY_OBJECT, "a JSON schema"),
-    Field::supported("strict", Shape::Boolean, ""),
-];
-
-const CUSTOM: [Field; 3] = [
-    TOOL_NAME,
-    DESCRIPTION,
-    Field::supported("format", ANY_OBJECT, "`text`, or a `grammar` that the model is told of"),
-];
-
-const MESSAGE: [Field; 10] = [
-    Field::supported(
-        "role",
-        Shape::OneOf(&["system", "developer", "user", "assistant", "tool", "function"]),
-        "",
-    )
-    .required(),
-    Field::supported(
-        "content",
-        Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]),
-        "text; images, files and audio become a placeholder, with a warning",
-    ),
-    Field::supported(
-        "function_call",
-        ANY_OBJECT,
-        "the older way to say what the assistant called: `name` and `arguments`; its result is a message of the role `function`",
-    ),
-    Field::supported("name", Shape::Text, "of a tool whose result it is; else ignored"),
-    Field::supported("prefix", Shape::Boolean, "of the last message: the answer goes on with it"),
-    Field::supported("reasoning", Shape::Text, "the other name of `reasoning_content`, which wins"),
-    Field::supported(
-        "reasoning_content",
-        Shape::Text,
-        "what the assistant thought; the template decides what is shown",
-    ),
-    Field::supported("refusal", Shape::Text, "of the assistant: shown to the model as its text"),
-    Field::supported("tool_call_id", Shape::Text, "the call that it is the result of"),
-    Field::supported(
-        "tool_calls",
-        Shape::List(&ANY_OBJECT),
-        "what the assistant called: functions and custom tools",
-    ),
-];
+table! {
+    pub(super) MESSAGE {
+        ROLE: Required<&str> = Field::new("role", "")
+            .of(Shape::OneOf(&["system", "developer", "user", "assistant", "tool", "function"]))
+            .required();
+        CONTENT: Field<Value<'_>> =
+            Field::new("content", "text; images, files and audio become a placeholder, with a warning")
+                .of(Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]));
+        FUNCTION_CALL: Field<Object<'_>> =
+            Field::new("function_call", "the older way to say what the assistant called: `name` and `arguments`; its result is a message of the role `function`");
+        TOOL: Field<&str> = Field::new("name", "of a tool whose result it is; else ignored");
+        PREFIX: Field<bool> = Field::new("prefix", "of the last message: the answer goes on with it");
+        REASONING: Field<&str> = Field::new("reasoning", "the other name of `reasoning_content`, which wins");
+        REASONING_CONTENT: Field<&str> =
+            Field::new("reasoning_content", "what the assistant thought; the template decides what is shown");
+        REFUSAL: Field<&str> = Field::new("refusal", "of the assistant: shown to the model as its text");
+        CALL_ID: Field<&str> = Field::new("tool_call_id", "the call that it is the result of");
+        TOOL_CALLS: Field<List<'_>> =
+            Field::new("tool_calls", "what the assistant called: functions and custom tools")
+                .of(Shape::List(&ANY_OBJECT));
+    }
+}

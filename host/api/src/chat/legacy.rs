@@ -1,22 +1,36 @@
-//! Calls as Chat Completions had them before `tool_calls`: `function_call` of an assistant message, and its result in a message of
-//! the role `function`. They have no ids; each call gets one, and a result belongs to the last call of its name.
+//! Reader of called functions, and of calls as Chat Completions had them before `tool_calls`:
+//! `function_call` of an assistant message, and its result in a message of the role `function`.
+//! They have no ids; each call gets one, and a result belongs to the last call of its name.
 
 use super::super::error::ApiError;
 use super::super::history::History;
-use super::super::json::Object;
-use super::function_call::function_call;
+use super::super::json::{Field, Object, Value};
+use super::fields;
 use model::prompt::{Content, HistoryCall};
+
+const ARGUMENTS: Field<Value<'_>> = Field::new("arguments", "");
+
+/// Name and arguments of a call of a function.
+pub(super) fn function_call(function: Object<'_>, id: String) -> Result<HistoryCall, ApiError> {
+    let arguments = match function.value(ARGUMENTS) {
+        None => String::new(),
+        Some(Value::String(text)) => text.get().to_owned(),
+        Some(object @ Value::Object(_)) => object.to_json().into_string(),
+        Some(other) => return Err(function.at(ARGUMENTS).expected("a string of JSON", other)),
+    };
+    Ok(HistoryCall { id, name: function.require(fields::NAME)?.to_owned(), arguments })
+}
 
 /// The call of an assistant message, if it has one.
 pub(super) fn call(message: Object<'_>, history: &History) -> Result<Option<HistoryCall>, ApiError> {
-    let Some(function) = message.object("function_call")? else { return Ok(None) };
+    let Some(function) = message.get(fields::FUNCTION_CALL)? else { return Ok(None) };
     function_call(function, format!("call_{}", history.len())).map(Some)
 }
 
 /// The result of a call.
 pub(super) fn result(message: Object<'_>, content: Content, history: &mut History) -> Result<(), ApiError> {
-    let name = message.string("name")?;
-    let id = match message.string("tool_call_id")? {
+    let name = message.get(fields::TOOL)?;
+    let id = match message.get(fields::CALL_ID)? {
         Some(id) => Some(id.to_owned()),
         None => name.and_then(|name| history.last_call(name)).map(str::to_owned),
     };

@@ -1,11 +1,13 @@
-//! `logprobs` of chat: the tokens of a message with their log-probabilities, in `OpenAI`'s shape. Only tokens of content are listed.
+//! `logprobs` of chat: the tokens of a message with their log-probabilities, in `OpenAI`'s shape.
+//! Only tokens of content are listed.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use turn::{DeltaToken, TokenLogprob};
 
-/// Smallest log-probability that is written. JSON has no minus infinity; `OpenAI` writes this number for it.
+/// Smallest log-probability that is written. JSON has no minus infinity; `OpenAI` writes this
+/// number for it.
 const LEAST: f32 = -9999.0;
 
 /// `logprobs` of a chunk or of a choice.

@@ -1,4 +1,5 @@
-//! Event machine of Chat Completions: makes chunks of a stream, and the answer in one piece, from one turn for each choice.
+//! Event machine of Chat Completions: makes chunks of a stream, and the answer in one piece, from
+//! one turn for each choice.
 
 use store::Status;
 
@@ -96,7 +97,8 @@ impl Machine for ChatMachine {
         self.choices[self.current].turn(event, &self.stream, buffer);
     }
 
-    /// Writes nothing: the protocol has no heartbeat event, and the transport's comments keep the connection open.
+    /// Writes nothing: the protocol has no heartbeat event, and the transport's comments keep the
+    /// connection open.
     fn heartbeat(&mut self, _buffer: &mut EventBuffer) {}
 
     fn raw(&mut self, turn: RawTurn) {

@@ -1,16 +1,21 @@
-//! `messages` of a chat request. Reasoning that clients send back is read from `reasoning_content`, else from `reasoning`.
+//! `messages` of a chat request. Reasoning that clients send back is read from `reasoning_content`,
+//! else from `reasoning`.
 
 use serde_json::json;
 
 use super::super::content;
 use super::super::error::ApiError;
-use super::super::history::{self, History};
-use super::super::json::Object;
+use super::super::history::History;
+use super::super::json::{Field, Object, Required};
 use super::super::request::Defaults;
+use super::super::tools::{CUSTOM, FUNCTION};
 use super::super::warnings::Warnings;
-use super::function_call::function_call;
+use super::fields;
 use super::legacy;
-use model::prompt::{Content, HistoryCall, Message, Role};
+use model::prompt::{HistoryCall, Message, Role};
+
+/// `input` of a call of a custom tool.
+const INPUT: Required<&str> = Field::new("input", "").required();
 
 /// Reads `messages` into the conversation.
 pub(super) fn messages(
@@ -18,69 +23,64 @@ pub(super) fn messages(
     defaults: &Defaults,
     warnings: &mut Warnings,
 ) -> Result<Vec<Message>, ApiError> {
-    let path = body.at("messages");
-    let list = body.list("messages")?.ok_or_else(|| path.missing("a list of messages"))?;
-    if list.is_empty() {
-        return Err(path.invalid("there is no message in it to answer"));
+    let list = body.require(fields::MESSAGES)?;
+    if list.elements.is_empty() {
+        return Err(list.path.invalid("there is no message in it to answer"));
     }
-    history::check_count(list, defaults.limits.messages, path)?;
+    list.check_len(defaults.limits.messages, "of them")?;
     let mut history = History::default();
-    for (index, value) in list.iter().enumerate() {
-        message(Object::new(value, path.element(index))?, &mut history, warnings)?;
+    for object in list.objects() {
+        message(object?, &mut history, warnings)?;
     }
     Ok(history.into_messages())
 }
 
-/// Whether the answer continues the last message: `prefix` of an assistant message, as `DeepSeek` and Mistral have it.
+/// Whether the answer continues the last message: `prefix` of an assistant message, as `DeepSeek`
+/// and Mistral have it.
 pub(super) fn last_is_prefix(body: &Object<'_>) -> Result<bool, ApiError> {
-    let path = body.at("messages");
-    let messages = body.list_or_empty("messages")?.iter().enumerate();
-    let Some((index, last)) = messages.last() else { return Ok(false) };
-    Ok(Object::new(last, path.element(index))?.boolean("prefix")?.unwrap_or(false))
+    let messages = body.list(fields::MESSAGES.optional())?;
+    let Some((path, last)) = messages.iter().last() else { return Ok(false) };
+    Ok(Object::new(last, path)?.get(fields::PREFIX)?.unwrap_or(false))
 }
 
 fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
-    let role = match message.required_string("role")? {
+    let role = match message.require(fields::ROLE)? {
         "system" => Role::System,
         "developer" => Role::Developer,
         "user" => Role::User,
         "assistant" => return assistant(message, history, warnings),
-        "function" => return legacy::result(message, required_content(message, warnings)?, history),
+        "function" => {
+            return legacy::result(message, content::required(&message, fields::CONTENT, warnings)?, history);
+        }
         "tool" => {
-            let content = required_content(message, warnings)?;
-            history.result(message.string("tool_call_id")?, message.string("name")?, content);
+            let content = content::required(&message, fields::CONTENT, warnings)?;
+            history.result(message.get(fields::CALL_ID)?, message.get(fields::TOOL)?, content);
             return Ok(());
         }
-        _ => return Err(message.at("role").invalid("expected system, developer, user, assistant or tool")),
+        _ => {
+            return Err(message
+                .at(fields::ROLE)
+                .invalid("expected system, developer, user, assistant or tool"));
+        }
     };
-    let content = required_content(message, warnings)?;
+    let content = content::required(&message, fields::CONTENT, warnings)?;
     history.message(role, content);
     Ok(())
 }
 
-fn required_content(message: Object<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
-    let path = message.at("content");
-    let content = message.get("content").ok_or_else(|| path.missing("a string or a list of parts"))?;
-    content::read(content, path, warnings)
-}
-
 fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
-    let mut content = match message.get("content") {
-        None => Content::default(),
-        Some(content) => content::read(content, message.at("content"), warnings)?,
-    };
-    // A refusal is part of the text that the model wrote; only the protocol has a field of its own for it.
-    if let Some(refusal) = message.string("refusal")?.filter(|refusal| !refusal.is_empty()) {
+    let mut content = content::optional(&message, fields::CONTENT, warnings)?;
+    // A refusal is part of the text that the model wrote; only the protocol has a field of its own
+    // for it.
+    if let Some(refusal) = message.get(fields::REFUSAL)?.filter(|refusal| !refusal.is_empty()) {
         content.push(refusal);
     }
-    let reasoning = match message.string("reasoning_content")? {
+    let reasoning = match message.get(fields::REASONING_CONTENT)? {
         Some(reasoning) => Some(reasoning),
-        None => message.string("reasoning")?,
+        None => message.get(fields::REASONING)?,
     };
-    let path = message.at("tool_calls");
-    let calls = message.list_or_empty("tool_calls")?.iter().enumerate();
-    let calls = calls.map(|(index, value)| call(Object::new(value, path.element(index))?));
-    let mut calls = calls.collect::<Result<Vec<_>, ApiError>>()?;
+    let calls = message.list(fields::TOOL_CALLS)?;
+    let mut calls = calls.objects().map(|object| call(object?)).collect::<Result<Vec<_>, ApiError>>()?;
     calls.extend(legacy::call(message, history)?);
     let reasoning = reasoning.filter(|reasoning| !reasoning.is_empty()).map(str::to_owned);
     history.assistant_message(content, reasoning, calls);
@@ -88,12 +88,10 @@ fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings
 }
 
 fn call(call: Object<'_>) -> Result<HistoryCall, ApiError> {
-    let id = call.required_string("id")?.to_owned();
-    if let Some(custom) = call.object("custom")? {
-        let arguments = json!({ "input": custom.required_string("input")? }).to_string();
-        return Ok(HistoryCall { id, name: custom.required_string("name")?.to_owned(), arguments });
+    let id = call.require(fields::ID)?.to_owned();
+    if let Some(custom) = call.get(CUSTOM.optional())? {
+        let arguments = json!({ "input": custom.require(INPUT)? }).to_string();
+        return Ok(HistoryCall { id, name: custom.require(fields::NAME)?.to_owned(), arguments });
     }
-    let path = call.at("function");
-    let function = call.object("function")?.ok_or_else(|| path.missing("an object"))?;
-    function_call(function, id)
+    legacy::function_call(call.require(FUNCTION)?, id)
 }

@@ -1,10 +1,9 @@
-//! Chat Completions: `request` reads bodies, `machine` writes answers as `chunks` or in one piece, with a `choice` machine for each
-//! choice; `validator` checks streams.
+//! Chat Completions: `request` reads bodies, `machine` writes answers as `chunks` or in one piece,
+//! with a `choice` machine for each choice; `validator` checks streams.
 
 mod choice;
 mod chunks;
 pub(super) mod fields;
-mod function_call;
 mod legacy;
 mod logprobs;
 mod machine;
@@ -17,8 +16,8 @@ pub mod validator;
 use schemars::SchemaGenerator;
 use serde_json::json;
 
-use super::answer_schemas::AnswerSchemas;
 use super::error;
+use super::schema::AnswerSchemas;
 
 pub(super) use chunks::ChatUsage;
 pub use machine::ChatMachine;
@@ -26,7 +25,8 @@ pub use request::ChatRequest;
 pub(super) use request::job;
 pub(crate) use request::read;
 
-/// Schemas of the answer, and of what the lines of a stream hold: a chunk, the error object, or `[DONE]`.
+/// Schemas of the answer, and of what the lines of a stream hold: a chunk, the error object, or
+/// `[DONE]`.
 pub(super) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     let chunk = generator.subschema_for::<chunks::Chunk<'_>>().to_value();
     let events = json!({ "anyOf": [chunk, error::body_schema(generator), { "const": "[DONE]" }] });

@@ -1,4 +1,5 @@
-//! Reader of a chat request: checks the body and makes the job. What is ignored and what is refused follows the Responses protocol.
+//! Reader of a chat request: checks the body and makes the job. What is ignored and what is refused
+//! follows the Responses protocol.
 
 use super::super::error::ApiError;
 use super::super::format::{self, Naming};
@@ -7,15 +8,16 @@ use super::super::json::Object;
 use super::super::options;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::structured_outputs::{self, StructuredOutput};
-use super::super::tools::{self, ClientTools, ToolBounds};
+use super::super::tools::{self, CUSTOM, ClientTools, FUNCTION, PARAMETERS, TOOL_CHOICE, ToolBounds};
 use super::super::warnings::Warnings;
+use super::fields;
 use super::machine::{ChatMachine, OutputOptions};
-use super::{fields, messages, stored};
+use super::messages;
 use grammar::Demand;
 use model::limits::Limits;
 use model::printable::printable;
 use model::prompt::Conversation;
-use model::{Beginning, Job, SamplingRequest, Truncation};
+use model::{Beginning, Job, SamplingRequest};
 
 /// A request whose body was read and checked.
 #[derive(Debug)]
@@ -42,7 +44,7 @@ impl ChatRequest {
 pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
     // The transport reads more of it, before this.
-    stored::wants(body)?;
+    body.get(fields::STORE)?;
     let job = job(body, defaults, &mut warnings)?;
     let n = job.sampling.n.unwrap_or(1);
     let stream_options = options::StreamOptions::read(body, &mut warnings)?;
@@ -54,8 +56,8 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatReques
         obfuscate: stream_options.include_obfuscation,
     };
     Ok(ChatRequest {
-        model: body.required_string("model")?.to_owned(),
-        stream: body.boolean("stream")?.unwrap_or(false),
+        model: body.require(fields::MODEL)?.to_owned(),
+        stream: body.get(fields::STREAM)?.unwrap_or(false),
         job,
         warnings: warnings.into_lines(),
         asked,
@@ -64,25 +66,21 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatReques
 
 /// Reads the job that `body` asks for.
 pub(crate) fn job(body: &Object<'_>, defaults: &Defaults, warnings: &mut Warnings) -> Result<Job, ApiError> {
-    refuse_unsupported(body)?;
-    let format = format::read(
-        body.get("response_format"),
-        body.at("response_format"),
-        Naming::Named,
-        &defaults.limits,
-    )?;
+    let what = "superseded in the protocol: use tools and tool_choice";
+    body.refuse(fields::FUNCTIONS, what)?;
+    body.refuse(fields::FUNCTION_CHOICE, what)?;
+    let format = format::read(body, fields::RESPONSE_FORMAT, Naming::Named, &defaults.limits)?;
     let structured = structured_outputs::read(body, &defaults.limits)?;
     if structured.is_some() && format.schema().is_some() {
-        return Err(body
-            .at("response_format")
-            .invalid("the answer has a form by `structured_outputs` already"));
+        let path = body.at(fields::RESPONSE_FORMAT);
+        return Err(path.invalid("the answer has a form by `structured_outputs` already"));
     }
     let (schema, response_grammar) = StructuredOutput::forms(structured);
     let mut client_tools = client_tools(body, ToolBounds::new(defaults), warnings)?;
-    let tool_choice = client_tools.choose(&tools::choice(body)?, false, body.at("tool_choice"))?;
+    let tool_choice = client_tools.choose(&tools::choice(body)?, false, body.at(TOOL_CHOICE))?;
     let messages = messages::messages(body, defaults, warnings)?;
-    let max_tokens = body.count("max_tokens", 1)?;
-    let max_output_tokens = body.count("max_completion_tokens", 1)?.or(max_tokens);
+    let max_tokens = body.get(fields::MAX_TOKENS)?;
+    let max_output_tokens = body.get(fields::MAX_COMPLETION_TOKENS)?.or(max_tokens);
     let n = Some(options::choices(body, 1, &defaults.limits)?);
     Ok(Job {
         conversation: Conversation { messages, tools: client_tools.declarations },
@@ -90,21 +88,20 @@ pub(crate) fn job(body: &Object<'_>, defaults: &Defaults, warnings: &mut Warning
         demand: Demand {
             tools: client_tools.tools,
             tool_choice,
-            parallel_tool_calls: body.boolean("parallel_tool_calls")?.unwrap_or(true),
+            parallel_tool_calls: body.get(fields::PARALLEL_TOOL_CALLS)?.unwrap_or(true),
             response_schema: format.schema().or(schema),
             response_grammar,
         },
         template_arguments: template_arguments(body, defaults)?,
         sampling: SamplingRequest { n, ..options::sampling(body, max_output_tokens, &defaults.limits)? },
         logprobs: logprobs(body, &defaults.limits)?,
-        echo: false,
-        truncation: Truncation::Disabled,
-        raw: body.boolean("return_token_ids")?.unwrap_or(false),
+        raw: body.get(fields::RETURN_TOKEN_IDS)?.unwrap_or(false),
         max_output_tokens,
         stop: options::stop(body, &defaults.limits)?,
-        cache_key: options::cache_key(body)?,
+        cache_key: body.get(fields::CACHE_KEY)?.map(str::to_owned),
         cache_salt: options::cache_salt(body, &defaults.limits)?,
-        priority: options::priority(body)?,
+        priority: body.get(fields::PRIORITY)?.unwrap_or(0),
+        ..Job::default()
     })
 }
 
@@ -113,9 +110,9 @@ fn template_arguments(
     body: &Object<'_>,
     defaults: &Defaults,
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
-    let effort = options::effort(body, "reasoning_effort")?;
+    let effort = body.get(fields::REASONING_EFFORT)?;
     let mut arguments = options::template_arguments(body, effort, &defaults.template_arguments)?;
-    if let Some(thinking) = body.object("thinking")? {
+    if let Some(thinking) = body.get(fields::THINKING)? {
         let thinks = options::thinking(&thinking)?;
         let is_set = arguments.iter().any(|(name, _)| name == "enable_thinking");
         if !is_set && effort.is_none() {
@@ -138,38 +135,31 @@ pub(crate) fn read(
     Ok(ApiRequest { stream, job, hosted: None, compaction: None, warnings, machine })
 }
 
-fn refuse_unsupported(body: &Object<'_>) -> Result<(), ApiError> {
-    for name in ["functions", "function_call"] {
-        if body.get(name).is_some() {
-            return Err(body.at(name).unsupported("superseded in the protocol: use tools and tool_choice"));
-        }
-    }
-    Ok(())
-}
-
-/// Number of alternatives to list with each token of the content; `None` if no log-probabilities are asked for.
+/// Number of alternatives to list with each token of the content; `None` if no log-probabilities
+/// are asked for.
 fn logprobs(body: &Object<'_>, limits: &Limits) -> Result<Option<u8>, ApiError> {
-    let top = options::alternatives(body, "top_logprobs", limits)?.unwrap_or(0);
-    if body.boolean("logprobs")? == Some(true) {
+    let top = options::alternatives(body, fields::TOP_LOGPROBS, limits)?.unwrap_or(0);
+    if body.get(fields::LOGPROBS)? == Some(true) {
         return Ok(Some(top));
     }
     if top > 0 {
-        return Err(body.at("top_logprobs").invalid("logprobs must be true for it"));
+        return Err(body.at(fields::TOP_LOGPROBS).invalid("logprobs must be true for it"));
     }
     Ok(None)
 }
 
-/// Whether the answer continues the last message: vLLM's `continue_final_message`, or `prefix` of that message.
+/// Whether the answer continues the last message: vLLM's `continue_final_message`, or `prefix` of
+/// that message.
 fn beginning(body: &Object<'_>) -> Result<Beginning, ApiError> {
-    let goes_on = body.boolean("continue_final_message")?;
-    let new_turn = body.boolean("add_generation_prompt")?;
+    let goes_on = body.get(fields::CONTINUE_LAST)?;
+    let new_turn = body.get(fields::NEW_TURN)?;
     match (goes_on, new_turn) {
         (Some(true), Some(true)) => {
-            Err(body.at("continue_final_message").invalid("it and add_generation_prompt can't both be true"))
+            Err(body.at(fields::CONTINUE_LAST).invalid("it and add_generation_prompt can't both be true"))
         }
         (Some(true), _) => Ok(Beginning::ContinueLast),
         (_, Some(false)) => Err(body
-            .at("add_generation_prompt")
+            .at(fields::NEW_TURN)
             .unsupported("false is there with continue_final_message: true only")),
         _ if messages::last_is_prefix(body)? => Ok(Beginning::ContinueLast),
         _ => Ok(Beginning::Answer),
@@ -182,23 +172,16 @@ fn client_tools(
     warnings: &mut Warnings,
 ) -> Result<ClientTools, ApiError> {
     let mut client_tools = ClientTools::default();
-    let path = body.at("tools");
-    for (index, value) in tools::list(body, &mut bounds)?.iter().enumerate() {
-        let tool = Object::new(value, path.element(index))?;
-        match tool.required_string("type")? {
+    for (path, value) in tools::list(body, &mut bounds)?.iter() {
+        let tool = Object::new(value, path)?;
+        match tool.require(fields::TYPE)? {
             "function" => {
-                let function =
-                    tool.object("function")?.ok_or_else(|| tool.at("function").missing("an object"))?;
-                client_tools.add(
-                    function.required_string("name")?,
-                    function,
-                    "parameters",
-                    value.to_json(),
-                )?;
+                let function = tool.require(FUNCTION)?;
+                client_tools.add(function.require(fields::NAME)?, function, PARAMETERS, value.to_json())?;
             }
             "custom" => {
-                let custom = tool.object("custom")?.ok_or_else(|| tool.at("custom").missing("an object"))?;
-                client_tools.add_custom(custom.required_string("name")?, custom)?;
+                let custom = tool.require(CUSTOM)?;
+                client_tools.add_custom(custom.require(fields::NAME)?, custom)?;
             }
             other => warnings.add(format!("tool of type {} ignored", printable(other))),
         }

@@ -1,42 +1,43 @@
-//! Stored completions: what a request wants stored, the completion and its messages as they are read again, and what they are listed by.
+//! Stored completions: what a request wants stored, the completion and its messages as they are
+//! read again, and what they are listed by.
 
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value as Metadata};
 use store::{Item, NewCompletion, Tag};
 
-use super::super::answer_schemas::AnswerSchemas;
 use super::super::error::ApiError;
-use super::super::fields::{Field, Shape, Tables};
-use super::super::json::{Object, Value};
+use super::super::json::{Field, Object, OneOf, Value};
 use super::super::list::List;
 use super::super::metadata::{self, REPLACED};
-use super::super::query::{PAGE, Query};
+use super::super::query::{AFTER, LIMIT, ORDER, Query};
 use super::super::raw::{self, Json};
 use super::super::request::Defaults;
+use super::super::schema::AnswerSchemas;
 use super::chunks::Completion;
+use super::fields::{self, Row, Shape, Tables, table};
 
-/// Name of the tag that says a completion's model; those of metadata begin with `METADATA`.
-const MODEL: &str = "model";
-const METADATA: &str = "metadata.";
+/// Name of the tag that says a completion's model; those of metadata begin with `METADATA_TAG`.
+const MODEL_TAG: &str = "model";
+const METADATA_TAG: &str = "metadata.";
 
 /// Fields of a completion's change.
-pub(crate) const UPDATE_TABLES: Tables = &[&[REPLACED]];
-/// Fields of a query for completions.
-pub(crate) const LIST_QUERY: &[Field] = &[
-    PAGE[0],
-    PAGE[1],
-    ORDER,
-    Field::supported("model", Shape::Text, "completions of this model only"),
-    Field::supported(
-        "metadata",
-        Shape::Map(&Shape::Text),
-        "completions with these entries only: `metadata[KEY]=VALUE`",
-    ),
-];
+pub(crate) const UPDATE_TABLES: Tables = &[&[REPLACED.row()]];
 /// Fields of a query for messages.
-pub(crate) const MESSAGES_QUERY: &[Field] = &[PAGE[0], PAGE[1], ORDER];
+pub(crate) const MESSAGES_QUERY: &[Row] = &[AFTER.row(), LIMIT.row(), OLDEST_FIRST.row()];
 
-const ORDER: Field = Field { note: "`asc` (oldest first) unless given", ..PAGE[2] };
+const OLDEST_FIRST: Field<OneOf> = ORDER.note("`asc` (oldest first) unless given");
+
+table! {
+    pub(crate) LIST_QUERY {
+        AFTER;
+        LIMIT;
+        OLDEST_FIRST;
+        OF_MODEL: Field<&str> = Field::new("model", "completions of this model only");
+        OF_METADATA: Field<Object<'_>> =
+            Field::new("metadata", "completions with these entries only: `metadata[KEY]=VALUE`")
+                .of(Shape::Map(&Shape::Text));
+    }
+}
 
 /// A completion that is to be stored.
 #[derive(Debug)]
@@ -46,29 +47,24 @@ pub struct Wish {
     messages: Vec<String>,
 }
 
-/// Whether a request wants its completion stored.
-pub(super) fn wants(body: &Object<'_>) -> Result<bool, ApiError> {
-    Ok(body.boolean("store")?.unwrap_or(false))
-}
-
 /// What a request wants stored, if anything; at most `max` keys of metadata.
 ///
 /// # Errors
-/// 400 where `store` is no boolean, or the metadata or a message of a completion to be stored is wrong.
+/// 400 where `store` is no boolean, or the metadata or a message of a completion to be stored is
+/// wrong.
 pub fn wish(body: &Object<'_>, max: usize) -> Result<Option<Wish>, ApiError> {
-    if !wants(body)? {
+    if !body.get(fields::STORE)?.unwrap_or(false) {
         return Ok(None);
     }
-    let tags = tags(body.string("model")?.unwrap_or_default(), &metadata::read(body, max)?);
-    let path = body.at("messages");
-    let messages = body.list_or_empty("messages")?.iter().enumerate();
-    let messages = messages.map(|(index, value)| Ok(message(&Object::new(value, path.element(index))?)));
+    let tags = tags(body.get(fields::MODEL.optional())?.unwrap_or_default(), &metadata::read(body, max)?);
+    let list = body.list(fields::MESSAGES.optional())?;
+    let messages = list.objects().map(|object| Ok(message(&object?)));
     Ok(Some(Wish { tags, messages: messages.collect::<Result<_, ApiError>>()? }))
 }
 
 /// A message as it is stored: content that was sent as parts stands in a field of its own.
 fn message(message: &Object<'_>) -> String {
-    let (content, parts) = match message.get("content") {
+    let (content, parts) = match message.value(fields::CONTENT) {
         Some(parts @ Value::List(_)) => (Json::null(), parts.to_json()),
         Some(content) => (content.to_json(), Json::null()),
         None => (Json::null(), Json::null()),
@@ -102,8 +98,8 @@ fn tags(model: &str, metadata: &Map<String, Metadata>) -> Vec<Tag> {
     let tag = |name: String, value: &str| Tag { name, value: value.to_owned() };
     let entries = metadata
         .iter()
-        .map(|(key, value)| tag(format!("{METADATA}{key}"), value.as_str().unwrap_or_default()));
-    std::iter::once(tag(MODEL.to_owned(), model)).chain(entries).collect()
+        .map(|(key, value)| tag(format!("{METADATA_TAG}{key}"), value.as_str().unwrap_or_default()));
+    std::iter::once(tag(MODEL_TAG.to_owned(), model)).chain(entries).collect()
 }
 
 /// Reads new metadata, and warnings.
@@ -116,7 +112,7 @@ pub fn update(
 
 /// The tags of a stored completion with other metadata.
 pub fn retagged(stored: &store::Completion, metadata: &Map<String, Metadata>) -> Vec<Tag> {
-    let model = stored.tags.iter().find(|tag| tag.name == MODEL);
+    let model = stored.tags.iter().find(|tag| tag.name == MODEL_TAG);
     tags(model.map_or("", |tag| &tag.value), metadata)
 }
 
@@ -126,11 +122,11 @@ pub fn retagged(stored: &store::Completion, metadata: &Map<String, Metadata>) ->
 /// 400 where there are more: no completion has so many.
 pub fn listed_by(query: &Query, max: usize) -> Result<Vec<Tag>, ApiError> {
     let mut tags = Vec::new();
-    if let Some(model) = query.get("model") {
-        tags.push(Tag { name: MODEL.to_owned(), value: model.to_owned() });
+    if let Some(model) = query.get(OF_MODEL) {
+        tags.push(Tag { name: MODEL_TAG.to_owned(), value: model.to_owned() });
     }
-    for (key, value) in query.map("metadata") {
-        tags.push(Tag { name: format!("{METADATA}{key}"), value: value.to_owned() });
+    for (key, value) in query.map(OF_METADATA) {
+        tags.push(Tag { name: format!("{METADATA_TAG}{key}"), value: value.to_owned() });
     }
     if tags.len() > max + 1 {
         let what = format!("metadata: at most {max} keys, got more");
@@ -142,7 +138,7 @@ pub fn listed_by(query: &Query, max: usize) -> Result<Vec<Tag>, ApiError> {
 /// A stored completion as clients get it: the one that was sent, with its metadata.
 pub fn shown(stored: store::Completion) -> Item {
     let entry = |tag: &Tag| {
-        let key = tag.name.strip_prefix(METADATA)?;
+        let key = tag.name.strip_prefix(METADATA_TAG)?;
         Some((key.to_owned(), Metadata::String(tag.value.clone())))
     };
     let metadata: Map<String, Metadata> = stored.tags.iter().filter_map(entry).collect();

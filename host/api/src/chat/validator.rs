@@ -1,6 +1,6 @@
-//! The grammar of a chat stream, as a checker: role first, then deltas, calls with their heads first, one finish reason per choice,
-//! log-probabilities beside content only, the usage chunk last where there is one, `[DONE]` at the very end. An error ends a stream
-//! early.
+//! The grammar of a chat stream, as a checker: role first, then deltas, calls with their heads
+//! first, one finish reason per choice, log-probabilities beside content only, the usage chunk last
+//! where there is one, `[DONE]` at the very end. An error ends a stream early.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,8 @@ impl ChunkValidator {
         check(before.is_none() || before == self.head, Rule::Identity, "id, created or model changes")
     }
 
-    /// Checks one choice of a chunk; the choice's state follows the chunk whatever is wrong with it.
+    /// Checks one choice of a chunk; the choice's state follows the chunk whatever is wrong with
+    /// it.
     fn choice(&mut self, choice: &Value, faults: &mut Vec<Fault>) {
         let (Some(index), Some(delta)) = (choice["index"].as_u64(), choice["delta"].as_object()) else {
             return faults.push(Fault::new(Rule::Fields, "a choice has no index or no delta"));

@@ -1,4 +1,5 @@
-//! `logprobs` of completions: parallel lists with one entry per token; alternatives are found by their text.
+//! `logprobs` of completions: parallel lists with one entry per token; alternatives are found by
+//! their text.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,7 +8,8 @@ use serde_json::{Map, Value};
 use model::EchoedToken;
 use turn::{TokenLogprob, TokenLogprobs};
 
-/// Smallest log-probability that is written. JSON has no minus infinity; `OpenAI` writes this number for it.
+/// Smallest log-probability that is written. JSON has no minus infinity; `OpenAI` writes this
+/// number for it.
 const LEAST: f32 = -9999.0;
 
 /// How tokens are named.
@@ -44,7 +46,8 @@ impl TextLogprobs {
     fn push_entry(&mut self, name: String, all: Option<&TokenLogprobs>, offset: usize, names: TokenNames) {
         self.tokens.push(name);
         self.token_logprobs.push(all.map(|all| all.chosen.logprob.max(LEAST)));
-        // The token itself is always listed among the alternatives, even if it isn't one of the likeliest.
+        // The token itself is always listed among the alternatives, even if it isn't one of the
+        // likeliest.
         let entry =
             |one: &TokenLogprob| (names.name(one.id, &one.bytes), Value::from(one.logprob.max(LEAST)));
         self.top_logprobs.push(all.map(|all| all.top.iter().chain([&all.chosen]).map(entry).collect()));

@@ -1,5 +1,6 @@
-//! Event machine of Completions: makes chunks of a stream, and the answer in one piece, from one turn for each choice. All text of a
-//! turn is the choice's text, since no parser reads raw prompts' turns.
+//! Event machine of Completions: makes chunks of a stream, and the answer in one piece, from one
+//! turn for each choice. All text of a turn is the choice's text, since no parser reads raw
+//! prompts' turns.
 
 use super::super::error::{ApiError, cancelled};
 use super::super::event_buffer::EventBuffer;
@@ -51,7 +52,8 @@ struct ChoiceMachine {
     characters: usize,
     logprobs: Option<TextLogprobs>,
     finish_reason: Option<&'static str>,
-    /// The token that ended the choice, for the last chunk, if the client asked for log-probabilities.
+    /// The token that ended the choice, for the last chunk, if the client asked for
+    /// log-probabilities.
     stop_token: Option<TextLogprobs>,
     /// Token ids that no chunk has carried yet, if the client asked for them.
     unsent: Option<UnsentIds>,
@@ -108,7 +110,8 @@ impl CompletionMachine {
         self.choices[index].append(logprobs);
     }
 
-    /// Sends a chunk of one choice with the ids that are due: all, or those up to the last token of `through`.
+    /// Sends a chunk of one choice with the ids that are due: all, or those up to the last token of
+    /// `through`.
     fn send_choice(
         &mut self,
         choice: TextChoice<'_>,
@@ -148,7 +151,8 @@ impl ChoiceMachine {
         }
     }
 
-    /// Begins the choice with its prompt. Returns the prompt's tokens, if the client asked for log-probabilities.
+    /// Begins the choice with its prompt. Returns the prompt's tokens, if the client asked for
+    /// log-probabilities.
     fn take_echo(&mut self, echo: &Echo, names: Option<TokenNames>) -> Option<TextLogprobs> {
         self.text.push_str(&echo.text);
         self.characters = echo.text.chars().count();
@@ -211,7 +215,8 @@ impl Machine for CompletionMachine {
         }
     }
 
-    /// The token has no text, and its log-probabilities are told all the same, as `OpenAI` and vLLM do: there is an entry for each token.
+    /// The token has no text, and its log-probabilities are told all the same, as `OpenAI` and vLLM
+    /// do: there is an entry for each token.
     fn stopped_at(&mut self, token: &TokenLogprobs) {
         let choice = &mut self.choices[self.current];
         choice.stop_token = self.asked.logprobs.map(|names| {
@@ -221,7 +226,8 @@ impl Machine for CompletionMachine {
         });
     }
 
-    /// Writes nothing: the protocol has no heartbeat event, and the transport's comments keep the connection open.
+    /// Writes nothing: the protocol has no heartbeat event, and the transport's comments keep the
+    /// connection open.
     fn heartbeat(&mut self, _buffer: &mut EventBuffer) {}
 
     fn raw(&mut self, turn: RawTurn) {

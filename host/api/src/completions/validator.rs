@@ -1,5 +1,5 @@
-//! The grammar of a completions stream, as a checker: text per choice, one finish reason each, the usage chunk last where there is
-//! one, `[DONE]` at the very end. An error ends a stream early.
+//! The grammar of a completions stream, as a checker: text per choice, one finish reason each, the
+//! usage chunk last where there is one, `[DONE]` at the very end. An error ends a stream early.
 
 use std::collections::BTreeMap;
 
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_stream_is_accepted_and_so_is_one_that_ends_in_an_error() {
+    fn good_streams_pass_and_so_do_those_ending_in_error() {
         check(&good()).unwrap();
         check(&[good()[0].clone(), json!({ "error": { "message": "m" } })]).unwrap();
     }

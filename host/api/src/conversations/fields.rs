@@ -1,22 +1,26 @@
 //! The fields of requests about conversations.
 
-use super::super::fields::{Field, Shape, Tables};
+pub(super) use super::super::fields::*;
 use super::super::metadata::{METADATA, REPLACED};
-use super::super::query::{INCLUDE, PAGE};
-use super::super::responses::fields::ITEMS;
+use super::super::query::{AFTER, INCLUDE, LIMIT, ORDER};
+use super::super::responses::fields::ITEM_KINDS;
 
 /// Fields of a new conversation.
-pub(crate) const CREATE_TABLES: Tables =
-    &[&[METADATA, Field::supported("items", LIST, "the first ones; at most 20")]];
+pub(crate) const CREATE_TABLES: Tables = &[&[METADATA.row(), FIRST_ITEMS.row()]];
 /// Fields of a conversation's change.
-pub(crate) const UPDATE_TABLES: Tables = &[&[REPLACED]];
+pub(crate) const UPDATE_TABLES: Tables = &[&[REPLACED.row()]];
 /// Fields of new items.
-pub(crate) const ADD_TABLES: Tables =
-    &[&[Field::supported("items", LIST, "at most 20, in this order behind those that are there").required()]];
+pub(crate) const ADD_TABLES: Tables = &[&[ITEMS.row()]];
 
 /// Fields of a query for a page of items.
-pub(crate) const PAGE_QUERY: &[Field] = &[PAGE[0], PAGE[1], PAGE[2], INCLUDE];
+pub(crate) const PAGE_QUERY: &[Row] = &[AFTER.row(), LIMIT.row(), ORDER.row(), INCLUDE];
 /// Fields of a query for items.
-pub(crate) const ITEM_QUERY: &[Field] = &[INCLUDE];
+pub(crate) const ITEM_QUERY: &[Row] = &[INCLUDE];
+pub(super) const FIRST_ITEMS: Field<List<'_>> = Field::new("items", "the first ones; at most 20").of(LIST);
+/// `items` that are added.
+pub(super) const ITEMS: Required<List<'_>> =
+    Field::new("items", "at most 20, in this order behind those that are there")
+        .of(LIST)
+        .required_as("a list of items");
 
-const LIST: Shape = Shape::List(&Shape::Kinds(&ITEMS));
+const LIST: Shape = Shape::List(&Shape::Kinds(&ITEM_KINDS));

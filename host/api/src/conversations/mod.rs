@@ -1,5 +1,5 @@
-//! Conversations of `OpenAI`'s API: lists of items that responses read and are added to. `request` reads bodies, `objects` are answers; the
-//! items are those of Responses.
+//! Conversations of `OpenAI`'s API: lists of items that responses read and are added to. `request`
+//! reads bodies, `objects` are answers; the items are those of Responses.
 
 pub(super) mod fields;
 pub(super) mod objects;

@@ -3,9 +3,9 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
-use super::super::answer_schemas::AnswerSchemas;
 use super::super::list::List;
 use super::super::raw::Json;
+use super::super::schema::AnswerSchemas;
 
 /// A conversation, without its items.
 #[derive(Debug, JsonSchema, Serialize)]

@@ -1,11 +1,11 @@
-//! Readers of bodies: a new conversation, its metadata, items to add. An item that no response could read is refused where it is added.
+//! Readers of bodies: a new conversation, its metadata, items to add. An item that no response
+//! could read is refused where it is added.
 
 use serde_json::{Map, Value};
 
 use super::super::error::ApiError;
-use super::super::fields::Tables;
 use super::super::ids::Ids;
-use super::super::json::{Object, Path};
+use super::super::json::{List, Object, Path};
 use super::super::metadata;
 use super::super::raw::Json;
 use super::super::request::Defaults;
@@ -15,7 +15,7 @@ use super::super::warnings::Warnings;
 use super::fields;
 
 /// Most items of one request.
-const ITEMS: usize = 20;
+const MOST_ITEMS: usize = 20;
 
 /// A conversation to be stored.
 #[derive(Debug)]
@@ -38,15 +38,13 @@ pub struct NewItems {
 /// Reads a new conversation; its items get `ids` where they have none.
 pub fn create(body: &Object<'_>, defaults: &Defaults, ids: &mut Ids) -> Result<NewConversation, ApiError> {
     let metadata = to_bytes(&metadata::read(body, defaults.limits.metadata)?);
-    Ok(NewConversation { metadata, items: items(body, fields::CREATE_TABLES, defaults, ids)? })
+    let warnings = Warnings::of_fields(body, fields::CREATE_TABLES);
+    Ok(NewConversation { metadata, items: items(body.list(fields::FIRST_ITEMS)?, warnings, defaults, ids)? })
 }
 
 /// Reads items to be added.
 pub fn add(body: &Object<'_>, defaults: &Defaults, ids: &mut Ids) -> Result<NewItems, ApiError> {
-    if body.get("items").is_none() {
-        return Err(body.at("items").missing("a list of items"));
-    }
-    items(body, fields::ADD_TABLES, defaults, ids)
+    items(body.require(fields::ITEMS)?, Warnings::of_fields(body, fields::ADD_TABLES), defaults, ids)
 }
 
 /// Reads new metadata, as JSON, and warnings.
@@ -60,20 +58,21 @@ fn to_bytes(metadata: &Map<String, Value>) -> Vec<u8> {
 }
 
 fn items(
-    body: &Object<'_>,
-    tables: Tables,
+    list: List<'_>,
+    warnings: Warnings,
     defaults: &Defaults,
     ids: &mut Ids,
 ) -> Result<NewItems, ApiError> {
-    let warnings = Warnings::of_fields(body, tables);
-    let (list, path) = (body.list_or_empty("items")?, body.at("items"));
-    if list.is_longer_than(ITEMS) {
-        return Err(path
-            .invalid(format_args!("at most {ITEMS} at a time, got {}: send several requests", list.len())));
+    if list.elements.is_longer_than(MOST_ITEMS) {
+        let what = format_args!(
+            "at most {MOST_ITEMS} at a time, got {}: send several requests",
+            list.elements.len()
+        );
+        return Err(list.path.invalid(what));
     }
     let mut items = Vec::new();
-    for (index, value) in list.iter().enumerate() {
-        items.push(item(&Object::new(value, path.element(index))?, defaults, ids)?);
+    for own in list.objects() {
+        items.push(item(&own?, defaults, ids)?);
     }
     Ok(NewItems { items, warnings: warnings.into_lines() })
 }
@@ -83,17 +82,17 @@ fn item(item: &Object<'_>, defaults: &Defaults, ids: &mut Ids) -> Result<OwnItem
     if let OwnItem::Whole(_) = &read {
         check_item(*item, defaults)?;
     }
-    check_id(item.at("id"), &read)?;
+    check_id(item.at(fields::ID), &read)?;
     Ok(read)
 }
 
 /// Longest id, in bytes: it has to fit into a path.
-const ID: usize = 256;
+const LONGEST_ID: usize = 256;
 
 fn check_id(path: Path<'_>, item: &OwnItem) -> Result<(), ApiError> {
     let (OwnItem::Whole(store::Item { id, .. }) | OwnItem::Reference(id)) = item;
-    if id.len() > ID {
-        return Err(path.invalid(format_args!("an id has at most {ID} bytes")));
+    if id.len() > LONGEST_ID {
+        return Err(path.invalid(format_args!("an id has at most {LONGEST_ID} bytes")));
     }
     Ok(())
 }

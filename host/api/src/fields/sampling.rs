@@ -1,110 +1,86 @@
-//! Declarations of the sampling fields, which most endpoints share ([`crate::options::sampling`] reads them), and of other fields
-//! and notes that several endpoints have.
+//! The sampling fields, which most endpoints share ([`crate::options::sampling`] reads them), and
+//! other fields and notes that several endpoints have.
 
-use super::{ANY_OBJECT, COUNT, Field, INTEGER, KindOf, Shape, TEXTS, TOKENS};
+use super::{Field, List, Object, Required, Row, Shape, Support, TEXTS, TOKENS, UpTo, Value, table};
 
-/// Fields that decide how tokens are sampled.
-pub(crate) const SAMPLING: [Field; 14] = [
-    Field::supported(
-        "bad_words",
-        TEXTS,
-        "texts that are never written; at most 128, of 512 bytes each (as in vLLM)",
-    ),
-    Field::supported("frequency_penalty", PENALTY, "per time that a token was written"),
-    Field::supported(
-        "ignore_eos",
-        Shape::Boolean,
-        "the model's end tokens don't end the answer, only `stop`, `stop_token_ids` and the limit do; refused where a grammar restricts the answer (as in vLLM)",
-    ),
-    Field::supported(
-        "include_stop_str_in_output",
-        Shape::Boolean,
-        "the stop text stays in the answer (as in vLLM)",
-    ),
-    Field::supported(
-        "logit_bias",
-        Shape::Map(&Shape::Number(-100.0, 100.0)),
-        "token ids as names; at most 300",
-    ),
-    Field::supported("min_p", UNIT, "least probability, as a part of the likeliest token's (as in vLLM)"),
-    Field::supported(
-        "min_tokens",
-        COUNT,
-        "no token and no stop text ends the answer before it has so many; not above its limit, and refused where a grammar restricts the answer (as in vLLM)",
-    ),
-    Field::supported("presence_penalty", PENALTY, "for tokens that were written"),
-    Field::supported(
-        "repetition_penalty",
-        Shape::Number(0.01, 100.0),
-        "divides what is likely and was read or written; 1 does nothing (as in vLLM)",
-    ),
-    SEED,
-    Field::supported("stop_token_ids", TOKENS, "tokens that end the answer; at most 64 (as in vLLM)"),
-    Field::supported("temperature", Shape::Number(0.0, 2.0), "0 takes the likeliest token"),
-    Field::supported(
-        "top_k",
-        Shape::Integer(-1, u32::MAX as i64),
-        "the likeliest so many; 0 and -1: all (as in vLLM)",
-    ),
-    Field::supported("top_p", UNIT, "the likeliest that have this probability together"),
-];
-
-/// `seed`.
-const SEED: Field =
-    Field::supported("seed", INTEGER, "the same request with the same seed gets the same answer");
+table! {
+    pub(crate) SAMPLING {
+        BAD_WORDS: Field<List<'_>> =
+            Field::new("bad_words", "texts that are never written; at most 128, of 512 bytes each (as in vLLM)")
+                .of(TEXTS);
+        FREQUENCY_PENALTY: Field<f64> =
+            Field::new("frequency_penalty", "per time that a token was written").of(PENALTY);
+        IGNORE_EOS: Field<bool> =
+            Field::new("ignore_eos", "the model's end tokens don't end the answer, only `stop`, `stop_token_ids` and the limit do; refused where a grammar restricts the answer (as in vLLM)");
+        INCLUDE_STOP: Field<bool> =
+            Field::new("include_stop_str_in_output", "the stop text stays in the answer (as in vLLM)");
+        LOGIT_BIAS: Field<Object<'_>> =
+            Field::new("logit_bias", "token ids as names; at most 300").of(Shape::Map(&BIAS));
+        MIN_P: Field<f64> =
+            Field::new("min_p", "least probability, as a part of the likeliest token's (as in vLLM)").of(UNIT);
+        MIN_TOKENS: Field<u32> =
+            Field::new("min_tokens", "no token and no stop text ends the answer before it has so many; not above its limit, and refused where a grammar restricts the answer (as in vLLM)");
+        PRESENCE_PENALTY: Field<f64> = Field::new("presence_penalty", "for tokens that were written").of(PENALTY);
+        REPETITION_PENALTY: Field<f64> =
+            Field::new("repetition_penalty", "divides what is likely and was read or written; 1 does nothing (as in vLLM)")
+                .of(Shape::Number(0.01, 100.0));
+        SEED: Field<i64> = Field::new("seed", "the same request with the same seed gets the same answer");
+        STOP_TOKENS: Field<List<'_>> =
+            Field::new("stop_token_ids", "tokens that end the answer; at most 64 (as in vLLM)").of(TOKENS);
+        TEMPERATURE: Field<f64> =
+            Field::new("temperature", "0 takes the likeliest token").of(Shape::Number(0.0, 2.0));
+        TOP_K: Field<i64> = Field::new("top_k", "the likeliest so many; 0 and -1: all (as in vLLM)")
+            .of(Shape::Integer(-1, u32::MAX as i64));
+        TOP_P: Field<f64> = Field::new("top_p", "the likeliest that have this probability together").of(UNIT);
+    }
+}
 
 const PENALTY: Shape = Shape::Number(-2.0, 2.0);
 const UNIT: Shape = Shape::Number(0.0, 1.0);
 
-/// All values of the reasoning effort.
-pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+/// Value of `logit_bias`.
+pub(crate) const BIAS: Shape = Shape::Number(-100.0, 100.0);
 
-/// `chat_template_kwargs`.
-pub(crate) const TEMPLATE_ARGUMENTS: Field = Field::supported(
+/// All values of the reasoning effort.
+pub(crate) const EFFORTS: Shape = Shape::OneOf(&["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
+
+/// Fields of many objects: `type`, by which objects are told apart, and others.
+pub(crate) const TYPE: Required<&str> = Field::new("type", "").required();
+pub(crate) const ID: Required<&str> = Field::new("id", "").required();
+pub(crate) const NAME: Required<&str> = Field::new("name", "").required();
+pub(crate) const TEXT: Required<&str> = Field::new("text", "").required();
+pub(crate) const DESCRIPTION: Field<&str> = Field::new("description", "");
+pub(crate) const SERVER_LABEL: Required<&str> = Field::new("server_label", "").required();
+pub(crate) const STRICT: Field<bool> = Field::new("strict", "");
+pub(crate) const TEMPLATE_ARGUMENTS: Field<Object<'_>> = Field::new(
     "chat_template_kwargs",
-    ANY_OBJECT,
     "arguments for the chat template: strings, numbers, booleans, under names that the operator allows \
      (`--template-argument`), else refused",
 )
-.but(&[r#"{"a_name_that_is_not_allowed": 1}"#]);
-
-/// `stream`.
-pub(crate) const STREAM: Field =
-    Field::supported("stream", Shape::Boolean, "the answer as server-sent events");
-
-/// `model`.
-pub(crate) const MODEL: Field =
-    Field::supported("model", Shape::Text, "a name of `GET /v1/models`; others: 404").required();
-
-/// `name` of a declared tool.
-pub(crate) const TOOL_NAME: Field =
-    Field::supported("name", Shape::Text, "1 to 128 of A-Z, a-z, 0-9, `_`, `.`, `:`, `-`").required();
-
-/// `stop`.
-pub(crate) const STOP: Field = Field::supported(
+.support(Support::InPart(&[r#"{"a_name_that_is_not_allowed": 1}"#]));
+pub(crate) const STREAM: Field<bool> = Field::new("stream", "the answer as server-sent events");
+pub(crate) const MODEL: Required<&str> =
+    Field::new("model", "a name of `GET /v1/models`; others: 404").required();
+pub(crate) const TOOL_NAME: Required<&str> = NAME.note("1 to 128 of A-Z, a-z, 0-9, `_`, `.`, `:`, `-`");
+pub(crate) const STOP: Field<Value<'_>> = Field::new(
     "stop",
-    Shape::Either(&[Shape::Text, TEXTS]),
     "texts that end the answer where they appear in a message; at most 16, of 1024 bytes each, none empty",
+)
+.of(Shape::Either(&[Shape::Text, TEXTS]));
+pub(crate) const CHOICES: Field<UpTo> =
+    Field::up_to("n", 1, 16, "so many answers to one prompt, side by side");
+pub(crate) const PARALLEL_TOOL_CALLS: Field<bool> =
+    Field::new("parallel_tool_calls", "`false`: the turn ends after its first call");
+pub(crate) const CACHE_KEY: Field<&str> = Field::new(
+    "prompt_cache_key",
+    "requests of one key and one beginning go to one engine, where there are several; prefixes are cached whatever it says",
 );
-
-/// `n`.
-pub(crate) const CHOICES: Field =
-    Field::supported("n", Shape::UpTo(1, 16), "so many answers to one prompt, side by side");
-
-/// Note on `prompt_cache_key`.
-pub(crate) const CACHE_KEY_NOTE: &str = "requests of one key and one beginning go to one engine, where there are several; prefixes are cached whatever it says";
-
-/// `priority`.
-pub(crate) const PRIORITY: Field = Field::supported(
+pub(crate) const PRIORITY: Field<i32> = Field::new(
     "priority",
-    Shape::Integer(i32::MIN as i64, i32::MAX as i64),
     "which of this key's answers comes first where they wait, the lower number (as in vLLM); refused where the engine knows no priorities, unless 0",
 );
-
-/// `cache_salt`.
-pub(crate) const CACHE_SALT: Field = Field::supported(
+pub(crate) const CACHE_SALT: Field<&str> = Field::new(
     "cache_salt",
-    Shape::Text,
     "requests with another salt, or with none, share no cached prefixes with this one; at most 256 bytes, not empty (as in vLLM)",
 );
 
@@ -126,31 +102,20 @@ pub(crate) const REFUSED_FORMAT_NOTE: &str =
 pub(crate) const FORCED_NOTE: &str =
     "what forces a call is refused where the engine can't force it (`docs/constraints.md`)";
 
-/// `schema` of a format.
-pub(crate) const SCHEMA: Field = Field::supported("schema", ANY_OBJECT, "at most 256 KiB").required();
+/// `stream_options` of Chat Completions and Completions.
+pub(crate) const STREAM_OPTIONS: Field<Object<'_>> =
+    Field::new("stream_options", "").of(Shape::Object(STREAM_OPTION_FIELDS));
 
-/// A format whose only field is `type`.
-pub(crate) const fn plain_format(kind: &'static str, note: &'static str) -> KindOf {
-    KindOf { kind: Some(kind), fields: &[], note }
+table! {
+    pub(crate) STREAM_OPTION_FIELDS {
+        CONTINUOUS_USAGE: Field<bool> =
+            Field::new("continuous_usage_stats", "usage comes last").support(Support::Warned);
+        INCLUDE_USAGE: Field<bool> = Field::new("include_usage", "a last chunk with the usage");
+        PAD_CHUNKS: Field<bool> = Field::new("include_obfuscation", "padding of chunks, in Chat Completions");
+    }
 }
 
-/// `stream_options` of Chat Completions and Completions.
-pub(crate) const STREAM_OPTIONS: Field = Field::supported(
-    "stream_options",
-    Shape::Object(&[
-        Field::warned("continuous_usage_stats", Shape::Boolean, "usage comes last"),
-        Field::supported("include_usage", Shape::Boolean, "a last chunk with the usage"),
-        Field::supported("include_obfuscation", Shape::Boolean, "padding of chunks, in Chat Completions"),
-    ]),
-    "",
-);
-
-/// `return_token_ids`.
-pub(crate) const RETURN_TOKEN_IDS: Field = Field::supported(
+pub(crate) const RETURN_TOKEN_IDS: Field<bool> = Field::new(
     "return_token_ids",
-    Shape::Boolean,
     "adds `prompt_token_ids` and `token_ids` to each choice, in a stream to each chunk the ids that are new (as in vLLM)",
 );
-
-/// Number of alternatives to list with each token.
-pub(crate) const ALTERNATIVES: Shape = Shape::UpTo(0, 20);

@@ -1,8 +1,9 @@
-//! A body and the memory of its reading: its checked text, the places of its fields, the arena of opened objects and resolved strings, the
-//! bound on their number of fields, and the names that objects repeat.
+//! A body and the memory of its reading: its checked text, the places of its fields, the arena of
+//! opened objects and resolved strings, the bound on their number of fields, and the names that
+//! objects repeat.
 //!
-//! Invariant: a document owns all that it holds. So it goes from thread to thread and may wait in between, which objects and values, that
-//! borrow from it, can't.
+//! Invariant: a document owns all that it holds. So it goes from thread to thread and may wait in
+//! between, which objects and values, that borrow from it, can't.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -19,7 +20,8 @@ use model::limits::Limits;
 
 /// Most repeated names that are kept of one body.
 const MAX_REPEATED: usize = 16;
-/// Number of fields up to which names are compared with each other; those of larger objects are sorted.
+/// Number of fields up to which names are compared with each other; those of larger objects are
+/// sorted.
 const FEW_FIELDS: usize = 16;
 
 /// Paths of fields that opened objects repeat.
@@ -41,7 +43,8 @@ impl Repeated {
 pub struct Document {
     /// A JSON object that was checked whole.
     text: Bytes,
-    /// Places in the text of the object's names and values, so that it isn't cut into them again by each reader.
+    /// Places in the text of the object's names and values, so that it isn't cut into them again by
+    /// each reader.
     fields: Vec<[Range<usize>; 2]>,
     pub(super) arena: Bump,
     /// Number of fields that may still be laid out.
@@ -55,7 +58,8 @@ impl Document {
     /// Reads a body, which must be one JSON object.
     ///
     /// # Errors
-    /// 400 where the body is no JSON, nests deeper than allowed, has too many fields, or is no object.
+    /// 400 where the body is no JSON, nests deeper than allowed, has too many fields, or is no
+    /// object.
     pub fn read(body: Bytes, limits: &Limits) -> Result<Self, ApiError> {
         let document = Self { text: body, ..Self::new(limits) };
         let text = document.check()?;

@@ -1,11 +1,14 @@
-//! Request bodies: JSON that is checked whole once and then read in place. Typed access has errors that name the path, the expected type
-//! and the actual one. `null` counts as absent everywhere.
+//! Request bodies: JSON that is checked whole once and then read in place. Typed access has errors
+//! that name the path, the expected type and the actual one. `null` counts as absent everywhere.
 //!
-//! Only what a reader asks for is built: values are slices of the body's text, and the document's arena holds only the fields of
-//! objects that were opened, and strings with escapes. The number of those fields is bounded, so a body never costs much more memory
-//! than its own size, whatever it consists of.
+//! Only what a reader asks for is built: values are slices of the body's text, and the document's
+//! arena holds only the fields of objects that were opened, and strings with escapes. The number of
+//! those fields is bounded, so a body never costs much more memory than its own size, whatever it
+//! consists of.
 
 mod document;
+mod field;
+mod list;
 mod object;
 mod path;
 mod scan;
@@ -13,9 +16,11 @@ mod value;
 
 pub use document::Document;
 pub(crate) use document::Repeated;
+pub(crate) use field::{Field, OneOf, Required, UpTo};
+pub(crate) use list::List;
 pub use object::Object;
 pub(crate) use path::Path;
-pub(crate) use value::{List, Text, Value};
+pub(crate) use value::{Elements, Text, Value};
 
 #[cfg(test)]
 use model::limits::Limits;

@@ -1,8 +1,9 @@
 //! An object that was opened: a slice of its fields, and typed access to them.
 
-use std::ops::RangeInclusive;
-
 use super::super::error::ApiError;
+use super::super::fields::{Row, Shape};
+use super::field::{Field, Required, Typed, UpTo};
+use super::value::Elements;
 use super::{Document, List, Path, Repeated, Value};
 
 /// A JSON object with its path. Cheap to copy.
@@ -40,7 +41,7 @@ impl<'a> Object<'a> {
     /// Refuses the field `name` if it stands more than once.
     pub(crate) fn check_once(&self, name: &str) -> Result<(), ApiError> {
         if self.fields.iter().filter(|(key, _)| *key == name).nth(1).is_some() {
-            return Err(self.at(name).invalid("it is given more than once; give it once"));
+            return Err(self.path.field(name).invalid("it is given more than once; give it once"));
         }
         Ok(())
     }
@@ -50,99 +51,59 @@ impl<'a> Object<'a> {
         self.fields.len()
     }
 
-    /// Path of the field `name`.
-    pub(crate) fn at<'b>(&'b self, name: &'b str) -> Path<'b> {
-        self.path.field(name)
+    /// Path of a field.
+    pub(crate) fn at<T, const R: bool>(&self, field: Field<T, R>) -> Path<'_> {
+        self.path.field(field.row.name)
     }
 
-    /// The field `name`, unless absent or null.
-    pub(crate) fn get(&self, name: &str) -> Option<Value<'a>> {
+    /// A field's value, not read yet; `None` where it is absent or null.
+    pub(crate) fn value<T: Copy, const R: bool>(&self, field: Field<T, R>) -> Option<Value<'a>> {
+        self.value_of(&field.row)
+    }
+
+    /// The value of a row's field.
+    pub(crate) fn value_of(&self, row: &Row) -> Option<Value<'a>> {
+        self.find(row.name)
+    }
+
+    fn find(&self, name: &str) -> Option<Value<'a>> {
         let field = self.fields.iter().rfind(|(key, _)| *key == name);
         field.map(|(_, value)| *value).filter(|value| !value.is_null())
     }
 
-    /// The string field `name`.
-    pub(crate) fn string(&self, name: &str) -> Result<Option<&'a str>, ApiError> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text.get())),
-            Some(other) => Err(self.at(name).expected("a string", other)),
-        }
+    /// A field, unless it is absent or null.
+    pub(crate) fn get<'b, T: Typed>(&'b self, field: Field<T>) -> Result<Option<T::Of<'a, 'b>>, ApiError> {
+        self.entry::<T>(field.row.name, &field.row.shape)
     }
 
-    /// The string field `name`, which is required.
-    pub(crate) fn required_string(&self, name: &str) -> Result<&'a str, ApiError> {
-        self.string(name)?.ok_or_else(|| self.at(name).missing("a string"))
+    /// A required field.
+    pub(crate) fn require<'b, T: Typed>(&'b self, field: Required<T>) -> Result<T::Of<'a, 'b>, ApiError> {
+        let value = self.entry::<T>(field.row.name, &field.row.shape)?;
+        value.ok_or_else(|| self.at(field).missing(field.row.required.unwrap_or(T::EXPECTED)))
     }
 
-    /// The boolean field `name`.
-    pub(crate) fn boolean(&self, name: &str) -> Result<Option<bool>, ApiError> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Value::Bool(value)) => Ok(Some(value)),
-            Some(other) => Err(self.at(name).expected("a boolean", other)),
-        }
+    /// A list; empty where it is absent or null.
+    pub(crate) fn list<'b>(&'b self, field: Field<List<'_>>) -> Result<List<'b>, ApiError> {
+        Ok(self.get(field)?.unwrap_or_else(|| List::new(Elements::empty(self.document), self.at(field))))
     }
 
-    /// The field `name`, a whole number in `range`.
-    pub(crate) fn integer(&self, name: &str, range: RangeInclusive<i64>) -> Result<Option<i64>, ApiError> {
-        let Some(value) = self.get(name) else { return Ok(None) };
-        let path = self.at(name);
-        let Value::Number(number) = value else { return Err(path.expected("an integer", value)) };
-        match value.as_integer() {
-            Some(n) if range.contains(&n) => Ok(Some(n)),
-            _ => Err(path.invalid(format_args!(
-                "expected an integer from {} to {}, got {}",
-                range.start(),
-                range.end(),
-                short(number)
-            ))),
-        }
+    /// A number up to `max`, which the operator sets.
+    pub(crate) fn up_to(&self, field: Field<UpTo>, max: u32) -> Result<Option<u32>, ApiError> {
+        let min = if let Shape::UpTo(min, _) = field.row.shape { min } else { 0 };
+        self.entry::<u32>(field.row.name, &Shape::Integer(min, max.into()))
     }
 
-    /// The field `name`, a whole number from `min` up to `u32::MAX`.
-    pub(crate) fn count(&self, name: &str, min: u32) -> Result<Option<u32>, ApiError> {
-        let count = self.integer(name, i64::from(min)..=i64::from(u32::MAX))?;
-        Ok(count.map(|n| u32::try_from(n).expect("the range was checked")))
+    /// What a map holds under `name`, which is the client's.
+    pub(crate) fn entry<'b, T: Typed>(
+        &'b self,
+        name: &'b str,
+        shape: &Shape,
+    ) -> Result<Option<T::Of<'a, 'b>>, ApiError> {
+        self.find(name).map(|value| T::read(value, shape, self.path.field(name))).transpose()
     }
 
-    /// The field `name`, a number in `range`.
-    pub(crate) fn number(&self, name: &str, range: RangeInclusive<f64>) -> Result<Option<f64>, ApiError> {
-        let Some(value) = self.get(name) else { return Ok(None) };
-        let path = self.at(name);
-        let Value::Number(number) = value else { return Err(path.expected("a number", value)) };
-        match value.as_float() {
-            Some(n) if range.contains(&n) => Ok(Some(n)),
-            _ => Err(path.invalid(format_args!(
-                "expected a number from {} to {}, got {}",
-                range.start(),
-                range.end(),
-                short(number)
-            ))),
-        }
+    /// Refuses a field without support if it is there; `what` says what to do.
+    pub(crate) fn refuse<T: Copy>(&self, field: Field<T>, what: &str) -> Result<(), ApiError> {
+        if self.value(field).is_some() { Err(self.at(field).unsupported(what)) } else { Ok(()) }
     }
-
-    /// The list field `name`.
-    pub(crate) fn list(&self, name: &str) -> Result<Option<List<'a>>, ApiError> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Value::List(list)) => Ok(Some(list)),
-            Some(other) => Err(self.at(name).expected("a list", other)),
-        }
-    }
-
-    /// The list field `name`; empty if absent.
-    pub(crate) fn list_or_empty(&self, name: &str) -> Result<List<'a>, ApiError> {
-        Ok(self.list(name)?.unwrap_or_else(|| List::empty(self.document)))
-    }
-
-    /// The object field `name`, opened.
-    pub(crate) fn object<'b>(&'b self, name: &'b str) -> Result<Option<Object<'b>>, ApiError> {
-        self.get(name).map(|value| Object::new(value, self.at(name))).transpose()
-    }
-}
-
-/// The first 40 characters of a number's text, for messages.
-fn short(number: &str) -> &str {
-    &number[..number.len().min(40)]
 }

@@ -1,4 +1,5 @@
-//! Scans over the text of JSON. All but the first two functions expect text whose syntax has been checked.
+//! Scans over the text of JSON. All but the first two functions expect text whose syntax has been
+//! checked.
 
 use memchr::{memchr_iter, memchr2};
 use serde_json::Deserializer;
@@ -24,7 +25,8 @@ pub(super) fn nests_deeper(json: &[u8], max: usize) -> bool {
     false
 }
 
-/// Offset of the first escape that is half of a surrogate pair, which no text can hold (RFC 8259, 8.2).
+/// Offset of the first escape that is half of a surrogate pair, which no text can hold (RFC 8259,
+/// 8.2).
 pub(super) fn lone_surrogate(json: &str) -> Option<usize> {
     let bytes = json.as_bytes();
     let mut next = 0;
@@ -51,7 +53,8 @@ fn escaped_unit(bytes: &[u8]) -> Option<u16> {
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Number of bytes up to and with the quote that ends a string; all of `rest` if none does. `rest` begins inside the string.
+/// Number of bytes up to and with the quote that ends a string; all of `rest` if none does. `rest`
+/// begins inside the string.
 fn string_length(rest: &[u8]) -> usize {
     let mut at = 0;
     while let Some(found) = memchr2(b'"', b'\\', &rest[at..]) {

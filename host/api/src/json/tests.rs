@@ -1,7 +1,8 @@
 //! Tests of bodies as readers see them.
 
 use super::super::error::ApiError;
-use super::{Document, Object, Path, Value};
+use super::super::fields::Shape;
+use super::{Document, Field, List, Object, Path, Value};
 use model::limits::Limits;
 
 fn document(body: &str) -> Result<Document, ApiError> {
@@ -18,7 +19,7 @@ fn refusal(body: &str) -> String {
 }
 
 #[test]
-fn nesting_is_bounded_and_brackets_in_strings_do_not_count() {
+fn nesting_is_bounded_and_string_brackets_are_free() {
     let deep = |n: usize| format!("{{\"a\":{}{}}}", "[".repeat(n), "]".repeat(n));
     with_body(&deep(63), |_| ());
     assert_eq!(refusal(&deep(64)), "body: JSON is nested deeper than 64 levels");
@@ -41,17 +42,17 @@ fn bad_json_and_other_values_are_named() {
 #[test]
 fn errors_name_the_path_and_both_types() {
     with_body(r#"{"input":[{"content":5,"n":7,"t":9.5}]}"#, |body| {
-        let input = body.at("input");
-        let list = body.list("input").unwrap().unwrap();
-        let item = Object::new(list.iter().next().unwrap(), input.element(0)).unwrap();
-        let error = item.string("content").unwrap_err();
+        let list = body.list(Field::new("input", "")).unwrap();
+        let item = list.objects().next().unwrap().unwrap();
+        let error = item.get(Field::<&str>::new("content", "")).unwrap_err();
         assert_eq!(error.message, "input[0].content: expected a string, got number");
         assert_eq!(error.param.as_deref(), Some("input[0].content"));
-        let error = item.integer("n", 0..=5).unwrap_err();
+        let error = item.get(Field::<u32>::new("n", "").of(Shape::Integer(0, 5))).unwrap_err();
         assert_eq!(error.message, "input[0].n: expected an integer from 0 to 5, got 7");
-        let error = item.number("t", 0.0..=2.0).unwrap_err();
+        let error = item.get(Field::<f64>::new("t", "").of(Shape::Number(0.0, 2.0))).unwrap_err();
         assert_eq!(error.message, "input[0].t: expected a number from 0 to 2, got 9.5");
-        assert_eq!(item.required_string("x").unwrap_err().message, "input[0].x: missing: expected a string");
+        let missing = item.require(Field::<&str>::new("x", "").required()).unwrap_err();
+        assert_eq!(missing.message, "input[0].x: missing: expected a string");
     });
 }
 
@@ -74,7 +75,7 @@ fn values_are_those_that_serde_json_reads() {
             assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), expected[name]);
             assert!(!json.contains([' ', '\n']), "{json}");
         }
-        assert_eq!(body.string("b").unwrap(), Some("c"));
+        assert_eq!(body.get(Field::<&str>::new("b", "")).unwrap(), Some("c"));
     });
 }
 
@@ -99,10 +100,11 @@ fn same(value: Value<'_>) -> serde_json::Value {
 #[test]
 fn of_fields_of_one_name_the_last_counts() {
     with_body(r#"{"a": 1, "\u0061": 2, "b": {"x": 1, "x": null}}"#, |body| {
-        assert_eq!(body.integer("a", 0..=9).unwrap(), Some(2));
-        assert!(body.object("b").unwrap().unwrap().get("x").is_none());
-        assert!(body.get("b").unwrap().field("x").unwrap().is_null());
-        assert!(body.get("b").unwrap().field("y").is_none());
+        assert_eq!(body.get(Field::<u32>::new("a", "")).unwrap(), Some(2));
+        let (outer, inner) = (Field::<Object<'_>>::new("b", ""), Field::<&str>::new("x", ""));
+        assert!(body.get(outer).unwrap().unwrap().value(inner).is_none());
+        assert!(body.value(outer).unwrap().field(inner).unwrap().is_null());
+        assert!(body.value(outer).unwrap().field(Field::<&str>::new("y", "")).is_none());
     });
 }
 
@@ -111,7 +113,7 @@ fn fields_are_counted_before_they_are_laid_out() {
     let limits = Limits { json_fields: 3, ..Limits::default() };
     let read = |body: &str| {
         let document = Document::read(body.to_owned().into(), &limits)?;
-        document.body().object("a").map(|_| ())
+        document.body().get(Field::<Object<'_>>::new("a", "")).map(|_| ())
     };
     assert!(read(r#"{"a":{"b":1,"c":{"d":1,"e":2,"f":3}}}"#).is_ok());
     let error = read(r#"{"a":{"b":1,"c":2,"d":3}}"#).unwrap_err();
@@ -123,17 +125,20 @@ fn fields_are_counted_before_they_are_laid_out() {
 #[test]
 fn lists_are_looked_at_no_further_than_need_be() {
     with_body(r#"{"a":[ ],"b":[1,[2,3],{"c":[4]}]}"#, |body| {
-        let (none, some) = (body.list_or_empty("a").unwrap(), body.list_or_empty("b").unwrap());
-        assert!(none.is_empty() && !none.is_longer_than(0));
-        assert!(some.is_longer_than(2) && !some.is_longer_than(3) && some.len() == 3);
-        assert!(body.list_or_empty("c").unwrap().is_empty());
-        assert_eq!(body.get("b").unwrap().count(), 9);
-        assert_eq!(body.get("a").unwrap().count(), 2);
+        let list = |name| Field::<List<'_>>::new(name, "");
+        let (none, some) = (body.list(list("a")).unwrap(), body.list(list("b")).unwrap());
+        assert!(none.elements.is_empty() && !none.elements.is_longer_than(0));
+        assert!(
+            some.elements.is_longer_than(2) && !some.elements.is_longer_than(3) && some.elements.len() == 3
+        );
+        assert!(body.list(list("c")).unwrap().elements.is_empty());
+        assert_eq!(body.value(list("b")).unwrap().count(), 9);
+        assert_eq!(body.value(list("a")).unwrap().count(), 2);
     });
 }
 
 #[test]
-fn names_that_objects_of_any_size_repeat_are_kept_up_to_a_number() {
+fn repeated_names_are_kept_up_to_a_number() {
     let repeated = |body: &str| with_body(body, |body| body.repeated().take());
     assert_eq!(repeated(r#"{"a":1,"b":2}"#), [""; 0]);
     assert_eq!(repeated(r#"{"a":1,"b":2,"\u0061":3,"a":4}"#), ["a"]);

@@ -5,7 +5,7 @@ use serde_json::Number;
 use super::super::error::ApiError;
 use super::super::raw::Json;
 use super::scan::{self, Values};
-use super::{Document, Path};
+use super::{Document, Field, Path};
 
 /// A JSON value. Cheap to copy.
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ pub(crate) enum Value<'a> {
     /// A string.
     String(Text<'a>),
     /// A list.
-    List(List<'a>),
+    List(Elements<'a>),
     /// An object; [`super::Object::new`] opens it.
     Object(Closed<'a>),
 }
@@ -28,9 +28,9 @@ pub(crate) enum Value<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Text<'a>(Slice<'a>);
 
-/// A list, cut into elements while it is iterated.
+/// A list without its path, cut into elements while it is iterated.
 #[derive(Clone, Copy)]
-pub(crate) struct List<'a>(Slice<'a>);
+pub(crate) struct Elements<'a>(Slice<'a>);
 
 /// An object that wasn't opened: none of its fields was read.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ impl<'a> Value<'a> {
         let slice = Slice { json, document };
         match json.as_bytes()[0] {
             b'"' => Self::String(Text(slice)),
-            b'[' => Self::List(List(slice)),
+            b'[' => Self::List(Elements(slice)),
             b'{' => Self::Object(Closed(slice)),
             b't' => Self::Bool(true),
             b'f' => Self::Bool(false),
@@ -82,7 +82,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value of a whole number; `None` for other values, numbers written as `1.0`, and numbers beyond 64 bits.
+    /// The value of a whole number; `None` for other values, numbers written as `1.0`, and numbers
+    /// beyond 64 bits.
     pub(crate) fn as_integer(self) -> Option<i64> {
         self.as_number()?.as_i64()
     }
@@ -100,17 +101,17 @@ impl<'a> Value<'a> {
     }
 
     /// The elements of a list.
-    pub(crate) fn as_list(self) -> Option<List<'a>> {
+    pub(crate) fn as_list(self) -> Option<Elements<'a>> {
         match self {
             Self::List(list) => Some(list),
             _ => None,
         }
     }
 
-    /// The field `name` of an object, without opening the object: for reading few fields of many objects.
-    pub(crate) fn field(self, name: &str) -> Option<Self> {
+    /// A field of an object, without opening the object: for reading few fields of many objects.
+    pub(crate) fn field<T: Copy, const R: bool>(self, field: Field<T, R>) -> Option<Self> {
         let Self::Object(object) = self else { return None };
-        object.fields().filter(|(key, _)| key.is(name)).last().map(|(_, value)| value)
+        object.fields().filter(|(key, _)| key.is(field.row.name)).last().map(|(_, value)| value)
     }
 
     /// The value's JSON without white space between tokens.
@@ -120,7 +121,7 @@ impl<'a> Value<'a> {
             Self::Bool(true) => Json::new("true".to_owned()),
             Self::Bool(false) => Json::new("false".to_owned()),
             Self::Number(json) => Json::new(json.to_owned()),
-            Self::String(Text(slice)) | Self::List(List(slice)) | Self::Object(Closed(slice)) => {
+            Self::String(Text(slice)) | Self::List(Elements(slice)) | Self::Object(Closed(slice)) => {
                 Json::new(scan::minified(slice.json))
             }
         }
@@ -131,7 +132,7 @@ impl<'a> Value<'a> {
         match self {
             Self::Null | Self::Bool(_) => 5,
             Self::Number(json) => json.len(),
-            Self::String(Text(slice)) | Self::List(List(slice)) | Self::Object(Closed(slice)) => {
+            Self::String(Text(slice)) | Self::List(Elements(slice)) | Self::Object(Closed(slice)) => {
                 slice.json.len()
             }
         }
@@ -140,7 +141,7 @@ impl<'a> Value<'a> {
     /// Whether the value's brackets nest deeper than `max`.
     pub(crate) fn nests_deeper(self, max: usize) -> bool {
         match self {
-            Self::List(List(slice)) | Self::Object(Closed(slice)) => {
+            Self::List(Elements(slice)) | Self::Object(Closed(slice)) => {
                 scan::nests_deeper(slice.json.as_bytes(), max)
             }
             _ => false,
@@ -150,7 +151,7 @@ impl<'a> Value<'a> {
     /// Number of values that the value consists of, itself and names of fields included.
     pub(crate) fn count(self) -> usize {
         match self {
-            Self::List(List(slice)) | Self::Object(Closed(slice)) => scan::count_values(slice.json),
+            Self::List(Elements(slice)) | Self::Object(Closed(slice)) => scan::count_values(slice.json),
             _ => 1,
         }
     }
@@ -168,7 +169,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The text with escapes resolved. A text with escapes is resolved, and laid out in the arena, at every call: call it once.
+    /// The text with escapes resolved. A text with escapes is resolved, and laid out in the arena,
+    /// at every call: call it once.
     pub(crate) fn get(self) -> &'a str {
         let Slice { json, document } = self.0;
         let inside = &json[1..json.len() - 1];
@@ -180,7 +182,7 @@ impl<'a> Text<'a> {
     }
 }
 
-impl<'a> List<'a> {
+impl<'a> Elements<'a> {
     /// An empty list.
     pub(super) fn empty(document: &'a Document) -> Self {
         Self(Slice { json: "[]", document })
@@ -214,7 +216,8 @@ impl<'a> Closed<'a> {
         self.0.document
     }
 
-    /// Lays out the object's fields in the arena, after it has counted them against the document's bound.
+    /// Lays out the object's fields in the arena, after it has counted them against the document's
+    /// bound.
     pub(super) fn lay_out(self, path: Path<'_>) -> Result<&'a [(&'a str, Value<'a>)], ApiError> {
         let document = self.0.document;
         let count = Values::inside(self.0.json).count() / 2;

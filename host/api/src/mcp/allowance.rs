@@ -1,7 +1,9 @@
-//! Allowance of a tool server's messages. Whatever a server sends, unasked for or not, costs some of it before it is looked at. The allowance
-//! grows with time and with every request that is sent, so answers never use it up; a server that uses it up loses its connection.
+//! Allowance of a tool server's messages. Whatever a server sends, unasked for or not, costs some
+//! of it before it is looked at. The allowance grows with time and with every request that is sent,
+//! so answers never use it up; a server that uses it up loses its connection.
 //!
-//! Invariant: a connection ends for one reason, which all its calls get. `client`, `screen` and the transports share it.
+//! Invariant: a connection ends for one reason, which all its calls get. `client`, `screen` and the
+//! transports share it.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
@@ -58,12 +60,14 @@ impl Allowance {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a message of this size from the allowance. Returns false, and ends the connection, if there is too little left.
+    /// Takes a message of this size from the allowance. Returns false, and ends the connection, if
+    /// there is too little left.
     pub(super) fn take(&self, bytes: usize) -> bool {
         self.spend(cost(bytes), Instant::now())
     }
 
-    /// Takes a whole message, as [`Self::take`] does, unless it has too many values, which ends the connection, too.
+    /// Takes a whole message, as [`Self::take`] does, unless it has too many values, which ends the
+    /// connection, too.
     pub(super) fn take_message(&self, message: &[u8]) -> bool {
         match ValueCounter::default().read(message) {
             Ok(()) => self.take(message.len()),
@@ -100,13 +104,15 @@ impl Allowance {
         state.left += self.per_request;
     }
 
-    /// Removes what a request added: it was answered or given up. An answer to nothing changes nothing.
+    /// Removes what a request added: it was answered or given up. An answer to nothing changes
+    /// nothing.
     pub(super) fn answered(&self) {
         let mut state = self.lock();
         state.open = state.open.saturating_sub(1);
     }
 
-    /// Ends the connection for this reason, unless it was ended before. A flood is counted before anybody learns of it.
+    /// Ends the connection for this reason, unless it was ended before. A flood is counted before
+    /// anybody learns of it.
     pub(super) fn end(&self, why: McpError) {
         let is_flood = matches!(why, McpError::Flooded(_));
         if self.violation.set(why).is_ok() && is_flood {
@@ -147,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_may_send_for_four_seconds_at_once_and_then_as_much_as_time_gives() {
+    fn burst_of_four_seconds_then_the_steady_rate() {
         let (allowance, now) = allowance();
         assert_eq!((0..50).take_while(|_| allowance.spend(1.0, now)).count(), 40);
         assert_eq!(allowance.violation(), Some(&McpError::Flooded(10)));
@@ -164,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_any_size_are_free_and_answers_to_nothing_are_not() {
+    fn only_answers_to_requests_are_free() {
         let (allowance, now) = allowance();
         for _ in 0..1000 {
             allowance.asked();

@@ -1,5 +1,6 @@
-//! Reader of a tool server's lines, of which each is a message. A line above the bound, or more lines than the server may send, end the reading
-//! with an error, so that a server can neither fill the memory nor keep the host busy.
+//! Reader of a tool server's lines, of which each is a message. A line above the bound, or more
+//! lines than the server may send, end the reading with an error, so that a server can neither fill
+//! the memory nor keep the host busy.
 
 use std::io;
 use std::pin::Pin;
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_counted_across_reads_and_forgotten_at_its_end() {
+    fn line_length_counts_across_reads_and_resets_at_end() {
         assert_eq!(counted(4, &[b"ab", b"cd\n", b"efgh", b"\n"]), [true; 4]);
         assert_eq!(counted(4, &[b"ab", b"cde\n"]), [true, false]);
         assert_eq!(counted(4, &[b"a\nbcdef\ng"]), [false]);

@@ -1,4 +1,5 @@
-//! Client side of MCP: the identity that servers see, the two lifecycles of the protocol, and one open connection.
+//! Client side of MCP: the identity that servers see, the two lifecycles of the protocol, and one
+//! open connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,13 +44,15 @@ pub(super) struct Connection {
     allowance: Arc<Allowance>,
     /// Bytes of all tools that were listed.
     listed: AtomicUsize,
-    /// Whether the library keeps the schema of every tool that was ever listed, for headers of calls.
+    /// Whether the library keeps the schema of every tool that was ever listed, for headers of
+    /// calls.
     keeps_schemas: bool,
 }
 
 impl Connection {
-    /// Opens a connection over what `connect` makes: in the lifecycle without a handshake (protocol version 2026-07-28) or, if the server refuses
-    /// that, by the handshake. A server that neither takes nor refuses the former within `time` is asked for the latter over a new transport.
+    /// Opens a connection over what `connect` makes: in the lifecycle without a handshake (protocol
+    /// version 2026-07-28) or, if the server refuses that, by the handshake. A server that neither
+    /// takes nor refuses the former within `time` is asked for the latter over a new transport.
     pub(super) async fn open<T>(
         connect: impl Fn() -> Result<(T, Arc<Allowance>), McpError>,
         time: Duration,
@@ -99,7 +102,8 @@ impl Connection {
         allowance.violation().cloned().unwrap_or_else(|| McpError::of_handshake(error))
     }
 
-    /// Marks a connection over HTTP. Without a handshake it has no session, and is replaced when it has listed very much.
+    /// Marks a connection over HTTP. Without a handshake it has no session, and is replaced when it
+    /// has listed very much.
     #[must_use]
     pub(super) fn over_http(mut self) -> Self {
         let server = self.service.peer().peer_info();
@@ -113,7 +117,8 @@ impl Connection {
         !is_full && !self.service.is_closed() && !self.service.peer().is_transport_closed()
     }
 
-    /// Lists the server's tools, page by page: at most `most` of them, of `most_bytes` bytes together.
+    /// Lists the server's tools, page by page: at most `most` of them, of `most_bytes` bytes
+    /// together.
     pub(super) async fn list(
         &self,
         most: usize,
@@ -157,7 +162,8 @@ impl Connection {
         }
     }
 
-    /// Converts an error; why the connection was ended says more than what the library makes of that.
+    /// Converts an error; why the connection was ended says more than what the library makes of
+    /// that.
     fn error(&self, error: &ServiceError, time: Duration) -> McpError {
         self.allowance.violation().cloned().unwrap_or_else(|| McpError::of_service(error, time))
     }

@@ -1,4 +1,5 @@
-//! Configuration of tool servers, from the operator's file (`config_file`) or from a request, after its checks.
+//! Configuration of tool servers, from the operator's file (`config_file`) or from a request, after
+//! its checks.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! The operator's file of tool servers: JSON in the shape that MCP clients share (`mcpServers`), with extensions of this server.
+//! The operator's file of tool servers: JSON in the shape that MCP clients share (`mcpServers`),
+//! with extensions of this server.
 //!
 //! ```json
 //! {
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_names_children_and_urls_and_takes_secrets_from_the_environment() {
+    fn file_names_children_and_urls_with_secrets_from_env() {
         let config = parse(&json!({
             "mcpServers": {
                 "time": { "command": "mcp-server-time", "env": { "TZ": "UTC" }, "env_from_env": { "KEY": "TOKEN" },

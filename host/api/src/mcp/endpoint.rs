@@ -26,7 +26,8 @@ pub(super) struct HttpEndpoint<'a> {
     /// Label of the server in metrics and logs.
     pub(super) label: Arc<str>,
     pub(super) limits: &'a McpLimits,
-    /// Time limit of posting one message, for the transport whose answers come on another connection.
+    /// Time limit of posting one message, for the transport whose answers come on another
+    /// connection.
     pub(super) post_time: Duration,
 }
 

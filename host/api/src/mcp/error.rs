@@ -1,4 +1,5 @@
-//! Errors of listing or running a tool. Clients and the model read the messages, so these hold no addresses, paths or secrets.
+//! Errors of listing or running a tool. Clients and the model read the messages, so these hold no
+//! addresses, paths or secrets.
 
 use std::time::Duration;
 
@@ -52,7 +53,8 @@ pub enum McpError {
         "the tool server sent too much: {0} messages in a second are allowed, of up to 64 KiB, beside answers"
     )]
     Flooded(u32),
-    /// The tool needs a user's answer during the call, or runs the call as a task. Neither is supported.
+    /// The tool needs a user's answer during the call, or runs the call as a task. Neither is
+    /// supported.
     #[error("the tool needs more than one exchange, which this server does not do")]
     Interactive,
     /// The arguments that the model wrote are not a JSON object.
@@ -133,8 +135,8 @@ impl McpError {
         !matches!(self, Self::Refused { .. } | Self::Interactive | Self::Arguments(_) | Self::Tool(_))
     }
 
-    /// Whether a handshake that failed with this error may succeed over the older transport. A client that isn't authorised gains nothing
-    /// by another transport.
+    /// Whether a handshake that failed with this error may succeed over the older transport. A
+    /// client that isn't authorised gains nothing by another transport.
     pub(super) fn may_be_older_server(&self) -> bool {
         match self {
             Self::Status(status) => (400..500).contains(status) && ![401, 403, 429].contains(status),
@@ -144,7 +146,8 @@ impl McpError {
     }
 }
 
-/// Status at the beginning of the SDK's message: the SDK has no field for statuses that it doesn't handle.
+/// Status at the beginning of the SDK's message: the SDK has no field for statuses that it doesn't
+/// handle.
 fn status_in(words: &str) -> Option<u16> {
     words.strip_prefix("HTTP ")?.get(..3)?.parse().ok()
 }

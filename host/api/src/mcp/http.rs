@@ -1,5 +1,6 @@
-//! A tool server behind a URL: streamable HTTP, or the older server-sent events. Redirects aren't followed and no proxy is used, so that
-//! requests, and the secrets in their headers, go only where they are configured to go.
+//! A tool server behind a URL: streamable HTTP, or the older server-sent events. Redirects aren't
+//! followed and no proxy is used, so that requests, and the secrets in their headers, go only where
+//! they are configured to go.
 
 use std::sync::Arc;
 
@@ -13,8 +14,9 @@ use super::error::McpError;
 use super::metered_client::MeteredClient;
 use super::sse::SseTransport;
 
-/// Opens a connection over the operator's transport. If none is configured, streamable HTTP is tried first, and server-sent events if the
-/// server refuses its first message, as the protocol describes.
+/// Opens a connection over the operator's transport. If none is configured, streamable HTTP is
+/// tried first, and server-sent events if the server refuses its first message, as the protocol
+/// describes.
 pub(super) async fn open(endpoint: &HttpEndpoint<'_>) -> Result<Connection, McpError> {
     let transport = endpoint.at.transport;
     if transport == UrlTransport::Sse {

@@ -1,8 +1,10 @@
-//! HTTP client of the streamable transport: the MCP library's own, with every event of a stream taken from the connection's allowance, whether
-//! it holds a message or not. So are attempts to resume a stream, which a server may ask for without end.
+//! HTTP client of the streamable transport: the MCP library's own, with every event of a stream
+//! taken from the connection's allowance, whether it holds a message or not. So are attempts to
+//! resume a stream, which a server may ask for without end.
 //!
-//! The stream that a client may open beside its requests (GET) isn't opened: a server could send on it for ever without any call under way,
-//! and all that this client would use of it is the notice that a list of tools has changed.
+//! The stream that a client may open beside its requests (GET) isn't opened: a server could send on
+//! it for ever without any call under way, and all that this client would use of it is the notice
+//! that a list of tools has changed.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,8 +1,10 @@
-//! Tools that the server runs, over the Model Context Protocol: the operator's servers, their connections, lists and calls.
+//! Tools that the server runs, over the Model Context Protocol: the operator's servers, their
+//! connections, lists and calls.
 //!
-//! Knows no client protocol, no model and no job. A tool server that dies, hangs, or answers garbage or far too much causes a
-//! [`McpError`] of the current call, within its limits of time and memory; the next call opens a new connection. `agent` calls
-//! it; `cli::serve` reads the configuration.
+//! Knows no client protocol, no model and no job. A tool server that dies, hangs, or answers
+//! garbage or far too much causes a [`McpError`] of the current call, within its limits of time and
+//! memory; the next call opens a new connection. `agent` calls it; `cli::serve` reads the
+//! configuration.
 
 mod allowance;
 mod bounded;

@@ -49,7 +49,7 @@ mod tests {
     use super::{McpError, text};
 
     #[test]
-    fn blocks_become_one_text_and_what_is_no_text_a_placeholder() {
+    fn blocks_join_as_text_with_placeholders_for_others() {
         let result: CallToolResult = serde_json::from_value(json!({"content": [
             {"type": "text", "text": "a"},
             {"type": "image", "data": "AA==", "mimeType": "image/png"},
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_an_error_and_structure_alone_is_its_json() {
+    fn failures_are_errors_and_bare_structure_is_its_json() {
         let failed = CallToolResult::error(vec![ContentBlock::text("no such city")]);
         assert_eq!(text(&failed, 100), Err(McpError::Tool("no such city".to_owned())));
         let structured: CallToolResult =

@@ -1,5 +1,6 @@
-//! URLs of tool servers that requests bring. They are refused unless the operator allows them, and then restricted to public
-//! addresses by HTTPS by default, so that a request can't reach what only this machine can reach.
+//! URLs of tool servers that requests bring. They are refused unless the operator allows them, and
+//! then restricted to public addresses by HTTPS by default, so that a request can't reach what only
+//! this machine can reach.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -66,7 +67,8 @@ impl RequestUrls {
     }
 }
 
-/// Resolves host names to public addresses only. It runs at every connect, so a name can't change its address after the check.
+/// Resolves host names to public addresses only. It runs at every connect, so a name can't change
+/// its address after the check.
 pub(super) struct PublicResolver;
 
 impl Resolve for PublicResolver {

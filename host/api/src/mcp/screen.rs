@@ -1,9 +1,11 @@
-//! Screen between a transport and the MCP library: answers requests of the server by itself, and passes on only what the client uses, which
-//! is answers, and the notice that a list of tools has changed. The library would make a task, and a log line with all the text, of
-//! every message, without bound.
+//! Screen between a transport and the MCP library: answers requests of the server by itself, and
+//! passes on only what the client uses, which is answers, and the notice that a list of tools has
+//! changed. The library would make a task, and a log line with all the text, of every message,
+//! without bound.
 //!
-//! Invariant: at most `REPLIES` replies are on their way. Further requests get none: to wait with reading until a reply is sent could be to wait
-//! for ever, since the transport may have to be read before it sends.
+//! Invariant: at most `REPLIES` replies are on their way. Further requests get none: to wait with
+//! reading until a reply is sent could be to wait for ever, since the transport may have to be read
+//! before it sends.
 
 use std::sync::Arc;
 
@@ -25,11 +27,14 @@ const REPLIES: usize = 16;
 pub(super) struct Screen<T> {
     inner: T,
     allowance: Arc<Allowance>,
-    /// Tasks that send replies. They run on while nobody receives: each may have the lock under which the library sends and closes.
+    /// Tasks that send replies. They run on while nobody receives: each may have the lock under
+    /// which the library sends and closes.
     replies: JoinSet<()>,
-    /// Id of the request that asks whether the server has the lifecycle without a handshake, until it is answered.
+    /// Id of the request that asks whether the server has the lifecycle without a handshake, until
+    /// it is answered.
     discovering: Option<RequestId>,
-    /// The same id after the handshake began without an answer: a slow server's late answer is none of the handshake.
+    /// The same id after the handshake began without an answer: a slow server's late answer is none
+    /// of the handshake.
     given_up: Option<RequestId>,
 }
 
@@ -61,7 +66,8 @@ impl<T: Transport<RoleClient> + 'static> Screen<T> {
                 let reply = reply(&request.request, request.id.clone());
                 let sending = self.inner.send(reply);
                 self.replies.spawn(async move {
-                    // A server that can't be replied to can't be asked either, and that is an error of the call.
+                    // A server that can't be replied to can't be asked either, and that is an error
+                    // of the call.
                     let _ = sending.await;
                 });
                 return None;
@@ -97,7 +103,8 @@ impl<T: Transport<RoleClient> + 'static> Screen<T> {
     }
 }
 
-/// Reply to a request of the server. The client offers servers nothing: no sampling, no roots, no elicitation.
+/// Reply to a request of the server. The client offers servers nothing: no sampling, no roots, no
+/// elicitation.
 fn reply(request: &ServerRequest, id: RequestId) -> TxJsonRpcMessage<RoleClient> {
     if let ServerRequest::PingRequest(_) = request {
         return JsonRpcMessage::response(ClientResult::empty(()), id);
@@ -155,7 +162,7 @@ mod tests {
     use model::limits::McpLimits;
 
     #[tokio::test]
-    async fn a_late_answer_to_what_was_given_up_is_none_to_the_handshake() {
+    async fn late_answer_is_not_taken_for_the_handshakes() {
         let (ours, mut theirs) = tokio::io::duplex(4096);
         let (input, output) = tokio::io::split(ours);
         let allowance = Allowance::new("test".into(), &McpLimits::default());

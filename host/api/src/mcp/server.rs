@@ -1,4 +1,5 @@
-//! One tool server. It is connected to at its first use, and again after the connection was lost; tools and calls stay within their bounds.
+//! One tool server. It is connected to at its first use, and again after the connection was lost;
+//! tools and calls stay within their bounds.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,9 +16,11 @@ use super::{http, output, stdio};
 use model::limits::{MESSAGE_BYTES, McpLimits};
 use model::printable::{cut, shortened};
 
-/// Time after a failed connection in which it isn't tried again: requests get the same error meanwhile.
+/// Time after a failed connection in which it isn't tried again: requests get the same error
+/// meanwhile.
 const REST: Duration = Duration::from_secs(1);
-/// Label, in metrics and logs, of all servers that requests name; no configured label has parentheses.
+/// Label, in metrics and logs, of all servers that requests name; no configured label has
+/// parentheses.
 const OF_REQUESTS: &str = "(request)";
 /// Maximum size of a tool's description that the model is shown, in bytes.
 const DESCRIPTION_BYTES: usize = 16 << 10;
@@ -86,7 +89,8 @@ impl McpServer {
         Self { label, public_label, config, limits, public_only: false, state: Mutex::default(), calls }
     }
 
-    /// Makes it a server that a request names. `public_only` restricts it to host names that resolve to public addresses.
+    /// Makes it a server that a request names. `public_only` restricts it to host names that
+    /// resolve to public addresses.
     #[must_use]
     pub fn of_request(mut self, public_only: bool) -> Self {
         self.public_label = OF_REQUESTS.into();
@@ -104,8 +108,9 @@ impl McpServer {
         self.config.require_approval
     }
 
-    /// Lists the tools that the operator allows, which may be as large as an output. The connection caches the list only for as long as the server's answer permits (`ttlMs`),
-    /// and until the server reports a change.
+    /// Lists the tools that the operator allows, which may be as large as an output. The connection
+    /// caches the list only for as long as the server's answer permits (`ttlMs`), and until the
+    /// server reports a change.
     pub async fn tools(&self) -> Result<Vec<McpTool>, McpError> {
         let McpLimits { start_time: time, tools_per_server: most, message_bytes, output_bytes, .. } =
             self.limits;
@@ -122,7 +127,8 @@ impl McpServer {
         if bytes > output_bytes { Err(McpError::TooLarge(output_bytes)) } else { Ok(tools) }
     }
 
-    /// Runs a tool; `arguments` is the JSON text that the model wrote. Dropping the future cancels the call.
+    /// Runs a tool; `arguments` is the JSON text that the model wrote. Dropping the future cancels
+    /// the call.
     pub async fn call(&self, tool: &str, arguments: &str) -> Result<String, McpError> {
         let mut counted = Counted { server: &self.public_label, outcome: "cancelled" };
         let result = self.run(tool, arguments).await;
@@ -141,8 +147,8 @@ impl McpServer {
         output::text(&result, self.limits.output_bytes)
     }
 
-    /// Runs `exchange` over the open connection, within `time`. After an error that may leave the connection unusable, later callers open
-    /// another one; callers that still use it keep it.
+    /// Runs `exchange` over the open connection, within `time`. After an error that may leave the
+    /// connection unusable, later callers open another one; callers that still use it keep it.
     async fn within<T>(
         &self,
         time: Duration,
@@ -207,7 +213,8 @@ impl McpServer {
         self.config.timeout.unwrap_or(self.limits.call_time)
     }
 
-    /// Converts a listed tool; none if the operator doesn't allow it or its name can't be shown to a model.
+    /// Converts a listed tool; none if the operator doesn't allow it or its name can't be shown to
+    /// a model.
     fn tool(&self, tool: rmcp::model::Tool) -> Option<McpTool> {
         let name = tool.name.into_owned();
         let allowed = self.config.allowed_tools.as_ref().is_none_or(|allowed| allowed.contains(&name));

@@ -1,6 +1,7 @@
-//! The transport of MCP's first version (2024-11-05), which many servers still use. One GET returns server-sent events, which are
-//! the server's messages; the first one (`endpoint`) names the URL that our messages are posted to. That URL must be on the same
-//! origin, since our headers may hold secrets. A violation ends the connection, and the current call fails.
+//! The transport of MCP's first version (2024-11-05), which many servers still use. One GET returns
+//! server-sent events, which are the server's messages; the first one (`endpoint`) names the URL
+//! that our messages are posted to. That URL must be on the same origin, since our headers may hold
+//! secrets. A violation ends the connection, and the current call fails.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,8 +30,8 @@ pub(super) struct SseTransport {
     events: Events,
 }
 
-/// Events of the server's stream. Each costs some of the allowance; one that is too large, or as many bytes that bring none, end the
-/// connection.
+/// Events of the server's stream. Each costs some of the allowance; one that is too large, or as
+/// many bytes that bring none, end the connection.
 struct Events {
     /// The rest of the stream; none after its end.
     body: Option<Response>,

@@ -1,7 +1,8 @@
 //! A tool server as a child process. It has an environment of its own and ends with the connection.
 //!
-//! Its standard error is read to the end and never reaches the host's. What it writes before the connection is open is logged, since it says
-//! why a server doesn't start. No request has reached it then; later lines might repeat what requests hold, and are only counted.
+//! Its standard error is read to the end and never reaches the host's. What it writes before the
+//! connection is open is logged, since it says why a server doesn't start. No request has reached
+//! it then; later lines might repeat what requests hold, and are only counted.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -21,17 +22,19 @@ use super::client::Connection;
 use super::error::McpError;
 use model::limits::McpLimits;
 
-/// Environment variables that a server inherits from the host; none of them holds secrets of the host.
+/// Environment variables that a server inherits from the host; none of them holds secrets of the
+/// host.
 const INHERITED: [&str; 9] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ", "SHELL", "TERM"];
 
-/// Maximum number of lines of a start's standard error that are logged, and their maximum length in bytes.
+/// Maximum number of lines of a start's standard error that are logged, and their maximum length in
+/// bytes.
 const START_LINES: (usize, usize) = (32, 256);
 
 /// Program, arguments and environment.
 pub(super) type Program<'a> = (&'a str, &'a [String], &'a [(String, String)]);
 
-/// Transport to a child process. Dropping it closes the child's input and kills the child. Processes that the child started must end at the
-/// end of their input, as the protocol requires.
+/// Transport to a child process. Dropping it closes the child's input and kills the child.
+/// Processes that the child started must end at the end of their input, as the protocol requires.
 struct ChildTransport {
     lines: AsyncRwTransport<RoleClient, BoundedLines<ChildStdout>, ChildStdin>,
     /// Reader of standard error.

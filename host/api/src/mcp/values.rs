@@ -1,5 +1,7 @@
-//! Counter of the JSON values of a message, which is read byte by byte before the MCP library builds them: a value of a few bytes takes
-//! hundreds in memory.
+//! Counter of the JSON values of a message, which is read byte by byte before the MCP library
+//! builds them: a value of a few bytes takes hundreds in memory.
+
+use contract::InString;
 
 use super::error::McpError;
 
@@ -10,8 +12,7 @@ pub(super) const MESSAGE_VALUES: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct ValueCounter {
     values: usize,
-    in_string: bool,
-    is_escaped: bool,
+    string: InString,
 }
 
 impl ValueCounter {
@@ -21,13 +22,10 @@ impl ValueCounter {
     /// It has more values than a message may have.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Result<(), McpError> {
         for byte in bytes {
-            match byte {
-                _ if self.is_escaped => self.is_escaped = false,
-                b'\\' => self.is_escaped = self.in_string,
-                b'"' => self.in_string = !self.in_string,
-                b'{' | b'[' | b',' | b':' if !self.in_string => self.values += 1,
-                _ => {}
+            if self.string == InString::No && matches!(byte, b'{' | b'[' | b',' | b':') {
+                self.values += 1;
             }
+            self.string = self.string.next(*byte);
         }
         if self.values > MESSAGE_VALUES { Err(McpError::TooManyValues(MESSAGE_VALUES)) } else { Ok(()) }
     }
@@ -38,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_counted_and_what_is_in_strings_is_not_however_the_message_is_cut() {
+    fn values_count_at_any_cut_but_not_inside_strings() {
         let message = br#"{"a,:[{": [1, "\",,", {}], "b\\": "\\,"}"#;
         for cut in 0..message.len() {
             let mut counter = ValueCounter::default();

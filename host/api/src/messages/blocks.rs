@@ -1,37 +1,48 @@
-//! Reader of content blocks, which become the text parts of a message. A block that isn't text becomes a placeholder, with a warning; the
-//! request isn't refused.
+//! Reader of content blocks, which become the text parts of a message. A block that isn't text
+//! becomes a placeholder, with a warning; the request isn't refused.
 
 use std::borrow::Cow;
 
 use super::super::error::ApiError;
-use super::super::json::{Object, Path, Value};
+use super::super::json::{Field, List, Object, Path, Required, Value};
 use super::super::warnings::Warnings;
+use super::fields;
 use model::printable::printable;
 use model::prompt::Content;
+
+/// `source` of a document, and what it has.
+const SOURCE: Required<Object<'_>> = Field::new("source", "").required();
+const DATA: Required<&str> = Field::new("data", "").required();
+
+/// What stands above a document or a search result.
+const TITLE: Field<&str> = Field::new("title", "");
+const CONTEXT: Field<&str> = Field::new("context", "");
+const ORIGIN: Field<&str> = Field::new("source", "");
 
 /// Reads `content`, a string or blocks.
 pub(super) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
     let blocks = match content {
         Value::String(text) => return Ok(text.get().into()),
-        Value::List(blocks) => blocks,
+        Value::List(blocks) => List::new(blocks, path),
         other => return Err(path.expected("a string or a list of blocks", other)),
     };
     let mut content = Content::list();
-    for (index, value) in blocks.iter().enumerate() {
-        if let Some(text) = block_text(Object::new(value, path.element(index))?, warnings)? {
+    for block in blocks.objects() {
+        if let Some(text) = block_text(block?, warnings)? {
             content.push(&text);
         }
     }
     Ok(content)
 }
 
-/// The text of one block of a user message, a tool's result or instructions; `None` for unknown kinds.
+/// The text of one block of a user message, a tool's result or instructions; `None` for unknown
+/// kinds.
 pub(super) fn block_text<'a>(
     block: Object<'a>,
     warnings: &mut Warnings,
 ) -> Result<Option<Cow<'a, str>>, ApiError> {
-    match block.required_string("type")? {
-        "text" => block.required_string("text").map(|text| Some(text.into())),
+    match block.require(fields::TYPE)? {
+        "text" => block.require(fields::TEXT).map(|text| Some(text.into())),
         "image" => Ok(Some(placeholder("[image]", "images", warnings).into())),
         "container_upload" => Ok(Some(placeholder("[file]", "files", warnings).into())),
         "document" => document(block, warnings).map(|text| Some(text.into())),
@@ -48,35 +59,33 @@ fn placeholder(shown: &'static str, what: &str, warnings: &mut Warnings) -> &'st
     shown
 }
 
-/// Title, context and text of a document. A document that isn't text, such as a PDF, has a placeholder for text.
+/// Title, context and text of a document. A document that isn't text, such as a PDF, has a
+/// placeholder for text.
 fn document(block: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
-    let path = block.at("source");
-    let source = block.object("source")?.ok_or_else(|| path.missing("an object"))?;
-    let body = match source.required_string("type")? {
-        "text" => source.required_string("data")?.to_owned(),
-        "content" => required_text(&source, "content", warnings)?,
+    let source = block.require(SOURCE)?;
+    let body = match source.require(fields::TYPE)? {
+        "text" => source.require(DATA)?.to_owned(),
+        "content" => required_text(&source, warnings)?,
         _ => placeholder("[document]", "documents that are not text", warnings).to_owned(),
     };
-    headed(&block, ["title", "context"], &body)
+    headed(&block, [TITLE, CONTEXT], &body)
 }
 
 /// Title, source and text of a search result.
 fn search_result(block: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
-    let body = required_text(&block, "content", warnings)?;
-    headed(&block, ["title", "source"], &body)
+    let body = required_text(&block, warnings)?;
+    headed(&block, [TITLE, ORIGIN], &body)
 }
 
-fn required_text(block: &Object<'_>, field: &str, warnings: &mut Warnings) -> Result<String, ApiError> {
-    let path = block.at(field);
-    let content = block.get(field).ok_or_else(|| path.missing("a string or a list of blocks"))?;
-    Ok(read(content, path, warnings)?.into_joined())
+fn required_text(block: &Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
+    Ok(read(block.require(fields::CONTENT)?, block.at(fields::CONTENT), warnings)?.into_joined())
 }
 
 /// The texts of `fields`, each on a line of its own, followed by `body`.
-fn headed(block: &Object<'_>, fields: [&str; 2], body: &str) -> Result<String, ApiError> {
+fn headed(block: &Object<'_>, fields: [Field<&str>; 2], body: &str) -> Result<String, ApiError> {
     let mut lines = Content::list();
     for field in fields {
-        if let Some(text) = block.string(field)? {
+        if let Some(text) = block.get(field)? {
             lines.push(text);
         }
     }
@@ -109,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_and_search_results_are_read_where_they_are_text() {
+    fn documents_and_search_results_are_read_as_text() {
         let document = json!({ "type": "document", "title": "T", "context": "C",
             "source": { "type": "text", "media_type": "text/plain", "data": "body" } });
         let nested = json!({ "type": "document", "source": { "type": "content", "content": [{ "type": "text", "text": "in" }] } });
@@ -120,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_text_becomes_a_placeholder_with_a_warning() {
+    fn what_is_no_text_is_a_placeholder_with_a_warning() {
         let pdf = json!({ "type": "document", "source": { "type": "base64", "media_type": "application/pdf", "data": "" } });
         let image = json!({ "type": "image", "source": { "type": "url", "url": "https://a.example" } });
         let (content, warnings) = read(&json!([pdf, image, { "type": "hologram\n" }]));

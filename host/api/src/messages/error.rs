@@ -1,4 +1,5 @@
-//! Anthropic's error object. Refusals are made as [`ApiError`]s in all protocols; here they get the shape of this one.
+//! Anthropic's error object. Refusals are made as [`ApiError`]s in all protocols; here they get the
+//! shape of this one.
 
 use engine::SubmitError;
 use schemars::JsonSchema;
@@ -31,7 +32,8 @@ pub(super) struct ErrorObject<'a> {
 }
 
 impl<'a> ErrorObject<'a> {
-    /// An error whose type follows from the HTTP status, as it does at Anthropic; 503 says that the server has no room now.
+    /// An error whose type follows from the HTTP status, as it does at Anthropic; 503 says that the
+    /// server has no room now.
     pub(super) fn new(status: u16, message: &'a str) -> Self {
         let kind = match status {
             401 => "authentication_error",
@@ -62,11 +64,13 @@ pub(in super::super) fn error_schema(generator: &mut schemars::SchemaGenerator) 
     generator.subschema_for::<Envelope<'_>>().to_value()
 }
 
-/// The refusal of a prompt that is too long, in the words by which agents know that they must shorten it; `None` for other errors.
+/// The refusal of a prompt that is too long, in the words by which agents know that they must
+/// shorten it; `None` for other errors.
 pub(in super::super) fn too_long(error: &StartError) -> Option<ApiError> {
     let message = match error {
         StartError::Engine(SubmitError::PromptLength { tokens, context }) => {
-            // The answer needs room for one token: a prompt as long as the context is too long, too.
+            // The answer needs room for one token: a prompt as long as the context is too long,
+            // too.
             let needed = tokens + 1;
             format!("prompt is too long: {needed} tokens > {context} maximum, one of them for the answer")
         }
@@ -78,7 +82,8 @@ pub(in super::super) fn too_long(error: &StartError) -> Option<ApiError> {
     Some(ApiError::invalid("messages".to_owned(), message).with_code("context_length_exceeded"))
 }
 
-/// The failure of an answer in which the model called `tool` with arguments that aren't a JSON object.
+/// The failure of an answer in which the model called `tool` with arguments that aren't a JSON
+/// object.
 pub(super) fn no_object(tool: &str) -> TurnFailure {
     let tool = printable(tool);
     TurnFailure {
@@ -115,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_that_does_not_fit_is_told_as_agents_expect() {
+    fn prompt_over_context_is_told_as_agents_expect() {
         let error = too_long(&SubmitError::PromptLength { tokens: 200, context: 200 }.into()).unwrap();
         assert_eq!(
             (error.status, error.message.as_str()),

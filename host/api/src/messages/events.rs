@@ -1,11 +1,12 @@
-//! The protocol's objects, built from plain values: events of a stream with borrowed text, and the whole message.
+//! The protocol's objects, built from plain values: events of a stream with borrowed text, and the
+//! whole message.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::answer_schemas::AnswerSchemas;
 use super::super::event_buffer::EventBuffer;
+use super::super::schema::AnswerSchemas;
 use super::error::ErrorObject;
 
 /// An event of a stream.
@@ -149,7 +150,8 @@ struct OutputTokens {
 }
 
 impl Usage {
-    /// A prompt of `prompt` tokens, `cached` of them from the prefix cache; `output` tokens generated, `thinking` of them reasoning.
+    /// A prompt of `prompt` tokens, `cached` of them from the prefix cache; `output` tokens
+    /// generated, `thinking` of them reasoning.
     pub(super) fn new(prompt: u32, cached: u32, output: u32, thinking: u32) -> Self {
         Self {
             input_tokens: prompt.saturating_sub(cached),

@@ -1,151 +1,139 @@
 //! The fields of a Messages request, and of a request to count a prompt's tokens.
 
-use super::super::fields::sampling::{
-    EFFORTS, FORCED_NOTE, FORMAT_NOTE, MODEL, REFUSED_FORMAT_NOTE, SAMPLING, SCHEMA, STREAM, STRICT_NOTE,
-    TEMPLATE_ARGUMENTS, TOOL_NAME, plain_format,
-};
-use super::super::fields::{ANY_OBJECT, COUNT, Field, KindOf, Kinds, POSITIVE, Shape, TEXTS, Tables};
+pub(super) use super::super::fields::*;
+use super::super::format::SCHEMA;
+use super::super::tools::TOOLS;
 
 /// All tables of a Messages request's fields.
-pub(crate) const TABLES: Tables = &[&ANSWER, &PROMPT, &SAMPLING];
+pub(crate) const TABLES: Tables = &[ANSWER, PROMPT, SAMPLING];
 
-/// Tables of a request to count tokens: the fields that make the prompt.
-pub(crate) const PROMPT_TABLES: Tables = &[&PROMPT];
+table! {
+    pub(super) ANSWER {
+        MAX_TOKENS: Required<u32> =
+            Field::new("max_tokens", "thinking included; reached: `stop_reason` is `max_tokens`")
+                .of(POSITIVE)
+                .required();
+        STOP_SEQUENCES: Field<List<'_>> =
+            Field::new("stop_sequences", "texts that end the answer where they appear in a text block; at most 16, of 1024 bytes each, none empty")
+                .of(TEXTS);
+        STREAM;
+    }
+}
 
-const ANSWER: [Field; 3] = [
-    Field::supported("max_tokens", POSITIVE, "thinking included; reached: `stop_reason` is `max_tokens`")
-        .required(),
-    Field::supported(
-        "stop_sequences",
-        TEXTS,
-        "texts that end the answer where they appear in a text block; at most 16, of 1024 bytes each, none empty",
-    ),
-    STREAM,
-];
+// The fields that make the prompt: all that a request to count its tokens has.
+table! {
+    pub(crate) PROMPT {
+        MESSAGES: Required<List<'_>> = Field::new("messages", "")
+            .of(Shape::List(&Shape::Object(MESSAGE)))
+            .required_as("a list of messages");
+        MODEL;
+        Row::ignored("betas", "");
+        Row::ignored("cache_control", "prefixes are always cached; so in blocks and tools");
+        TEMPLATE_ARGUMENTS;
+        Row::warned("container");
+        Row::warned("context_management");
+        Row::ignored("diagnostics", "");
+        Row::ignored("inference_geo", "");
+        Row::warned("mcp_servers");
+        Row::ignored("metadata", "");
+        OUTPUT_CONFIG: Field<Object<'_>> = Field::new("output_config", "").of(Shape::Object(OUTPUT));
+        OUTPUT_FORMAT: Field<Object<'_>> =
+            Field::new("output_format", REFUSED_FORMAT_NOTE).of(Shape::Kinds(&FORMAT_KINDS));
+        Row::ignored("service_tier", "");
+        Row::ignored("speed", "");
+        SYSTEM: Field<Value<'_>> = Field::new("system", "text, before the first message")
+            .of(Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]));
+        THINKING: Field<Object<'_>> = Field::new("thinking", "without it the model is asked not to think")
+            .of(Shape::Object(THINKING_FIELDS));
+        TOOL_CHOICE: Field<Object<'_>> =
+            Field::new("tool_choice", FORCED_NOTE).of(Shape::Object(TOOL_CHOICE_FIELDS));
+        TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS)));
+        Row::ignored("user_profile_id", "");
+        Row::ignored("workspace_id", "");
+    }
+}
 
-const PROMPT: [Field; 21] = [
-    Field::supported("messages", Shape::List(&Shape::Object(&MESSAGE)), "").required(),
-    MODEL,
-    Field::ignored("betas", Shape::Any, ""),
-    Field::ignored("cache_control", Shape::Any, "prefixes are always cached; so in blocks and tools"),
-    TEMPLATE_ARGUMENTS,
-    Field::warned("container", Shape::Any, ""),
-    Field::warned("context_management", Shape::Any, ""),
-    Field::ignored("diagnostics", Shape::Any, ""),
-    Field::ignored("inference_geo", Shape::Any, ""),
-    Field::warned("mcp_servers", Shape::Any, ""),
-    Field::ignored("metadata", Shape::Any, ""),
-    Field::supported(
-        "output_config",
-        Shape::Object(&[
-            Field::supported(
-                "effort",
-                Shape::OneOf(EFFORTS),
-                "an argument of the chat template, `reasoning_effort`",
-            ),
-            FORMAT,
-        ]),
-        "",
-    ),
-    Field { name: "output_format", ..FORMAT },
-    Field::ignored("service_tier", Shape::Any, ""),
-    Field::ignored("speed", Shape::Any, ""),
-    Field::supported("system", SYSTEM, "text, before the first message"),
-    Field::supported("thinking", Shape::Object(&THINKING), "without it the model is asked not to think"),
-    Field::supported(
-        "tool_choice",
-        Shape::Object(&[
-            Field::supported("type", Shape::OneOf(&["auto", "none", "any", "tool"]), "").required(),
-            Field::supported("name", Shape::Text, "of `tool`, required there"),
-            Field::supported(
-                "disable_parallel_tool_use",
-                Shape::Boolean,
-                "`true`: the turn ends after its first call",
-            ),
-        ]),
-        FORCED_NOTE,
-    ),
-    Field::supported("tools", Shape::List(&Shape::Kinds(&TOOLS)), "at most 512"),
-    Field::ignored("user_profile_id", Shape::Any, ""),
-    Field::ignored("workspace_id", Shape::Any, ""),
-];
+table! {
+    pub(super) OUTPUT {
+        EFFORT: Field<OneOf> =
+            Field::new("effort", "an argument of the chat template, `reasoning_effort`").of(EFFORTS);
+        FORMAT: Field<Object<'_>> =
+            Field::new("format", REFUSED_FORMAT_NOTE).of(Shape::Kinds(&FORMAT_KINDS));
+    }
+}
 
-const FORMAT: Field = Field::supported(
-    "format",
-    Shape::Kinds(&Kinds {
-        name: "MessagesFormat",
-        of: &[
-            plain_format("text", "any text"),
-            KindOf { kind: Some("json_schema"), fields: &[SCHEMA], note: FORMAT_NOTE },
-        ],
-        open: false,
-    }),
-    REFUSED_FORMAT_NOTE,
-);
+const FORMAT_KINDS: Kinds = Kinds {
+    name: "MessagesFormat",
+    of: &[KindOf::new("text", "any text"), KindOf::new("json_schema", FORMAT_NOTE).with(&[SCHEMA.row()])],
+    open: false,
+};
 
-const THINKING: [Field; 3] = [
-    Field::supported(
-        "type",
-        Shape::OneOf(&["enabled", "adaptive", "between_tools", "disabled"]),
-        "whether the model is asked to think",
-    )
-    .required(),
-    Field::warned("budget_tokens", COUNT, "reasoning has no bound of its own"),
-    Field::warned("display", Shape::Text, "thinking is always shown"),
-];
+table! {
+    pub(super) THINKING_FIELDS {
+        TYPE.of(Shape::OneOf(&["enabled", "adaptive", "between_tools", "disabled"]))
+            .note("whether the model is asked to think");
+        BUDGET_TOKENS: Field<u32> =
+            Field::new("budget_tokens", "reasoning has no bound of its own").support(Support::Warned);
+        DISPLAY: Field<&str> = Field::new("display", "thinking is always shown").support(Support::Warned);
+    }
+}
 
-const CONTENT: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&BLOCKS))]);
+table! {
+    pub(super) TOOL_CHOICE_FIELDS {
+        TYPE.of(Shape::OneOf(&["auto", "none", "any", "tool"]));
+        CHOSEN: Field<&str> = Field::new("name", "of `tool`, required there");
+        ONE_CALL: Field<bool> =
+            Field::new("disable_parallel_tool_use", "`true`: the turn ends after its first call");
+    }
+}
 
-const SYSTEM: Shape = Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]);
-
-const MESSAGE: [Field; 2] = [
-    Field::supported("role", Shape::OneOf(&["user", "assistant", "system"]), "").required(),
-    Field::supported("content", CONTENT, "").required(),
-];
-
-const fn block(kind: &'static str, note: &'static str) -> KindOf {
-    KindOf { kind: Some(kind), fields: &[], note }
+table! {
+    pub(super) MESSAGE {
+        ROLE: Required<OneOf> =
+            Field::new("role", "").of(Shape::OneOf(&["user", "assistant", "system"])).required();
+        CONTENT: Required<Value<'_>> = Field::new("content", "")
+            .of(Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&BLOCKS))]))
+            .required_as("a string or a list of blocks");
+    }
 }
 
 const BLOCKS: Kinds = Kinds {
     name: "MessagesBlock",
     of: &[
-        KindOf {
-            kind: Some("text"),
-            fields: &[Field::supported("text", Shape::Text, "").required()],
-            note: "",
-        },
-        KindOf {
-            kind: Some("tool_result"),
-            fields: &[
-                Field::supported("tool_use_id", Shape::Text, "").required(),
-                Field::supported("content", Shape::Any, ""),
-                Field::supported("is_error", Shape::Boolean, ""),
-            ],
-            note: "with `is_error`, the text begins with \"Error: \"",
-        },
-        block("tool_use", "a call of the assistant's"),
-        block("thinking", "reasoning of the assistant's"),
-        block("document", "its text; what isn't text becomes a placeholder, with a warning"),
-        block("search_result", "its title, source and text"),
-        block("image", "the model sees a placeholder; with a warning"),
-        block("container_upload", "the model sees a placeholder; with a warning"),
+        KindOf::new("text", "").with(&[TEXT.row()]),
+        KindOf::new("tool_result", "with `is_error`, the text begins with \"Error: \"").with(RESULT),
+        KindOf::new("tool_use", "a call of the assistant's"),
+        KindOf::new("thinking", "reasoning of the assistant's"),
+        KindOf::new("document", "its text; what isn't text becomes a placeholder, with a warning"),
+        KindOf::new("search_result", "its title, source and text"),
+        KindOf::new("image", "the model sees a placeholder; with a warning"),
+        KindOf::new("container_upload", "the model sees a placeholder; with a warning"),
     ],
     open: true,
 };
 
-const TOOLS: Kinds = Kinds {
+table! {
+    pub(super) RESULT {
+        TOOL_USE_ID: Required<&str> = Field::new("tool_use_id", "").required();
+        RESULT_CONTENT: Field<Value<'_>> = Field::new("content", "");
+        IS_ERROR: Field<bool> = Field::new("is_error", "");
+    }
+}
+
+const TOOL_KINDS: Kinds = Kinds {
     name: "MessagesTool",
     of: &[
-        KindOf { kind: None, fields: &TOOL, note: "a function" },
-        KindOf { kind: Some("custom"), fields: &TOOL, note: "the same" },
+        KindOf { kind: None, fields: TOOL, note: "a function" },
+        KindOf::new("custom", "the same").with(TOOL),
     ],
     open: true,
 };
 
-const TOOL: [Field; 4] = [
-    TOOL_NAME,
-    Field::supported("description", Shape::Text, ""),
-    Field::supported("input_schema", ANY_OBJECT, "a JSON schema"),
-    Field::supported("strict", Shape::Boolean, STRICT_NOTE),
-];
+table! {
+    pub(super) TOOL {
+        TOOL_NAME;
+        DESCRIPTION;
+        INPUT_SCHEMA: Field<Object<'_>> = Field::new("input_schema", "a JSON schema");
+        STRICT.note(STRICT_NOTE);
+    }
+}

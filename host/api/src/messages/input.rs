@@ -1,20 +1,27 @@
-//! Reader of `system` and `messages`, which become the conversation that templates take. Blocks of one message keep their order; results
-//! of tools become messages of their own.
+//! Reader of `system` and `messages`, which become the conversation that templates take. Blocks of
+//! one message keep their order; results of tools become messages of their own.
 
 use super::super::error::ApiError;
-use super::super::history::{self, History};
-use super::super::json::{List, Object, Path, Value};
+use super::super::history::History;
+use super::super::json::{Field, List, Object, Path, Required, Value};
 use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::Warnings;
 use super::THINKING;
 use super::blocks;
+use super::fields;
 use model::printable::printable;
 use model::prompt::{Content, HistoryCall, Message, Role};
 
-/// Beginning of the first line of Claude Code's instructions, which is for Anthropic's accounting. The line differs in every request, so
-/// it is left out: with it in the prompt, no two requests would share a prefix in the prefix cache.
+/// Beginning of the first line of Claude Code's instructions, which is for Anthropic's accounting.
+/// The line differs in every request, so it is left out: with it in the prompt, no two requests
+/// would share a prefix in the prefix cache.
 const ACCOUNTING: &str = "x-anthropic-billing-header:";
+
+/// What blocks of the assistant's have.
+const THINKING_TEXT: Required<&str> = Field::new("thinking", "").required();
+const SIGNATURE: Field<&str> = Field::new("signature", "");
+const INPUT: Field<Value<'_>> = Field::new("input", "");
 
 /// Separator between two texts of instructions.
 const JOINT: &str = "\n\n";
@@ -25,20 +32,19 @@ pub(super) fn messages(
     defaults: &Defaults,
     warnings: &mut Warnings,
 ) -> Result<Vec<Message>, ApiError> {
-    let path = body.at("messages");
     let seal = &defaults.seal;
-    let list = body.list("messages")?.ok_or_else(|| path.missing("a list of messages"))?;
+    let list = body.require(fields::MESSAGES)?;
     let mut input = Input { history: History::default(), system: None, begun: false, seal, warnings };
-    if let Some(system) = body.get("system") {
-        input.instructions(system, body.at("system"))?;
+    if let Some(system) = body.value(fields::SYSTEM) {
+        input.instructions(system, body.at(fields::SYSTEM))?;
     }
-    history::check_count(list, defaults.limits.messages, path)?;
-    for (index, value) in list.iter().enumerate() {
-        input.message(Object::new(value, path.element(index))?)?;
+    list.check_len(defaults.limits.messages, "of them")?;
+    for message in list.objects() {
+        input.message(message?)?;
     }
     let messages = input.finish();
     if messages.is_empty() {
-        return Err(path.invalid("there is no message in it to answer"));
+        return Err(list.path.invalid("there is no message in it to answer"));
     }
     Ok(messages)
 }
@@ -46,8 +52,8 @@ pub(super) fn messages(
 /// State of the reading.
 struct Input<'a> {
     history: History,
-    /// Instructions before the first message. Those of several places are joined to one text, since templates read instructions at the
-    /// beginning only.
+    /// Instructions before the first message. Those of several places are joined to one text, since
+    /// templates read instructions at the beginning only.
     system: Option<Content>,
     /// Whether a message of `user` or `assistant` has come.
     begun: bool,
@@ -57,21 +63,20 @@ struct Input<'a> {
 
 impl Input<'_> {
     fn message(&mut self, message: Object<'_>) -> Result<(), ApiError> {
-        let path = message.at("content");
-        let role = message.required_string("role")?;
-        let content = message.get("content").ok_or_else(|| path.missing("a string or a list of blocks"))?;
-        match role {
-            "system" => return self.instructions(content, path),
-            "user" | "assistant" => self.begin(),
-            _ => return Err(message.at("role").invalid("expected user, assistant or system")),
+        let (role, content) = (message.require(fields::ROLE)?, message.require(fields::CONTENT)?);
+        let path = message.at(fields::CONTENT);
+        if role == "system" {
+            return self.instructions(content, path);
         }
+        self.begin();
         if role == "user" { self.user(content, path) } else { self.assistant(content, path) }
     }
 
-    /// Reads instructions. Those before the conversation are joined to one message; later ones stay in their place.
+    /// Reads instructions. Those before the conversation are joined to one message; later ones stay
+    /// in their place.
     fn instructions(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
         let content = match content {
-            Value::List(list) => self.instruction_blocks(list, path)?,
+            Value::List(list) => self.instruction_blocks(List::new(list, path))?,
             other => without_accounting(blocks::read(other, path, self.warnings)?.joined()).into(),
         };
         if content.is_empty() {
@@ -87,10 +92,10 @@ impl Input<'_> {
         Ok(())
     }
 
-    fn instruction_blocks(&mut self, list: List<'_>, path: Path<'_>) -> Result<Content, ApiError> {
+    fn instruction_blocks(&mut self, list: List<'_>) -> Result<Content, ApiError> {
         let mut content = Content::list();
-        for (index, value) in list.iter().enumerate() {
-            let text = blocks::block_text(Object::new(value, path.element(index))?, self.warnings)?;
+        for block in list.objects() {
+            let text = blocks::block_text(block?, self.warnings)?;
             if let Some(text) = text.as_deref().map(without_accounting).filter(|text| !text.is_empty()) {
                 content.push(text);
             }
@@ -112,9 +117,9 @@ impl Input<'_> {
             return Ok(());
         };
         let mut said = Content::list();
-        for (index, value) in list.iter().enumerate() {
-            let block = Object::new(value, path.element(index))?;
-            if block.string("type")? == Some("tool_result") {
+        for block in List::new(list, path).objects() {
+            let block = block?;
+            if block.get(fields::TYPE.optional())? == Some("tool_result") {
                 self.say(take(&mut said));
                 self.result(block)?;
             } else if let Some(text) = blocks::block_text(block, self.warnings)? {
@@ -132,14 +137,15 @@ impl Input<'_> {
         }
     }
 
-    /// Reads a tool's result. Templates have no field for a failed result, so its text says that it failed.
+    /// Reads a tool's result. Templates have no field for a failed result, so its text says that it
+    /// failed.
     fn result(&mut self, block: Object<'_>) -> Result<(), ApiError> {
-        let id = block.required_string("tool_use_id")?;
-        let mut content = match block.get("content") {
-            Some(content) => blocks::read(content, block.at("content"), self.warnings)?,
+        let id = block.require(fields::TOOL_USE_ID)?;
+        let mut content = match block.value(fields::RESULT_CONTENT) {
+            Some(content) => blocks::read(content, block.at(fields::RESULT_CONTENT), self.warnings)?,
             None => Content::default(),
         };
-        if block.boolean("is_error")?.unwrap_or(false) {
+        if block.get(fields::IS_ERROR)?.unwrap_or(false) {
             content.prefix("Error: ");
         }
         self.history.result(Some(id), None, content);
@@ -153,17 +159,18 @@ impl Input<'_> {
             return Ok(());
         };
         let mut said = Content::list();
-        for (index, value) in list.iter().enumerate() {
-            self.assistant_block(Object::new(value, path.element(index))?, &mut said)?;
+        for block in List::new(list, path).objects() {
+            self.assistant_block(block?, &mut said)?;
         }
         self.answer(said);
         Ok(())
     }
 
-    /// Reads a block of an assistant message. Texts are collected in `said` until another kind of block comes.
+    /// Reads a block of an assistant message. Texts are collected in `said` until another kind of
+    /// block comes.
     fn assistant_block(&mut self, block: Object<'_>, said: &mut Content) -> Result<(), ApiError> {
-        match block.required_string("type")? {
-            "text" => said.push(block.required_string("text")?),
+        match block.require(fields::TYPE)? {
+            "text" => said.push(block.require(fields::TEXT)?),
             "thinking" => {
                 self.answer(take(said));
                 self.thinking(block)?;
@@ -185,14 +192,15 @@ impl Input<'_> {
         }
     }
 
-    /// Reads thinking, whatever its signature: clients change servers in the middle of a conversation, and a client may put any text
-    /// in the model's name anyway. A signature that isn't this server's only gives a warning.
+    /// Reads thinking, whatever its signature: clients change servers in the middle of a
+    /// conversation, and a client may put any text in the model's name anyway. A signature that
+    /// isn't this server's only gives a warning.
     fn thinking(&mut self, block: Object<'_>) -> Result<(), ApiError> {
-        let text = block.required_string("thinking")?;
+        let text = block.require(THINKING_TEXT)?;
         if text.is_empty() {
             return Ok(());
         }
-        if !self.seal.verify(THINKING, text, block.string("signature")?.unwrap_or_default()) {
+        if !self.seal.verify(THINKING, text, block.get(SIGNATURE)?.unwrap_or_default()) {
             self.warnings.add("thinking that this server did not sign was taken as it is");
         }
         self.history.reasoning(text);
@@ -210,14 +218,14 @@ impl Input<'_> {
 }
 
 fn call(block: Object<'_>) -> Result<HistoryCall, ApiError> {
-    let arguments = match block.get("input") {
+    let arguments = match block.value(INPUT) {
         None => "{}".to_owned(),
         Some(Value::String(text)) => text.get().to_owned(),
         Some(value) => value.to_json().into_string(),
     };
     Ok(HistoryCall {
-        id: block.required_string("id")?.to_owned(),
-        name: block.required_string("name")?.to_owned(),
+        id: block.require(fields::ID)?.to_owned(),
+        name: block.require(fields::NAME)?.to_owned(),
         arguments,
     })
 }

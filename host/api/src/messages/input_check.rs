@@ -1,5 +1,5 @@
-//! Checker of a call's arguments while they stream: they become the `input` of a block, which must be a JSON object. So a client is
-//! never sent text that its JSON parser refuses.
+//! Checker of a call's arguments while they stream: they become the `input` of a block, which must
+//! be a JSON object. So a client is never sent text that its JSON parser refuses.
 
 use actson::feeder::PushJsonFeeder;
 use actson::{JsonEvent, JsonParser};
@@ -27,10 +27,12 @@ impl InputCheck {
         Self { parser: JsonParser::new(PushJsonFeeder::new()), begun: false, depth: 0, string: InString::No }
     }
 
-    /// Checks the next piece of the arguments. Returns false if no object begins with the text so far; it must not be called again then.
+    /// Checks the next piece of the arguments. Returns false if no object begins with the text so
+    /// far; it must not be called again then.
     pub(super) fn push(&mut self, text: &str) -> bool {
         if self.string == InString::Yes && text.bytes().all(is_plain) {
-            // Plain text is always valid inside a string. Most of long arguments is such text, so the parser is spared.
+            // Plain text is always valid inside a string. Most of long arguments is such text, so
+            // the parser is spared.
             return true;
         }
         self.string = text.bytes().fold(self.string, InString::next);
@@ -92,7 +94,8 @@ impl std::fmt::Debug for InputCheck {
 mod tests {
     use super::InputCheck;
 
-    /// Offset of the character at which the checker refuses `text`, fed one character at a time; and whether `text` is a whole object.
+    /// Offset of the character at which the checker refuses `text`, fed one character at a time;
+    /// and whether `text` is a whole object.
     fn judged(text: &str) -> (Option<usize>, bool) {
         let mut check = InputCheck::new();
         let known = text.char_indices().find(|(at, char)| !check.push(&text[*at..*at + char.len_utf8()]));
@@ -101,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_taken_and_what_is_none_is_known_at_its_first_wrong_byte() {
+    fn only_objects_pass_and_first_wrong_byte_refuses() {
         for whole in ["{}", " {\"a\": [1, -2.5e3, {\"b\": \"é\\n\\u00e9\"}, null, true]} ", "{\"a\":{}}"] {
             assert_eq!(judged(whole), (None, true), "{whole}");
         }

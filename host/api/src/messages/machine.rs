@@ -1,5 +1,5 @@
-//! Event machine of Messages: makes the stream of one message, and the message in one piece, from a turn's events. Each item is a block,
-//! and closed blocks are the message's content.
+//! Event machine of Messages: makes the stream of one message, and the message in one piece, from a
+//! turn's events. Each item is a block, and closed blocks are the message's content.
 
 use serde_json::value::RawValue;
 
@@ -19,7 +19,8 @@ use turn::{self, ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
 pub struct MessagesMachine {
     id: String,
     model: String,
-    /// The request's bound on the answer's tokens. An answer that was cut at fewer tokens reached the end of the context.
+    /// The request's bound on the answer's tokens. An answer that was cut at fewer tokens reached
+    /// the end of the context.
     max_tokens: u32,
     request_id: String,
     /// Key that signs thinking.
@@ -39,7 +40,8 @@ struct OpenBlock {
     block: Block,
     /// Text of the block so far; for a call, its input.
     text: String,
-    /// Whether the text is the input of a custom tool, which is no JSON: it is sent as the string `input` of an object.
+    /// Whether the text is the input of a custom tool, which is no JSON: it is sent as the string
+    /// `input` of an object.
     wrapped: bool,
     /// Checker of a call's input, if the input is JSON.
     input: Option<InputCheck>,
@@ -101,7 +103,8 @@ impl MessagesMachine {
         }
     }
 
-    /// Fails the message: no block can carry the arguments that the model wrote, and a tool must not run with a part of them.
+    /// Fails the message: no block can carry the arguments that the model wrote, and a tool must
+    /// not run with a part of them.
     fn refuse_input(&mut self, buffer: &mut EventBuffer) {
         let Some(OpenBlock { block: Block::ToolUse { name, .. }, .. }) = self.open.take() else { return };
         self.fail(no_object(&name), buffer);
@@ -138,7 +141,8 @@ impl MessagesMachine {
                 Event::ContentBlockDelta { index, delta: Delta::Signature { signature } }.send(buffer);
             }
             Block::Text { text } => *text = written,
-            // Input that was cut off is no JSON. Clients can't run the call; `stop_reason` tells them that it was cut.
+            // Input that was cut off is no JSON. Clients can't run the call; `stop_reason` tells
+            // them that it was cut.
             Block::ToolUse { input, .. } => {
                 *input = RawValue::from_string(written).unwrap_or_else(|_| no_input());
             }
@@ -147,8 +151,8 @@ impl MessagesMachine {
         self.content.push(block);
     }
 
-    /// Writes what the input of a completed call lacks: the end of a wrapped text, or `{}` if the model wrote no arguments, since not
-    /// every client takes an empty text for an empty object.
+    /// Writes what the input of a completed call lacks: the end of a wrapped text, or `{}` if the
+    /// model wrote no arguments, since not every client takes an empty text for an empty object.
     fn complete_input(&mut self, buffer: &mut EventBuffer) {
         let Some(open) = &self.open else { return };
         if open.wrapped {
@@ -158,7 +162,8 @@ impl MessagesMachine {
         }
     }
 
-    /// The stop reason. It is `tool_use` if there are calls, even if a stop sequence ended the turn, but not if the answer was cut.
+    /// The stop reason. It is `tool_use` if there are calls, even if a stop sequence ended the
+    /// turn, but not if the answer was cut.
     fn reason(&self, end: &TurnEnd) -> &'static str {
         let calls = self.content.iter().any(|block| matches!(block, Block::ToolUse { .. }));
         match end {

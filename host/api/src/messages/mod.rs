@@ -1,5 +1,6 @@
-//! Anthropic's Messages: `request` reads bodies, with `input`, `blocks` and `tools`; `machine` writes answers as `events` or in one
-//! piece; `error` has the protocol's error object; `validator` checks streams.
+//! Anthropic's Messages: `request` reads bodies, with `input`, `blocks` and `tools`; `machine`
+//! writes answers as `events` or in one piece; `error` has the protocol's error object; `validator`
+//! checks streams.
 
 mod blocks;
 mod error;

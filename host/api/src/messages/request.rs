@@ -1,5 +1,6 @@
-//! Reader of a request for a message, or for the number of a prompt's tokens. Features of Anthropic's servers that this one lacks are
-//! ignored with a warning; only what would give another answer than the one asked for is refused.
+//! Reader of a request for a message, or for the number of a prompt's tokens. Features of
+//! Anthropic's servers that this one lacks are ignored with a warning; only what would give another
+//! answer than the one asked for is refused.
 
 use super::super::error::ApiError;
 use super::super::format::{self, AnswerFormat, Naming};
@@ -10,11 +11,12 @@ use super::super::request::{ApiRequest, CountRequest, Defaults};
 use super::super::seal::Seal;
 use super::super::tools::ToolBounds;
 use super::super::warnings::Warnings;
+use super::fields;
 use super::machine::MessagesMachine;
-use super::{fields, input, tools};
+use super::{input, tools};
 use grammar::Demand;
 use model::prompt::{Conversation, Message, Role};
-use model::{Beginning, Job, Truncation};
+use model::{Beginning, Job};
 
 /// A request whose body was read and checked.
 #[derive(Debug)]
@@ -39,13 +41,12 @@ impl MessagesRequest {
 
 /// Reads and checks a request's body.
 pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<MessagesRequest, ApiError> {
-    let path = body.at("max_tokens");
-    let max_tokens = body.count("max_tokens", 1)?.ok_or_else(|| path.missing("an integer"))?;
+    let max_tokens = body.require(fields::MAX_TOKENS)?;
     let CountRequest { model, job, warnings } = prompt(body, defaults)?;
-    let stop = options::stop_list(body, "stop_sequences", &defaults.limits)?;
+    let stop = options::stop_list(body.list(fields::STOP_SEQUENCES)?, &defaults.limits)?;
     Ok(MessagesRequest {
         model,
-        stream: body.boolean("stream")?.unwrap_or(false),
+        stream: body.get(fields::STREAM)?.unwrap_or(false),
         job: Job { max_output_tokens: Some(max_tokens), stop, ..job },
         warnings,
         max_tokens,
@@ -71,7 +72,7 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
     let format = format(body, defaults)?;
     let mut client_tools = tools::client_tools(body, ToolBounds::new(defaults), &mut warnings)?;
     let (choice, parallel_tool_calls) = tools::choice(body)?;
-    let tool_choice = client_tools.choose(&choice, false, body.at("tool_choice"))?;
+    let tool_choice = client_tools.choose(&choice, false, body.at(fields::TOOL_CHOICE))?;
     let messages = input::messages(body, defaults, &mut warnings)?;
     let beginning = beginning(&messages);
     let job = Job {
@@ -85,18 +86,10 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
             response_grammar: None,
         },
         template_arguments: template_arguments(body, defaults, &mut warnings)?,
-        sampling: options::sampling(body, body.count("max_tokens", 1)?, &defaults.limits)?,
-        logprobs: None,
-        echo: false,
-        truncation: Truncation::Disabled,
-        raw: false,
-        max_output_tokens: None,
-        stop: Vec::new(),
-        cache_key: None,
-        cache_salt: None,
-        priority: 0,
+        sampling: options::sampling(body, body.get(fields::MAX_TOKENS.optional())?, &defaults.limits)?,
+        ..Job::default()
     };
-    let model = body.required_string("model")?.to_owned();
+    let model = body.require(fields::MODEL)?.to_owned();
     Ok(CountRequest { model, job, warnings: warnings.into_lines() })
 }
 
@@ -108,28 +101,25 @@ fn beginning(messages: &[Message]) -> Beginning {
     if messages.last().is_some_and(is_begun) { Beginning::ContinueLast } else { Beginning::Answer }
 }
 
-/// The format of the answer: `output_config.format`, else `output_format`, as it was called in the beta.
+/// The format of the answer: `output_config.format`, else `output_format`, as it was called in the
+/// beta.
 fn format(body: &Object<'_>, defaults: &Defaults) -> Result<AnswerFormat, ApiError> {
-    let read = |owner: &Object<'_>, name| {
-        format::read(owner.get(name), owner.at(name), Naming::Nameless, &defaults.limits)
-    };
-    let older = read(body, "output_format")?;
-    match body.object("output_config")? {
-        Some(config) if config.get("format").is_some() => read(&config, "format"),
+    let read = |owner: &Object<'_>, field| format::read(owner, field, Naming::Nameless, &defaults.limits);
+    let older = read(body, fields::OUTPUT_FORMAT)?;
+    match body.get(fields::OUTPUT_CONFIG)? {
+        Some(config) if config.value(fields::FORMAT).is_some() => read(&config, fields::FORMAT),
         _ => Ok(older),
     }
 }
 
-/// Thinking and effort as template arguments. Arguments that the request sets in `chat_template_kwargs` win.
+/// Thinking and effort as template arguments. Arguments that the request sets in
+/// `chat_template_kwargs` win.
 fn template_arguments(
     body: &Object<'_>,
     defaults: &Defaults,
     warnings: &mut Warnings,
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
-    let effort = match body.object("output_config")? {
-        Some(config) => options::effort(&config, "effort")?,
-        None => None,
-    };
+    let effort = body.get(fields::OUTPUT_CONFIG)?.map_or(Ok(None), |config| config.get(fields::EFFORT))?;
     let mut arguments = options::template_arguments(body, effort, &defaults.template_arguments)?;
     let thinks = thinks(body, warnings)?;
     if !arguments.iter().any(|(name, _)| name == "enable_thinking") {
@@ -138,14 +128,15 @@ fn template_arguments(
     Ok(arguments)
 }
 
-/// Whether the model may think: only if the request asks for it. Clients that don't ask take the first block for the answer.
+/// Whether the model may think: only if the request asks for it. Clients that don't ask take the
+/// first block for the answer.
 fn thinks(body: &Object<'_>, warnings: &mut Warnings) -> Result<bool, ApiError> {
-    let Some(thinking) = body.object("thinking")? else { return Ok(false) };
-    if thinking.count("budget_tokens", 0)?.is_some() {
-        warnings.add("thinking.budget_tokens ignored: reasoning has no bound of its own");
+    let Some(thinking) = body.get(fields::THINKING)? else { return Ok(false) };
+    if thinking.get(fields::BUDGET_TOKENS)?.is_some() {
+        warnings.ignored(&thinking, fields::BUDGET_TOKENS);
     }
-    if thinking.string("display")? == Some("omitted") {
-        warnings.add("thinking.display ignored: thinking is always shown");
+    if thinking.get(fields::DISPLAY)? == Some("omitted") {
+        warnings.ignored(&thinking, fields::DISPLAY);
     }
     options::thinking(&thinking)
 }

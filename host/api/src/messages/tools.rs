@@ -1,14 +1,12 @@
-//! Reader of `tools` and `tool_choice`. Tools that the client runs are functions; tools that Anthropic runs, or has trained its models
-//! on, are ignored with a warning.
+//! Reader of `tools` and `tool_choice`. Tools that the client runs are functions; tools that
+//! Anthropic runs, or has trained its models on, are ignored with a warning.
 
 use super::super::error::ApiError;
-use super::super::json::{Object, Path};
+use super::super::json::Object;
 use super::super::tools::{ClientTools, ToolBounds, ToolChoiceField, function, list};
 use super::super::warnings::Warnings;
+use super::fields;
 use model::printable::printable;
-
-/// The field that holds a tool's schema.
-const SCHEMA: &str = "input_schema";
 
 /// Reads the tools of a request that the client runs.
 pub(super) fn client_tools(
@@ -17,10 +15,9 @@ pub(super) fn client_tools(
     warnings: &mut Warnings,
 ) -> Result<ClientTools, ApiError> {
     let mut client_tools = ClientTools::default();
-    let path = body.at("tools");
-    for (index, value) in list(body, &mut bounds)?.iter().enumerate() {
-        let tool = Object::new(value, path.element(index))?;
-        match tool.string("type")? {
+    for tool in list(body, &mut bounds)?.objects() {
+        let tool = tool?;
+        match tool.get(fields::TYPE.optional())? {
             None | Some("custom") => add(tool, &mut client_tools)?,
             Some(other) => warnings.add(format!("tool of type {} ignored", printable(other))),
         }
@@ -28,31 +25,32 @@ pub(super) fn client_tools(
     Ok(client_tools)
 }
 
-/// Adds a tool in the shape that templates know: name, description, parameters and strict, in this order, without absent ones.
+/// Adds a tool in the shape that templates know: name, description, parameters and strict, in this
+/// order, without absent ones.
 fn add(tool: Object<'_>, client_tools: &mut ClientTools) -> Result<(), ApiError> {
     let fields = [
-        ("name", tool.get("name")),
-        ("description", tool.get("description")),
-        ("parameters", tool.get(SCHEMA)),
-        ("strict", tool.get("strict")),
+        ("name", tool.value(fields::NAME)),
+        ("description", tool.value(fields::DESCRIPTION)),
+        ("parameters", tool.value(fields::INPUT_SCHEMA)),
+        ("strict", tool.value(fields::STRICT)),
     ];
     let declaration = function(fields.into_iter().filter_map(|(name, value)| Some((name, value?.to_json()))));
-    client_tools.add(tool.required_string("name")?, tool, SCHEMA, declaration)
+    client_tools.add(tool.require(fields::NAME)?, tool, fields::INPUT_SCHEMA, declaration)
 }
 
 /// Reads `tool_choice`. Returns the choice, and whether several calls in one turn are allowed.
 pub(super) fn choice(body: &Object<'_>) -> Result<(ToolChoiceField, bool), ApiError> {
-    let Some(choice) = body.object("tool_choice")? else { return Ok((ToolChoiceField::Auto, true)) };
-    let parallel = !choice.boolean("disable_parallel_tool_use")?.unwrap_or(false);
-    let (path, name): (Path<'_>, _) = (choice.at("type"), choice.string("name")?);
-    match choice.required_string("type")? {
+    let Some(choice) = body.get(fields::TOOL_CHOICE)? else { return Ok((ToolChoiceField::Auto, true)) };
+    let parallel = !choice.get(fields::ONE_CALL)?.unwrap_or(false);
+    let name = choice.get(fields::CHOSEN)?;
+    match choice.require(fields::TYPE)? {
         "auto" => Ok((ToolChoiceField::Auto, parallel)),
         "none" => Ok((ToolChoiceField::None, parallel)),
         "any" => Ok((ToolChoiceField::Required, parallel)),
         "tool" => {
-            let name = name.ok_or_else(|| choice.at("name").missing("a string"))?;
+            let name = name.ok_or_else(|| choice.at(fields::CHOSEN).missing("a string"))?;
             Ok((ToolChoiceField::Named(name.to_owned()), parallel))
         }
-        _ => Err(path.invalid("expected \"auto\", \"none\", \"any\" or \"tool\"")),
+        _ => Err(choice.at(fields::TYPE).invalid("expected \"auto\", \"none\", \"any\" or \"tool\"")),
     }
 }

@@ -1,6 +1,7 @@
-//! The grammar of a message stream, as a checker: `message_start`, then blocks, each begun, filled and ended before the next, with
-//! indices in order, then `message_delta` with a reason that fits the blocks, then `message_stop`; or an `error` before the reason,
-//! which may leave a block open, and nothing after it. Pings may stand anywhere inside.
+//! The grammar of a message stream, as a checker: `message_start`, then blocks, each begun, filled
+//! and ended before the next, with indices in order, then `message_delta` with a reason that fits
+//! the blocks, then `message_stop`; or an `error` before the reason, which may leave a block open,
+//! and nothing after it. Pings may stand anywhere inside.
 
 use serde_json::{Value, json};
 
@@ -89,7 +90,8 @@ impl EventCheck for MessagesValidator {
 }
 
 impl MessagesValidator {
-    /// Checks that an event of this type may come now. What was left out before it is named, and counts as if it had come.
+    /// Checks that an event of this type may come now. What was left out before it is named, and
+    /// counts as if it had come.
     fn order(&mut self, kind: &str, faults: &mut Vec<Fault>) {
         let mut missing = |rule, what: String| faults.push(Fault::new(rule, what));
         if self.stage == Stage::Over {
@@ -199,8 +201,8 @@ impl MessagesValidator {
         check(!unsigned, Rule::Order, "thinking ends without its signature")
     }
 
-    /// The block that an event with this index is of. If its beginning was left out, that is named, and counts as one of this `kind`;
-    /// `None` if the block is over.
+    /// The block that an event with this index is of. If its beginning was left out, that is named,
+    /// and counts as one of this `kind`; `None` if the block is over.
     fn opened(&mut self, data: &Value, kind: &str, faults: &mut Vec<Fault>) -> Option<&mut OpenBlock> {
         let index = data["index"].as_u64();
         if self.open.is_some() {

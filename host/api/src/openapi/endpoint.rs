@@ -3,8 +3,8 @@
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
-use super::super::answer_schemas::AnswerSchemas;
-use super::super::fields::{Field, Tables};
+use super::super::fields::{Row, Tables};
+use super::super::schema::AnswerSchemas;
 use super::super::{error, messages};
 
 /// An endpoint: method, path, and what requests and answers are.
@@ -24,7 +24,7 @@ pub(crate) struct Endpoint {
     /// The fields of the request's body, if it has one.
     pub(super) request: Option<Tables>,
     /// The fields of its query.
-    pub(super) query: &'static [Field],
+    pub(super) query: &'static [Row],
     /// Media type of answers that aren't streams.
     pub(super) media: &'static str,
     /// Makes the schemas of the answers.

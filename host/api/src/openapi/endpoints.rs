@@ -1,6 +1,7 @@
-//! Table of the endpoints of the main address. A test shows that the router has these and no others.
+//! Table of the endpoints of the main address. A test shows that the router has these and no
+//! others.
 
-use super::super::answer_schemas::AnswerSchemas;
+use super::super::schema::AnswerSchemas;
 use super::super::{chat, completions, conversations, deleted, messages, models, responses, tokenize};
 use super::endpoint::{Endpoint, ErrorFormat, health, object};
 
@@ -210,7 +211,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/v1/messages/count_tokens",
         id: "countMessageTokens",
         summary: "How many tokens a message's prompt has",
-        request: Some(messages::fields::PROMPT_TABLES),
+        request: Some(&[messages::fields::PROMPT]),
         answer: messages::count_answer,
         errors: ErrorFormat::Anthropic,
         ..Endpoint::NEW
@@ -219,7 +220,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/tokenize",
         id: "tokenize",
         summary: "Token ids of a text or of a conversation, after vLLM",
-        request: Some(tokenize::TOKENIZE_TABLES),
+        request: Some(&[tokenize::TOKENIZE]),
         answer: tokenize::tokenized,
         ..Endpoint::NEW
     },

@@ -1,5 +1,6 @@
-//! The `OpenAPI` document of the endpoints on the server's main address. It is made of the endpoints' table, the tables of fields, and
-//! the schemas of the types of answers, and doesn't depend on the operator's settings.
+//! The `OpenAPI` document of the endpoints on the server's main address. It is made of the
+//! endpoints' table, the tables of fields, and the schemas of the types of answers, and doesn't
+//! depend on the operator's settings.
 
 mod endpoint;
 mod endpoints;
@@ -16,8 +17,8 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::answer_schemas::AnswerSchemas;
-use super::fields::Field;
+use super::fields::Row;
+use super::schema::AnswerSchemas;
 use endpoint::{Endpoint, ErrorFormat};
 use endpoints::ENDPOINTS;
 
@@ -97,7 +98,7 @@ fn parameters(endpoint: &Endpoint, named: &mut Map<String, Value>) -> Vec<Value>
     let parts = endpoint.path.split('{').skip(1).filter_map(|part| part.split('}').next());
     let in_path =
         |name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } });
-    let in_query = |field: &Field| {
+    let in_query = |field: &Row| {
         let schema = shapes::schema(&field.shape, named);
         json!({ "name": field.name, "in": "query", "schema": schema, "description": field.note })
     };

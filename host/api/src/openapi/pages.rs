@@ -1,10 +1,10 @@
-//! The parameter tables of the pages in `docs/api/`: made from the tables of fields, and compared with the pages.
-//! `UPDATE_DOCS=1` writes them into the pages.
+//! The parameter tables of the pages in `docs/api/`: made from the tables of fields, and compared
+//! with the pages. `UPDATE_DOCS=1` writes them into the pages.
 
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use super::super::fields::{self, Field, INTEGER, Kinds, Shape, Support, Tables};
+use super::super::fields::{self, Kinds, Row, Shape, Support, Tables};
 use super::ENDPOINTS;
 
 const PAGES: [&str; 7] =
@@ -51,8 +51,10 @@ fn refreshed(page: &str) -> (String, Vec<String>) {
 }
 
 fn table(tables: Tables) -> String {
-    let mut fields: Vec<&Field> = fields::all(tables).collect();
-    fields.sort_by_key(|field| (!field.required, matches!(field.support, Support::Ignored), field.name));
+    let mut fields: Vec<&Row> = fields::all(tables).collect();
+    fields.sort_by_key(|field| {
+        (field.required.is_none(), matches!(field.support, Support::Ignored), field.name)
+    });
     let mut table = "| parameter | type | | how |\n|---|---|---|---|\n".to_owned();
     for field in fields {
         row("", field, &mut table);
@@ -60,7 +62,7 @@ fn table(tables: Tables) -> String {
     table
 }
 
-fn row(prefix: &str, field: &Field, table: &mut String) {
+fn row(prefix: &str, field: &Row, table: &mut String) {
     let name = format!("{prefix}{}", field.name);
     let support = match field.support {
         Support::Supported => "supported",
@@ -69,7 +71,7 @@ fn row(prefix: &str, field: &Field, table: &mut String) {
         Support::Warned => "ignored, with a warning",
         Support::Refused(_) => "refused",
     };
-    let required = if field.required { ", required" } else { "" };
+    let required = if field.required.is_some() { ", required" } else { "" };
     writeln!(table, "| `{name}` | {} | {support}{required} | {} |", words(&field.shape), field.note).unwrap();
     inner(&name, &field.shape, table);
 }
@@ -120,8 +122,7 @@ fn words(shape: &Shape) -> String {
 }
 
 fn integer(min: i64, max: i64) -> String {
-    let Shape::Integer(unbounded, _) = INTEGER else { unreachable!("it is one") };
-    if min == unbounded {
+    if min == i64::MIN {
         "integer".to_owned()
     } else if max >= u32::MAX.into() {
         format!("integer from {min}")

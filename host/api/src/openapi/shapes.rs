@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::fields::{self, Field, KindOf, Kinds, Shape, Support, Tables};
+use super::super::fields::{self, KindOf, Kinds, Row, Shape, Support, Tables};
 use super::reference;
 
 /// The schema of a body; shapes with a name are added to `named`.
@@ -10,11 +10,11 @@ pub(super) fn request(tables: Tables, named: &mut Map<String, Value>) -> Value {
     object(fields::all(tables), named)
 }
 
-fn object<'a>(fields: impl Iterator<Item = &'a Field>, named: &mut Map<String, Value>) -> Value {
+fn object<'a>(fields: impl Iterator<Item = &'a Row>, named: &mut Map<String, Value>) -> Value {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for field in fields.filter(|field| !matches!(field.support, Support::Refused(_))) {
         properties.insert(field.name.to_owned(), property(field, named));
-        if field.required {
+        if field.required.is_some() {
             required.push(field.name);
         }
     }
@@ -26,9 +26,9 @@ fn object<'a>(fields: impl Iterator<Item = &'a Field>, named: &mut Map<String, V
 }
 
 /// A field with what is said of it; null where it may be absent.
-fn property(field: &Field, named: &mut Map<String, Value>) -> Value {
+fn property(field: &Row, named: &mut Map<String, Value>) -> Value {
     let mut property = schema(&field.shape, named);
-    if !field.required {
+    if field.required.is_none() {
         nullable(&mut property);
     }
     let support = match field.support {

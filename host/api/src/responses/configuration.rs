@@ -1,11 +1,12 @@
-//! Reader of `configuration_update` items. Each setting holds from the item's place on until a later one replaces it, so the last one decides
-//! for the answer, before the request's own fields: these are what the conversation began with, and clients repeat them in every request.
+//! Reader of `configuration_update` items. Each setting holds from the item's place on until a
+//! later one replaces it, so the last one decides for the answer, before the request's own fields:
+//! these are what the conversation began with, and clients repeat them in every request.
 
 use super::super::error::ApiError;
 use super::super::format::{self, AnswerFormat, Naming};
 use super::super::json::Object;
-use super::super::options;
 use super::super::warnings::Warnings;
+use super::fields;
 use super::input_items::{Input, is_of};
 use model::limits::Limits;
 use model::printable::printable;
@@ -33,21 +34,20 @@ impl ConfigurationUpdates {
     }
 
     fn take(&mut self, item: Object<'_>, limits: &Limits, warnings: &mut Warnings) -> Result<(), ApiError> {
-        let (reasoning, text) = (item.object("reasoning")?, item.object("text")?);
+        let (reasoning, text) = (item.get(fields::REASONING)?, item.get(fields::ANSWER_TEXT)?);
         for (name, _) in item.fields() {
             if !matches!(name, "type" | "id" | "reasoning" | "text") {
                 warnings.add(format!("configuration_update: {} ignored", printable(name)));
             }
         }
         if let Some(reasoning) = reasoning
-            && let Some(effort) = options::effort(&reasoning, "effort")?
+            && let Some(effort) = reasoning.get(fields::EFFORT)?
         {
             self.effort = Some(effort.to_owned());
         }
         if let Some(text) = text {
-            let path = text.at("format");
-            let format = text.get("format").ok_or_else(|| path.missing("an object"))?;
-            self.format = Some(format::read(Some(format), path, Naming::Named, limits)?);
+            text.require(fields::FORMAT.required())?;
+            self.format = Some(format::read(&text, fields::FORMAT, Naming::Named, limits)?);
         }
         Ok(())
     }

@@ -1,13 +1,14 @@
-//! What a Responses request says of state, read before all else (`Wishes`), and what is known of that when the rest is read (`Continuation`):
-//! in between the store is asked.
+//! What a Responses request says of state, read before all else (`Wishes`), and what is known of
+//! that when the rest is read (`Continuation`): in between the store is asked.
 
 use store::Link;
 
 use super::super::error::ApiError;
 use super::super::ids::Ids;
-use super::super::json::{List, Object, Value};
+use super::super::json::{Elements, Object, Value};
 use super::super::raw;
 use super::echo;
+use super::fields;
 use super::input_items::WholeInput;
 use super::own_items::{OwnItem, is_reference, own_items};
 use super::request::wants_obfuscation;
@@ -30,25 +31,26 @@ pub struct Wishes {
 }
 
 impl Wishes {
-    /// Reads them from a body. `has_store` says whether this server stores anything, `wants_own` whether the body's own
-    /// items are wanted in any case.
+    /// Reads them from a body. `has_store` says whether this server stores anything, `wants_own`
+    /// whether the body's own items are wanted in any case.
     ///
     /// # Errors
     /// 400 where they contradict each other, or have wrong types.
     pub fn read(body: &Object<'_>, has_store: bool, wants_own: bool) -> Result<Self, ApiError> {
-        let wanted = body.boolean("store")?;
-        let background = body.boolean("background")?.unwrap_or(false);
+        let wanted = body.get(fields::STORE)?;
+        let background = body.get(fields::BACKGROUND)?.unwrap_or(false);
         if background && wanted == Some(false) {
             let what = "a background response is stored until it is read: leave `store: false` out";
-            return Err(body.at("background").invalid(what));
+            return Err(body.at(fields::BACKGROUND).invalid(what));
         }
         let store = background || (has_store && wanted.unwrap_or(true));
         let link = link(body)?;
-        let items = || body.get("input").and_then(Value::as_list).into_iter().flat_map(List::iter);
+        let items =
+            || body.value(fields::INPUT).and_then(Value::as_list).into_iter().flat_map(Elements::iter);
         let needs_own = wants_own || store || link != Link::Alone || items().any(is_reference);
         let own = needs_own.then(|| own_items(body, &mut Ids::random())).transpose()?;
         let bare = background.then(|| {
-            let fields = body.fields().filter(|(name, _)| *name != "input");
+            let fields = body.fields().filter(|(name, _)| *name != fields::INPUT.row().name);
             raw::object(fields.map(|(name, value)| (name, value.to_json()))).into_string().into_bytes()
         });
         Ok(Self { store, background, link, own, bare, pad: wants_obfuscation(body)? })
@@ -71,7 +73,7 @@ impl Wishes {
 /// # Errors
 /// 400 where it names a response and a conversation, or one of them wrongly.
 pub(super) fn link(body: &Object<'_>) -> Result<Link, ApiError> {
-    let parent = body.string("previous_response_id")?;
+    let parent = body.get(fields::PREVIOUS_RESPONSE_ID)?;
     let conversation = echo::conversation(body)?;
     match (parent, conversation) {
         (None, None) => Ok(Link::Alone),
@@ -80,12 +82,13 @@ pub(super) fn link(body: &Object<'_>) -> Result<Link, ApiError> {
         (Some(_), Some(_)) => {
             let what =
                 "a response continues a response or a conversation: send this or `conversation`, not both";
-            Err(body.at("previous_response_id").invalid(what))
+            Err(body.at(fields::PREVIOUS_RESPONSE_ID).invalid(what))
         }
     }
 }
 
-/// What is known of a request from outside its body when it is read. The default is a request that continues nothing and isn't stored.
+/// What is known of a request from outside its body when it is read. The default is a request that
+/// continues nothing and isn't stored.
 #[derive(Debug, Default)]
 pub struct Continuation {
     /// The input with what it continues, unless the body's own is whole.

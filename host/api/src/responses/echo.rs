@@ -7,14 +7,17 @@ use super::super::metadata;
 use super::super::options;
 use super::super::raw::Json;
 use super::super::request::{Defaults, ReasoningEvents};
+use super::super::tools::TOOL_CHOICE;
 use super::continuation::Continuation;
+use super::fields;
 use super::resource::{ConversationEcho, Echo, FormatEcho, ReasoningEcho, TextEcho};
 use model::limits::Limits;
 
 /// Longest identifier of a user, in characters.
-const SAFETY_IDENTIFIER: usize = 128;
+const LONGEST_IDENTIFIER: usize = 128;
 
-/// Reads and checks all fields of `body` that the response object repeats; `tools` are the tools as it shows them.
+/// Reads and checks all fields of `body` that the response object repeats; `tools` are the tools as
+/// it shows them.
 pub(super) fn read(
     body: &Object<'_>,
     continuation: &Continuation,
@@ -22,65 +25,61 @@ pub(super) fn read(
     format: &AnswerFormat,
     defaults: &Defaults,
 ) -> Result<Echo, ApiError> {
-    let text = |name| -> Result<Option<String>, ApiError> { Ok(body.string(name)?.map(str::to_owned)) };
+    let text = |field| -> Result<Option<String>, ApiError> { Ok(body.get(field)?.map(str::to_owned)) };
     Ok(Echo {
-        model: body.required_string("model")?.to_owned(),
-        previous_response_id: text("previous_response_id")?,
+        model: body.require(fields::MODEL)?.to_owned(),
+        previous_response_id: text(fields::PREVIOUS_RESPONSE_ID)?,
         conversation: conversation(body)?,
         store: continuation.store,
-        background: body.boolean("background")?.unwrap_or(false),
-        instructions: text("instructions")?,
+        background: body.get(fields::BACKGROUND)?.unwrap_or(false),
+        instructions: text(fields::INSTRUCTIONS)?,
         tools,
-        tool_choice: body.get("tool_choice").map_or_else(|| Json::of("auto"), Value::to_json),
-        truncation: truncation(body)?,
-        parallel_tool_calls: body.boolean("parallel_tool_calls")?.unwrap_or(true),
+        tool_choice: body.value(TOOL_CHOICE).map_or_else(|| Json::of("auto"), Value::to_json),
+        truncation: body.get(fields::TRUNCATION)?.unwrap_or("disabled"),
+        parallel_tool_calls: body.get(fields::PARALLEL_TOOL_CALLS)?.unwrap_or(true),
         text: text_options(body, format)?,
-        top_p: body.number("top_p", 0.0..=1.0)?.unwrap_or(defaults.top_p),
-        presence_penalty: body.number("presence_penalty", -2.0..=2.0)?.unwrap_or(0.0),
-        frequency_penalty: body.number("frequency_penalty", -2.0..=2.0)?.unwrap_or(0.0),
-        top_logprobs: options::alternatives(body, "top_logprobs", &defaults.limits)?.unwrap_or(0),
-        temperature: body.number("temperature", 0.0..=2.0)?.unwrap_or(defaults.temperature),
+        top_p: body.get(fields::TOP_P)?.unwrap_or(defaults.top_p),
+        presence_penalty: body.get(fields::PRESENCE_PENALTY)?.unwrap_or(0.0),
+        frequency_penalty: body.get(fields::FREQUENCY_PENALTY)?.unwrap_or(0.0),
+        top_logprobs: options::alternatives(body, fields::TOP_LOGPROBS, &defaults.limits)?.unwrap_or(0),
+        temperature: body.get(fields::TEMPERATURE)?.unwrap_or(defaults.temperature),
         reasoning: reasoning(body)?,
-        max_output_tokens: body.count("max_output_tokens", 1)?,
-        // The protocol counts only calls that the server runs: calls of clients' tools end the response.
-        max_tool_calls: body.count("max_tool_calls", 1)?,
+        max_output_tokens: body.get(fields::MAX_OUTPUT_TOKENS)?,
+        // The protocol counts only calls that the server runs: calls of clients' tools end the
+        // response.
+        max_tool_calls: body.get(fields::MAX_TOOL_CALLS)?,
         metadata: metadata::read(body, defaults.limits.metadata)?,
         safety_identifier: safety_identifier(body)?,
-        prompt_cache_key: text("prompt_cache_key")?,
+        prompt_cache_key: text(fields::CACHE_KEY)?,
     })
 }
 
 /// `conversation`, which may be an id or an object with one.
 pub(super) fn conversation(body: &Object<'_>) -> Result<Option<ConversationEcho>, ApiError> {
-    let id = match body.get("conversation") {
-        Some(Value::Object(_)) => {
-            body.object("conversation")?.map(|object| object.required_string("id")).transpose()?
-        }
-        _ => body.string("conversation")?,
+    let path = body.at(fields::CONVERSATION);
+    let id = match body.value(fields::CONVERSATION) {
+        None => return Ok(None),
+        Some(object @ Value::Object(_)) => Object::new(object, path)?.require(fields::ID)?.to_owned(),
+        Some(id) => id.as_str().ok_or_else(|| path.expected("a string", id))?.to_owned(),
     };
-    Ok(id.map(|id| ConversationEcho { id: id.to_owned() }))
+    Ok(Some(ConversationEcho { id }))
 }
 
-/// The encoding of reasoning in events: `Summary` if the request sets `summary`, else the server's default.
+/// The encoding of reasoning in events: `Summary` if the request sets `summary`, else the server's
+/// default.
 pub(super) fn dialect(reasoning: &ReasoningEcho, defaults: &Defaults) -> ReasoningEvents {
     if reasoning.summary.is_some() { ReasoningEvents::Summary } else { defaults.reasoning_events }
 }
 
 /// `text.format`.
 pub(super) fn format(body: &Object<'_>, limits: &Limits) -> Result<AnswerFormat, ApiError> {
-    match body.object("text")? {
-        Some(text) => format::read(text.get("format"), text.at("format"), Naming::Named, limits),
-        None => Ok(AnswerFormat::Text),
-    }
+    body.get(fields::ANSWER_TEXT)?
+        .map_or(Ok(AnswerFormat::Text), |text| format::read(&text, fields::FORMAT, Naming::Named, limits))
 }
 
 fn text_options(body: &Object<'_>, format: &AnswerFormat) -> Result<TextEcho, ApiError> {
-    let Some(text) = body.object("text")? else { return Ok(TextEcho::default()) };
-    let verbosity = match text.string("verbosity")? {
-        None => None,
-        Some(verbosity @ ("low" | "medium" | "high")) => Some(verbosity.to_owned()),
-        Some(_) => return Err(text.at("verbosity").invalid("expected low, medium or high")),
-    };
+    let Some(text) = body.get(fields::ANSWER_TEXT)? else { return Ok(TextEcho::default()) };
+    let verbosity = text.get(fields::VERBOSITY)?.map(str::to_owned);
     Ok(TextEcho { format: format_echo(format.clone()), verbosity })
 }
 
@@ -94,34 +93,26 @@ fn format_echo(format: AnswerFormat) -> FormatEcho {
     }
 }
 
-fn truncation(body: &Object<'_>) -> Result<&'static str, ApiError> {
-    match body.string("truncation")? {
-        None | Some("disabled") => Ok("disabled"),
-        Some("auto") => Ok("auto"),
-        Some(_) => Err(body.at("truncation").invalid("expected auto or disabled")),
-    }
-}
-
 fn safety_identifier(body: &Object<'_>) -> Result<Option<String>, ApiError> {
-    match body.string("safety_identifier")? {
-        Some(text) if text.chars().count() > SAFETY_IDENTIFIER => {
-            let what = format_args!("at most {SAFETY_IDENTIFIER} characters: send a hash of what is longer");
-            Err(body.at("safety_identifier").invalid(what))
+    match body.get(fields::SAFETY_IDENTIFIER)? {
+        Some(text) if text.chars().count() > LONGEST_IDENTIFIER => {
+            let what = format_args!("at most {LONGEST_IDENTIFIER} characters: send a hash of what is longer");
+            Err(body.at(fields::SAFETY_IDENTIFIER).invalid(what))
         }
         text => Ok(text.map(str::to_owned)),
     }
 }
 
 fn reasoning(body: &Object<'_>) -> Result<ReasoningEcho, ApiError> {
-    let Some(reasoning) = body.object("reasoning")? else { return Ok(ReasoningEcho::default()) };
-    let effort = options::effort(&reasoning, "effort")?.map(str::to_owned);
-    for name in ["summary", "generate_summary"] {
-        match reasoning.string(name)? {
+    let Some(reasoning) = body.get(fields::REASONING)? else { return Ok(ReasoningEcho::default()) };
+    let effort = reasoning.get(fields::EFFORT)?.map(str::to_owned);
+    for field in [fields::SUMMARY, fields::OLDER_SUMMARY] {
+        match reasoning.get(field)? {
             None | Some("none") => {}
             Some(summary @ ("auto" | "concise" | "detailed")) => {
                 return Ok(ReasoningEcho { effort, summary: Some(summary.to_owned()) });
             }
-            Some(_) => return Err(reasoning.at(name).invalid("expected auto, concise or detailed")),
+            Some(_) => return Err(reasoning.at(field).invalid("expected auto, concise or detailed")),
         }
     }
     Ok(ReasoningEcho { effort, summary: None })

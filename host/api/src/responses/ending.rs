@@ -1,5 +1,6 @@
-//! Ends of stored responses that no machine tells, since none runs them: the events so far are folded, what is open is broken off, and the end
-//! is put behind it. Invariant: a log and its closing events add up to the response that is stored.
+//! Ends of stored responses that no machine tells, since none runs them: the events so far are
+//! folded, what is open is broken off, and the end is put behind it. Invariant: a log and its
+//! closing events add up to the response that is stored.
 
 use std::collections::HashSet;
 
@@ -27,7 +28,8 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// The end of the response whose `object` was stored when it began. `events` are all of its log, of one that has a log.
+    /// The end of the response whose `object` was stored when it began. `events` are all of its
+    /// log, of one that has a log.
     pub fn end(self, object: &str, events: Option<&[Vec<u8>]>) -> End {
         let mut response: Value = serde_json::from_str(object).unwrap_or_else(|_| json!({}));
         let (status, failure) = self.outcome();
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_breaks_off_anywhere_is_closed_and_adds_up_to_what_is_stored() {
+    fn log_cut_anywhere_is_closed_and_matches_the_store() {
         let mut broken_off = 0;
         for events in recorded() {
             let object = events[0]["response"].to_string();

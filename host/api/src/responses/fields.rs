@@ -1,334 +1,236 @@
 //! The fields of a Responses request.
 
-use super::super::fields::sampling::{
-    ALTERNATIVES, CACHE_KEY_NOTE, EFFORTS, FORCED_NOTE, FORMAT_NOTE, GRAMMAR_NOTE, MODEL, PRIORITY,
-    REFUSED_FORMAT_NOTE, SCHEMA, STREAM, STRICT_NOTE, TEMPLATE_ARGUMENTS, TOOL_NAME, plain_format,
-};
-use super::super::fields::{
-    ANY_OBJECT, Field, KindOf, Kinds, POSITIVE, Shape, TEXTS, Tables, sampling::SAMPLING,
-};
+pub(super) use super::super::fields::*;
+use super::super::format::JSON_SCHEMA_FIELDS;
 use super::super::metadata::METADATA;
-use super::super::query::INCLUDE;
+use super::super::query::INCLUDE as ITEM_PARTS;
+use super::super::tools::{self, CUSTOM_FIELDS, FUNCTION_FIELDS, TOOL_CHOICE, TOOLS};
 
 /// All tables of the endpoint's fields.
-pub(crate) const TABLES: Tables = &[&FIELDS, &SAMPLING];
+pub(crate) const TABLES: Tables = &[FIELDS, SAMPLING];
 
-/// The query of a stored response.
-pub(crate) const READ_QUERY: &[Field] = &[
-    Field::supported(
-        "stream",
-        Shape::Boolean,
-        "the events of a background response, in place of the response",
-    ),
-    Field::supported(
-        "starting_after",
-        Shape::Integer(0, i64::MAX),
-        "only events behind this `sequence_number`",
-    ),
-    Field::supported("include_obfuscation", Shape::Boolean, "padding of deltas; on unless `false`"),
-    INCLUDE,
-];
+table! {
+    pub(crate) READ_QUERY {
+        EVENTS: Field<bool> = STREAM.note("the events of a background response, in place of the response");
+        STARTING_AFTER: Field<i64> = Field::new("starting_after", "only events behind this `sequence_number`")
+            .of(Shape::Integer(0, i64::MAX));
+        PADDED: Field<bool> = PAD;
+        ITEM_PARTS;
+    }
+}
 
-const FIELDS: [Field; 32] = [
-    Field::supported(
-        "background",
-        Shape::Boolean,
-        "`true`: the response is stored and runs without its client, who reads it or its events later",
-    ),
-    TEMPLATE_ARGUMENTS,
-    Field::ignored("client_metadata", Shape::Any, ""),
-    Field::supported(
-        "context_management",
-        Shape::List(&Shape::Object(&CONTEXT_MANAGEMENT)),
-        "at most one entry: a prompt with more tokens is compacted before it is answered",
-    )
-    .but(&["[{\"type\": \"summary\"}]"]),
-    Field::supported(
-        "conversation",
-        Shape::Either(&[Shape::Text, Shape::Object(&[Field::supported("id", Shape::Text, "").required()])]),
-        "its items come before the input; it gets the response's input and output when that has ended",
-    ),
-    Field::supported(
-        "enable_response_messages",
-        Shape::Boolean,
-        "adds `input_messages` and `output_messages`, tokens and raw text of each turn (as in vLLM)",
-    ),
-    Field::supported(
-        "include",
-        TEXTS,
-        "`reasoning.encrypted_content` and `message.output_text.logprobs`; others are ignored with a warning",
-    ),
-    Field::supported("input", INPUT, "").required(),
-    Field::supported("instructions", Shape::Text, "a system message before the input"),
-    Field::supported(
-        "max_output_tokens",
-        POSITIVE,
-        "reasoning included; reached: the response is `incomplete`",
-    ),
-    Field::supported("max_tool_calls", POSITIVE, "of calls that the server runs"),
-    METADATA,
-    MODEL,
-    Field::supported("parallel_tool_calls", Shape::Boolean, "`false`: the turn ends after its first call"),
-    Field::supported(
-        "previous_response_id",
-        Shape::Text,
-        "a stored response that has ended and didn't fail: its input and output come before the input",
-    ),
-    Field::refused("prompt", Shape::Any, &["{\"id\": \"pmpt_1\"}"], "stored prompts are not there"),
-    PRIORITY,
-    Field::supported("prompt_cache_key", Shape::Text, CACHE_KEY_NOTE),
-    Field::ignored("prompt_cache_options", Shape::Any, "prefixes are always cached"),
-    Field::ignored("prompt_cache_retention", Shape::Any, "prefixes are always cached"),
-    Field::supported("reasoning", Shape::Object(&REASONING), ""),
-    Field::supported("safety_identifier", Shape::Text, "repeated; at most 128 characters"),
-    Field::ignored("service_tier", Shape::Any, "the response says `default`"),
-    Field::supported(
-        "store",
-        Shape::Boolean,
-        "`true` unless given: the response can be read, continued and deleted by its id; without a store (`--store none`) it is `false`",
-    ),
-    STREAM,
-    Field::supported(
-        "stream_options",
-        Shape::Object(&[Field::supported(
-            "include_obfuscation",
-            Shape::Boolean,
-            "padding of deltas; on unless `false`",
-        )]),
-        "",
-    ),
-    Field::supported("text", Shape::Object(&TEXT), ""),
-    Field::supported(
-        "tool_choice",
-        Shape::Either(&[
+pub(super) const PAD: Field<bool> = Field::new("include_obfuscation", "padding of deltas; on unless `false`");
+
+table! {
+    pub(super) FIELDS {
+        BACKGROUND: Field<bool> =
+            Field::new("background", "`true`: the response is stored and runs without its client, who reads it or its events later");
+        TEMPLATE_ARGUMENTS;
+        Row::ignored("client_metadata", "");
+        CONTEXT_MANAGEMENT: Field<List<'_>> =
+            Field::new("context_management", "at most one entry: a prompt with more tokens is compacted before it is answered")
+                .of(Shape::List(&Shape::Object(COMPACTION)))
+                .support(Support::InPart(&["[{\"type\": \"summary\"}]"]));
+        CONVERSATION: Field<Value<'_>> =
+            Field::new("conversation", "its items come before the input; it gets the response's input and output when that has ended")
+                .of(Shape::Either(&[Shape::Text, Shape::Object(&[ID.row()])]));
+        RAW_MESSAGES: Field<bool> =
+            Field::new("enable_response_messages", "adds `input_messages` and `output_messages`, tokens and raw text of each turn (as in vLLM)");
+        INCLUDE: Field<List<'_>> =
+            Field::new("include", "`reasoning.encrypted_content` and `message.output_text.logprobs`; others are ignored with a warning")
+                .of(TEXTS);
+        INPUT: Required<Value<'_>> = Field::new("input", "")
+            .of(Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&ITEM_KINDS))]))
+            .required_as("a string or a list of items");
+        INSTRUCTIONS: Field<&str> = Field::new("instructions", "a system message before the input");
+        MAX_OUTPUT_TOKENS: Field<u32> =
+            Field::new("max_output_tokens", "reasoning included; reached: the response is `incomplete`")
+                .of(POSITIVE);
+        MAX_TOOL_CALLS: Field<u32> =
+            Field::new("max_tool_calls", "of calls that the server runs").of(POSITIVE);
+        METADATA;
+        MODEL;
+        PARALLEL_TOOL_CALLS;
+        PREVIOUS_RESPONSE_ID: Field<&str> =
+            Field::new("previous_response_id", "a stored response that has ended and didn't fail: its input and output come before the input");
+        PROMPT: Field<Value<'_>> = Field::new("prompt", "stored prompts are not there")
+            .support(Support::Refused(&["{\"id\": \"pmpt_1\"}"]));
+        PRIORITY;
+        CACHE_KEY;
+        Row::ignored("prompt_cache_options", "prefixes are always cached");
+        Row::ignored("prompt_cache_retention", "prefixes are always cached");
+        REASONING: Field<Object<'_>> = Field::new("reasoning", "").of(Shape::Object(REASONING_FIELDS));
+        SAFETY_IDENTIFIER: Field<&str> =
+            Field::new("safety_identifier", "repeated; at most 128 characters");
+        Row::ignored("service_tier", "the response says `default`");
+        STORE: Field<bool> =
+            Field::new("store", "`true` unless given: the response can be read, continued and deleted by its id; without a store (`--store none`) it is `false`");
+        STREAM;
+        STREAM_OPTIONS: Field<Object<'_>> = Field::new("stream_options", "").of(Shape::Object(&[PAD.row()]));
+        ANSWER_TEXT: Field<Object<'_>> = Field::new("text", "").of(Shape::Object(TEXT_FIELDS));
+        TOOL_CHOICE.of(Shape::Either(&[
             Shape::OneOf(&["auto", "none", "required"]),
-            Shape::Kinds(&Kinds { name: "ResponsesToolChoice", of: &CHOICES, open: false }),
-        ]),
-        FORCED_NOTE,
-    ),
-    Field::supported("tools", Shape::List(&Shape::Kinds(&TOOLS)), "at most 512"),
-    Field::supported("top_logprobs", ALTERNATIVES, "more than 0 also turns log-probabilities on"),
-    Field::supported(
-        "truncation",
-        Shape::OneOf(&["auto", "disabled"]),
-        "`auto` drops the oldest messages of a conversation that doesn't fit; else that is a 400",
-    ),
-    Field::ignored("user", Shape::Any, "superseded by `safety_identifier`"),
-];
+            Shape::Kinds(&Kinds { name: "ResponsesToolChoice", of: &CHOICE_KINDS, open: false }),
+        ]));
+        TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS)));
+        TOP_LOGPROBS: Field<UpTo> =
+            Field::up_to("top_logprobs", 0, 20, "more than 0 also turns log-probabilities on");
+        TRUNCATION: Field<OneOf> =
+            Field::new("truncation", "`auto` drops the oldest messages of a conversation that doesn't fit; else that is a 400")
+                .of(Shape::OneOf(&["auto", "disabled"]));
+        Row::ignored("user", "superseded by `safety_identifier`");
+    }
+}
 
-const CONTEXT_MANAGEMENT: [Field; 2] = [
-    Field::supported("type", Shape::OneOf(&["compaction"]), "").required(),
-    Field::supported("compact_threshold", POSITIVE, "default: seven eighths of the model's context"),
-];
+table! {
+    pub(super) COMPACTION {
+        TYPE.of(Shape::OneOf(&["compaction"]));
+        THRESHOLD: Field<u32> =
+            Field::new("compact_threshold", "default: seven eighths of the model's context").of(POSITIVE);
+    }
+}
 
-const REASONING: [Field; 3] = [
-    EFFORT,
-    Field::supported("generate_summary", SUMMARY, "the older name of `summary`"),
-    Field::supported(
-        "summary",
-        SUMMARY,
-        "any but `none`: reasoning comes as `summary` of its item instead of `content`, whole, not summarised",
-    ),
-];
+table! {
+    pub(super) REASONING_FIELDS {
+        EFFORT;
+        OLDER_SUMMARY: Field<&str> = Field::new("generate_summary", "the older name of `summary`").of(SUMMARIES);
+        SUMMARY: Field<&str> =
+            Field::new("summary", "any but `none`: reasoning comes as `summary` of its item instead of `content`, whole, not summarised")
+                .of(SUMMARIES);
+    }
+}
 
-const EFFORT: Field = Field::supported(
+pub(super) const EFFORT: Field<OneOf> = Field::new(
     "effort",
-    Shape::OneOf(EFFORTS),
     "an argument of the chat template, `reasoning_effort`; `none` also sets `enable_thinking` to `false`",
-);
+)
+.of(EFFORTS);
 
-const SUMMARY: Shape = Shape::OneOf(&["none", "auto", "concise", "detailed"]);
+const SUMMARIES: Shape = Shape::OneOf(&["none", "auto", "concise", "detailed"]);
 
-const TEXT: [Field; 2] = [
-    FORMAT_FIELD,
-    Field::supported(
-        "verbosity",
-        Shape::OneOf(&["low", "medium", "high"]),
-        "an argument of the chat template, `verbosity`",
-    ),
-];
+table! {
+    pub(super) TEXT_FIELDS {
+        FORMAT;
+        VERBOSITY: Field<OneOf> = Field::new("verbosity", "an argument of the chat template, `verbosity`")
+            .of(Shape::OneOf(&["low", "medium", "high"]));
+    }
+}
 
-const FORMAT_FIELD: Field = Field::supported("format", Shape::Kinds(&FORMAT), REFUSED_FORMAT_NOTE);
+pub(super) const FORMAT: Field<Object<'_>> =
+    Field::new("format", REFUSED_FORMAT_NOTE).of(Shape::Kinds(&FORMAT_KINDS));
 
-const FORMAT: Kinds = Kinds {
+const FORMAT_KINDS: Kinds = Kinds {
     name: "ResponsesFormat",
     of: &[
-        plain_format("text", "any text"),
-        plain_format("json_object", "a JSON object"),
-        KindOf {
-            kind: Some("json_schema"),
-            fields: &[
-                Field::supported("name", Shape::Text, "").required(),
-                Field::supported("description", Shape::Text, ""),
-                SCHEMA,
-                Field::supported("strict", Shape::Boolean, ""),
-            ],
-            note: FORMAT_NOTE,
-        },
+        KindOf::new("text", "any text"),
+        KindOf::new("json_object", "a JSON object"),
+        KindOf::new("json_schema", FORMAT_NOTE).with(JSON_SCHEMA_FIELDS),
     ],
     open: false,
 };
 
-const CHOICES: [KindOf; 3] = [KindOf {
-    kind: Some("allowed_tools"),
-    fields: &[
-        Field::supported("mode", Shape::OneOf(&["auto", "required"]), ""),
-        Field::supported(
-            "tools",
-            Shape::List(&ANY_OBJECT),
-            "functions, custom tools and namespaces by `name`, `mcp` by `server_label` and, where one tool is meant, `name`, others by `type`",
-        )
-        .required(),
-    ],
-    note: "the model sees these tools only; what the server runs of the others isn't listed or run either",
-}, KindOf { kind: Some("function"), fields: &[NAME], note: "this function is called" },
-KindOf { kind: Some("custom"), fields: &[NAME], note: "this custom tool is called" },
+const CHOICE_KINDS: [KindOf; 3] = [
+    KindOf::new(
+        "allowed_tools",
+        "the model sees these tools only; what the server runs of the others isn't listed or run either",
+    )
+    .with(tools::ALLOWED_FIELDS),
+    KindOf::new("function", "this function is called").with(&[CALLED.row()]),
+    KindOf::new("custom", "this custom tool is called").with(&[CALLED.row()]),
 ];
 
-const NAME: Field = Field::supported("name", Shape::Text, "not empty").required();
-const DESCRIPTION: Field = Field::supported("description", Shape::Text, "");
+const CALLED: Required<&str> = NAME.note("not empty");
 
-const TOOLS: Kinds = Kinds {
+const TOOL_KINDS: Kinds = Kinds {
     name: "ResponsesTool",
     of: &[
-        KindOf {
-            kind: Some("function"),
-            fields: &[
-                TOOL_NAME,
-                DESCRIPTION,
-                Field::supported("parameters", ANY_OBJECT, "a JSON schema"),
-                Field::supported("strict", Shape::Boolean, ""),
-            ],
-            note: STRICT_NOTE,
-        },
-        KindOf {
-            kind: Some("custom"),
-            fields: &[
-                TOOL_NAME,
-                DESCRIPTION,
-                Field::supported("format", ANY_OBJECT, "`text`, or a `grammar` that the model is told of"),
-            ],
-            note: GRAMMAR_NOTE,
-        },
-        KindOf {
-            kind: Some("namespace"),
-            fields: &[
-                TOOL_NAME,
-                DESCRIPTION,
-                Field::supported("tools", Shape::List(&ANY_OBJECT), "functions and custom tools"),
-            ],
-            note: "the model sees `namespace__name`, calls come back with both names",
-        },
-        KindOf {
-            kind: Some("mcp"),
-            fields: &[
-                Field::supported("server_label", Shape::Text, "").required(),
-                Field::supported("server_url", Shape::Text, ""),
-                Field::supported("allowed_tools", Shape::Any, ""),
-                Field::supported("require_approval", Shape::Any, ""),
-                Field::supported("headers", ANY_OBJECT, ""),
-            ],
-            note: "run by the server where the operator configured it or allows URLs in requests, else ignored with a warning",
-        },
-        KindOf {
-            kind: Some("web_search"),
-            fields: &[],
-            note: "also `web_search_preview`, and with a date: run where the operator configured a server for it, else ignored with a warning",
-        },
-        KindOf {
-            kind: Some("code_interpreter"),
-            fields: &[],
-            note: "run where the operator configured a server for it, else ignored with a warning",
-        },
+        KindOf::new("function", STRICT_NOTE).with(FUNCTION_FIELDS),
+        KindOf::new("custom", GRAMMAR_NOTE).with(CUSTOM_FIELDS),
+        KindOf::new("namespace", "the model sees `namespace__name`, calls come back with both names").with(&[
+                TOOL_NAME.row(),
+                DESCRIPTION.row(),
+                TOOLS.of(Shape::List(&ANY_OBJECT)).note("functions and custom tools").row(),
+            ]),
+        KindOf::new("mcp", "run by the server where the operator configured it or allows URLs in requests, else ignored with a warning")
+            .with(MCP),
+        KindOf::new("web_search", "also `web_search_preview`, and with a date: run where the operator configured a server for it, else ignored with a warning"),
+        KindOf::new("code_interpreter", "run where the operator configured a server for it, else ignored with a warning"),
     ],
     open: true,
 };
 
-const INPUT: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&ITEMS))]);
-
-const CONTENT: Shape = Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]);
-const CALL_ID: Field = Field::supported("call_id", Shape::Text, "");
-const NAMESPACE: Field = Field::supported("namespace", Shape::Text, "");
-const OUTPUT: Field = Field::supported("output", CONTENT, "").required();
-
-const MESSAGE: [Field; 2] = [
-    Field::supported("role", Shape::OneOf(&["user", "assistant", "system", "developer"]), "").required(),
-    Field::supported(
-        "content",
-        CONTENT,
-        "text; images, files and audio become a placeholder, with a warning",
-    ),
-];
-
-const fn hosted(kind: &'static str, note: &'static str) -> KindOf {
-    KindOf { kind: Some(kind), fields: &[], note }
+table! {
+    pub(super) MCP {
+        SERVER_LABEL;
+        SERVER_URL: Field<&str> = Field::new("server_url", "");
+        ALLOWED_TOOLS: Field<Value<'_>> = Field::new("allowed_tools", "");
+        REQUIRE_APPROVAL: Field<Value<'_>> = Field::new("require_approval", "");
+        HEADERS: Field<Object<'_>> = Field::new("headers", "");
+    }
 }
 
+const PARTS: Shape = Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]);
+
+table! {
+    pub(super) MESSAGE {
+        ROLE: Required<&str> = Field::new("role", "")
+            .of(Shape::OneOf(&["user", "assistant", "system", "developer"]))
+            .required();
+        CONTENT.note("text; images, files and audio become a placeholder, with a warning");
+    }
+}
+
+pub(super) const CONTENT: Field<Value<'_>> = Field::new("content", "").of(PARTS);
+
+/// `encrypted_content`: a text that only this server can read.
+pub(super) const SEALED: Required<&str> = Field::new("encrypted_content", "").required();
+pub(super) const ITEM_SUMMARY: Field<Value<'_>> = Field::new("summary", "").of(PARTS);
+
+table! {
+    pub(super) FUNCTION_CALL {
+        CALL_ID: Field<&str> = Field::new("call_id", "");
+        CALLED;
+        NAMESPACE: Field<&str> = Field::new("namespace", "");
+        ARGUMENTS: Field<Value<'_>> =
+            Field::new("arguments", "").of(Shape::Either(&[Shape::Text, ANY_OBJECT]));
+    }
+}
+
+const RESULT: &[Row] = &[CALL_ID.row(), OUTPUT.required().row()];
+pub(super) const OUTPUT: Field<Value<'_>> = Field::new("output", "").of(PARTS);
+pub(super) const CALL_INPUT: Required<&str> = Field::new("input", "").required();
+
 /// Items of an input.
-pub(crate) const ITEMS: Kinds = Kinds {
+pub(crate) const ITEM_KINDS: Kinds = Kinds {
     name: "ResponsesInputItem",
     of: &[
-        KindOf { kind: None, fields: &MESSAGE, note: "a message" },
-        KindOf {
-            kind: Some("message"),
-            fields: &MESSAGE,
-            note: "text is read; images, files and audio become a placeholder, with a warning",
-        },
-        KindOf {
-            kind: Some("reasoning"),
-            fields: &[
-                Field::supported("encrypted_content", Shape::Text, ""),
-                Field::supported("content", CONTENT, ""),
-                Field::supported("summary", CONTENT, ""),
-            ],
-            note: "the first that is there of `encrypted_content` (of this server's key, else 400), `content`, `summary`",
-        },
-        KindOf {
-            kind: Some("function_call"),
-            fields: &[
-                CALL_ID,
-                NAME,
-                NAMESPACE,
-                Field::supported("arguments", Shape::Either(&[Shape::Text, ANY_OBJECT]), ""),
-            ],
-            note: "",
-        },
-        KindOf { kind: Some("function_call_output"), fields: &[CALL_ID, OUTPUT], note: "" },
-        KindOf {
-            kind: Some("custom_tool_call"),
-            fields: &[CALL_ID, NAME, NAMESPACE, Field::supported("input", Shape::Text, "").required()],
-            note: "",
-        },
-        KindOf { kind: Some("custom_tool_call_output"), fields: &[CALL_ID, OUTPUT], note: "" },
-        KindOf {
-            kind: Some("additional_tools"),
-            fields: &[Field::supported("tools", Shape::List(&Shape::Kinds(&TOOLS)), "")],
-            note: "more tools, as in `tools`",
-        },
-        KindOf {
-            kind: Some("compaction"),
-            fields: &[Field::supported("encrypted_content", Shape::Text, "").required()],
-            note: "a summary (of this server's key, else 400) that replaces what came before it, but users' messages and instructions",
-        },
-        hosted("compaction_trigger", "as the last item: the response is one `compaction` item"),
-        KindOf {
-            kind: Some("configuration_update"),
-            fields: &[
-                Field::supported("reasoning", Shape::Object(&[EFFORT]), ""),
-                Field::supported("text", Shape::Object(&[FORMAT_FIELD]), ""),
-            ],
-            note: "holds from its place on until a later one, before the request's own `reasoning.effort` and `text.format`",
-        },
-        KindOf {
-            kind: Some("item_reference"),
-            fields: &[Field::supported("id", Shape::Text, "").required()],
-            note: "the stored item with this id; an unknown one is left out, with a warning",
-        },
-        hosted("mcp_call", "a call that the server ran, with its output"),
-        hosted("mcp_list_tools", "the server's tools aren't listed again"),
-        hosted("mcp_approval_request", "what `mcp_approval_response` answers"),
-        hosted("mcp_approval_response", "the call runs, or the model is told that it mustn't"),
-        hosted("code_interpreter_call", "code that the server ran, with its output"),
+        KindOf { kind: None, fields: MESSAGE, note: "a message" },
+        KindOf::new("message", "text is read; images, files and audio become a placeholder, with a warning")
+            .with(MESSAGE),
+        KindOf::new("reasoning", "the first that is there of `encrypted_content` (of this server's key, else 400), `content`, `summary`")
+            .with(&[SEALED.optional().row(), CONTENT.row(), ITEM_SUMMARY.row()]),
+        KindOf::new("function_call", "").with(FUNCTION_CALL),
+        KindOf::new("function_call_output", "").with(RESULT),
+        KindOf::new("custom_tool_call", "")
+            .with(&[CALL_ID.row(), CALLED.row(), NAMESPACE.row(), CALL_INPUT.row()]),
+        KindOf::new("custom_tool_call_output", "").with(RESULT),
+        KindOf::new("additional_tools", "more tools, as in `tools`")
+            .with(&[TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS))).note("").row()]),
+        KindOf::new("compaction", "a summary (of this server's key, else 400) that replaces what came before it, but users' messages and instructions")
+            .with(&[SEALED.row()]),
+        KindOf::new("compaction_trigger", "as the last item: the response is one `compaction` item"),
+        KindOf::new("configuration_update", "holds from its place on until a later one, before the request's own `reasoning.effort` and `text.format`")
+            .with(&[
+                REASONING.of(Shape::Object(&[EFFORT.row()])).row(),
+                ANSWER_TEXT.of(Shape::Object(&[FORMAT.row()])).row(),
+            ]),
+        KindOf::new("item_reference", "the stored item with this id; an unknown one is left out, with a warning")
+            .with(&[ID.row()]),
+        KindOf::new("mcp_call", "a call that the server ran, with its output"),
+        KindOf::new("mcp_list_tools", "the server's tools aren't listed again"),
+        KindOf::new("mcp_approval_request", "what `mcp_approval_response` answers"),
+        KindOf::new("mcp_approval_response", "the call runs, or the model is told that it mustn't"),
+        KindOf::new("code_interpreter_call", "code that the server ran, with its output"),
     ],
     open: true,
 };

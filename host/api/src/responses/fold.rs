@@ -1,4 +1,5 @@
-//! The sum of a response's events: folded one by one, they give the response, at its end and on the way.
+//! The sum of a response's events: folded one by one, they give the response, at its end and on the
+//! way.
 
 use serde_json::{Value, json};
 

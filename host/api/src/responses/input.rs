@@ -1,23 +1,24 @@
-//! Reader of `input` in every shape that clients send; it makes messages. Items of unknown types, such as those of other servers' tools,
-//! are ignored with a warning.
+//! Reader of `input` in every shape that clients send; it makes messages. Items of unknown types,
+//! such as those of other servers' tools, are ignored with a warning.
 
 use serde_json::json;
 use store::Link;
 
 use super::super::content;
 use super::super::error::ApiError;
-use super::super::history::{self, History};
-use super::super::json::{Object, Path, Value};
+use super::super::history::History;
+use super::super::json::{List, Object, Value};
 use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::Warnings;
 use super::compaction;
 use super::continuation::{self, Continuation};
+use super::fields;
 use super::hosted::input::Approvals;
 use super::input_items::Input;
 use super::names::flat;
 use model::printable::printable;
-use model::prompt::{Content, HistoryCall, Message, Role};
+use model::prompt::{HistoryCall, Message, Role};
 
 /// Purpose of the seal on encrypted reasoning.
 pub(super) const REASONING: &str = "responses reasoning";
@@ -31,17 +32,16 @@ pub(super) fn messages(
     warnings: &mut Warnings,
 ) -> Result<Vec<Message>, ApiError> {
     let mut history = History::default();
-    if let Some(instructions) = body.string("instructions")?.filter(|text| !text.is_empty()) {
+    if let Some(instructions) = body.get(fields::INSTRUCTIONS)?.filter(|text| !text.is_empty()) {
         history.message(Role::System, instructions.to_owned());
     }
-    let path = body.at("input");
-    if let Some(Value::List(own)) = body.get("input") {
-        history::check_count(own, defaults.limits.messages, path)?;
+    let path = body.at(fields::INPUT);
+    if let Some(Value::List(own)) = body.value(fields::INPUT) {
+        List::new(own, path).check_len(defaults.limits.messages, "of them")?;
     }
-    match input.value() {
-        None => return Err(path.missing("a string or a list of items")),
-        Some(Value::String(text)) => history.message(Role::User, text.get().to_owned()),
-        Some(Value::List(_)) => {
+    match input.of.require(fields::INPUT)? {
+        Value::String(text) => history.message(Role::User, text.get().to_owned()),
+        Value::List(_) => {
             let approvals = Approvals::of(input)?;
             // One that waited was checked before it was stored.
             let is_checked = continuation.queued.is_none() && continuation::link(body)? != Link::Alone;
@@ -53,7 +53,7 @@ pub(super) fn messages(
                 self::item(item, (&defaults.seal, &approvals), &mut history, warnings)?;
             }
         }
-        Some(other) => return Err(path.expected("a string or a list of items", other)),
+        other => return Err(path.expected("a string or a list of items", other)),
     }
     if history.ends_in_bare_reasoning() {
         // A stream broke off after its reasoning: the model reasons again.
@@ -67,24 +67,28 @@ pub(super) fn messages(
     Ok(messages)
 }
 
-/// Checks an item that is only stored for now, as if a model read it. What a model doesn't see of it, clients are told when one does.
+/// Checks an item that is only stored for now, as if a model read it. What a model doesn't see of
+/// it, clients are told when one does.
 pub(crate) fn check_item(item: Object<'_>, defaults: &Defaults) -> Result<(), ApiError> {
-    if item.string("type")? == Some(compaction::TRIGGER) {
-        return Err(item
-            .at("type")
-            .invalid("it asks for a response and says nothing: send it to /v1/responses"));
+    if item.get(fields::TYPE.optional())? == Some(compaction::TRIGGER) {
+        let what = "it asks for a response and says nothing: send it to /v1/responses";
+        return Err(item.at(fields::TYPE).invalid(what));
     }
     let (mut history, mut unheard) = (History::default(), Warnings::default());
     self::item(item, (&defaults.seal, &Approvals::default()), &mut history, &mut unheard)
 }
 
-/// Refuses the result of a call that is neither in what the request continues nor in its input: the client continues something else than it
-/// means. What is continued may hold such results, since a client may add them to a conversation, or remove a call from it.
+/// Refuses the result of a call that is neither in what the request continues nor in its input: the
+/// client continues something else than it means. What is continued may hold such results, since a
+/// client may add them to a conversation, or remove a call from it.
 fn check_result(item: Object<'_>, history: &History) -> Result<(), ApiError> {
-    let is_result = matches!(item.string("type")?, Some("function_call_output" | "custom_tool_call_output"));
+    let is_result = matches!(
+        item.get(fields::TYPE.optional())?,
+        Some("function_call_output" | "custom_tool_call_output")
+    );
     if is_result && !history.has_call(call_id(item)?) {
         let what = "no call with this id is in what `previous_response_id` or `conversation` continues, or before this item in the input";
-        return Err(item.at("call_id").invalid(what));
+        return Err(item.at(fields::CALL_ID).invalid(what));
     }
     Ok(())
 }
@@ -96,10 +100,10 @@ fn item(
     history: &mut History,
     warnings: &mut Warnings,
 ) -> Result<(), ApiError> {
-    let kind = match item.string("type")? {
+    let kind = match item.get(fields::TYPE.optional())? {
         Some(kind) => kind,
-        None if item.get("role").is_some() => "message",
-        None if item.get("id").is_some() => "item_reference",
+        None if item.value(fields::ROLE).is_some() => "message",
+        None if item.value(fields::ID).is_some() => "item_reference",
         None => return Err(item.path.invalid("expected an item with a `type`, or a message with a `role`")),
     };
     match kind {
@@ -117,11 +121,11 @@ fn item(
         "custom_tool_call" => history.call(HistoryCall {
             id: call_id(item)?.to_owned(),
             name: name(item)?,
-            arguments: json!({ "input": item.required_string("input")? }).to_string(),
+            arguments: json!({ "input": item.require(fields::CALL_INPUT)? }).to_string(),
         }),
         "function_call_output" | "custom_tool_call_output" => {
-            let output = required_content(item, "output", warnings)?;
-            let name = item.get("name").map(|_| name(item)).transpose()?;
+            let output = content::required(&item, fields::OUTPUT, warnings)?;
+            let name = item.value(fields::NAME).map(|_| name(item)).transpose()?;
             history.result(Some(call_id(item)?), name.as_deref(), output);
         }
         "compaction" => compaction::read(item, seal, history, warnings)?,
@@ -136,32 +140,33 @@ fn item(
 }
 
 fn message(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
-    let role = match item.required_string("role")? {
+    let role = match item.require(fields::ROLE)? {
         "user" => Role::User,
         "system" => Role::System,
         "developer" => Role::Developer,
         "assistant" => {
-            history.assistant_text(content_or_empty(item, "content", warnings)?);
+            history.assistant_text(content::optional(&item, fields::CONTENT, warnings)?);
             return Ok(());
         }
-        _ => return Err(item.at("role").invalid("expected user, assistant, system or developer")),
+        _ => return Err(item.at(fields::ROLE).invalid("expected user, assistant, system or developer")),
     };
-    let content = required_content(item, "content", warnings)?;
+    let content = content::required(&item, fields::CONTENT, warnings)?;
     history.message(role, content);
     Ok(())
 }
 
-/// Text of a reasoning item: from `encrypted_content`, else from `content`, else from `summary`; `None` if it is empty.
+/// Text of a reasoning item: from `encrypted_content`, else from `content`, else from `summary`;
+/// `None` if it is empty.
 fn reasoning_text(
     item: Object<'_>,
     seal: &Seal,
     warnings: &mut Warnings,
 ) -> Result<Option<String>, ApiError> {
-    if let Some(sealed) = item.string("encrypted_content")? {
+    if let Some(sealed) = item.get(fields::SEALED.optional())? {
         return open(item, seal, sealed).map(|text| Some(text).filter(|text| !text.is_empty()));
     }
-    for field in ["content", "summary"] {
-        let text = content_or_empty(item, field, warnings)?.into_joined();
+    for field in [fields::CONTENT, fields::ITEM_SUMMARY] {
+        let text = content::optional(&item, field, warnings)?.into_joined();
         if !text.is_empty() {
             return Ok(Some(text));
         }
@@ -171,7 +176,7 @@ fn reasoning_text(
 
 fn open(item: Object<'_>, seal: &Seal, sealed: &str) -> Result<String, ApiError> {
     seal.open(REASONING, sealed).map_err(|error| {
-        let path = item.at("encrypted_content");
+        let path = item.at(fields::SEALED);
         path.invalid(format_args!("it can't be used: {error}. Leave the item's encrypted_content out"))
             .with_code("invalid_encrypted_content")
     })
@@ -179,34 +184,24 @@ fn open(item: Object<'_>, seal: &Seal, sealed: &str) -> Result<String, ApiError>
 
 /// Name of the called tool as the model knows it: flat, if the item has a namespace.
 fn name(item: Object<'_>) -> Result<String, ApiError> {
-    let name = item.required_string("name")?;
-    Ok(item.string("namespace")?.map_or_else(|| name.to_owned(), |namespace| flat(namespace, name)))
-}
-
-fn content_or_empty(item: Object<'_>, field: &str, warnings: &mut Warnings) -> Result<Content, ApiError> {
-    item.get(field).map_or(Ok(Content::default()), |value| content::read(value, item.at(field), warnings))
-}
-
-fn required_content(item: Object<'_>, field: &str, warnings: &mut Warnings) -> Result<Content, ApiError> {
-    let path = item.at(field);
-    let value = item.get(field).ok_or_else(|| path.missing("a string or a list of parts"))?;
-    content::read(value, path, warnings)
+    let name = item.require(fields::NAME)?;
+    Ok(item.get(fields::NAMESPACE)?.map_or_else(|| name.to_owned(), |namespace| flat(namespace, name)))
 }
 
 /// The field `call_id`, or `id` if the client sends only that.
 fn call_id(item: Object<'_>) -> Result<&str, ApiError> {
-    match item.string("call_id")? {
+    match item.get(fields::CALL_ID)? {
         Some(id) => Ok(id),
-        None => item.string("id")?.ok_or_else(|| item.at("call_id").missing("a string")),
+        None => item.get(fields::ID.optional())?.ok_or_else(|| item.at(fields::CALL_ID).missing("a string")),
     }
 }
 
 /// Arguments as text, which needn't be JSON. Some clients send an object instead of its text.
 fn arguments(item: Object<'_>) -> Result<String, ApiError> {
-    match item.get("arguments") {
+    match item.value(fields::ARGUMENTS) {
         None => Ok(String::new()),
         Some(Value::String(text)) => Ok(text.get().to_owned()),
         Some(object @ Value::Object(_)) => Ok(object.to_json().into_string()),
-        Some(other) => Err(Path::expected(&item.at("arguments"), "a string of JSON", other)),
+        Some(other) => Err(item.at(fields::ARGUMENTS).expected("a string of JSON", other)),
     }
 }

@@ -1,18 +1,20 @@
-//! The items that a request is read with, opened only where a reader asks for it: those that it continues, then those of its own input.
+//! The items that a request is read with, opened only where a reader asks for it: those that it
+//! continues, then those of its own input.
 
 use bytes::Bytes;
 
 use super::super::error::ApiError;
-use super::super::json::{Document, List, Object, Path, Value};
+use super::super::json::{Document, Elements, Object, Path, Value};
+use super::fields;
 use model::limits::Limits;
 
 /// Path of a request's own input.
-pub(super) static INPUT: Path<'static> = Path::Field(&Path::Body, "input");
+pub(super) static INPUT_PATH: Path<'static> = Path::Field(&Path::Body, "input");
 /// Path of what it continues.
 static BEFORE: Path<'static> = Path::Field(&Path::Body, "previous_response_id");
 
-/// The items of a request that its body doesn't have whole: those that it continues, then its own, with references resolved. It owns its
-/// text, as a body does.
+/// The items of a request that its body doesn't have whole: those that it continues, then its own,
+/// with references resolved. It owns its text, as a body does.
 #[derive(Debug)]
 pub struct WholeInput {
     document: Document,
@@ -53,7 +55,8 @@ impl WholeInput {
 /// The input that a request is read with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Input<'a> {
-    of: Object<'a>,
+    /// The object that has it in the field `input`.
+    pub(super) of: Object<'a>,
     /// Number of items that the request continues.
     before: usize,
 }
@@ -69,24 +72,20 @@ impl<'a> Input<'a> {
         self.before
     }
 
-    /// The field `input`.
-    pub(super) fn value(&self) -> Option<Value<'a>> {
-        self.of.get("input")
-    }
-
     /// The items with their paths; none if the input isn't a list.
     pub(super) fn items(&self) -> impl Iterator<Item = (Path<'static>, Value<'a>)> + use<'a> {
         let before = self.before;
         let path = move |index: usize| match index.checked_sub(before) {
-            Some(own) => INPUT.element(own),
+            Some(own) => INPUT_PATH.element(own),
             None => BEFORE.element(index),
         };
-        let items = self.value().and_then(Value::as_list).into_iter().flat_map(List::iter);
+        let items =
+            self.of.value(fields::INPUT).and_then(Value::as_list).into_iter().flat_map(Elements::iter);
         items.enumerate().map(move |(index, value)| (path(index), value))
     }
 }
 
 /// Whether an item has the type `kind`. The item isn't opened.
 pub(super) fn is_of(item: Value<'_>, kind: &str) -> bool {
-    item.field("type").and_then(Value::as_str) == Some(kind)
+    item.field(fields::TYPE).and_then(Value::as_str) == Some(kind)
 }

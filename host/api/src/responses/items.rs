@@ -103,7 +103,8 @@ pub(super) enum Item {
         summary: Vec<SummaryText>,
         #[serde(skip_serializing_if = "Option::is_none")]
         content: Option<Vec<ReasoningText>>,
-        /// The reasoning as only this server can read it; set when it is done, absent where not asked for.
+        /// The reasoning as only this server can read it; set when it is done, absent where not
+        /// asked for.
         #[serde(skip_serializing_if = "Option::is_none")]
         encrypted_content: Option<String>,
     },
@@ -176,7 +177,8 @@ impl Item {
         }
     }
 
-    /// Sets the item's status. Compaction items have none, and items of tools that the server runs are unchanged.
+    /// Sets the item's status. Compaction items have none, and items of tools that the server runs
+    /// are unchanged.
     pub(super) fn set_status(&mut self, new: Status) {
         match self {
             Self::Reasoning { status, .. }

@@ -1,5 +1,6 @@
-//! Event machine of Responses: makes the stream, and the response in one piece, from a turn's events. Deltas are sent of the item that is
-//! open here, and closed items are the response's output, so deltas and output can't differ.
+//! Event machine of Responses: makes the stream, and the response in one piece, from a turn's
+//! events. Deltas are sent of the item that is open here, and closed items are the response's
+//! output, so deltas and output can't differ.
 
 use super::super::error::{ApiError, cancelled, not_stored};
 use super::super::event_buffer::EventBuffer;
@@ -257,7 +258,8 @@ impl Machine for ResponsesMachine {
     }
 
     fn body(&self) -> (u16, String) {
-        // A response that failed is sent as a response object, too: its field `error` has what the error object would have.
+        // A response that failed is sent as a response object, too: its field `error` has what the
+        // error object would have.
         let status = self.failure.as_ref().map_or(200, |failure| ApiError::turn(failure).status);
         (status, serde_json::to_string(&self.response).expect("protocol types serialise"))
     }
@@ -286,8 +288,8 @@ fn stored_status(status: ResponseStatus) -> Option<store::Status> {
     }
 }
 
-/// The code of a failed response. The protocol has a closed list of codes, and clients may refuse others. Nothing is lost, since the
-/// message says what the server's own code says.
+/// The code of a failed response. The protocol has a closed list of codes, and clients may refuse
+/// others. Nothing is lost, since the message says what the server's own code says.
 pub(super) fn error_code(code: &'static str) -> &'static str {
     match code {
         "rate_limit_exceeded" | "invalid_prompt" => code,

@@ -1,8 +1,9 @@
-//! The Responses protocol: `request` and `input` read bodies; `machine` writes answers as `events`, `items` and the response object
-//! (`resource`); `validator` checks streams of this protocol from any server.
+//! The Responses protocol: `request` and `input` read bodies; `machine` writes answers as `events`,
+//! `items` and the response object (`resource`); `validator` checks streams of this protocol from
+//! any server.
 //!
-//! Two layers: `machine` knows turns and hands plain values to the leaves (`open_item`, `events`, `items`, `resource`), which know
-//! nothing of turns.
+//! Two layers: `machine` knows turns and hands plain values to the leaves (`open_item`, `events`,
+//! `items`, `resource`), which know nothing of turns.
 
 mod compaction;
 mod configuration;
@@ -10,7 +11,7 @@ mod continuation;
 mod echo;
 mod ending;
 mod events;
-pub(super) mod fields;
+pub(crate) mod fields;
 pub mod fold;
 mod hosted;
 mod input;

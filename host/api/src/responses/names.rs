@@ -1,4 +1,5 @@
-//! Names of tools in namespaces: the model sees one flat name, and clients get back namespace and name as they declared them.
+//! Names of tools in namespaces: the model sees one flat name, and clients get back namespace and
+//! name as they declared them.
 
 use std::collections::HashMap;
 
@@ -17,7 +18,8 @@ impl Namespaces {
         self.0.contains_key(flat)
     }
 
-    /// Namespace and name of the tool that the model called `flat`. An unknown name is returned unchanged, without a namespace.
+    /// Namespace and name of the tool that the model called `flat`. An unknown name is returned
+    /// unchanged, without a namespace.
     pub(super) fn split(&self, flat: &str) -> (Option<String>, String) {
         match self.0.get(flat) {
             Some((namespace, name)) => (Some(namespace.clone()), name.clone()),
@@ -25,14 +27,16 @@ impl Namespaces {
         }
     }
 
-    /// Flat names of the tools that `meant` stands for, which is a tool's own name, or the name of a namespace for all tools in it.
+    /// Flat names of the tools that `meant` stands for, which is a tool's own name, or the name of
+    /// a namespace for all tools in it.
     pub(super) fn meant_by<'a>(&'a self, meant: &'a str) -> impl Iterator<Item = &'a String> {
         let fits = move |namespace: &str, name: &str| namespace == meant || name == meant;
         self.0.iter().filter(move |(_, (namespace, name))| fits(namespace, name)).map(|(flat, _)| flat)
     }
 }
 
-/// The flat name: namespace and name with two underscores between, unless the namespace ends in them (`mcp__files__`).
+/// The flat name: namespace and name with two underscores between, unless the namespace ends in
+/// them (`mcp__files__`).
 pub(super) fn flat(namespace: &str, name: &str) -> String {
     let separator = if namespace.ends_with("__") { "" } else { "__" };
     format!("{namespace}{separator}{name}")
@@ -43,7 +47,7 @@ mod tests {
     use super::{Namespaces, flat};
 
     #[test]
-    fn flat_names_are_split_by_what_was_declared_not_by_their_spelling() {
+    fn flat_names_split_by_declarations_not_spelling() {
         let mut namespaces = Namespaces::default();
         namespaces.insert(flat("a__b", "c"), "a__b", "c");
         assert_eq!(namespaces.split("a__b__c"), (Some("a__b".to_owned()), "c".to_owned()));

@@ -1,5 +1,5 @@
-//! The item that the model is writing, and its events from `added` to `done`. The item's text grows only by the deltas that are sent, so
-//! deltas and finished item can't differ.
+//! The item that the model is writing, and its events from `added` to `done`. The item's text grows
+//! only by the deltas that are sent, so deltas and finished item can't differ.
 
 use super::super::event_buffer::EventBuffer;
 use super::super::obfuscation::encoded_len;
@@ -55,7 +55,8 @@ impl OpenItem {
         written
     }
 
-    /// An item that was announced earlier, with its text so far; none if its part wasn't announced, too.
+    /// An item that was announced earlier, with its text so far; none if its part wasn't announced,
+    /// too.
     pub(super) fn announced(item: Item, index: usize) -> Option<Self> {
         let has_part = match &item {
             Item::Message { content, .. } => !content.is_empty(),
@@ -114,7 +115,8 @@ impl OpenItem {
         sequence.send(events::compacting(at), buffer);
     }
 
-    /// Sends the item's last events and returns the finished item. Reasoning and compactions hold the `encrypted` text.
+    /// Sends the item's last events and returns the finished item. Reasoning and compactions hold
+    /// the `encrypted` text.
     pub(super) fn end(mut self, status: Status, encrypted: Option<String>, out: EventSink<'_>) -> Item {
         let EventSink { sequence, buffer } = out;
         end_texts(&self.item, self.index, sequence, buffer);

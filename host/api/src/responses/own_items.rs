@@ -1,13 +1,14 @@
-//! Input items as they are stored and shown again: each with an id, messages with parts and a status. What the items mean is the reader's
-//! (`input`); here they stay JSON.
+//! Input items as they are stored and shown again: each with an id, messages with parts and a
+//! status. What the items mean is the reader's (`input`); here they stay JSON.
 
 use serde_json::json;
 
 use super::super::error::ApiError;
 use super::super::ids::Ids;
-use super::super::json::{Object, Value};
+use super::super::json::{Field, List, Object, Value};
 use super::super::raw::{self, Json};
-use super::input_items::INPUT;
+use super::fields;
+use super::input_items::INPUT_PATH;
 
 /// Prefixes of ids, by type of item.
 const PREFIXES: [(&str, &str); 9] = [
@@ -26,6 +27,8 @@ const PREFIXES: [(&str, &str); 9] = [
 const STATUSED: [&str; 5] =
     ["message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"];
 
+const STATUS: Field<&str> = Field::new("status", "");
+
 /// An item of a request's own input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OwnItem {
@@ -40,11 +43,10 @@ pub enum OwnItem {
 /// # Errors
 /// 400 where an item is no object, or its id no text.
 pub(crate) fn own_items(body: &Object<'_>, ids: &mut Ids) -> Result<Vec<OwnItem>, ApiError> {
-    match body.get("input") {
+    match body.value(fields::INPUT) {
         Some(Value::String(text)) => Ok(vec![OwnItem::Whole(user_message(text.get(), ids))]),
         Some(Value::List(items)) => {
-            let own = |(index, value)| item(&Object::new(value, INPUT.element(index))?, ids);
-            items.iter().enumerate().map(own).collect()
+            List::new(items, INPUT_PATH).objects().map(|own| item(&own?, ids)).collect()
         }
         // The reader of the whole request says what is wrong.
         _ => Ok(Vec::new()),
@@ -53,11 +55,13 @@ pub(crate) fn own_items(body: &Object<'_>, ids: &mut Ids) -> Result<Vec<OwnItem>
 
 /// Whether an item only refers to a stored one.
 pub(super) fn is_reference(item: Value<'_>) -> bool {
-    let given = |name| item.field(name).filter(|value| !value.is_null());
-    refers(given("type").and_then(Value::as_str), given("role").is_some(), given("id").is_some())
+    let given = |value: Option<Value<'_>>| value.is_some_and(|value| !value.is_null());
+    let (role, id) = (given(item.field(fields::ROLE)), given(item.field(fields::ID)));
+    refers(item.field(fields::TYPE).and_then(Value::as_str), role, id)
 }
 
-/// Whether an item of this type, if it says one, refers to another: by its type, or by an id without a role.
+/// Whether an item of this type, if it says one, refers to another: by its type, or by an id
+/// without a role.
 fn refers(kind: Option<&str>, has_role: bool, has_id: bool) -> bool {
     kind.map_or(!has_role && has_id, |kind| kind == "item_reference")
 }
@@ -67,19 +71,21 @@ fn refers(kind: Option<&str>, has_role: bool, has_id: bool) -> bool {
 /// # Errors
 /// 400 where its type or id is no text.
 pub(crate) fn item(item: &Object<'_>, ids: &mut Ids) -> Result<OwnItem, ApiError> {
-    if refers(item.string("type")?, item.get("role").is_some(), item.get("id").is_some()) {
-        return Ok(OwnItem::Reference(item.required_string("id")?.to_owned()));
+    let (role, id) = (item.value(fields::ROLE).is_some(), item.value(fields::ID).is_some());
+    if refers(item.get(fields::TYPE.optional())?, role, id) {
+        return Ok(OwnItem::Reference(item.require(fields::ID)?.to_owned()));
     }
     whole(item, ids).map(OwnItem::Whole)
 }
 
-/// An item as it is stored: with id and type first, a message's text as a part, and a status where the type has one.
+/// An item as it is stored: with id and type first, a message's text as a part, and a status where
+/// the type has one.
 ///
 /// # Errors
 /// 400 where its type or id is no text.
 pub(crate) fn whole(item: &Object<'_>, ids: &mut Ids) -> Result<store::Item, ApiError> {
-    let kind = item.string("type")?.unwrap_or("message");
-    let id = match item.string("id")?.filter(|id| !id.is_empty()) {
+    let kind = item.get(fields::TYPE.optional())?.unwrap_or("message");
+    let id = match item.get(fields::ID.optional())?.filter(|id| !id.is_empty()) {
         Some(id) => id.to_owned(),
         None => {
             ids.next(PREFIXES.iter().find(|(name, _)| *name == kind).map_or("item_", |(_, prefix)| prefix))
@@ -88,7 +94,7 @@ pub(crate) fn whole(item: &Object<'_>, ids: &mut Ids) -> Result<store::Item, Api
     let mut fields = vec![("id", Json::of(&id)), ("type", Json::of(kind))];
     let rest = item.fields().filter(|(name, value)| !["id", "type"].contains(name) && !value.is_null());
     fields.extend(rest.map(|(name, value)| (name, stored_field(item, kind, name, value))));
-    if STATUSED.contains(&kind) && item.get("status").is_none() {
+    if STATUSED.contains(&kind) && item.value(STATUS).is_none() {
         fields.push(("status", Json::of("completed")));
     }
     Ok(store::Item { id, body: raw::object(fields).into_string().into_bytes() })
@@ -97,8 +103,8 @@ pub(crate) fn whole(item: &Object<'_>, ids: &mut Ids) -> Result<store::Item, Api
 /// A field's value; the content of a message that is a text becomes a list of one part.
 fn stored_field(item: &Object<'_>, kind: &str, name: &str, value: Value<'_>) -> Json {
     match value {
-        Value::String(text) if kind == "message" && name == "content" => {
-            let by_model = item.get("role").and_then(Value::as_str) == Some("assistant");
+        Value::String(text) if kind == "message" && name == fields::CONTENT.row().name => {
+            let by_model = item.value(fields::ROLE).and_then(Value::as_str) == Some("assistant");
             Json::of(&[text_part(text.get(), by_model)])
         }
         other => other.to_json(),

@@ -1,20 +1,22 @@
-//! Reader of a Responses request: checks the body, makes the job, and keeps what the answer repeats.
-//! Unknown fields, tools and items are ignored with a warning. Fields that would change the answer in an unsupported way are refused.
+//! Reader of a Responses request: checks the body, makes the job, and keeps what the answer
+//! repeats. Unknown fields, tools and items are ignored with a warning. Fields that would change
+//! the answer in an unsupported way are refused.
 
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
-use super::super::json::{Object, Value};
+use super::super::json::Object;
 use super::super::options;
 use super::super::request::{ApiRequest, CountRequest, Defaults};
-use super::super::tools::{ToolBounds, choice};
+use super::super::tools::{TOOL_CHOICE, ToolBounds, choice};
 use super::super::warnings::Warnings;
 use super::compaction;
 use super::configuration::ConfigurationUpdates;
 use super::continuation::Continuation;
+use super::fields;
 use super::input_items::Input;
 use super::machine::{EventOptions, ResponsesMachine};
 use super::resource::{Echo, Resource};
-use super::{echo, fields, hosted, input, tools};
+use super::{echo, hosted, input, tools};
 use crate::agent::{Compaction, Hosted, HostedTools, Occasion, summary_job};
 use grammar::Demand;
 use model::printable::printable;
@@ -54,8 +56,8 @@ pub(crate) fn parse(
     defaults: &Defaults,
 ) -> Result<ResponsesRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
-    refuse_unsupported(body)?;
-    if body.boolean("store")? == Some(true) && !continuation.store {
+    body.refuse(fields::PROMPT, "stored prompts are not there: send `instructions` and `input`")?;
+    if body.get(fields::STORE)? == Some(true) && !continuation.store {
         warnings.add("store ignored: this server stores nothing, send the whole input with each request");
     }
     if continuation.unknown_references > 0 {
@@ -63,7 +65,7 @@ pub(crate) fn parse(
     }
     let input = Input::new(body, continuation.whole.as_ref());
 
-    let max_calls = body.count("max_tool_calls", 1)?;
+    let max_calls = body.get(fields::MAX_TOOL_CALLS)?;
     // Before `hosted::request::read`: this checks the bounds of the list `tools`, which both read.
     let mut declared = tools::declared(body, input, ToolBounds::new(defaults), &mut warnings)?;
     let (hosted, shown) = hosted::request::read(body, input, max_calls, &defaults.mcp, &mut warnings)?;
@@ -71,7 +73,7 @@ pub(crate) fn parse(
     let hosted = hosted.and_then(|hosted| hosted::request::choose(hosted, &choice));
     let is_callable = |hosted: &Hosted| hosted.tools.iter().any(HostedTools::may_be_called);
     let others = hosted.as_ref().is_some_and(is_callable);
-    let tool_choice = declared.client_tools.choose(&choice, others, body.at("tool_choice"))?;
+    let tool_choice = declared.client_tools.choose(&choice, others, body.at(TOOL_CHOICE))?;
     declared.shown.extend(shown);
     let updates = ConfigurationUpdates::read(input, &defaults.limits, &mut warnings)?;
     let format = echo::format(body, &defaults.limits)?;
@@ -97,13 +99,11 @@ pub(crate) fn parse(
         sampling: options::sampling(body, echo.max_output_tokens, &defaults.limits)?,
         logprobs: include.logprobs.then_some(echo.top_logprobs),
         max_output_tokens: echo.max_output_tokens,
-        echo: false,
         truncation: if echo.truncation == "auto" { Truncation::Auto } else { Truncation::Disabled },
-        raw: body.boolean("enable_response_messages")?.unwrap_or(false),
-        stop: Vec::new(),
-        cache_key: options::cache_key(body)?,
-        cache_salt: None,
-        priority: options::priority(body)?,
+        raw: body.get(fields::RAW_MESSAGES)?.unwrap_or(false),
+        cache_key: body.get(fields::CACHE_KEY)?.map(str::to_owned),
+        priority: body.get(fields::PRIORITY)?.unwrap_or(0),
+        ..Job::default()
     };
     let options = EventOptions {
         reasoning_events: echo::dialect(&echo.reasoning, defaults),
@@ -112,7 +112,7 @@ pub(crate) fn parse(
         namespaces: declared.namespaces,
         obfuscate: wants_obfuscation(body)?,
     };
-    let (model, stream) = (echo.model.clone(), body.boolean("stream")?.unwrap_or(false));
+    let (model, stream) = (echo.model.clone(), body.get(fields::STREAM)?.unwrap_or(false));
     let warnings = warnings.into_lines();
     Ok(ResponsesRequest { model, stream, job, hosted, compaction, warnings, echo, options })
 }
@@ -131,21 +131,20 @@ struct Include {
 
 impl Include {
     fn read(body: &Object<'_>, echo: &Echo, warnings: &mut Warnings) -> Result<Self, ApiError> {
-        let path = body.at("include");
-        let list = body.list_or_empty("include")?;
-        if let Some((index, other)) = list.iter().enumerate().find(|(_, value)| value.as_str().is_none()) {
-            return Err(path.element(index).expected("a string", other));
+        let mut names = Vec::new();
+        for (path, value) in body.list(fields::INCLUDE)?.iter() {
+            names.push(value.as_str().ok_or_else(|| path.expected("a string", value))?);
         }
-        for name in list.iter().filter_map(Value::as_str).filter(|name| ![REASONING, LOGPROBS].contains(name))
-        {
+        for name in names.iter().filter(|name| ![REASONING, LOGPROBS].contains(name)) {
             warnings.add(format!("include {} ignored", printable(name)));
         }
-        let asks = |name: &str| list.iter().any(|value| value.as_str() == Some(name));
+        let asks = |name| names.contains(&name);
         Ok(Self { encrypted_reasoning: asks(REASONING), logprobs: asks(LOGPROBS) || echo.top_logprobs > 0 })
     }
 }
 
-/// Arguments of the template: `chat_template_kwargs`, effort and verbosity. Templates ignore those that they don't know.
+/// Arguments of the template: `chat_template_kwargs`, effort and verbosity. Templates ignore those
+/// that they don't know.
 fn template_arguments(
     body: &Object<'_>,
     echo: &Echo,
@@ -163,11 +162,12 @@ fn template_arguments(
 
 /// Whether deltas are padded: yes unless the request says no, as in `OpenAI`'s API.
 pub(super) fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
-    let Some(options) = body.object("stream_options")? else { return Ok(true) };
-    Ok(options.boolean("include_obfuscation")?.unwrap_or(true))
+    let Some(options) = body.get(fields::STREAM_OPTIONS)? else { return Ok(true) };
+    Ok(options.get(fields::PAD)?.unwrap_or(true))
 }
 
-/// Reads a request that continues nothing and isn't stored, and makes the machine that answers it, as the transport needs them.
+/// Reads a request that continues nothing and isn't stored, and makes the machine that answers it,
+/// as the transport needs them.
 pub fn read(body: &Object<'_>, defaults: &Defaults, ids: Ids, now: Clock) -> Result<ApiRequest, ApiError> {
     read_continuing(body, &Continuation::default(), defaults, ids, now)
 }
@@ -189,7 +189,8 @@ pub fn read_continuing(
     Ok(ApiRequest { stream, job, hosted, compaction, warnings, machine: Box::new(machine) })
 }
 
-/// Reads a body of `input_tokens`: a request's, with what it continues, of which nothing is generated.
+/// Reads a body of `input_tokens`: a request's, with what it continues, of which nothing is
+/// generated.
 pub fn count(
     body: &Object<'_>,
     continuation: &Continuation,
@@ -206,14 +207,4 @@ pub fn count(
             .push("tools of tool servers are not counted: they are listed when the answer begins".to_owned());
     }
     Ok(CountRequest { model, job, warnings })
-}
-
-/// Refuses a field that can't be ignored without giving another answer than the one asked for.
-fn refuse_unsupported(body: &Object<'_>) -> Result<(), ApiError> {
-    match body.get("prompt") {
-        None => Ok(()),
-        Some(_) => Err(body
-            .at("prompt")
-            .unsupported("stored prompts are not there: send `instructions` and `input`")),
-    }
 }

@@ -141,7 +141,8 @@ impl ResponseUsage {
     }
 }
 
-/// What the model read or wrote in one turn, markup and all (a field of vLLM's, for clients that train on it).
+/// What the model read or wrote in one turn, markup and all (a field of vLLM's, for clients that
+/// train on it).
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(tag = "type", rename = "raw_message_tokens")]
 #[schemars(transform = tagged("raw_message_tokens"))]

@@ -1,9 +1,10 @@
-//! Schemas of this protocol's answers. An event's schema is that of the type which its leaf builder returns.
+//! Schemas of this protocol's answers. An event's schema is that of the type which its leaf builder
+//! returns.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use super::super::answer_schemas::AnswerSchemas;
+use super::super::schema::AnswerSchemas;
 use super::events::hosted::{self, ItemProgress};
 use super::events::{self, At, Event, Lifecycle};
 use super::items::{OutputText, ReasoningText, SummaryText};

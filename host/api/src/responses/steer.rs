@@ -1,12 +1,13 @@
-//! Steering of a response over a WebSocket: the client's `response.steer`, the events that answer it, and the bodies of requests that go on with
-//! its input.
+//! Steering of a response over a WebSocket: the client's `response.steer`, the events that answer
+//! it, and the bodies of requests that go on with its input.
 
 use bytes::Bytes;
 use serde_json::{Value as Parsed, json};
 
 use super::super::error::ApiError;
-use super::super::json::{List, Object, Path, Value};
+use super::super::json::{Elements, List, Object, Path, Value};
 use super::super::raw::{self, Json};
+use super::fields;
 use super::web_socket::{StreamId, of_lane, to_bytes};
 
 /// A `response.steer`.
@@ -23,27 +24,30 @@ pub struct SteerRequest {
 impl SteerRequest {
     pub(super) fn read(body: &Object<'_>) -> Self {
         Self {
-            response: body.string("previous_response_id").ok().flatten().unwrap_or_default().to_owned(),
-            input: body.get("input").map_or_else(Json::null, Value::to_json).into_string(),
+            response: body.get(fields::PREVIOUS_RESPONSE_ID).ok().flatten().unwrap_or_default().to_owned(),
+            input: body.value(fields::INPUT).map_or_else(Json::null, Value::to_json).into_string(),
             messages: checked(body).map_err(|error| error.message),
         }
     }
 }
 
 /// Fields of the event.
-const FIELDS: [&str; 3] = ["type", "previous_response_id", "input"];
+const FIELDS: [&str; 3] =
+    [fields::TYPE.row().name, fields::PREVIOUS_RESPONSE_ID.row().name, fields::INPUT.row().name];
 
 fn checked(body: &Object<'_>) -> Result<String, ApiError> {
-    body.required_string("previous_response_id")?;
+    body.require(fields::PREVIOUS_RESPONSE_ID.required())?;
     if let Some((name, _)) = body.fields().find(|(name, _)| !FIELDS.contains(name)) {
-        return Err(body.at(name).invalid("response.steer has type, previous_response_id and input only"));
+        let what = "response.steer has type, previous_response_id and input only";
+        return Err(body.path.field(name).invalid(what));
     }
-    let path = body.at("input");
-    match body.get("input") {
+    let path = body.at(fields::INPUT);
+    match body.value(fields::INPUT) {
         Some(text @ Value::String(_)) => Ok(of_text(text)),
         Some(Value::List(list)) if !list.is_empty() => {
-            let read = |(index, value)| message(value, path.element(index));
-            Ok(list.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?.join(","))
+            let list = List::new(list, path);
+            let read = |(path, value)| message(value, path);
+            Ok(list.iter().map(read).collect::<Result<Vec<_>, _>>()?.join(","))
         }
         _ => Err(path.invalid("expected a text, or a list of messages that isn't empty")),
     }
@@ -58,24 +62,25 @@ fn of_text(text: Value<'_>) -> String {
 fn message(value: Value<'_>, path: Path<'_>) -> Result<String, ApiError> {
     let message = Object::new(value, path)?;
     if let Some((name, _)) = message.fields().find(|(name, _)| !["type", "role", "content"].contains(name)) {
-        return Err(message.at(name).invalid("a message that steers has type, role and content only"));
+        let what = "a message that steers has type, role and content only";
+        return Err(message.path.field(name).invalid(what));
     }
-    if message.string("type")?.is_some_and(|kind| kind != "message") {
-        return Err(message.at("type").invalid("only messages steer a response"));
+    if message.get(fields::TYPE.optional())?.is_some_and(|kind| kind != "message") {
+        return Err(message.at(fields::TYPE).invalid("only messages steer a response"));
     }
-    if message.required_string("role")? != "user" {
-        return Err(message.at("role").invalid("only messages with the role user steer a response"));
+    if message.require(fields::ROLE)? != "user" {
+        return Err(message.at(fields::ROLE).invalid("only messages with the role user steer a response"));
     }
     let is_part = |part: Value<'_>| {
-        let kind = part.field("type").and_then(Value::as_str);
+        let kind = part.field(fields::TYPE).and_then(Value::as_str);
         kind.is_some_and(|kind| ["input_text", "input_image", "input_file"].contains(&kind))
     };
-    match message.get("content") {
+    match message.value(fields::CONTENT) {
         Some(Value::String(_)) => {}
         Some(Value::List(parts)) if !parts.is_empty() && parts.iter().all(is_part) => {}
         _ => {
             let what = "expected a text, or a list of input_text, input_image and input_file parts";
-            return Err(message.at("content").invalid(what));
+            return Err(message.at(fields::CONTENT).invalid(what));
         }
     }
     Ok(value.to_json().into_string())
@@ -196,9 +201,10 @@ fn required(item: &Parsed) -> Option<Parsed> {
 
 /// JSON of a body's fields that hold for a successor, too; none if the response can't be steered.
 pub fn settings(body: &Object<'_>) -> Option<String> {
-    let is_there = |name| body.get(name).is_some_and(|value| !value.is_null());
-    let can_be_steered = !is_there("conversation") && !is_there("context_management");
-    can_be_steered.then(|| without(body, &["input", "previous_response_id"]))
+    let can_be_steered =
+        body.value(fields::CONVERSATION).is_none() && body.value(fields::CONTEXT_MANAGEMENT).is_none();
+    can_be_steered
+        .then(|| without(body, &[fields::INPUT.row().name, fields::PREVIOUS_RESPONSE_ID.row().name]))
 }
 
 /// The body of the successor of the response `parent`, which has these settings and messages.
@@ -212,17 +218,17 @@ pub fn successor(settings: &str, parent: &str, messages: &str) -> String {
 /// # Errors
 /// 400 where its input is neither a text nor a list.
 pub fn prepend(body: &Object<'_>, messages: &str) -> Result<String, ApiError> {
-    let own = match body.get("input") {
+    let own = match body.value(fields::INPUT) {
         None => String::new(),
         Some(text @ Value::String(_)) => of_text(text),
         Some(Value::List(list)) => items(list),
-        Some(_) => return Err(body.at("input").invalid("expected a text or a list")),
+        Some(_) => return Err(body.at(fields::INPUT).invalid("expected a text or a list")),
     };
     let comma = if own.is_empty() { "" } else { "," };
-    Ok(with(&without(body, &["input"]), &format!(r#""input":[{messages}{comma}{own}]"#)))
+    Ok(with(&without(body, &[fields::INPUT.row().name]), &format!(r#""input":[{messages}{comma}{own}]"#)))
 }
 
-fn items(list: List<'_>) -> String {
+fn items(list: Elements<'_>) -> String {
     list.iter().map(|item| item.to_json().into_string()).collect::<Vec<_>>().join(",")
 }
 

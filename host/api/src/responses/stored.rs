@@ -1,16 +1,35 @@
-//! Stored responses as clients get them: an object and the items of its output become one object again, and a log's events get their names and
-//! padding back.
+//! Stored responses as clients get them: an object and the items of its output become one object
+//! again, and a log's events get their names and padding back.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::super::error::ApiError;
 use super::super::event_buffer::EventBuffer;
-use super::schema;
+use super::super::query::Query;
+use super::{fields, schema};
 
-/// Where the output stands in an object without one. No string before it can have these bytes, since quotes in strings are escaped.
+/// Where the output stands in an object without one. No string before it can have these bytes,
+/// since quotes in strings are escaped.
 const NO_OUTPUT: &[u8] = br#","output":[]"#;
+
+/// Whether the query asks for the events of a background response, in place of the response.
+///
+/// # Errors
+/// 400 where `stream` is neither true nor false.
+pub fn events_are_asked_for(query: &Query) -> Result<bool, ApiError> {
+    Ok(query.flag(fields::EVENTS)?.unwrap_or(false))
+}
+
+/// Which of these events: only those behind this number, and whether they are padded.
+///
+/// # Errors
+/// 400 where a field has a wrong value.
+pub fn which_events(query: &Query) -> Result<(Option<u64>, bool), ApiError> {
+    Ok((query.number(fields::STARTING_AFTER)?, query.flag(fields::PADDED)?.unwrap_or(true)))
+}
 
 /// The whole response of a stored `object` and the items of its `output`, as JSON.
 pub fn whole(object: &[u8], output: &[store::Item]) -> Vec<u8> {
@@ -46,7 +65,8 @@ struct StoredEvent<'a> {
     delta: Option<Cow<'a, str>>,
 }
 
-/// Appends a stored event. Where readers `pad`, one with a delta is padded as it was when it was first sent.
+/// Appends a stored event. Where readers `pad`, one with a delta is padded as it was when it was
+/// first sent.
 pub fn push(event: &[u8], pad: bool, buffer: &mut EventBuffer) {
     static KINDS: LazyLock<Vec<&'static str>> = LazyLock::new(schema::event_kinds);
     let read: Option<StoredEvent<'_>> = serde_json::from_slice(event).ok();

@@ -1,11 +1,14 @@
-//! Reader of `tools` of a Responses request: functions and custom tools, in namespaces or not. Other tools are ignored with a warning,
-//! since clients offer all the tools that they know. Tools may also come in the input, as `additional_tools`.
+//! Reader of `tools` of a Responses request: functions and custom tools, in namespaces or not.
+//! Other tools are ignored with a warning, since clients offer all the tools that they know. Tools
+//! may also come in the input, as `additional_tools`.
 
 use super::super::error::ApiError;
+use super::super::fields::Row;
 use super::super::json::{Object, Value};
 use super::super::raw::{self, Json};
-use super::super::tools::{self, ClientTools, ToolBounds, ToolChoiceField};
+use super::super::tools::{self, ClientTools, FORMAT, PARAMETERS, TOOLS, ToolBounds, ToolChoiceField};
 use super::super::warnings::Warnings;
+use super::fields;
 use super::hosted;
 use super::input_items::{Input, is_of};
 use super::names::{Namespaces, flat};
@@ -54,7 +57,8 @@ impl Declared {
         }
     }
 
-    /// The flat name of the tool that `name` stands for. Returns `name` unchanged if a tool has it, or if it stands for none or several.
+    /// The flat name of the tool that `name` stands for. Returns `name` unchanged if a tool has it,
+    /// or if it stands for none or several.
     fn flat_name(&self, name: String) -> String {
         if self.client_tools.tools.iter().any(|tool| tool.name == name) {
             return name;
@@ -73,13 +77,13 @@ impl Declared {
         bounds: &mut ToolBounds,
         warnings: &mut Warnings,
     ) -> Result<(), ApiError> {
-        let (path, max) = (owner.at("tools"), bounds.tools);
-        for (index, value) in tools::list(&owner, bounds)?.iter().enumerate() {
-            let tool = Object::new(value, path.element(index))?;
-            match tool.required_string("type")? {
+        let (path, max) = (owner.at(TOOLS), bounds.tools);
+        for tool in tools::list(&owner, bounds)?.objects() {
+            let tool = tool?;
+            match tool.require(fields::TYPE)? {
                 "namespace" => self.namespace(tool, max, warnings)?,
                 kind @ ("function" | "custom") => {
-                    let name = tool.required_string("name")?;
+                    let name = tool.require(fields::NAME)?;
                     self.add(name, tool, kind)?;
                     self.shown.push(echo(tool, kind));
                     if self.namespaces.has(name) {
@@ -104,17 +108,14 @@ impl Declared {
         max: usize,
         warnings: &mut Warnings,
     ) -> Result<(), ApiError> {
-        let outer = namespace.required_string("name")?;
-        let path = namespace.at("tools");
+        let outer = namespace.require(fields::NAME)?;
         let mut shown = Vec::new();
-        let list = namespace.list_or_empty("tools")?;
-        if list.is_longer_than(max) {
-            return Err(path.invalid(format_args!("at most {max} tools, got {}", list.len())));
-        }
-        for (index, value) in list.iter().enumerate() {
-            let tool = Object::new(value, path.element(index))?;
-            let kind = tool.required_string("type")?;
-            let (Some(inner), "function" | "custom") = (tool.string("name")?, kind) else {
+        let list = namespace.list(TOOLS)?;
+        list.check_len(max, "tools")?;
+        for tool in list.objects() {
+            let tool = tool?;
+            let kind = tool.require(fields::TYPE)?;
+            let (Some(inner), "function" | "custom") = (tool.get(fields::NAME.optional())?, kind) else {
                 warnings.add(format!("tool of type {} ignored", printable(kind)));
                 continue;
             };
@@ -124,7 +125,7 @@ impl Declared {
             self.namespaces.insert(name, outer, inner);
             shown.push(echo(tool, kind));
         }
-        let description = namespace.string("description")?.unwrap_or_default();
+        let description = namespace.get(fields::DESCRIPTION)?.unwrap_or_default();
         self.shown.push(raw::object([
             ("type", Json::of("namespace")),
             ("name", Json::of(outer)),
@@ -139,27 +140,28 @@ impl Declared {
         if self.client_tools.tools.iter().any(|other| other.name == name) { Err(taken(tool)) } else { Ok(()) }
     }
 
-    /// Adds a tool that clients run, a function or a custom tool, under the name that the model knows.
+    /// Adds a tool that clients run, a function or a custom tool, under the name that the model
+    /// knows.
     fn add(&mut self, name: &str, tool: Object<'_>, kind: &str) -> Result<(), ApiError> {
         if kind == "custom" {
             return self.client_tools.add_custom(name, tool);
         }
-        self.client_tools.add(name, tool, "parameters", tools::nested_declaration(name, tool))
+        self.client_tools.add(name, tool, PARAMETERS, tools::nested_declaration(name, tool))
     }
 }
 
 fn taken(tool: Object<'_>) -> ApiError {
-    tool.at("name").invalid("the model would see two tools of this name: rename one, or its namespace")
+    tool.at(fields::NAME).invalid("the model would see two tools of this name: rename one, or its namespace")
 }
 
 /// The tool with all fields that the protocol gives it, as the response object shows it.
 fn echo(tool: Object<'_>, kind: &str) -> Json {
-    let field = |name: &'static str| (name, tool.get(name).map_or_else(Json::null, Value::to_json));
-    let head = [("type", Json::of(kind)), field("name"), field("description")];
+    let field = |row: Row| (row.name, tool.value_of(&row).map_or_else(Json::null, Value::to_json));
+    let head = [("type", Json::of(kind)), field(fields::NAME.row()), field(fields::DESCRIPTION.row())];
     if kind == "custom" {
         let text = || raw::object([("type", Json::of("text"))]);
-        let format = tool.get("format").map_or_else(text, Value::to_json);
-        return raw::object(head.into_iter().chain([("format", format)]));
+        let format = tool.value(FORMAT).map_or_else(text, Value::to_json);
+        return raw::object(head.into_iter().chain([(FORMAT.row().name, format)]));
     }
-    raw::object(head.into_iter().chain([field("parameters"), field("strict")]))
+    raw::object(head.into_iter().chain([field(PARAMETERS.row()), field(fields::STRICT.row())]))
 }

@@ -1,11 +1,17 @@
-//! What WebSocket mode adds to the protocol: events of the client, the lane that an event belongs to, and errors as events.
+//! What WebSocket mode adds to the protocol: events of the client, the lane that an event belongs
+//! to, and errors as events.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::Serialize;
 
 use super::super::error::ApiError;
-use super::super::json::Object;
+use super::super::json::{Field, Object};
+use super::fields;
 use super::steer::SteerRequest;
+
+/// What events have beside a request's fields: the lane, and whether the model answers.
+const STREAM_ID: Field<&str> = Field::new("stream_id", "");
+const GENERATE: Field<bool> = Field::new("generate", "");
 
 /// Maximum length of a lane's name.
 const NAME_LENGTH: usize = 256;
@@ -25,12 +31,12 @@ impl StreamId {
     /// # Errors
     /// 400 `invalid_stream_id` where the field is there and is no such name.
     fn read(body: &Object<'_>) -> Result<Option<Self>, ApiError> {
-        match body.string("stream_id").map(|name| name.map(Self::new)) {
+        match body.get(STREAM_ID).map(|name| name.map(Self::new)) {
             Ok(None) => Ok(None),
             Ok(Some(Some(id))) => Ok(Some(id)),
             _ => {
                 let what = "expected 1 to 256 letters, digits, `_`, `-` and `.`; leave it out for the lane without a name";
-                Err(body.at("stream_id").invalid(what).with_code("invalid_stream_id"))
+                Err(body.at(STREAM_ID).invalid(what).with_code("invalid_stream_id"))
             }
         }
     }
@@ -77,20 +83,21 @@ impl ClientEvent {
     }
 
     fn read_in(body: &Object<'_>, stream_id: Option<StreamId>) -> Result<Self, ApiError> {
-        match body.required_string("type")? {
+        match body.require(fields::TYPE)? {
             "response.create" => {
-                let generate = body.boolean("generate")?.unwrap_or(true);
-                if body.boolean("background")? == Some(true) {
+                let generate = body.get(GENERATE)?.unwrap_or(true);
+                if body.get(fields::BACKGROUND)? == Some(true) {
                     let message = "a WebSocket's responses end with it: send POST /v1/responses";
-                    return Err(body.at("background").unsupported(message));
+                    return Err(body.at(fields::BACKGROUND).unsupported(message));
                 }
-                let parent = body.string("previous_response_id")?.map(str::to_owned);
-                Ok(Self::Create { stream_id, generate, parent, store: body.boolean("store")? })
+                let parent = body.get(fields::PREVIOUS_RESPONSE_ID)?.map(str::to_owned);
+                Ok(Self::Create { stream_id, generate, parent, store: body.get(fields::STORE)? })
             }
             "response.processed" => Ok(Self::Processed),
             "response.steer" => Ok(Self::Steer(SteerRequest::read(body))),
             _ => {
-                Err(body.at("type").invalid("expected response.create, response.processed or response.steer"))
+                let what = "expected response.create, response.processed or response.steer";
+                Err(body.at(fields::TYPE).invalid(what))
             }
         }
     }

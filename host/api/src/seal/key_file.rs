@@ -1,5 +1,5 @@
-//! The file of a server's keys: one key of 64 hexadecimal digits per line, the newest first. A missing file is made with a fresh key
-//! and mode 0600. A file that others can read is refused.
+//! The file of a server's keys: one key of 64 hexadecimal digits per line, the newest first. A
+//! missing file is made with a fresh key and mode 0600. A file that others can read is refused.
 
 use std::fs::DirBuilder;
 use std::io::{self, Read as _};
@@ -10,7 +10,8 @@ use super::{KEY_BYTES, Seal};
 use system::private::{self, PrivateError};
 use system::random;
 
-/// Most keys of a file. Whoever replaces a key needs the last one or two; more than this are a mistake.
+/// Most keys of a file. Whoever replaces a key needs the last one or two; more than this are a
+/// mistake.
 const MAX_KEYS: usize = 16;
 /// Most bytes that are read of a file: room for `MAX_KEYS` keys and blank lines.
 const MAX_BYTES: u64 = 4096;
@@ -36,7 +37,8 @@ enum Reason {
 }
 
 impl KeyFileError {
-    /// Whether the file exists and its content or its mode is wrong. Else file or folder can't be made, read or written.
+    /// Whether the file exists and its content or its mode is wrong. Else file or folder can't be
+    /// made, read or written.
     pub fn is_of_the_file(&self) -> bool {
         match &self.reason {
             Reason::Private(PrivateError::Io(_)) => false,
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_holds_no_keys_or_that_others_can_read_is_refused() {
+    fn key_file_empty_or_readable_by_others_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("seal.key");
         let key = "0f".repeat(32);

@@ -1,4 +1,5 @@
-//! The rules that streams must keep, and what is said of a broken one. `stream_check` and the protocols' validators use it.
+//! The rules that streams must keep, and what is said of a broken one. `stream_check` and the
+//! protocols' validators use it.
 
 use std::fmt;
 

@@ -29,7 +29,7 @@ fn places(stream: &str) -> Vec<(usize, u64, Rule)> {
 }
 
 #[test]
-fn every_violation_has_its_line_its_event_and_its_rule() {
+fn violations_have_their_line_event_and_rule() {
     let [first, second, third, done] = whole();
     assert_eq!(places(&[first.as_str(), &second, &third, &done].concat()), []);
     let [loose, unknown] = [second.replace("data: ", "data:"), third.replace("stop", "halt")];

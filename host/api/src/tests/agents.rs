@@ -1,7 +1,9 @@
-//! Requests of real agents, and how they are read: `testdata/agents/*.json`, with one golden for all (`UPDATE_EXPECT=1` rewrites it).
+//! Requests of real agents, and how they are read: `testdata/agents/*.json`, with one golden for
+//! all (`UPDATE_EXPECT=1` rewrites it).
 //!
-//! `tests/agents/bodies.py` makes the files from recorded requests; each file has an agent's fields, items and schemas, and a
-//! tool's result in the history. No request of an agent may be refused.
+//! `tests/agents/bodies.py` makes the files from recorded requests; each file has an agent's
+//! fields, items and schemas, and a tool's result in the history. No request of an agent may be
+//! refused.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -55,7 +55,7 @@ fn sent_back(item: &Value, defaults: &Defaults) -> Result<Option<String>, (Strin
 }
 
 #[test]
-fn encrypted_reasoning_is_restored_with_and_without_its_text() {
+fn encrypted_reasoning_is_restored_even_without_text() {
     let defaults = Defaults::default();
     for dialect in [json!({}), json!({ "reasoning": { "summary": "auto" } })] {
         let item = sealed(&dialect, &defaults);
@@ -67,7 +67,7 @@ fn encrypted_reasoning_is_restored_with_and_without_its_text() {
 }
 
 #[test]
-fn what_was_sealed_counts_and_not_what_a_client_wrote_beside_it() {
+fn sealed_reasoning_counts_not_the_clients_text() {
     let defaults = Defaults::default();
     let mut item = sealed(&json!({}), &defaults);
     item["content"][0]["text"] = json!("Three.");
@@ -83,7 +83,7 @@ fn encrypted_reasoning_is_there_only_where_asked_for() {
 }
 
 #[test]
-fn wrong_foreign_and_tampered_reasoning_is_refused_and_says_which() {
+fn foreign_or_tampered_reasoning_is_refused_by_place() {
     let defaults = Defaults::default();
     let item = sealed(&json!({}), &defaults);
     let with = |text: &str| json!({ "type": "reasoning", "summary": [], "encrypted_content": text });
@@ -113,7 +113,7 @@ fn namespaced() -> Value {
 }
 
 #[test]
-fn the_model_sees_flat_names_and_clients_get_their_own_back() {
+fn model_sees_flat_names_and_clients_their_own() {
     let ApiRequest { job, warnings, .. } = ask(&namespaced(), &Defaults::default());
     let names: Vec<&str> = job.demand.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["mcp__files__read", "mcp__files__patch", "read"]);
@@ -161,7 +161,7 @@ fn flat_names_that_meet_are_refused() {
 }
 
 #[test]
-fn allowed_tools_may_be_named_with_or_without_their_namespace() {
+fn allowed_tools_are_named_with_or_without_namespace() {
     let allowed = |tool: Value| {
         let mut extra = namespaced();
         extra["tool_choice"] = json!({ "type": "allowed_tools", "mode": "auto", "tools": [tool] });
@@ -211,7 +211,7 @@ fn padded_deltas_of_short_texts_are_all_of_one_size() {
 }
 
 #[test]
-fn log_probabilities_are_asked_for_by_include_or_by_their_number() {
+fn logprobs_are_asked_for_by_include_or_by_number() {
     let asked = |extra: Value| ask(&extra, &Defaults::default()).job.logprobs;
     assert_eq!(asked(json!({})), None);
     assert_eq!(asked(json!({ "include": ["message.output_text.logprobs"] })), Some(0));

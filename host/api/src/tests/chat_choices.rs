@@ -36,7 +36,8 @@ fn output_of(machine: &dyn Machine, buffer: &EventBuffer) -> (Vec<Value>, u16, V
     )
 }
 
-/// Hands the events of `turns` to the machine, one of each turn in turn, from the last turn to the first.
+/// Hands the events of `turns` to the machine, one of each turn in turn, from the last turn to the
+/// first.
 fn interleave(machine: &mut dyn Machine, turns: &[Turn]) -> EventBuffer {
     let mut buffer = EventBuffer::new();
     machine.begin(&mut buffer);
@@ -59,7 +60,7 @@ fn usage(input_tokens: u32, output_tokens: u32) -> Usage {
 }
 
 #[test]
-fn choices_that_come_interleaved_are_told_apart_and_counted_together() {
+fn interleaved_choices_are_told_apart_and_summed() {
     let mut first =
         Turn::new(vec![reasoning(&["r"]), message(Phase::Final, &["a", "b"])], TurnEnd::Completed);
     let mut second = Turn::new(vec![call("call_1", "f", &["{", "}"])], TurnEnd::Completed);
@@ -113,7 +114,7 @@ fn content(text: &str, tokens: Vec<DeltaToken>) -> TurnEvent {
 }
 
 #[test]
-fn tokens_of_content_are_told_with_their_log_probabilities() {
+fn content_tokens_carry_their_logprobs() {
     let head = || TurnEvent::Open(ItemHead::Message { phase: Phase::Final });
     let mut machine = ask(&json!({ "logprobs": true, "top_logprobs": 2 }));
     let mut buffer = EventBuffer::new();
@@ -148,7 +149,7 @@ fn tokens_of_content_are_told_with_their_log_probabilities() {
 }
 
 #[test]
-fn where_no_log_probabilities_were_asked_for_there_are_none() {
+fn no_logprobs_where_none_were_asked_for() {
     let turn = Turn::new(vec![message(Phase::Final, &["a"])], TurnEnd::Completed);
     let (stream, _, body) = turn.run(&mut *ask(&json!({})), EventBuffer::new(), 9);
     assert_eq!(body["choices"][0]["logprobs"], Value::Null);
@@ -181,7 +182,7 @@ fn a_custom_tools_call_carries_its_input_as_text() {
 }
 
 #[test]
-fn padding_comes_only_where_it_is_asked_for_and_makes_lengths_alike() {
+fn padding_only_on_request_and_makes_lengths_alike() {
     let turn =
         Turn::new(vec![reasoning(&["a", "bcd"]), message(Phase::Final, &["efghij"])], TurnEnd::Completed);
     let plain = turn.run(&mut *ask(&json!({})), EventBuffer::new(), 9).0;

@@ -53,7 +53,7 @@ fn messages_of_all_roles_are_taken() {
 }
 
 #[test]
-fn calls_of_the_older_shape_are_calls_and_their_results_belong_to_them() {
+fn old_function_calls_are_paired_with_their_results() {
     let called = |arguments: &str| json!({ "role": "assistant", "content": null, "function_call": { "name": "f", "arguments": arguments } });
     let result = |text: &str| json!({ "role": "function", "name": "f", "content": text });
     let given = json!([{ "role": "user", "content": "q" }, called("{\"a\":1}"), result("one"), called("{}"), result("two")]);
@@ -165,7 +165,7 @@ fn what_is_not_there_is_refused_by_name() {
 }
 
 #[test]
-fn neutral_values_pass_without_a_warning_and_others_with_one() {
+fn neutral_values_pass_silently_and_others_warn() {
     let neutral = json!({ "n": 1, "logprobs": false, "top_logprobs": 0, "response_format": { "type": "text" },
         "presence_penalty": 0, "frequency_penalty": 0.0, "logit_bias": {}, "stop": null, "store": false });
     let (job_of_neutral, warnings) = job(chat::read, &with(&neutral));
@@ -222,7 +222,7 @@ fn as_many_tokens_may_be_biased_as_the_limit_says() {
 }
 
 #[test]
-fn log_probabilities_are_asked_for_with_and_without_alternatives() {
+fn logprobs_are_asked_for_with_or_without_top_ones() {
     let asked = |extra: Value| job(chat::read, &with(&extra)).0.logprobs;
     assert_eq!(asked(json!({})), None);
     assert_eq!(asked(json!({ "logprobs": true })), Some(0));
@@ -246,7 +246,7 @@ fn a_message_to_go_on_with_is_named_in_three_ways() {
 }
 
 #[test]
-fn custom_tools_are_declared_and_their_calls_are_remembered() {
+fn custom_tools_are_declared_and_calls_remembered() {
     let call = json!({ "id": "c1", "type": "custom", "custom": { "name": "patch", "input": "*** \"x\"" } });
     let extra = json!({
         "tools": [{ "type": "custom", "custom": { "name": "patch", "description": "d", "format": { "type": "text" } } }],
@@ -269,7 +269,7 @@ fn custom_tools_are_declared_and_their_calls_are_remembered() {
 }
 
 #[test]
-fn a_field_that_decides_where_a_request_goes_or_what_it_asks_stands_once() {
+fn deciding_fields_may_stand_only_once() {
     let body = |field: &str, first: &str, second: &str| {
         let rest = r#""model":"m","messages":[{"role":"user","content":"x"}]"#;
         format!(r#"{{"{field}":{first},{rest},"{field}":{second}}}"#)

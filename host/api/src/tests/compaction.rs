@@ -1,4 +1,5 @@
-//! Compaction: the requests that ask for it, the items that come of it, and their way back into a conversation.
+//! Compaction: the requests that ask for it, the items that come of it, and their way back into a
+//! conversation.
 
 use serde_json::{Value, json};
 
@@ -46,7 +47,7 @@ fn shape(messages: &[Message]) -> Vec<(Role, &str)> {
 }
 
 #[test]
-fn an_item_stands_for_all_before_it_but_users_messages_and_instructions() {
+fn item_keeps_only_user_messages_and_instructions() {
     use Role::{Assistant, Developer, System, User};
 
     let input = json!([
@@ -68,7 +69,7 @@ fn an_item_stands_for_all_before_it_but_users_messages_and_instructions() {
 }
 
 #[test]
-fn an_item_that_is_foreign_changed_or_cut_is_refused_with_a_code() {
+fn foreign_changed_or_cut_item_is_refused_with_a_code() {
     let own = sealed();
     let last = own.len() - 1;
     let flipped = format!(
@@ -147,7 +148,8 @@ fn a_threshold_is_a_positive_number_of_tokens() {
     }
 }
 
-/// A machine's answer to a compaction in three steps, with a heartbeat in the middle, and what follows it.
+/// A machine's answer to a compaction in three steps, with a heartbeat in the middle, and what
+/// follows it.
 fn told(extra: &Value, summary: Option<&str>, rest: &[TurnEvent], end: &TurnEnd) -> (String, Value) {
     let mut machine = machine(responses::read, &body(extra));
     let mut buffer = EventBuffer::new();
@@ -167,7 +169,8 @@ fn told(extra: &Value, summary: Option<&str>, rest: &[TurnEvent], end: &TurnEnd)
     (stream, serde_json::from_str(&machine.body().1).unwrap())
 }
 
-/// Compares stream and body with golden files, which can't have sealed texts: these differ each time.
+/// Compares stream and body with golden files, which can't have sealed texts: these differ each
+/// time.
 fn compare_masked(name: &str, stream: &str, body: &Value) {
     let sealed = body["output"][0]["encrypted_content"].as_str().unwrap();
     let mask =
@@ -186,7 +189,7 @@ fn message() -> [TurnEvent; 3] {
 }
 
 #[test]
-fn a_compaction_is_streamed_without_its_text_and_reads_as_its_summary() {
+fn streamed_compaction_hides_text_and_is_its_summary() {
     let plain = json!({ "stream_options": { "include_obfuscation": false } });
     for (name, rest) in [("compaction", &[][..]), ("compacted-first", &message()[..])] {
         let (stream, response) = told(&plain, Some(SUMMARY), rest, &TurnEnd::Completed);
@@ -200,7 +203,7 @@ fn a_compaction_is_streamed_without_its_text_and_reads_as_its_summary() {
 }
 
 #[test]
-fn a_compaction_that_fails_leaves_an_item_without_content() {
+fn failed_compaction_leaves_an_item_without_content() {
     let failure = TurnFailure { code: "model_error", message: "The model wrote no summary.".to_owned() };
     for (name, end) in [("failed", TurnEnd::Failed(failure)), ("cut", TurnEnd::MaxOutputTokens)] {
         let (stream, response) = told(&json!({}), None, &[], &end);
@@ -231,7 +234,7 @@ fn compacted(input: &Value, summary: Option<&str>, end: &TurnEnd) -> (u16, Value
 }
 
 #[test]
-fn a_compacted_conversation_is_the_users_messages_and_one_item() {
+fn compacted_conversation_is_user_messages_and_item() {
     let input = json!([
         { "role": "system", "content": "Be kind." }, { "role": "user", "content": "Weather?", "vendor": [1.0, null] },
         { "role": "assistant", "content": "Sunny." },

@@ -129,7 +129,7 @@ fn log_probabilities_are_lists_side_by_side() {
 }
 
 #[test]
-fn an_echo_lists_the_prompts_tokens_of_which_the_first_has_no_log_probability() {
+fn echo_lists_prompt_tokens_first_without_logprob() {
     let one = |id, text: &str, logprob| TokenLogprob { id, bytes: text.as_bytes().to_vec(), logprob };
     let all = |chosen, top| TokenLogprobs { chosen, top: vec![top] };
     let echoed = |offset, id, text: &str, logprobs| EchoedToken { offset, id, bytes: text.into(), logprobs };

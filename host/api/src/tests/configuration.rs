@@ -84,7 +84,7 @@ fn wrong_values_are_refused_with_their_path() {
 }
 
 #[test]
-fn settings_that_updates_do_not_have_are_ignored_with_a_warning() {
+fn settings_that_updates_lack_are_ignored_and_warned() {
     let update = json!({ "type": "configuration_update", "temperature": 0.5 });
     let (_, warnings) = job(responses::read, &body(&[update], &json!({})));
     assert_eq!(warnings, ["configuration_update: temperature ignored"]);

@@ -68,7 +68,7 @@ fn every_protocol_has_its_shape_of_a_schema() {
 }
 
 #[test]
-fn formats_that_say_too_little_or_too_much_are_refused_where_it_stands() {
+fn malformed_or_large_formats_are_refused_by_place() {
     let large = json!({ "title": "x".repeat(256 << 10) });
     let deep = (0..55).fold(json!({}), |inner, _| json!({ "not": inner }));
     let format = |name: Value, schema: Value| json!({ "text": { "format": { "type": "json_schema", "name": name, "schema": schema } } });
@@ -190,7 +190,7 @@ fn priorities_and_cache_keys_are_read() {
 }
 
 #[test]
-fn what_an_engine_cannot_follow_is_refused_by_the_protocols_name_for_it() {
+fn unfollowable_constraints_get_each_protocols_name() {
     use ConstraintField::{Format, Schema, ToolChoice, Tools};
     for (protocol, names) in [
         (Protocol::Responses, ["text.format", "text.format.schema", "tool_choice", "tools"]),

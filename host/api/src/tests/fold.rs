@@ -1,5 +1,6 @@
-//! Test that the events of a response add up to the response: folded one by one, they give what its end and the answer in one piece say,
-//! and on the way what each repeated `response.in_progress` says.
+//! Test that the events of a response add up to the response: folded one by one, they give what its
+//! end and the answer in one piece say, and on the way what each repeated `response.in_progress`
+//! says.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Whole answers to fixed turns, compared byte for byte with files in `testdata`. `UPDATE_EXPECT=1` rewrites the files; read the
-//! difference afterwards.
+//! Whole answers to fixed turns, compared byte for byte with files in `testdata`. `UPDATE_EXPECT=1`
+//! rewrites the files; read the difference afterwards.
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@ use super::super::request::{ApiRequest, Defaults};
 use super::super::responses;
 use super::goldens::compare;
 use super::read;
-use crate::agent::{CallKind, Called, Consent, Purpose, RoundEvent, ServerEvent};
+use crate::agent::{AnswerEvent, CallKind, Called, Consent, Purpose, ServerEvent};
 use crate::mcp::{Approval, McpConfig, McpServers, McpTool, RequestUrls};
 use model::limits::McpLimits;
 use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};
@@ -38,7 +38,7 @@ fn refusal(tool: &Value, defaults: &Defaults) -> String {
 }
 
 /// Stream and body of an answer to a request with all three kinds of tools.
-fn output_of(events: &[RoundEvent], end: &TurnEnd) -> (String, Value) {
+fn output_of(events: &[AnswerEvent], end: &TurnEnd) -> (String, Value) {
     let tools = json!([
         { "type": "mcp", "server_label": "time", "headers": { "authorization": "secret" } },
         { "type": "web_search" }, { "type": "code_interpreter", "container": { "type": "auto" } }
@@ -48,9 +48,9 @@ fn output_of(events: &[RoundEvent], end: &TurnEnd) -> (String, Value) {
     machine.begin(&mut buffer);
     for (number, event) in events.iter().enumerate() {
         match event {
-            RoundEvent::Turn(event) => machine.turn(event, &mut buffer),
-            RoundEvent::Server(event) => machine.server(event, &mut buffer),
-            RoundEvent::Compaction(event) => machine.compaction(event, &mut buffer),
+            AnswerEvent::Turn(event) => machine.turn(event, &mut buffer),
+            AnswerEvent::Server(event) => machine.server(event, &mut buffer),
+            AnswerEvent::Compaction(event) => machine.compaction(event, &mut buffer),
         }
         if number % 4 == 3 {
             machine.heartbeat(&mut buffer);
@@ -67,17 +67,17 @@ fn output_of(events: &[RoundEvent], end: &TurnEnd) -> (String, Value) {
     (stream, body)
 }
 
-fn golden(name: &str, events: &[RoundEvent], end: &TurnEnd) {
+fn golden(name: &str, events: &[AnswerEvent], end: &TurnEnd) {
     let (stream, body) = output_of(events, end);
     compare(&format!("responses-{name}.sse"), &stream);
     compare(&format!("responses-{name}.json"), &format!("200\n{body:#}\n"));
 }
 
-fn server(event: ServerEvent) -> RoundEvent {
-    RoundEvent::Server(event)
+fn server(event: ServerEvent) -> AnswerEvent {
+    AnswerEvent::Server(event)
 }
 
-fn listed() -> [RoundEvent; 2] {
+fn listed() -> [AnswerEvent; 2] {
     let tool = McpTool {
         name: "now".into(),
         description: "The time.".into(),
@@ -91,36 +91,36 @@ fn listed() -> [RoundEvent; 2] {
     ]
 }
 
-fn begun(id: &str, kind: CallKind, consent: Consent) -> RoundEvent {
+fn begun(id: &str, kind: CallKind, consent: Consent) -> AnswerEvent {
     let called = Called { kind, server: "time".into(), name: "now".into(), consent };
     server(ServerEvent::CallBegun { call_id: id.into(), called })
 }
 
-fn text(id: &str, delta: &str) -> RoundEvent {
+fn text(id: &str, delta: &str) -> AnswerEvent {
     server(ServerEvent::CallText { call_id: id.into(), delta: delta.into() })
 }
 
-fn written(id: &str) -> RoundEvent {
+fn written(id: &str) -> AnswerEvent {
     server(ServerEvent::CallWritten { call_id: id.into() })
 }
 
-fn ended(id: &str, result: Result<&str, &str>) -> RoundEvent {
+fn ended(id: &str, result: Result<&str, &str>) -> AnswerEvent {
     let result = result.map(str::to_owned).map_err(str::to_owned);
     server(ServerEvent::CallEnded { call_id: id.into(), result })
 }
 
-fn message(words: &str) -> [RoundEvent; 3] {
+fn message(words: &str) -> [AnswerEvent; 3] {
     let phase = Phase::Unspecified;
     [
         TurnEvent::Open(ItemHead::Message { phase }),
         TurnEvent::Text(words.into()),
         TurnEvent::Close(ItemStatus::Completed),
     ]
-    .map(RoundEvent::Turn)
+    .map(AnswerEvent::Turn)
 }
 
 #[test]
-fn mcp_calls_that_run_beside_each_other_and_beside_a_message() {
+fn mcp_calls_overlap_each_other_and_a_message() {
     let mut events = listed().to_vec();
     for id in ["a", "b"] {
         events.extend([
@@ -137,7 +137,7 @@ fn mcp_calls_that_run_beside_each_other_and_beside_a_message() {
 }
 
 #[test]
-fn mcp_calls_that_the_client_is_asked_for_or_has_agreed_to() {
+fn mcp_calls_await_or_follow_the_clients_approval() {
     let given = Consent::Given("mcpr_0".into());
     let mut events = vec![begun("mcpr_0", CallKind::Mcp, given), text("mcpr_0", "{}"), written("mcpr_0")];
     events.push(ended("mcpr_0", Ok("12:00")));
@@ -222,7 +222,7 @@ fn calls_that_end_in_any_order_are_told_well() {
 }
 
 #[test]
-fn a_request_names_configured_servers_and_says_which_calls_it_is_asked_for() {
+fn request_names_configured_servers_and_approvals() {
     let defaults = defaults(RequestUrls::None);
     let tools = json!([
         { "type": "mcp", "server_label": "time", "allowed_tools": { "tool_names": ["now"] },
@@ -248,7 +248,7 @@ fn secrets_of_a_tool_are_not_repeated() {
 }
 
 #[test]
-fn a_url_in_a_request_is_used_where_the_operator_allows_it_only() {
+fn request_urls_only_where_the_operator_allows() {
     let tool = |url: &str| json!({ "type": "mcp", "server_label": "mine", "server_url": url });
     let none = call(&json!([tool("https://example.org/mcp")]), &json!("x"), &defaults(RequestUrls::None));
     assert!(none.hosted.is_none());
@@ -262,7 +262,7 @@ fn a_url_in_a_request_is_used_where_the_operator_allows_it_only() {
 }
 
 #[test]
-fn what_an_earlier_answer_called_is_in_the_conversation() {
+fn earlier_answers_calls_are_in_the_conversation() {
     let input = json!([
         { "role": "user", "content": "Go." },
         { "type": "mcp_list_tools", "id": "mcpl_1", "server_label": "time", "tools": [] },

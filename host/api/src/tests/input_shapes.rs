@@ -54,7 +54,7 @@ fn a_string_is_one_user_message() {
 }
 
 #[test]
-fn messages_come_with_or_without_type_with_string_or_parts() {
+fn messages_with_or_without_type_as_string_or_parts() {
     let input = json!([
         { "role": "developer", "content": "d" },
         { "type": "message", "role": "system", "content": [{ "type": "input_text", "text": "s" }] },
@@ -123,7 +123,7 @@ fn order_that_one_message_cannot_show_makes_several() {
 }
 
 #[test]
-fn reasoning_comes_as_content_as_summary_or_as_neither() {
+fn reasoning_comes_as_content_as_summary_or_neither() {
     let read = |reasoning: Value| {
         let input =
             json!([{ "role": "user", "content": "q" }, reasoning, { "role": "assistant", "content": "t" }]);
@@ -148,7 +148,7 @@ fn input_that_ends_in_bare_reasoning_is_answered_anew() {
 }
 
 #[test]
-fn malformed_arguments_in_the_history_are_kept_as_they_are() {
+fn malformed_arguments_in_history_are_kept_unchanged() {
     let input = json!([
         { "role": "user", "content": "q" },
         { "type": "function_call", "call_id": "c1", "name": "f", "arguments": "{\"a\": tru", "status": "incomplete" },
@@ -158,7 +158,7 @@ fn malformed_arguments_in_the_history_are_kept_as_they_are() {
 }
 
 #[test]
-fn custom_calls_are_shown_as_functions_with_one_string() {
+fn custom_calls_are_functions_with_one_string() {
     let input = json!([
         { "type": "custom_tool_call", "call_id": "c1", "name": "apply_patch", "input": "*** \"x\"" },
         { "type": "custom_tool_call_output", "call_id": "c1", "output": "ok" },

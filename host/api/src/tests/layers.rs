@@ -1,8 +1,10 @@
-//! Test of the two layers of event code, which reads the sources: leaves take plain values only, so that code that runs tools or stores
-//! responses can build the same events, and only leaves contain the event types.
+//! Test of the two layers of event code, which reads the sources: leaves take plain values only, so
+//! that code that runs tools or stores responses can build the same events, and only leaves contain
+//! the event types.
 //!
-//! Names of types prove nothing, since a type can have several. So the test follows paths: leaves, and the few modules below them, refer
-//! only to each other and to a few crates, whether by `use` or by a path in the code, an attribute or a string.
+//! Names of types prove nothing, since a type can have several. So the test follows paths: leaves,
+//! and the few modules below them, refer only to each other and to a few crates, whether by `use`
+//! or by a path in the code, an attribute or a string.
 
 mod paths;
 
@@ -68,7 +70,7 @@ fn violation_of(line: &str) -> Option<String> {
 }
 
 #[test]
-fn a_leaf_that_knew_a_turn_or_a_parser_would_be_noticed() {
+fn leaf_that_knows_a_turn_or_parser_is_noticed() {
     for line in [
         "use turn::Usage;",
         "use turn as t;",

@@ -92,7 +92,7 @@ fn text_between_calls_begins_a_message_of_its_own() {
 }
 
 #[test]
-fn instructions_are_one_message_before_the_conversation_and_stay_in_place_inside_it() {
+fn instructions_lead_merged_or_stay_where_they_stand() {
     let body = with(&json!({
         "system": [{ "type": "text", "text": "a", "cache_control": { "type": "ephemeral", "ttl": "1h" } }, { "type": "text", "text": "b" }],
         "messages": [
@@ -155,7 +155,7 @@ fn thinking_that_led_to_nothing_is_left_out() {
 }
 
 #[test]
-fn what_a_server_of_anthropics_did_is_ignored_with_a_warning() {
+fn anthropic_server_tools_are_ignored_with_a_warning() {
     let blocks = json!([{ "type": "server_tool_use", "id": "s", "name": "web_search", "input": {} }, { "type": "text", "text": "t" }]);
     let (messages, warnings) =
         read(&json!([{ "role": "user", "content": "q" }, { "role": "assistant", "content": blocks }]));

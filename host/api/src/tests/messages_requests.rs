@@ -159,7 +159,7 @@ fn what_would_give_another_answer_is_refused_by_name() {
 }
 
 #[test]
-fn a_conversation_that_ends_in_the_models_text_is_gone_on_with() {
+fn conversation_ending_in_model_text_is_continued() {
     let question = json!({ "role": "user", "content": "x" });
     let call =
         json!([{ "type": "text", "text": "t" }, { "type": "tool_use", "id": "c", "name": "f", "input": {} }]);

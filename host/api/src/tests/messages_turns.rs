@@ -1,5 +1,5 @@
-//! Answers of Messages: some compared with files byte for byte. For random turns, the stream keeps its grammar, its deltas add up to its
-//! blocks, and it agrees with the body.
+//! Answers of Messages: some compared with files byte for byte. For random turns, the stream keeps
+//! its grammar, its deltas add up to its blocks, and it agrees with the body.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ fn failed_in_a_call_ends_with_an_error() {
 }
 
 #[test]
-fn arguments_that_are_no_json_end_with_an_error_before_any_of_them_is_sent() {
+fn arguments_that_are_no_json_fail_before_being_sent() {
     let items = vec![
         message(Phase::Commentary, &["I look."]),
         call("call_a", "get_weather", &["{", "\"city\": ", "Oslo}"]),

@@ -65,7 +65,8 @@ impl Turn {
         Self { events, end, usage, raw: None }
     }
 
-    /// Hands the turn to a machine, with a heartbeat after the event `heartbeat_after`, from 0. Returns stream, status and body.
+    /// Hands the turn to a machine, with a heartbeat after the event `heartbeat_after`, from 0.
+    /// Returns stream, status and body.
     fn run(
         &self,
         machine: &mut dyn Machine,

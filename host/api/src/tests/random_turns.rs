@@ -1,4 +1,5 @@
-//! For random turns: the stream keeps its grammar, its deltas add up to its items, and it agrees with the body.
+//! For random turns: the stream keeps its grammar, its deltas add up to its items, and it agrees
+//! with the body.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -61,7 +62,8 @@ fn whole(items: Vec<Item>) -> Vec<Item> {
     items.into_iter().map(|(head, texts, _)| (head, texts, ItemStatus::Completed)).collect()
 }
 
-/// `turn` with its texts cut after every character; a token stays with the character at which it begins.
+/// `turn` with its texts cut after every character; a token stays with the character at which it
+/// begins.
 pub(super) fn cut_finely(turn: &Turn) -> Turn {
     let cut = |event: &TurnEvent| match event {
         TurnEvent::Text(delta) => pieces(delta).into_iter().map(TurnEvent::Text).collect(),
@@ -181,7 +183,7 @@ fn run(turn: &Turn, read: ReadRequest, request: &Value, heartbeat: usize) -> (St
 
 proptest! {
     #[test]
-    fn responses_streams_are_valid_and_say_what_their_end_and_the_body_say(
+    fn response_streams_are_valid_and_agree_with_body(
         turn in turns(), asked in asked(), heartbeat in 0..20_usize,
     ) {
         let (request, turn) = (responses_request(asked), with_raw(turn, asked));
@@ -233,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_turn_says_the_same_whether_streamed_or_not(turn in turns()) {
+    fn turn_says_the_same_streamed_or_not(turn in turns()) {
         for (read, request) in [
             (responses::read as ReadRequest, responses_request(Requested { summary: false, encrypted: false, padded: true, raw: false })),
             (chat::read, json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] })),

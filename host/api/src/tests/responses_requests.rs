@@ -30,7 +30,7 @@ fn answer(extra: &Value) -> Value {
 }
 
 #[test]
-fn functions_are_declared_in_the_templates_shape_with_their_keys_in_order() {
+fn functions_keep_the_templates_shape_and_key_order() {
     let parameters = json!({ "type": "object", "properties": { "z": {}, "a": {} } });
     let tools = json!([
         { "strict": true, "name": "f", "type": "function", "parameters": parameters, "description": "does f", "x": 1 },
@@ -49,7 +49,7 @@ fn functions_are_declared_in_the_templates_shape_with_their_keys_in_order() {
 }
 
 #[test]
-fn tools_that_nobody_here_can_run_are_ignored_with_a_warning() {
+fn unrunnable_tools_are_ignored_with_a_warning() {
     let tools = json!([
         { "type": "web_search" }, { "type": "local_shell" }, { "type": "namespace", "name": "n", "tools": [] },
         { "type": "tool_search", "name": "x" }, { "type": "function", "name": "f" },
@@ -152,7 +152,7 @@ fn effort_becomes_template_arguments() {
 }
 
 #[test]
-fn template_arguments_are_the_operators_to_allow_and_scalars() {
+fn template_arguments_must_be_allowed_and_scalar() {
     let kwargs = |value: Value| refused(&json!({ "chat_template_kwargs": value })).1;
     assert_eq!(
         kwargs(json!({ "chat_template": "{{ 1 }}" })),
@@ -172,7 +172,7 @@ fn unknown_fields_are_ignored_with_a_warning() {
 }
 
 #[test]
-fn the_answer_repeats_the_request_and_says_honestly_that_nothing_is_stored() {
+fn answer_repeats_request_and_says_nothing_is_stored() {
     let extra = json!({
         "store": true, "metadata": { "k": "v" }, "temperature": 0.7, "prompt_cache_key": "p", "truncation": "auto",
         "tools": [{ "type": "function", "name": "f" }, { "type": "web_search" }], "safety_identifier": "s",
@@ -192,7 +192,7 @@ fn the_answer_repeats_the_request_and_says_honestly_that_nothing_is_stored() {
 }
 
 #[test]
-fn the_servers_default_dialect_applies_unless_the_request_asks() {
+fn servers_default_dialect_applies_unless_asked() {
     let events = |default, body: Value| {
         let defaults = Defaults { reasoning_events: default, ..Defaults::default() };
         let call = read(responses::read, with(&body).to_string().as_bytes(), &defaults, || 0);
@@ -206,7 +206,7 @@ fn the_servers_default_dialect_applies_unless_the_request_asks() {
 }
 
 #[test]
-fn a_body_waits_between_its_two_steps_and_is_read_on_another_thread() {
+fn body_waits_between_steps_and_moves_across_threads() {
     let body = br#"{ "model": "m", "input": "x", "a\u0062": 1, "ab": 2 }"#;
     let mut document = Document::read(body[..].into(), &Defaults::default().limits).unwrap();
     assert_eq!(references(&mut document).unwrap(), References { model: Some("m".to_owned()) });

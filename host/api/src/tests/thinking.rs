@@ -6,7 +6,7 @@ use super::super::chat;
 use super::job;
 
 #[test]
-fn thinking_is_the_switch_of_reasoning_unless_effort_or_arguments_say_otherwise() {
+fn thinking_switches_reasoning_unless_overridden() {
     let arguments = |extra: Value| {
         let mut body = json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] });
         body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());

@@ -22,7 +22,7 @@ fn a_prompt_is_taken_as_it_is() {
 }
 
 #[test]
-fn messages_and_tools_are_taken_as_a_chat_request_has_them() {
+fn messages_and_tools_are_taken_as_in_chat() {
     let tool = json!({ "type": "function", "function": { "name": "f" } });
     let body = json!({ "model": "m", "messages": [{ "role": "user", "content": "q" }], "tools": [tool] });
     let asked = read(&body).unwrap();
@@ -56,7 +56,7 @@ fn token_ids_are_read_and_text_is_answered() {
 }
 
 #[test]
-fn the_answer_has_all_fields_whether_or_not_texts_were_asked_for() {
+fn answer_has_all_fields_with_or_without_texts() {
     let mut tokenized = Tokenized { ids: vec![5, 6], texts: None, context: 100 };
     let expected = json!({ "count": 2, "max_model_len": 100, "tokens": [5, 6], "token_strs": null });
     assert_eq!(serde_json::to_value(tokens(&tokenized)).unwrap(), expected);

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::fields::sampling::NAME;
 use super::super::json::{Document, Object, Path, with_value};
 use super::super::request::ReadRequest;
 use super::super::tools::{Allowed, ClientTools, ToolChoiceField, choice};
@@ -15,7 +16,7 @@ fn custom(declared: &Value) -> Result<(ToolDefinition, Value), String> {
     let mut client_tools = ClientTools::default();
     with_value(declared, |declared| {
         let object = Object::new(declared, Path::Body.field("custom"))?;
-        client_tools.add_custom(object.required_string("name")?, object)
+        client_tools.add_custom(object.require(NAME)?, object)
     })
     .map_err(|error| error.message)?;
     let declaration = client_tools.declarations.remove(0).declaration;
@@ -43,7 +44,7 @@ fn a_custom_tool_is_shown_as_a_function_of_one_string() {
 }
 
 #[test]
-fn a_grammar_is_read_in_both_shapes_and_told_to_the_model() {
+fn grammar_is_read_in_both_shapes_and_told_to_model() {
     let grammar = json!({ "syntax": "lark", "definition": "start: WORD" });
     let mut flat = grammar.clone();
     flat["type"] = json!("grammar");
@@ -150,7 +151,7 @@ fn choices_that_say_nothing_or_too_much_are_refused() {
 }
 
 #[test]
-fn tools_that_are_not_allowed_are_neither_shown_nor_known() {
+fn disallowed_tools_are_neither_shown_nor_known() {
     let flat = |name: &str| json!({ "type": "function", "name": name });
     let nested = |name: &str| json!({ "type": "function", "function": { "name": name } });
     let request = json!({
@@ -193,7 +194,7 @@ fn of_no_tools_none_can_be_called() {
 }
 
 #[test]
-fn names_of_tools_are_plain_in_every_protocol_and_namespace() {
+fn tool_names_are_plain_in_all_protocols() {
     let longest = "n".repeat(128);
     let too_long = "n".repeat(129);
     let declare = |name: &str| {

@@ -1,9 +1,24 @@
 //! Reader of `tool_choice`: the tools that the model is shown, and may or must call.
 
 use super::super::error::ApiError;
-use super::super::json::{Object, Path, Value};
-use super::ClientTools;
+use super::super::fields::{self, Row, Shape, table};
+use super::super::json::{Field, List, Object, Path, Required, Value};
+use super::{ClientTools, TOOL_CHOICE};
 use grammar::ToolChoice;
+
+/// `allowed_tools` of a choice, in Chat Completions.
+pub(crate) const ALLOWED_TOOLS: Required<Object<'_>> =
+    Field::new("allowed_tools", "`mode` (`auto` or `required`) and `tools`").required();
+
+table! {
+    pub(crate) ALLOWED_FIELDS {
+        MODE: Field<&str> = Field::new("mode", "").of(Shape::OneOf(&["auto", "required"]));
+        TOOLS: Required<List<'_>> =
+            Field::new("tools", "functions, custom tools and namespaces by `name`, `mcp` by `server_label` and, where one tool is meant, `name`, others by `type`")
+                .of(Shape::List(&fields::ANY_OBJECT))
+                .required_as("a list of tools");
+    }
+}
 
 /// Value of `tool_choice`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,18 +50,18 @@ pub(crate) struct Allowed {
 
 /// Reads `tool_choice`. A forced call of a tool that the server runs is refused.
 pub(crate) fn choice(body: &Object<'_>) -> Result<ToolChoiceField, ApiError> {
-    let path = body.at("tool_choice");
-    match body.get("tool_choice") {
+    let path = body.at(TOOL_CHOICE);
+    match body.value(TOOL_CHOICE) {
         None => Ok(ToolChoiceField::Auto),
         Some(Value::String(choice)) => simple(choice.get(), path),
         Some(value @ Value::Object(_)) => {
             let choice = Object::new(value, path)?;
-            match choice.required_string("type")? {
+            match choice.require(fields::TYPE)? {
                 "allowed_tools" => allowed(choice),
                 kind @ ("auto" | "none" | "required") => simple(kind, path),
                 kind @ ("function" | "custom") => {
-                    let named = choice.object(kind)?.unwrap_or(choice);
-                    Ok(ToolChoiceField::Named(named.required_string("name")?.to_owned()))
+                    let named = choice.entry::<Object<'_>>(kind, &fields::ANY_OBJECT)?.unwrap_or(choice);
+                    Ok(ToolChoiceField::Named(named.require(fields::NAME)?.to_owned()))
                 }
                 _ => Err(path.unsupported(
                     "a forced choice of a tool that the server runs is not there: send \"required\", or allowed_tools",
@@ -66,30 +81,30 @@ fn simple(choice: &str, path: Path<'_>) -> Result<ToolChoiceField, ApiError> {
     }
 }
 
-/// Reads a choice of allowed tools. `mode` and `tools` are in the choice itself (Responses) or in its `allowed_tools` (Chat Completions).
-/// Likewise a tool's name is in the tool itself, or in the field of its type.
+/// Reads a choice of allowed tools. `mode` and `tools` are in the choice itself (Responses) or in
+/// its `allowed_tools` (Chat Completions). Likewise a tool's name is in the tool itself, or in the
+/// field of its type.
 fn allowed(choice: Object<'_>) -> Result<ToolChoiceField, ApiError> {
-    let allowed = choice.object("allowed_tools")?.unwrap_or(choice);
-    let required = match allowed.string("mode")? {
+    let allowed = choice.get(ALLOWED_TOOLS.optional())?.unwrap_or(choice);
+    let required = match allowed.get(MODE)? {
         None | Some("auto") => false,
         Some("required") => true,
-        Some(_) => return Err(allowed.at("mode").invalid("expected \"auto\" or \"required\"")),
+        Some(_) => return Err(allowed.at(MODE).invalid("expected \"auto\" or \"required\"")),
     };
-    let path = allowed.at("tools");
-    let tools = allowed.list("tools")?.ok_or_else(|| path.missing("a list of tools"))?;
     let mut all = Allowed { required, ..Allowed::default() };
-    for (index, value) in tools.iter().enumerate() {
-        all.add(Object::new(value, path.element(index))?)?;
+    for tool in allowed.require(TOOLS)?.objects() {
+        all.add(tool?)?;
     }
     Ok(ToolChoiceField::Allowed(all))
 }
 
 impl Allowed {
     fn add(&mut self, tool: Object<'_>) -> Result<(), ApiError> {
-        let kind = tool.required_string("type")?;
-        let name = tool.object(kind)?.unwrap_or(tool).string("name")?.map(str::to_owned);
+        let kind = tool.require(fields::TYPE)?;
+        let named = tool.entry::<Object<'_>>(kind, &fields::ANY_OBJECT)?.unwrap_or(tool);
+        let name = named.get(fields::NAME.optional())?.map(str::to_owned);
         match (kind, name) {
-            ("mcp", name) => self.servers.push((tool.required_string("server_label")?.to_owned(), name)),
+            ("mcp", name) => self.servers.push((tool.require(fields::SERVER_LABEL)?.to_owned(), name)),
             (_, Some(name)) => self.names.push(name),
             (kind, None) => self.kinds.push(kind.to_owned()),
         }
@@ -98,11 +113,13 @@ impl Allowed {
 }
 
 impl ClientTools {
-    /// Removes the tools that the model must not see, and returns the choice for the parser. With `none`, templates get no tool; with
-    /// allowed tools, neither templates nor the parser get the others. `others`: the request has callable tools that the server runs.
+    /// Removes the tools that the model must not see, and returns the choice for the parser. With
+    /// `none`, templates get no tool; with allowed tools, neither templates nor the parser get the
+    /// others. `others`: the request has callable tools that the server runs.
     ///
     /// # Errors
-    /// 400 at `path` where a call is required and there is no tool to call, or none of the required name.
+    /// 400 at `path` where a call is required and there is no tool to call, or none of the required
+    /// name.
     pub(crate) fn choose(
         &mut self,
         choice: &ToolChoiceField,

@@ -24,7 +24,8 @@ pub struct Measured {
 pub struct Repetition {
     /// Time of the repetition's steps.
     pub time: Duration,
-    /// Bytes per second that the same threads can read from memory: the mean of measurements before and after the repetition.
+    /// Bytes per second that the same threads can read from memory: the mean of measurements before
+    /// and after the repetition.
     pub read_bandwidth: f64,
 }
 
@@ -114,12 +115,14 @@ impl Measured {
         (weights + cache) * self.rate(self.best())
     }
 
-    /// Median of the memory bandwidth that was measured beside the repetitions, in bytes per second.
+    /// Median of the memory bandwidth that was measured beside the repetitions, in bytes per
+    /// second.
     pub fn read_bandwidth(&self) -> f64 {
         middle(self.timed.iter().map(|repetition| repetition.read_bandwidth))
     }
 
-    /// Median share of the memory bandwidth that was used. Each repetition is compared with the bandwidth measured beside it.
+    /// Median share of the memory bandwidth that was used. Each repetition is compared with the
+    /// bandwidth measured beside it.
     pub fn share_of_reads(&self) -> f64 {
         let (weights, cache) = self.bytes_per_token();
         let used = |time| (weights + cache) * self.rate(time);
@@ -135,7 +138,8 @@ fn middle(figures: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl ModelReport {
-    /// Minimum, median and maximum of the memory bandwidth over all repetitions, in bytes per second.
+    /// Minimum, median and maximum of the memory bandwidth over all repetitions, in bytes per
+    /// second.
     pub fn read_bandwidth(&self) -> [f64; 3] {
         let all =
             || self.tests.iter().flat_map(|test| &test.timed).map(|repetition| repetition.read_bandwidth);
@@ -200,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_repetition_is_compared_with_what_memory_gave_then() {
+    fn repetitions_are_compared_with_memory_of_their_time() {
         let repetition = |millis, read_bandwidth| {
             let time = Duration::from_millis(millis);
             Repetition { time, read_bandwidth }

@@ -1,8 +1,9 @@
-//! Speed of a model on this machine, without HTTP, scheduler and text: steps of the engine's runner, one after the other.
+//! Speed of a model on this machine, without HTTP, scheduler and text: steps of the engine's
+//! runner, one after the other.
 //!
-//! Invariants: a test's steps follow from the plan alone. Times are those of steps in which nothing was counted; counts are those of one
-//! more repetition. Memory bandwidth varies if others use the memory too, so it is measured before and after each repetition. Called by
-//! `host bench model`.
+//! Invariants: a test's steps follow from the plan alone. Times are those of steps in which nothing
+//! was counted; counts are those of one more repetition. Memory bandwidth varies if others use the
+//! memory too, so it is measured before and after each repetition. Called by `host bench model`.
 
 mod measured;
 mod plan;
@@ -36,7 +37,8 @@ pub enum BenchError {
 /// Measures the current bandwidth of the device's memory, in bytes per second.
 pub type Bandwidth<'a> = dyn FnMut(&mut LocalRunner) -> Result<f64, BenchError> + 'a;
 
-/// Runs the tests of a plan. `progress` is called before each test, with the test, its index, and the number of tests.
+/// Runs the tests of a plan. `progress` is called before each test, with the test, its index, and
+/// the number of tests.
 pub fn run(
     runner: &mut LocalRunner,
     plan: &Plan,
@@ -62,7 +64,8 @@ fn measure(
     if test.depth() > 0 {
         sequences.prefill(runner, test.depth())?;
     }
-    // A first repetition is not timed: it pays for memory pages that are written for the first time.
+    // A first repetition is not timed: it pays for memory pages that are written for the first
+    // time.
     repetition(runner, test, &mut sequences)?;
     let mut timed = Vec::with_capacity(repetitions);
     let mut before = bandwidth(runner)?;

@@ -1,4 +1,5 @@
-//! Plan of a benchmark: prompts of several lengths, and answers of several sequences at a time or after long contexts.
+//! Plan of a benchmark: prompts of several lengths, and answers of several sequences at a time or
+//! after long contexts.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! Plot of a report: each test's rate, its share of the memory bandwidth, and the shares of a step's parts.
+//! Plot of a report: each test's rate, its share of the memory bandwidth, and the shares of a
+//! step's parts.
 
 use super::measured::{Measured, ModelReport, PARTS};
 use super::plan::Test;

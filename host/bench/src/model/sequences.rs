@@ -44,8 +44,8 @@ impl Sequences {
         self.done = done;
     }
 
-    /// Runs the next `tokens` of each sequence, one sequence after the other, in the largest possible steps, and samples a token after each
-    /// sequence. Returns the time of sampling.
+    /// Runs the next `tokens` of each sequence, one sequence after the other, in the largest
+    /// possible steps, and samples a token after each sequence. Returns the time of sampling.
     pub(super) fn prefill(&mut self, runner: &mut LocalRunner, tokens: usize) -> Result<Duration, RunError> {
         let end = self.done + tokens;
         let mut sampling = Duration::ZERO;
@@ -63,7 +63,8 @@ impl Sequences {
         Ok(sampling)
     }
 
-    /// Runs one token of each sequence in one step, and samples each sequence's next token. Returns the time of sampling.
+    /// Runs one token of each sequence in one step, and samples each sequence's next token. Returns
+    /// the time of sampling.
     pub(super) fn decode(&mut self, runner: &mut LocalRunner) -> Result<Duration, RunError> {
         self.batch.clear();
         for sequence in 0..self.count {
@@ -73,8 +74,9 @@ impl Sequences {
         step(runner, &self.batch)
     }
 
-    /// Adds tokens of one sequence. They are spread over the vocabulary and are not the sampled ones: with random weights those soon repeat
-    /// themselves, and then all sequences use the same experts.
+    /// Adds tokens of one sequence. They are spread over the vocabulary and are not the sampled
+    /// ones: with random weights those soon repeat themselves, and then all sequences use the same
+    /// experts.
     fn push(&mut self, sequence: usize, positions: std::ops::Range<usize>, is_drawn: bool) {
         let (batch, first) = (&mut self.batch, sequence * self.blocks);
         for position in positions.clone() {

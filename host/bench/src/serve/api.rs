@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_and_nonsense_are_distinguished_from_answers() {
+    fn failures_and_nonsense_are_told_from_answers() {
         assert_eq!(read(Api::Chat, &json!({ "error": { "message": "x" } })).end, Some(End::Failed));
         assert_eq!(read(Api::Responses, &json!({ "type": "response.failed" })).end, Some(End::Failed));
         for (api, data) in [(Api::Chat, "x"), (Api::Responses, "{}"), (Api::Completions, "[1]")] {
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_as_text_begins_as_it_did_a_turn_before() {
+    fn conversation_as_text_keeps_its_beginning() {
         let said = |messages: &[(Role, &str)]| {
             let messages = messages.iter().map(|(role, text)| (*role, (*text).to_owned())).collect();
             let body = Api::Completions.body("m", &Prompt { messages, output_len: 4 });

@@ -1,5 +1,5 @@
-//! Conversations that grow turn by turn, like those of agents. All share one system prompt, each adds its own words, and each has one
-//! request at a time.
+//! Conversations that grow turn by turn, like those of agents. All share one system prompt, each
+//! adds its own words, and each has one request at a time.
 
 use super::api::{Prompt, Role};
 use super::exchange::Answer;
@@ -42,7 +42,8 @@ impl Conversation {
         (self.turn - 1, Prompt { messages: self.messages.clone(), output_len: lengths.output_len })
     }
 
-    /// Adds the answer. Returns whether the conversation goes on. If the server counts no tokens, words are counted.
+    /// Adds the answer. Returns whether the conversation goes on. If the server counts no tokens,
+    /// words are counted.
     pub(super) fn answered(&mut self, answer: &Answer, grow_to: u64) -> bool {
         let words = || self.messages.iter().map(|(_, text)| text.split_whitespace().count() as u64).sum();
         let tokens = answer.usage.map(|usage| usage.prompt_tokens + usage.completion_tokens);

@@ -64,8 +64,8 @@ impl ResponseReader<'_> {
             while events.next(&mut data).map_err(|_| Failure::Malformed)? {
                 let content = self.target.api().read(&data).ok_or(Failure::Malformed)?;
                 if self.take(content, now)? {
-                    // A connection can be reused only after its answer is read to the end. If the answer doesn't end, only the connection
-                    // is lost.
+                    // A connection can be reused only after its answer is read to the end. If the
+                    // answer doesn't end, only the connection is lost.
                     let rest = async { while response.chunk().await.is_ok_and(|bytes| bytes.is_some()) {} };
                     let _ = tokio::time::timeout(REST_TIME, rest).await;
                     return Ok(self.answer);

@@ -55,7 +55,8 @@ pub struct Progress {
     pub running: usize,
 }
 
-/// Runs a load. Returns the records in the order in which requests ended, and the duration of the load.
+/// Runs a load. Returns the records in the order in which requests ended, and the duration of the
+/// load.
 pub async fn run(
     target: Arc<Target>,
     load: &Load,
@@ -163,7 +164,8 @@ impl Sender<'_> {
         tokio::time::sleep_until(due).await;
     }
 
-    /// Waits for the next request to end. Returns its conversation and its answer; none if no request is under way.
+    /// Waits for the next request to end. Returns its conversation and its answer; none if no
+    /// request is under way.
     async fn one_ended(&mut self) -> Option<(Option<usize>, Option<Answer>)> {
         let ended = self.running.join_next().await?;
         let EndedRequest { conversation, turn, sent, result } =

@@ -1,7 +1,8 @@
 //! Benchmark of a server that speaks OpenAI's API, as its clients see it.
 //!
-//! Invariants: requests follow from the options and the seed, not from other answers (except in conversations, which continue with their
-//! own answers). Tokens are counted by the server. All times of a request start when it is sent. Called by `host bench serve`.
+//! Invariants: requests follow from the options and the seed, not from other answers (except in
+//! conversations, which continue with their own answers). Tokens are counted by the server. All
+//! times of a request start when it is sent. Called by `host bench serve`.
 
 mod api;
 mod conversations;

@@ -1,4 +1,5 @@
-//! Plot of a report: quantiles of times, time to the first token over the load, and conversations turn by turn.
+//! Plot of a report: quantiles of times, time to the first token over the load, and conversations
+//! turn by turn.
 
 use super::report::{Quantiles, ServeReport};
 use crate::svg::{COLOURS, Svg};

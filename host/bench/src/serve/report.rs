@@ -109,7 +109,8 @@ impl ServeReport {
         amount / self.took.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
-    /// Quantiles by name: time to the first token, time per token after it, time between events, time to the end.
+    /// Quantiles by name: time to the first token, time per token after it, time between events,
+    /// time to the end.
     pub fn times(&self) -> [(&'static str, Option<Quantiles>); 4] {
         [
             ("TTFT", Quantiles::of(self.answers().filter_map(|figures| figures.ttft))),

@@ -118,8 +118,8 @@ async fn listed(request: RequestBuilder) -> Result<Listed, String> {
     serde_json::from_slice(&body).map_err(|_| "no list of models".to_owned())
 }
 
-/// HTTP client without redirects, proxy or compressed bodies, so that the server at this URL is measured. Connections are reused for later
-/// requests, as other clients do.
+/// HTTP client without redirects, proxy or compressed bodies, so that the server at this URL is
+/// measured. Connections are reused for later requests, as other clients do.
 fn client(options: &TargetOptions) -> Result<Client, String> {
     let builder = Client::builder()
         .redirect(Policy::none())

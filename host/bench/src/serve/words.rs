@@ -1,4 +1,7 @@
-//! Prompts of plain words, reproducible from a seed. Any server's tokenizer knows the words, and different prompts differ from the start.
+//! Prompts of plain words, reproducible from a seed. Any server's tokenizer knows the words, and
+//! different prompts differ from the start.
+
+use seeded::SplitMix64;
 
 /// Short common words, about one token each for models of English.
 const WORDS: [&str; 64] = [
@@ -68,34 +71,20 @@ const WORDS: [&str; 64] = [
     "law",
 ];
 
-/// Random numbers of splitmix64.
+/// Random requests.
 #[derive(Debug, Clone)]
-pub(super) struct Random(u64);
+pub(super) struct Random(SplitMix64);
 
 impl Random {
     /// Makes an independent generator for each `stream` of a seed.
     pub(super) fn new(seed: u64, stream: u64) -> Self {
-        let mut random = Self(seed);
-        let mixed = random.next() ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Self(mixed)
+        Self(SplitMix64::stream(seed, stream))
     }
 
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Random number from 0 to 1, without 1.
-    #[expect(clippy::cast_precision_loss, reason = "53 bits are what an f64 holds")]
-    pub(super) fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// Time in seconds to the next of independent arrivals, of which `rate` come per second in the mean.
+    /// Time in seconds to the next of independent arrivals, of which `rate` come per second in the
+    /// mean.
     pub(super) fn interval(&mut self, rate: f64) -> f64 {
-        -(1.0 - self.unit()).ln() / rate
+        -(1.0 - self.0.unit()).ln() / rate
     }
 
     /// Text of `count` random words.
@@ -105,8 +94,7 @@ impl Random {
             if !text.is_empty() {
                 text.push(' ');
             }
-            let index = self.next() % WORDS.len() as u64;
-            text.push_str(WORDS[usize::try_from(index).unwrap_or(0)]);
+            text.push_str(self.0.choice::<&str>(&WORDS));
         }
         text
     }
@@ -117,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_and_stream_say_the_same_and_others_something_else() {
+    fn words_depend_on_seed_and_stream_alone() {
         let text = |seed, stream| Random::new(seed, stream).words(50);
         assert_eq!(text(1, 2), text(1, 2));
         assert_eq!(text(1, 2).split(' ').count(), 50);

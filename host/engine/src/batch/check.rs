@@ -74,7 +74,8 @@ pub enum BatchError {
 /// What is wrong with one sequence of a batch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SequenceError {
-    /// The sequence has no rows, or rows that don't fit the batch or the sequence's length, or it is longer than the context.
+    /// The sequence has no rows, or rows that don't fit the batch or the sequence's length, or it
+    /// is longer than the context.
     #[error("rows {start} to {end} of {context} tokens")]
     Length {
         /// First row.
@@ -94,7 +95,8 @@ pub enum SequenceError {
         /// Number of blocks in the table.
         table: usize,
     },
-    /// A row's position or slot isn't the one that follows from the sequence's length and block table.
+    /// A row's position or slot isn't the one that follows from the sequence's length and block
+    /// table.
     #[error("row {row}: position {position} in slot {slot}, expected {expected_position} in {expected_slot}")]
     Place {
         /// Index of the row.
@@ -111,7 +113,8 @@ pub enum SequenceError {
 }
 
 impl Batch {
-    /// Checks the batch for a runner of this shape, and applies its table edits to the runner's tables.
+    /// Checks the batch for a runner of this shape, and applies its table edits to the runner's
+    /// tables.
     pub fn check(&self, shape: &RunnerShape, tables: &mut BlockTables) -> Result<(), BatchError> {
         self.check_rows(shape)?;
         self.check_lanes(shape)?;

@@ -1,7 +1,9 @@
-//! Batch: one step's work as flat arrays over all its sequences, in the same form for every backend.
+//! Batch: one step's work as flat arrays over all its sequences, in the same form for every
+//! backend.
 //!
-//! Invariant: sequences with one token in the step, which decode, come before sequences with several (chunks of prompts, and tokens
-//! with a draft behind them), so that a device can run the two groups with different kernels.
+//! Invariant: sequences with one token in the step, which decode, come before sequences with
+//! several (chunks of prompts, and tokens with a draft behind them), so that a device can run the
+//! two groups with different kernels.
 
 mod check;
 mod tables;
@@ -9,24 +11,28 @@ mod tables;
 pub use check::{BatchError, SequenceError};
 pub use tables::BlockTables;
 
-/// Placeholder in [`Batch::tokens`] for the token that the sequence's lane sampled last, which may still be on the device only. Where none
-/// could be sampled it stands for any id, and results that follow from it are never read.
+/// Placeholder in [`Batch::tokens`] for the token that the sequence's lane sampled last, which may
+/// still be on the device only. Where none could be sampled it stands for any id, and results that
+/// follow from it are never read.
 pub const LAST: u32 = u32::MAX;
 
-/// Tokens to run through the model in one step. `n` tokens over `s` sequences; prefill chunks and decodes mix freely.
+/// Tokens to run through the model in one step. `n` tokens over `s` sequences; prefill chunks and
+/// decodes mix freely.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
     /// `[n]` token ids, or [`LAST`].
     pub tokens: Vec<u32>,
     /// `[n]` position of each token in its sequence.
     pub positions: Vec<u32>,
-    /// `[n]` slot of the KV cache that each token's key and value go to: `block * block_size + offset`.
+    /// `[n]` slot of the KV cache that each token's key and value go to:
+    /// `block * block_size + offset`.
     pub slots: Vec<u32>,
     /// `[s + 1]` index in `tokens` at which each sequence begins, and `n` at the end.
     pub starts: Vec<u32>,
     /// `[s]` tokens of each sequence once this step is done (the last token attends to that many).
     pub context_lens: Vec<u32>,
-    /// `[s]` lane of each sequence: its slot in the runner, with its block table and its last sample.
+    /// `[s]` lane of each sequence: its slot in the runner, with its block table and its last
+    /// sample.
     pub lanes: Vec<u32>,
     /// Changes of the block tables, applied before this step.
     pub table_edits: Vec<TableEdit>,
@@ -39,7 +45,8 @@ pub struct Batch {
 pub struct TableEdit {
     /// Lane of the block table.
     pub lane: u32,
-    /// Index of the entry, which is for positions from `at * block_size` on; at most the table's length.
+    /// Index of the entry, which is for positions from `at * block_size` on; at most the table's
+    /// length.
     pub at: u32,
     /// KV block of the entry's positions.
     pub block: u32,

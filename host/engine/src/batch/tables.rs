@@ -16,7 +16,8 @@ pub struct BlockTables {
 }
 
 impl BlockTables {
-    /// Writes one entry. Later entries, which an earlier sequence of the lane has left, stay and are never read.
+    /// Writes one entry. Later entries, which an earlier sequence of the lane has left, stay and
+    /// are never read.
     ///
     /// # Panics
     /// The entry's index is beyond the table's length.

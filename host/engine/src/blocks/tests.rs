@@ -10,7 +10,7 @@ fn opened(pool: &mut BlockPool, tokens: &[u32]) -> (BlockTable, usize) {
 }
 
 #[test]
-fn a_known_beginning_is_shared_but_the_last_token_is_left_to_compute() {
+fn known_beginning_is_shared_but_last_token_computed() {
     let mut pool = BlockPool::new(8, 2, true);
     let (first, cached) = opened(&mut pool, &[1, 2, 3, 4]);
     assert_eq!(cached, 0);
@@ -21,7 +21,7 @@ fn a_known_beginning_is_shared_but_the_last_token_is_left_to_compute() {
 }
 
 #[test]
-fn the_same_tokens_after_others_are_not_the_same_block() {
+fn same_tokens_after_others_are_another_block() {
     let mut pool = BlockPool::new(8, 2, true);
     opened(&mut pool, &[1, 2, 3, 4, 5]);
     let (_, cached) = opened(&mut pool, &[9, 9, 3, 4, 5]);
@@ -29,7 +29,7 @@ fn the_same_tokens_after_others_are_not_the_same_block() {
 }
 
 #[test]
-fn freed_blocks_are_found_until_they_are_reused_longest_unused_first() {
+fn freed_blocks_are_found_until_reused_oldest_first() {
     let mut pool = BlockPool::new(4, 2, true);
     let (mut old, _) = opened(&mut pool, &[1, 2, 3]);
     let (mut new, _) = opened(&mut pool, &[5, 6, 7]);
@@ -43,7 +43,7 @@ fn freed_blocks_are_found_until_they_are_reused_longest_unused_first() {
 }
 
 #[test]
-fn the_end_of_a_sequence_is_forgotten_before_its_beginning() {
+fn sequence_end_is_forgotten_before_its_beginning() {
     let mut pool = BlockPool::new(3, 1, true);
     let (mut table, _) = opened(&mut pool, &[1, 2, 3]);
     pool.free(&mut table);

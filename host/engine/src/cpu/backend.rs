@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use kernels::cpu::{
-    self, AttentionParams, Cpu, ExpertScratch, KvCache, MlaScratch, QkvShape, RopeAngles, RopeNorms, Routes,
-    Sequence,
+    self, AttentionParams, Cpu, ExpertScratch, KvCache, MlaScratch, RopeAngles, Routes, Sequence,
 };
 
-use super::mla::{self, MlaWeights};
-use super::moe::{self, Experts};
+use super::mla::MlaWeights;
+use super::moe::Experts;
 use super::options::CpuOptions;
 use super::storage::{StackedMatrix, Storage};
 use crate::batch::{Batch, BatchError, BlockTables};
 use crate::models::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
+    AttentionSpec, ExpertActivation, HeadNorms, MlaShape, Norm, RopeSpec, Routing, Store, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 use crate::runner::RunnerShape;
@@ -31,7 +30,8 @@ pub(super) struct CpuBackend {
     tables: BlockTables,
     pub(super) batch: Batch,
     ropes: Vec<RopeTable>,
-    /// Rows of the last hidden state whose logits are wanted; `normed` has the same rows after the norm.
+    /// Rows of the last hidden state whose logits are wanted; `normed` has the same rows after the
+    /// norm.
     gathered: Vec<f32>,
     normed: Vec<f32>,
     logits: Vec<f32>,
@@ -192,13 +192,18 @@ impl Backend for CpuBackend {
         Ok(Routes { per_token, ..Routes::default() })
     }
 
-    fn mla_weights(&mut self, spec: MlaSpec, projection: &StoredMatrix) -> Result<MlaWeights, LoadError> {
-        let weights = MlaWeights::new(&self.cpu, spec, projection)?;
-        if self.mla_scratch.reserve(self.batch_tokens, mla::shape(spec)) {
+    fn mla_weights(
+        &mut self,
+        shape: MlaShape,
+        scale: f32,
+        projection: &StoredMatrix,
+    ) -> Result<MlaWeights, LoadError> {
+        let weights = MlaWeights::new(&self.cpu, shape, scale, projection)?;
+        if self.mla_scratch.reserve(self.batch_tokens, shape) {
             return Ok(weights);
         }
         let bytes =
-            (self.batch_tokens as u64).saturating_mul(4 * spec.heads as u64 * spec.cached_width() as u64);
+            (self.batch_tokens as u64).saturating_mul(4 * shape.heads as u64 * shape.cached_width() as u64);
         Err(LoadError::Memory { what: "activations of attention", bytes })
     }
 
@@ -206,7 +211,7 @@ impl Backend for CpuBackend {
         cpu::embed(&self.cpu, table.table(), &self.batch.tokens, out.rows_mut(self.rows()));
     }
 
-    fn rms_norm(&mut self, x: &Tensor, norm: Norm<'_, Vec<f32>>, out: &mut Tensor) {
+    fn rms_norm(&mut self, x: &Tensor, norm: Norm<&Vec<f32>>, out: &mut Tensor) {
         let n = self.rows();
         cpu::rms_norm(&self.cpu, x.rows(n), norm.weight, norm.eps, out.rows_mut(n));
     }
@@ -220,28 +225,27 @@ impl Backend for CpuBackend {
         out: &mut Tensor,
     ) {
         let (n, bias) = (self.rows(), bias.map(Vec::as_slice));
-        cpu::linear(&self.cpu, x.rows(n), &w.parts(), bias, kernel_store(store), out.rows_mut(n));
+        cpu::linear(&self.cpu, x.rows(n), &w.parts(), bias, store, out.rows_mut(n));
     }
 
     fn qk_norm_rope_write(
         &mut self,
         layer: usize,
-        spec: AttentionSpec<'_, Vec<f32>>,
-        norms: Option<HeadNorms<'_, Vec<f32>>>,
+        spec: AttentionSpec<&Vec<f32>>,
+        norms: Option<HeadNorms<&Vec<f32>>>,
         rope: &usize,
         qkv: &mut Tensor,
     ) {
-        let norms = norms.map(|norms| RopeNorms { q: norms.q, k: norms.k, eps: norms.eps });
-        let (shape, qkv, angles) =
-            (params(&spec).shape, qkv.rows_mut(self.rows()), &self.ropes[*rope].angles);
+        let norms = norms.map(|norms| norms.map(Vec::as_slice));
+        let (qkv, angles) = (qkv.rows_mut(self.rows()), &self.ropes[*rope].angles);
         let cache = self.cache.layer_mut(layer);
-        cpu::qk_norm_rope_write(&self.cpu, shape, qkv, norms, angles, &self.batch.slots, cache);
+        cpu::qk_norm_rope_write(&self.cpu, spec.shape, qkv, norms, angles, &self.batch.slots, cache);
     }
 
-    fn attention(&mut self, layer: usize, spec: AttentionSpec<'_, Vec<f32>>, qkv: &Tensor, out: &mut Tensor) {
-        let n = self.rows();
+    fn attention(&mut self, layer: usize, spec: AttentionSpec<&Vec<f32>>, qkv: &Tensor, out: &mut Tensor) {
+        let (n, params) = (self.rows(), AttentionParams::of_qkv(spec.map(Vec::as_slice)));
         let (sequences, cache) = (self.sequences(), self.cache.layer(layer));
-        cpu::attention(&self.cpu, params(&spec), qkv.rows(n), &sequences, cache, out.rows_mut(n));
+        cpu::attention(&self.cpu, params, qkv.rows(n), &sequences, cache, out.rows_mut(n));
     }
 
     fn silu_mul(&mut self, gate_up: &Tensor, out: &mut Tensor) {
@@ -249,8 +253,8 @@ impl Backend for CpuBackend {
         cpu::silu_mul(&self.cpu, gate_up.rows(n), width, out.rows_mut(n));
     }
 
-    fn route(&mut self, scores: &Tensor, routing: Routing<'_, Vec<f32>>, out: &mut Routes) {
-        cpu::route(moe::route_params(&routing), scores.rows(self.rows()), out);
+    fn route(&mut self, scores: &Tensor, routing: Routing<&Vec<f32>>, out: &mut Routes) {
+        cpu::route(routing.map(Vec::as_slice), scores.rows(self.rows()), out);
     }
 
     fn experts(&mut self, x: &Tensor, routes: &Routes, experts: &Experts, out: &mut Tensor) {
@@ -261,16 +265,16 @@ impl Backend for CpuBackend {
     fn mla_write(
         &mut self,
         layer: usize,
-        spec: MlaSpec,
-        norm: Norm<'_, Vec<f32>>,
+        shape: MlaShape,
+        norm: Norm<&Vec<f32>>,
         rope: &usize,
         queries: &mut Tensor,
         kv: &Tensor,
     ) {
         let n = self.rows();
-        let (norm, angles) = ((norm.weight.as_slice(), norm.eps), &self.ropes[*rope].angles);
+        let (norm, angles) = (Norm { weight: &norm.weight[..], eps: norm.eps }, &self.ropes[*rope].angles);
         let (rows, cache) = ((queries.rows_mut(n), kv.rows(n)), self.cache.layer_mut(layer));
-        cpu::mla_write(&self.cpu, mla::shape(spec), norm, angles, &self.batch.slots, rows, cache);
+        cpu::mla_write(&self.cpu, shape, norm, angles, &self.batch.slots, rows, cache);
     }
 
     fn mla_attention(&mut self, layer: usize, weights: &MlaWeights, queries: &Tensor, out: &mut Tensor) {
@@ -281,7 +285,7 @@ impl Backend for CpuBackend {
         self.mla_scratch = scratch;
     }
 
-    fn logits(&mut self, x: &Tensor, norm: Norm<'_, Vec<f32>>, head: &StackedMatrix) {
+    fn logits(&mut self, x: &Tensor, norm: Norm<&Vec<f32>>, head: &StackedMatrix) {
         self.gathered.clear();
         for row in &self.batch.logit_rows {
             self.gathered.extend_from_slice(&x.data[*row as usize * x.cols..][..x.cols]);
@@ -289,19 +293,6 @@ impl Backend for CpuBackend {
         self.normed.resize(self.gathered.len(), 0.0);
         cpu::rms_norm(&self.cpu, &self.gathered, norm.weight, norm.eps, &mut self.normed);
         self.logits.resize(self.batch.logit_rows.len() * head.rows(), 0.0);
-        cpu::linear(&self.cpu, &self.normed, &head.parts(), None, cpu::Store::Overwrite, &mut self.logits);
+        cpu::linear(&self.cpu, &self.normed, &head.parts(), None, Store::Overwrite, &mut self.logits);
     }
-}
-
-fn kernel_store(store: Store) -> cpu::Store {
-    match store {
-        Store::Overwrite => cpu::Store::Overwrite,
-        Store::Accumulate => cpu::Store::Accumulate,
-    }
-}
-
-fn params<'a>(spec: &AttentionSpec<'a, Vec<f32>>) -> AttentionParams<'a> {
-    let AttentionSpec { heads, kv_heads, head_dim, scale, window, sinks } = *spec;
-    let shape = QkvShape { heads, kv_heads, head_dim };
-    AttentionParams { window, sinks: sinks.map(Vec::as_slice), ..AttentionParams::of_qkv(shape, scale) }
 }

@@ -1,4 +1,5 @@
-//! How fast this machine's threads read memory: what decoding, which reads all weights for each token, is measured against.
+//! How fast this machine's threads read memory: what decoding, which reads all weights for each
+//! token, is measured against.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -9,12 +10,14 @@ use crate::models::LoadError;
 /// Words that are added at a time, enough for every vector unit to have several loads under way.
 const LANES: usize = 32;
 
-/// Memory to read, a part for each thread. It should exceed the processor's caches, else these are measured.
+/// Memory to read, a part for each thread. It should exceed the processor's caches, else these are
+/// measured.
 #[derive(Debug)]
 pub struct ReadBuffer(Vec<Vec<u64>>);
 
 impl ReadBuffer {
-    /// Allocates `bytes` bytes for `threads` threads. Each thread writes its part, so that the part lies near.
+    /// Allocates `bytes` bytes for `threads` threads. Each thread writes its part, so that the part
+    /// lies near.
     ///
     /// # Errors
     /// The system doesn't grant the memory.
@@ -30,7 +33,8 @@ impl ReadBuffer {
         Ok(Self(parts))
     }
 
-    /// Bytes per second of the fastest of `passes` passes, in which each thread reads its part from beginning to end, all at the same time.
+    /// Bytes per second of the fastest of `passes` passes, in which each thread reads its part from
+    /// beginning to end, all at the same time.
     #[expect(clippy::cast_precision_loss, reason = "bytes of memory are far below 2⁵³")]
     pub fn bandwidth(&self, passes: usize) -> f64 {
         let barrier = &Barrier::new(self.0.len());

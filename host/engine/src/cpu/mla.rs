@@ -1,9 +1,9 @@
-//! Attention over a compressed cache (MLA) on the CPU: the model's parameters as types of the kernels.
+//! Attention over a compressed cache (MLA) on the CPU.
 
-use kernels::cpu::{self, Cpu, KvLayer, MlaScratch, MlaShape, Sequence};
+use kernels::cpu::{self, Cpu, KvLayer, MlaScratch, Sequence};
 
 use super::storage::Storage;
-use crate::models::ops::MlaSpec;
+use crate::models::ops::MlaShape;
 use crate::models::{LoadError, StoredMatrix, WeightRole};
 
 /// Weights that turn compressed rows into keys and values, and the factor of scores.
@@ -15,12 +15,18 @@ pub(super) struct MlaWeights {
 }
 
 impl MlaWeights {
-    /// Widens the projection to f32, however it is stored: the absorbed form needs half of it transposed.
-    pub(super) fn new(cpu: &Cpu, spec: MlaSpec, projection: &StoredMatrix) -> Result<Self, LoadError> {
+    /// Widens the projection to f32, however it is stored: the absorbed form needs half of it
+    /// transposed.
+    pub(super) fn new(
+        cpu: &Cpu,
+        shape: MlaShape,
+        scale: f32,
+        projection: &StoredMatrix,
+    ) -> Result<Self, LoadError> {
         let stored = Storage::AS_STORED.matrix(cpu, std::slice::from_ref(projection), WeightRole::Linear)?;
         let widened: Vec<f32> = stored.parts().iter().flat_map(cpu::Matrix::to_f32).collect();
-        let weights = cpu::MlaWeights::new(shape(spec), &widened);
-        Ok(Self { weights, bytes: size_of_val(&widened[..]), scale: spec.scale })
+        let weights = cpu::MlaWeights::new(shape, &widened);
+        Ok(Self { weights, bytes: size_of_val(&widened[..]), scale })
     }
 
     /// Bytes of the widened projection.
@@ -39,9 +45,4 @@ impl MlaWeights {
     ) {
         cpu::mla_attention(cpu, &self.weights, (queries, self.scale), sequences, cache, scratch, out);
     }
-}
-
-pub(super) fn shape(spec: MlaSpec) -> MlaShape {
-    let MlaSpec { heads, rank, nope, rope, value, .. } = spec;
-    MlaShape { heads, rank, nope, rope, value }
 }

@@ -1,8 +1,9 @@
 //! The CPU: models run with the `kernels` package's CPU operations and a paged KV cache in memory.
 //!
-//! Invariants: a batch is checked before anything is computed; an invalid batch is an error, never a panic. Weights are read from the
-//! mapped files, except those that `storage.rs` copies. Nothing is computed ahead: `forward` returns when the logits are computed.
-//! Called by whoever starts an engine ([`load`]), then by the engine's loop ([`Runner`]).
+//! Invariants: a batch is checked before anything is computed; an invalid batch is an error, never
+//! a panic. Weights are read from the mapped files, except those that `storage.rs` copies. Nothing
+//! is computed ahead: `forward` returns when the logits are computed. Called by whoever starts an
+//! engine ([`load`]), then by the engine's loop ([`Runner`]).
 
 mod backend;
 mod bandwidth;
@@ -32,7 +33,8 @@ pub(crate) use sampler::Sampler;
 use storage::Storage;
 pub use threads::Threads;
 
-/// Most bytes of the logits in a step that score tokens of prompts. Fewer rows than this allows read the head's weights more often.
+/// Most bytes of the logits in a step that score tokens of prompts. Fewer rows than this allows
+/// read the head's weights more often.
 const SCORE_BYTES: usize = 64 << 20;
 
 /// A model on the CPU.
@@ -86,7 +88,8 @@ impl CpuRunner {
             score_rows: (SCORE_BYTES / (config.vocab * size_of::<f32>())).max(1),
             block_size: BLOCK_SIZE,
             blocks: backend.inner().blocks(),
-            // A block table takes next to no memory here: one for each block, as no more sequences can hold blocks.
+            // A block table takes next to no memory here: one for each block, as no more sequences
+            // can hold blocks.
             lanes: backend.inner().blocks(),
             ahead: 0,
         };
@@ -184,7 +187,8 @@ fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadErro
     KvCache::new(KvShape { blocks, ..shape }).ok_or(LoadError::CacheTooLarge { bytes })
 }
 
-/// Shape of the KV cache, except its number of blocks. Layers with a window keep all tokens here, and all layers must have one shape.
+/// Shape of the KV cache, except its number of blocks. Layers with a window keep all tokens here,
+/// and all layers must have one shape.
 fn kv_shape(layers: &[LayerCache], dtype: KvDtype) -> Result<KvShape, LoadError> {
     let widths = |layer: &LayerCache| match *layer {
         LayerCache::Full { kv_heads, head_dim } | LayerCache::Window { kv_heads, head_dim, .. } => {
@@ -206,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cache_is_made_for_layers_that_keep_the_same_and_for_no_others() {
+    fn cache_serves_only_layers_that_keep_the_same() {
         let dtype = KvDtype::F16;
         let full = LayerCache::Full { kv_heads: 2, head_dim: 8 };
         let window = LayerCache::Window { kv_heads: 2, head_dim: 8, window: 4 };

@@ -1,16 +1,16 @@
-//! Experts on the CPU: their weights, and the model's parameters as types of the kernels.
+//! Experts on the CPU.
 
-use kernels::cpu::{self, Cpu, Expert, ExpertScratch, RouteParams, Routes};
+use kernels::cpu::{self, Cpu, Expert, ExpertScratch, Routes};
 
 use super::storage::{StackedMatrix, Storage};
-use crate::models::ops::{ExpertActivation, Routing, Scoring};
+use crate::models::ops::ExpertActivation;
 use crate::models::{ExpertWeights, LoadError, WeightRole};
 
 /// The experts of a layer.
 #[derive(Debug)]
 pub(super) struct Experts {
     experts: Vec<OneExpert>,
-    activation: cpu::ExpertActivation,
+    activation: ExpertActivation,
 }
 
 #[derive(Debug)]
@@ -35,12 +35,6 @@ impl Experts {
                 down: matrix(std::slice::from_ref(&expert.down))?,
                 biases: expert.biases.as_ref().map(|(gate_up, down)| (gate_up.to_f32(), down.to_f32())),
             })
-        };
-        let activation = match activation {
-            ExpertActivation::SwiGlu => cpu::ExpertActivation::SwiGlu,
-            ExpertActivation::ClampedSwiGlu { alpha, limit } => {
-                cpu::ExpertActivation::ClampedSwiGlu { alpha, limit }
-            }
         };
         Ok(Self { experts: experts.iter().map(one).collect::<Result<_, LoadError>>()?, activation })
     }
@@ -81,16 +75,4 @@ impl Experts {
         };
         cpu::experts(cpu, x, routes, expert, self.activation, scratch, out);
     }
-}
-
-pub(super) fn route_params<'a>(routing: &Routing<'a, Vec<f32>>) -> RouteParams<'a> {
-    let scoring = match routing.scoring {
-        Scoring::Softmax { normalize } => cpu::Scoring::Softmax { normalize },
-        Scoring::SoftmaxOfChosen => cpu::Scoring::SoftmaxOfChosen,
-        Scoring::Sigmoid { groups, top_groups, normalize, scale } => {
-            cpu::Scoring::Sigmoid { groups, top_groups, normalize, scale }
-        }
-    };
-    let Routing { experts, per_token, correction, .. } = *routing;
-    RouteParams { experts, per_token, scoring, correction: correction.map(Vec::as_slice) }
 }

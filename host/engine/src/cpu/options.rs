@@ -7,7 +7,8 @@ pub use kernels::cpu::{KvDtype, QuantizeTo};
 pub struct CpuOptions {
     /// Memory for keys and values, in bytes.
     pub kv_cache_bytes: usize,
-    /// Maximum length of a sequence; at least one, at most the model's own. `None`: the model's own.
+    /// Maximum length of a sequence; at least one, at most the model's own. `None`: the model's
+    /// own.
     pub context: Option<usize>,
     /// Maximum number of tokens in a step, at least one, for which the activations are allocated.
     pub batch_tokens: usize,
@@ -21,7 +22,8 @@ impl Default for CpuOptions {
     }
 }
 
-/// Number types with fewer bits than f32. Every sum is f32 in any case, and a row's results never depend on its batch.
+/// Number types with fewer bits than f32. Every sum is f32 in any case, and a row's results never
+/// depend on its batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Numerics {
     /// Number type of keys and values in the KV cache.
@@ -43,21 +45,23 @@ impl Numerics {
 /// What linear layers round their inputs to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum InputDtype {
-    /// bf16 for bf16 weights, as such models were trained, and for MXFP4 and FP8, whose codes bf16 has; f32 for others.
+    /// bf16 for bf16 weights, as such models were trained, and for MXFP4 and FP8, whose codes bf16
+    /// has; f32 for others.
     #[default]
     Auto,
     /// f32, so nothing is rounded. Weights quantised at load have inputs of eight bits in any case.
     F32,
 }
 
-/// Whether bf16 weights of linear layers whose inputs are rounded are repacked into another order at load. This also changes the order of
-/// sums.
+/// Whether bf16 weights of linear layers whose inputs are rounded are repacked into another order
+/// at load. This also changes the order of sums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Repack {
-    /// Repacked where the processor has an instruction for pairs of bf16: steps of several rows are faster, and the weights take memory of
-    /// this process.
+    /// Repacked where the processor has an instruction for pairs of bf16: steps of several rows are
+    /// faster, and the weights take memory of this process.
     #[default]
     Auto,
-    /// Weights stay in the mapped file: nothing is read before it is used, and other processes share the memory.
+    /// Weights stay in the mapped file: nothing is read before it is used, and other processes
+    /// share the memory.
     Never,
 }

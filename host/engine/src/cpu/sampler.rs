@@ -1,10 +1,14 @@
-//! From a row of logits to a token: mask, edits, temperature, min-p, top-k, top-p, draw, log-probabilities.
+//! From a row of logits to a token: mask, edits, temperature, min-p, top-k, top-p, draw,
+//! log-probabilities.
 //!
-//! Invariants: the token depends on (logits, draw, mask, edits) only; a token that the mask forbids or whose probability
-//! is zero is never chosen; logits that aren't numbers are an error, never a token. Ties go to the lower id.
-//! Called by the CPU's runner. Time is linear in the vocabulary, whatever the parameters.
+//! Invariants: the token depends on (logits, draw, mask, edits) only; a token that the mask forbids
+//! or whose probability is zero is never chosen; logits that aren't numbers are an error, never a
+//! token. Ties go to the lower id. Called by the CPU's runner. Time is linear in the vocabulary,
+//! whatever the parameters.
 
 use std::cmp::Ordering;
+
+use seeded::uniform;
 
 use crate::runner::{Draw, Draws, Edit, SampleError, Sampled};
 use crate::token::{Logprobs, SamplingParams, Token};
@@ -153,11 +157,13 @@ fn choose(logits: &[f32], max: f32, draw: &Draw, candidates: &mut Vec<Candidate>
 /// Keeps the smallest set of likeliest candidates that has the share `top_p` of all weight.
 fn keep_nucleus(candidates: &mut Vec<Candidate>, top_p: f64) {
     let all = total(candidates);
-    // What is lighter than this weighs less than 1 - top_p even taken together, so that it can't be needed.
+    // What is lighter than this weighs less than 1 - top_p even taken together, so that it can't be
+    // needed.
     #[expect(clippy::cast_precision_loss, reason = "a bound")]
     let light = (1.0 - top_p) * all / candidates.len() as f64;
     candidates.retain(|one| f64::from(one.weight) >= light);
-    // The nucleus is longer than `kept` and at most as long as `end`; the range is halved until it has one length.
+    // The nucleus is longer than `kept` and at most as long as `end`; the range is halved until it
+    // has one length.
     let (mut kept, mut end, mut missing) = (0, candidates.len(), top_p * all);
     while end - kept > 1 {
         let half = (end - kept) / 2;
@@ -185,7 +191,8 @@ fn all(logits: &[f32], candidates: &mut Vec<Candidate>) {
     candidates.extend(every.filter(|one| one.logit > f32::NEG_INFINITY));
 }
 
-/// Collects the `count` likeliest of the tokens whose logits aren't minus infinity, likeliest first.
+/// Collects the `count` likeliest of the tokens whose logits aren't minus infinity, likeliest
+/// first.
 fn likeliest(logits: &[f32], count: usize, candidates: &mut Vec<Candidate>) {
     const FEW: usize = 256;
     if count > FEW {
@@ -213,20 +220,6 @@ fn likeliest(logits: &[f32], count: usize, candidates: &mut Vec<Candidate>) {
 /// Order of likelihood, ties by id; -0 and 0 are a tie.
 fn likelier_first(a: &Candidate, b: &Candidate) -> Ordering {
     b.logit.partial_cmp(&a.logit).expect("logits are numbers").then(a.id.cmp(&b.id))
-}
-
-/// A number in [0, 1) from a counter: two rounds of the finaliser of `SplitMix64` (Steele, Lea, Flood 2014).
-fn uniform(seed: u64, position: u64) -> f64 {
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |mut bits: u64| {
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ bits >> 31
-    };
-    let bits = mix(mix(seed.wrapping_add(STEP)).wrapping_add(position.wrapping_mul(STEP)));
-    #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
-    let fraction = (bits >> 11) as f64;
-    fraction * 0.5f64.powi(53)
 }
 
 #[cfg(test)]
@@ -267,7 +260,7 @@ mod tests {
         }
 
         #[test]
-        fn the_nucleus_is_the_shortest_beginning_of_a_full_sort_that_weighs_enough(
+        fn nucleus_is_shortest_heavy_prefix_of_a_full_sort(
             logits in logits(),
             top_p in prop_oneof![0.0..1.0, 0.99..1.0],
         ) {

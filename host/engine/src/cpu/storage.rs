@@ -1,5 +1,5 @@
-//! Weights in memory: slices of mapped files (or of the binary), copied only where they aren't aligned for their type, are stored
-//! transposed, are quantised, or are repacked.
+//! Weights in memory: slices of mapped files (or of the binary), copied only where they aren't
+//! aligned for their type, are stored transposed, are quantised, or are repacked.
 
 use half::{bf16, f16};
 use kernels::cpu::{
@@ -25,7 +25,8 @@ pub(super) struct Storage {
 #[derive(Debug)]
 pub(super) struct StackedMatrix {
     parts: Vec<Part>,
-    /// The matrix as stored, for a tied embedding: rows are gathered from it, where `parts` are repacked or quantised for the head.
+    /// The matrix as stored, for a tied embedding: rows are gathered from it, where `parts` are
+    /// repacked or quantised for the head.
     table: Option<Part>,
 }
 
@@ -77,7 +78,8 @@ impl Storage {
     ) -> Result<StackedMatrix, LoadError> {
         let plain = || matrices.iter().map(Part::new).collect::<Result<Vec<_>, _>>();
         let parts = match (role, self.quantize) {
-            // The choice of experts depends on small differences, and rows of an untied embedding aren't multiplied.
+            // The choice of experts depends on small differences, and rows of an untied embedding
+            // aren't multiplied.
             (WeightRole::Router | WeightRole::Embedding { tied: false }, _) => plain()?,
             (_, None) => self.unquantized(cpu, plain()?)?,
             // A head's errors are errors of the logits, so it has eight bits.

@@ -1,19 +1,19 @@
-//! State behind the operations of `ops`: the device's memory, and the current step. An operation is one launch or a few, with the sizes
-//! that the runner has given for the current step.
+//! State behind the operations of `ops`: the device's memory, and the current step. An operation is
+//! one launch or a few, with the sizes that the runner has given for the current step.
 //!
-//! Invariants: every address is fixed at load, so that launches can be recorded once and replayed. Operations return no error one by one:
-//! the first failure is kept, later launches are skipped, and the runner asks for the failure at the end of a step.
+//! Invariants: every address is fixed at load, so that launches can be recorded once and replayed.
+//! Operations return no error one by one: the first failure is kept, later launches are skipped,
+//! and the runner asks for the failure at the end of a step.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-use cuda_kernels::{DevicePtr, GatherRows, Launch, MatrixProduct, Variant};
+use cuda_kernels::{DevicePtr, GatherRows, Launch, MatrixProduct, Variant, size};
 
 use super::attention_work::{AttentionWork, WorkKinds, WorkSizes};
 use super::cache::DeviceCache;
 use super::driver::Driver;
 use super::scratch::{ExpertScratch, LatentScratch};
-use super::size::size;
 use super::staging::StagingRing;
 use super::step::{Spare, StepArray, StepLayout, StepShape};
 use super::tables::DeviceTables;
@@ -45,7 +45,8 @@ pub(super) struct CudaBackend {
     pub(super) step: StepShape,
     /// `[lanes]` u32 on the device: the token that each lane sampled last.
     pub(super) samples: DevicePtr,
-    /// Activations of mixtures of experts, and of attention over a compressed cache; `None` until a layer of the kind is loaded.
+    /// Activations of mixtures of experts, and of attention over a compressed cache; `None` until a
+    /// layer of the kind is loaded.
     pub(super) expert_scratch: Option<ExpertScratch>,
     pub(super) latent_scratch: Option<LatentScratch>,
     /// Names of the weights' element types, each once.
@@ -138,7 +139,8 @@ impl CudaBackend {
         (self.driver.as_mut(), &mut self.tables)
     }
 
-    /// Enqueues the copies of a step's arrays and lists to the device. `bucket`: rows that a decode step is padded to.
+    /// Enqueues the copies of a step's arrays and lists to the device. `bucket`: rows that a decode
+    /// step is padded to.
     pub(super) fn send(
         &mut self,
         batch: &Batch,
@@ -182,8 +184,8 @@ impl CudaBackend {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// From here on launches are collected instead of done; `collected` returns their kernels. A launch that the device can't do is a
-    /// failure.
+    /// From here on launches are collected instead of done; `collected` returns their kernels. A
+    /// launch that the device can't do is a failure.
     pub(super) fn collect(&mut self) {
         self.collecting = Some(HashSet::new());
     }
@@ -255,8 +257,8 @@ impl CudaBackend {
         self.collecting.is_some()
     }
 
-    /// Enqueues a matrix product of the vendor's library; false where a kernel has to compute it. While launches are collected it is
-    /// false, so that those kernels are compiled as well.
+    /// Enqueues a matrix product of the vendor's library; false where a kernel has to compute it.
+    /// While launches are collected it is false, so that those kernels are compiled as well.
     pub(super) fn product(&mut self, product: &MatrixProduct) -> bool {
         if self.is_collecting() || self.failed.is_some() {
             return false;
@@ -267,7 +269,8 @@ impl CudaBackend {
         })
     }
 
-    /// Gathers the rows of the residual stream whose logits are computed into `out`; returns where they are.
+    /// Gathers the rows of the residual stream whose logits are computed into `out`; returns where
+    /// they are.
     pub(super) fn gather(&mut self, x: &Tensor, out: DevicePtr) -> DevicePtr {
         if self.step.all_logits {
             return x.at;

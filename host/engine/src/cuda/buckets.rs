@@ -1,9 +1,11 @@
-//! Buckets: numbers of rows of a decode step that have a graph. A step is padded to the next bucket.
+//! Buckets: numbers of rows of a decode step that have a graph. A step is padded to the next
+//! bucket.
 
 /// Numbers of rows, ascending.
 const BUCKETS: [usize; 14] = [1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 160, 192, 224, 256];
 
-/// Buckets of a runner whose steps have at most `step_rows` rows. The last bucket holds the largest step, or is 256.
+/// Buckets of a runner whose steps have at most `step_rows` rows. The last bucket holds the largest
+/// step, or is 256.
 pub(super) fn buckets(step_rows: usize) -> &'static [usize] {
     let enough = BUCKETS.iter().position(|bucket| *bucket >= step_rows);
     &BUCKETS[..enough.map_or(BUCKETS.len(), |at| at + 1)]

@@ -1,5 +1,6 @@
-//! KV cache on the device. A layer has a plane of keys and one of values, `[block of 64][kv head][token][dim]` bf16, or one plane of
-//! compressed rows, `[block of 64][token][width]` bf16.
+//! KV cache on the device. A layer has a plane of keys and one of values,
+//! `[block of 64][kv head][token][dim]` bf16, or one plane of compressed rows,
+//! `[block of 64][token][width]` bf16.
 
 use cuda_kernels::DevicePtr;
 
@@ -54,8 +55,8 @@ impl DeviceCache {
         Self { at: DevicePtr(1 << 20), plane_bytes: 1 << 20, layers: 0, planes: 2 }
     }
 
-    /// Allocates as many blocks as the memory allows, filled with zeros. Returns the number of blocks without the last one, which is for
-    /// rows that pad a step.
+    /// Allocates as many blocks as the memory allows, filled with zeros. Returns the number of
+    /// blocks without the last one, which is for rows that pad a step.
     pub(super) fn allocate(
         driver: &mut dyn Driver,
         shape: CacheShape,

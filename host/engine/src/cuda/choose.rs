@@ -5,8 +5,9 @@ use crate::device::DeviceChoice;
 
 /// Chooses the GPU for a model; `None` means the CPU.
 ///
-/// `auto` takes a GPU where one can be used, and the CPU elsewhere: silently where there is no GPU, with a warning where there is a GPU
-/// that can't be used. `cpu_only` is the name of a given setting that only the CPU has, if there is one: `auto` then means the CPU.
+/// `auto` takes a GPU where one can be used, and the CPU elsewhere: silently where there is no GPU,
+/// with a warning where there is a GPU that can't be used. `cpu_only` is the name of a given
+/// setting that only the CPU has, if there is one: `auto` then means the CPU.
 ///
 /// # Errors
 /// The GPU that was asked for can't be used.

@@ -1,13 +1,15 @@
-//! Content of weights as it is written to the device's memory at load: bytes of files as they are, elements converted to bf16 or MXFP4 codes
-//! reordered while they are copied.
+//! Content of weights as it is written to the device's memory at load: bytes of files as they are,
+//! elements converted to bf16 or MXFP4 codes reordered while they are copied.
 //!
-//! Invariant: any part of a content can be written by itself, so that uploads can be cut anywhere. FP8 that stays FP8 is codes and values
-//! (`fp8.rs`); where no kernel takes it, products of codes and their factors are rounded to bf16.
+//! Invariant: any part of a content can be written by itself, so that uploads can be cut anywhere.
+//! FP8 that stays FP8 is codes and values (`fp8.rs`); where no kernel takes it, products of codes
+//! and their factors are rounded to bf16.
 
 use std::ops::Range;
 
-use cuda_kernels::{DevicePtr, Launch, RandomCodes, RandomWeights, e4m3_value, pack_mxfp4};
+use cuda_kernels::{DevicePtr, Launch, RandomCodes, RandomWeights, pack_mxfp4};
 use half::{bf16, f16};
+use ops::E4M3_VALUES;
 
 use super::supported::unsupported;
 use crate::models::{Codes, Dtype, LoadError, RandomValues, StoredMatrix, WeightTensor};
@@ -19,7 +21,8 @@ pub(super) enum Content<'a> {
     Plain(&'a WeightTensor),
     /// bf16 of a tensor that is stored as `[cols, rows]`, transposed to `[rows, cols]`.
     Transposed { tensor: &'a WeightTensor, rows: usize, cols: usize },
-    /// bf16 of FP8 codes `[rows, cols]` times their factors: one for each quantisation block of `block` rows and columns.
+    /// bf16 of FP8 codes `[rows, cols]` times their factors: one for each quantisation block of
+    /// `block` rows and columns.
     Fp8 { codes: &'a Codes, cols: usize, scales: Vec<f32>, block: (usize, usize) },
     /// Quantisation codes or scales, one byte each, as they are stored.
     Codes(&'a Codes),
@@ -80,7 +83,8 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The launch that draws a random content on the device; `None` where the content must be copied.
+    /// The launch that draws a random content on the device; `None` where the content must be
+    /// copied.
     pub(super) fn draw(&self, out: DevicePtr) -> Option<Launch> {
         let bytes = self.bytes() as u64;
         match self.random_values().filter(|_| bytes > 0 && out.0.is_multiple_of(8))? {
@@ -147,7 +151,8 @@ fn plain(tensor: &WeightTensor, offset: usize, out: &mut [u8]) {
     }
 }
 
-/// Rows of the result that are written together, so that each cache line of the source is read once.
+/// Rows of the result that are written together, so that each cache line of the source is read
+/// once.
 const ROWS: usize = 32;
 
 /// Writes the transpose of a tensor `[cols, rows]` as bf16, from element `first` of the result on.
@@ -192,7 +197,8 @@ fn mxfp4(codes: &[u8], offset: usize, out: &mut [u8]) {
     }
 }
 
-/// Writes FP8 codes times the factors of their quantisation blocks as bf16, from element `first` on.
+/// Writes FP8 codes times the factors of their quantisation blocks as bf16, from element `first`
+/// on.
 fn fp8(
     codes: &[u8],
     cols: usize,
@@ -200,10 +206,6 @@ fn fp8(
     first: usize,
     out: &mut [[u8; 2]],
 ) {
-    let mut values = [0.0; 256];
-    for (value, code) in values.iter_mut().zip(0..=u8::MAX) {
-        *value = e4m3_value(code);
-    }
     let mut at = first;
     let end = first + out.len();
     while at < end {
@@ -212,7 +214,7 @@ fn fp8(
         let stop = end.min(at + block.1 - col % block.1).min(row * cols + cols);
         let scale = scales[row / block.0 * cols.div_ceil(block.1) + col / block.1];
         for (to, code) in out[at - first..stop - first].iter_mut().zip(&codes[at..stop]) {
-            *to = bf16::from_f32(values[usize::from(*code)] * scale).to_le_bytes();
+            *to = bf16::from_f32(E4M3_VALUES[usize::from(*code)] * scale).to_le_bytes();
         }
         at = stop;
     }

@@ -1,8 +1,10 @@
-//! Interface to a device: memory, copies, launches, events and graphs, on one stream. CUDA's driver implements it in `real`; tests have an
-//! implementation that records calls and fails on demand, and one that runs kernels on the CPU.
+//! Interface to a device: memory, copies, launches, events and graphs, on one stream. CUDA's driver
+//! implements it in `real`; tests have an implementation that records calls and fails on demand,
+//! and one that runs kernels on the CPU.
 //!
-//! Invariants: the device does everything in the order of the calls; only `wait` and `synchronize` block the calling thread. Memory is
-//! freed when the driver is dropped, never before, since graphs hold addresses. After a sticky error every call fails.
+//! Invariants: the device does everything in the order of the calls; only `wait` and `synchronize`
+//! block the calling thread. Memory is freed when the driver is dropped, never before, since graphs
+//! hold addresses. After a sticky error every call fails.
 
 use std::ops::Range;
 
@@ -16,24 +18,28 @@ pub(super) trait Driver: Send + std::fmt::Debug {
     fn device(&self) -> &super::DeviceInfo;
     /// Free and total memory of the device at this moment.
     fn memory(&self) -> Result<DeviceMemory, CudaError>;
-    /// Allocates `bytes` of uninitialised memory, aligned for every access. `what` names its use in the error.
+    /// Allocates `bytes` of uninitialised memory, aligned for every access. `what` names its use in
+    /// the error.
     fn allocate(&mut self, what: &'static str, bytes: usize) -> Result<DevicePtr, CudaError>;
     /// Allocates host memory that the device can copy to and from while the host goes on.
     fn pinned(&mut self, bytes: usize) -> Result<Box<dyn HostMemory>, CudaError>;
-    /// Enqueues a copy of `part` (bytes of `from`) to `to`. `from` must stay unchanged until an event recorded after this call has come.
+    /// Enqueues a copy of `part` (bytes of `from`) to `to`. `from` must stay unchanged until an
+    /// event recorded after this call has come.
     fn upload(&mut self, from: &dyn HostMemory, part: Range<usize>, to: DevicePtr) -> Result<(), CudaError>;
-    /// Enqueues a copy to the first `bytes` of `to`, which may be read once an event recorded after this call has come.
+    /// Enqueues a copy to the first `bytes` of `to`, which may be read once an event recorded after
+    /// this call has come.
     fn download(&mut self, from: DevicePtr, bytes: usize, to: &mut dyn HostMemory) -> Result<(), CudaError>;
     /// Enqueues a copy within the device's memory.
     fn copy(&mut self, from: DevicePtr, bytes: usize, to: DevicePtr) -> Result<(), CudaError>;
     /// Enqueues a fill of `bytes` bytes with zeros.
     fn zero(&mut self, at: DevicePtr, bytes: usize) -> Result<(), CudaError>;
-    /// Compiles (or takes from the cache) and loads kernels, so that they can be launched; `progress` is told how many are compiled.
+    /// Compiles (or takes from the cache) and loads kernels, so that they can be launched;
+    /// `progress` is told how many are compiled.
     fn prepare(&mut self, variants: &[Variant], progress: &mut dyn FnMut(usize)) -> Result<(), CudaError>;
     /// Enqueues a launch of a kernel that `prepare` has loaded.
     fn launch(&mut self, launch: &Launch) -> Result<(), CudaError>;
-    /// Enqueues a matrix product of the vendor's library. Returns whether it was enqueued: there may be no library, or none of its
-    /// kernels may take these sizes.
+    /// Enqueues a matrix product of the vendor's library. Returns whether it was enqueued: there
+    /// may be no library, or none of its kernels may take these sizes.
     fn multiply(&mut self, product: &MatrixProduct) -> Result<bool, CudaError> {
         let _ = product;
         Ok(false)
@@ -48,7 +54,8 @@ pub(super) trait Driver: Send + std::fmt::Debug {
     fn synchronize(&mut self) -> Result<(), CudaError>;
     /// Starts a capture: from here on launches are recorded into a graph instead of being done.
     fn begin_capture(&mut self) -> Result<(), CudaError>;
-    /// Ends the capture and makes an executable graph of the launches recorded since `begin_capture`.
+    /// Ends the capture and makes an executable graph of the launches recorded since
+    /// `begin_capture`.
     fn end_capture(&mut self) -> Result<Graph, CudaError>;
     /// Enqueues all launches of a graph.
     fn replay(&mut self, graph: Graph) -> Result<(), CudaError>;

@@ -1,5 +1,5 @@
-//! Errors of GPUs, each one line that says what to do. Nothing here panics: cudarc panics where a library is missing, so its functions are
-//! called only after the checks of `survey`.
+//! Errors of GPUs, each one line that says what to do. Nothing here panics: cudarc panics where a
+//! library is missing, so its functions are called only after the checks of `survey`.
 
 use super::version::CudaVersion;
 
@@ -131,8 +131,9 @@ pub enum CudaError {
     },
 }
 
-/// Errors after which the process can do nothing more on the GPU, as the driver's error numbers: faults of kernels and of memory. Computed
-/// results are lost, and a reset within the process isn't safe.
+/// Errors after which the process can do nothing more on the GPU, as the driver's error numbers:
+/// faults of kernels and of memory. Computed results are lost, and a reset within the process isn't
+/// safe.
 const STICKY: [u32; 10] = [214, 700, 702, 710, 714, 715, 716, 717, 718, 719];
 
 impl CudaError {
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_kernels_and_memory_are_sticky_and_others_are_not() {
+    fn kernel_and_memory_faults_are_sticky_and_no_others() {
         let call = |code| CudaError::Call { call: "cuStreamSynchronize", code, name: String::new() };
         for code in [214, 700, 702, 710, 714, 715, 716, 717, 718, 719] {
             assert!(call(code).is_sticky(), "{code}");

@@ -1,12 +1,12 @@
 //! FP8 weights that stay FP8 on the device: which ones do, and what is written there.
 //!
-//! Invariant: codes are those of the file. The rows of scales are repeated, one for each eight rows of a matrix, so that matrices may be
-//! stacked, or interleaved by eight rows, whatever their quantisation blocks are.
+//! Invariant: codes are those of the file. The rows of scales are repeated, one for each eight rows
+//! of a matrix, so that matrices may be stacked, or interleaved by eight rows, whatever their
+//! quantisation blocks are.
 
-use cuda_kernels::{FP8_ROWS, Fp8Scales};
+use cuda_kernels::{FP8_ROWS, Fp8Scales, size};
 
 use super::content::Content;
-use super::size::size;
 use crate::models::StoredMatrix;
 
 /// Contents of FP8 matrices, which lie one behind the other.
@@ -21,8 +21,8 @@ pub(super) struct Fp8Contents<'a> {
 }
 
 impl<'a> Fp8Contents<'a> {
-    /// Contents of matrices of one width, if all are FP8 with equally wide quantisation blocks, and kernels take each of them; `None`: they
-    /// are converted to bf16.
+    /// Contents of matrices of one width, if all are FP8 with equally wide quantisation blocks, and
+    /// kernels take each of them; `None`: they are converted to bf16.
     pub(super) fn of(matrices: &[&'a StoredMatrix]) -> Option<Self> {
         let (mut codes, mut scales, mut widths) = (Vec::new(), Vec::new(), Vec::new());
         for matrix in matrices {

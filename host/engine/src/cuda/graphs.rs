@@ -15,7 +15,8 @@ pub(super) struct DecodeGraphs {
 }
 
 impl DecodeGraphs {
-    /// Records a graph for each bucket. Every such step must have run before, so that nothing is loaded during a capture.
+    /// Records a graph for each bucket. Every such step must have run before, so that nothing is
+    /// loaded during a capture.
     pub(super) fn capture(
         model: &mut Model<CudaBackend>,
         backend: &mut CudaBackend,
@@ -33,7 +34,8 @@ impl DecodeGraphs {
         Ok(Self { buckets: buckets.to_vec(), graphs })
     }
 
-    /// The bucket and the graph for a decode step of `rows` rows; `None` where the step is larger than all buckets.
+    /// The bucket and the graph for a decode step of `rows` rows; `None` where the step is larger
+    /// than all buckets.
     pub(super) fn find(&self, rows: usize) -> Option<(usize, Graph)> {
         let found = bucket(&self.buckets, rows)?;
         let at = self.buckets.iter().position(|bucket| *bucket == found)?;

@@ -1,4 +1,5 @@
-//! NVRTC and cuBLASLt from a folder that the loader doesn't search: once a library is loaded by its path, it is found by its name.
+//! NVRTC and cuBLASLt from a folder that the loader doesn't search: once a library is loaded by its
+//! path, it is found by its name.
 #![expect(unsafe_code, reason = "loading a library runs its initialisers")]
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ const BUILTINS: &str = "libnvrtc-builtins.so.13";
 /// Library that multiplies matrices of many rows; own kernels do without it.
 pub(super) const CUBLASLT: &str = "libcublasLt.so.13";
 
-/// Loads NVRTC from a folder, and cuBLASLt if it is there; they stay loaded as long as the process lives.
+/// Loads NVRTC from a folder, and cuBLASLt if it is there; they stay loaded as long as the process
+/// lives.
 ///
 /// # Errors
 /// NVRTC isn't in the folder, or a library can't be loaded.
@@ -27,7 +29,8 @@ pub fn load_libraries(folder: &Path) -> Result<(), CudaError> {
     }
     let cublaslt = Some(folder.join(CUBLASLT)).filter(|file| file.is_file());
     for file in files.into_iter().chain([cublaslt]).flatten() {
-        // SAFETY: the operator names the folder, and NVIDIA's libraries have no initialisers that need anything of this process.
+        // SAFETY: the operator names the folder, and NVIDIA's libraries have no initialisers that
+        // need anything of this process.
         let library = unsafe { Library::open(Some(&file), RTLD_NOW | RTLD_GLOBAL) };
         std::mem::forget(library.map_err(|reason| error(format!("{}: {}", file.display(), cause(&reason))))?);
     }

@@ -1,6 +1,8 @@
-//! Division of a GPU's memory: keys and values get what weights, activations and kernels leave, less a reserve.
+//! Division of a GPU's memory: keys and values get what weights, activations and kernels leave,
+//! less a reserve.
 //!
-//! Invariant: nothing is allocated after the keys and values. From then on the scheduler's admission of sequences is the only limit.
+//! Invariant: nothing is allocated after the keys and values. From then on the scheduler's
+//! admission of sequences is the only limit.
 
 use super::CudaError;
 use super::driver::DeviceMemory;
@@ -8,8 +10,8 @@ use super::driver::DeviceMemory;
 /// Bytes left for graphs and for the driver's own needs.
 const RESERVE: u64 = 512 << 20;
 
-/// Number of KV blocks for sequences. One more block is allocated, for rows that pad a step. `limit`: greatest number of bytes that the
-/// operator allows.
+/// Number of KV blocks for sequences. One more block is allocated, for rows that pad a step.
+/// `limit`: greatest number of bytes that the operator allows.
 pub(super) fn kv_blocks(
     memory: DeviceMemory,
     block_bytes: u64,
@@ -29,7 +31,8 @@ pub(super) fn kv_blocks(
     }
 }
 
-/// Allocates with fewer and fewer blocks, a twentieth less each time, until the device has the memory: free memory may be fragmented.
+/// Allocates with fewer and fewer blocks, a twentieth less each time, until the device has the
+/// memory: free memory may be fragmented.
 pub(super) fn retry<T>(
     mut blocks: usize,
     mut allocate: impl FnMut(usize) -> Result<T, CudaError>,
@@ -73,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allocation_is_tried_with_a_twentieth_less_until_it_fits() {
+    fn allocation_shrinks_by_a_twentieth_until_it_fits() {
         let mut tried = Vec::new();
         let allocate = |blocks| {
             tried.push(blocks);

@@ -1,7 +1,9 @@
-//! NVIDIA GPUs: models run with the kernels of `cuda-kernels`, compiled for the device at first start.
+//! NVIDIA GPUs: models run with the kernels of `cuda-kernels`, compiled for the device at first
+//! start.
 //!
-//! Invariants: without a driver no CUDA library is loaded or called, and everything else works as if this module weren't there; a missing
-//! driver, GPU or library is an error of one line, never a panic. Called by `host devices`, and by whoever starts an engine on a GPU.
+//! Invariants: without a driver no CUDA library is loaded or called, and everything else works as
+//! if this module weren't there; a missing driver, GPU or library is an error of one line, never a
+//! panic. Called by `host devices`, and by whoever starts an engine on a GPU.
 #![doc = include_str!("DESIGN.md")]
 
 mod attention_work;
@@ -24,7 +26,6 @@ mod real;
 mod runner;
 mod sampler;
 mod scratch;
-mod size;
 mod staging;
 mod start;
 mod step;

@@ -42,7 +42,8 @@ impl DeviceInfo {
 
 /// Questions that a survey asks of a machine.
 pub(super) trait Platform {
-    /// Whether the driver's library can be loaded. Where it can't, nothing else of the driver may be called.
+    /// Whether the driver's library can be loaded. Where it can't, nothing else of the driver may
+    /// be called.
     fn has_driver(&self) -> bool;
     fn driver_version(&self) -> Result<CudaVersion, CudaError>;
     fn devices(&self) -> Result<Vec<DeviceInfo>, CudaError>;

@@ -1,7 +1,8 @@
 //! [`Runner`] for a model on a GPU: steps are enqueued, and `collect` waits for their tokens.
 //!
-//! Invariants: the device works in the order of the calls. A decode step is the replay of a graph where it has one; any other step is
-//! launched kernel by kernel. After an error no step is under way; after a sticky error every call fails.
+//! Invariants: the device works in the order of the calls. A decode step is the replay of a graph
+//! where it has one; any other step is launched kernel by kernel. After an error no step is under
+//! way; after a sticky error every call fails.
 
 use std::time::Instant;
 
@@ -93,8 +94,9 @@ impl CudaRunner {
         })
     }
 
-    /// Memory bandwidth of the device in bytes per second, reads and writes counted: the fastest of `passes` copies of one half of the KV
-    /// cache over the other. The content of the cache is lost.
+    /// Memory bandwidth of the device in bytes per second, reads and writes counted: the fastest of
+    /// `passes` copies of one half of the KV cache over the other. The content of the cache is
+    /// lost.
     ///
     /// # Errors
     /// The device failed.
@@ -217,7 +219,8 @@ impl Runner for CudaRunner {
 }
 
 impl Forwarded {
-    /// The draws of a batch. `place(row, at)` is the row of logits of the batch's row `row`, the `at`-th row that has logits.
+    /// The draws of a batch. `place(row, at)` is the row of logits of the batch's row `row`, the
+    /// `at`-th row that has logits.
     fn of(batch: &Batch, place: impl Fn(usize, usize) -> usize) -> Self {
         let lane = |row: &u32| batch.lanes[batch.starts.partition_point(|start| start <= row) - 1];
         let rows = batch.logit_rows.iter().enumerate();

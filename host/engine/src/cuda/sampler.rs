@@ -1,20 +1,21 @@
-//! Sampling on the device: draws, edits and masks are copied there, ids are copied back, and also stay on the device for the next step.
+//! Sampling on the device: draws, edits and masks are copied there, ids are copied back, and also
+//! stay on the device for the next step.
 //!
-//! Invariant: results of one step at a time are under way; they are collected before the next step is sampled.
+//! Invariant: results of one step at a time are under way; they are collected before the next step
+//! is sampled.
 
 use std::ops::Range;
 
-use cuda_kernels::{DevicePtr, DrawRow, EditRow, Launch, MAX_TOP, Sample, SampledRow};
+use cuda_kernels::{DevicePtr, DrawRow, EditRow, Launch, MAX_TOP, Sample, SampledRow, size};
 
 use super::CudaError;
 use super::driver::{Driver, Event, HostMemory};
-use super::size::size;
 use super::staging::StagingRing;
 use crate::runner::{Draw, Draws, Edit, SampleError};
 use crate::token::{Logprobs, Token};
 
-/// Edits that one launch takes, at least the vocabulary's size. A row has at most one edit for each id, so the edits of any row fit in one
-/// launch.
+/// Edits that one launch takes, at least the vocabulary's size. A row has at most one edit for each
+/// id, so the edits of any row fit in one launch.
 const EDITS: usize = 1 << 16;
 
 /// Buffers and launches of the sampling kernel.
@@ -112,7 +113,8 @@ impl DeviceSampler {
         sample.launch()
     }
 
-    /// Enqueues the sampling of a token for each draw. `places`: the row of logits and the lane of each draw.
+    /// Enqueues the sampling of a token for each draw. `places`: the row of logits and the lane of
+    /// each draw.
     pub(super) fn sample(
         &mut self,
         driver: &mut dyn Driver,

@@ -1,4 +1,5 @@
-//! Buffers of activations that layers of one kind share. They are allocated when the first such layer is loaded.
+//! Buffers of activations that layers of one kind share. They are allocated when the first such
+//! layer is loaded.
 
 use cuda_kernels::DevicePtr;
 
@@ -11,7 +12,8 @@ pub(super) struct ExpertScratch {
     pub(super) activated: DevicePtr,
     /// `[routes, hidden]` f32.
     pub(super) results: DevicePtr,
-    /// Numbers of routes, intermediate columns and hidden columns that the buffers were allocated for.
+    /// Numbers of routes, intermediate columns and hidden columns that the buffers were allocated
+    /// for.
     pub(super) sizes: (usize, usize, usize),
 }
 

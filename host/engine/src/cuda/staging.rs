@@ -1,5 +1,5 @@
-//! Staging buffers in pinned memory for the inputs of steps: a ring, so that the host writes the next step's inputs while earlier ones are
-//! copied.
+//! Staging buffers in pinned memory for the inputs of steps: a ring, so that the host writes the
+//! next step's inputs while earlier ones are copied.
 
 use super::CudaError;
 use super::driver::{Driver, Event, HostMemory};
@@ -29,8 +29,8 @@ impl StagingRing {
         Ok(Self { slots: [slot()?, slot()?, slot()?], next: 0 })
     }
 
-    /// Lends the next buffer to `send`, which writes to it and enqueues copies from it. Waits first until the buffer's earlier copies are
-    /// done.
+    /// Lends the next buffer to `send`, which writes to it and enqueues copies from it. Waits first
+    /// until the buffer's earlier copies are done.
     pub(super) fn send(
         &mut self,
         driver: &mut dyn Driver,

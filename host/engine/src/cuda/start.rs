@@ -1,4 +1,5 @@
-//! Start of a model on a GPU: weights, activations and kernels, then keys and values in the memory left, then graphs.
+//! Start of a model on a GPU: weights, activations and kernels, then keys and values in the memory
+//! left, then graphs.
 
 use super::backend::{BackendSizes, CudaBackend};
 use super::buckets::buckets;
@@ -50,7 +51,8 @@ pub(super) fn start(
         BackendSizes { rows, logit_rows, lanes: lanes + 1, context, deterministic: options.deterministic };
     let mut backend = CudaBackend::new(driver, config, sizes)?;
     let mut model = Model::load(&mut backend, config, weights, progress)?;
-    // Kernels that overlap with the launch in front of them read weights before they wait for it, so the weights must be complete.
+    // Kernels that overlap with the launch in front of them read weights before they wait for it,
+    // so the weights must be complete.
     backend.driver.synchronize()?;
     let logits = backend.step_logits();
     let sampler = DeviceSampler::new(backend.driver.as_mut(), logits, (logit_rows, lanes + 1, config.vocab))?;
@@ -59,7 +61,7 @@ pub(super) fn start(
     let (blocks, cache) =
         DeviceCache::allocate(backend.driver.as_mut(), cache_shape, options.kv_cache_bytes)?;
     backend.cache = cache;
-    let spare = Spare { lane: super::size::size(lanes), block: super::size::size(blocks) };
+    let spare = Spare { lane: cuda_kernels::size(lanes), block: cuda_kernels::size(blocks) };
     let (driver, tables) = backend.device();
     tables.apply(driver, &[TableEdit { lane: spare.lane, at: 0, block: spare.block }])?;
     warm_up(&mut model, &mut backend, spare, buckets)?;
@@ -79,7 +81,8 @@ fn context(config: &ModelConfig, options: &CudaOptions) -> Result<usize, LoadErr
     }
 }
 
-/// Compiles the kernels of all possible steps. They are found by running steps of every size whose launches are collected and not done.
+/// Compiles the kernels of all possible steps. They are found by running steps of every size whose
+/// launches are collected and not done.
 fn prepare(
     model: &mut Model<CudaBackend>,
     backend: &mut CudaBackend,
@@ -109,8 +112,8 @@ fn mixed(tokens: usize, decoding: usize) -> StepShape {
     StepShape { tokens, decoding, sequences, longest, logit_rows: 1, all_logits: false }
 }
 
-/// Runs every decode step once, with padding rows only: what a kernel loads at its first launch is then loaded before graphs are recorded,
-/// and failures of kernels show here.
+/// Runs every decode step once, with padding rows only: what a kernel loads at its first launch is
+/// then loaded before graphs are recorded, and failures of kernels show here.
 fn warm_up(
     model: &mut Model<CudaBackend>,
     backend: &mut CudaBackend,

@@ -1,7 +1,8 @@
-//! A step's arrays for kernels: u32 in one allocation of device memory, at addresses that never change.
+//! A step's arrays for kernels: u32 in one allocation of device memory, at addresses that never
+//! change.
 //!
-//! Invariant: a decode step is padded to its bucket by rows of the spare lane, which write to a KV block of their own that no sequence
-//! reads.
+//! Invariant: a decode step is padded to its bucket by rows of the spare lane, which write to a KV
+//! block of their own that no sequence reads.
 
 use cuda_kernels::DevicePtr;
 
@@ -20,7 +21,8 @@ pub(super) struct StepShape {
     pub(super) longest: usize,
     /// Number of rows whose logits are computed; [`StepArray::LogitRows`] lists them.
     pub(super) logit_rows: usize,
-    /// Whether the rows whose logits are computed are the first `logit_rows` rows, so that they needn't be gathered.
+    /// Whether the rows whose logits are computed are the first `logit_rows` rows, so that they
+    /// needn't be gathered.
     pub(super) all_logits: bool,
 }
 
@@ -64,10 +66,12 @@ pub(super) struct StepLayout {
     rows: usize,
 }
 
-/// The arrays, in their order in memory. Each has room for one word more than the greatest number of rows.
+/// The arrays, in their order in memory. Each has room for one word more than the greatest number
+/// of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StepArray {
-    /// For each row: its token, or [`LAST`](crate::batch::LAST), which is the same number in kernels.
+    /// For each row: its token, or [`LAST`](crate::batch::LAST), which is the same number in
+    /// kernels.
     Tokens,
     /// For each row: its position in its sequence.
     Positions,

@@ -1,7 +1,8 @@
-//! Check of a model's configuration against the kernels that exist, before any weight is loaded: an unsupported size is an error of one
-//! line. A launch whose blocks need more shared memory than the GPU has is an error of the start, too.
+//! Check of a model's configuration against the kernels that exist, before any weight is loaded: an
+//! unsupported size is an error of one line. A launch whose blocks need more shared memory than the
+//! GPU has is an error of the start, too.
 
-use crate::models::ops::Scoring;
+use crate::models::ops::{MlaShape, Scoring};
 use crate::models::{AttentionConfig, ExpertsConfig, LatentConfig, LoadError, MlpConfig, ModelConfig};
 
 /// Greatest number of experts of a layer.
@@ -23,7 +24,7 @@ pub(super) fn check(config: &ModelConfig) -> Result<(), LoadError> {
 }
 
 fn latent(sizes: &LatentConfig) -> Result<(), LoadError> {
-    let LatentConfig { rank, nope, rope, value, .. } = *sizes;
+    let MlaShape { rank, nope, rope, value, .. } = sizes.shape;
     let wide = [rank, nope, rope].iter().all(|width| width.is_multiple_of(8));
     if wide && value.is_multiple_of(2) && rank <= MOST_RANK {
         return Ok(());

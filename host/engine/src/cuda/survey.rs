@@ -1,6 +1,8 @@
-//! Survey of this machine's CUDA: driver, GPUs, compiler of kernels. Made by `host devices`, and before a model is loaded.
+//! Survey of this machine's CUDA: driver, GPUs, compiler of kernels. Made by `host devices`, and
+//! before a model is loaded.
 //!
-//! Invariant: the driver's version is checked before any other call, since functions that an older driver lacks would end the process.
+//! Invariant: the driver's version is checked before any other call, since functions that an older
+//! driver lacks would end the process.
 
 use super::CudaError;
 use super::platform::{DeviceInfo, Platform, cublaslt, nvrtc};

@@ -1,4 +1,5 @@
-//! Block tables on the device, `[lanes, width]` u32. A batch's edits of them are copied to the device in front of its step.
+//! Block tables on the device, `[lanes, width]` u32. A batch's edits of them are copied to the
+//! device in front of its step.
 
 use cuda_kernels::DevicePtr;
 

@@ -1,4 +1,5 @@
-//! Upload of weights through two pinned buffers in turn, so that one is filled, by several threads, while the other is copied.
+//! Upload of weights through two pinned buffers in turn, so that one is filled, by several threads,
+//! while the other is copied.
 
 use cuda_kernels::DevicePtr;
 
@@ -31,7 +32,8 @@ impl Uploader {
         Ok(Self { pieces: [piece()?, piece()?], next: 0 })
     }
 
-    /// Copies `bytes` bytes to the device; `fill(offset, out)` writes the bytes from `offset` on into `out`.
+    /// Copies `bytes` bytes to the device; `fill(offset, out)` writes the bytes from `offset` on
+    /// into `out`.
     pub(super) fn upload(
         &mut self,
         driver: &mut dyn Driver,

@@ -1,5 +1,5 @@
-//! Weights on the device: bf16 and FP8 as they are stored, or converted to bf16 from f16, f32, and FP8 that no kernel takes. Experts may
-//! stay in other quantisation codes too (`ops::moe`).
+//! Weights on the device: bf16 and FP8 as they are stored, or converted to bf16 from f16, f32, and
+//! FP8 that no kernel takes. Experts may stay in other quantisation codes too (`ops::moe`).
 
 use cuda_kernels::{DevicePtr, Fp8Scales, LinearWeight};
 
@@ -15,7 +15,8 @@ pub(super) struct DeviceMatrix {
     pub(super) weight: LinearWeight,
     pub(super) rows: usize,
     pub(super) cols: usize,
-    /// Whether rows of gate and up are interleaved, eight of each, so that a linear kernel can apply `SwiGLU` to its sums.
+    /// Whether rows of gate and up are interleaved, eight of each, so that a linear kernel can
+    /// apply `SwiGLU` to its sums.
     pub(super) is_interleaved: bool,
 }
 
@@ -65,7 +66,8 @@ impl WeightUpload {
         Ok(DeviceMatrix { weight, rows, cols, is_interleaved })
     }
 
-    /// Enqueues the writing of contents one behind the other, or interleaved in pieces of so many bytes.
+    /// Enqueues the writing of contents one behind the other, or interleaved in pieces of so many
+    /// bytes.
     fn put_rows(
         &mut self,
         driver: &mut dyn Driver,
@@ -78,8 +80,8 @@ impl WeightUpload {
         }
     }
 
-    /// Enqueues the writing of contents one behind the other. Pieces of an upload may cross from one content to the next; random contents
-    /// are random on the device.
+    /// Enqueues the writing of contents one behind the other. Pieces of an upload may cross from
+    /// one content to the next; random contents are random on the device.
     pub(super) fn put(
         &mut self,
         driver: &mut dyn Driver,
@@ -130,7 +132,8 @@ pub(super) struct Rope {
     pub(super) scale: f32,
 }
 
-/// Whether the parts are two matrices of one shape, whose number of rows is a multiple of [`INTERLEAVED`].
+/// Whether the parts are two matrices of one shape, whose number of rows is a multiple of
+/// [`INTERLEAVED`].
 fn may_interleave(parts: &[StoredMatrix]) -> bool {
     matches!(parts, [gate, up] if gate.shape() == up.shape() && gate.shape().0.is_multiple_of(INTERLEAVED))
 }
@@ -169,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_gate_and_up_are_interleaved_wherever_a_copy_begins() {
+    fn gate_and_up_rows_interleave_wherever_a_copy_begins() {
         let (rows, cols) = (24, 3);
         let weights = Weights::random(5);
         let tensors = ["gate", "up"].map(|name| weights.tensor(name, &[rows, cols]).unwrap());
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_cannot_be_interleaved_lie_one_behind_the_other() {
+    fn parts_unfit_to_interleave_lie_one_after_another() {
         let weights = Weights::random(5);
         let part = |rows: usize| StoredMatrix::Plain(weights.tensor("part", &[rows, 3]).unwrap());
         assert!(!may_interleave(&[part(12), part(12)]) && !may_interleave(&[part(16), part(8)]));

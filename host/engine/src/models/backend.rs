@@ -1,12 +1,14 @@
 //! The seam between models and devices: fused operations on flat batches of tokens.
 //!
-//! A model is written once, against trait [`Backend`]. Weights and activations are allocated at load. The device's runner begins a step:
-//! it gives the batch to the backend, and then the model's operations run in the order of the calls. Operations return no errors (a device
-//! reports them at the end) and have no parameters that depend on the step, so that a device may record them as a graph and replay it.
+//! A model is written once, against trait [`Backend`]. Weights and activations are allocated at
+//! load. The device's runner begins a step: it gives the batch to the backend, and then the model's
+//! operations run in the order of the calls. Operations return no errors (a device reports them at
+//! the end) and have no parameters that depend on the step, so that a device may record them as a
+//! graph and replay it.
 
 use super::LoadError;
 use super::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, LayerInput, MlaSpec, Norm, RopeSpec, Routing, Store,
+    AttentionSpec, ExpertActivation, HeadNorms, LayerInput, MlaShape, Norm, RopeSpec, Routing, Store,
     TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
@@ -30,7 +32,7 @@ use super::tensor::WeightTensor;
 /// impl<B: Backend> Layer<B> {
 ///     fn forward(&mut self, backend: &mut B, x: &mut B::Tensor) {
 ///         let Self { norm, up, down, normed, wide } = self;
-///         let norm = Norm { weight: norm, eps: 1e-6 };
+///         let norm = Norm { weight: &*norm, eps: 1e-6 };
 ///         backend.linear_of(LayerInput::Normed { x, norm, normed }, up, None, Store::Overwrite, wide);
 ///         backend.linear(wide, down, None, Store::Accumulate, x);
 ///     }
@@ -71,17 +73,19 @@ pub trait Backend {
     ) -> Result<Self::Experts, LoadError>;
     /// Allocates routes for the largest step, with `per_token` experts for each token.
     fn routes(&mut self, per_token: usize) -> Result<Self::Routes, LoadError>;
-    /// Loads the projection of compressed rows `[heads * (nope + value), rank]`: for each head the rows of its key, then of its value.
+    /// Loads the projection of compressed rows `[heads * (nope + value), rank]`: for each head the
+    /// rows of its key, then of its value. `scale` is the factor of scores.
     fn mla_weights(
         &mut self,
-        spec: MlaSpec,
+        shape: MlaShape,
+        scale: f32,
         projection: &StoredMatrix,
     ) -> Result<Self::MlaWeights, LoadError>;
 
     /// `out[i] = table[tokens[i]]`.
     fn embed(&mut self, table: &Self::Matrix, out: &mut Self::Tensor);
     /// `out = x / sqrt(mean(x²) + eps) * weight`, per row.
-    fn rms_norm(&mut self, x: &Self::Tensor, norm: Norm<'_, Self::Vector>, out: &mut Self::Tensor);
+    fn rms_norm(&mut self, x: &Self::Tensor, norm: Norm<&Self::Vector>, out: &mut Self::Tensor);
     /// `out = x · weightᵀ + bias`, or `out += …`.
     fn linear(
         &mut self,
@@ -91,7 +95,8 @@ pub trait Backend {
         store: Store,
         out: &mut Self::Tensor,
     );
-    /// [`Self::linear`] of an input that may need its norm, in one pass with the norm where the device can.
+    /// [`Self::linear`] of an input that may need its norm, in one pass with the norm where the
+    /// device can.
     fn linear_of(
         &mut self,
         x: LayerInput<'_, Self::Tensor, Self::Vector>,
@@ -103,8 +108,8 @@ pub trait Backend {
         let x = self.input_of(x);
         self.linear(x, weight, bias, store, out);
     }
-    /// `out = silu(gate · x) * (up · x)`, for a weight of [`WeightRole::GateUp`], in one pass where the device can. Other devices keep the
-    /// products in `gate_up`, which is undefined afterwards.
+    /// `out = silu(gate · x) * (up · x)`, for a weight of [`WeightRole::GateUp`], in one pass where
+    /// the device can. Other devices keep the products in `gate_up`, which is undefined afterwards.
     fn swiglu(
         &mut self,
         x: LayerInput<'_, Self::Tensor, Self::Vector>,
@@ -125,12 +130,13 @@ pub trait Backend {
             }
         }
     }
-    /// Normalises (with `norms`) and rotates the query and key heads of `qkv`, and writes keys and values to the batch's slots.
+    /// Normalises (with `norms`) and rotates the query and key heads of `qkv`, and writes keys and
+    /// values to the batch's slots.
     fn qk_norm_rope_write(
         &mut self,
         layer: usize,
-        spec: AttentionSpec<'_, Self::Vector>,
-        norms: Option<HeadNorms<'_, Self::Vector>>,
+        spec: AttentionSpec<&Self::Vector>,
+        norms: Option<HeadNorms<&Self::Vector>>,
         rope: &Self::Rope,
         qkv: &mut Self::Tensor,
     );
@@ -138,14 +144,14 @@ pub trait Backend {
     fn attention(
         &mut self,
         layer: usize,
-        spec: AttentionSpec<'_, Self::Vector>,
+        spec: AttentionSpec<&Self::Vector>,
         qkv: &Self::Tensor,
         out: &mut Self::Tensor,
     );
     /// `silu(gate) * up`, for rows of gate and up side by side.
     fn silu_mul(&mut self, gate_up: &Self::Tensor, out: &mut Self::Tensor);
     /// Chooses experts for each token by the router's scores `[n, experts]`.
-    fn route(&mut self, scores: &Self::Tensor, routing: Routing<'_, Self::Vector>, out: &mut Self::Routes);
+    fn route(&mut self, scores: &Self::Tensor, routing: Routing<&Self::Vector>, out: &mut Self::Routes);
     /// `out += Σ weight · expert(x)` over the chosen experts of each token.
     fn experts(
         &mut self,
@@ -154,12 +160,13 @@ pub trait Backend {
         experts: &Self::Experts,
         out: &mut Self::Tensor,
     );
-    /// Rotates the queries, normalises and rotates the rows of `kv` `[n, rank + rope]`, and writes these rows to the batch's slots.
+    /// Rotates the queries, normalises and rotates the rows of `kv` `[n, rank + rope]`, and writes
+    /// these rows to the batch's slots.
     fn mla_write(
         &mut self,
         layer: usize,
-        spec: MlaSpec,
-        norm: Norm<'_, Self::Vector>,
+        shape: MlaShape,
+        norm: Norm<&Self::Vector>,
         rope: &Self::Rope,
         queries: &mut Self::Tensor,
         kv: &Self::Tensor,
@@ -172,6 +179,7 @@ pub trait Backend {
         queries: &Self::Tensor,
         out: &mut Self::Tensor,
     );
-    /// `norm(x) · headᵀ` in f32 of the rows whose logits are wanted. The logits stay on the device, for its sampler.
-    fn logits(&mut self, x: &Self::Tensor, norm: Norm<'_, Self::Vector>, head: &Self::Matrix);
+    /// `norm(x) · headᵀ` in f32 of the rows whose logits are wanted. The logits stay on the device,
+    /// for its sampler.
+    fn logits(&mut self, x: &Self::Tensor, norm: Norm<&Self::Vector>, head: &Self::Matrix);
 }

@@ -1,5 +1,5 @@
-//! A model of any family: the embedding, layers around the residual stream, and the head. Tensor names are those of published
-//! checkpoints, which families share.
+//! A model of any family: the embedding, layers around the residual stream, and the head. Tensor
+//! names are those of published checkpoints, which families share.
 
 use super::layers::{Layer, LayerScratch};
 use super::loading::Loading;
@@ -21,8 +21,8 @@ pub struct Model<B: Backend> {
 }
 
 impl<B: Backend> Model<B> {
-    /// Loads the weights that `config` calls for to the backend; a missing tensor or a shape that the configuration doesn't call for
-    /// is an error.
+    /// Loads the weights that `config` calls for to the backend; a missing tensor or a shape that
+    /// the configuration doesn't call for is an error.
     pub fn load(
         backend: &mut B,
         config: &ModelConfig,
@@ -30,8 +30,8 @@ impl<B: Backend> Model<B> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, LoadError> {
         let rotated = match &config.attention {
-            AttentionConfig::Grouped(sizes) => sizes.head_dim,
-            AttentionConfig::Latent(sizes) => sizes.rope,
+            AttentionConfig::Grouped(sizes) => sizes.shape.head_dim,
+            AttentionConfig::Latent(sizes) => sizes.shape.rope,
         };
         let rope = backend.rope(&config.rope, rotated)?;
         let (vocab, hidden) = (config.vocab, config.hidden);

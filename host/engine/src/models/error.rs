@@ -1,4 +1,5 @@
-//! Why a model can't be loaded: one line that says which file, what is wrong in it, and what was expected.
+//! Why a model can't be loaded: one line that says which file, what is wrong in it, and what was
+//! expected.
 
 use crate::files::FileError;
 

@@ -1,4 +1,5 @@
-//! Checked access to the fields of a JSON object: each value in its range, or an error that names the field.
+//! Checked access to the fields of a JSON object: each value in its range, or an error that names
+//! the field.
 
 use std::ops::RangeInclusive;
 
@@ -6,7 +7,8 @@ use serde_json::{Map, Value};
 
 use super::LoadError;
 
-/// Fields of a JSON object; `path` is the object's place in the file, for messages (`rope_parameters.`).
+/// Fields of a JSON object; `path` is the object's place in the file, for messages
+/// (`rope_parameters.`).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'a> {
     file: &'a str,

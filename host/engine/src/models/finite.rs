@@ -8,7 +8,8 @@ use crate::parallel;
 /// Number of bytes that are checked without a branch; a multiple of every element's size.
 const BLOCK: usize = 16 << 10;
 
-/// The first element that is infinite or not a number: its index and its value. `bytes` are whole elements, little endian.
+/// The first element that is infinite or not a number: its index and its value. `bytes` are whole
+/// elements, little endian.
 pub(super) fn first_that_is_not(bytes: &[u8], dtype: Dtype) -> Option<(usize, f32)> {
     let any = match dtype {
         Dtype::F32 => any_of_f32,

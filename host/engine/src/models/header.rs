@@ -1,8 +1,10 @@
-//! The header of a safetensors file: eight bytes of length, JSON, then the tensors' bytes without gaps.
+//! The header of a safetensors file: eight bytes of length, JSON, then the tensors' bytes without
+//! gaps.
 //!
-//! `SafeTensors::read_metadata` checks as much, but doesn't say which tensor has the wrong shape, nor whether a file is too short or
-//! too long, so it isn't used. Everything is checked before a byte of a tensor is touched: lengths, known element types, products of
-//! shapes, ranges, and that tensors neither overlap nor leave gaps.
+//! `SafeTensors::read_metadata` checks as much, but doesn't say which tensor has the wrong shape,
+//! nor whether a file is too short or too long, so it isn't used. Everything is checked before a
+//! byte of a tensor is touched: lengths, known element types, products of shapes, ranges, and that
+//! tensors neither overlap nor leave gaps.
 
 use std::collections::HashMap;
 use std::ops::Range;

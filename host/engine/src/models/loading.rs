@@ -1,8 +1,10 @@
-//! Loads tensors from a checkpoint to a backend: by name, fused where a layer wants them as one weight, and counted.
+//! Loads tensors from a checkpoint to a backend: by name, fused where a layer wants them as one
+//! weight, and counted.
 
 use std::collections::HashSet;
 
-use super::stored::{CodeKind, Codes, StoredMatrix, WeightRole};
+use super::stored::{CodeKind, StoredMatrix, WeightRole};
+use super::tensor::Codes;
 use super::{Backend, LoadError, ModelConfig, Progress, Quantization, WeightTensor, Weights};
 
 /// Loader of a model's parts.
@@ -108,7 +110,8 @@ impl<'a, B: Backend> Loading<'a, B> {
         self.bytes += bytes as u64;
     }
 
-    /// Ends the loading. A tensor that wasn't read is an error: it means that the model has another architecture.
+    /// Ends the loading. A tensor that wasn't read is an error: it means that the model has another
+    /// architecture.
     pub(super) fn finish(self) -> Result<(), LoadError> {
         match self.weights.left_over(&self.used, self.layers) {
             None => Ok(()),

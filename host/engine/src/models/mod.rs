@@ -1,7 +1,8 @@
 //! Models: their configurations, their weights, and their layers written once over [`Backend`].
 //!
-//! Invariant: nothing in a model's files is trusted; every size is checked before it is used, and what is wrong is an error of
-//! one line. Knows no device and no scheduler. Called by the backends' loaders.
+//! Invariant: nothing in a model's files is trusted; every size is checked before it is used, and
+//! what is wrong is an error of one line. Knows no device and no scheduler. Called by the backends'
+//! loaders.
 
 mod backend;
 mod config;
@@ -30,10 +31,8 @@ pub use decoder::Model;
 pub use error::LoadError;
 pub use random_bytes::RandomBytes;
 pub(crate) use random_bytes::RandomValues;
-#[cfg(test)]
-pub(crate) use stored::CodeKind;
-pub use stored::{Codes, ExpertWeights, StoredMatrix, WeightRole};
-pub use tensor::{Dtype, WeightTensor};
+pub use stored::{CodeKind, ExpertWeights, StoredMatrix, WeightRole};
+pub use tensor::{Codes, Dtype, StoredTensor, WeightTensor};
 pub use timed::{Op, OpCost, OpCosts};
 pub(crate) use timed::{TimedBackend, TrafficCounter};
 pub use weights::Weights;

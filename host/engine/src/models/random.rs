@@ -1,15 +1,18 @@
-//! Weights without a file: random values for any configuration, the same for the same seed. Benchmarks measure with them.
+//! Weights without a file: random values for any configuration, the same for the same seed.
+//! Benchmarks measure with them.
 //!
-//! A tensor is a description ([`RandomValues`]) until its bytes are read. A device that generates the values itself never reads them.
+//! A tensor is a description ([`RandomValues`]) until its bytes are read. A device that generates
+//! the values itself never reads them.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use memmap2::MmapMut;
+use seeded::fnv1a;
 
 use super::random_bytes::{RandomBytes, RandomValues};
-use super::stored::{CodeKind, Codes};
-use super::tensor::{Dtype, WeightTensor};
+use super::stored::CodeKind;
+use super::tensor::{Codes, Dtype, WeightTensor};
 use super::{LoadError, Quantization};
 use crate::files::FileBytes;
 
@@ -24,14 +27,16 @@ pub(super) struct RandomWeights {
 const MEAN_SQUARE: f32 = 0.358;
 
 impl RandomWeights {
-    /// Whether a tensor is FP8: in FP8 checkpoints the projections of layers are, and the router and the embedding aren't.
+    /// Whether a tensor is FP8: in FP8 checkpoints the projections of layers are, and the router
+    /// and the embedding aren't.
     pub(super) fn is_fp8(&self, name: &str) -> bool {
         matches!(self.quantization, Some(Quantization::Fp8 { .. }))
             && name.starts_with("model.layers.")
             && name.strip_suffix(".weight").is_some_and(|name| name.contains("_proj"))
     }
 
-    /// Norms are near 1. All other values are uniform with a variance of one over the length of a row; so are FP8 codes times their scales.
+    /// Norms are near 1. All other values are uniform with a variance of one over the length of a
+    /// row; so are FP8 codes times their scales.
     #[expect(clippy::cast_precision_loss, reason = "a width is far below 2²³")]
     pub(super) fn tensor(&self, name: &str, shape: &[usize]) -> Result<WeightTensor, LoadError> {
         let width = shape.last().copied().unwrap_or(1) as f32;
@@ -42,24 +47,26 @@ impl RandomWeights {
             _ if name.contains("norm") => (1.0, 0.1),
             _ => (0.0, (3.0 / width).sqrt()),
         };
-        let seed = self.seed ^ hash(name);
+        let seed = self.seed ^ fnv1a(name);
         let (file, range) = reserve(shape, Dtype::Bf16.size(), RandomValues::Bf16 { seed, middle, spread })?;
         Ok(WeightTensor { dtype: Dtype::Bf16, shape: shape.to_vec(), file, range })
     }
 
-    /// Codes are uniform. Exponents are constant, and make values about as large as those of [`Self::tensor`].
+    /// Codes are uniform. Exponents are constant, and make values about as large as those of
+    /// [`Self::tensor`].
     pub(super) fn codes(&self, name: &str, shape: &[usize], kind: CodeKind) -> Result<Codes, LoadError> {
-        let seed = self.seed ^ hash(name);
+        let seed = self.seed ^ fnv1a(name);
         let blocks = shape.last().copied().unwrap_or(1);
         let random = match kind {
             CodeKind::E2m1Pairs => RandomValues::Codes { seed, mask: 0xff },
             // E4M3 without the codes that are NaN.
             CodeKind::E4m3 => RandomValues::Codes { seed, mask: 0xbf },
-            // The mean square of a code is about 7.5. That of a value should be one over the width, which is 32 times the blocks.
+            // The mean square of a code is about 7.5. That of a value should be one over the width,
+            // which is 32 times the blocks.
             CodeKind::E8m0 => RandomValues::Same(125 - (32 * blocks).ilog2().div_ceil(2).min(100) as u8),
         };
         let (file, range) = reserve(shape, 1, random)?;
-        Ok(Codes { shape: shape.to_vec(), file, range })
+        Ok(Codes { dtype: kind, shape: shape.to_vec(), file, range })
     }
 }
 
@@ -76,11 +83,6 @@ fn reserve(
     // Pages that are never written take no memory.
     let map = MmapMut::map_anon(len).map_err(|_| no_memory())?;
     Ok((FileBytes::Random(Arc::new(RandomBytes::new(random, map))), 0..len))
-}
-
-/// FNV-1a.
-fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use memmap2::MmapMut;
+use seeded::SplitMix64;
 
 /// How random bytes are generated, eight at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,11 +18,10 @@ pub(crate) enum RandomValues {
 }
 
 impl RandomValues {
-    /// How the bytes from `offset` on are generated; `None` where random bytes would begin within a draw of eight.
+    /// How the bytes from `offset` on are generated; `None` where random bytes would begin within a
+    /// draw of eight.
     pub(crate) fn behind(self, offset: usize) -> Option<Self> {
-        let later = |seed: u64| {
-            offset.is_multiple_of(8).then(|| seed.wrapping_add(STEP.wrapping_mul(offset as u64 / 8)))
-        };
+        let later = |seed| offset.is_multiple_of(8).then(|| SplitMix64::seed_after(seed, offset as u64 / 8));
         Some(match self {
             Self::Bf16 { seed, middle, spread } => Self::Bf16 { seed: later(seed)?, middle, spread },
             Self::Codes { seed, mask } => Self::Codes { seed: later(seed)?, mask },
@@ -43,7 +43,8 @@ impl RandomValues {
     }
 }
 
-/// Bytes that are generated when they are first read, in memory that is reserved from the beginning.
+/// Bytes that are generated when they are first read, in memory that is reserved from the
+/// beginning.
 #[derive(Debug)]
 pub struct RandomBytes {
     random: RandomValues,
@@ -76,22 +77,8 @@ impl Deref for RandomBytes {
     }
 }
 
-/// What splitmix64 adds to its state for each draw.
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// Draws of splitmix64.
-fn draws(seed: u64) -> impl Iterator<Item = u64> {
-    let mut state = seed;
-    std::iter::repeat_with(move || {
-        state = state.wrapping_add(STEP);
-        let mut z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    })
-}
-
 fn fill_codes(bytes: &mut [u8], seed: u64) {
-    for (chunk, draw) in bytes.chunks_mut(8).zip(draws(seed)) {
+    for (chunk, draw) in bytes.chunks_mut(8).zip(SplitMix64::new(seed)) {
         chunk.copy_from_slice(&draw.to_le_bytes()[..chunk.len()]);
     }
 }
@@ -99,7 +86,7 @@ fn fill_codes(bytes: &mut [u8], seed: u64) {
 /// Fills with bf16 uniform in `middle ± spread`, four from each draw.
 #[expect(clippy::cast_possible_truncation, reason = "takes sixteen bits at a time")]
 fn fill(bytes: &mut [u8], seed: u64, middle: f32, spread: f32) {
-    for (chunk, z) in bytes.chunks_mut(8).zip(draws(seed)) {
+    for (chunk, z) in bytes.chunks_mut(8).zip(SplitMix64::new(seed)) {
         for (i, out) in chunk.as_chunks_mut::<2>().0.iter_mut().enumerate() {
             let draw = f32::from((z >> (16 * i)) as i16) / 32768.0;
             // Truncated, not rounded: half the time, and as good for a random value.

@@ -1,5 +1,5 @@
-//! Rotary embedding: the frequencies of each pair of dimensions, plain, stretched by `YaRN` (Peng et al. 2023,
-//! arXiv:2309.00071), or stretched as Llama 3.1 does. Computed in f64, rounded once.
+//! Rotary embedding: the frequencies of each pair of dimensions, plain, stretched by `YaRN` (Peng
+//! et al. 2023, arXiv:2309.00071), or stretched as Llama 3.1 does. Computed in f64, rounded once.
 #![expect(clippy::cast_precision_loss, reason = "dimensions and contexts are far below 2⁵²")]
 #![expect(clippy::cast_possible_truncation, reason = "frequencies are rounded to f32")]
 
@@ -28,7 +28,8 @@ pub enum RopeScaling {
     Llama3(Llama3Scaling),
 }
 
-/// Llama 3.1: frequencies of long waves are divided by `factor`, those of short waves kept, those between blended.
+/// Llama 3.1: frequencies of long waves are divided by `factor`, those of short waves kept, those
+/// between blended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Llama3Scaling {
     /// How much longer the context becomes.
@@ -37,7 +38,8 @@ pub struct Llama3Scaling {
     pub original_context: f64,
     /// Waves that fit the original context this often or less have their frequencies divided.
     pub low_freq_factor: f64,
-    /// Waves that fit the original context this often or more keep their frequencies; above `low_freq_factor`.
+    /// Waves that fit the original context this often or more keep their frequencies; above
+    /// `low_freq_factor`.
     pub high_freq_factor: f64,
 }
 
@@ -52,11 +54,13 @@ pub struct YarnScaling {
     pub beta_fast: f64,
     /// Rotations within the original context below which a frequency is divided.
     pub beta_slow: f64,
-    /// Whether the bounds of the blended frequencies are rounded outwards to whole pairs of dimensions.
+    /// Whether the bounds of the blended frequencies are rounded outwards to whole pairs of
+    /// dimensions.
     pub truncate: bool,
     /// Factor of cosines and sines.
     pub attention_factor: f64,
-    /// Factor of scores, in architectures whose queries and keys are rotated in part only (`mscale_all_dim`).
+    /// Factor of scores, in architectures whose queries and keys are rotated in part only
+    /// (`mscale_all_dim`).
     pub score_factor: f64,
 }
 
@@ -94,7 +98,8 @@ impl RopeSpec {
         }
     }
 
-    /// (radians per position of each pair of dimensions `[head_dim / 2]`, factor of cosines and sines).
+    /// (radians per position of each pair of dimensions `[head_dim / 2]`, factor of cosines and
+    /// sines).
     pub fn frequencies(&self, head_dim: usize) -> (Vec<f32>, f32) {
         let pairs = head_dim / 2;
         let plain = |pair: usize| self.theta.powf(-(2.0 * pair as f64) / head_dim as f64);

@@ -1,57 +1,19 @@
 //! Weight matrices as checkpoints store them: plain, or as codes with scales.
 
-use std::ops::Range;
-
+use ops::MXFP4_BLOCK;
 use safetensors::tensor::Dtype as StoredDtype;
 
 use super::finite;
-use super::random_bytes::RandomValues;
-use super::tensor::{WeightTensor, part, random_values};
-use crate::files::FileBytes;
+use super::tensor::{Codes, WeightTensor};
 use crate::parallel;
 
-/// Bytes that mean numbers only together with scales: codes of eight bits or less, or exponents.
-#[derive(Debug, Clone)]
-pub struct Codes {
-    /// Shape; its product is the length of `bytes()`.
-    pub shape: Vec<usize>,
-    pub(super) file: FileBytes,
-    pub(super) range: Range<usize>,
-}
-
-impl Codes {
-    /// The codes.
-    pub fn bytes(&self) -> &[u8] {
-        &self.file[self.range.clone()]
-    }
-
-    /// Number of codes. Random ones aren't generated for it.
-    pub(super) fn len(&self) -> usize {
-        self.range.len()
-    }
-
-    /// How random codes are generated; `None` for codes in a file.
-    pub(crate) fn random_values(&self) -> Option<RandomValues> {
-        random_values(&self.file, &self.range)
-    }
-
-    /// Part `i` of the first dimension, as codes whose shape lacks this dimension.
-    ///
-    /// # Panics
-    /// `i` isn't below the first dimension.
-    #[must_use]
-    pub fn index(&self, i: usize) -> Self {
-        let range = part(&self.shape, &self.range, i);
-        Self { shape: self.shape[1..].to_vec(), file: self.file.clone(), range }
-    }
-}
-
-/// Distance between bytes that are read to load all codes from the disk: no more than a page of any system.
+/// Distance between bytes that are read to load all codes from the disk: no more than a page of any
+/// system.
 const PAGE: usize = 4096;
 
 /// Format of codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CodeKind {
+pub enum CodeKind {
     /// FP8 with four bits of exponent.
     E4m3,
     /// Two FP4 codes of four bits in a byte; every code is a number.
@@ -69,7 +31,8 @@ impl CodeKind {
         }
     }
 
-    /// Index of the first code that is NaN or makes values that f32 can't hold. All codes are read, so that no step waits for the disk.
+    /// Index of the first code that is NaN or makes values that f32 can't hold. All codes are read,
+    /// so that no step waits for the disk.
     pub(super) fn first_that_is_no_number(self, codes: &[u8]) -> Option<usize> {
         match self {
             Self::E4m3 => finite::first_byte(codes, |code| code & 0x7f == 0x7f),
@@ -101,7 +64,8 @@ pub enum StoredMatrix {
         /// Rows and columns of a quantisation block.
         block: (usize, usize),
     },
-    /// MXFP4: two codes in a byte, the lower half first, and an exponent for each 32 neighbours in a row.
+    /// MXFP4: two codes in a byte, the lower half first, and an exponent for each 32 neighbours in
+    /// a row.
     Mxfp4 {
         /// `[rows, cols / 32, 16]`.
         codes: Codes,
@@ -126,7 +90,7 @@ impl StoredMatrix {
             Self::Fp8 { codes, .. } => two(&codes.shape),
             Self::Mxfp4 { scales, .. } => {
                 let (rows, blocks) = two(&scales.shape);
-                (rows, blocks * 32)
+                (rows, blocks * MXFP4_BLOCK)
             }
         }
     }
@@ -142,7 +106,8 @@ pub enum WeightRole {
     },
     /// Linear layer: hidden states are multiplied with it.
     Linear,
-    /// Gate and up of a feed-forward part, in two parts of equally many rows. Only [`Backend::swiglu`](super::Backend::swiglu) reads it.
+    /// Gate and up of a feed-forward part, in two parts of equally many rows. Only
+    /// [`Backend::swiglu`](super::Backend::swiglu) reads it.
     GateUp,
     /// Router: makes the scores that experts are chosen by.
     Router,

@@ -1,10 +1,11 @@
-//! One tensor of a model's weights.
+//! One tensor of a model's weights: plain numbers, or codes.
 
 use std::ops::Range;
 
 use half::{bf16, f16};
 
 use super::random_bytes::RandomValues;
+use super::stored::CodeKind;
 use crate::files::FileBytes;
 
 /// Element types that weights come in.
@@ -28,18 +29,26 @@ impl Dtype {
     }
 }
 
-/// One tensor. Its bytes (little endian, row after row) lie in a file or in memory.
+/// One tensor. Its bytes (little endian, row after row) lie in a file or in memory; `E` says what
+/// they are.
 #[derive(Debug, Clone)]
-pub struct WeightTensor {
-    /// Element type.
-    pub dtype: Dtype,
-    /// Shape; its product times the element's size is the length of `bytes()`.
+pub struct StoredTensor<E> {
+    /// Type of the elements.
+    pub dtype: E,
+    /// Shape; its product times an element's size is the length of `bytes()`.
     pub shape: Vec<usize>,
     pub(super) file: FileBytes,
     pub(super) range: Range<usize>,
 }
 
-impl WeightTensor {
+/// Tensor of plain numbers.
+pub type WeightTensor = StoredTensor<Dtype>;
+
+/// Tensor of bytes that mean numbers only together with scales: codes of eight bits or less, or
+/// exponents.
+pub type Codes = StoredTensor<CodeKind>;
+
+impl<E: Copy> StoredTensor<E> {
     /// Bytes of all elements. Random ones are generated at the first call.
     pub fn bytes(&self) -> &[u8] {
         &self.file[self.range.clone()]
@@ -52,7 +61,8 @@ impl WeightTensor {
 
     /// How random bytes are generated; `None` for bytes in a file.
     pub(crate) fn random_values(&self) -> Option<RandomValues> {
-        random_values(&self.file, &self.range)
+        let FileBytes::Random(bytes) = &self.file else { return None };
+        bytes.random_values().behind(self.range.start)
     }
 
     /// Part `i` of the first dimension, as a tensor whose shape lacks this dimension.
@@ -61,10 +71,16 @@ impl WeightTensor {
     /// `i` isn't below the first dimension.
     #[must_use]
     pub fn index(&self, i: usize) -> Self {
-        let range = part(&self.shape, &self.range, i);
-        Self { dtype: self.dtype, shape: self.shape[1..].to_vec(), file: self.file.clone(), range }
+        let count = self.shape[0];
+        assert!(i < count, "part {i} of {count}");
+        let size = self.range.len() / count;
+        let start = self.range.start + i * size;
+        let (shape, file) = (self.shape[1..].to_vec(), self.file.clone());
+        Self { dtype: self.dtype, shape, file, range: start..start + size }
     }
+}
 
+impl WeightTensor {
     /// Elements, widened to f32.
     pub fn to_f32(&self) -> Vec<f32> {
         let bytes = self.bytes();
@@ -75,17 +91,4 @@ impl WeightTensor {
             Dtype::F16 => bytes.as_chunks().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
         }
     }
-}
-
-/// How the random bytes of `range` are generated; `None` for bytes in a file.
-pub(super) fn random_values(file: &FileBytes, range: &Range<usize>) -> Option<RandomValues> {
-    let FileBytes::Random(bytes) = file else { return None };
-    bytes.random_values().behind(range.start)
-}
-
-/// Range of the bytes of part `i` of the first dimension.
-pub(super) fn part(shape: &[usize], range: &Range<usize>, i: usize) -> Range<usize> {
-    assert!(i < shape[0], "part {i} of {}", shape[0]);
-    let size = range.len() / shape[0];
-    range.start + i * size..range.start + (i + 1) * size
 }

@@ -1,12 +1,14 @@
-//! Backend that wraps another one and measures its operations: the time of each kind, and the bytes of weights and KV cache that it reads.
+//! Backend that wraps another one and measures its operations: the time of each kind, and the bytes
+//! of weights and KV cache that it reads.
 //!
-//! Invariant: while nothing is measured, an operation costs one more check of a field. A time is that of the call, so it is meaningful only
-//! for devices whose calls return when their work is done. Used by benchmarks.
+//! Invariant: while nothing is measured, an operation costs one more check of a field. A time is
+//! that of the call, so it is meaningful only for devices whose calls return when their work is
+//! done. Used by benchmarks.
 
 use std::time::{Duration, Instant};
 
 use super::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
+    AttentionSpec, ExpertActivation, HeadNorms, MlaShape, Norm, RopeSpec, Routing, Store, TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
@@ -106,7 +108,8 @@ pub(crate) trait TrafficCounter: Backend {
     fn experts_bytes(&self, experts: &Self::Experts, routes: &Self::Routes) -> u64;
     /// Bytes of the projection of compressed rows.
     fn mla_bytes(&self, weights: &Self::MlaWeights) -> u64;
-    /// Bytes of one layer's KV cache that the step's sequences see: for each sequence its last `window` tokens, or all.
+    /// Bytes of one layer's KV cache that the step's sequences see: for each sequence its last
+    /// `window` tokens, or all.
     fn cache_bytes(&self, window: Option<usize>) -> u64;
 }
 
@@ -143,7 +146,8 @@ impl<B> TimedBackend<B> {
 }
 
 impl<B: TrafficCounter> TimedBackend<B> {
-    /// Runs an operation; `reads` returns the bytes of (weights, KV cache) that it reads, once it has run.
+    /// Runs an operation; `reads` returns the bytes of (weights, KV cache) that it reads, once it
+    /// has run.
     fn run(&mut self, op: Op, reads: impl FnOnce(&B) -> (u64, u64), work: impl FnOnce(&mut B)) {
         let Some(costs) = &mut self.costs else { return work(&mut self.inner) };
         let begin = Instant::now();
@@ -196,15 +200,20 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         self.inner.routes(per_token)
     }
 
-    fn mla_weights(&mut self, spec: MlaSpec, projection: &StoredMatrix) -> Result<B::MlaWeights, LoadError> {
-        self.inner.mla_weights(spec, projection)
+    fn mla_weights(
+        &mut self,
+        shape: MlaShape,
+        scale: f32,
+        projection: &StoredMatrix,
+    ) -> Result<B::MlaWeights, LoadError> {
+        self.inner.mla_weights(shape, scale, projection)
     }
 
     fn embed(&mut self, table: &B::Matrix, out: &mut B::Tensor) {
         self.run(Op::Embedding, |_| (0, 0), |inner| inner.embed(table, out));
     }
 
-    fn rms_norm(&mut self, x: &B::Tensor, norm: Norm<'_, B::Vector>, out: &mut B::Tensor) {
+    fn rms_norm(&mut self, x: &B::Tensor, norm: Norm<&B::Vector>, out: &mut B::Tensor) {
         self.run(Op::NormRope, |_| (0, 0), |inner| inner.rms_norm(x, norm, out));
     }
 
@@ -223,8 +232,8 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
     fn qk_norm_rope_write(
         &mut self,
         layer: usize,
-        spec: AttentionSpec<'_, B::Vector>,
-        norms: Option<HeadNorms<'_, B::Vector>>,
+        spec: AttentionSpec<&B::Vector>,
+        norms: Option<HeadNorms<&B::Vector>>,
         rope: &B::Rope,
         qkv: &mut B::Tensor,
     ) {
@@ -235,7 +244,7 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
     fn attention(
         &mut self,
         layer: usize,
-        spec: AttentionSpec<'_, B::Vector>,
+        spec: AttentionSpec<&B::Vector>,
         qkv: &B::Tensor,
         out: &mut B::Tensor,
     ) {
@@ -248,7 +257,7 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         self.run(Op::Activation, |_| (0, 0), |inner| inner.silu_mul(gate_up, out));
     }
 
-    fn route(&mut self, scores: &B::Tensor, routing: Routing<'_, B::Vector>, out: &mut B::Routes) {
+    fn route(&mut self, scores: &B::Tensor, routing: Routing<&B::Vector>, out: &mut B::Routes) {
         self.run(Op::Experts, |_| (0, 0), |inner| inner.route(scores, routing, out));
     }
 
@@ -260,13 +269,13 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
     fn mla_write(
         &mut self,
         layer: usize,
-        spec: MlaSpec,
-        norm: Norm<'_, B::Vector>,
+        shape: MlaShape,
+        norm: Norm<&B::Vector>,
         rope: &B::Rope,
         queries: &mut B::Tensor,
         kv: &B::Tensor,
     ) {
-        self.run(Op::NormRope, |_| (0, 0), |inner| inner.mla_write(layer, spec, norm, rope, queries, kv));
+        self.run(Op::NormRope, |_| (0, 0), |inner| inner.mla_write(layer, shape, norm, rope, queries, kv));
     }
 
     fn mla_attention(
@@ -280,7 +289,7 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         self.run(Op::Attention, reads, |inner| inner.mla_attention(layer, weights, queries, out));
     }
 
-    fn logits(&mut self, x: &B::Tensor, norm: Norm<'_, B::Vector>, head: &B::Matrix) {
+    fn logits(&mut self, x: &B::Tensor, norm: Norm<&B::Vector>, head: &B::Matrix) {
         let reads = |inner: &B| (inner.head_bytes(head), 0);
         self.run(Op::Head, reads, |inner| inner.logits(x, norm, head));
     }

@@ -1,5 +1,6 @@
-//! A model's weights by name: `model.safetensors`, or the files that `model.safetensors.index.json` lists. Files are mapped into memory.
-//! A tensor is returned only if its shape is the one that the configuration calls for and all its elements are finite.
+//! A model's weights by name: `model.safetensors`, or the files that `model.safetensors.index.json`
+//! lists. Files are mapped into memory. A tensor is returned only if its shape is the one that the
+//! configuration calls for and all its elements are finite.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -9,8 +10,8 @@ use serde::Deserialize;
 use super::finite;
 use super::header::{self, Entry};
 use super::random::RandomWeights;
-use super::stored::{CodeKind, Codes};
-use super::tensor::{Dtype, WeightTensor};
+use super::stored::CodeKind;
+use super::tensor::{Codes, Dtype, WeightTensor};
 use super::{LoadError, Quantization};
 use crate::files::{FileBytes, ModelFiles};
 
@@ -52,12 +53,14 @@ impl Weights {
         }
     }
 
-    /// Random bf16 weights of any model, the same for the same seed; tensors are made when they are asked for.
+    /// Random bf16 weights of any model, the same for the same seed; tensors are made when they are
+    /// asked for.
     pub fn random(seed: u64) -> Self {
         Self::random_as(None, seed)
     }
 
-    /// Random weights like those of [`Self::random`], with linear layers in the format `quantization`.
+    /// Random weights like those of [`Self::random`], with linear layers in the format
+    /// `quantization`.
     pub fn random_as(quantization: Option<Quantization>, seed: u64) -> Self {
         Self(WeightSource::Random(RandomWeights { seed, quantization }))
     }
@@ -86,7 +89,8 @@ impl Weights {
         Ok(Self(WeightSource::Files { described, files: mapped, tensors }))
     }
 
-    /// Releases the files' pages from this process's memory, for a caller that has copied most of the weights.
+    /// Releases the files' pages from this process's memory, for a caller that has copied most of
+    /// the weights.
     pub(crate) fn release_pages(&self) {
         if let WeightSource::Files { files, .. } = &self.0 {
             for (_, bytes) in files {
@@ -105,7 +109,8 @@ impl Weights {
         }
     }
 
-    /// The tensor `name`, which must have this shape. All of it is read, so that no step waits for the disk.
+    /// The tensor `name`, which must have this shape. All of it is read, so that no step waits for
+    /// the disk.
     pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<WeightTensor, LoadError> {
         let LocatedTensor { file_name, file, entry } = match self.find(name, shape)? {
             Ok(found) => found,
@@ -128,7 +133,8 @@ impl Weights {
         }
     }
 
-    /// The codes of tensor `name`, which must have this shape and none of the codes that mean no number.
+    /// The codes of tensor `name`, which must have this shape and none of the codes that mean no
+    /// number.
     pub(crate) fn codes(&self, name: &str, shape: &[usize], kind: CodeKind) -> Result<Codes, LoadError> {
         let LocatedTensor { file_name, file, entry } = match self.find(name, shape)? {
             Ok(found) => found,
@@ -139,7 +145,8 @@ impl Weights {
             let reason = format!("tensor {name}: expected {stored:?}, found {:?}", entry.dtype);
             return Err(LoadError::invalid(file_name, reason));
         }
-        let codes = Codes { shape: shape.to_vec(), file: file.clone(), range: entry.range.clone() };
+        let codes =
+            Codes { dtype: kind, shape: shape.to_vec(), file: file.clone(), range: entry.range.clone() };
         match kind.first_that_is_no_number(codes.bytes()) {
             None => Ok(codes),
             Some(index) => {
@@ -174,7 +181,8 @@ impl Weights {
         Ok(Ok(LocatedTensor { file_name, file, entry }))
     }
 
-    /// The first tensor, by name, that isn't among those `used` and makes a difference to the result of `layers` layers.
+    /// The first tensor, by name, that isn't among those `used` and makes a difference to the
+    /// result of `layers` layers.
     pub(super) fn left_over(&self, used: &HashSet<String>, layers: usize) -> Option<&str> {
         let WeightSource::Files { tensors, .. } = &self.0 else { return None };
         let unused = tensors.keys().filter(|name| !used.contains(*name));
@@ -211,8 +219,9 @@ struct LocatedTensor<'a> {
     entry: &'a Entry,
 }
 
-/// Whether a tensor changes results. Three kinds don't: rotary frequencies, which are computed; a tied head, which is the embedding; and
-/// layers behind the last one, which predict tokens further ahead.
+/// Whether a tensor changes results. Three kinds don't: rotary frequencies, which are computed; a
+/// tied head, which is the embedding; and layers behind the last one, which predict tokens further
+/// ahead.
 fn matters(name: &str, layers: usize) -> bool {
     let layer = name.strip_prefix("model.layers.").and_then(|rest| rest.split('.').next()?.parse().ok());
     layer.is_none_or(|layer: usize| layer < layers)

@@ -30,7 +30,8 @@ impl NextSequence {
 }
 
 impl Scheduler {
-    /// Allocates the KV blocks that planned sequences lack; false when a sequence was preempted for them.
+    /// Allocates the KV blocks that planned sequences lack; false when a sequence was preempted for
+    /// them.
     pub(super) fn secure_blocks(&mut self) -> bool {
         let mut enough = true;
         for at in 0..self.running.len() {
@@ -52,9 +53,9 @@ impl Scheduler {
         self.pool.grow(&mut sequence.table, sequence.computed + sequence.scheduled)
     }
 
-    /// Index in `running` of the sequence to preempt: among paused ones, else among all, one of the principal that holds the most; of its
-    /// sequences the one of the lowest priority, and the last to begin within it. Sequences that were preempted lately are spared, if
-    /// principals compete.
+    /// Index in `running` of the sequence to preempt: among paused ones, else among all, one of the
+    /// principal that holds the most; of its sequences the one of the lowest priority, and the last
+    /// to begin within it. Sequences that were preempted lately are spared, if principals compete.
     fn victim(&self) -> usize {
         let holdings = Holdings::of(&self.running, &self.options, &self.pool);
         let last = |is_meant: fn(&Sequence) -> bool| {
@@ -82,8 +83,9 @@ impl Scheduler {
         }
     }
 
-    /// Lets waiting sequences begin, in order, while there is room. Once in a step, a principal that holds more gives way to the next one.
-    /// A preempted sequence waits until its token under way is there.
+    /// Lets waiting sequences begin, in order, while there is room. Once in a step, a principal
+    /// that holds more gives way to the next one. A preempted sequence waits until its token under
+    /// way is there.
     pub(super) fn admit(&mut self, budget: &mut Budget) {
         let mut has_given_way = false;
         while let Some(next) = self.next() {
@@ -102,8 +104,8 @@ impl Scheduler {
         }
     }
 
-    /// The sequence that gets KV blocks next: of the principal that was given the fewest tokens, the one of the highest priority, a preempted
-    /// one before a new one.
+    /// The sequence that gets KV blocks next: of the principal that was given the fewest tokens,
+    /// the one of the highest priority, a preempted one before a new one.
     pub(super) fn next(&mut self) -> Option<NextSequence> {
         let waiting = self.preempted.iter().enumerate().filter(|(_, one)| !one.paused);
         let principal = self.queue.next_principal(waiting.clone().map(|(_, one)| one.principal))?;
@@ -116,7 +118,8 @@ impl Scheduler {
         preempted.into_iter().chain(new).min_by_key(|(priority, _)| *priority).map(|(_, next)| next)
     }
 
-    /// Gives a waiting sequence its KV blocks and its part of the step; false where blocks or lanes are lacking.
+    /// Gives a waiting sequence its KV blocks and its part of the step; false where blocks or lanes
+    /// are lacking.
     pub(super) fn begin(&mut self, next: NextSequence, reserve: usize, budget: &mut Budget) -> bool {
         let sequence = next.sequence(&mut self.preempted, &mut self.queue);
         let Some(cached) = sequence.allocate(&mut self.pool, &mut self.lanes, reserve) else { return false };

@@ -10,7 +10,8 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Gives a sequence the tokens that it still needs, as far as the step has them, and at most `limit`. Returns how many.
+    /// Gives a sequence the tokens that it still needs, as far as the step has them, and at most
+    /// `limit`. Returns how many.
     pub(super) fn give(&mut self, sequence: &mut Sequence, limit: usize) -> usize {
         let is_new = sequence.scheduled == 0;
         if is_new && self.sequences == 0 {

@@ -6,7 +6,8 @@ use crate::batch::{Batch, LAST, TableEdit};
 use crate::sequence::Sequence;
 
 impl Scheduler {
-    /// Builds the batch, decoding sequences first, and adds the step to those under way; false where nothing was planned.
+    /// Builds the batch, decoding sequences first, and adds the step to those under way; false
+    /// where nothing was planned.
     pub(super) fn build(&mut self) -> bool {
         self.batch.clear();
         let mut step = InFlightStep::default();
@@ -45,7 +46,8 @@ impl Scheduler {
     }
 }
 
-/// Adds a sequence's part of the step. Returns the position of the first row of logits, where they score tokens of the prompt.
+/// Adds a sequence's part of the step. Returns the position of the first row of logits, where they
+/// score tokens of the prompt.
 fn push(batch: &mut Batch, sequence: &mut Sequence, block_size: usize) -> Option<usize> {
     let lane = sequence.lane.expect("who is planned holds blocks");
     let edits = sequence.table.changes();

@@ -46,7 +46,8 @@ impl DrawBuffers {
         Draws { rows: &self.rows, edits: &self.edits, mask_rows: &self.mask_rows, masks: &self.masks }
     }
 
-    /// Appends the draws of one sequence's rows, each as if the draft tokens before it were accepted.
+    /// Appends the draws of one sequence's rows, each as if the draft tokens before it were
+    /// accepted.
     pub(super) fn push(
         &mut self,
         entry: &mut StepEntry,
@@ -96,7 +97,8 @@ impl DrawBuffers {
         sequence.steps_in_flight += 1;
     }
 
-    /// Appends the draws of rows that score the tokens of a prompt behind position `from`: each takes the prompt's token.
+    /// Appends the draws of rows that score the tokens of a prompt behind position `from`: each
+    /// takes the prompt's token.
     fn push_scores(&mut self, entry: &StepEntry, from: usize, sequence: &Sequence) {
         let top_logprobs = sequence.scores.as_ref().map(|scores| scores.top);
         for (row, position) in entry.rows.clone().zip(from + 1..) {
@@ -109,8 +111,9 @@ impl DrawBuffers {
         self.rows.extend(entry.rows.clone().map(|_| UNREAD));
     }
 
-    /// Appends the masks of one sequence's rows. Where the mask fails behind the first row, the draft is cut before the failure. The error
-    /// then shows when the sequence has come to that token, as it would without drafts.
+    /// Appends the masks of one sequence's rows. Where the mask fails behind the first row, the
+    /// draft is cut before the failure. The error then shows when the sequence has come to that
+    /// token, as it would without drafts.
     fn push_masks(&mut self, entry: &mut StepEntry, mask: &mut dyn TokenMask) -> Result<(), MaskError> {
         let mut advanced = 0;
         for (at, row) in entry.rows.clone().enumerate() {

@@ -8,8 +8,8 @@ use crate::runner::Draws;
 use crate::speculation::guarded;
 
 impl Scheduler {
-    /// Whether all masks of the step that was scheduled last are ready. Masks that weren't prepared are started now, since all tokens
-    /// before the sampled ones are known.
+    /// Whether all masks of the step that was scheduled last are ready. Masks that weren't prepared
+    /// are started now, since all tokens before the sampled ones are known.
     pub(crate) fn masks_are_ready(&mut self) -> bool {
         let waker = self.waker.clone();
         let mut cx = Context::from_waker(&waker);
@@ -27,7 +27,8 @@ impl Scheduler {
         ready
     }
 
-    /// Makes the draws of the step that was scheduled last. All tokens before the sampled ones are known by now.
+    /// Makes the draws of the step that was scheduled last. All tokens before the sampled ones are
+    /// known by now.
     pub(crate) fn draws(&mut self) -> Draws<'_> {
         let mut draws = std::mem::replace(&mut self.draws, DrawBuffers::new(0));
         draws.clear();

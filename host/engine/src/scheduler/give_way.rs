@@ -1,9 +1,11 @@
-//! Preemption of one principal's sequences for another's: slots and KV blocks are shared, too, not only the order of beginning.
+//! Preemption of one principal's sequences for another's: slots and KV blocks are shared, too, not
+//! only the order of beginning.
 //!
-//! The next sequence takes the place of sequences of the principal that holds the most, as long as that one holds more than the next one's
-//! principal then would. So a principal that is alone may hold everything; and no exchange is undone by another one, since the
-//! one that gave way would hold more again. A sequence gives way at most a logarithmic number of times (`Sequence::protect`). Priorities
-//! choose among one principal's sequences only.
+//! The next sequence takes the place of sequences of the principal that holds the most, as long as
+//! that one holds more than the next one's principal then would. So a principal that is alone may
+//! hold everything; and no exchange is undone by another one, since the one that gave way would
+//! hold more again. A sequence gives way at most a logarithmic number of times
+//! (`Sequence::protect`). Priorities choose among one principal's sequences only.
 
 use super::Scheduler;
 use super::admit::NextSequence;
@@ -12,7 +14,8 @@ use super::holdings::Holdings;
 use crate::sequence::Sequence;
 
 impl Scheduler {
-    /// Lets `next` begin in place of other principals' sequences; false, with nothing changed, where that isn't fair or wouldn't suffice.
+    /// Lets `next` begin in place of other principals' sequences; false, with nothing changed,
+    /// where that isn't fair or wouldn't suffice.
     pub(super) fn give_way(&mut self, next: NextSequence, budget: &mut Budget) -> bool {
         let Some(victims) = self.victims_for(next) else { return false };
         for at in victims {

@@ -1,5 +1,6 @@
-//! What each principal's running sequences hold: slots of a step and KV blocks. A principal's share is that of the resource of which it holds
-//! the larger part (dominant resource fairness; Ghodsi et al. 2011). Paused sequences don't count: anyone may have their blocks.
+//! What each principal's running sequences hold: slots of a step and KV blocks. A principal's share
+//! is that of the resource of which it holds the larger part (dominant resource fairness; Ghodsi et
+//! al. 2011). Paused sequences don't count: anyone may have their blocks.
 
 use std::collections::HashMap;
 

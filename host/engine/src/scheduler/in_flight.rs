@@ -20,13 +20,15 @@ pub(super) struct InFlightStep {
 pub(super) struct StepEntry {
     /// Number of admission of the sequence, by which the scheduler finds it.
     pub(super) admission: u64,
-    /// Number `block_epoch` of the sequence, which tells whether it still has the KV blocks that the step writes to.
+    /// Number `block_epoch` of the sequence, which tells whether it still has the KV blocks that
+    /// the step writes to.
     pub(super) block_epoch: u32,
     /// Number of tokens that are computed after the step, the draft included.
     pub(super) computed: usize,
     /// Draft tokens in the step, without those that the mask has already rejected.
     pub(super) draft: Vec<u32>,
-    /// Rows of logits of the sequence: none within a prompt unless it is scored, else one, and one more for each token of the draft.
+    /// Rows of logits of the sequence: none within a prompt unless it is scored, else one, and one
+    /// more for each token of the draft.
     pub(super) rows: Range<usize>,
     /// Position of the first row, where the rows score tokens of the prompt.
     pub(super) scores_from: Option<usize>,

@@ -1,15 +1,17 @@
 //! Decides what each step computes: `schedule`, `draws`, `retire`.
 //!
-//! Sequences that decode come first (`plan.rs`), chunks of prompts fill the rest of the step's tokens. Waiting requests begin in the
-//! queue's order (`queue.rs`), once the KV blocks for all their tokens are free (`admit.rs`). When KV blocks run out, sequences are
-//! preempted, and computed again later: first those whose client doesn't read, then those of the principal that holds the most
-//! (`holdings.rs`), of these the one of the lowest priority, the last to begin first. So does a principal that holds more than a waiting
-//! one would (`give_way.rs`). A sequence whose mask is late leaves out steps until the mask is ready (`draws.rs`), so that other sequences
-//! don't wait for it.
-//! Invariants: some sequence that isn't paused goes on in every step, unless all wait for masks; of one principal's, the one of the highest
-//! priority that began first is preempted last; a paused sequence costs others nothing; a sequence's tokens don't depend on the others in
-//! the step; nothing here depends on the tokens that a step under way will bring, or reads a clock. Called by the engine's thread only
-//! (`engine_step.rs`).
+//! Sequences that decode come first (`plan.rs`), chunks of prompts fill the rest of the step's
+//! tokens. Waiting requests begin in the queue's order (`queue.rs`), once the KV blocks for all
+//! their tokens are free (`admit.rs`). When KV blocks run out, sequences are preempted, and
+//! computed again later: first those whose client doesn't read, then those of the principal that
+//! holds the most (`holdings.rs`), of these the one of the lowest priority, the last to begin
+//! first. So does a principal that holds more than a waiting one would (`give_way.rs`). A sequence
+//! whose mask is late leaves out steps until the mask is ready (`draws.rs`), so that other
+//! sequences don't wait for it. Invariants: some sequence that isn't paused goes on in every step,
+//! unless all wait for masks; of one principal's, the one of the highest priority that began first
+//! is preempted last; a paused sequence costs others nothing; a sequence's tokens don't depend on
+//! the others in the step; nothing here depends on the tokens that a step under way will bring, or
+//! reads a clock. Called by the engine's thread only (`engine_step.rs`).
 #![doc = include_str!("DESIGN.md")]
 
 mod admit;
@@ -112,7 +114,8 @@ impl Scheduler {
         self.preempted.len() + self.queue.len()
     }
 
-    /// Time until the next waiting request reaches the queue timeout; `None` without a timeout or a waiting request.
+    /// Time until the next waiting request reaches the queue timeout; `None` without a timeout or a
+    /// waiting request.
     pub(crate) fn until_deadline(&self) -> Option<Duration> {
         let deadline = self.queue.longest_waiting()?.saturating_add(self.options.queue_timeout?);
         Some(deadline.saturating_sub(self.now))
@@ -130,7 +133,8 @@ impl Scheduler {
         }
     }
 
-    /// Schedules the next step, which is under way from now on, and returns its batch; `None` when no sequence can go on.
+    /// Schedules the next step, which is under way from now on, and returns its batch; `None` when
+    /// no sequence can go on.
     pub(crate) fn schedule(&mut self) -> Option<&Batch> {
         self.poll_clients();
         self.refuse_late();
@@ -174,7 +178,8 @@ impl Scheduler {
         self.running.iter_mut().chain(&mut self.preempted).for_each(|one| one.end_mask_wait(&mut cx));
     }
 
-    /// Refuses requests that have reached the queue timeout, which is also the time after which a retry is suggested.
+    /// Refuses requests that have reached the queue timeout, which is also the time after which a
+    /// retry is suggested.
     fn refuse_late(&mut self) {
         let Some(timeout) = self.options.queue_timeout else { return };
         let is_late = |one: &Sequence| self.now.saturating_sub(one.queued_at) >= timeout;

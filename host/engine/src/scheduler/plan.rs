@@ -1,8 +1,10 @@
-//! Division of a step's tokens among decoding sequences, their drafts, prompts that are being computed, and requests that begin.
+//! Division of a step's tokens among decoding sequences, their drafts, prompts that are being
+//! computed, and requests that begin.
 //!
-//! A decoding sequence has one token in every step, whatever prompts there are; where more decode than a step has slots for, principals
-//! take turns. The rest is divided equally among the principals with prompts, and one with a waiting sequence; what one
-//! leaves is divided among the others. A principal's own prompts get its part in order of priority and of their beginning.
+//! A decoding sequence has one token in every step, whatever prompts there are; where more decode
+//! than a step has slots for, principals take turns. The rest is divided equally among the
+//! principals with prompts, and one with a waiting sequence; what one leaves is divided among the
+//! others. A principal's own prompts get its part in order of priority and of their beginning.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -50,7 +52,8 @@ impl Scheduler {
         room.draft(decoding, budget);
     }
 
-    /// Whether a part of the step's tokens is left for the next waiting sequence, while prompts are computed.
+    /// Whether a part of the step's tokens is left for the next waiting sequence, while prompts are
+    /// computed.
     fn is_part_awaited(&mut self, budget: &Budget) -> bool {
         let computed = self.first_priorities();
         if computed.is_empty() || budget.sequences == 0 {
@@ -63,8 +66,8 @@ impl Scheduler {
             .is_none_or(|first| matches!(next, NextSequence::Preempted(_)) && one.priority <= *first)
     }
 
-    /// Divides tokens among the principals with prompts, in rounds: what one leaves is divided in the next. With `is_awaited` there is one
-    /// round, which leaves a part for a waiting sequence.
+    /// Divides tokens among the principals with prompts, in rounds: what one leaves is divided in
+    /// the next. With `is_awaited` there is one round, which leaves a part for a waiting sequence.
     fn plan_prompts(&mut self, budget: &mut Budget, is_awaited: bool) {
         loop {
             let firsts = self.first_priorities();

@@ -1,11 +1,15 @@
-//! Queue of requests that haven't begun, and the rule that chooses the principal whose request begins next.
+//! Queue of requests that haven't begun, and the rule that chooses the principal whose request
+//! begins next.
 //!
-//! The rule: the principal that was given the fewest tokens (`virtual_tokens.rs`), among equals the principal that was served longest ago;
-//! within a principal the lowest priority number, and in order of arrival. A priority says nothing to other principals: every client may set
-//! it. Invariant (no principal starves): the request of a principal that has no other waiting, and isn't ahead of the others,
-//! begins after at most one request of each other principal, however many others wait. A principal that is ahead by
-//! some number of tokens waits until the others have been given as many. Of two principals that always have requests waiting, neither is
-//! ahead by more than a prompt and the answers under way. No request overtakes the next one, however small it is.
+//! The rule: the principal that was given the fewest tokens (`virtual_tokens.rs`), among equals the
+//! principal that was served longest ago; within a principal the lowest priority number, and in
+//! order of arrival. A priority says nothing to other principals: every client may set it.
+//! Invariant (no principal starves): the request of a principal that has no other waiting, and
+//! isn't ahead of the others, begins after at most one request of each other principal, however
+//! many others wait. A principal that is ahead by some number of tokens waits until the others have
+//! been given as many. Of two principals that always have requests waiting, neither is ahead by
+//! more than a prompt and the answers under way. No request overtakes the next one, however small
+//! it is.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +17,8 @@ use std::time::Duration;
 use super::virtual_tokens::VirtualTokens;
 use crate::sequence::Sequence;
 
-/// Waiting requests of one principal, by priority and by the number of requests, of all principals, that arrived before.
+/// Waiting requests of one principal, by priority and by the number of requests, of all principals,
+/// that arrived before.
 type Line = BTreeMap<(i32, u64), Sequence>;
 
 /// Queue of waiting requests, in a line for each principal.
@@ -32,7 +37,8 @@ impl Queue {
         self.length
     }
 
-    /// Appends a request to the line of its principal. `begun` are the principals of sequences that have begun.
+    /// Appends a request to the line of its principal. `begun` are the principals of sequences that
+    /// have begun.
     pub(super) fn push(&mut self, mut sequence: Sequence, now: Duration, begun: impl Iterator<Item = u64>) {
         sequence.queued_at = now;
         let (principal, priority) = (sequence.principal, sequence.priority);
@@ -44,7 +50,8 @@ impl Queue {
         self.length += 1;
     }
 
-    /// The principal whose request begins next, of those in the queue and of `preempted`, which have preempted sequences.
+    /// The principal whose request begins next, of those in the queue and of `preempted`, which
+    /// have preempted sequences.
     pub(super) fn next_principal(&self, preempted: impl Iterator<Item = u64>) -> Option<u64> {
         let arrival = |line: &Line| line.first_key_value().map(|((_, arrival), _)| *arrival);
         let preempted = preempted.map(|principal| (principal, None));

@@ -1,4 +1,5 @@
-//! Takes the tokens of a step that is done. Goes through the step's own entries, since sequences may have ended or been preempted.
+//! Takes the tokens of a step that is done. Goes through the step's own entries, since sequences
+//! may have ended or been preempted.
 
 use super::Scheduler;
 use super::in_flight::StepEntry;
@@ -38,7 +39,8 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Adds the full blocks that are computed by now to the prefix cache: of the first `accepted` tokens only, never of drafts.
+    /// Adds the full blocks that are computed by now to the prefix cache: of the first `accepted`
+    /// tokens only, never of drafts.
     fn publish_blocks(&mut self, entry: &StepEntry, accepted: usize) {
         // A sequence that was preempted has no blocks, or other ones.
         if let Ok(at) = self.running.binary_search_by_key(&entry.admission, |one| one.admission)
@@ -49,7 +51,8 @@ impl Scheduler {
         }
     }
 
-    /// Takes one sequence's tokens. Returns the number of its tokens that were known before, with the draft tokens that were accepted.
+    /// Takes one sequence's tokens. Returns the number of its tokens that were known before, with
+    /// the draft tokens that were accepted.
     fn take_rows(&mut self, entry: &StepEntry, rows: &Rows) -> usize {
         let Some(sequence) = self.lookup(entry.admission) else { return 0 };
         let known = sequence.tokens.len();
@@ -123,8 +126,9 @@ struct Verified {
     generated: usize,
 }
 
-/// Gives a sequence the token of its first row, and that of each further row as long as the sampled tokens are those of the draft. The
-/// error is that with which the sequence fails behind these tokens. A mask is external code: its panic ends its own sequence only.
+/// Gives a sequence the token of its first row, and that of each further row as long as the sampled
+/// tokens are those of the draft. The error is that with which the sequence fails behind these
+/// tokens. A mask is external code: its panic ends its own sequence only.
 fn accept(
     sequence: &mut Sequence,
     entry: &StepEntry,

@@ -1,8 +1,9 @@
 //! Which sequences of a step get drafts, and how long.
 //!
-//! Each decoding sequence has one row in any case. Drafts divide what is left of `decode_rows` and of the step's tokens, and take no KV
-//! block that another sequence is about to need. With a runner that is one step ahead, a sequence gets a draft only when all its tokens
-//! are known; a sequence whose drafts were accepted waits until they are.
+//! Each decoding sequence has one row in any case. Drafts divide what is left of `decode_rows` and
+//! of the step's tokens, and take no KV block that another sequence is about to need. With a runner
+//! that is one step ahead, a sequence gets a draft only when all its tokens are known; a sequence
+//! whose drafts were accepted waits until they are.
 
 use super::budget::Budget;
 use crate::blocks::BlockPool;
@@ -14,9 +15,11 @@ pub(super) struct DraftRoom {
     options: SpeculationOptions,
     /// Number of tokens in a KV block.
     block_size: usize,
-    /// Number of tokens that fit into free KV blocks, less one block for each running sequence's next token.
+    /// Number of tokens that fit into free KV blocks, less one block for each running sequence's
+    /// next token.
     free: usize,
-    /// Whether drafts are on, and `decode_rows` leaves rows for them beside one for each running sequence.
+    /// Whether drafts are on, and `decode_rows` leaves rows for them beside one for each running
+    /// sequence.
     any: bool,
 }
 
@@ -33,7 +36,8 @@ impl DraftRoom {
         self.any && sequence.steps_in_flight > 0 && sequence.speculation.waits(sequence.length())
     }
 
-    /// Divides the rows for drafts among the sequences that decode in this step, and makes their drafts.
+    /// Divides the rows for drafts among the sequences that decode in this step, and makes their
+    /// drafts.
     pub(super) fn draft(&self, decoding: Vec<&mut Sequence>, budget: &mut Budget) {
         let mut rows = self.options.decode_rows.saturating_sub(decoding.len()).min(budget.tokens);
         let is_able = |one: &&mut Sequence| {

@@ -1,10 +1,12 @@
-//! Speculative decoding: draft tokens are run in the same step as a sequence's last token, and accepted where they are also the tokens
-//! that the step samples.
+//! Speculative decoding: draft tokens are run in the same step as a sequence's last token, and
+//! accepted where they are also the tokens that the step samples.
 //!
-//! Verification is exact: each row's token is sampled as it would be without drafts (same logits, seed, position, mask, edits), and a draft
-//! token is accepted only if it is the one sampled. So a sequence's tokens never depend on its drafts, whatever these are and however long.
-//! Each sequence owns one [`Speculation`]; the scheduler asks it for drafts (`scheduler/speculate.rs`) and tells it how many tokens were
-//! accepted. The length of drafts follows from the sequence's own acceptance ([`Pace`]), never from time.
+//! Verification is exact: each row's token is sampled as it would be without drafts (same logits,
+//! seed, position, mask, edits), and a draft token is accepted only if it is the one sampled. So a
+//! sequence's tokens never depend on its drafts, whatever these are and however long. Each sequence
+//! owns one [`Speculation`]; the scheduler asks it for drafts (`scheduler/speculate.rs`) and tells
+//! it how many tokens were accepted. The length of drafts follows from the sequence's own
+//! acceptance ([`Pace`]), never from time.
 
 mod pace;
 mod prompt_lookup;
@@ -25,8 +27,9 @@ use source::DraftSource;
 pub struct SpeculationOptions {
     /// Maximum number of tokens in one sequence's draft; 0: no drafts.
     pub draft_tokens: usize,
-    /// Maximum number of rows in a step for decoding sequences, one each, and their drafts: drafts get the rows that the sequences leave.
-    /// With as many sequences as this or more, rejected drafts would only cost time.
+    /// Maximum number of rows in a step for decoding sequences, one each, and their drafts: drafts
+    /// get the rows that the sequences leave. With as many sequences as this or more, rejected
+    /// drafts would only cost time.
     pub decode_rows: usize,
 }
 
@@ -70,7 +73,8 @@ pub(crate) struct DraftRequest<'a> {
     pub(crate) most: usize,
 }
 
-/// Speculation of one sequence. It depends on the sequence's tokens and not on KV blocks, so it outlives a preemption.
+/// Speculation of one sequence. It depends on the sequence's tokens and not on KV blocks, so it
+/// outlives a preemption.
 #[derive(Debug, Default)]
 pub(crate) struct Speculation {
     lookup: PromptLookup,
@@ -78,15 +82,18 @@ pub(crate) struct Speculation {
     forced_pace: Pace,
     /// Source of the draft under way.
     source: DraftOrigin,
-    /// With a runner that is one step ahead: length from which on the sequence waits until all its tokens are known, to get a draft.
+    /// With a runner that is one step ahead: length from which on the sequence waits until all its
+    /// tokens are known, to get a draft.
     wait_from: usize,
 }
 
-/// Number of tokens from one wait for a draft to the next, where the first brings no successful draft.
+/// Number of tokens from one wait for a draft to the next, where the first brings no successful
+/// draft.
 const WAIT_EVERY: usize = 16;
 
 impl Speculation {
-    /// Writes a draft into `draft`, or leaves it empty where no source has one or drafts don't pay at the moment.
+    /// Writes a draft into `draft`, or leaves it empty where no source has one or drafts don't pay
+    /// at the moment.
     ///
     /// # Errors
     /// The mask panicked.
@@ -121,12 +128,14 @@ impl Speculation {
         Ok(())
     }
 
-    /// Records that a sequence of `length` tokens, all known, may be given a draft now, and puts its next wait for one off.
+    /// Records that a sequence of `length` tokens, all known, may be given a draft now, and puts
+    /// its next wait for one off.
     pub(crate) fn attempted(&mut self, length: usize) {
         self.wait_from = length + WAIT_EVERY;
     }
 
-    /// Records that `accepted` of the last draft's `drafted` tokens were accepted; the sequence has `length` tokens now.
+    /// Records that `accepted` of the last draft's `drafted` tokens were accepted; the sequence has
+    /// `length` tokens now.
     pub(crate) fn record(&mut self, drafted: usize, accepted: usize, length: usize) {
         let pace = match self.source {
             DraftOrigin::Forced => &mut self.forced_pace,
@@ -138,7 +147,8 @@ impl Speculation {
         }
     }
 
-    /// Whether a sequence of `length` tokens, the last of which is under way, waits for that one instead of going on without a draft.
+    /// Whether a sequence of `length` tokens, the last of which is under way, waits for that one
+    /// instead of going on without a draft.
     pub(crate) fn waits(&self, length: usize) -> bool {
         length >= self.wait_from && self.lookup_pace.most(length) > 0
     }

@@ -1,14 +1,15 @@
-//! Length of one sequence's drafts: longer while they are accepted, shorter when they aren't, none for a while when few tokens are.
+//! Length of one sequence's drafts: longer while they are accepted, shorter when they aren't, none
+//! for a while when few tokens are.
 
 /// Maximum number of tokens in the first draft.
 const FIRST: usize = 4;
 /// Weight of a draft in the moving average of what was accepted.
 const WEIGHT: f32 = 0.25;
-/// Share of accepted tokens below which drafts cost more than they bring: a row more takes about a tenth of a step on the
-/// CPU (`docs/speculation.md`), so this leaves a margin.
+/// Share of accepted tokens below which drafts cost more than they bring: a row more takes about a
+/// tenth of a step on the CPU (`docs/speculation.md`), so this leaves a margin.
 const LOW: f32 = 0.15;
-/// Shortest and longest rest: the number of tokens without drafts after the share has fallen below `LOW`. The rest is doubled each time
-/// that the next attempt fails, too.
+/// Shortest and longest rest: the number of tokens without drafts after the share has fallen below
+/// `LOW`. The rest is doubled each time that the next attempt fails, too.
 const RESTS: (usize, usize) = (32, 1024);
 
 /// The pace of one source of drafts.
@@ -36,9 +37,11 @@ impl Pace {
         if length < self.resumes_at { 0 } else { self.length }
     }
 
-    /// Records that `accepted` of `drafted` tokens, at least one, were accepted; the sequence has `length` tokens now.
+    /// Records that `accepted` of `drafted` tokens, at least one, were accepted; the sequence has
+    /// `length` tokens now.
     pub(super) fn record(&mut self, drafted: usize, accepted: usize, length: usize) {
-        // A miss in copied text is often the one place that was edited: what follows is copied again.
+        // A miss in copied text is often the one place that was edited: what follows is copied
+        // again.
         self.length =
             if accepted == drafted { self.length.max(drafted * 2) } else { (accepted + 1).max(drafted / 2) };
         #[expect(clippy::cast_precision_loss, reason = "drafts are short")]
@@ -60,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drafts_grow_while_they_are_accepted_and_shrink_to_what_was() {
+    fn drafts_grow_while_accepted_and_shrink_to_what_was() {
         let mut pace = Pace::default();
         assert_eq!(pace.most(9), 4);
         pace.record(4, 4, 14);
@@ -74,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn drafts_that_fail_stop_for_longer_and_longer_and_one_that_works_brings_them_back() {
+    fn failing_drafts_pause_longer_and_success_restores() {
         let mut pace = Pace::default();
         let mut length = 100;
         let mut rests = Vec::new();

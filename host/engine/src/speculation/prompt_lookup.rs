@@ -1,9 +1,10 @@
-//! Prompt lookup (Saxena 2023; vLLM's and transformers' n-gram speculation): where the sequence's last tokens stood before, what
-//! followed them there is likely to follow again.
+//! Prompt lookup (Saxena 2023; vLLM's and transformers' n-gram speculation): where the sequence's
+//! last tokens stood before, what followed them there is likely to follow again.
 //!
-//! The index is that of LZ77 compressors: for each pair of tokens the places that it stood at, as a chain from the last to the first.
-//! Invariants: a lookup costs O(1), whatever the text, and a token is indexed once (amortised, as the table of chains grows);
-//! 12 bytes per token at most. It knows nothing but the sequence's tokens, which never change.
+//! The index is that of LZ77 compressors: for each pair of tokens the places that it stood at, as a
+//! chain from the last to the first. Invariants: a lookup costs O(1), whatever the text, and a
+//! token is indexed once (amortised, as the table of chains grows); 12 bytes per token at most. It
+//! knows nothing but the sequence's tokens, which never change.
 
 use super::source::DraftSource;
 
@@ -19,16 +20,19 @@ const CHAINS: usize = 64;
 /// The places of one sequence's pairs of tokens. A place is the number of tokens before it.
 #[derive(Debug, Default)]
 pub(super) struct PromptLookup {
-    /// For each hash of two tokens, the last place behind such a pair, 0 where there is none. The length is a power of two.
+    /// For each hash of two tokens, the last place behind such a pair, 0 where there is none. The
+    /// length is a power of two.
     last: Vec<u32>,
     /// For each place, the one before it in its chain, or 0.
     before: Vec<u32>,
-    /// Distance from the place that the last draft was copied from to the sequence's end then. The next draft likely has the same distance.
+    /// Distance from the place that the last draft was copied from to the sequence's end then. The
+    /// next draft likely has the same distance.
     distance: usize,
 }
 
 impl DraftSource for PromptLookup {
-    /// Text that repeats itself is copied beyond its end. A draft is at most twice as long as what matched before it.
+    /// Text that repeats itself is copied beyond its end. A draft is at most twice as long as what
+    /// matched before it.
     fn propose(&mut self, tokens: &[u32], most: usize, draft: &mut Vec<u32>) {
         self.index(tokens);
         let Some((matched, place)) = self.find(tokens) else { return };
@@ -66,8 +70,9 @@ impl PromptLookup {
         usize::try_from(hash).expect("32 bits") & (self.last.len() - 1)
     }
 
-    /// Finds the longest match with the end of `tokens`. Returns its length and the place behind it. Of several matches it is the one
-    /// nearest to where the last draft goes on, without a last draft the one nearest to the end.
+    /// Finds the longest match with the end of `tokens`. Returns its length and the place behind
+    /// it. Of several matches it is the one nearest to where the last draft goes on, without a last
+    /// draft the one nearest to the end.
     fn find(&self, tokens: &[u32]) -> Option<(usize, usize)> {
         if tokens.len() < SHORTEST {
             return None;
@@ -121,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_match_counts_and_of_equal_ones_the_last() {
+    fn longest_match_counts_and_of_equal_ones_the_last() {
         assert_eq!(once(&[5, 1, 2, 3, 8, 6, 1, 2, 4, 8, 5, 1, 2], 1), [3]);
         assert_eq!(once(&[1, 2, 3, 9, 1, 2, 4, 8, 1, 2], 1), [4]);
     }
@@ -133,8 +138,9 @@ mod tests {
     }
 
     #[test]
-    fn behind_an_edit_the_next_draft_goes_on_where_the_last_came_from() {
-        // The same pair (1, 2) stands everywhere; what is copied is the first part, with one token changed.
+    fn draft_behind_an_edit_follows_its_last_source() {
+        // The same pair (1, 2) stands everywhere; what is copied is the first part, with one token
+        // changed.
         let mut tokens: Vec<u32> = (0..20).flat_map(|line| [1, 2, 100 + line]).collect();
         tokens.extend([9, 9, 1, 2, 100, 1, 2]);
         let mut lookup = PromptLookup::default();
@@ -146,7 +152,7 @@ mod tests {
     proptest! {
         /// The index, grown token by token, against a search through the whole text.
         #[test]
-        fn a_draft_always_follows_a_match_and_one_is_found_where_there_are_few(
+        fn draft_follows_a_match_and_few_matches_are_all_seen(
             tokens in prop::collection::vec(0..6u32, 2..200),
         ) {
             let mut lookup = PromptLookup::default();

@@ -1,4 +1,5 @@
-//! A runner that is one step ahead: the same tokens as without, whatever ends or is preempted while a step is under way.
+//! A runner that is one step ahead: the same tokens as without, whatever ends or is preempted while
+//! a step is under way.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +17,8 @@ fn rig(blocks: usize, ahead: usize) -> Rig {
     Rig::new(RunnerShape { ahead, ..shape(blocks, 4) }, options)
 }
 
-/// Mask that allows each token once: it must be advanced by a token before it is applied for the next one.
+/// Mask that allows each token once: it must be advanced by a token before it is applied for the
+/// next one.
 #[derive(Debug, Default)]
 struct Once(BTreeSet<u32>);
 
@@ -80,7 +82,7 @@ fn one_step_ahead_gives_everyone_the_same_tokens() {
 }
 
 #[test]
-fn each_step_is_begun_before_the_one_before_it_is_collected() {
+fn step_begins_before_the_previous_one_is_collected() {
     let mut rig = rig(100, 1);
     let mut client = rig.submit(request([1, 2, 3], 20));
     rig.run();
@@ -91,7 +93,7 @@ fn each_step_is_begun_before_the_one_before_it_is_collected() {
 }
 
 #[test]
-fn a_stop_that_nobody_foresaw_costs_one_row_and_nobody_reads_it() {
+fn unforeseen_stop_costs_one_row_that_nobody_reads() {
     let expected = alone(&request([4], 10));
     let at = expected.iter().position(|id| *id == expected[6]).unwrap();
     let mut rig = rig(100, 1);

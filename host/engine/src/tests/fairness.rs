@@ -22,7 +22,8 @@ fn ask(principal: u64, first: u32, prompt: usize, tokens: usize) -> GenerationRe
     GenerationRequest { principal, cache_salt: principal, ..request(prompt, tokens) }
 }
 
-/// First tokens of the waiting requests in the order in which they begin; `begun` requests had begun before.
+/// First tokens of the waiting requests in the order in which they begin; `begun` requests had
+/// begun before.
 fn order_from(rig: &mut Rig, begun: u64) -> Vec<u32> {
     let mut order = Vec::new();
     while rig.scheduler.queued().next().is_some() {
@@ -35,7 +36,7 @@ fn order_from(rig: &mut Rig, begun: u64) -> Vec<u32> {
 }
 
 #[test]
-fn a_newcomer_waits_for_one_request_of_each_other_principal_at_most() {
+fn newcomer_waits_for_one_request_of_each_at_most() {
     for others in 1..5 {
         let mut rig = rig(100, 1);
         let mut clients: Vec<Client> = Vec::new();
@@ -58,7 +59,7 @@ fn a_newcomer_waits_for_one_request_of_each_other_principal_at_most() {
 }
 
 #[test]
-fn one_principals_requests_begin_in_order_and_principals_take_turns() {
+fn requests_begin_in_order_and_principals_take_turns() {
     let mut rig = rig(100, 1);
     let clients: Vec<Client> = [(1, 10), (1, 11), (1, 12), (2, 20), (2, 21), (3, 30)]
         .map(|(principal, first)| rig.submit(ask(principal, first, 3, 2)))
@@ -89,7 +90,7 @@ fn time_that_a_principal_did_not_use_is_not_saved_up() {
 }
 
 #[test]
-fn principals_that_always_wait_are_given_as_many_tokens() {
+fn ever_waiting_principals_get_equally_many_tokens() {
     let mut rig = rig(60, 4);
     let mut clients = Vec::new();
     // Principal 1 has long prompts and answers, principal 2 short ones.
@@ -114,7 +115,7 @@ fn principals_that_always_wait_are_given_as_many_tokens() {
 }
 
 #[test]
-fn of_one_principals_the_lower_number_of_priority_begins_first_and_is_preempted_last() {
+fn lower_priority_number_begins_first_and_yields_last() {
     let mut rig = rig(20, 2);
     let with = |priority, first| GenerationRequest { priority, ..ask(1, first, 10, 60) };
     let clients: Vec<Client> =
@@ -143,7 +144,7 @@ fn a_priority_puts_no_principal_before_another() {
 }
 
 #[test]
-fn a_priority_takes_no_blocks_from_a_principal_that_holds_less() {
+fn priority_takes_no_blocks_from_smaller_holders() {
     let mut rig = rig(20, 4);
     let hasty = |first| GenerationRequest { priority: -1_000_000, ..ask(1, first, 10, 60) };
     let mut clients: Vec<Client> = (11..14).map(|first| rig.submit(hasty(first))).collect();
@@ -160,7 +161,7 @@ fn a_priority_takes_no_blocks_from_a_principal_that_holds_less() {
 }
 
 #[test]
-fn long_prompts_of_one_principal_hold_up_neither_anothers_decoding_nor_its_beginning() {
+fn long_prompts_delay_no_other_principals_work() {
     let mut rig = rig(200, 8);
     let mut decoding = rig.submit(ask(1, 5, 2, 100));
     rig.step();
@@ -175,7 +176,7 @@ fn long_prompts_of_one_principal_hold_up_neither_anothers_decoding_nor_its_begin
 }
 
 #[test]
-fn who_waits_too_long_is_refused_and_who_has_begun_is_not() {
+fn late_waiters_are_refused_and_those_begun_are_not() {
     let mut rig = rig(100, 1);
     let at = |rig: &mut Rig, seconds| {
         rig.scheduler.set_time(Duration::from_secs(seconds));

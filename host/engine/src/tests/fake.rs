@@ -1,11 +1,15 @@
-//! A model without weights that notices wrong block tables, slots, positions and stale cache contents, and a client to drive.
+//! A model without weights that notices wrong block tables, slots, positions and stale cache
+//! contents, and a client to drive.
 //!
-//! The value it keeps for a token is a hash of the token and of all values before it, read back through the block table;
-//! logits are a function of the last value. So a token is right only if everything before it was found where it belongs.
+//! The value it keeps for a token is a hash of the token and of all values before it, read back
+//! through the block table; logits are a function of the last value. So a token is right only if
+//! everything before it was found where it belongs.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+
+use seeded::SplitMix64;
 
 use crate::batch::{Batch, BlockTables, LAST};
 use crate::cpu::Sampler;
@@ -40,9 +44,7 @@ pub(crate) fn shape(blocks: usize, block_size: usize) -> RunnerShape {
 }
 
 fn mix(hash: u64, value: u64) -> u64 {
-    let mut bits = (hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ bits >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits ^ bits >> 32
+    SplitMix64::new(hash ^ value).draw()
 }
 
 fn logits(value: u64, last: u32) -> impl Iterator<Item = f32> {
@@ -56,7 +58,8 @@ fn logits(value: u64, last: u32) -> impl Iterator<Item = f32> {
     })
 }
 
-/// The fake model's runner. Values are written at once; tokens of a step are returned only when it is collected.
+/// The fake model's runner. Values are written at once; tokens of a step are returned only when it
+/// is collected.
 pub(crate) struct FakeRunner {
     shape: RunnerShape,
     tables: BlockTables,
@@ -183,7 +186,8 @@ impl Runner for FakeRunner {
         let mut sampled = Sampled::default();
         self.sampler.sample(&logits, draws, &mut sampled);
         for (lane, row) in lanes.iter().zip(&sampled.rows) {
-            // Where no token could be sampled, any token stands for it: results that follow from it are never read.
+            // Where no token could be sampled, any token stands for it: results that follow from it
+            // are never read.
             self.last.insert(*lane, row.as_ref().map_or(0, |token| token.id));
         }
         self.drawn.push_back(sampled);
@@ -225,12 +229,14 @@ pub(crate) fn sampled(prompt: impl Into<Vec<u32>>, max_tokens: usize, seed: u64)
     request
 }
 
-/// Tokens that a request without stop ids and mask gets from the fake model, computed without cache, batch or scheduler.
+/// Tokens that a request without stop ids and mask gets from the fake model, computed without
+/// cache, batch or scheduler.
 pub(crate) fn alone(request: &GenerationRequest) -> Vec<u32> {
     alone_under(request, None)
 }
 
-/// Tokens that a request without stop ids gets under a mask, computed without cache, batch or scheduler.
+/// Tokens that a request without stop ids gets under a mask, computed without cache, batch or
+/// scheduler.
 pub(crate) fn alone_under(request: &GenerationRequest, mut mask: Option<&mut dyn TokenMask>) -> Vec<u32> {
     let mut tokens = request.prompt.clone();
     let mut values: Vec<u64> = Vec::new();
@@ -360,7 +366,8 @@ impl Rig {
         Self::with_runner(FakeRunner::new(shape), options)
     }
 
-    /// One round; `None` when no sequence can go on and no step is under way, else the tokens that it computed.
+    /// One round; `None` when no sequence can go on and no step is under way, else the tokens that
+    /// it computed.
     pub(crate) fn step(&mut self) -> Option<usize> {
         let before = self.runner.computed;
         self.round().then(|| self.runner.computed - before)

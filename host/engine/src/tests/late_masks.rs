@@ -73,7 +73,7 @@ fn steps(rig: &mut Rig, count: usize) {
 }
 
 #[test]
-fn a_sequence_leaves_out_the_steps_that_its_mask_is_late_for_and_no_other_does() {
+fn late_mask_skips_steps_of_its_own_sequence_only() {
     for ahead in [0, 1] {
         let options = LocalOptions { speculation: SpeculationOptions::OFF, ..LocalOptions::default() };
         let mut rig = Rig::new(RunnerShape { ahead, ..shape(100, 4) }, options);
@@ -81,7 +81,8 @@ fn a_sequence_leaves_out_the_steps_that_its_mask_is_late_for_and_no_other_does()
         let (mut late, mut other) = (rig.submit(gate.request(99)), rig.submit(request([1, 2], 60)));
         steps(&mut rig, 5);
         gate.set(true);
-        // The step under way is sampled before the mask is late, and one more row is computed in vain.
+        // The step under way is sampled before the mask is late, and one more row is computed in
+        // vain.
         rig.step();
         let read = (late.read(99), other.read(99));
         let (before, rows) = (rig.scheduler.stats(), rig.runner.computed);
@@ -100,7 +101,7 @@ fn a_sequence_leaves_out_the_steps_that_its_mask_is_late_for_and_no_other_does()
 }
 
 #[test]
-fn one_that_was_late_goes_on_as_soon_as_its_mask_is_there() {
+fn late_sequence_goes_on_as_soon_as_its_mask_comes() {
     let mut rig = Rig::new(shape(100, 4), LocalOptions::default());
     let gate = Gated::closed();
     let mut client = rig.submit(gate.request(99));
@@ -121,7 +122,8 @@ fn the_engine_sleeps_until_the_mask_is_there() {
     let other = engine.submit(request([1], 30)).unwrap();
     let (tokens, _) = runtime().block_on(read(other));
     assert_eq!((tokens, stats.generated_tokens), (alone(&request([1], 30)), 0));
-    // Each round of the engine polls once; 30 tokens and the ends of both sequences need less than a hundred rounds.
+    // Each round of the engine polls once; 30 tokens and the ends of both sequences need less than
+    // a hundred rounds.
     assert!(gate.polls() < 100, "{} looks", gate.polls());
     gate.set(false);
     let (tokens, finish) = runtime().block_on(read(generation));
@@ -129,7 +131,7 @@ fn the_engine_sleeps_until_the_mask_is_there() {
 }
 
 #[test]
-fn who_leaves_while_its_mask_is_late_gives_its_blocks_back() {
+fn leaver_with_a_late_mask_gives_its_blocks_back() {
     let (engine, gate) = (engine(), Gated::closed());
     let generation = engine.submit(gate.request(99)).unwrap();
     wait(&engine, |stats| stats.late_masks == 1 && stats.free_blocks < 50);

@@ -84,10 +84,11 @@ fn leaving_cancels_a_sequence_even_while_it_is_paused() {
 }
 
 #[test]
-fn too_many_waiting_requests_are_refused_and_leaving_makes_room() {
+fn too_many_waiting_are_refused_until_one_leaves() {
     let engine = engine(LocalOptions { waiting: 2, ..LocalOptions::default() });
     let ask = |first: u32| GenerationRequest { queue: 1, ..request([first; 150], 100) };
-    // Each sequence takes three quarters of the KV cache, and pauses; the next one preempts it and takes its blocks.
+    // Each sequence takes three quarters of the KV cache, and pauses; the next one preempts it and
+    // takes its blocks.
     let mut held = Vec::new();
     for paused in 1..=3 {
         held.push(engine.submit(ask(paused)).unwrap());
@@ -102,7 +103,7 @@ fn too_many_waiting_requests_are_refused_and_leaving_makes_room() {
 }
 
 #[test]
-fn requests_that_cannot_be_served_are_refused_with_the_reason() {
+fn unservable_requests_are_refused_with_the_reason() {
     let engine = engine(LocalOptions::default());
     let refused = |prompt: Vec<u32>| engine.submit(request(prompt, 1)).unwrap_err();
     assert_eq!(refused(vec![]), SubmitError::PromptLength { tokens: 0, context: 200 });
@@ -124,7 +125,7 @@ fn a_failed_step_leaves_the_engine_running() {
 }
 
 #[test]
-fn a_panic_in_the_runner_ends_every_sequence_and_stops_the_engine() {
+fn runner_panic_ends_every_sequence_and_the_engine() {
     let mut runner = FakeRunner::new(shape(50, 4));
     runner.panics_on = Some(38);
     let engine = LocalEngine::start(Box::new(runner), LocalOptions::default());

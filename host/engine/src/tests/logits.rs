@@ -1,4 +1,5 @@
-//! Logits processors against a plain reference: the whole vocabulary, token by token, counted anew each time.
+//! Logits processors against a plain reference: the whole vocabulary, token by token, counted anew
+//! each time.
 
 use proptest::prelude::*;
 
@@ -101,7 +102,7 @@ proptest! {
     }
 
     #[test]
-    fn a_token_below_min_p_never_comes_and_the_likeliest_always_can(
+    fn min_p_bars_unlikely_tokens_and_never_the_likeliest(
         logits in logits(), temperature in 0.1f32..3.0, min_p in 0.01f32..=1.0, top_k in 0..50u32, seed: u64,
     ) {
         let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -129,7 +130,7 @@ fn processed_request(n: u32) -> GenerationRequest {
 }
 
 #[test]
-fn processed_tokens_do_not_depend_on_batch_or_preemption() {
+fn processed_tokens_ignore_batch_and_preemption() {
     let mut rig =
         Rig::new(shape(20, 4), LocalOptions { batch_tokens: 16, sequences: 8, ..LocalOptions::default() });
     let mut clients: Vec<_> = (0..6).map(|n| rig.submit(processed_request(n))).collect();
@@ -148,7 +149,7 @@ fn processed_tokens_do_not_depend_on_batch_or_preemption() {
 }
 
 #[test]
-fn when_every_token_is_banned_the_sequence_fails_and_no_other() {
+fn sequence_with_every_token_banned_fails_alone() {
     let mut rig = Rig::new(shape(100, 4), LocalOptions::default());
     let banned = (0..VOCAB).map(|id| vec![id]).collect();
     let all = LogitsProcessors { banned, ..LogitsProcessors::default() };

@@ -6,12 +6,14 @@ use crate::error::MaskError;
 use crate::generation::TokenMask;
 use crate::logits::LogitsProcessors;
 
-/// Biases that let only `count` different tokens come, so that drafts are accepted now and then; with one token, always.
+/// Biases that let only `count` different tokens come, so that drafts are accepted now and then;
+/// with one token, always.
 pub(crate) fn words(count: u32) -> LogitsProcessors {
     LogitsProcessors { bias: (3..3 + count).map(|id| (id, 50.0)).collect(), ..LogitsProcessors::default() }
 }
 
-/// Mask that forbids the same token twice in a row. A test may set forced tokens, failures and late masks.
+/// Mask that forbids the same token twice in a row. A test may set forced tokens, failures and late
+/// masks.
 #[derive(Debug, Default)]
 pub(crate) struct NoTwins {
     pub(crate) taken: Vec<u32>,

@@ -1,4 +1,5 @@
-//! Tests of the engine over a fake model whose every token depends on everything that its cache should hold.
+//! Tests of the engine over a fake model whose every token depends on everything that its cache
+//! should hold.
 
 mod accept;
 mod ahead;

@@ -43,7 +43,7 @@ fn play(output: PlayedOutput, request: GenerationRequest) -> (Vec<Vec<u32>>, Fin
 }
 
 #[test]
-fn tokens_come_in_steps_of_the_size_asked_for_and_the_stop_token_counts_as_one() {
+fn played_steps_have_asked_size_and_count_the_stop() {
     let stop = PlayedEnd::Stop;
     assert_eq!(
         play(output(&[1, 2, 3], 1, stop), ask(99)),
@@ -92,7 +92,7 @@ fn mismatch(before: &[u32], token: Option<u32>) -> Finish {
 }
 
 #[test]
-fn a_token_that_the_mask_forbids_ends_the_output_before_it_in_steps_of_any_size() {
+fn forbidden_token_ends_the_output_before_it() {
     for (per_step, steps) in
         [(1, vec![vec![1], vec![2], vec![]]), (2, vec![vec![1, 2], vec![]]), (0, vec![vec![1, 2]])]
     {
@@ -105,7 +105,7 @@ fn a_token_that_the_mask_forbids_ends_the_output_before_it_in_steps_of_any_size(
 }
 
 #[test]
-fn the_end_is_the_first_stop_token_that_the_mask_allows() {
+fn end_is_the_first_stop_token_that_the_mask_allows() {
     let before = |last| NoTwins { taken: vec![last], ..NoTwins::default() };
     assert_eq!(play(output(&[], 1, PlayedEnd::Stop), without_twins(before(3))).1, Finish::Stop(9));
     assert_eq!(play(output(&[], 1, PlayedEnd::Stop), without_twins(before(9))).1, Finish::Stop(8));
@@ -151,7 +151,7 @@ async fn due_now(generation: &mut Generation) -> Option<Step> {
 }
 
 #[test]
-fn output_that_hangs_gives_its_tokens_and_then_nothing() {
+fn hanging_output_gives_its_tokens_and_then_nothing() {
     let mut generation = output(&[1, 2, 3], 2, PlayedEnd::Hang).play(ask(9));
     runtime().block_on(async {
         assert_eq!(ids(&generation.next().await.unwrap()), [1, 2]);
@@ -161,7 +161,7 @@ fn output_that_hangs_gives_its_tokens_and_then_nothing() {
 }
 
 #[test]
-fn steps_are_due_at_the_pace_and_a_late_reader_finds_only_a_queue_full() {
+fn steps_keep_pace_and_late_readers_find_one_queue() {
     let ms = Duration::from_millis;
     let start = Instant::now();
     let mut clock = Clock::new(start, ms(4), 4);
@@ -169,15 +169,17 @@ fn steps_are_due_at_the_pace_and_a_late_reader_finds_only_a_queue_full() {
         clock.taken(start + ms(at));
         clock.due.unwrap().duration_since(start)
     };
-    // Steps taken when they are due, and a little late: the next step is due a pace after the last one was due.
+    // Steps taken when they are due, and a little late: the next step is due a pace after the last
+    // one was due.
     assert_eq!([0, 4, 9].map(&mut take), [ms(4), ms(8), ms(12)]);
-    // Steps taken after a long pause: the one that was due, four more at once, and then the pace holds again.
+    // Steps taken after a long pause: the one that was due, four more at once, and then the pace
+    // holds again.
     assert_eq!([200; 5].map(&mut take), [ms(188), ms(192), ms(196), ms(200), ms(204)]);
     assert_eq!([204, 208].map(&mut take), [ms(208), ms(212)]);
 }
 
 #[test]
-fn outputs_of_one_pace_are_due_together_and_each_keeps_its_pace() {
+fn outputs_of_one_pace_are_due_together_at_their_pace() {
     let ms = Duration::from_millis;
     let epoch = Instant::now();
     let second_and_third = |pace, began: u64| {
@@ -198,7 +200,7 @@ fn outputs_of_one_pace_are_due_together_and_each_keeps_its_pace() {
 }
 
 #[test]
-fn the_first_step_is_due_at_once_and_the_second_is_waited_for() {
+fn first_step_is_due_at_once_and_the_second_waits() {
     let paced = PlayedOutput { pace: Some(Duration::from_hours(1)), ..output(&[1, 2], 1, PlayedEnd::Stop) };
     let mut generation = paced.play(ask(99));
     runtime().block_on(async {
@@ -208,7 +210,7 @@ fn the_first_step_is_due_at_once_and_the_second_is_waited_for() {
 }
 
 #[test]
-fn waiting_for_a_step_can_be_broken_off_without_losing_one() {
+fn interrupted_wait_for_a_step_loses_none() {
     let paced = PlayedOutput { pace: Some(Duration::from_millis(10)), ..output(&[1, 2], 1, PlayedEnd::Stop) };
     let mut generation = paced.play(ask(99));
     runtime().block_on(async {
@@ -222,7 +224,7 @@ fn waiting_for_a_step_can_be_broken_off_without_losing_one() {
 }
 
 #[test]
-fn other_tasks_get_their_turn_while_a_long_output_is_read() {
+fn other_tasks_get_turns_while_long_output_is_read() {
     let mut generation = output(&vec![1; 100_000], 1, PlayedEnd::Stop).play(ask(200_000));
     let read = async {
         let mut steps = 0;

@@ -1,4 +1,5 @@
-//! Any arrivals, lengths, cancellations and pauses: everyone gets what they get alone, and every block comes back.
+//! Any arrivals, lengths, cancellations and pauses: everyone gets what they get alone, and every
+//! block comes back.
 
 use proptest::prelude::*;
 
@@ -13,7 +14,8 @@ use crate::speculation::SpeculationOptions;
 #[derive(Debug, Clone)]
 struct Visit {
     arrival: usize,
-    /// Prompts of one topic share their beginning; those of different topics have equal parts after different beginnings.
+    /// Prompts of one topic share their beginning; those of different topics have equal parts after
+    /// different beginnings.
     topic: u32,
     /// Number of different tokens that come, so that drafts are accepted now and then; 0: any.
     words: u32,
@@ -101,7 +103,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn everyone_gets_what_they_get_alone_and_every_block_comes_back(
+    fn answers_are_those_alone_and_every_block_comes_back(
         visits in proptest::collection::vec(visit(), 1..14),
         options in options(),
         (blocks, block_size) in (10..30usize, 4..7usize),

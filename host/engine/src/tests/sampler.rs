@@ -61,7 +61,7 @@ fn top_p_counts_within_what_top_k_left() {
 }
 
 #[test]
-fn a_nucleus_wider_than_one_round_of_sorting_is_found_exactly() {
+fn nucleus_wider_than_one_sorting_round_is_exact() {
     let logits = vec![0.0; 2000];
     let nucleus = SamplingParams { top_p: 0.5, ..PLAIN };
     let ids = (0..5000).map(|position| next(&logits, nucleus, position).unwrap());
@@ -69,7 +69,7 @@ fn a_nucleus_wider_than_one_round_of_sorting_is_found_exactly() {
 }
 
 #[test]
-fn the_same_seed_and_position_give_the_same_token_and_others_differ() {
+fn sampled_token_is_decided_by_seed_and_position() {
     let logits: Vec<f32> = (0..500).map(|id| (id * 37 % 101) as f32 / 50.0).collect();
     let tokens = |seed| {
         (0..50).map(|at| next(&logits, SamplingParams { seed, ..PLAIN }, at).unwrap()).collect::<Vec<_>>()
@@ -115,7 +115,7 @@ fn a_vocabulary_of_one_token_works() {
 }
 
 #[test]
-fn logits_that_are_no_numbers_are_errors_and_minus_infinity_never_comes() {
+fn nan_logits_are_errors_and_minus_infinity_is_barred() {
     assert!(next(&[0.0, f32::NAN], PLAIN, 0).unwrap_err().to_string().contains("NaN for token 1"));
     assert!(next(&[0.0, f32::INFINITY], PLAIN, 0).unwrap_err().to_string().contains("inf"));
     assert!(next(&[f32::NEG_INFINITY; 2], PLAIN, 7).unwrap_err().to_string().contains("position 7"));
@@ -191,7 +191,7 @@ fn draws_that_do_not_fit_the_rows_are_refused() {
 }
 
 #[test]
-fn logprobs_are_of_the_whole_vocabulary_before_temperature_and_mask() {
+fn logprobs_precede_temperature_and_mask() {
     let shares = [0.1f32, 0.6, 0.3, 0.0];
     let logits = shares.map(|share| share.ln() + 5.0);
     let cold = SamplingParams { temperature: 0.0, ..PLAIN };

@@ -17,7 +17,7 @@ fn scored(length: u32, max_tokens: usize) -> GenerationRequest {
 }
 
 #[test]
-fn a_step_scores_as_many_tokens_as_the_runner_has_rows_for_and_others_compute_no_more_logits() {
+fn scored_tokens_fill_runner_rows_and_no_other_logits() {
     let mut rig = Rig::new(RunnerShape { score_rows: 4, ..shape(100, 4) }, LocalOptions::default());
     let mut client = rig.submit(scored(14, 1));
     let mut plain = rig.submit(request(prompt(9), 3));
@@ -34,7 +34,7 @@ fn a_step_scores_as_many_tokens_as_the_runner_has_rows_for_and_others_compute_no
 }
 
 #[test]
-fn a_prompt_that_is_scored_only_ends_without_a_token_and_its_last_one_is_not_computed() {
+fn prompt_only_scored_ends_without_computing_its_last() {
     let mut rig = Rig::new(shape(100, 4), LocalOptions::default());
     let mut client = rig.submit(scored(14, 0));
     rig.run();
@@ -46,7 +46,7 @@ fn a_prompt_that_is_scored_only_ends_without_a_token_and_its_last_one_is_not_com
 }
 
 #[test]
-fn a_cached_prompt_is_scored_whole_and_serves_the_next_from_the_cache() {
+fn cached_prompt_is_scored_whole_and_stays_cached() {
     let mut rig = Rig::new(shape(100, 4), LocalOptions::default());
     let visits = [(request(prompt(14), 2), 0), (scored(14, 2), 0), (request(prompt(14), 2), 12)];
     for (asked, cached) in visits {
@@ -60,7 +60,7 @@ fn a_cached_prompt_is_scored_whole_and_serves_the_next_from_the_cache() {
 }
 
 #[test]
-fn logits_that_are_no_numbers_fail_the_sequence_that_asks_for_them() {
+fn nan_logits_fail_the_sequence_that_asks_for_scores() {
     let mut rig = Rig::new(shape(100, 4), LocalOptions::default());
     let poisoned = GenerationRequest { prompt_logprobs: Some(0), ..request([1, POISON, 2], 1) };
     let mut bad = rig.submit(poisoned);

@@ -1,4 +1,5 @@
-//! Slots and KV blocks shared by principals: who holds most gives way to who holds less, never back and forth, and no token changes.
+//! Slots and KV blocks shared by principals: who holds most gives way to who holds less, never back
+//! and forth, and no token changes.
 
 use super::fake::{Client, Rig, alone, sampled, shape};
 use crate::generation::{Finish, GenerationRequest};
@@ -67,7 +68,7 @@ fn slots(rig: &Rig, principal: u64) -> usize {
 }
 
 #[test]
-fn a_short_request_begins_in_the_next_step_while_another_principal_holds_all_slots() {
+fn short_request_begins_next_step_despite_held_slots() {
     let (mut rig, long) = occupied(400, 3, 120);
     assert_eq!(slots(&rig, 1), SLOTS);
     let mut short = Answers::default();
@@ -86,7 +87,7 @@ fn a_short_request_begins_in_the_next_step_while_another_principal_holds_all_slo
 }
 
 #[test]
-fn a_short_request_begins_in_the_next_steps_while_another_principal_holds_all_blocks() {
+fn short_request_begins_soon_despite_held_blocks() {
     // With 24 blocks of 4 tokens three answers run, and preempt each other.
     let (mut rig, long) = occupied(24, 8, 80);
     assert!(slots(&rig, 1) < SLOTS && rig.scheduler.stats().free_blocks < 8);
@@ -103,7 +104,7 @@ fn a_short_request_begins_in_the_next_steps_while_another_principal_holds_all_bl
 }
 
 #[test]
-fn principals_with_long_answers_come_to_equal_slots_and_stay_there() {
+fn long_principals_come_to_equal_slots_and_stay_there() {
     let (mut rig, mut answers) = occupied(400, 3, 120);
     for number in 50..60 {
         answers.submit(&mut rig, || ask(2, number, 3, 120));
@@ -122,7 +123,7 @@ fn principals_with_long_answers_come_to_equal_slots_and_stay_there() {
 }
 
 #[test]
-fn a_principal_that_is_alone_uses_everything_and_gives_way_to_none_of_its_own() {
+fn lone_principal_uses_everything_and_never_yields() {
     let (mut rig, long) = occupied(400, 3, 120);
     let mut urgent = Answers::default();
     urgent.submit(&mut rig, || GenerationRequest { priority: -9, ..ask(1, 50, 3, 2) });
@@ -136,7 +137,7 @@ fn a_principal_that_is_alone_uses_everything_and_gives_way_to_none_of_its_own() 
 }
 
 #[test]
-fn short_requests_without_end_preempt_a_long_answer_a_few_times_only_and_starve_nobody() {
+fn endless_short_requests_rarely_preempt_a_long_one() {
     let (mut rig, mut long) = occupied(400, 3, 120);
     let computed = |rig: &Rig| rig.runner.computed;
     let (mut number, mut waited, mut longest) = (50, 0, 0);
@@ -170,7 +171,7 @@ fn short_requests_without_end_preempt_a_long_answer_a_few_times_only_and_starve_
 }
 
 #[test]
-fn where_more_decode_than_a_step_has_slots_for_principals_take_turns() {
+fn principals_take_turns_where_decodes_exceed_slots() {
     let mut rig = rig(400);
     let mut paused = Answers::default();
     for number in 0..SLOTS as u64 {

@@ -85,7 +85,7 @@ fn drafts_change_nobodys_tokens() {
 }
 
 #[test]
-fn a_sequence_alone_takes_a_step_for_each_token_that_was_not_accepted() {
+fn sequence_alone_takes_a_step_per_unaccepted_token() {
     for (count, most_steps) in [(1, 20), (2, 80)] {
         let ask = || GenerationRequest { processors: words(count), ..sampled([1, 2], 90, 5) };
         let (found, stats) = answers(rig(100, 0, SpeculationOptions::default()), vec![ask()]);
@@ -103,7 +103,7 @@ fn drafts_of_text_that_does_not_repeat_are_given_up() {
 }
 
 #[test]
-fn what_a_mask_expects_is_drafted_and_a_mask_that_takes_nothing_back_gets_no_drafts() {
+fn masks_draft_what_they_expect_if_they_can_roll_back() {
     let script = |expects: &[u32], can_rollback| {
         let mask = NoTwins { can_rollback, expects: expects.to_vec(), ..NoTwins::default() };
         // With two different tokens, none twice in a row, each follows the other.
@@ -128,7 +128,7 @@ fn a_draft_whose_logits_are_not_numbers_is_no_error() {
 }
 
 #[test]
-fn places_of_a_clients_queue_are_steps_however_many_tokens_they_have() {
+fn queue_places_are_steps_not_tokens() {
     let mut rig = rig(100, 0, SpeculationOptions::default());
     let ask = || GenerationRequest { processors: words(1), queue: 9, ..request([3, 3, 3], 90) };
     let mut client = rig.submit(ask());
@@ -140,7 +140,7 @@ fn places_of_a_clients_queue_are_steps_however_many_tokens_they_have() {
 }
 
 #[test]
-fn drafts_take_what_is_left_of_the_rows_behind_those_of_all_who_decode() {
+fn drafts_take_only_rows_left_by_all_who_decode() {
     let speculation = SpeculationOptions { draft_tokens: 8, decode_rows: 7 };
     let mut rig = rig(400, 0, speculation);
     let ask = || GenerationRequest { processors: words(1), ..request([3; 12], 60) };
@@ -181,7 +181,7 @@ fn drafts_take_no_block_that_another_sequence_needs() {
 }
 
 #[test]
-fn a_draft_that_finds_no_block_is_dropped_rather_than_anybody_preempted() {
+fn draft_without_a_block_is_dropped_not_preempting() {
     let ask = |id| GenerationRequest { processors: words(1), ..request([id, 3, 3, 3], 160) };
     let mut tight = 0;
     for (blocks, draft_tokens) in (42..82).flat_map(|blocks| [(blocks, 12), (blocks, 30)]) {
@@ -191,7 +191,8 @@ fn a_draft_that_finds_no_block_is_dropped_rather_than_anybody_preempted() {
             let before = rig.scheduler.stats();
             assert!(rig.step().is_some() && before.steps < 1000, "{blocks} blocks: {before:?}");
             let after = rig.scheduler.stats();
-            // Each sequence has a block for its next token, so only drafts can lack one. A draft may take blocks that are free beyond.
+            // Each sequence has a block for its next token, so only drafts can lack one. A draft
+            // may take blocks that are free beyond.
             if before.free_blocks >= 2 {
                 assert_eq!(after.preemptions, before.preemptions, "{blocks} blocks: {before:?}");
                 tight += usize::from(before.running == 2 && before.free_blocks < 2 * draft_tokens / 4);

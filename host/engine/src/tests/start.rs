@@ -1,4 +1,5 @@
-//! Start of a generation: [`Generation::started`] tells whether the engine takes or refuses the request.
+//! Start of a generation: [`Generation::started`] tells whether the engine takes or refuses the
+//! request.
 
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -38,7 +39,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 #[test]
-fn the_first_word_is_waited_for_and_steps_come_after_it() {
+fn first_word_is_waited_for_and_steps_follow_it() {
     let mut generation = Generation::new(Late { polls: 0, word: Ok(()) });
     runtime().block_on(async {
         assert_eq!(generation.started().await, Ok(()));
@@ -58,7 +59,7 @@ fn a_refusal_is_the_first_word_and_the_last() {
 }
 
 #[test]
-fn an_engine_that_queues_says_its_word_before_any_step() {
+fn queueing_engine_says_its_word_before_any_step() {
     // Without lanes no sequence ever runs.
     let runner = FakeRunner::new(RunnerShape { lanes: 0, ..shape(50, 4) });
     let engine = LocalEngine::start(Box::new(runner), LocalOptions::default());
@@ -74,7 +75,7 @@ fn with_deadline(lanes: usize, queue_timeout: Duration) -> LocalEngine {
 }
 
 #[test]
-fn a_request_that_may_wait_for_so_long_only_has_started_when_it_begins() {
+fn request_with_a_deadline_has_started_when_it_begins() {
     let engine = with_deadline(9, Duration::MAX);
     let mut generation = engine.submit(request([1], 5)).unwrap();
     let silent = engine.submit(request([1], 5)).unwrap();
@@ -92,7 +93,7 @@ fn a_request_that_may_wait_for_so_long_only_has_started_when_it_begins() {
 }
 
 #[test]
-fn one_that_never_begins_is_refused_even_while_the_engine_sleeps() {
+fn request_never_begun_is_refused_by_sleeping_engine() {
     let timeout = Duration::from_millis(1);
     let engine = with_deadline(0, timeout);
     let mut generation = engine.submit(request([1], 5)).unwrap();

@@ -1,4 +1,5 @@
-//! The scheduler, step by step: which sequences run when, and that this changes no sequence's tokens.
+//! The scheduler, step by step: which sequences run when, and that this changes no sequence's
+//! tokens.
 
 use super::fake::{POISON, Rig, alone, request, sampled, shape};
 use crate::batch::Batch;
@@ -95,7 +96,7 @@ fn one_generated_token_costs_one_computed_token() {
 }
 
 #[test]
-fn the_oldest_request_begins_first_even_when_a_younger_one_would_fit() {
+fn oldest_begins_first_even_if_a_younger_would_fit() {
     let mut rig = Rig::new(shape(20, 4), options());
     let mut running = rig.submit(request(prompt(40, 1), 30));
     rig.step();
@@ -112,7 +113,7 @@ fn the_oldest_request_begins_first_even_when_a_younger_one_would_fit() {
 }
 
 #[test]
-fn a_step_takes_no_more_sequences_and_tokens_than_allowed() {
+fn step_keeps_to_allowed_sequences_and_tokens() {
     let mut rig = Rig::new(shape(100, 4), LocalOptions { batch_tokens: 6, sequences: 3, ..options() });
     let clients: Vec<_> = (0..7).map(|n| rig.submit(request(prompt(8, n), 6))).collect();
     let within = |batch: &Batch| assert!(batch.sequences() <= 3 && batch.tokens.len() <= 6);
@@ -139,7 +140,7 @@ fn leaving_frees_the_blocks_at_the_next_step() {
 }
 
 #[test]
-fn a_client_that_does_not_read_pauses_itself_and_nobody_else() {
+fn client_that_does_not_read_pauses_only_itself() {
     let mut rig = Rig::new(shape(100, 4), options());
     let mut slow = rig.submit(GenerationRequest { queue: 3, ..request([5], 20) });
     let mut fast = rig.submit(request([6], 20));
@@ -157,7 +158,7 @@ fn a_client_that_does_not_read_pauses_itself_and_nobody_else() {
 }
 
 #[test]
-fn the_last_step_has_a_place_even_when_the_queue_is_full() {
+fn last_step_has_a_place_even_in_a_full_queue() {
     let mut rig = Rig::new(shape(100, 4), options());
     let mut slow = rig.submit(GenerationRequest { queue: 3, ..request([5], 20) });
     rig.run();
@@ -169,7 +170,7 @@ fn the_last_step_has_a_place_even_when_the_queue_is_full() {
 }
 
 #[test]
-fn paused_sequences_give_way_when_blocks_are_scarce_and_go_on_later() {
+fn paused_sequences_yield_scarce_blocks_and_resume() {
     let mut rig = Rig::new(shape(10, 4), options());
     let ask = |salt| GenerationRequest { queue: 1, ..request(prompt(18, salt), 12) };
     let mut slow = [rig.submit(ask(1)), rig.submit(ask(2))];
@@ -189,7 +190,7 @@ fn paused_sequences_give_way_when_blocks_are_scarce_and_go_on_later() {
 }
 
 #[test]
-fn a_paused_sequence_that_waits_does_not_block_the_line() {
+fn waiting_paused_sequence_does_not_block_the_line() {
     let mut rig = Rig::new(shape(10, 4), options());
     let slow = rig.submit(GenerationRequest { queue: 1, ..request(prompt(30, 1), 9) });
     rig.run();
@@ -214,7 +215,7 @@ fn the_context_and_the_cache_bound_the_length() {
 }
 
 #[test]
-fn a_stop_id_ends_the_sequence_and_is_not_among_its_tokens() {
+fn stop_id_ends_the_sequence_and_is_not_among_tokens() {
     let expected = alone(&request([4], 10));
     let at = expected.iter().position(|id| *id == expected[6]).unwrap();
     let mut rig = Rig::new(shape(100, 4), options());
@@ -226,7 +227,7 @@ fn a_stop_id_ends_the_sequence_and_is_not_among_its_tokens() {
 }
 
 #[test]
-fn a_failed_step_ends_the_sequences_in_it_and_no_others() {
+fn failed_step_ends_its_own_sequences_and_no_others() {
     let mut rig = Rig::new(shape(100, 4), LocalOptions { sequences: 2, ..options() });
     rig.runner.fails_on = Some(38);
     let mut clients = [[1], [38], [2]].map(|prompt| rig.submit(request(prompt, 1)));
@@ -241,7 +242,7 @@ fn a_failed_step_ends_the_sequences_in_it_and_no_others() {
 }
 
 #[test]
-fn logits_that_are_not_numbers_end_their_own_sequence_only() {
+fn nan_logits_end_their_own_sequence_only() {
     let mut rig = Rig::new(shape(100, 4), options());
     let mut bad = rig.submit(request([1, POISON], 5));
     let mut good = rig.submit(request([1], 5));

@@ -1,4 +1,5 @@
-//! A batch that doesn't fit the runner is an error that says what is wrong, and the runner goes on with the next.
+//! A batch that doesn't fit the runner is an error that says what is wrong, and the runner goes on
+//! with the next.
 
 use engine::batch::{Batch, LAST};
 

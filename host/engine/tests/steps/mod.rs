@@ -25,7 +25,8 @@ impl Sequence {
     }
 }
 
-/// Batch of the next `counts[i]` tokens of each sequence, with the logits of each sequence's last token, or of all tokens.
+/// Batch of the next `counts[i]` tokens of each sequence, with the logits of each sequence's last
+/// token, or of all tokens.
 pub(crate) fn batch(sequences: &[&Sequence], counts: &[usize], all_rows: bool) -> Batch {
     let mut batch = Batch { starts: vec![0], ..Batch::default() };
     for (sequence, count) in sequences.iter().zip(counts) {

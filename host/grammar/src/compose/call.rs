@@ -6,7 +6,8 @@ use super::notation::Notation;
 use super::written_name;
 use crate::template::{Template, Word, grouped};
 
-/// Greatest length in bytes of a name as JSON where the template doesn't say: the scanner of calls keeps no more.
+/// Greatest length in bytes of a name as JSON where the template doesn't say: the scanner of calls
+/// keeps no more.
 const NAME_BYTES: usize = 256;
 
 /// A call being written.
@@ -137,7 +138,8 @@ fn unquoted(key: &str) -> String {
     serde_json::from_str(key).unwrap_or_default()
 }
 
-/// Lark expression of parameters or members: one behind the other, or with `comma` between them. Rules that it needs begin with `prefix`.
+/// Lark expression of parameters or members: one behind the other, or with `comma` between them.
+/// Rules that it needs begin with `prefix`.
 pub(super) fn joined(list: ParameterList, comma: Option<&str>, lark: &mut Lark, prefix: &str) -> String {
     let optional = |one: String, is_required: bool| if is_required { one } else { format!("({one})?") };
     match (list, comma) {
@@ -152,7 +154,8 @@ pub(super) fn joined(list: ParameterList, comma: Option<&str>, lark: &mut Lark, 
     }
 }
 
-/// Members of which some may be missing, with `comma` between those that are there. For each there is a rule of the rest behind it.
+/// Members of which some may be missing, with `comma` between those that are there. For each there
+/// is a rule of the rest behind it.
 fn separated(all: &[(String, bool)], comma: &str, lark: &mut Lark, prefix: &str) -> String {
     for (at, (one, is_required)) in all.iter().enumerate() {
         let rest = if at + 1 < all.len() { format!(" {prefix}_rest_{}", at + 1) } else { String::new() };

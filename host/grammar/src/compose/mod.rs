@@ -19,7 +19,8 @@ use call::Call;
 pub struct MarkerTokens<'a> {
     /// For each marker the id of its token; `None` where it is text.
     pub ids: &'a [Option<u32>],
-    /// Added tokens that occur in the literals of markers that aren't tokens themselves, each with its id.
+    /// Added tokens that occur in the literals of markers that aren't tokens themselves, each with
+    /// its id.
     pub inner: &'a [(&'a str, u32)],
     /// Indices of the markers that end the turn.
     pub stops: &'a [u32],
@@ -37,7 +38,8 @@ impl From<String> for ConstraintError {
 }
 
 impl Template {
-    /// The grammar of the turns that satisfy a request, in llguidance's dialect of Lark; `None` where the model is left free.
+    /// The grammar of the turns that satisfy a request, in llguidance's dialect of Lark; `None`
+    /// where the model is left free.
     ///
     /// # Errors
     /// What of the request can't be followed in this format, or with this tokenizer.
@@ -61,8 +63,9 @@ impl Template {
         Ok(Some(define_markers(&lark, &markers, tokens.inner, &stops)?))
     }
 
-    /// The stops that strings of a grammar can spell, and which therefore have to be tokens: all of them, unless a turn can end with one of
-    /// those that are `tokens`. Then the format may name others in `%value`, if its arguments are no JSON and its texts spell no marker.
+    /// The stops that strings of a grammar can spell, and which therefore have to be tokens: all of
+    /// them, unless a turn can end with one of those that are `tokens`. Then the format may name
+    /// others in `%value`, if its arguments are no JSON and its texts spell no marker.
     fn stops_in_strings(&self, stops: &[u32], tokens: &[u32]) -> Vec<u32> {
         let has_texts = self.directives.answer.is_some() || !self.directives.texts.is_empty();
         let is_json = has_texts || (self.has("call", "arguments") && !self.has_notation());
@@ -231,8 +234,8 @@ impl<'a> Composer<'a> {
     }
 }
 
-/// How a name of the template is written: a marker as the rule that stands for it, a rule of its own under another name, so that it can't be
-/// taken for one of the host's.
+/// How a name of the template is written: a marker as the rule that stands for it, a rule of its
+/// own under another name, so that it can't be taken for one of the host's.
 fn written_name(template: &Template, lark: &Lark, name: &str) -> String {
     match marker(name) {
         Some(_) if name.starts_with("token_") => name.to_owned(),

@@ -1,8 +1,10 @@
-//! JSON in a format's own notation: the host walks a schema, and the template's rules spell what it finds.
+//! JSON in a format's own notation: the host walks a schema, and the template's rules spell what it
+//! finds.
 //!
-//! Numbers are JSON's. Strings are JSON's, too, unless the template has a rule `string`; then they are raw text that spells no marker of
-//! `%value`. Members come in the schema's order. What a notation can't express is an error for strict tools; other tools may have any
-//! arguments then, as in JSON.
+//! Numbers are JSON's. Strings are JSON's, too, unless the template has a rule `string`; then they
+//! are raw text that spells no marker of `%value`. Members come in the schema's order. What a
+//! notation can't express is an error for strict tools; other tools may have any arguments then, as
+//! in JSON.
 
 mod leaves;
 mod members;

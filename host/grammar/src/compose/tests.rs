@@ -28,7 +28,7 @@ fn property(schema: &str) -> Demand {
 }
 
 #[test]
-fn a_request_that_leaves_the_model_free_has_no_grammar() {
+fn free_request_has_no_grammar() {
     let mut demand = Demand { tool_choice: ToolChoice::Auto, ..forced("{}") };
     assert!(compose(BARE, &demand).unwrap().is_some());
     demand.tools[0].strict = false;
@@ -36,7 +36,7 @@ fn a_request_that_leaves_the_model_free_has_no_grammar() {
 }
 
 #[test]
-fn rules_of_a_template_are_kept_apart_from_those_of_the_server() {
+fn template_rules_are_kept_apart_from_server_rules() {
     let template = format!("{BARE}before: input_0? TEXT_PIECE?\ninput_0: \"a\"\nTEXT_PIECE: \"b\"\n");
     let grammar = compose(&template, &property("{}")).unwrap().unwrap();
     assert!(grammar.contains("own_input_0 ? OWN_TEXT_PIECE ?"), "{}", grammar);
@@ -54,13 +54,13 @@ fn a_name_reaches_nothing_but_its_place() {
 }
 
 #[test]
-fn a_shape_that_the_template_refuses_is_refused_in_its_words() {
+fn shape_refused_by_the_template_is_told_in_its_words() {
     let template = format!("{BARE}%refuse forced this model can't be made to call\n");
     assert_eq!(compose(&template, &property("{}")).unwrap_err(), "this model can't be made to call");
 }
 
 #[test]
-fn what_a_notation_cannot_express_is_an_error_for_strict_tools_and_left_out_for_others() {
+fn inexpressible_schemas_fail_only_strict_tools() {
     for (schema, words) in [
         (r#"{"type":"string","minLength":3}"#, "`minLength` of a string"),
         (r#"{"type":"string","pattern":"^a"}"#, "`pattern` of a string"),
@@ -92,7 +92,7 @@ fn what_a_notation_cannot_express_is_an_error_for_strict_tools_and_left_out_for_
 }
 
 #[test]
-fn a_stop_may_be_text_if_no_string_spells_it_and_another_is_a_token() {
+fn stop_may_be_unspellable_text_beside_a_token() {
     let composed = |template: &str, ids: &[Option<u32>]| {
         let template = Template::parse(template, &MARKERS).unwrap_or_else(|error| panic!("{error}"));
         let tokens = MarkerTokens { ids, inner: &[], stops: &[1, 3] };
@@ -109,7 +109,7 @@ fn a_stop_may_be_text_if_no_string_spells_it_and_another_is_a_token() {
 }
 
 #[test]
-fn an_answer_spells_no_marker_that_is_text_though_markers_have_to_be_tokens() {
+fn answer_spells_no_text_marker_despite_token_markers() {
     let template = Template::parse(&format!("%tokens\n{BARE}"), &MARKERS).unwrap();
     let answer = Demand { response_schema: Some("{}".into()), ..Demand::default() };
     let grammar = |ids: &[Option<u32>]| {
@@ -146,7 +146,7 @@ fn a_large_schema_is_refused_before_it_grows() {
 }
 
 #[test]
-fn a_template_and_a_request_that_multiply_each_other_are_refused() {
+fn template_and_request_that_multiply_are_refused() {
     let long = "x".repeat(60_000);
     let template = format!("call: marker_0 name \"{long}\" arguments marker_1\n");
     let tool = forced("{}").tools.remove(0);

@@ -25,7 +25,8 @@ pub(crate) enum ArgumentsRule {
 }
 
 impl ArgumentsRule {
-    /// The rule for `tool`. The schema counts if the tool is strict or, as far as it can be followed, if a call is demanded.
+    /// The rule for `tool`. The schema counts if the tool is strict or, as far as it can be
+    /// followed, if a call is demanded.
     pub(super) fn of(tool: &ToolDefinition, demanded: bool) -> Result<Self, String> {
         if tool.kind == ToolKind::Custom {
             return Ok(Self::Text(None));
@@ -46,7 +47,8 @@ impl ArgumentsRule {
         }
     }
 
-    /// Lark expression of the arguments as JSON. Text is the string `input` of an object then, and its grammar isn't followed.
+    /// Lark expression of the arguments as JSON. Text is the string `input` of an object then, and
+    /// its grammar isn't followed.
     pub(crate) fn json(&self) -> String {
         let (schema, follow) = match self {
             Self::Schema { schema, strict: true } => (schema.clone(), Follow::Strictly),

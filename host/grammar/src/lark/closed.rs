@@ -1,9 +1,10 @@
-//! Closes the objects of schemas: one that declares properties has no others, unless the schema speaks of others. The result says what
-//! models are made to write, not what readers have to accept. (Open objects let a model go on for ever with keys that nobody asked for;
-//! xgrammar and llama.cpp close them, too.)
+//! Closes the objects of schemas: one that declares properties has no others, unless the schema
+//! speaks of others. The result says what models are made to write, not what readers have to
+//! accept. (Open objects let a model go on for ever with keys that nobody asked for; xgrammar and
+//! llama.cpp close them, too.)
 //!
-//! This narrows the schema: what satisfies the result satisfies the schema. Where schemas are combined, an object's properties stand in
-//! several places, and all stay open.
+//! This narrows the schema: what satisfies the result satisfies the schema. Where schemas are
+//! combined, an object's properties stand in several places, and all stay open.
 
 use serde_json::{Map, Value};
 
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_with_properties_are_closed_wherever_they_stand() {
+    fn objects_with_properties_are_closed_everywhere() {
         let open = |inner: Value| json!({"type": "object", "properties": {"a": inner}});
         let shut = |inner: Value| json!({"type": "object", "properties": {"a": inner}, "additionalProperties": false});
         for (schema, wanted) in [
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_of_others_or_is_combined_stays_as_it_is() {
+    fn combined_or_explicitly_open_objects_are_unchanged() {
         let object = json!({"properties": {"a": {}}});
         for schema in [
             json!({"properties": {"a": {}}, "additionalProperties": {"type": "string"}}),

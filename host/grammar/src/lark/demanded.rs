@@ -57,8 +57,9 @@ fn is_free(demand: &Demand) -> bool {
 impl<'a> DemandedTurn<'a> {
     /// What a request demands; `None` where the model is left free.
     ///
-    /// Arguments follow the tool's schema where the tool is strict, or a call is demanded; otherwise they are any object. Inputs of custom
-    /// tools follow the tools' grammars where the format writes them as raw text (`has_inputs`), and are free elsewhere.
+    /// Arguments follow the tool's schema where the tool is strict, or a call is demanded;
+    /// otherwise they are any object. Inputs of custom tools follow the tools' grammars where the
+    /// format writes them as raw text (`has_inputs`), and are free elsewhere.
     ///
     /// # Errors
     /// One line naming the tool or schema, and what is wrong with it.
@@ -108,7 +109,8 @@ impl<'a> DemandedTurn<'a> {
         })
     }
 
-    /// Lark expression of the final message, where it has a schema or a grammar. The message stands among markers, and spells none.
+    /// Lark expression of the final message, where it has a schema or a grammar. The message stands
+    /// among markers, and spells none.
     ///
     /// # Errors
     /// The schema or grammar can't be followed among this format's markers.

@@ -1,18 +1,21 @@
 //! Bounds the integers of schemas: without a bound a model may write digits for ever.
 //!
-//! An integer that has no `minimum` or no `maximum` gets one, so that 64-bit integers can be written, as does a multiple (`multipleOf`), which has no
-//! exponent. This narrows a schema, and changes nothing in one that names larger numbers. The digits of fractions have no bound in a schema;
-//! hosts bound them (`host/grammar-trial`).
+//! An integer that has no `minimum` or no `maximum` gets one, so that 64-bit integers can be
+//! written, as does a multiple (`multipleOf`), which has no exponent. This narrows a schema, and
+//! changes nothing in one that names larger numbers. The digits of fractions have no bound in a
+//! schema; hosts bound them (`host/grammar-trial`).
 
 use serde_json::{Map, Value};
 
 use super::patterns::{NAMED, VALUES};
 
-/// Greatest magnitude: the largest double below 2^63, since the grammar engine reads bounds as doubles.
+/// Greatest magnitude: the largest double below 2^63, since the grammar engine reads bounds as
+/// doubles.
 const GREATEST: i64 = 9_223_372_036_854_774_784;
 /// The first double beyond [`GREATEST`].
 const TOO_LARGE: f64 = 9_223_372_036_854_775_808.0;
-/// Most integers of a schema that is bounded: each bound takes the grammar's compiler time, and what it may take has a limit.
+/// Most integers of a schema that is bounded: each bound takes the grammar's compiler time, and
+/// what it may take has a limit.
 const MOST: usize = 256;
 /// Keywords in whose schemas a narrower one allows more.
 const NEGATING: [&str; 2] = ["not", "if"];
@@ -78,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_without_bounds_get_them_wherever_they_stand() {
+    fn unbounded_integers_get_bounds_everywhere() {
         let wanted = json!({"type": "integer", "minimum": -GREATEST, "maximum": GREATEST});
         let integer = json!({"type": "integer"});
         let place = |inner: &Value| json!({"properties": {"minimum": inner}, "items": inner, "anyOf": [inner], "$defs": {"x": inner}});
@@ -102,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn values_other_types_negations_and_larger_numbers_stay() {
+    fn other_values_and_larger_numbers_stay_as_they_are() {
         for schema in [
             json!({"type": "number"}),
             json!({"type": ["integer", "number"]}),

@@ -1,9 +1,11 @@
-//! Writes Lark, in llguidance's dialect, of what a request demands ([`DemandedTurn`]): rules, quoted text and markers ([`Lark`]), JSON by schemas
-//! ([`json`]), and parameters one by one ([`parameter_list`]).
+//! Writes Lark, in llguidance's dialect, of what a request demands ([`DemandedTurn`]): rules,
+//! quoted text and markers ([`Lark`]), JSON by schemas ([`json`]), and parameters one by one
+//! ([`parameter_list`]).
 //!
-//! What such a grammar means stands in `docs/grammars.md`.
-//! Invariant: schemas, names and grammars are request data: bounded, parsed and written anew, so that nothing in them is read as grammar. What
-//! can't be expressed is an error that names it where the tool is strict, never a weaker constraint.
+//! What such a grammar means stands in `docs/grammars.md`. Invariant: schemas, names and grammars
+//! are request data: bounded, parsed and written anew, so that nothing in them is read as grammar.
+//! What can't be expressed is an error that names it where the tool is strict, never a weaker
+//! constraint.
 
 mod arguments;
 mod closed;

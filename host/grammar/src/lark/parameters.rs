@@ -1,7 +1,9 @@
-//! Grammar of parameters written one by one (Qwen3-Coder, GLM), by the tool's schema and as turns read them ([`turn::values`]).
+//! Grammar of parameters written one by one (Qwen3-Coder, GLM), by the tool's schema and as turns
+//! read them ([`turn::values`]).
 //!
-//! Declared parameters come in the schema's order, each at most once. Strings are raw text, others JSON that spells no marker.
-//! What is left out here narrows the call. What would widen it is an error for strict tools; other tools may have any parameters then.
+//! Declared parameters come in the schema's order, each at most once. Strings are raw text, others
+//! JSON that spells no marker. What is left out here narrows the call. What would widen it is an
+//! error for strict tools; other tools may have any parameters then.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -18,7 +20,8 @@ use turn::values::{Coerced, Schema, coerce};
 const AROUND: [&str; 7] =
     ["type", "properties", "required", "additionalProperties", "$defs", "definitions", "$schema"];
 
-/// Keywords of a reference to a schema that settles all else. (`type` counts in the types of its parameter.)
+/// Keywords of a reference to a schema that settles all else. (`type` counts in the types of its
+/// parameter.)
 const BESIDE_REF: [&str; 5] = ["$ref", "type", "$defs", "definitions", "$schema"];
 
 /// Most parameters of a tool whose schema is followed.
@@ -35,7 +38,8 @@ pub(crate) enum Value<'a> {
     Exactly(String),
     /// JSON; white space may stand around it.
     Json(String),
-    /// The input of a custom tool by its own grammar: a rule that the format has defined ([`Lark::input`], [`Lark::input_before`]).
+    /// The input of a custom tool by its own grammar: a rule that the format has defined
+    /// ([`Lark::input`], [`Lark::input_before`]).
     Input(&'a str),
 }
 
@@ -66,11 +70,12 @@ pub(crate) enum ParameterList {
     Declared(Vec<(String, bool)>),
 }
 
-/// The parameters of a call. If the format says of each value whether it is a string (`is_typed`), a listed string may look like JSON, and
-/// what is listed and no string is [`Value::Json`].
+/// The parameters of a call. If the format says of each value whether it is a string (`is_typed`),
+/// a listed string may look like JSON, and what is listed and no string is [`Value::Json`].
 ///
 /// # Errors
-/// The tool is strict, and its schema can't be followed; one line naming the tool and the parameter.
+/// The tool is strict, and its schema can't be followed; one line naming the tool and the
+/// parameter.
 pub(crate) fn parameter_list(
     lark: &Lark,
     callable: &Callable<'_>,

@@ -1,9 +1,11 @@
-//! Rewrites regular expressions of schemas so that the grammar engine quotes them right inside JSON strings.
+//! Rewrites regular expressions of schemas so that the grammar engine quotes them right inside JSON
+//! strings.
 //!
-//! llguidance (its `derivre` 0.3) quotes a set of characters that has all control characters as a whole, and lets `\"` and `\\` come then, even
-//! where the set has no quote or no backslash: `^[^"]$` would take `"\""`. What may stand for such a set, alone or joined with its alternatives,
-//! loses one control character here, so that it is quoted character by character. This narrows a pattern by texts with U+0001, and changes
-//! nothing else.
+//! llguidance (its `derivre` 0.3) quotes a set of characters that has all control characters as a
+//! whole, and lets `\"` and `\\` come then, even where the set has no quote or no backslash:
+//! `^[^"]$` would take `"\""`. What may stand for such a set, alone or joined with its
+//! alternatives, loses one control character here, so that it is quoted character by character.
+//! This narrows a pattern by texts with U+0001, and changes nothing else.
 
 use serde_json::{Map, Value};
 
@@ -38,7 +40,8 @@ fn member((key, value): (String, Value)) -> (String, Value) {
     (key, value)
 }
 
-/// The pattern without U+0001 in the pieces that may have all control characters, but no quote or no backslash.
+/// The pattern without U+0001 in the pieces that may have all control characters, but no quote or
+/// no backslash.
 fn quotable(pattern: &str) -> String {
     let mut written = String::with_capacity(pattern.len());
     let mut rest = pattern;
@@ -54,7 +57,8 @@ fn quotable(pattern: &str) -> String {
     written
 }
 
-/// Length in bytes of the pattern's first piece: a set, an escape, or a character. Text that isn't closed is no pattern, and one piece.
+/// Length in bytes of the pattern's first piece: a set, an escape, or a character. Text that isn't
+/// closed is no pattern, and one piece.
 fn piece_length(pattern: &str) -> usize {
     let length = match pattern.as_bytes()[0] {
         b'[' => set_length(pattern),
@@ -87,7 +91,8 @@ fn set_length(pattern: &str) -> Option<usize> {
     }
 }
 
-/// Length in bytes of an escape with its argument: `\n`, `\x41`, `\u{41}`, `\pL`, `\P{Punctuation}`.
+/// Length in bytes of an escape with its argument: `\n`, `\x41`, `\u{41}`, `\pL`,
+/// `\P{Punctuation}`.
 fn escape_length(pattern: &str) -> Option<usize> {
     let kind = pattern[1..].chars().next()?;
     let behind = 1 + kind.len_utf8();
@@ -111,7 +116,8 @@ fn may_be_misquoted(piece: &str) -> bool {
     if let Some(set) = piece.strip_prefix('[') {
         let tells = ['\\', '['];
         return match set.strip_prefix('^') {
-            // The set has quote and backslash unless it excludes one by name, perhaps by an escape or in a range.
+            // The set has quote and backslash unless it excludes one by name, perhaps by an escape
+            // or in a range.
             Some(without) => without.contains(tells) || without.contains(['"', '-', '&', '~']),
             None => set.contains(tells) || set.contains(char::is_control),
         };
@@ -136,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_that_may_lack_a_quote_or_a_backslash_lose_a_control_character() {
+    fn sets_without_quote_or_backslash_lose_control_char() {
         for set in [
             r#"[^"]"#,
             r"[^\\]",
@@ -172,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_found_wherever_schemas_stand_and_nowhere_else() {
+    fn patterns_are_found_only_where_schemas_stand() {
         let schema = |pattern: &str| {
             json!({"anyOf": [{"pattern": pattern}], "properties": {"pattern": {"items": {"pattern": pattern}}},
                 "patternProperties": {pattern: {"not": {"pattern": pattern}}}, "enum": [{"pattern": "[^\"]"}]})

@@ -1,7 +1,9 @@
-//! Schemas whose JSON spells no marker, for formats where the JSON stands among markers that are only text.
+//! Schemas whose JSON spells no marker, for formats where the JSON stands among markers that are
+//! only text.
 //!
-//! Every string and every key gets a `pattern`, which narrows the schema: what satisfies the result satisfies the schema.
-//! Objects that declare properties have no others then; objects without any stay maps.
+//! Every string and every key gets a `pattern`, which narrows the schema: what satisfies the result
+//! satisfies the schema. Objects that declare properties have no others then; objects without any
+//! stay maps.
 
 use serde_json::{Map, Value, json};
 
@@ -18,8 +20,8 @@ const COMBINING: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 /// The schema, narrowed to JSON without any of the forbidden literals.
 ///
 /// # Errors
-/// What can't be narrowed, by keyword and place: `patternProperties`, properties that several parts of a schema declare, names and
-/// enumerated values that hold a literal.
+/// What can't be narrowed, by keyword and place: `patternProperties`, properties that several parts
+/// of a schema declare, names and enumerated values that hold a literal.
 pub(crate) fn without(schema: Value, forbidden: &Forbidden) -> Result<Value, String> {
     if forbidden.is_empty() {
         return Ok(schema);
@@ -170,7 +172,8 @@ fn reference(definition: &str) -> Value {
     json!({"$ref": format!("#/$defs/{definition}")})
 }
 
-/// The keyword by which several schemas declare properties of one object: closed, each would refuse the properties of the others.
+/// The keyword by which several schemas declare properties of one object: closed, each would refuse
+/// the properties of the others.
 fn shares_properties(members: &Map<String, Value>) -> Option<&'static str> {
     let has_own =
         members.get("properties").is_some_and(|all| all.as_object().is_some_and(|all| !all.is_empty()));
@@ -197,7 +200,8 @@ fn declares(part: &Value) -> bool {
     members.contains_key("$ref") || members.get("properties").is_some() || COMBINING.iter().any(of_parts)
 }
 
-/// The definition to which a schema is equal, if the schema says nothing, or only that it is a string.
+/// The definition to which a schema is equal, if the schema says nothing, or only that it is a
+/// string.
 fn plain(members: &Map<String, Value>) -> Option<&'static str> {
     let mut telling = members.iter().filter(|(key, _)| !ANNOTATIONS.contains(&key.as_str()));
     match (telling.next(), telling.next()) {

@@ -1,21 +1,24 @@
 //! JSON schemas as requests bring them: bounded, parsed, and made fit for `%json`.
 //!
-//! Invariant: what leaves here was parsed and written anew, and its `x-guidance` (llguidance's settings, which a schema could
-//! use to loosen itself) is ours.
+//! Invariant: what leaves here was parsed and written anew, and its `x-guidance` (llguidance's
+//! settings, which a schema could use to loosen itself) is ours.
 
 use serde_json::{Map, Value, json};
 
 use super::closed::closed;
 use super::digits::bounded;
 use super::patterns::exact;
+use contract::json_text::nesting;
 
 /// Greatest length of a schema, in bytes.
 const BYTES: usize = 256 << 10;
 /// Deepest nesting of a schema.
 const DEPTH: usize = 64;
-/// Greatest `multipleOf`, its decimal point left out: the regular expression of its multiples has as many states.
+/// Greatest `multipleOf`, its decimal point left out: the regular expression of its multiples has
+/// as many states.
 const DIVISOR: u64 = 10_000;
-/// White space at each place where JSON allows it: a blank, or a new line and its indentation. Without a bound a model may write it for ever.
+/// White space at each place where JSON allows it: a blank, or a new line and its indentation.
+/// Without a bound a model may write it for ever.
 const WHITE_SPACE: &str = r"(?: |\r?\n[ \t]{0,32})";
 
 /// Keywords that say nothing about values.
@@ -35,7 +38,7 @@ pub(super) fn parse(text: &str, what: &str) -> Result<Value, String> {
     if text.len() > BYTES {
         return Err(format!("the schema of {what} has {} bytes, at most {BYTES} are allowed", text.len()));
     }
-    if depth(text) > DEPTH {
+    if nesting(text) > DEPTH {
         return Err(format!("the schema of {what} is nested more than {DEPTH} deep"));
     }
     let text = if text.trim().is_empty() { "{}" } else { text };
@@ -89,7 +92,8 @@ pub(super) fn of_object(schema: Value) -> Option<Value> {
     Some(Value::Object(members))
 }
 
-/// Number of states that `multipleOf` needs: the largest in the schema, or the product where schemas are combined. `None` if it overflows.
+/// Number of states that `multipleOf` needs: the largest in the schema, or the product where
+/// schemas are combined. `None` if it overflows.
 fn divisors(schema: &Value) -> Option<u64> {
     let (mut largest, mut product, mut combines) = (1_u64, Some(1_u64), false);
     let mut open = vec![schema];
@@ -114,24 +118,6 @@ fn divisors(schema: &Value) -> Option<u64> {
     if combines { product } else { Some(largest) }
 }
 
-/// Deepest nesting of brackets outside strings.
-fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
-    for byte in text.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    }
-    deepest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_to_divide_by_are_bounded_alone_and_together() {
+    fn divisors_are_bounded_alone_and_together() {
         let number = |divisor: &str| format!(r#"{{"type":"number","multipleOf":{divisor}}}"#);
         for small in ["1", "0.01", "250", "9973"] {
             assert!(parse(&number(small), "f").is_ok(), "{small}");

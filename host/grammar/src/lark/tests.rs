@@ -1,4 +1,5 @@
-//! What request data can and can't do to the pieces of a grammar. That grammars mean what they should is shown by `tests/tests/grammars`.
+//! What request data can and can't do to the pieces of a grammar. That grammars mean what they
+//! should is shown by `tests/tests/grammars`.
 
 use contract::ToolKind;
 
@@ -69,7 +70,7 @@ fn optional_parameters_may_be_left_out() {
 }
 
 #[test]
-fn values_that_are_read_back_as_something_else_are_refused() {
+fn values_read_back_as_something_else_are_refused() {
     assert!(refusal(r#"{"enum":["1",2]}"#).contains("\"1\""));
     assert!(refusal(r#"{"enum":["<a>"]}"#).contains("<a>"));
     assert!(refusal(r#"{"enum":["line\n"]}"#).contains("line"));
@@ -83,7 +84,7 @@ fn conditions_on_raw_strings_are_refused() {
 }
 
 #[test]
-fn what_stands_beside_the_properties_is_refused_if_strict_and_left_out_if_not() {
+fn keywords_beside_properties_fail_only_if_strict() {
     let schema = r#"{"type":"object","properties":{"p":{"type":"string"}},"anyOf":[{"required":["p"]}]}"#;
     let mut demand = strict(schema);
     assert!(written(&demand).unwrap_err().contains("anyOf"));
@@ -93,7 +94,7 @@ fn what_stands_beside_the_properties_is_refused_if_strict_and_left_out_if_not() 
 }
 
 #[test]
-fn properties_that_several_schemas_declare_are_refused_by_keyword_and_place_where_markers_are_text() {
+fn joined_properties_are_refused_for_text_markers() {
     let object = |key: &str| format!(r#"{{"type":"object","properties":{{"{key}":{{"type":"string"}}}}}}"#);
     let (a, b) = (object("a"), object("b"));
     let said = |keyword: &str, place: &str| {
@@ -136,7 +137,8 @@ fn keys_that_markup_might_swallow_are_refused() {
     assert!(written(&strict(schema)).unwrap_err().contains("a>b"));
 }
 
-/// The grammar of a call of one custom tool, whose input has this definition and ends at a token, or else at text.
+/// The grammar of a call of one custom tool, whose input has this definition and ends at a token,
+/// or else at text.
 fn input(syntax: &str, definition: &str, ends_at_token: bool) -> Result<String, String> {
     let demand = patch(syntax, definition);
     let mut lark = lark();
@@ -166,7 +168,7 @@ fn patch(syntax: &str, definition: &str) -> Demand {
 }
 
 #[test]
-fn an_input_that_ends_at_a_token_is_a_grammar_of_its_own() {
+fn input_ending_at_a_token_is_its_own_grammar() {
     let grammar =
         input("lark", "?start: a+ -> all // end\n%import common.LF\na: \"}\" | LF\n", true).unwrap();
     assert!(grammar.starts_with("start: input_0\n"), "{grammar}");
@@ -175,7 +177,7 @@ fn an_input_that_ends_at_a_token_is_a_grammar_of_its_own() {
 }
 
 #[test]
-fn an_input_that_ends_at_text_is_one_terminal_and_spells_no_marker() {
+fn input_ending_at_text_is_a_terminal_without_markers() {
     let grammar = input("lark", "start: A b? A\nb: \"x\"\nA: /y*/i\n", false).unwrap();
     let flat = "INPUT_0_T_A: /y*/i\nINPUT_0_R_B: \"x\"\nINPUT_0_R_START: INPUT_0_T_A INPUT_0_R_B ? INPUT_0_T_A\n\
         INPUT_0_SPELLS: /(?s:.*)/ (\"<a>\" | \"</a>\") /(?s:.*)/\n\
@@ -223,7 +225,7 @@ fn a_recursive_input_that_ends_at_text_is_refused() {
 }
 
 #[test]
-fn grammars_of_inputs_are_left_alone_where_inputs_are_strings_or_calls_are_forbidden() {
+fn input_grammars_are_ignored_for_strings_or_no_calls() {
     let mut demand = patch("lark", "(");
     assert!(DemandedTurn::of(&demand, false).unwrap().is_none());
     demand.tool_choice = ToolChoice::None;

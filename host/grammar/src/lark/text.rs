@@ -1,9 +1,10 @@
 //! Free text that can't spell a marker, as regular expressions which work with greedy lexemes.
 //!
-//! llguidance's lexer takes the longest lexeme and never goes back, so "text, then `<tool_call>`" can't be one lexeme followed
-//! by another: the text would swallow the marker's beginning. Here text is a run of *pieces*. A piece has no character that
-//! begins a marker, or begins with such characters and goes on until the text can't become a marker any more. At a `<` the
-//! lexer therefore reads piece and marker side by side, and exactly one of them survives.
+//! llguidance's lexer takes the longest lexeme and never goes back, so "text, then `<tool_call>`"
+//! can't be one lexeme followed by another: the text would swallow the marker's beginning. Here
+//! text is a run of *pieces*. A piece has no character that begins a marker, or begins with such
+//! characters and goes on until the text can't become a marker any more. At a `<` the lexer
+//! therefore reads piece and marker side by side, and exactly one of them survives.
 
 use std::fmt::Write as _;
 
@@ -20,12 +21,14 @@ pub(crate) struct Forbidden {
 
 impl Forbidden {
     /// # Errors
-    /// A literal has only one character, or its second character begins a literal, too (pieces would overlap). Where a later character
-    /// begins a literal, the characters before it are kept out.
+    /// A literal has only one character, or its second character begins a literal, too (pieces
+    /// would overlap). Where a later character begins a literal, the characters before it are kept
+    /// out.
     pub(super) fn new<'a>(literals: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let mut literals: Vec<Vec<char>> =
             literals.into_iter().map(|literal| literal.chars().collect()).collect();
-        // Text that doesn't spell a literal's beginning, or a shorter literal in it, doesn't spell the literal either.
+        // Text that doesn't spell a literal's beginning, or a shorter literal in it, doesn't spell
+        // the literal either.
         let begins: Vec<char> = literals.iter().filter_map(|literal| literal.first().copied()).collect();
         for literal in &mut literals {
             let overlap = literal.iter().skip(SHORTEST).position(|char| begins.contains(char));
@@ -53,8 +56,8 @@ impl Forbidden {
         }
     }
 
-    /// What to keep out of JSON's strings: a literal that goes on with the quote that ends a string, and perhaps with what may stand behind
-    /// one in JSON, is kept out up to there.
+    /// What to keep out of JSON's strings: a literal that goes on with the quote that ends a
+    /// string, and perhaps with what may stand behind one in JSON, is kept out up to there.
     pub(super) fn in_json(&self) -> Self {
         let before_quote = |literal: &Vec<char>| {
             let may_end = |at: &usize| literal.get(at + 1).is_none_or(|next| ",:]} \t\r\n".contains(*next));
@@ -108,7 +111,8 @@ impl Forbidden {
             .join("|")
     }
 
-    /// A beginning of a literal, and one character that neither continues the literal nor begins one.
+    /// A beginning of a literal, and one character that neither continues the literal nor begins
+    /// one.
     fn divergence(&self, tails: &[&[char]]) -> String {
         let begun = next_characters(tails).filter(|(_, rest)| !rest.iter().any(|tail| tail.is_empty()));
         let branches: Vec<String> =
@@ -124,7 +128,8 @@ impl Forbidden {
     }
 }
 
-/// The first characters of `tails`, which are sorted, each with what follows it in the tails that begin with it.
+/// The first characters of `tails`, which are sorted, each with what follows it in the tails that
+/// begin with it.
 fn next_characters<'a>(tails: &[&'a [char]]) -> impl Iterator<Item = (char, Vec<&'a [char]>)> + use<'a> {
     let mut branches: Vec<(char, Vec<&[char]>)> = Vec::new();
     for (char, rest) in tails.iter().filter_map(|tail| tail.split_first()) {
@@ -153,7 +158,8 @@ fn class(left_out: &[char]) -> String {
     class + "]"
 }
 
-/// A character as a regular expression; angle brackets stay bare, escaped ones would be word boundaries.
+/// A character as a regular expression; angle brackets stay bare, escaped ones would be word
+/// boundaries.
 pub(super) fn escape(char: char) -> String {
     let mut escaped = String::new();
     match char {
@@ -184,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_literal_that_ends_as_one_begins_the_rest_is_kept_out() {
+    fn literal_ending_as_another_begins_bars_the_rest() {
         let forbidden = Forbidden::new(["[e~[", "<a>"]).unwrap();
         assert!(forbidden.allows("[e [") && !forbidden.allows("x[e~ ") && !forbidden.allows("<a>"));
     }
@@ -195,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quote_that_ends_a_json_string_completes_no_marker() {
+    fn quote_ending_a_json_string_completes_no_marker() {
         let markers = Forbidden::new(["<f name=\"", "</f>", "<\"", "<|\"|>"]).unwrap();
         let inside = markers.in_json();
         for (text, in_text, in_json) in
@@ -206,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_can_be_kept_out_of_text_can_be_kept_out_of_json() {
+    fn what_text_can_exclude_json_can_exclude_too() {
         let longer = |texts: &[String]| -> Vec<String> {
             texts.iter().flat_map(|text| ["a", "b", "\"", ","].map(|char| format!("{text}{char}"))).collect()
         };

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::text::Forbidden;
 use crate::GRAMMAR_BYTES;
 
-/// Which of a grammar's markers are tokens, and which are text: neither free text nor JSON among the markers spells a marker that is text.
+/// Which of a grammar's markers are tokens, and which are text: neither free text nor JSON among
+/// the markers spells a marker that is text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Markers<'a> {
     /// Indices of those that are tokens.
@@ -52,8 +53,8 @@ pub(crate) fn json(schema: &Value) -> String {
 }
 
 impl Lark {
-    /// Begins a grammar for a parser whose descriptor has these literals. Of these only the markers `active` mean something inside a message.
-    /// It has the rules
+    /// Begins a grammar for a parser whose descriptor has these literals. Of these only the markers
+    /// `active` mean something inside a message. It has the rules
     ///
     /// - `text`: any text, perhaps empty, that spells no active marker;
     /// - `gap`: white space between parts of the turn, of 1 to 8 characters;
@@ -98,7 +99,8 @@ impl Lark {
         format!("{}_{index}", self.marker)
     }
 
-    /// Checks that the grammar can still grow: what a request and a template say can be multiplied by each other.
+    /// Checks that the grammar can still grow: what a request and a template say can be multiplied
+    /// by each other.
     ///
     /// # Errors
     /// It has more than [`GRAMMAR_BYTES`].

@@ -12,7 +12,8 @@ const EVERYWHERE: [&str; 2] = ["gap", "text"];
 /// Rules that spell JSON.
 pub(super) const NOTATION: [&str; 8] = ["object", "pair", "list", "item", "string", "true", "false", "null"];
 
-/// A rule that the host asks for: its name, the holes that it alone may have, and those of which it needs one each.
+/// A rule that the host asks for: its name, the holes that it alone may have, and those of which it
+/// needs one each.
 struct Role {
     name: &'static str,
     holes: &'static [&'static str],

@@ -83,7 +83,8 @@ impl Names {
         name.len() <= self.most && self.regex.is_match(name)
     }
 
-    /// Regular expression of names: such as are allowed, but of those beyond ASCII the ones that are short whatever their characters.
+    /// Regular expression of names: such as are allowed, but of those beyond ASCII the ones that
+    /// are short whatever their characters.
     pub(crate) fn expression(&self) -> String {
         let Self { most, class, .. } = self;
         if !self.regex.is_match("\u{10ffff}") && !self.regex.is_match("\u{10000}") {

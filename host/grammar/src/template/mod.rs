@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 pub(crate) use directives::{Directives, InputEnd, Tokens};
 pub(crate) use words::{Word, around_holes, grouped, written};
 
-/// A format's template. [`Template::parse`] checks it; [`Template::compose`] fills it for a request.
+/// A format's template. [`Template::parse`] checks it; [`Template::compose`] fills it for a
+/// request.
 #[derive(Debug)]
 pub struct Template {
     /// Literals of the parser's markers.

@@ -36,7 +36,7 @@ fn names_that_nothing_defines_are_named() {
 }
 
 #[test]
-fn rules_of_the_server_cannot_be_defined_and_no_rule_twice() {
+fn server_rules_cannot_be_redefined_and_none_twice() {
     check(&[
         ("start: \"a\"", "`start` is defined by the server"),
         ("text: \"a\"", "`text` is defined by the server"),

@@ -44,7 +44,8 @@ impl From<Part> for Word {
     }
 }
 
-/// A Lark expression of these words. Texts side by side become one, so that the lexer has one lexeme to read; `name` writes names.
+/// A Lark expression of these words. Texts side by side become one, so that the lexer has one
+/// lexeme to read; `name` writes names.
 pub(crate) fn written(words: &[Word], name: impl Fn(&str) -> String) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut is_text = false;
@@ -72,7 +73,8 @@ pub(crate) fn grouped(words: &[Word], name: impl Fn(&str) -> String) -> String {
     if has_alternatives { format!("({expression})") } else { expression }
 }
 
-/// Cuts a body around its holes: the words before them, those with them, and those behind them. Brackets, and texts that touch a hole, stay whole.
+/// Cuts a body around its holes: the words before them, those with them, and those behind them.
+/// Brackets, and texts that touch a hole, stay whole.
 pub(crate) fn around_holes(words: &[Word], is_hole: impl Fn(&str) -> bool) -> [&[Word]; 3] {
     let is_hole = |word: &Word| matches!(word, Word::Name(name) if is_hole(name));
     let (first, last) = (words.iter().position(is_hole), words.iter().rposition(is_hole));

@@ -1,4 +1,5 @@
-//! Attributes, items and slices, with jinja2's order: `x.name` looks for a method first, `x['name']` for an item.
+//! Attributes, items and slices, with jinja2's order: `x.name` looks for a method first,
+//! `x['name']` for an item.
 
 use std::sync::Arc;
 
@@ -170,7 +171,8 @@ fn index_of(key: &Value, len: usize) -> Option<usize> {
     (index < len).then_some(index)
 }
 
-/// Slice of a sequence of known length. `start` and `stop` are within it, or one before it for negative steps.
+/// Slice of a sequence of known length. `start` and `stop` are within it, or one before it for
+/// negative steps.
 struct Slice {
     start: isize,
     stop: isize,

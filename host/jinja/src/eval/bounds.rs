@@ -1,4 +1,5 @@
-//! Bounds of a run: its time, its stack, the size of its texts, and the memory of all that it makes.
+//! Bounds of a run: its time, its stack, the size of its texts, and the memory of all that it
+//! makes.
 //!
 //! Invariant: what may be much larger than its operands is counted before it is made.
 
@@ -14,7 +15,8 @@ pub struct Limits<'a> {
     pub is_exhausted: &'a dyn Fn() -> bool,
 }
 
-/// Maximum size of the stack that a run's statements and expressions take. What walks a value needs less than half as much again.
+/// Maximum size of the stack that a run's statements and expressions take. What walks a value needs
+/// less than half as much again.
 const MAX_STACK: usize = 1 << 20;
 /// Number of texts of the maximum size that a run may make, added up.
 const MAX_TEXTS: usize = 128;

@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::print::is_true;
 use crate::value::Value;
 
-/// State of one running loop. Items are taken one by one, since the loop's body may change what its filter says.
+/// State of one running loop. Items are taken one by one, since the loop's body may change what its
+/// filter says.
 pub(crate) struct LoopRun<'t> {
     node: &'t For,
     /// Scope around the statement.
@@ -67,7 +68,8 @@ impl<'t> Run<'t> {
                 running.previous = Some(item);
             }
         }
-        // The object stays, since a variable may hold it; items of thousands of ended loops would fill the memory.
+        // The object stays, since a variable may hold it; items of thousands of ended loops would
+        // fill the memory.
         if let Some(ended) = self.loop_run(state) {
             (ended.items, ended.ahead) = (Vec::new().into_iter(), VecDeque::new());
         }

@@ -1,6 +1,8 @@
-//! Run of a template: walks the program, and keeps scopes and changing objects. Called by `Template::render`.
+//! Run of a template: walks the program, and keeps scopes and changing objects. Called by
+//! `Template::render`.
 //!
-//! Invariants: nothing outlives the run; values never hold references to the run, only numbers of its objects, so no cycles can leak.
+//! Invariants: nothing outlives the run; values never hold references to the run, only numbers of
+//! its objects, so no cycles can leak.
 
 mod access;
 mod bounds;
@@ -262,7 +264,8 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// Spelling of an object or a macro; `None` for other values. A namespace in a namespace is left out: they may hold each other.
+    /// Spelling of an object or a macro; `None` for other values. A namespace in a namespace is
+    /// left out: they may hold each other.
     fn spelt(&self, value: &Value, in_namespace: bool) -> Result<Option<String>> {
         Ok(Some(match value {
             Value::Macro(called) => match &*self.program.macros[called.index].name {

@@ -142,7 +142,8 @@ impl Run<'_> {
         self.generator(kept)
     }
 
-    /// What an item is sorted by: an attribute, or several with commas between them, in lower case unless case matters.
+    /// What an item is sorted by: an attribute, or several with commas between them, in lower case
+    /// unless case matters.
     fn sort_key(&mut self, item: &Value, attribute: Option<&Value>, case_sensitive: bool) -> Result<Value> {
         let folded = |value: Value| match value {
             Value::Text(text) if !case_sensitive => {

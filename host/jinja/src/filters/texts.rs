@@ -207,7 +207,8 @@ impl Run<'_> {
     }
 }
 
-/// Upper case at the beginning of each word, lower case in it. Words begin behind white space, hyphens and opening brackets.
+/// Upper case at the beginning of each word, lower case in it. Words begin behind white space,
+/// hyphens and opening brackets.
 fn title(text: &Text) -> Text {
     let mut at_start = true;
     text.map(|part, out| {

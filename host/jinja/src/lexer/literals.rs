@@ -38,7 +38,8 @@ pub(super) fn unescape(inside: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// Appends what the escape stands for, whose text behind the backslash is `text`, and returns the text behind it.
+/// Appends what the escape stands for, whose text behind the backslash is `text`, and returns the
+/// text behind it.
 fn escape<'a>(text: &'a str, out: &mut String) -> Result<&'a str, String> {
     let Some(c) = text.chars().next() else { return Err("\\ at end of string".to_owned()) };
     let rest = &text[c.len_utf8()..];
@@ -63,7 +64,8 @@ fn escape<'a>(text: &'a str, out: &mut String) -> Result<&'a str, String> {
             return Ok(&text[len..]);
         }
         _ => {
-            // jinja2 spells other characters as escapes before it reads escapes, so a backslash before one keeps the spelling.
+            // jinja2 spells other characters as escapes before it reads escapes, so a backslash
+            // before one keeps the spelling.
             if c.is_ascii() {
                 out.extend(['\\', c]);
             } else {

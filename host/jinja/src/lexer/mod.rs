@@ -1,6 +1,7 @@
 //! Tokens of a template, as jinja2 cuts them with `trim_blocks` and `lstrip_blocks` on.
 //!
-//! A line may end with `\n`, `\r\n` or `\r`; all become `\n`, and the last one of the template is dropped. Called by `parser`.
+//! A line may end with `\n`, `\r\n` or `\r`; all become `\n`, and the last one of the template is
+//! dropped. Called by `parser`.
 
 mod code;
 mod literals;
@@ -173,7 +174,8 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Moves over the two characters that end a block or a comment, and the white space that belongs to them.
+    /// Moves over the two characters that end a block or a comment, and the white space that
+    /// belongs to them.
     fn close_tag(&mut self, sign: Option<char>) {
         let after = &self.rest()[2..];
         let space = match sign {
@@ -211,7 +213,8 @@ fn next_opening(text: &str) -> Option<(usize, Opening, usize)> {
     })
 }
 
-/// Length of ` raw %}`, with the white space behind it that `-%}` takes; unlike other blocks it keeps the line break behind it.
+/// Length of ` raw %}`, with the white space behind it that `-%}` takes; unlike other blocks it
+/// keeps the line break behind it.
 fn raw_opening(after: &str) -> Option<usize> {
     let word = after.trim_start_matches(is_space).strip_prefix("raw")?;
     let close = word.trim_start_matches(is_space);

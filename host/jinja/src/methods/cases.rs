@@ -1,4 +1,5 @@
-//! Methods that change the case of letters. They work within the parts of one origin, but for what depends on the letter before.
+//! Methods that change the case of letters. They work within the parts of one origin, but for what
+//! depends on the letter before.
 
 use crate::text::{Text, TextBuilder};
 

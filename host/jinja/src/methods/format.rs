@@ -1,4 +1,5 @@
-//! `str.format` and `str.format_map`, within jinja2's sandbox: attributes are looked up as templates look them up.
+//! `str.format` and `str.format_map`, within jinja2's sandbox: attributes are looked up as
+//! templates look them up.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Methods of values, as Python has them. What changes a list or a mapping is refused, as in jinja2's immutable sandbox.
+//! Methods of values, as Python has them. What changes a list or a mapping is refused, as in
+//! jinja2's immutable sandbox.
 
 mod cases;
 mod classes;

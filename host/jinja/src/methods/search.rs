@@ -23,7 +23,8 @@ pub(super) fn bound(value: Option<&Value>, len: usize, default: usize) -> Result
     }
 }
 
-/// Bytes between two positions in characters; `None` if the first is behind the string or behind the second.
+/// Bytes between two positions in characters; `None` if the first is behind the string or behind
+/// the second.
 fn range(text: &Text, start: Option<&Value>, end: Option<&Value>) -> Result<Option<Range<usize>>> {
     let len = text.char_count();
     let is_behind =

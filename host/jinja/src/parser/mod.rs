@@ -1,7 +1,8 @@
-//! Parser of templates: jinja2's grammar, with the statements that transformers enables (loop controls and `generation`).
+//! Parser of templates: jinja2's grammar, with the statements that transformers enables (loop
+//! controls and `generation`).
 //!
-//! Unknown filters and tests are errors, except in branches of a condition, where jinja2 fails only if they are reached; these become
-//! warnings. Called by `Template::parse`.
+//! Unknown filters and tests are errors, except in branches of a condition, where jinja2 fails only
+//! if they are reached; these become warnings. Called by `Template::parse`.
 
 mod expression;
 mod postfix;

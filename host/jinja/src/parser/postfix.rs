@@ -1,4 +1,5 @@
-//! What stands behind a value: attributes, subscripts, calls, filters and tests, with their arguments.
+//! What stands behind a value: attributes, subscripts, calls, filters and tests, with their
+//! arguments.
 
 use super::{Parser, Warning, node};
 use crate::ast::{CallArguments, Expression, ExpressionKind};
@@ -170,7 +171,8 @@ impl Parser {
         Ok(name)
     }
 
-    /// Parses the filter behind `|`, and the filters that follow it. Without a value, the first one gets a block's text.
+    /// Parses the filter behind `|`, and the filters that follow it. Without a value, the first one
+    /// gets a block's text.
     pub(super) fn filter(&mut self, mut value: Option<Expression>) -> Result<Expression> {
         loop {
             let line = self.line();

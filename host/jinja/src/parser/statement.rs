@@ -9,7 +9,8 @@ use crate::lexer::TokenKind;
 use crate::text::{Origin, Text};
 
 impl Parser {
-    /// Parses statements up to a tag that `ends` names, which stays the next token; without ends, up to the end of the template.
+    /// Parses statements up to a tag that `ends` names, which stays the next token; without ends,
+    /// up to the end of the template.
     pub(super) fn block(&mut self, ends: &[&str]) -> Result<Vec<Statement>> {
         let mut body = Vec::new();
         loop {
@@ -57,7 +58,8 @@ impl Parser {
         self.block(ends)
     }
 
-    /// Parses a body that isn't part of a condition's branch, and in which `break` is allowed or not.
+    /// Parses a body that isn't part of a condition's branch, and in which `break` is allowed or
+    /// not.
     fn separate<T>(&mut self, in_loop: bool, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let before = (self.in_loop, self.in_branch);
         (self.in_loop, self.in_branch) = (in_loop, false);

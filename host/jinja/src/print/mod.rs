@@ -1,4 +1,5 @@
-//! Printing of values: Python's `str` and `repr`. What is printed counts as the request's, except for the characters of strings.
+//! Printing of values: Python's `str` and `repr`. What is printed counts as the request's, except
+//! for the characters of strings.
 
 pub(crate) mod json;
 pub(crate) mod spec;
@@ -13,7 +14,8 @@ use crate::value::{Function, Value, View};
 /// How a run spells what only it knows; `None` for other values.
 type Spelt<'a> = &'a dyn Fn(&Value) -> Result<Option<String>>;
 
-/// `repr(value)`, refused if it takes more than `limit` bytes: lists may hold the same list many times.
+/// `repr(value)`, refused if it takes more than `limit` bytes: lists may hold the same list many
+/// times.
 pub(crate) fn repr(value: &Value, spelt: Spelt, limit: usize) -> Result<Text> {
     let mut out = TextBuilder::default();
     push_repr(value, spelt, limit, &mut out)?;
@@ -93,7 +95,8 @@ pub(crate) fn scalar(value: &Value) -> String {
     }
 }
 
-/// `repr` of a float: the shortest digits that read back as the same float, with an exponent below 1e-4 and from 1e16 on.
+/// `repr` of a float: the shortest digits that read back as the same float, with an exponent below
+/// 1e-4 and from 1e16 on.
 pub(crate) fn float(number: f64) -> String {
     if !number.is_finite() {
         return spec::not_finite(number).to_owned();
@@ -109,7 +112,8 @@ pub(crate) fn float(number: f64) -> String {
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
-/// Writes `repr` of a string: in single quotes, but in double quotes if it holds a single quote and no double quote.
+/// Writes `repr` of a string: in single quotes, but in double quotes if it holds a single quote and
+/// no double quote.
 fn push_quoted(text: &Text, out: &mut TextBuilder) {
     let string = text.as_str();
     let quote = if string.contains('\'') && !string.contains('"') { '"' } else { '\'' };

@@ -1,4 +1,5 @@
-//! Python's format specifications (`[[fill]align][sign][#][0][width][grouping][.precision][type]`), shared by `str.format` and `%`.
+//! Python's format specifications (`[[fill]align][sign][#][0][width][grouping][.precision][type]`),
+//! shared by `str.format` and `%`.
 
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive};
@@ -261,7 +262,8 @@ fn exponential(number: f64, precision: usize, alternate: bool) -> String {
     format!("{digits}{point}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
 }
 
-/// The shorter of fixed and exponential with `precision` significant digits. `as_float` keeps one digit behind the point.
+/// The shorter of fixed and exponential with `precision` significant digits. `as_float` keeps one
+/// digit behind the point.
 fn general(number: f64, precision: usize, alternate: bool, as_float: bool) -> String {
     let precision = precision.max(1);
     let spelt = format!("{number:.*e}", precision - 1);

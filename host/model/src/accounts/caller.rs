@@ -4,7 +4,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{CpuMeter, Principal};
 
-/// The request for which work is done: whose it is, who pays the CPU time, and whether its client still waits.
+/// The request for which work is done: whose it is, who pays the CPU time, and whether its client
+/// still waits.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
     /// Principal of the request.

@@ -60,7 +60,8 @@ impl CpuShare {
     }
 }
 
-/// CPU time that one principal has left. It fills at a constant rate, and work under way may overdraw it.
+/// CPU time that one principal has left. It fills at a constant rate, and work under way may
+/// overdraw it.
 #[derive(Debug)]
 pub(super) struct Bucket {
     rate: f64,

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Maximum size of a small account, in bytes.
 const SMALL: usize = 256 << 10;
-/// Divisor of the part of the memory that only small accounts may use, so that large bodies never keep ordinary requests out.
+/// Divisor of the part of the memory that only small accounts may use, so that large bodies never
+/// keep ordinary requests out.
 const RESERVED: usize = 8;
 
 /// Bytes of `total` that all accounts may fill before only small ones get more.

@@ -1,8 +1,10 @@
-//! Budgets of what requests may use before an answer begins: memory for their bodies, and CPU time for reading them and making their
-//! prompts. Each request has an [`Account`]; the accounts of one principal, and those of all, are bounded together.
+//! Budgets of what requests may use before an answer begins: memory for their bodies, and CPU time
+//! for reading them and making their prompts. Each request has an [`Account`]; the accounts of one
+//! principal, and those of all, are bounded together.
 //!
-//! Invariant: the memory of an account is given back when the account is dropped, and no request gets more than its principal has left. The
-//! transport opens accounts; this module knows neither HTTP nor models.
+//! Invariant: the memory of an account is given back when the account is dropped, and no request
+//! gets more than its principal has left. The transport opens accounts; this module knows neither
+//! HTTP nor models.
 
 mod caller;
 mod cpu;
@@ -24,8 +26,9 @@ use memory::Memory;
 
 use crate::limits::Limits;
 
-/// Owner of a request, and of what is kept of it: the name of its API key, never the key, nor the key's place in a list. So all keys of one
-/// name are one principal, and a new key in place of an old one changes nothing. Without keys every request's owner is [`Principal::LOCAL`].
+/// Owner of a request, and of what is kept of it: the name of its API key, never the key, nor the
+/// key's place in a list. So all keys of one name are one principal, and a new key in place of an
+/// old one changes nothing. Without keys every request's owner is [`Principal::LOCAL`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Principal(Arc<str>);
 
@@ -49,13 +52,14 @@ impl Principal {
         &self.0
     }
 
-    /// Salt that keeps the principal's blocks of the prefix cache apart from others': the time of an answer would reveal other principals'
-    /// prompts.
+    /// Salt that keeps the principal's blocks of the prefix cache apart from others': the time of
+    /// an answer would reveal other principals' prompts.
     pub fn cache_salt(&self) -> u64 {
         leading_bytes(Sha256::new_with_prefix(self.name()))
     }
 
-    /// Salt that keeps blocks apart from those of the principal's other requests, too: of requests with another `text`, or with none.
+    /// Salt that keeps blocks apart from those of the principal's other requests, too: of requests
+    /// with another `text`, or with none.
     pub(crate) fn cache_salt_with(&self, text: &str) -> u64 {
         let mut hash = Sha256::new();
         hash.update(self.cache_salt().to_be_bytes());
@@ -112,7 +116,8 @@ struct PrincipalUsage {
 }
 
 impl Accounts {
-    /// Makes the budgets of `principals` principals. If there are several, each may hold half of the memory.
+    /// Makes the budgets of `principals` principals. If there are several, each may hold half of
+    /// the memory.
     pub fn new(limits: &Limits, principals: usize) -> Self {
         Self {
             memory: Arc::new(Memory::new(limits.request_memory)),
@@ -122,7 +127,8 @@ impl Accounts {
         }
     }
 
-    /// Makes budgets of `bytes` of memory for what is kept for principals between requests. Its CPU time is never charged.
+    /// Makes budgets of `bytes` of memory for what is kept for principals between requests. Its CPU
+    /// time is never charged.
     pub fn of_kept(bytes: usize, limits: &Limits, principals: usize) -> Self {
         Self::new(&Limits { request_memory: bytes, ..limits.clone() }, principals)
     }
@@ -189,7 +195,8 @@ impl Account {
         self.held
     }
 
-    /// Meter that charges this request's principal. It also works after the account is dropped, for prompts that are made later.
+    /// Meter that charges this request's principal. It also works after the account is dropped, for
+    /// prompts that are made later.
     pub fn meter(&self) -> CpuMeter {
         self.usage.cpu.clone()
     }

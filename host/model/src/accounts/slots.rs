@@ -7,8 +7,9 @@ use tokio::sync::oneshot;
 
 use super::Principal;
 
-/// Slots that principals take turns for. Who has had fewest since nobody waited comes first, and among a principal's requests the oldest. So a
-/// request waits for at most one of each other principal that is ahead of it, and for its own. Cheap to clone.
+/// Slots that principals take turns for. Who has had fewest since nobody waited comes first, and
+/// among a principal's requests the oldest. So a request waits for at most one of each other
+/// principal that is ahead of it, and for its own. Cheap to clone.
 #[derive(Clone)]
 pub struct TurnSlots(Arc<Mutex<State>>);
 
@@ -30,7 +31,8 @@ impl TurnSlots {
         Self(Arc::new(Mutex::new(state)))
     }
 
-    /// Asks for a slot, which the receiver gets when it is its turn. Dropping the receiver gives up.
+    /// Asks for a slot, which the receiver gets when it is its turn. Dropping the receiver gives
+    /// up.
     pub fn ask(&self, principal: &Principal) -> oneshot::Receiver<TurnSlot> {
         let (grant, granted) = oneshot::channel();
         self.lock().waiting.push((principal.clone(), grant));

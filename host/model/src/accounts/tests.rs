@@ -73,7 +73,7 @@ fn cpu_time_runs_out_and_comes_back() {
 }
 
 #[test]
-fn a_meter_books_what_its_work_takes_also_when_the_account_is_closed() {
+fn meter_books_its_work_even_after_the_account_closes() {
     let accounts = Accounts::new(&Limits { request_cpu: 1, ..Limits::default() }, 2);
     let account = accounts.open(Principal::default());
     let meter = account.meter();

@@ -47,7 +47,8 @@ fn info(constraints: ConstraintSupport) -> EngineInfo {
     EngineInfo { name: "fake".to_owned(), context: 4096, vocab: 1 << 20, constraints }
 }
 
-/// Makes the constraint of a job for an engine with this support. An error is the field at fault, and the reason.
+/// Makes the constraint of a job for an engine with this support. An error is the field at fault,
+/// and the reason.
 fn made(
     parser: &ParserBinding,
     pieces: &[&str],
@@ -76,7 +77,7 @@ fn at_once() -> JsonConstraint {
 }
 
 #[test]
-fn a_schema_is_a_grammar_with_the_tokenizers_ids_and_json_at_once() {
+fn schema_gives_grammar_with_token_ids_and_json() {
     let parser = shipped("qwen3");
     for pieces in [QWEN, &[QWEN, &["<think>", "\n\n", "</think>", "\n\n"]].concat()] {
         let both = made(&parser, pieces, &with_schema(), ALL).unwrap();
@@ -94,7 +95,7 @@ fn a_schema_is_a_grammar_with_the_tokenizers_ids_and_json_at_once() {
 }
 
 #[test]
-fn behind_reasoning_that_is_open_json_begins_after_its_end_and_there_is_no_grammar() {
+fn open_reasoning_delays_json_and_excludes_grammar() {
     let parser = shipped("qwen3");
     let begins = JsonBegins::After { text: "</think>".to_owned(), id: Some(1001) };
     let json = Some(JsonConstraint { schema: SCHEMA.to_owned(), begins });
@@ -159,7 +160,7 @@ fn every_format_can_force_a_call() {
 }
 
 #[test]
-fn where_tools_may_be_called_json_alone_would_forbid_it() {
+fn json_alone_would_forbid_tools_that_may_be_called() {
     let parser = shipped("qwen3");
     let mut with_tools = with_schema();
     with_tools.demand.tools = vec![function("f", false)];
@@ -174,7 +175,7 @@ fn where_tools_may_be_called_json_alone_would_forbid_it() {
 }
 
 #[test]
-fn what_the_parser_says_against_a_request_names_what_is_at_fault() {
+fn parsers_objection_names_the_field_at_fault() {
     let parser = shipped("qwen3");
     let mut strict = function("f", true);
     strict.schema = r#"{"type":"string"}"#.to_owned();

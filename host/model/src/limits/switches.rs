@@ -1,7 +1,7 @@
 //! Bounds that have switches, a row each: name, unit, range, description, and field.
 //!
-//! The command line makes its switches from these rows, and `docs/limits.md` has them as tables. A bound without a row can't be changed: a
-//! protocol defines it, or authors of parsers rely on it.
+//! The command line makes its switches from these rows, and `docs/limits.md` has them as tables. A
+//! bound without a row can't be changed: a protocol defines it, or authors of parsers rely on it.
 
 use parsers::ParserLimits;
 

@@ -39,7 +39,7 @@ fn each_switch_sets_its_own_bound_within_its_range() {
 }
 
 #[test]
-fn one_request_takes_at_most_half_of_what_the_engine_writes_at_a_time() {
+fn one_request_takes_at_most_half_of_the_engine() {
     let at_a_time = engine::LocalOptions::default().sequences;
     assert!(2 * Limits::default().sequences <= at_a_time);
     let help = Limits::BOUNDS.iter().find(|bound| bound.switch == "max-sequences").unwrap().help;

@@ -1,4 +1,5 @@
-//! A compiled grammar, from which answers start. `grammars` makes it, `share` keeps it for the next answer.
+//! A compiled grammar, from which answers start. `grammars` makes it, `share` keeps it for the next
+//! answer.
 
 use std::sync::Arc;
 
@@ -33,8 +34,8 @@ impl CompiledGrammar {
         self.shared.lexer.clone()
     }
 
-    /// Returns the start of sequences that any token of `stops` ends. `opening` is the part of the turn that their prompt has written: tokens
-    /// with their literals, or text.
+    /// Returns the start of sequences that any token of `stops` ends. `opening` is the part of the
+    /// turn that their prompt has written: tokens with their literals, or text.
     ///
     /// # Errors
     /// The grammar doesn't allow `opening`, or the first mask behind it fails or takes too long.

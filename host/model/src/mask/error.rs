@@ -26,7 +26,8 @@ pub struct RefusedGrammar {
     keyword: Option<String>,
 }
 
-/// Beginnings of llguidance's messages about schemas that it can't follow, and the keyword at fault. `None`: the message lists the keywords.
+/// Beginnings of llguidance's messages about schemas that it can't follow, and the keyword at
+/// fault. `None`: the message lists the keywords.
 const SCHEMA_MESSAGES: [(&str, Option<&str>); 3] = [
     ("Unimplemented keys: ", None),
     ("oneOf constraints are not supported", Some("oneOf")),
@@ -42,7 +43,8 @@ impl GrammarError {
         Self::Refused(RefusedGrammar { reason: reason.into(), keyword: None })
     }
 
-    /// Converts llguidance's message. Only its first line is kept: the rest quotes the whole grammar, which the client doesn't know.
+    /// Converts llguidance's message. Only its first line is kept: the rest quotes the whole
+    /// grammar, which the client doesn't know.
     pub(super) fn of_llguidance(text: &str) -> Self {
         let line = text.lines().next().unwrap_or_default();
         let said = line.rsplit_once("failed to compile JSON schema: ").map_or(line, |(_, said)| said);
@@ -64,8 +66,8 @@ impl GrammarError {
 }
 
 impl RefusedGrammar {
-    /// Adds the place of the keyword at fault, if one of `schemas` has the keyword. Each schema comes with the name of its owner, as
-    /// `tool "f"` or `the response`.
+    /// Adds the place of the keyword at fault, if one of `schemas` has the keyword. Each schema
+    /// comes with the name of its owner, as `tool "f"` or `the response`.
     #[must_use]
     pub(crate) fn with_place(self, schemas: impl IntoIterator<Item = (String, Value)>) -> Self {
         let Some(keyword) = self.keyword.as_deref() else { return self };
@@ -107,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_keyword_and_its_place_are_named_and_nothing_of_the_grammar() {
+    fn error_names_keyword_and_place_and_no_grammar_text() {
         let text =
             "at 1(8): failed to compile JSON schema: Unimplemented keys: [\"uniqueItems\"]\n 1 | start: x";
         let error = GrammarError::of_llguidance(text);

@@ -1,10 +1,11 @@
 //! The token mask of one sequence.
 //!
-//! The matcher may lag behind the sequence; `path` has the tokens that it hasn't consumed yet. The masks for the next token and along a
-//! draft are computed on a thread of the pool, which owns the matcher meanwhile.
-//! Invariants: an engine that calls only for prepared masks never waits for a matcher. Tokens are checked against the mask under which they
-//! were drawn, and no draft is validated or forced where the matcher would take long. A call that needs the matcher first waits until it is
-//! back, so the matcher's states follow the order of the calls.
+//! The matcher may lag behind the sequence; `path` has the tokens that it hasn't consumed yet. The
+//! masks for the next token and along a draft are computed on a thread of the pool, which owns the
+//! matcher meanwhile. Invariants: an engine that calls only for prepared masks never waits for a
+//! matcher. Tokens are checked against the mask under which they were drawn, and no draft is
+//! validated or forced where the matcher would take long. A call that needs the matcher first waits
+//! until it is back, so the matcher's states follow the order of the calls.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -81,7 +82,8 @@ impl GrammarMask {
         }
     }
 
-    /// Ends reasoning with the tokens `end` behind `tokens` tokens of the sequence, or as soon after them as the grammar allows all of `end`.
+    /// Ends reasoning with the tokens `end` behind `tokens` tokens of the sequence, or as soon
+    /// after them as the grammar allows all of `end`.
     #[must_use]
     pub(crate) fn with_reasoning_bound(mut self, end: Arc<[u32]>, tokens: usize) -> Self {
         self.reasoning = Some(ReasoningBound::new(end, tokens));
@@ -94,7 +96,8 @@ impl GrammarMask {
         bound.map(|bound| Arc::clone(&bound.end)).unwrap_or_default()
     }
 
-    /// Takes the matcher and its masks back from the pool, and checks the CPU time; `None`: the thread failed.
+    /// Takes the matcher and its masks back from the pool, and checks the CPU time; `None`: the
+    /// thread failed.
     fn take_back(&mut self, returned: Option<Returned>) {
         self.matcher = match returned {
             Some(Returned { matcher, prepared, taken }) => {
@@ -140,9 +143,11 @@ impl GrammarMask {
         self.prepared.row(&self.path)
     }
 
-    /// Calls the matcher for a draft. Returns the default where the call might take long, since the engine waits for it.
+    /// Calls the matcher for a draft. Returns the default where the call might take long, since the
+    /// engine waits for it.
     fn with_matcher<T: Default>(&mut self, call: impl FnOnce(&mut Matcher) -> T) -> T {
-        // The lexer is locked after that: the thread that has the matcher may be waiting for the lexer.
+        // The lexer is locked after that: the thread that has the matcher may be waiting for the
+        // lexer.
         self.fetch();
         if self.ended > 0 || self.is_slow || self.tokens < self.no_drafts_until {
             return T::default();

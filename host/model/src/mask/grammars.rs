@@ -28,15 +28,17 @@ pub struct Grammars {
     mask_time: Duration,
 }
 
-/// Compiler of grammars, and threads for masks. It is made with the first grammar, in half a second for a large vocabulary.
+/// Compiler of grammars, and threads for masks. It is made with the first grammar, in half a second
+/// for a large vocabulary.
 struct GrammarCompiler {
     factory: ParserFactory,
     pool: Arc<MaskPool>,
 }
 
 impl Grammars {
-    /// Compiler for a tokenizer; the vocabulary is prepared with the first grammar. An answer fails whose masks take more CPU time than
-    /// `mask_time` for each token, with the time of 100 tokens in advance.
+    /// Compiler for a tokenizer; the vocabulary is prepared with the first grammar. An answer fails
+    /// whose masks take more CPU time than `mask_time` for each token, with the time of 100 tokens
+    /// in advance.
     pub fn new(tokenizer: Arc<Tokenizer>, mask_time: Duration, share: Arc<GrammarShare>) -> Self {
         let model = share.new_model();
         Self { tokenizer, compiler: OnceLock::new(), share, model, mask_time }
@@ -47,18 +49,20 @@ impl Grammars {
         self.share.held_bytes()
     }
 
-    /// Compiles a Lark grammar in llguidance's dialect, or takes it from the cache. Blocks for up to some 100 ms, longer while others'
-    /// grammars are compiled (and with the first grammar for the time of the vocabulary), so it may not run on async threads. A caller whose
-    /// grammar is being compiled by another waits for it.
+    /// Compiles a Lark grammar in llguidance's dialect, or takes it from the cache. Blocks for up
+    /// to some 100 ms, longer while others' grammars are compiled (and with the first grammar for
+    /// the time of the vocabulary), so it may not run on async threads. A caller whose grammar is
+    /// being compiled by another waits for it.
     ///
     /// # Errors
-    /// The grammar can't be followed, or takes too much time or memory; the tokenizer isn't byte-level; the grammars in use leave no memory;
-    /// the caller has left.
+    /// The grammar can't be followed, or takes too much time or memory; the tokenizer isn't
+    /// byte-level; the grammars in use leave no memory; the caller has left.
     pub fn compile(&self, grammar: &str, caller: &Caller) -> Result<CompiledGrammar, GrammarError> {
         self.share.compiled(self.model, grammar, || self.compile_anew(grammar, caller))
     }
 
-    /// Compiles on a thread of its own, whose stack is large enough for every grammar that passes its trial.
+    /// Compiles on a thread of its own, whose stack is large enough for every grammar that passes
+    /// its trial.
     fn compile_anew(&self, grammar: &str, caller: &Caller) -> Result<CompiledGrammar, GrammarError> {
         let bytes = grammar.len();
         if bytes > GRAMMAR_BYTES {

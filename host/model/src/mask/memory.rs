@@ -1,9 +1,10 @@
 //! Memory of all compiled grammars of the process.
 //!
-//! Invariant: each grammar that lives, cached or used by answers, is in the sum with what it holds. The sum is estimated: what the trial
-//! needed to compile a grammar, and what llguidance counts of the lexer, which grows while masks are computed. New grammars get a part of
-//! the memory, so that those in use have room to grow. If they outgrow it all the same, the largest grammar of the principal that holds the most
-//! gives way, and no other.
+//! Invariant: each grammar that lives, cached or used by answers, is in the sum with what it holds.
+//! The sum is estimated: what the trial needed to compile a grammar, and what llguidance counts of
+//! the lexer, which grows while masks are computed. New grammars get a part of the memory, so that
+//! those in use have room to grow. If they outgrow it all the same, the largest grammar of the
+//! principal that holds the most gives way, and no other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -47,7 +48,8 @@ pub(super) struct HeldMemory {
 }
 
 impl GrammarMemory {
-    /// No grammars. `relief` is called where they hold too much; it drops those that no answer uses.
+    /// No grammars. `relief` is called where they hold too much; it drops those that no answer
+    /// uses.
     pub(super) fn new(relief: impl Fn() + Send + Sync + 'static) -> Self {
         Self { state: Mutex::default(), freed: Condvar::new(), relief: Box::new(relief) }
     }
@@ -61,7 +63,8 @@ impl GrammarMemory {
         self.lock().bytes
     }
 
-    /// Adds a grammar of `principal` that holds `bytes`. If there is no room, waits until other grammars leave, for at most `time`.
+    /// Adds a grammar of `principal` that holds `bytes`. If there is no room, waits until other
+    /// grammars leave, for at most `time`.
     pub(super) fn hold(
         self: &Arc<Self>,
         principal: &Principal,
@@ -86,8 +89,9 @@ impl GrammarMemory {
 }
 
 impl State {
-    /// Whether this grammar gives way: if all hold too much, the largest one of the principal that holds the most. If they hold far too much,
-    /// since that one computes no mask, all of its principal.
+    /// Whether this grammar gives way: if all hold too much, the largest one of the principal that
+    /// holds the most. If they hold far too much, since that one computes no mask, all of its
+    /// principal.
     fn gives_way(&self, number: u64) -> bool {
         let principal = |number| self.grammars.get(&number).map(|(principal, _)| principal);
         let largest = || self.largest().unwrap_or(number);
@@ -179,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_grammar_waits_until_others_leave_and_what_no_answer_uses_leaves_first() {
+    fn new_grammar_waits_and_unused_ones_leave_first() {
         let cached: Arc<Mutex<Option<HeldMemory>>> = Arc::default();
         let drops = Arc::clone(&cached);
         let all = Arc::new(GrammarMemory::new(move || drop(drops.lock().unwrap().take())));
@@ -195,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_grammar_of_whoever_holds_the_most_gives_way_and_no_other() {
+    fn largest_holders_largest_grammar_alone_gives_way() {
         let all = memory();
         let of = |principal: &Principal, bytes| all.hold(principal, bytes, AT_ONCE).unwrap();
         let many: Vec<_> = (0..5).map(|_| of(&A, 1)).collect();

@@ -1,10 +1,12 @@
-//! Token masks of grammars: which tokens of one tokenizer may come next, so that the output follows the grammar.
+//! Token masks of grammars: which tokens of one tokenizer may come next, so that the output follows
+//! the grammar.
 //!
-//! llguidance computes the masks. This module has the vocabulary for it (`vocabulary.rs`), the compiler of grammars ([`Grammars`]) with what
-//! all models share ([`GrammarShare`]: a sandbox in which each grammar is tried first, the cache), and the mask of one sequence
-//! ([`GrammarMask`]).
-//! Invariants: tokens that end the turn are no part of a grammar, they may come wherever the grammar may end; a sequence whose grammar
-//! fails ends with an error, never unconstrained; sizes, memory and work per mask are bounded (`limits.rs`).
+//! llguidance computes the masks. This module has the vocabulary for it (`vocabulary.rs`), the
+//! compiler of grammars ([`Grammars`]) with what all models share ([`GrammarShare`]: a sandbox in
+//! which each grammar is tried first, the cache), and the mask of one sequence ([`GrammarMask`]).
+//! Invariants: tokens that end the turn are no part of a grammar, they may come wherever the
+//! grammar may end; a sequence whose grammar fails ends with an error, never unconstrained; sizes,
+//! memory and work per mask are bounded (`limits.rs`).
 #![doc = include_str!("DESIGN.md")]
 
 mod compiled;

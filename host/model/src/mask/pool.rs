@@ -1,4 +1,5 @@
-//! Threads that compute masks: several for usual masks, and one for slow masks, so that no usual mask waits behind a slow one.
+//! Threads that compute masks: several for usual masks, and one for slow masks, so that no usual
+//! mask waits behind a slow one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::available_parallelism;
@@ -15,7 +16,8 @@ pub(super) struct MaskPool {
     pub(super) watch: Arc<MaskWatch>,
 }
 
-/// Lock on a grammar's lexer. All masks of the grammar share the lexer, so they are computed one at a time.
+/// Lock on a grammar's lexer. All masks of the grammar share the lexer, so they are computed one at
+/// a time.
 #[derive(Clone, Default)]
 pub(super) struct LexerLock(Arc<Mutex<()>>);
 
@@ -51,8 +53,9 @@ impl MaskPool {
         Ok(Self { usual, slow, watch: Arc::new(MaskWatch::new()?) })
     }
 
-    /// Runs `work` on a thread of the pool, with the lexer's guard. Work that is likely to take long (`is_slow`), or whose lexer is locked,
-    /// runs on the thread for slow masks, where it delays no usual one.
+    /// Runs `work` on a thread of the pool, with the lexer's guard. Work that is likely to take
+    /// long (`is_slow`), or whose lexer is locked, runs on the thread for slow masks, where it
+    /// delays no usual one.
     pub(super) fn spawn(
         &self,
         lexer: LexerLock,

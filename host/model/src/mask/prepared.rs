@@ -22,7 +22,8 @@ pub(super) struct Row {
 pub(super) struct Prepared {
     /// Draft along which the masks were computed.
     draft: Vec<u32>,
-    /// Mask in place of each token of the draft, and one behind them. Fewer where the grammar refuses a token or time ran out.
+    /// Mask in place of each token of the draft, and one behind them. Fewer where the grammar
+    /// refuses a token or time ran out.
     pub(super) rows: Vec<Row>,
     /// Why even the first mask is missing.
     pub(super) fault: Option<MaskError>,
@@ -34,8 +35,9 @@ impl Prepared {
         Self { fault: Some(fault), ..Self::default() }
     }
 
-    /// Advances the matcher by `path` and computes the masks from there on; the matcher stays behind `path`. `reasoning_end` are the tokens that
-    /// end reasoning, or none if reasoning may go on.
+    /// Advances the matcher by `path` and computes the masks from there on; the matcher stays
+    /// behind `path`. `reasoning_end` are the tokens that end reasoning, or none if reasoning may
+    /// go on.
     pub(super) fn compute(
         matcher: &mut Matcher,
         path: &[u32],
@@ -56,7 +58,8 @@ impl Prepared {
         if let Err(fault) = weight.count() {
             return Self::failed(fault);
         }
-        // A copy of the matcher walks along the draft: a failure there may concern tokens that never come.
+        // A copy of the matcher walks along the draft: a failure there may concern tokens that
+        // never come.
         let mut copy = (!prepared.draft.is_empty() && prepared.fault.is_none()).then(|| matcher.clone());
         let _watched = copy.as_ref().and_then(Matcher::cancellation_handle).map(|cancel| watch.guard(cancel));
         for token in &prepared.draft {
@@ -98,7 +101,8 @@ pub(super) fn consume(
     }
 }
 
-/// Computes what may come next. `reasoning_end` are the tokens that end reasoning, or none if it doesn't matter whether they may come.
+/// Computes what may come next. `reasoning_end` are the tokens that end reasoning, or none if it
+/// doesn't matter whether they may come.
 pub(super) fn compute(matcher: &mut Matcher, reasoning_end: &[u32]) -> Result<Row, MaskError> {
     let allowed = matcher.compute_mask_or_eos().map_err(failed)?;
     let begins = reasoning_end.first().is_some_and(|first| allowed.is_allowed(*first));
@@ -111,7 +115,8 @@ pub(super) fn compute(matcher: &mut Matcher, reasoning_end: &[u32]) -> Result<Ro
 /// llguidance's word for a mask without a token.
 pub(super) const NO_TOKEN: &str = "NoExtension";
 
-/// Converts llguidance's error. Its first line says what failed; certain words in it mark a limit that was reached.
+/// Converts llguidance's error. Its first line says what failed; certain words in it mark a limit
+/// that was reached.
 pub(super) fn failed(error: impl std::fmt::Display) -> MaskError {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();

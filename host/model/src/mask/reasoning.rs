@@ -1,4 +1,5 @@
-//! The bound on reasoning: behind it the tokens that end reasoning are the only ones allowed, one after another.
+//! The bound on reasoning: behind it the tokens that end reasoning are the only ones allowed, one
+//! after another.
 //!
 //! Places are counted in tokens of the sequence, so a rollback takes the bound back with it.
 

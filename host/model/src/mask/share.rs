@@ -1,4 +1,5 @@
-//! What the grammars of all models of a process share: the trial, slots for compiling, the cache, and the memory of all of them.
+//! What the grammars of all models of a process share: the trial, slots for compiling, the cache,
+//! and the memory of all of them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -75,8 +76,8 @@ impl GrammarShare {
         }
     }
 
-    /// Makes the trial ready on a thread of its own, so that the first grammar doesn't wait for it. It takes seconds if its machine code isn't
-    /// cached.
+    /// Makes the trial ready on a thread of its own, so that the first grammar doesn't wait for it.
+    /// It takes seconds if its machine code isn't cached.
     pub fn prepare(self: &Arc<Self>) {
         let share = Arc::clone(self);
         let thread = thread::Builder::new().name("grammar-trial".to_owned());
@@ -106,12 +107,14 @@ impl GrammarShare {
         trial.as_ref().ok_or_else(|| GrammarError::new("this server can't compile grammars"))
     }
 
-    /// Waits for a slot to compile a grammar in: few are compiled at a time, since each may take a core and much memory. Blocks.
+    /// Waits for a slot to compile a grammar in: few are compiled at a time, since each may take a
+    /// core and much memory. Blocks.
     pub(super) fn take_slot(&self, principal: &Principal) -> Option<TurnSlot> {
         self.slots.ask(principal).blocking_recv().ok()
     }
 
-    /// Takes a compiled grammar from the cache, or compiles it with `compile`. Callers that ask for the same one meanwhile wait for it.
+    /// Takes a compiled grammar from the cache, or compiles it with `compile`. Callers that ask for
+    /// the same one meanwhile wait for it.
     pub(super) fn compiled(
         &self,
         model: ModelNumber,

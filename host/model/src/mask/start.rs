@@ -1,4 +1,5 @@
-//! Start of the masks of one request: the grammar's state behind the part of the turn that the prompt has written.
+//! Start of the masks of one request: the grammar's state behind the part of the turn that the
+//! prompt has written.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +51,8 @@ impl MaskStart {
                 )));
             }
         }
-        // The first mask is computed here, so that a grammar that can't begin or is too slow is refused before the engine gets the request.
+        // The first mask is computed here, so that a grammar that can't begin or is too slow is
+        // refused before the engine gets the request.
         let mut first = matcher.clone().into_cancellable();
         let watched = first.cancellation_handle().map(|cancel| shared.pool.watch.guard(cancel));
         if let Err(error) = first.compute_mask_or_eos() {

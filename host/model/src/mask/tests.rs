@@ -60,7 +60,7 @@ fn write_ids(mask: &mut GrammarMask, ids: &[u32]) {
 }
 
 #[test]
-fn what_may_come_is_what_goes_on_with_the_grammar_and_its_end() {
+fn mask_allows_what_continues_the_grammar_and_its_end() {
     let mut mask = mask("start: \"ab\" \"c\"?");
     assert!(allowed(&mut mask).iter().all(|id| "abc".starts_with(&TOKENIZER.decode(&[*id]).unwrap())));
     write(&mut mask, "ab").unwrap();
@@ -73,7 +73,7 @@ fn what_may_come_is_what_goes_on_with_the_grammar_and_its_end() {
 }
 
 #[test]
-fn a_stop_token_that_the_grammar_names_ends_the_answer() {
+fn stop_token_named_by_the_grammar_ends_the_answer() {
     let mut mask = mask(&format!("start: \"ab\" <[{}]> \"c\"", stop()));
     assert_eq!(mask.advance(stop()), Err(MaskError::Refused(stop())));
     write(&mut mask, "ab").unwrap();
@@ -83,7 +83,7 @@ fn a_stop_token_that_the_grammar_names_ends_the_answer() {
 }
 
 #[test]
-fn the_end_and_foreign_tokens_are_refused_where_they_do_not_fit_and_change_nothing() {
+fn misplaced_end_or_foreign_token_changes_nothing() {
     let mut mask = mask("start: \"ab\"");
     for id in [stop(), token("<think>"), 767, u32::MAX] {
         assert_eq!(mask.advance(id), Err(MaskError::Refused(id)));
@@ -93,7 +93,7 @@ fn the_end_and_foreign_tokens_are_refused_where_they_do_not_fit_and_change_nothi
 }
 
 #[test]
-fn control_tokens_are_no_text_and_text_is_no_control_token() {
+fn text_and_control_tokens_are_never_each_other() {
     let mut free = mask("start: /(?s:.*)/");
     let (think, plain) = (token("<think>"), TOKENIZER.encode_text("<think>").unwrap());
     assert!(!allowed(&mut free).contains(&think));
@@ -142,7 +142,7 @@ fn what_was_prepared_is_what_would_be_computed() {
 }
 
 #[test]
-fn what_has_one_continuation_is_forced_as_a_prompt_would_be_encoded() {
+fn sole_continuation_is_forced_as_prompts_are_encoded() {
     let mut mask = mask("start: \"Helsinki is in Finland.\" /[a-z]/");
     let mut forced = Vec::new();
     mask.forced(&mut forced, 4);
@@ -179,14 +179,15 @@ fn written(mut mask: GrammarMask) -> Vec<u32> {
 }
 
 #[test]
-fn reasoning_ends_behind_its_bound_and_nothing_else_does() {
+fn reasoning_alone_ends_at_its_bound() {
     let (think, end) = (token("<think>"), token("</think>"));
     let grammar = format!("start: <[{think}]> /(?s:.*)/ <[{end}]> /[a-z]{{9}}/");
     let written = written(mask(&grammar).with_reasoning_bound(Arc::from([end]), 6));
     assert_eq!(TOKENIZER.decode(&written).unwrap(), "<think>xxxxx</think>xxxxxxxxx");
 }
 
-/// A format in which the markers that end reasoning stand elsewhere, too, and the tokens of its end of reasoning: two markers, text, a marker.
+/// A format in which the markers that end reasoning stand elsewhere, too, and the tokens of its end
+/// of reasoning: two markers, text, a marker.
 fn tagged() -> (String, Arc<[u32]>) {
     let (open, close, shut) = (token("<think>"), token("</think>"), token("<tool_call>"));
     let grammar = format!(
@@ -206,7 +207,7 @@ fn tagged() -> (String, Arc<[u32]>) {
 }
 
 #[test]
-fn an_end_of_reasoning_of_several_tokens_comes_whole_and_only_once() {
+fn reasoning_end_of_many_tokens_comes_whole_and_once() {
     let (grammar, end) = tagged();
     assert!(end.len() > 6, "texts have several tokens: {end:?}");
     let mut mask = mask(&grammar).with_reasoning_bound(Arc::clone(&end), 20);
@@ -250,7 +251,7 @@ fn a_rollback_takes_the_end_of_reasoning_back() {
 }
 
 #[test]
-fn a_draft_through_the_end_of_reasoning_has_the_masks_of_its_places() {
+fn draft_through_reasoning_end_has_its_places_masks() {
     let (grammar, end) = tagged();
     let fresh = || {
         let mut mask = mask(&grammar).with_reasoning_bound(Arc::clone(&end), 10);
@@ -273,7 +274,7 @@ fn a_draft_through_the_end_of_reasoning_has_the_masks_of_its_places() {
 }
 
 #[test]
-fn the_end_of_reasoning_waits_for_the_end_of_a_character() {
+fn reasoning_end_waits_for_the_end_of_a_character() {
     let (think, end) = (token("<think>"), token("</think>"));
     let mut mask =
         mask(&format!("start: <[{think}]> /(?s:.*)/ <[{end}]>")).with_reasoning_bound(Arc::from([end]), 2);
@@ -298,7 +299,7 @@ fn digits_behind(schema: &str, text: &str) -> usize {
 }
 
 #[test]
-fn numbers_of_json_have_as_many_digits_as_doubles_are_written_with_also_untyped_ones() {
+fn json_numbers_have_at_most_the_digits_of_doubles() {
     for schema in [
         r#"{"type": "number"}"#,
         r#"{"type": ["number", "null"]}"#,
@@ -332,7 +333,7 @@ fn digits_that_are_no_number_of_json_have_no_bound() {
 }
 
 #[test]
-fn a_grammar_is_compiled_once_and_answers_of_it_are_apart() {
+fn grammar_compiles_once_and_its_answers_are_apart() {
     let start = |grammar| compile(grammar).unwrap().start(&[], &Arc::from([stop()])).unwrap();
     let (one, other) = (start("start: \"ab\""), start("start: \"ab\""));
     let (mut first, mut second) = (one.mask(), other.mask());
@@ -342,7 +343,7 @@ fn a_grammar_is_compiled_once_and_answers_of_it_are_apart() {
 }
 
 #[test]
-fn json_alone_begins_at_once_or_behind_the_end_of_the_reasoning() {
+fn json_begins_at_once_or_behind_reasoning() {
     let schema = r#"{"type":"object","properties":{"a":{"type":"boolean"}},"required":["a"],"additionalProperties":false}"#;
     let end = token("</think>");
     for (begins, before) in [

@@ -1,8 +1,11 @@
-//! Trial of a grammar: it is compiled in a sandbox first, so that the server compiles only grammars that are known to end well.
+//! Trial of a grammar: it is compiled in a sandbox first, so that the server compiles only grammars
+//! that are known to end well.
 //!
-//! llguidance bounds its work in units of its own. No bound on a grammar's text covers the rest: 60 patterns in one intersection, or 24
-//! terminals that each mean the next one twice, take gigabytes, and a chain of rules ends the thread's stack. The module is llguidance itself
-//! (`host/grammar-trial`); fuel bounds its time, so a grammar has the same outcome on every machine and under any load.
+//! llguidance bounds its work in units of its own. No bound on a grammar's text covers the rest: 60
+//! patterns in one intersection, or 24 terminals that each mean the next one twice, take gigabytes,
+//! and a chain of rules ends the thread's stack. The module is llguidance itself
+//! (`host/grammar-trial`); fuel bounds its time, so a grammar has the same outcome on every machine
+//! and under any load.
 
 use wasmtime::{Config, Engine, InstancePre, Linker, Module, ResourceLimiter, Store, Trap, TypedFunc};
 
@@ -62,8 +65,8 @@ impl GrammarTrial {
         Ok(Self { module: Linker::new(&engine).instantiate_pre(&module)? })
     }
 
-    /// Compiles a grammar for a vocabulary of `tokens` tokens. Returns the memory that it took, in bytes. Needs a thread with a stack beyond
-    /// [`TRIAL_STACK`].
+    /// Compiles a grammar for a vocabulary of `tokens` tokens. Returns the memory that it took, in
+    /// bytes. Needs a thread with a stack beyond [`TRIAL_STACK`].
     ///
     /// # Errors
     /// The grammar can't be followed, or takes too much time, memory or stack.
@@ -116,7 +119,8 @@ fn failed(error: &wasmtime::Error, is_memory: bool) -> GrammarError {
     GrammarError::new(match error.downcast_ref::<Trap>() {
         _ if is_memory => format!("compiling it takes more than {} MiB of memory", TRIAL_MEMORY >> 20),
         Some(Trap::OutOfFuel) => "compiling it takes too long".to_owned(),
-        // The module's own stack lies below its memory's first byte, so its end is an access out of bounds.
+        // The module's own stack lies below its memory's first byte, so its end is an access out of
+        // bounds.
         Some(Trap::StackOverflow | Trap::MemoryOutOfBounds) => {
             "its rules, references or values lead to each other in too long a chain".to_owned()
         }

@@ -6,17 +6,20 @@ use llguidance::toktrie::{TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
 
 use crate::prompt::Tokenizer;
 
-/// Most bytes of a token in the trie, which can't hold longer ones. Masks never allow longer tokens.
+/// Most bytes of a token in the trie, which can't hold longer ones. Masks never allow longer
+/// tokens.
 const LONGEST: usize = 1000;
 
-/// Trie and tokenizer for llguidance. Control tokens have no text in the trie: a grammar names them by id.
+/// Trie and tokenizer for llguidance. Control tokens have no text in the trie: a grammar names them
+/// by id.
 pub(super) struct MaskVocabulary {
     trie: TokTrie,
     tokenizer: Arc<Tokenizer>,
 }
 
 impl MaskVocabulary {
-    /// The vocabulary of a byte-level tokenizer, with [`end`] as its last token; `None` for other tokenizers.
+    /// The vocabulary of a byte-level tokenizer, with [`end`] as its last token; `None` for other
+    /// tokenizers.
     pub(super) fn new(tokenizer: Arc<Tokenizer>) -> Option<Self> {
         if !tokenizer.is_byte_level() {
             return None;
@@ -33,7 +36,8 @@ impl MaskVocabulary {
     }
 }
 
-/// Id in llguidance's masks for the end of the turn, whichever token ends it: the first id beyond the tokenizer's.
+/// Id in llguidance's masks for the end of the turn, whichever token ends it: the first id beyond
+/// the tokenizer's.
 pub(super) fn end(tokenizer: &Tokenizer) -> TokenId {
     u32::try_from(tokenizer.vocab_size()).expect("ids are 32 bits")
 }
@@ -56,8 +60,9 @@ impl TokenizerEnv for MaskVocabulary {
         &self.trie
     }
 
-    /// Encodes text as in a prompt. Where the tokenizer changes the text (by a normal form, for example), its tokens would violate the
-    /// grammar, so the text is split greedily into the longest tokens instead. The same is done for parts of a character.
+    /// Encodes text as in a prompt. Where the tokenizer changes the text (by a normal form, for
+    /// example), its tokens would violate the grammar, so the text is split greedily into the
+    /// longest tokens instead. The same is done for parts of a character.
     fn tokenize_bytes(&self, bytes: &[u8]) -> Vec<TokenId> {
         let mut ids = Vec::new();
         for chunk in bytes.utf8_chunks() {

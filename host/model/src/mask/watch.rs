@@ -1,6 +1,8 @@
-//! Watchdog that cancels masks that take far too long: llguidance limits work, and with some grammars that much work takes seconds.
+//! Watchdog that cancels masks that take far too long: llguidance limits work, and with some
+//! grammars that much work takes seconds.
 //!
-//! Time is counted in ticks of this process, so a process that was suspended cancels no mask when it resumes.
+//! Time is counted in ticks of this process, so a process that was suspended cancels no mask when
+//! it resumes.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;

@@ -1,4 +1,5 @@
-//! What one compiled grammar holds. Its lexer is made on demand, so it grows while masks are computed.
+//! What one compiled grammar holds. Its lexer is made on demand, so it grows while masks are
+//! computed.
 
 use engine::MaskError;
 use llguidance::TokenParser;
@@ -8,7 +9,8 @@ use super::memory::{Excess, HeldMemory};
 
 /// Memory of one compiled grammar.
 pub(super) struct GrammarWeight {
-    /// Parser of the grammar, kept for the size of the lexer that all matchers of the grammar share.
+    /// Parser of the grammar, kept for the size of the lexer that all matchers of the grammar
+    /// share.
     parser: TokenParser,
     held: HeldMemory,
     /// Bytes of the grammar and its lexer when it was compiled.
@@ -28,7 +30,8 @@ impl GrammarWeight {
         self.first
     }
 
-    /// Whether the shared lexer has so many states that a new answer might reach their limit through no fault of its own.
+    /// Whether the shared lexer has so many states that a new answer might reach their limit
+    /// through no fault of its own.
     pub(super) fn needs_recompile(&self) -> bool {
         self.parser.parser.lexer_stats().num_states > RECOMPILE_STATES
     }

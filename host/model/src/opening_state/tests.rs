@@ -18,7 +18,8 @@ pub(crate) fn load(runtime: &Runtime, name: &str) -> Arc<Plugin> {
     runtime.load(&find_parser(name, Path::new("none")).unwrap(), &[]).unwrap()
 }
 
-/// Binds a parser to a tokenizer that has each marker as a token, whose id is 1000 plus the marker's index.
+/// Binds a parser to a tokenizer that has each marker as a token, whose id is 1000 plus the
+/// marker's index.
 pub(crate) fn bound(plugin: Arc<Plugin>) -> ParserBinding {
     let markers = plugin.descriptor().markers.clone();
     let id = |literal: &str| (1000..).zip(&markers).find(|(_, marker)| *marker == literal).map(|(id, _)| id);

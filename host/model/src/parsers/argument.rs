@@ -27,7 +27,8 @@ impl ParserArgument {
         Path::new(name).file_name().map(ToOwned::to_owned)
     }
 
-    /// Folders to watch: the plugins folder, that of its tables, and the file's own folder, if a file is asked for.
+    /// Folders to watch: the plugins folder, that of its tables, and the file's own folder, if a
+    /// file is asked for.
     pub(super) fn folders(&self, plugins: &Path) -> Vec<PathBuf> {
         let mut folders = vec![plugins.to_owned()];
         folders.extend(Some(plugins.join("tables")).filter(|tables| tables.is_dir()));

@@ -1,7 +1,9 @@
-//! Files of the plugins folder that can't be used, so that each is logged once and not once for each model.
+//! Files of the plugins folder that can't be used, so that each is logged once and not once for
+//! each model.
 //!
-//! Invariant: a file and its error are logged when the first model finds them, and again only after a model found that they are gone.
-//! Shared by the models of a process, and called at each load of their parsers.
+//! Invariant: a file and its error are logged when the first model finds them, and again only after
+//! a model found that they are gone. Shared by the models of a process, and called at each load of
+//! their parsers.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +15,8 @@ use super::report::CandidateReport;
 pub(crate) struct BadFiles(Mutex<HashSet<(String, String)>>);
 
 impl BadFiles {
-    /// Logs the bad files among `candidates` that weren't known yet, and forgets those of `before` that are gone.
+    /// Logs the bad files among `candidates` that weren't known yet, and forgets those of `before`
+    /// that are gone.
     pub(super) fn log(&self, candidates: &[CandidateReport], before: &[CandidateReport]) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for gone in before.iter().filter(|candidate| !candidates.contains(candidate)) {

@@ -1,6 +1,7 @@
 //! A plugin bound to the served model: all values of a stream that depend on its parser.
 //!
-//! Invariant: a binding is immutable. A stream takes one binding at its start and keeps it, so it never sees two versions of a parser.
+//! Invariant: a binding is immutable. A stream takes one binding at its start and keeps it, so it
+//! never sees two versions of a parser.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -29,11 +30,13 @@ pub(crate) struct ParserBinding {
     turns: Arc<Binding>,
     /// Ids of the markers that are tokens.
     pub(crate) marker_ids: Arc<[u32]>,
-    /// Ids that end a turn: the model's own, and those of the parser's stop markers that are tokens.
+    /// Ids that end a turn: the model's own, and those of the parser's stop markers that are
+    /// tokens.
     pub(crate) stop_ids: Arc<[u32]>,
     /// Tokens that stand in markers which are matched in the text.
     inner: Vec<(String, u32)>,
-    /// The text that ends reasoning: tokens of markers, and text between them. `None` if no token is in it: strings could spell it.
+    /// The text that ends reasoning: tokens of markers, and text between them. `None` if no token
+    /// is in it: strings could spell it.
     pub(crate) reasoning_end: Option<Vec<(Option<u32>, String)>>,
 }
 
@@ -98,7 +101,8 @@ impl ParserBinding {
         self.plugin.descriptor()
     }
 
-    /// Ids of the conversation's calls, which its next calls must not have: empty if the parser can't give them any.
+    /// Ids of the conversation's calls, which its next calls must not have: empty if the parser
+    /// can't give them any.
     pub(crate) fn ids_beside(&self, conversation: &Conversation) -> Vec<String> {
         if !self.plugin.contract().is_some_and(ContractVersion::has_call_ids) {
             return Vec::new();
@@ -127,7 +131,8 @@ impl ParserBinding {
         ParserStart { plugin, binding, request: request.clone(), settings, opening }
     }
 
-    /// What the parsers of a job's turns are told. They read calls that are forbidden, too, so that nothing of those is shown.
+    /// What the parsers of a job's turns are told. They read calls that are forbidden, too, so that
+    /// nothing of those is shown.
     pub(crate) fn request(&self, job: &Job) -> ParserRequest {
         let Demand { tools, tool_choice, parallel_tool_calls, .. } = &job.demand;
         let tools = tools.iter().map(|tool| values::tool(&tool.name, tool.kind, &tool.schema));
@@ -188,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_inside_markers_are_tokens_of_grammars_and_of_the_end_of_reasoning() {
+    fn tokens_inside_markers_count_in_grammar_and_end() {
         let tools = vec![function("f", true)];
         let forced = Demand { tools, tool_choice: ToolChoice::Required, ..demand() };
         let tokens = bound(&TOKENS);

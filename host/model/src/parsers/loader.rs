@@ -1,8 +1,10 @@
-//! Finds and loads the parser that the operator asked for: by name, or by a choice among all candidates.
+//! Finds and loads the parser that the operator asked for: by name, or by a choice among all
+//! candidates.
 //!
 //! Invariant: no file is compiled or run before the pins on its name are compared with its digest.
-//! There is one loader per served model, used under a lock, at start and at each reload. Content that didn't change isn't compiled again,
-//! and a plugin with a descriptor section is compiled only if it is chosen.
+//! There is one loader per served model, used under a lock, at start and at each reload. Content
+//! that didn't change isn't compiled again, and a plugin with a descriptor section is compiled only
+//! if it is chosen.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -51,7 +53,8 @@ pub(super) struct Loader {
     pub(super) candidates: Vec<CandidateReport>,
     /// Plugins of this round that can be chosen.
     usable: Vec<Usable>,
-    /// Plugins of this round that have no descriptor without options. The parser for tables may be among them.
+    /// Plugins of this round that have no descriptor without options. The parser for tables may be
+    /// among them.
     undescribed: Vec<PluginSource>,
 }
 
@@ -77,10 +80,12 @@ impl Loader {
         }
     }
 
-    /// Runs one round: checks the plugins that are there now and chooses one. At a reload, `serving` is the current parser's source.
+    /// Runs one round: checks the plugins that are there now and chooses one. At a reload,
+    /// `serving` is the current parser's source.
     ///
     /// # Errors
-    /// No parser can be chosen; the one asked for can't be loaded; the current one can't be used any more; a pin is violated.
+    /// No parser can be chosen; the one asked for can't be loaded; the current one can't be used
+    /// any more; a pin is violated.
     pub(super) fn choose(&mut self, serving: Option<&str>) -> Result<ParserChoice, ModelLoadError> {
         self.candidates.clear();
         self.usable.clear();
@@ -162,7 +167,8 @@ impl Loader {
         Ok(self.pins.check(file.as_deref().unwrap_or(&name), &name, digest)?)
     }
 
-    /// Loads a plugin, with the model's table only if it is the parser for tables, which needs the table for its descriptor.
+    /// Loads a plugin, with the model's table only if it is the parser for tables, which needs the
+    /// table for its descriptor.
     fn load_digested(&mut self, content: &PluginSource, digest: &str) -> Result<Arc<Plugin>, ModelLoadError> {
         let plain = self.load_with(content, digest, false);
         let wants_table = match &plain {

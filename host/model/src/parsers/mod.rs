@@ -1,7 +1,9 @@
-//! The parser of a served model: chosen at the start, loaded again when its file changes, and swapped for new streams.
+//! The parser of a served model: chosen at the start, loaded again when its file changes, and
+//! swapped for new streams.
 //!
-//! Invariants: a stream takes [`Parsers::current`] once and keeps it to its end; a load that fails leaves the current parser in place;
-//! loads run one after the other and never on the serving path; `current` and `report` never wait for a load.
+//! Invariants: a stream takes [`Parsers::current`] once and keeps it to its end; a load that fails
+//! leaves the current parser in place; loads run one after the other and never on the serving path;
+//! `current` and `report` never wait for a load.
 #![doc = include_str!("DESIGN.md")]
 
 mod argument;
@@ -53,7 +55,8 @@ pub(super) struct Parsers {
     folders: Vec<PathBuf>,
     /// Name of the file that was asked for, also if it doesn't end in `.wasm`.
     file: Option<OsString>,
-    /// Lock that is held during a reload. It is asynchronous, so a waiting reload occupies no thread.
+    /// Lock that is held during a reload. It is asynchronous, so a waiting reload occupies no
+    /// thread.
     pub(super) reload_lock: Arc<tokio::sync::Mutex<()>>,
     /// Notified after each load.
     loaded: Notify,
@@ -121,8 +124,8 @@ impl Parsers {
         builds.len()
     }
 
-    /// Reads the files again and swaps the parser if its content or source changed. Blocks as long as compiling takes; streams that start
-    /// meanwhile get the old parser.
+    /// Reads the files again and swaps the parser if its content or source changed. Blocks as long
+    /// as compiling takes; streams that start meanwhile get the old parser.
     pub(super) fn reload(&self, cause: &'static str) -> ParserReport {
         let mut loader = self.loader.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.report();
@@ -230,8 +233,8 @@ fn report_after(
     ParserReport { serving: serving.unwrap_or(before.serving), candidates, last_load, loads, ..before }
 }
 
-/// Error of a file that had no such error before and is named after the current parser: a build that was meant to replace it. Any other bad
-/// file has nothing to do with this model.
+/// Error of a file that had no such error before and is named after the current parser: a build
+/// that was meant to replace it. Any other bad file has nothing to do with this model.
 fn failed_build(candidates: &[CandidateReport], before: &ParserReport) -> Option<String> {
     let is_build = |candidate: &&CandidateReport| {
         candidate.is_bad()
@@ -243,7 +246,8 @@ fn failed_build(candidates: &[CandidateReport], before: &ParserReport) -> Option
     candidates.iter().find(is_build)?.error().map(str::to_owned)
 }
 
-/// Logs once for each plugin why it isn't for this model, or why another was chosen. Bad files aren't a model's ([`BadFiles`]).
+/// Logs once for each plugin why it isn't for this model, or why another was chosen. Bad files
+/// aren't a model's ([`BadFiles`]).
 fn log_candidates(model: &str, candidates: &[CandidateReport], before: &[CandidateReport]) {
     for new in candidates.iter().filter(|candidate| !before.contains(candidate)) {
         match &new.outcome {
@@ -256,8 +260,9 @@ fn log_candidates(model: &str, candidates: &[CandidateReport], before: &[Candida
     }
 }
 
-/// Logs why a plugin wasn't chosen: at level warn for another build of the same parser, which the operator may have taken for the current one,
-/// at info for an operator's own, at debug for the shipped ones, since most are for other models.
+/// Logs why a plugin wasn't chosen: at level warn for another build of the same parser, which the
+/// operator may have taken for the current one, at info for an operator's own, at debug for the
+/// shipped ones, since most are for other models.
 fn log_not_chosen(model: &str, candidate: &CandidateReport) {
     let CandidateReport { source, not_chosen: Some(why), is_own, is_other_build, .. } = candidate else {
         return;

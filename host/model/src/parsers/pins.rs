@@ -1,5 +1,6 @@
-//! Pins of parsers, `--parser-sha256 NAME=HEX`: the digest that a parser's content must have. A pin is checked at each load of its parser:
-//! by the file's name before the file is used, and by the parser's own name before it serves.
+//! Pins of parsers, `--parser-sha256 NAME=HEX`: the digest that a parser's content must have. A pin
+//! is checked at each load of its parser: by the file's name before the file is used, and by the
+//! parser's own name before it serves.
 
 use std::str::FromStr;
 
@@ -76,7 +77,8 @@ impl Pins {
         self.seen.clear();
     }
 
-    /// Checks content whose name is `name`, with or without `.wasm`. `parser` is its source, for messages.
+    /// Checks content whose name is `name`, with or without `.wasm`. `parser` is its source, for
+    /// messages.
     ///
     /// # Errors
     /// A pin of that name has another digest.
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mismatch_shows_both_digests_and_names_match_with_or_without_ending() {
+    fn pins_match_without_ending_and_mismatch_shows_both() {
         let (right, wrong) = ("aa".repeat(32), "bb".repeat(32));
         for (pinned, asked) in [("q", "q.wasm"), ("q.wasm", "q"), ("q", "q")] {
             let mut pins = pins(&format!("{pinned}={right}"));

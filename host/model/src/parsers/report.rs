@@ -1,4 +1,5 @@
-//! Report on a model's parsers, for `GET /admin/parsers` and for logs: names, digests and results of loads, without data of any stream.
+//! Report on a model's parsers, for `GET /admin/parsers` and for logs: names, digests and results
+//! of loads, without data of any stream.
 
 use serde::Serialize;
 
@@ -58,7 +59,8 @@ pub struct CandidateReport {
     /// Reason why a usable plugin wasn't chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_chosen: Option<String>,
-    /// Whether it is the operator's own plugin: a file whose descriptor has no shipped parser's name.
+    /// Whether it is the operator's own plugin: a file whose descriptor has no shipped parser's
+    /// name.
     #[serde(skip)]
     pub(super) is_own: bool,
     /// Whether it is another build of a parser that another file is taken for.
@@ -83,7 +85,8 @@ pub enum Outcome {
     Unusable {
         /// Reason, in one line.
         error: String,
-        /// Whether the plugin itself is in order, but refused its options, which may include the model's response template.
+        /// Whether the plugin itself is in order, but refused its options, which may include the
+        /// model's response template.
         #[serde(skip)]
         declined: bool,
     },
@@ -156,7 +159,8 @@ pub enum LoadResult {
     Swapped,
     /// The same parser continues to serve.
     Unchanged,
-    /// The load failed, or a new build of the current parser can't be used; the parser from before continues to serve.
+    /// The load failed, or a new build of the current parser can't be used; the parser from before
+    /// continues to serve.
     Failed,
 }
 

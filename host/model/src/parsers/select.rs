@@ -1,22 +1,25 @@
 //! Choice of `--parser auto` among the plugins. A pure function of descriptors and model files.
 //!
-//! A plugin claims a model by naming its `model_type` or architecture. A type alone doesn't decide: models of many formats are `llama`.
-//! The model's own chat template does: it shows the model how to write, so it has the right parser's markers. Where several parsers claim
-//! a model (Qwen3 and Qwen3-Coder are both `qwen3_moe`), markers that all of them declare make no difference and are left out. The others
-//! decide, in this order:
+//! A plugin claims a model by naming its `model_type` or architecture. A type alone doesn't decide:
+//! models of many formats are `llama`. The model's own chat template does: it shows the model how
+//! to write, so it has the right parser's markers. Where several parsers claim a model (Qwen3 and
+//! Qwen3-Coder are both `qwen3_moe`), markers that all of them declare make no difference and are
+//! left out. The others decide, in this order:
 //! 1. the parser with more of its own markers in the template;
 //! 2. the parser with fewer of them missing in the template;
 //! 3. the parser with more of them among the tokenizer's added tokens.
 //!
-//! Where the template writes calls, the loader then tries the parsers on a turn with a call as the template writes it (`trial.rs`):
-//! a claimant has to read it, and of a model that no parser claims the parser is the one that does. Markers say only which parsers are
-//! likely, in which order.
+//! Where the template writes calls, the loader then tries the parsers on a turn with a call as the
+//! template writes it (`trial.rs`): a claimant has to read it, and of a model that no parser claims
+//! the parser is the one that does. Markers say only which parsers are likely, in which order.
 //!
-//! Where the template writes no calls, its source has to do: for a model that no parser claims the same order decides among the parsers
-//! that it points to by markers of calls and reasoning, which neither end a turn nor stand in a conversation without tools.
+//! Where the template writes no calls, its source has to do: for a model that no parser claims the
+//! same order decides among the parsers that it points to by markers of calls and reasoning, which
+//! neither end a turn nor stand in a conversation without tools.
 //!
-//! There is no guess beyond that. A tie between claimants is an error, and so is a template that fits another parser than those
-//! that claim the model. A model that no parser claims and whose template fits none, or several alike, gets none.
+//! There is no guess beyond that. A tie between claimants is an error, and so is a template that
+//! fits another parser than those that claim the model. A model that no parser claims and whose
+//! template fits none, or several alike, gets none.
 
 use std::collections::HashSet;
 
@@ -111,7 +114,8 @@ pub(super) fn select(
     }
 }
 
-/// Chooses the candidate to which the template of a model that nobody claims points. The error is the reason why it is none.
+/// Chooses the candidate to which the template of a model that nobody claims points. The error is
+/// the reason why it is none.
 pub(super) fn select_unclaimed(model: &Evidence, candidates: &[ParserCandidate]) -> Result<Selected, String> {
     let all: Vec<usize> = (0..candidates.len()).collect();
     let groups = pointed(model, candidates, &all);
@@ -142,7 +146,8 @@ pub(super) fn select_unclaimed(model: &Evidence, candidates: &[ParserCandidate])
     }
 }
 
-/// Checks that the template points to no other parser than the claimants. One that declares no markers can't be contradicted.
+/// Checks that the template points to no other parser than the claimants. One that declares no
+/// markers can't be contradicted.
 fn check_claims(
     model: &Evidence,
     candidates: &[ParserCandidate],
@@ -166,7 +171,8 @@ fn check_claims(
     })
 }
 
-/// The candidates to which the template points, the most likely first, those that are equal by all rules in one group.
+/// The candidates to which the template points, the most likely first, those that are equal by all
+/// rules in one group.
 fn pointed<'a>(
     model: &Evidence,
     candidates: &[ParserCandidate<'a>],
@@ -216,7 +222,8 @@ fn sole(model: &Evidence, index: usize, candidate: &ParserCandidate) -> Selected
     Selected { index, why, doubtful }
 }
 
-/// Whether the template writes none of a parser's markers. The tokenizer's tokens don't count: a family's models all have them.
+/// Whether the template writes none of a parser's markers. The tokenizer's tokens don't count: a
+/// family's models all have them.
 fn is_doubtful(model: &Evidence, Descriptor { markers, .. }: &Descriptor) -> bool {
     let shows =
         |marker: &String| model.template.contains(marker.as_str()) || model.plain.contains(marker.as_str());

@@ -1,5 +1,6 @@
-//! Trial of a parser on the turns with a call that a model's chat template writes. The parser of that model reads them; no other evidence
-//! is as good, since it needs no format's name and no marker's meaning.
+//! Trial of a parser on the turns with a call that a model's chat template writes. The parser of
+//! that model reads them; no other evidence is as good, since it needs no format's name and no
+//! marker's meaning.
 //!
 //! Called by the loader, for candidates whose markers make them likely.
 
@@ -16,8 +17,8 @@ use turn::{FaultPolicy, Item, ItemHead, ItemStatus, TokenText, TurnEnd, TurnEven
 /// Most bytes that a parser may hold in a trial.
 const HELD_BYTES: usize = 1 << 20;
 
-/// Returns how many of the turns the parser reads: the call is whole, and all text before it is reasoning. Markers are
-/// matched in the text.
+/// Returns how many of the turns the parser reads: the call is whole, and all text before it is
+/// reasoning. Markers are matched in the text.
 pub(super) fn turns_read(
     plugin: &Arc<Plugin>,
     options: &[(String, String)],
@@ -42,7 +43,8 @@ pub(super) fn turns_read(
     Some(turns.iter().filter(reads).count())
 }
 
-/// Whether the items begin with the call, reasoning aside. What follows may be the end of the turn, which a parser needn't know.
+/// Whether the items begin with the call, reasoning aside. What follows may be the end of the turn,
+/// which a parser needn't know.
 fn is_call(items: &[Item]) -> bool {
     let first = items.iter().find(|item| item.head != ItemHead::Reasoning);
     let Some(Item { head: ItemHead::ToolCall { name, .. }, text, status: ItemStatus::Completed }) = first

@@ -1,8 +1,9 @@
 //! Watcher of plugin files, which reports that one is new, replaced, written in place or removed.
 //!
-//! It watches folders rather than files, since a file that is replaced by a rename is another file. A change is reported once the folder
-//! has been quiet for a moment, so that a file which is being written is usually complete. If it isn't, the load fails,
-//! the old parser stays, and the next write is reported as a change again.
+//! It watches folders rather than files, since a file that is replaced by a rename is another file.
+//! A change is reported once the folder has been quiet for a moment, so that a file which is being
+//! written is usually complete. If it isn't, the load fails, the old parser stays, and the next
+//! write is reported as a change again.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,8 @@ pub(super) struct PluginWatch {
 }
 
 impl PluginWatch {
-    /// Makes a watcher that watches no folder yet. It reports changes of files that end in `.wasm` or `.json`, and of the one with the name `file`.
+    /// Makes a watcher that watches no folder yet. It reports changes of files that end in `.wasm`
+    /// or `.json`, and of the one with the name `file`.
     pub(super) fn new(folders: Vec<PathBuf>, file: Option<OsString>) -> notify::Result<Self> {
         // The channel holds one event: while it waits, further events add nothing.
         let (sender, changes) = mpsc::channel(1);
@@ -41,7 +43,8 @@ impl PluginWatch {
         Ok(Self { watcher, changes, folders, changing: false })
     }
 
-    /// Watches the folders that exist, and returns those that can't be watched. May be called again, for folders made or replaced since.
+    /// Watches the folders that exist, and returns those that can't be watched. May be called
+    /// again, for folders made or replaced since.
     pub(super) fn attach(&mut self) -> Vec<(&Path, notify::Error)> {
         let mut watch = |folder| self.watcher.watch(folder, RecursiveMode::NonRecursive);
         self.folders
@@ -107,8 +110,8 @@ impl Parsers {
 }
 
 impl Changes<'_> {
-    /// Waits until the files should be read again: the first call returns at once, since they may have changed while weights were loaded, and
-    /// each later one after a change. Cancel safe.
+    /// Waits until the files should be read again: the first call returns at once, since they may
+    /// have changed while weights were loaded, and each later one after a change. Cancel safe.
     pub(crate) async fn next(&mut self) {
         let Some(watch) = &mut self.watch else { return std::future::pending().await };
         if !std::mem::replace(&mut self.started, true) {
@@ -131,7 +134,7 @@ mod tests {
     use notify::event::{CreateKind, DataChange, ModifyKind};
 
     #[test]
-    fn writes_renames_and_removals_of_plugins_matter_and_reads_dont() {
+    fn plugin_changes_matter_and_reads_do_not() {
         let event = |kind, path: &str| Event::new(kind).add_path(path.into());
         let written = EventKind::Modify(ModifyKind::Data(DataChange::Any));
         let closed = |mode| EventKind::Access(AccessKind::Close(mode));
@@ -145,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_rename_and_a_write_in_place_are_seen_and_a_read_is_not() {
+    async fn renames_and_writes_in_place_are_seen_and_reads_not() {
         let folder = tempfile::tempdir().unwrap();
         let (file, part) = (folder.path().join("a.wasm"), folder.path().join("a.part"));
         let mut watch =

@@ -1,7 +1,9 @@
-//! Added tokens, which a model has beside its vocabulary, and the text that each takes where it stands.
+//! Added tokens, which a model has beside its vocabulary, and the text that each takes where it
+//! stands.
 //!
-//! The rules are those of the `tokenizers` library: a token may take the white space around it, and may be a token only as a whole
-//! word; tokens that are white space only are found in any text, the leftmost and longest first. Called by `tokenizer`.
+//! The rules are those of the `tokenizers` library: a token may take the white space around it, and
+//! may be a token only as a whole word; tokens that are white space only are found in any text, the
+//! leftmost and longest first. Called by `tokenizer`.
 
 use std::collections::HashMap;
 
@@ -15,13 +17,15 @@ pub struct AddedToken {
     pub id: u32,
     /// Text that stands for the token.
     pub literal: String,
-    /// Whether the token never belongs to text that is shown (BOS, EOS, padding), as opposed to markup such as `<think>`.
+    /// Whether the token never belongs to text that is shown (BOS, EOS, padding), as opposed to
+    /// markup such as `<think>`.
     pub special: bool,
     /// Whether the token takes the white space before it.
     pub(super) lstrip: bool,
     /// Whether the token takes the white space after it.
     pub(super) rstrip: bool,
-    /// Whether the literal is a token only as a whole word: where no letter, digit or underscore touches it.
+    /// Whether the literal is a token only as a whole word: where no letter, digit or underscore
+    /// touches it.
     pub(super) single_word: bool,
 }
 
@@ -52,8 +56,9 @@ impl AddedToken {
         self.literal.chars().all(char::is_whitespace)
     }
 
-    /// Returns the range of `text` that the token takes if its literal begins at `at`, between the token that ended at `from` and the
-    /// one that begins at `to`; `None` if a letter touches a token that must be a whole word.
+    /// Returns the range of `text` that the token takes if its literal begins at `at`, between the
+    /// token that ended at `from` and the one that begins at `to`; `None` if a letter touches a
+    /// token that must be a whole word.
     pub(super) fn cut(&self, text: &str, at: usize, from: usize, to: usize) -> Option<Split> {
         let (before, after) = (&text[..at], &text[at + self.literal.len()..]);
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -75,7 +80,8 @@ pub(super) struct WhitespaceTokens {
 }
 
 impl WhitespaceTokens {
-    /// Makes the finder of the white-space tokens among `added`; `None` if there are none. The error is a reason.
+    /// Makes the finder of the white-space tokens among `added`; `None` if there are none. The
+    /// error is a reason.
     pub(super) fn new(added: &HashMap<u32, AddedToken>) -> Result<Option<Self>, String> {
         let is_whitespace = |token: &&AddedToken| token.is_whitespace() && !token.literal.is_empty();
         let tokens: Vec<&AddedToken> = added.values().filter(is_whitespace).collect();
@@ -89,7 +95,8 @@ impl WhitespaceTokens {
         Ok(Some(Self { literals, ids: tokens.iter().map(|token| token.id).collect() }))
     }
 
-    /// Cuts `text[start..end]` into white-space tokens and other text, and appends the parts to `splits`.
+    /// Cuts `text[start..end]` into white-space tokens and other text, and appends the parts to
+    /// `splits`.
     pub(super) fn cut(&self, text: &str, start: usize, end: usize, splits: &mut Vec<Split>) {
         let mut rest = start;
         for found in self.literals.find_iter(&text[start..end]) {

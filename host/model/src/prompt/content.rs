@@ -1,8 +1,9 @@
-//! Content of a message: a text, or a list of text parts as the client sent it. Whether parts stay apart is known only when a template is:
-//! some templates take strings, some lists, and some both.
+//! Content of a message: a text, or a list of text parts as the client sent it. Whether parts stay
+//! apart is known only when a template is: some templates take strings, some lists, and some both.
 //!
-//! Invariant: parts cost no allocation of their own, so many small ones take no more memory than their request. Made by the protocols'
-//! readers, read by `variables`, and as one text by everything that isn't a template.
+//! Invariant: parts cost no allocation of their own, so many small ones take no more memory than
+//! their request. Made by the protocols' readers, read by `variables`, and as one text by
+//! everything that isn't a template.
 
 use std::fmt;
 
@@ -35,7 +36,8 @@ impl Content {
         starts.iter().zip(ends).map(|(start, end)| &self.joined[*start..end])
     }
 
-    /// The content as one text, as vLLM makes it for templates that take strings: parts are joined by line breaks.
+    /// The content as one text, as vLLM makes it for templates that take strings: parts are joined
+    /// by line breaks.
     pub fn joined(&self) -> &str {
         &self.joined
     }
@@ -111,7 +113,8 @@ impl fmt::Debug for Content {
     }
 }
 
-/// Form in which a template takes the content of a role's messages (`render/probe_content.rs` finds it).
+/// Form in which a template takes the content of a role's messages (`render/probe_content.rs` finds
+/// it).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ContentForm {
     /// Strings; parts are joined.
@@ -156,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_keeps_its_parts_and_has_their_lines_as_its_text() {
+    fn list_keeps_its_parts_and_its_text_is_their_lines() {
         for list in [&[][..], &[""], &["a"], &["", ""], &["a", "", "b\n"], &["é", "\n", ""]] {
             let content: Content = list.iter().collect();
             assert!(content.is_list());
@@ -181,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_goes_to_the_outer_parts_or_becomes_one() {
+    fn additions_go_to_the_outer_parts_or_become_one() {
         let changed = |mut content: Content| {
             content.prefix("<é");
             content.push_str(">");

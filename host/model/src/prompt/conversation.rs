@@ -1,5 +1,5 @@
-//! Conversation of a request, in the form that every protocol's reader makes: messages and tools, before any template. All text in it
-//! comes from the request.
+//! Conversation of a request, in the form that every protocol's reader makes: messages and tools,
+//! before any template. All text in it comes from the request.
 
 use super::content::Content;
 
@@ -42,7 +42,8 @@ pub struct Message {
     pub tool_call_id: Option<String>,
     /// For `Role::Tool`: name of the tool, where known.
     pub name: Option<String>,
-    /// Whether the message is the summary of what a compaction removed before it. A later compaction replaces it.
+    /// Whether the message is the summary of what a compaction removed before it. A later
+    /// compaction replaces it.
     pub is_summary: bool,
 }
 

@@ -1,8 +1,10 @@
-//! Incremental detokenizer: makes text of token ids as they come, exactly and in constant time per token.
+//! Incremental detokenizer: makes text of token ids as they come, exactly and in constant time per
+//! token.
 //!
-//! Invariant: the pieces of any sequence of ids, the flush included, are together the text of the whole sequence; no piece ends
-//! inside a character. For byte-level tokenizers (BPE of the GPT-2 kind) it has a table from id to bytes; for others it decodes a
-//! short window of ids again with each id. There is one per stream, driven by the task that owns it.
+//! Invariant: the pieces of any sequence of ids, the flush included, are together the text of the
+//! whole sequence; no piece ends inside a character. For byte-level tokenizers (BPE of the GPT-2
+//! kind) it has a table from id to bytes; for others it decodes a short window of ids again with
+//! each id. There is one per stream, driven by the task that owns it.
 
 use std::sync::Arc;
 
@@ -18,20 +20,24 @@ pub struct Detokenizer {
 
 #[derive(Debug, Clone)]
 enum State {
-    /// For byte-level tokenizers: the table, and the bytes of a character that isn't complete yet (three at most).
+    /// For byte-level tokenizers: the table, and the bytes of a character that isn't complete yet
+    /// (three at most).
     Bytes { table: Arc<TokenBytes>, pending: Vec<u8> },
-    /// For other tokenizers: ids that are decoded again with each new one. The text of the first `shown` of them was appended before.
+    /// For other tokenizers: ids that are decoded again with each new one. The text of the first
+    /// `shown` of them was appended before.
     Window { ids: Vec<u32>, shown: usize },
 }
 
-/// Number of unshown ids from which on their text is shown even if it ends with U+FFFD: a character has at most four bytes, and an id
-/// that brings none of them ends it.
+/// Number of unshown ids from which on their text is shown even if it ends with U+FFFD: a character
+/// has at most four bytes, and an id that brings none of them ends it.
 const MAX_UNSHOWN: usize = 4;
-/// Number of ids that are kept as context: they decide how the next one is spelt (a space before a word).
+/// Number of ids that are kept as context: they decide how the next one is spelt (a space before a
+/// word).
 const CONTEXT: usize = 4;
 
 impl Detokenizer {
-    /// Makes the detokenizer of a stream that follows `prompt`; an empty one if the stream begins a text.
+    /// Makes the detokenizer of a stream that follows `prompt`; an empty one if the stream begins a
+    /// text.
     pub fn new(tokenizer: Arc<Tokenizer>, prompt: &[u32]) -> Self {
         let state = if let Some(table) = tokenizer.token_bytes() {
             State::Bytes { table, pending: Vec::new() }
@@ -42,12 +48,18 @@ impl Detokenizer {
         Self { tokenizer, state }
     }
 
-    /// Appends the text that token `id` adds. Added tokens, special ones too, are spelt as their literals; an id that
-    /// isn't in the vocabulary adds nothing.
+    /// Appends the text that token `id` adds. Added tokens, special ones too, are spelt as their
+    /// literals; an id that isn't in the vocabulary adds nothing.
     pub fn push(&mut self, id: u32, out: &mut String) {
         match &mut self.state {
             State::Bytes { table, pending } => {
-                pending.extend_from_slice(table.get(id));
+                let bytes = table.get(id);
+                if pending.is_empty()
+                    && let Ok(text) = std::str::from_utf8(bytes)
+                {
+                    return out.push_str(text);
+                }
+                pending.extend_from_slice(bytes);
                 drain_characters(pending, out);
             }
             State::Window { ids, shown } => {
@@ -57,7 +69,8 @@ impl Detokenizer {
         }
     }
 
-    /// Appends U+FFFD for a character that was left incomplete. Further ids may be pushed afterwards.
+    /// Appends U+FFFD for a character that was left incomplete. Further ids may be pushed
+    /// afterwards.
     pub fn flush(&mut self, out: &mut String) {
         match &mut self.state {
             State::Bytes { pending, .. } => {
@@ -69,7 +82,8 @@ impl Detokenizer {
     }
 }
 
-/// Moves complete characters from `pending` to `out`. Bytes that can't become a character any more become U+FFFD.
+/// Moves complete characters from `pending` to `out`. Bytes that can't become a character any more
+/// become U+FFFD.
 fn drain_characters(pending: &mut Vec<u8>, out: &mut String) {
     let mut rest = pending.as_slice();
     loop {
@@ -93,7 +107,8 @@ fn drain_characters(pending: &mut Vec<u8>, out: &mut String) {
     }
 }
 
-/// Appends the text that the unshown ids of the window add, unless it ends with a character that may still be completed.
+/// Appends the text that the unshown ids of the window add, unless it ends with a character that
+/// may still be completed.
 fn show_window(tokenizer: &Tokenizer, ids: &mut Vec<u32>, shown: &mut usize, flush: bool, out: &mut String) {
     let (Ok(before), Ok(text)) = (tokenizer.decode(&ids[..*shown]), tokenizer.decode(ids)) else { return };
     let is_incomplete = text.ends_with(char::REPLACEMENT_CHARACTER) && ids.len() - *shown < MAX_UNSHOWN;
@@ -111,9 +126,10 @@ fn show_window(tokenizer: &Tokenizer, ids: &mut Vec<u32>, shown: &mut usize, flu
 mod tests {
     use super::*;
 
-    /// The cost of a token is bounded, since it depends only on what is kept of the stream before it.
+    /// The cost of a token is bounded, since it depends only on what is kept of the stream before
+    /// it.
     #[test]
-    fn however_long_the_stream_only_a_character_or_a_short_window_is_kept() {
+    fn only_a_character_or_short_window_of_stream_is_kept() {
         let json = include_bytes!("../../../models/qwen3-tiny/tokenizer.json");
         let tokenizer = Arc::new(Tokenizer::from_json(json).unwrap());
         let window = State::Window { ids: Vec::new(), shown: 0 };

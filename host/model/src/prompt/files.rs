@@ -1,7 +1,8 @@
-//! Reader of the chat template and the special tokens of a model directory in Hugging Face's layout.
+//! Reader of the chat template and the special tokens of a model directory in Hugging Face's
+//! layout.
 //!
-//! The operator chooses the files, so an error about a missing or broken one is one line that names the file, what is
-//! wrong with it and what to do. Called when a model is loaded.
+//! The operator chooses the files, so an error about a missing or broken one is one line that names
+//! the file, what is wrong with it and what to do. Called when a model is loaded.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -40,11 +41,13 @@ pub struct ChatFiles {
     pub template: String,
     /// Template for conversations with tools, where the model has a separate one.
     pub tool_template: Option<String>,
-    /// Names (`bos_token`, `eos_token`, …) and literals of the special tokens that the model's files define.
+    /// Names (`bos_token`, `eos_token`, …) and literals of the special tokens that the model's
+    /// files define.
     pub special_tokens: Vec<(String, String)>,
 }
 
-/// Names of special tokens that every tokenizer may have: keys of `tokenizer_config.json`, and variables of templates.
+/// Names of special tokens that every tokenizer may have: keys of `tokenizer_config.json`, and
+/// variables of templates.
 const SPECIAL_TOKENS: [&str; 7] =
     ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
 const TEMPLATE_FILE: &str = "chat_template.jinja";
@@ -53,13 +56,14 @@ const TOOL_TEMPLATE_FILE: &str = "additional_chat_templates/tool_use.jinja";
 pub(super) const CONFIG_FILE: &str = "tokenizer_config.json";
 /// Files in which older processors keep the template, under the same key as [`CONFIG_FILE`].
 const PROCESSOR_FILES: [&str; 2] = ["chat_template.json", "processor_config.json"];
-/// Older file of special tokens. It counts only where [`CONFIG_FILE`] has no `added_tokens_decoder`.
+/// Older file of special tokens. It counts only where [`CONFIG_FILE`] has no
+/// `added_tokens_decoder`.
 const SPECIAL_TOKENS_FILE: &str = "special_tokens_map.json";
 
 impl ChatFiles {
-    /// Reads the templates (`chat_template.jinja` and `additional_chat_templates/tool_use.jinja` first, then `chat_template` of
-    /// `tokenizer_config.json`, then that of a processor's files) and the special tokens. A template given by the operator replaces the
-    /// model's.
+    /// Reads the templates (`chat_template.jinja` and `additional_chat_templates/tool_use.jinja`
+    /// first, then `chat_template` of `tokenizer_config.json`, then that of a processor's files)
+    /// and the special tokens. A template given by the operator replaces the model's.
     pub fn load(files: &ModelFiles, chat_template: Option<String>) -> Result<Self, ChatFilesError> {
         let config = read_json(files, CONFIG_FILE)?.unwrap_or(Value::Null);
         let special_tokens = special_tokens(files, &config)?;
@@ -71,8 +75,8 @@ impl ChatFiles {
     }
 }
 
-/// Returns the table in `tokenizer_config.json` that describes how the model's output is parsed, as JSON text, if there is one
-/// (`response_template`, or its first name, `response_schema`).
+/// Returns the table in `tokenizer_config.json` that describes how the model's output is parsed, as
+/// JSON text, if there is one (`response_template`, or its first name, `response_schema`).
 pub fn response_template(files: &ModelFiles) -> Result<Option<String>, ChatFilesError> {
     let config = read_json(files, CONFIG_FILE)?.unwrap_or(Value::Null);
     let table = ["response_template", "response_schema"].iter().filter_map(|key| config.get(key));
@@ -117,8 +121,9 @@ pub(super) fn read_json(files: &ModelFiles, name: &str) -> Result<Option<Value>,
     }
 }
 
-/// Reads the named special tokens, each of them a string or an object with `content`: those that every tokenizer may have, the model's own
-/// (`image_token`, …), and the entries of `extra_special_tokens`. Where several files name one, transformers' order decides.
+/// Reads the named special tokens, each of them a string or an object with `content`: those that
+/// every tokenizer may have, the model's own (`image_token`, …), and the entries of
+/// `extra_special_tokens`. Where several files name one, transformers' order decides.
 fn special_tokens(files: &ModelFiles, config: &Value) -> Result<Vec<(String, String)>, ChatFilesError> {
     let is_older = config.get("added_tokens_decoder").is_none();
     let map = if is_older { read_json(files, SPECIAL_TOKENS_FILE)? } else { None }.unwrap_or(Value::Null);
@@ -164,7 +169,8 @@ fn chat_template(config: &Value) -> Option<&Value> {
     config.get("chat_template").filter(|template| !template.is_null())
 }
 
-/// Reads the value of `chat_template` in the file `name`: one template, or several with names, of which `default` and `tool_use` are used.
+/// Reads the value of `chat_template` in the file `name`: one template, or several with names, of
+/// which `default` and `tool_use` are used.
 fn named_templates(
     files: &ModelFiles,
     name: &str,

@@ -1,6 +1,8 @@
-//! Generation defaults of a model's files: the ids that end a turn, and the sampling parameters for requests that don't set them.
+//! Generation defaults of a model's files: the ids that end a turn, and the sampling parameters for
+//! requests that don't set them.
 //!
-//! Values are checked here, so that later code can rely on their ranges. Called when a model is loaded.
+//! Values are checked here, so that later code can rely on their ranges. Called when a model is
+//! loaded.
 
 use engine::ModelFiles;
 use serde_json::Value;
@@ -21,15 +23,16 @@ pub struct GenerationDefaults {
     pub top_k: Option<u32>,
     /// Probability that a token needs, as a share of the likeliest token's, in [0, 1].
     pub min_p: Option<f32>,
-    /// Penalty of tokens in prompt or output, in (0, 100]: divides their positive logits and multiplies their negative ones.
+    /// Penalty of tokens in prompt or output, in (0, 100]: divides their positive logits and
+    /// multiplies their negative ones.
     pub repetition_penalty: Option<f32>,
 }
 
 const FILE: &str = "generation_config.json";
 
 impl GenerationDefaults {
-    /// Reads `generation_config.json`, and `eos_token_id` of `config.json` if the former has none. `eos_token` is the literal
-    /// that `tokenizer_config.json` names. Both files may be missing.
+    /// Reads `generation_config.json`, and `eos_token_id` of `config.json` if the former has none.
+    /// `eos_token` is the literal that `tokenizer_config.json` names. Both files may be missing.
     pub fn load(
         files: &ModelFiles,
         tokenizer: &Tokenizer,

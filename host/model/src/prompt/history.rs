@@ -1,12 +1,14 @@
-//! Ids of earlier calls as a model spells them. Clients see only the host's ids; this module makes the ids that stand in the prompt.
+//! Ids of earlier calls as a model spells them. Clients see only the host's ids; this module makes
+//! the ids that stand in the prompt.
 
 use std::collections::HashMap;
 
 use super::conversation::Conversation;
 
-/// Respells the ids of the conversation's calls, and of the results that answer them, by `pattern`: `{name}` is the tool's
-/// name and `{index}` counts the calls of the whole conversation from 0 (Kimi K2: `functions.{name}:{index}`).
-/// A result whose call isn't in the conversation keeps its id.
+/// Respells the ids of the conversation's calls, and of the results that answer them, by `pattern`:
+/// `{name}` is the tool's name and `{index}` counts the calls of the whole conversation from 0
+/// (Kimi K2: `functions.{name}:{index}`). A result whose call isn't in the conversation keeps its
+/// id.
 pub(crate) fn spell_history_call_ids(conversation: &mut Conversation, pattern: &str) {
     let mut spelt: HashMap<String, String> = HashMap::new();
     let mut index = 0_usize;
@@ -24,8 +26,8 @@ pub(crate) fn spell_history_call_ids(conversation: &mut Conversation, pattern: &
     }
 }
 
-/// Returns the id that `pattern` gives to the call `index` of the tool `name`. It is filled in in one pass, so that `{index}` inside a tool's
-/// name stays as it is.
+/// Returns the id that `pattern` gives to the call `index` of the tool `name`. It is filled in in
+/// one pass, so that `{index}` inside a tool's name stays as it is.
 pub(crate) fn spell_call_id(pattern: &str, name: &str, index: usize) -> String {
     let mut id = String::with_capacity(pattern.len() + name.len());
     let mut rest = pattern;
@@ -56,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_counted_over_the_conversation_and_results_follow_their_call() {
+    fn calls_count_conversation_wide_and_results_follow() {
         let mut first = Message::text(Role::Assistant, "");
         first.tool_calls = vec![call("a", "weather"), call("b", "time")];
         let mut result = Message::text(Role::Tool, "noon");

@@ -1,9 +1,11 @@
-//! Prompts: from a conversation to token ids, and from token ids to text. Chat templates, segments, tokenizer, incremental detokenizer.
+//! Prompts: from a conversation to token ids, and from token ids to text. Chat templates, segments,
+//! tokenizer, incremental detokenizer.
 //!
-//! Invariant: a control token in a prompt was written by the chat template, never by a request. While a template runs, each
-//! character knows who wrote it (crate `jinja`), so neither text of a request, nor anything that a template makes of such
-//! text, can become one (`segments`). Called by the server's start (loading) and by the model
-//! room (`ChatFormat::render` for each request, one `Detokenizer` per stream).
+//! Invariant: a control token in a prompt was written by the chat template, never by a request.
+//! While a template runs, each character knows who wrote it (crate `jinja`), so neither text of a
+//! request, nor anything that a template makes of such text, can become one (`segments`). Called by
+//! the server's start (loading) and by the model room (`ChatFormat::render` for each request, one
+//! `Detokenizer` per stream).
 #![doc = include_str!("DESIGN.md")]
 
 mod added;

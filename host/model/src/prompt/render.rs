@@ -1,9 +1,11 @@
-//! Chat format of a model: makes the token ids of a conversation, and the opening of the turn that the model generates.
+//! Chat format of a model: makes the token ids of a conversation, and the opening of the turn that
+//! the model generates.
 //!
-//! Invariants: control tokens in the ids were written by the template (`segments`); the ids of a chat that spells no
-//! control token are those that the tokenizer gives for its text as a whole, and a warning is logged at load if that fails on
-//! plain probes. Loaded with the model; `render` runs on a blocking thread, once per request, or more often while the model
-//! room shortens the conversation.
+//! Invariants: control tokens in the ids were written by the template (`segments`); the ids of a
+//! chat that spells no control token are those that the tokenizer gives for its text as a whole,
+//! and a warning is logged at load if that fails on plain probes. Loaded with the model; `render`
+//! runs on a blocking thread, once per request, or more often while the model room shortens the
+//! conversation.
 
 use std::sync::Arc;
 
@@ -44,8 +46,9 @@ pub enum Opening {
 pub struct Prompt {
     /// Token ids of the prompt.
     pub ids: Vec<u32>,
-    /// Opening of the turn as the template wrote it, text to continue included: for each segment, the id if it is an added token, and
-    /// the text. It is replayed to the parser before any output.
+    /// Opening of the turn as the template wrote it, text to continue included: for each segment,
+    /// the id if it is an added token, and the text. It is replayed to the parser before any
+    /// output.
     pub generation_prompt: Vec<(Option<u32>, String)>,
 }
 
@@ -58,7 +61,8 @@ pub enum RenderError {
     /// The template can't take this conversation, for this reason.
     #[error("this model's chat template can't take this conversation: {0}")]
     Conversation(String),
-    /// The conversation or the prompt has more bytes than the context may hold; it was not tokenised.
+    /// The conversation or the prompt has more bytes than the context may hold; it was not
+    /// tokenised.
     #[error("the prompt has {bytes} bytes, more than the {limit} that this model's context may hold")]
     TooLong {
         /// Size of the conversation or of the prompt in bytes.
@@ -107,7 +111,8 @@ struct Rendered<'a> {
 }
 
 impl ChatFormat {
-    /// Compiles the template `chat`, which was read from `files`, for a model with a context of `context` tokens.
+    /// Compiles the template `chat`, which was read from `files`, for a model with a context of
+    /// `context` tokens.
     pub fn load(
         files: &ModelFiles,
         chat: &ChatFiles,
@@ -120,7 +125,8 @@ impl ChatFormat {
         })
     }
 
-    /// Compiles the template `chat` for a model with a context of `context` tokens. The error is a reason.
+    /// Compiles the template `chat` for a model with a context of `context` tokens. The error is a
+    /// reason.
     pub fn new(
         chat: &ChatFiles,
         tokenizer: Arc<Tokenizer>,
@@ -158,7 +164,8 @@ impl ChatFormat {
         Ok(format)
     }
 
-    /// Whether the template itself describes the tools `browser` and `python` if its argument `builtin_tools` names them.
+    /// Whether the template itself describes the tools `browser` and `python` if its argument
+    /// `builtin_tools` names them.
     pub fn describes_builtin_tools(&self) -> bool {
         self.builtin_tools
     }
@@ -176,14 +183,15 @@ impl ChatFormat {
         self.shows_tools
     }
 
-    /// Whether the template gets these arguments of an earlier call as `{"input": …}`, since they are no JSON object and it takes
-    /// nothing else.
+    /// Whether the template gets these arguments of an earlier call as `{"input": …}`, since they
+    /// are no JSON object and it takes nothing else.
     pub fn wraps(&self, arguments: &str) -> bool {
         self.forms.call_arguments.wraps(arguments)
     }
 
-    /// Renders and encodes the prompt of a conversation. `arguments` are template variables beside messages and tools (such as
-    /// `enable_thinking`); the caller decides which of them a request may set.
+    /// Renders and encodes the prompt of a conversation. `arguments` are template variables beside
+    /// messages and tools (such as `enable_thinking`); the caller decides which of them a request
+    /// may set.
     pub fn render(
         &self,
         conversation: &Conversation,
@@ -192,7 +200,8 @@ impl ChatFormat {
     ) -> Result<Prompt, RenderError> {
         let (bytes, limit) = (approximate_bytes(conversation), self.max_conversation_bytes);
         if bytes > limit {
-            // Checked before the template runs, which would get a copy of the text and write another.
+            // Checked before the template runs, which would get a copy of the text and write
+            // another.
             return Err(RenderError::TooLong { bytes, limit });
         }
         let Rendered { before: mut segments, turn } = self.run(conversation, arguments, opening)?;
@@ -231,7 +240,8 @@ impl ChatFormat {
         let segments = self.control_tokens.segments(&output);
         let (before, turn) = match before {
             Ok(before) => split_common(segments, &self.control_tokens.segments(&before)),
-            // The template refuses the conversation without the turn, so the turn's beginning is unknown and nothing is replayed.
+            // The template refuses the conversation without the turn, so the turn's beginning is
+            // unknown and nothing is replayed.
             Err(_) => (segments, Vec::new()),
         };
         Ok(Rendered { before, turn })

@@ -1,8 +1,10 @@
-//! Segments of a rendered prompt: which characters are control tokens of the template, and which are text.
+//! Segments of a rendered prompt: which characters are control tokens of the template, and which
+//! are text.
 //!
-//! The output of a template knows for each character whether the template or the request wrote it. A control token is its literal in
-//! characters that are all the template's, whether it wrote the literal as a whole or put it together from parts. The same literal in a
-//! request's text, or with a single character of the request in it, is text. Called by `render`.
+//! The output of a template knows for each character whether the template or the request wrote it.
+//! A control token is its literal in characters that are all the template's, whether it wrote the
+//! literal as a whole or put it together from parts. The same literal in a request's text, or with
+//! a single character of the request in it, is text. Called by `render`.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use jinja::{Origin, Text};
@@ -80,7 +82,8 @@ pub(super) fn text_of(segments: &[Segment<'_>]) -> String {
     segments.iter().map(Segment::text).collect()
 }
 
-/// Cuts `segments` behind what they have in common with `other`, within a text at a character boundary.
+/// Cuts `segments` behind what they have in common with `other`, within a text at a character
+/// boundary.
 pub(super) fn split_common<'a>(
     mut segments: Vec<Segment<'a>>,
     other: &[Segment<'_>],

@@ -1,18 +1,21 @@
-//! Truncation of conversations: removes the oldest parts, so that the rest fits into the context. The rest is a conversation that
-//! templates take: it keeps the instructions at the beginning, the user's last message, and the last step after it.
+//! Truncation of conversations: removes the oldest parts, so that the rest fits into the context.
+//! The rest is a conversation that templates take: it keeps the instructions at the beginning, the
+//! user's last message, and the last step after it.
 //!
-//! A part is a whole exchange (a user's message and all that followed it) or, once no earlier exchange is left, a step of the last
-//! one: a message with the results of its calls. The model room calls it for jobs that allow it.
+//! A part is a whole exchange (a user's message and all that followed it) or, once no earlier
+//! exchange is left, a step of the last one: a message with the results of its calls. The model
+//! room calls it for jobs that allow it.
 
 use std::ops::Range;
 
 use super::conversation::{Conversation, Message, Role};
 
-/// Approximate bytes that a message, a further part of it, or a call takes in a prompt beside its texts.
+/// Approximate bytes that a message, a further part of it, or a call takes in a prompt beside its
+/// texts.
 const MARKUP: usize = 16;
 
-/// Removes parts, oldest first, until `parts` of them and about `bytes` bytes of text are removed, or no further part may be.
-/// Returns the number of removed messages.
+/// Removes parts, oldest first, until `parts` of them and about `bytes` bytes of text are removed,
+/// or no further part may be. Returns the number of removed messages.
 pub(crate) fn drop_oldest(conversation: &mut Conversation, bytes: usize, parts: usize) -> usize {
     let messages = &mut conversation.messages;
     let all = messages.len();
@@ -74,7 +77,8 @@ mod tests {
     use super::drop_oldest;
     use crate::prompt::{Conversation, HistoryCall, Message, Role};
 
-    /// Makes a conversation of letters: s(ystem), d(eveloper), u(ser), a(ssistant), t(ool). A capital letter is a message with a call.
+    /// Makes a conversation of letters: s(ystem), d(eveloper), u(ser), a(ssistant), t(ool). A
+    /// capital letter is a message with a call.
     fn conversation(letters: &str) -> Conversation {
         let message = |letter: char| {
             let role = match letter.to_ascii_lowercase() {
@@ -114,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_the_last_question_and_the_last_step_stay() {
+    fn instructions_last_question_and_last_step_stay() {
         assert_eq!(shrinking("sduauAtau"), ["sduAtau", "sdu"]);
         assert_eq!(shrinking("suaudaAttAt"), ["sudaAttAt", "suaAttAt", "suAttAt", "suAt"]);
         assert_eq!(shrinking("u"), [""; 0]);

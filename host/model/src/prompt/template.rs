@@ -1,7 +1,8 @@
 //! Chat template of a model, and the bounds of its runs. Called by `render`.
 //!
-//! The crate `jinja` runs it as transformers does. Its time is bounded as CPU time, and the bound grows with the request, so that the
-//! longest conversation that a model takes is as fine as a short one, and a template that doesn't end is stopped.
+//! The crate `jinja` runs it as transformers does. Its time is bounded as CPU time, and the bound
+//! grows with the request, so that the longest conversation that a model takes is as fine as a
+//! short one, and a template that doesn't end is stopped.
 
 use std::time::Duration;
 

@@ -1,10 +1,11 @@
-//! Changes of conversations for templates that can't take them as they are. Templates are written for the turns that their own models
-//! make; agents send others: several messages of instructions, some of them late, text beside reasoning and a call, several calls at
-//! once. For these, templates raise an exception or silently leave text out.
+//! Changes of conversations for templates that can't take them as they are. Templates are written
+//! for the turns that their own models make; agents send others: several messages of instructions,
+//! some of them late, text beside reasoning and a call, several calls at once. For these, templates
+//! raise an exception or silently leave text out.
 //!
-//! No template is known by name: at load each change is tried with a probe, and kept only if the template shows the probe in full with
-//! the change and doesn't without it. Invariant: what a template shows as it is stays as it is, and a change loses no text. Called by
-//! `render`.
+//! No template is known by name: at load each change is tried with a probe, and kept only if the
+//! template shows the probe in full with the change and doesn't without it. Invariant: what a
+//! template shows as it is stays as it is, and a change loses no text. Called by `render`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -42,7 +43,8 @@ const CHANGES: [Change; 6] = [
 pub(super) struct TemplateChanges(Vec<Change>);
 
 impl TemplateChanges {
-    /// Finds the changes that a template needs. `rendered` returns the template's output for a conversation; `None` if it raises.
+    /// Finds the changes that a template needs. `rendered` returns the template's output for a
+    /// conversation; `None` if it raises.
     pub(super) fn detect(rendered: impl Fn(&Conversation) -> Option<String>) -> Self {
         let mut changes = Self::default();
         for change in CHANGES {
@@ -83,7 +85,8 @@ impl fmt::Debug for TemplateChanges {
 }
 
 impl Change {
-    /// Whether the template needs the change. `shown` says whether it shows the probe in full without the change; `None` if it raises.
+    /// Whether the template needs the change. `shown` says whether it shows the probe in full
+    /// without the change; `None` if it raises.
     fn is_needed(self, shown: Option<bool>) -> bool {
         match self {
             // A template that leaves such text out does so because its model never saw text there.
@@ -109,7 +112,8 @@ impl Change {
         messages
     }
 
-    /// Returns a conversation that shows whether the change is needed, and the words that the template has to show.
+    /// Returns a conversation that shows whether the change is needed, and the words that the
+    /// template has to show.
     fn probe(self) -> (Conversation, &'static [&'static str]) {
         let text = |role, text: &str| Message::text(role, text);
         let user = || text(Role::User, "zq0");
@@ -198,7 +202,8 @@ fn append(to: &mut String, text: &str) {
     to.push_str(text);
 }
 
-/// Gives each call a message of its own, followed by its result. A result that doesn't come right behind its calls stays where it is.
+/// Gives each call a message of its own, followed by its result. A result that doesn't come right
+/// behind its calls stays where it is.
 fn split_calls(messages: Vec<Message>) -> Vec<Message> {
     let mut split = Vec::with_capacity(messages.len());
     let mut rest = messages.into_iter().peekable();

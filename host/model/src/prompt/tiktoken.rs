@@ -1,10 +1,11 @@
-//! Converter of `tiktoken.model`, which Kimi and Moonlight have instead of a `tokenizer.json`: ranked runs of bytes become the same
-//! tokenizer in Hugging Face's format.
+//! Converter of `tiktoken.model`, which Kimi and Moonlight have instead of a `tokenizer.json`:
+//! ranked runs of bytes become the same tokenizer in Hugging Face's format.
 //!
-//! A line of the file is a token's bytes in base64 and its rank, which is its id. tiktoken joins the neighbours whose bytes together
-//! have the lowest rank, the leftmost first; so every way to cut a token into two tokens becomes a merge, in the order of ranks. Only the
-//! published models' code (`tokenization_kimi.py`, class `TikTokenTokenizer`) says how text is cut before that, and that the 256 ids
-//! after the last rank are control tokens. Called by `tokenizer`.
+//! A line of the file is a token's bytes in base64 and its rank, which is its id. tiktoken joins
+//! the neighbours whose bytes together have the lowest rank, the leftmost first; so every way to
+//! cut a token into two tokens becomes a merge, in the order of ranks. Only the published models'
+//! code (`tokenization_kimi.py`, class `TikTokenTokenizer`) says how text is cut before that, and
+//! that the 256 ids after the last rank are control tokens. Called by `tokenizer`.
 
 use std::collections::HashMap;
 
@@ -16,8 +17,8 @@ use super::token_bytes::spell;
 
 /// Tokenizer class that cuts text by [`PATTERN`].
 const CLASS: &str = "TikTokenTokenizer";
-/// Pattern of the parts that text is cut into: runs of Han characters, words with one character before them and an English contraction
-/// behind, up to three digits, punctuation, white space.
+/// Pattern of the parts that text is cut into: runs of Han characters, words with one character
+/// before them and an English contraction behind, up to three digits, punctuation, white space.
 const PATTERN: &str = concat!(
     r"[\p{Han}]+|",
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+",
@@ -31,7 +32,8 @@ const CONTROLS: usize = 256;
 /// Maximum size of a token in bytes. The longest published one has 128.
 const LONGEST: usize = 1024;
 
-/// Returns the text of a `tokenizer.json` for the same tokenizer. `config` is `tokenizer_config.json`. The error is a reason.
+/// Returns the text of a `tokenizer.json` for the same tokenizer. `config` is
+/// `tokenizer_config.json`. The error is a reason.
 pub(super) fn tokenizer_json(ranks: &str, config: &Value) -> Result<Vec<u8>, String> {
     match config.get("tokenizer_class").and_then(Value::as_str) {
         Some(CLASS) => {}
@@ -90,7 +92,8 @@ fn read_line(line: &str) -> Option<(Vec<u8>, usize)> {
     Some((bytes, rank.trim_end().parse().ok()?))
 }
 
-/// Returns every way to make a token of two others, in the order of the tokens' ranks; for one token, the longest first part first.
+/// Returns every way to make a token of two others, in the order of the tokens' ranks; for one
+/// token, the longest first part first.
 fn merges(tokens: &[Vec<u8>]) -> Vec<(String, String)> {
     let ids: HashMap<&[u8], usize> = tokens.iter().enumerate().map(|(id, t)| (t.as_slice(), id)).collect();
     let cuts = |token: &Vec<u8>| -> Vec<(String, String)> {
@@ -101,7 +104,8 @@ fn merges(tokens: &[Vec<u8>]) -> Vec<(String, String)> {
     tokens.iter().flat_map(cuts).collect()
 }
 
-/// Returns the control tokens: those that the configuration names, and reserved ones for the other ids.
+/// Returns the control tokens: those that the configuration names, and reserved ones for the other
+/// ids.
 fn controls(config: &Value, first: usize) -> Result<Vec<Value>, String> {
     let empty = Map::new();
     let named = config.get("added_tokens_decoder").and_then(Value::as_object).unwrap_or(&empty);

@@ -45,7 +45,8 @@ impl TokenBytes {
     }
 }
 
-/// Returns the bytes that `spelling` stands for. A spelling with a character outside the alphabet stands for its own UTF-8 bytes.
+/// Returns the bytes that `spelling` stands for. A spelling with a character outside the alphabet
+/// stands for its own UTF-8 bytes.
 fn spelt_bytes(spelling: &str, alphabet: &[Option<u8>]) -> Vec<u8> {
     let byte = |c: char| alphabet.get(c as usize).copied().flatten();
     spelling.chars().map(byte).collect::<Option<Vec<u8>>>().unwrap_or_else(|| spelling.as_bytes().to_vec())
@@ -65,8 +66,8 @@ pub(super) fn spell(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| CHARACTERS[usize::from(*byte)]).collect()
 }
 
-/// Returns GPT-2's alphabet as a table from character to byte: a printable Latin-1 character stands for its own byte, the 68 characters
-/// from U+0100 on stand for the other bytes, in order.
+/// Returns GPT-2's alphabet as a table from character to byte: a printable Latin-1 character stands
+/// for its own byte, the 68 characters from U+0100 on stand for the other bytes, in order.
 fn byte_alphabet() -> Vec<Option<u8>> {
     let mut alphabet = vec![None; 0x144];
     let mut next = 0x100;

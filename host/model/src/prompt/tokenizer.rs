@@ -1,9 +1,10 @@
-//! Tokenizer of a model, read from its `tokenizer.json` (or `tiktoken.model`). It encodes in two ways: with the added tokens (raw
-//! prompts and model output), or without any (text of requests).
+//! Tokenizer of a model, read from its `tokenizer.json` (or `tiktoken.model`). It encodes in two
+//! ways: with the added tokens (raw prompts and model output), or without any (text of requests).
 //!
-//! Invariant: `encode_text` and the text segments of a prompt never yield the id of an added token, even where the model's
-//! own vocabulary spells one. The exceptions are white-space runs and the unknown token, which control nothing, and a token of
-//! a single character that the vocabulary spells. Called by `render`, `detokenizer`, raw prompts, masks, and replay and remote engines.
+//! Invariant: `encode_text` and the text segments of a prompt never yield the id of an added token,
+//! even where the model's own vocabulary spells one. The exceptions are white-space runs and the
+//! unknown token, which control nothing, and a token of a single character that the vocabulary
+//! spells. Called by `render`, `detokenizer`, raw prompts, masks, and replay and remote engines.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -21,7 +22,8 @@ use super::segments::Segment;
 use super::tiktoken;
 use super::token_bytes::{Spelling, TokenBytes};
 
-/// Error for text that the tokenizer can't encode: the vocabulary lacks a character and has no token for unknown ones.
+/// Error for text that the tokenizer can't encode: the vocabulary lacks a character and has no
+/// token for unknown ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the tokenizer can't encode this text: {0}")]
 pub struct TokenizeError(pub(super) String);
@@ -34,13 +36,15 @@ pub struct Tokenizer {
     /// Finder of added tokens that are white space only; `None` if the model has none.
     whitespace: Option<WhitespaceTokens>,
     vocab_size: usize,
-    /// Bytes of every token, computed at the first use; `None` inside if the tokenizer isn't byte-level.
+    /// Bytes of every token, computed at the first use; `None` inside if the tokenizer isn't
+    /// byte-level.
     bytes: OnceLock<Option<Arc<TokenBytes>>>,
 }
 
 const FILE: &str = "tokenizer.json";
 const RANKS_FILE: &str = "tiktoken.model";
-/// Maximum number of ids, since tables are as long as the highest id. Published vocabularies have less than 2^19.
+/// Maximum number of ids, since tables are as long as the highest id. Published vocabularies have
+/// less than 2^19.
 const MAX_VOCAB: usize = 1 << 22;
 
 impl Tokenizer {
@@ -85,7 +89,8 @@ impl Tokenizer {
         })
     }
 
-    /// Encodes text without any added token, so that text of a request never becomes a control token.
+    /// Encodes text without any added token, so that text of a request never becomes a control
+    /// token.
     pub fn encode_text(&self, text: &str) -> Result<Vec<u32>, TokenizeError> {
         self.encode_segments(&[Segment::Text(text.to_owned())])
     }
@@ -95,15 +100,16 @@ impl Tokenizer {
         self.encode_raw(text, false)
     }
 
-    /// Encodes a whole prompt as its author wrote it: added tokens are recognised, and with `special` the tokenizer adds its tokens for
-    /// the beginning and end of a text.
+    /// Encodes a whole prompt as its author wrote it: added tokens are recognised, and with
+    /// `special` the tokenizer adds its tokens for the beginning and end of a text.
     pub(crate) fn encode_raw(&self, text: &str, special: bool) -> Result<Vec<u32>, TokenizeError> {
         let encoding =
             self.inner.encode_fast(text, special).map_err(|error| TokenizeError(one_line(&error)))?;
         Ok(encoding.get_ids().to_vec())
     }
 
-    /// Returns the id of the added token whose literal is `literal`; `None` for a literal that only the model's own vocabulary holds.
+    /// Returns the id of the added token whose literal is `literal`; `None` for a literal that only
+    /// the model's own vocabulary holds.
     pub fn token_id(&self, literal: &str) -> Option<u32> {
         self.inner
             .token_to_id(literal)
@@ -120,7 +126,8 @@ impl Tokenizer {
         self.added.values().map(|token| token.literal.as_str())
     }
 
-    /// Whether `id` is a special token (BOS, EOS, padding). Its text reaches a parser as a marker that the parser declares, or not at all.
+    /// Whether `id` is a special token (BOS, EOS, padding). Its text reaches a parser as a marker
+    /// that the parser declares, or not at all.
     pub fn is_special(&self, id: u32) -> bool {
         self.added.get(&id).is_some_and(|token| token.special)
     }
@@ -135,7 +142,8 @@ impl Tokenizer {
         self.inner.decode(ids, false).map_err(|error| TokenizeError(one_line(&error)))
     }
 
-    /// Returns the bytes of one token, which may be a part of a character if the tokenizer is byte-level. Empty for an unknown id.
+    /// Returns the bytes of one token, which may be a part of a character if the tokenizer is
+    /// byte-level. Empty for an unknown id.
     pub fn token(&self, id: u32) -> Vec<u8> {
         match self.token_bytes() {
             Some(table) => table.get(id).to_vec(),
@@ -156,7 +164,8 @@ impl Tokenizer {
         }
     }
 
-    /// Whether the tokenizer is byte-level: its tokens are runs of bytes, written in GPT-2's alphabet.
+    /// Whether the tokenizer is byte-level: its tokens are runs of bytes, written in GPT-2's
+    /// alphabet.
     pub(crate) fn is_byte_level(&self) -> bool {
         matches!(self.inner.get_decoder(), Some(DecoderWrapper::ByteLevel(_)))
     }
@@ -169,8 +178,8 @@ impl Tokenizer {
         controls
     }
 
-    /// Encodes a prompt. The steps are those of the `tokenizers` library: cut at control tokens; then normalise, pre-tokenise and
-    /// tokenise the text between them.
+    /// Encodes a prompt. The steps are those of the `tokenizers` library: cut at control tokens;
+    /// then normalise, pre-tokenise and tokenise the text between them.
     pub(super) fn encode_segments(&self, segments: &[Segment<'_>]) -> Result<Vec<u32>, TokenizeError> {
         let (text, splits) = self.split_segments(segments);
         self.encode_splits(&text, &splits).map_err(|error| TokenizeError(one_line(&error)))
@@ -197,7 +206,8 @@ impl Tokenizer {
         Ok(sections.into_encoding(None, 0, OffsetType::None)?.get_ids().to_vec())
     }
 
-    /// Tokenises one word. Where the vocabulary spells an added token, the word is cut inside that token and tokenised in parts.
+    /// Tokenises one word. Where the vocabulary spells an added token, the word is cut inside that
+    /// token and tokenised in parts.
     fn tokenize(&self, model: &ModelWrapper, word: &str) -> tokenizers::Result<Vec<Token>> {
         let tokens = model.tokenize(word)?;
         let splits: Vec<usize> =
@@ -215,8 +225,8 @@ impl Tokenizer {
         Ok(parts)
     }
 
-    /// Returns where to cut `word` if `token` is an added token that the word spells: behind the token's first character. A token of a
-    /// single character can't be cut.
+    /// Returns where to cut `word` if `token` is an added token that the word spells: behind the
+    /// token's first character. A token of a single character can't be cut.
     fn spelt_control_split(&self, token: &Token, word: &str) -> Option<usize> {
         let added = self.added.get(&token.id)?;
         let text = word.get(token.offsets.0..token.offsets.1)?;
@@ -225,7 +235,8 @@ impl Tokenizer {
             .then_some(token.offsets.0 + first)
     }
 
-    /// Returns the prompt's text and its splits: control tokens with the white space that they take, white-space tokens, text.
+    /// Returns the prompt's text and its splits: control tokens with the white space that they
+    /// take, white-space tokens, text.
     fn split_segments(&self, segments: &[Segment<'_>]) -> (String, Vec<Split>) {
         let mut text = String::new();
         let mut controls = Vec::new();
@@ -260,7 +271,8 @@ impl Tokenizer {
     }
 }
 
-/// Parses a `tokenizer.json`. The library panics on some malformed files (such as an invalid decoder); a panic becomes an error here.
+/// Parses a `tokenizer.json`. The library panics on some malformed files (such as an invalid
+/// decoder); a panic becomes an error here.
 fn parse(json: &[u8]) -> Result<tokenizers::Tokenizer, String> {
     serde_json::from_slice::<IgnoredAny>(json).map_err(|error| format!("not valid JSON: {error}"))?;
     match std::panic::catch_unwind(|| tokenizers::Tokenizer::from_bytes(json)) {

@@ -1,6 +1,8 @@
-//! Variables of a chat template for a conversation: messages as mappings, tools as declared, template arguments.
+//! Variables of a chat template for a conversation: messages as mappings, tools as declared,
+//! template arguments.
 //!
-//! Every string of the request is marked as the request's here, keys of objects included. Called by `render`.
+//! Every string of the request is marked as the request's here, keys of objects included. Called by
+//! `render`.
 
 use jinja::{Error, Origin, Text, Value};
 use serde::de::IgnoredAny;
@@ -33,10 +35,12 @@ impl CallArguments {
     }
 }
 
-/// Key under which a template that takes only objects gets other arguments. Tools with free input use the same one.
+/// Key under which a template that takes only objects gets other arguments. Tools with free input
+/// use the same one.
 const INPUT: &str = "input";
 
-/// Mark at the end of the text that the model continues. It counts as the template's, so no request can write one.
+/// Mark at the end of the text that the model continues. It counts as the template's, so no request
+/// can write one.
 pub(super) const END_MARK: char = '\u{FFFFD}';
 
 /// The JSON object that `text` is; no text is an empty object.
@@ -63,12 +67,14 @@ pub(super) struct TemplateForms {
     pub(super) developer: &'static str,
     pub(super) call_arguments: CallArguments,
     pub(super) contents: ContentForms,
-    /// Whether a message that holds calls and no text has none as its content, and not an empty text.
+    /// Whether a message that holds calls and no text has none as its content, and not an empty
+    /// text.
     pub(super) empty_is_none: bool,
 }
 
 impl TemplateVariables {
-    /// Converts a conversation and the template arguments. With `is_continued`, the last message ends with the mark.
+    /// Converts a conversation and the template arguments. With `is_continued`, the last message
+    /// ends with the mark.
     pub(super) fn new(
         conversation: &Conversation,
         arguments: &[(String, serde_json::Value)],
@@ -91,7 +97,8 @@ impl TemplateVariables {
         Ok(Self { messages, tools, arguments })
     }
 
-    /// Returns all variables of one run. The host's own come last, so that no argument replaces them.
+    /// Returns all variables of one run. The host's own come last, so that no argument replaces
+    /// them.
     pub(super) fn for_run<'a>(
         &'a self,
         messages: &[Value],
@@ -146,8 +153,8 @@ impl TemplateForms {
         ])
     }
 
-    /// Converts a call's arguments: to an object if their text is one as JSON, else to the text itself, or to an object with the text as its
-    /// input if the template takes only objects.
+    /// Converts a call's arguments: to an object if their text is one as JSON, else to the text
+    /// itself, or to an object with the text as its input if the template takes only objects.
     fn arguments(&self, text: &str) -> Result<Value, Error> {
         let CallArguments { form, only_objects } = self.call_arguments;
         if form == ArgumentsForm::Text && !only_objects {
@@ -205,7 +212,8 @@ fn role(role: Role, developer: &str) -> &str {
 /// Conversation and template arguments that a template is tried with.
 pub(super) type Probe = (Conversation, Vec<(String, serde_json::Value)>);
 
-/// Returns conversations that reach the usual branches of a template and hold no control token's literal. A template may refuse some.
+/// Returns conversations that reach the usual branches of a template and hold no control token's
+/// literal. A template may refuse some.
 pub(super) fn probes() -> Vec<Probe> {
     let text = |role| Message::text(role, "q z");
     let (user, answer) = (text(Role::User), text(Role::Assistant));

@@ -14,7 +14,8 @@ const TIME: Duration = Duration::from_secs(5);
 pub(super) struct AbortGuard(Option<(Arc<Upstream>, &'static str, Vec<u8>)>);
 
 impl AbortGuard {
-    /// `abort` is the path and body of the abort request; `None` if closing the connection is enough.
+    /// `abort` is the path and body of the abort request; `None` if closing the connection is
+    /// enough.
     pub(super) fn new(upstream: &Arc<Upstream>, abort: Option<(&'static str, Vec<u8>)>) -> Self {
         Self(abort.map(|(path, body)| (Arc::clone(upstream), path, body)))
     }

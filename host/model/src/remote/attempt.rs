@@ -1,7 +1,8 @@
-//! Turns a request into an engine's answer that has begun: chooses an engine, sends the request, and tries other engines after a failure.
+//! Turns a request into an engine's answer that has begun: chooses an engine, sends the request,
+//! and tries other engines after a failure.
 //!
-//! Another engine is tried if this one didn't begin: no connection, too busy, a gateway's error, or no first token in time. A status 500 is
-//! final, since the request itself may be the cause.
+//! Another engine is tried if this one didn't begin: no connection, too busy, a gateway's error, or
+//! no first token in time. A status 500 is final, since the request itself may be the cause.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,8 +40,8 @@ enum Refusal {
     Final(SubmitError),
 }
 
-/// Opens the answer on the first engine that begins one. `excluded` names engines that were tried before; the result adds those that failed
-/// here.
+/// Opens the answer on the first engine that begins one. `excluded` names engines that were tried
+/// before; the result adds those that failed here.
 pub(super) async fn open(
     pool: Arc<UpstreamPool>,
     request: Arc<RemoteRequest>,
@@ -50,7 +51,8 @@ pub(super) async fn open(
     loop {
         let lease = match select(&pool, &request, &excluded) {
             Ok(lease) => lease,
-            // The error of an engine that was asked says more than the router's error that no other is left.
+            // The error of an engine that was asked says more than the router's error that no other
+            // is left.
             Err(error) => return (Err(last.unwrap_or(error)), excluded),
         };
         let name = Arc::clone(lease.name());
@@ -89,7 +91,8 @@ fn select(
     Ok(lease)
 }
 
-/// Sends the request to the selected engine. Each request that is sent is counted once, by its outcome.
+/// Sends the request to the selected engine. Each request that is sent is counted once, by its
+/// outcome.
 async fn ask(
     mut lease: Lease<Arc<Upstream>>,
     pool: &UpstreamPool,
@@ -137,7 +140,8 @@ async fn ask(
     Err(unavailable())
 }
 
-/// Sends the request and waits for the head of the response, until `deadline` or until the engine is found gone. The error is for the log.
+/// Sends the request and waits for the head of the response, until `deadline` or until the engine
+/// is found gone. The error is for the log.
 async fn begin(
     post: RequestBuilder,
     upstream: &Upstream,
@@ -208,8 +212,8 @@ async fn refusal(response: Response, upstream: &Upstream, request: &RemoteReques
     StatusRefusal { refusal, is_fault }
 }
 
-/// Error for a request that the engine refused: because of the prompt's length, the constraint, the priority, or a disagreement between
-/// this server and the engine.
+/// Error for a request that the engine refused: because of the prompt's length, the constraint, the
+/// priority, or a disagreement between this server and the engine.
 pub(super) fn client_error(words: &str, upstream: &Upstream, request: &RemoteRequest) -> SubmitError {
     let facts = upstream.facts();
     let name = facts.as_ref().map_or("engine", |facts| &facts.name);
@@ -243,8 +247,9 @@ impl Attempt {
         self.lease.engine().metrics.first_token(self.asked.elapsed());
     }
 
-    /// Ends an answer that is complete. `engine_ended` is false if this server ended it, at a stop id or the limit, while the engine goes
-    /// on; `cached` counts prompt tokens that the engine had cached.
+    /// Ends an answer that is complete. `engine_ended` is false if this server ended it, at a stop
+    /// id or the limit, while the engine goes on; `cached` counts prompt tokens that the engine had
+    /// cached.
     pub(super) fn end(self, engine_ended: bool, cached: usize) {
         let metrics = &self.lease.engine().metrics;
         metrics.completed.increment(1);

@@ -53,7 +53,8 @@ pub struct RemoteModel {
     pub context: usize,
 }
 
-/// `Engine` over a pool of remote engines. Dropping it ends the health checks; answers under way go on.
+/// `Engine` over a pool of remote engines. Dropping it ends the health checks; answers under way go
+/// on.
 pub struct RemoteEngine {
     pool: Arc<UpstreamPool>,
     info: EngineInfo,
@@ -62,7 +63,8 @@ pub struct RemoteEngine {
 }
 
 impl RemoteEngine {
-    /// Probes all engines and starts the health checks. An engine that doesn't answer yet joins as soon as it does.
+    /// Probes all engines and starts the health checks. An engine that doesn't answer yet joins as
+    /// soon as it does.
     ///
     /// # Errors
     /// The list can't be read; an engine is there and can't be used, such as one of another model.
@@ -106,9 +108,9 @@ impl RemoteEngine {
     }
 }
 
-/// Facts of all engines together. The context is the smallest one, so that every engine can take every accepted request. Constraints are
-/// checked per request and engine, since the list of engines and their abilities change. The name holds no URLs, because clients can read
-/// it.
+/// Facts of all engines together. The context is the smallest one, so that every engine can take
+/// every accepted request. Constraints are checked per request and engine, since the list of
+/// engines and their abilities change. The name holds no URLs, because clients can read it.
 fn info(upstreams: &[Arc<Upstream>], context: usize, vocab: usize) -> EngineInfo {
     let facts: Vec<_> = upstreams.iter().filter_map(|upstream| upstream.facts()).collect();
     let names: BTreeSet<&str> = facts.iter().map(|facts| &*facts.name).collect();
@@ -153,7 +155,8 @@ impl Engine for RemoteEngine {
 }
 
 impl UpstreamPool {
-    /// Replaces the list of engines. An engine on both lists keeps its state; one that is removed finishes the requests that it has begun.
+    /// Replaces the list of engines. An engine on both lists keeps its state; one that is removed
+    /// finishes the requests that it has begun.
     pub(super) fn set_urls(&self, urls: Vec<EngineUrl>) {
         let before = self.upstreams();
         let PoolSettings { options, client, label, .. } = &self.settings;

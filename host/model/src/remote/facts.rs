@@ -23,7 +23,8 @@ pub(super) struct Facts {
     pub(super) context: Option<usize>,
     /// Whether the engine sends token ids; if not, its text is tokenised here.
     pub(super) tells_ids: bool,
-    /// Whether the engine follows grammars in llguidance's dialect, in which tokens are named by id.
+    /// Whether the engine follows grammars in llguidance's dialect, in which tokens are named by
+    /// id.
     pub(super) follows_grammars: bool,
     /// Whether the engine follows JSON schemas.
     pub(super) follows_schemas: bool,
@@ -31,8 +32,8 @@ pub(super) struct Facts {
     pub(super) follows_seeds: bool,
     /// Whether the engine can leave reasoning free and apply a schema to the text after it.
     pub(super) follows_schemas_after_reasoning: bool,
-    /// Factor for a request's priority: 1 if the engine serves the lowest number first as this server does, -1 if the highest, 0 if it has
-    /// no priorities.
+    /// Factor for a request's priority: 1 if the engine serves the lowest number first as this
+    /// server does, -1 if the highest, 0 if it has no priorities.
     pub(super) priority_sign: i32,
     /// Whether the engine's log-probabilities are computed before temperature is applied.
     pub(super) has_raw_logprobs: bool,
@@ -44,7 +45,8 @@ pub(super) struct Facts {
     pub(super) gauges: Option<&'static GaugeNames>,
 }
 
-/// Names of an engine's gauges in Prometheus' text format, each with a label where a name has several gauges.
+/// Names of an engine's gauges in Prometheus' text format, each with a label where a name has
+/// several gauges.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct GaugeNames {
     /// Number of running requests.
@@ -79,8 +81,9 @@ impl GaugeNames {
 }
 
 impl Facts {
-    /// Compiler that makes the engine's masks of a JSON schema. An engine that follows grammars in llguidance's dialect has llguidance; for
-    /// any other vLLM or SGLang the default is assumed, which follows the least.
+    /// Compiler that makes the engine's masks of a JSON schema. An engine that follows grammars in
+    /// llguidance's dialect has llguidance; for any other vLLM or SGLang the default is assumed,
+    /// which follows the least.
     pub(super) fn schema_compiler(&self) -> SchemaCompiler {
         match self.kind {
             EngineKind::LlamaCpp => SchemaCompiler::LlamaCpp,

@@ -20,7 +20,8 @@ pub(super) fn read(text: &str, gauges: &GaugeNames) -> Option<ReportedLoad> {
     Some(ReportedLoad { running: count(running), waiting: count(waiting), kv_used })
 }
 
-/// Finite values of all samples of a gauge: those of a name, or of a name and a label (`name{label="value"}`).
+/// Finite values of all samples of a gauge: those of a name, or of a name and a label
+/// (`name{label="value"}`).
 fn values<'a>(text: &'a str, gauge: &'a str) -> impl Iterator<Item = f64> + 'a {
     let (name, wanted) = gauge.split_once('{').unwrap_or((gauge, ""));
     let wanted = wanted.trim_end_matches('}');
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_are_summed_over_labels_and_the_fullest_cache_counts() {
+    fn samples_sum_over_labels_but_fullest_cache_counts() {
         let text = "# TYPE vllm:num_requests_running gauge\n\
                     vllm:num_requests_running{engine=\"0\",model_name=\"a}b\"} 3.0\n\
                     vllm:num_requests_running{engine=\"1\"} 4\n\

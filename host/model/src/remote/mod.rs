@@ -1,9 +1,12 @@
-//! Remote engines: vLLM, SGLang or llama.cpp behind a URL generate tokens; everything else happens in this server.
+//! Remote engines: vLLM, SGLang or llama.cpp behind a URL generate tokens; everything else happens
+//! in this server.
 //!
-//! `engine` implements `Engine` over all engines of a model; `routing` chooses one for a request; `wire/` has the protocol of each kind;
-//! `stream` reads an answer; `probe` and `watch` find out which engines there are and what they can do. Invariants: requests and answers
-//! are token ids, so templates, parsers and control tokens are this server's. A field that an engine can't follow is refused by its name
-//! and never left out. A request goes to no second engine once a token of its answer was read.
+//! `engine` implements `Engine` over all engines of a model; `routing` chooses one for a request;
+//! `wire/` has the protocol of each kind; `stream` reads an answer; `probe` and `watch` find out
+//! which engines there are and what they can do. Invariants: requests and answers are token ids, so
+//! templates, parsers and control tokens are this server's. A field that an engine can't follow is
+//! refused by its name and never left out. A request goes to no second engine once a token of its
+//! answer was read.
 #![doc = include_str!("DESIGN.md")]
 
 mod abort;

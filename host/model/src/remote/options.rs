@@ -42,8 +42,8 @@ impl EngineList {
     /// URLs of the engines as listed now, without duplicates; at least one.
     ///
     /// # Errors
-    /// The file can't be read, holds no URL, or holds one that can't be used. The message is one line with the file's path and the line's
-    /// number.
+    /// The file can't be read, holds no URL, or holds one that can't be used. The message is one
+    /// line with the file's path and the line's number.
     pub(super) fn read(&self) -> Result<Vec<EngineUrl>, String> {
         match self {
             Self::Urls(urls) => Ok(urls.clone()),
@@ -130,7 +130,8 @@ impl FromStr for EngineUrl {
                 "an engine's URL holds a name or a password: give the key by the switch for it".to_owned()
             );
         }
-        // A trailing `/v1` is removed: other clients of these engines expect it in their base URL, so operators may give it.
+        // A trailing `/v1` is removed: other clients of these engines expect it in their base URL,
+        // so operators may give it.
         let path = url.path().trim_end_matches('/');
         let path = format!("{}/", path.strip_suffix("/v1").unwrap_or(path));
         url.set_path(&path);
@@ -156,7 +157,8 @@ impl EngineKey {
     }
 }
 
-/// Parses `env:VARIABLE` or `file:PATH`. The key itself is not accepted, since other users could read it from the command line.
+/// Parses `env:VARIABLE` or `file:PATH`. The key itself is not accepted, since other users could
+/// read it from the command line.
 impl FromStr for EngineKey {
     type Err = String;
 

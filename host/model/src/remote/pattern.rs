@@ -1,12 +1,14 @@
-//! Regular expressions that llama.cpp translates to its grammars (`common/json-schema-to-grammar.cpp`, b11434). For any other it accepts every
-//! string, and says so only in its own log. `schema` asks.
+//! Regular expressions that llama.cpp translates to its grammars
+//! (`common/json-schema-to-grammar.cpp`, b11434). For any other it accepts every string, and says
+//! so only in its own log. `schema` asks.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 /// Characters that may be escaped outside of classes, in addition to those of grammars.
 const ESCAPED: &str = "^$.[](){}|*+?";
-/// Escapes of llama.cpp's grammars, which are also understood in classes; with the number of hexadecimal digits that follow.
+/// Escapes of llama.cpp's grammars, which are also understood in classes; with the number of
+/// hexadecimal digits that follow.
 const GRAMMAR_ESCAPES: [(char, usize); 11] = [
     ('t', 0),
     ('r', 0),
@@ -23,7 +25,8 @@ const GRAMMAR_ESCAPES: [(char, usize); 11] = [
 /// Maximum depth of groups.
 const DEPTH: usize = 32;
 
-/// Whether llama.cpp follows the pattern: it is anchored at both ends and has no other anchors, no lookaround, and only simple escapes.
+/// Whether llama.cpp follows the pattern: it is anchored at both ends and has no other anchors, no
+/// lookaround, and only simple escapes.
 pub(super) fn is_translatable(pattern: &str) -> bool {
     let inner = pattern.strip_prefix('^').and_then(|rest| rest.strip_suffix('$'));
     inner.is_some_and(|inner| follows(&mut inner.chars().peekable()).is_some())

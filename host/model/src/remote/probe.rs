@@ -1,7 +1,8 @@
-//! Probes a remote engine: its kind, its name for the model, whether its tokens are those of our tokenizer, and what it can't do.
+//! Probes a remote engine: its kind, its name for the model, whether its tokens are those of our
+//! tokenizer, and what it can't do.
 //!
-//! Every engine is probed at the server's start, and again at each health check until it can be used. A probe generates one token one to
-//! three times.
+//! Every engine is probed at the server's start, and again at each health check until it can be
+//! used. A probe generates one token one to three times.
 
 use std::sync::Arc;
 
@@ -21,7 +22,8 @@ use crate::sse::{MAX_EVENT, SseReader};
 
 /// Largest body of an answer to a probe, in bytes.
 const MAX_BODY: usize = 4 << 20;
-/// Number of tokens of an answer to a probe that are read: the one that was asked for, and perhaps a stop token.
+/// Number of tokens of an answer to a probe that are read: the one that was asked for, and perhaps
+/// a stop token.
 const PROBE_TOKENS: usize = 2;
 
 /// Why an engine can't be used.
@@ -30,13 +32,14 @@ pub enum ProbeError {
     /// The engine doesn't answer, or not yet. It is probed again.
     #[error("{0}")]
     Unreachable(String),
-    /// The engine answers but is of another kind or serves another model. The operator has to change the configuration.
+    /// The engine answers but is of another kind or serves another model. The operator has to
+    /// change the configuration.
     #[error("{0}")]
     Unusable(String),
 }
 
 /// Expectations that an engine is probed against.
-pub(super) struct Wanted<'a> {
+pub(super) struct ProbeRequest<'a> {
     /// Kind that the operator gave; if none, it is detected.
     pub(super) kind: Option<EngineKind>,
     /// Names of the model; the engine may know it by one of them.
@@ -47,25 +50,25 @@ pub(super) struct Wanted<'a> {
 /// Probes an engine. Returns its facts and warnings about what couldn't be checked.
 pub(super) async fn probe(
     upstream: &Upstream,
-    wanted: &Wanted<'_>,
+    probe_request: &ProbeRequest<'_>,
 ) -> Result<(Facts, Vec<&'static str>), ProbeError> {
     let listed = json_of(upstream, "v1/models").await?;
-    let kind = kind_of(wanted.kind, &listed);
-    let entry = model_of(&listed, wanted.names)?;
+    let kind = kind_of(probe_request.kind, &listed);
+    let entry = model_of(&listed, probe_request.names)?;
     let mut facts = facts_of(upstream, kind, entry).await?;
     let mut doubts = Vec::new();
-    if !has_our_tokens(upstream, &facts, wanted.vocabulary).await? {
+    if !has_our_tokens(upstream, &facts, probe_request.vocabulary).await? {
         doubts.push("it doesn't tell how it tokenises: whether its vocabulary is the model's is not known");
     }
-    if wanted.kind.is_none()
+    if probe_request.kind.is_none()
         && facts.kind == EngineKind::Vllm
-        && !takes_generate(upstream, &facts, wanted).await?
+        && !takes_generate(upstream, &facts, probe_request).await?
     {
         facts.kind = EngineKind::OpenAi;
     }
-    facts.tells_ids = tells_ids(upstream, &facts, wanted).await?;
+    facts.tells_ids = tells_ids(upstream, &facts, probe_request).await?;
     facts.follows_grammars =
-        facts.tells_ids && facts.follows_grammars && follows_grammar(upstream, &facts, wanted).await?;
+        facts.tells_ids && facts.follows_grammars && follows_grammar(upstream, &facts, probe_request).await?;
     Ok((facts, doubts))
 }
 
@@ -170,7 +173,8 @@ async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Resul
     Ok(facts)
 }
 
-/// Whether the engine tokenises the samples as our tokenizer does; false if it doesn't say how it tokenises them.
+/// Whether the engine tokenises the samples as our tokenizer does; false if it doesn't say how it
+/// tokenises them.
 async fn has_our_tokens(
     upstream: &Upstream,
     facts: &Facts,
@@ -212,11 +216,11 @@ enum Answered {
 async fn one_token(
     upstream: &Upstream,
     facts: &Facts,
-    wanted: &Wanted<'_>,
+    probe_request: &ProbeRequest<'_>,
     constraint: Option<Constraint>,
 ) -> Result<Answered, ProbeError> {
     let request = RemoteRequest {
-        prompt: wanted.vocabulary.encode("Hello"),
+        prompt: probe_request.vocabulary.encode("Hello"),
         max_tokens: 1,
         sampling: SamplingParams::GREEDY,
         processors: LogitsProcessors::default(),
@@ -252,12 +256,20 @@ async fn one_token(
 }
 
 /// Whether vLLM's `/inference/v1/generate` is switched on.
-async fn takes_generate(upstream: &Upstream, facts: &Facts, wanted: &Wanted<'_>) -> Result<bool, ProbeError> {
-    Ok(matches!(one_token(upstream, facts, wanted, None).await?, Answered::Chunk(_)))
+async fn takes_generate(
+    upstream: &Upstream,
+    facts: &Facts,
+    probe_request: &ProbeRequest<'_>,
+) -> Result<bool, ProbeError> {
+    Ok(matches!(one_token(upstream, facts, probe_request, None).await?, Answered::Chunk(_)))
 }
 
-async fn tells_ids(upstream: &Upstream, facts: &Facts, wanted: &Wanted<'_>) -> Result<bool, ProbeError> {
-    match one_token(upstream, facts, wanted, None).await? {
+async fn tells_ids(
+    upstream: &Upstream,
+    facts: &Facts,
+    probe_request: &ProbeRequest<'_>,
+) -> Result<bool, ProbeError> {
+    match one_token(upstream, facts, probe_request, None).await? {
         Answered::Chunk(chunk) => Ok(chunk.pieces.iter().any(|piece| matches!(piece, Piece::Token(_)))),
         Answered::Refused => {
             let path = wire::of(facts.kind).path();
@@ -270,17 +282,17 @@ async fn tells_ids(upstream: &Upstream, facts: &Facts, wanted: &Wanted<'_>) -> R
     }
 }
 
-/// Whether the engine follows a grammar that names a token by id. The probe's grammar allows one token only, and checks that it is
-/// generated.
+/// Whether the engine follows a grammar that names a token by id. The probe's grammar allows one
+/// token only, and checks that it is generated.
 async fn follows_grammar(
     upstream: &Upstream,
     facts: &Facts,
-    wanted: &Wanted<'_>,
+    probe_request: &ProbeRequest<'_>,
 ) -> Result<bool, ProbeError> {
-    let Some(id) = wanted.vocabulary.marker() else { return Ok(false) };
+    let Some(id) = probe_request.vocabulary.marker() else { return Ok(false) };
     let grammar = format!("start: <[{id}]>\n");
     let constraint = Constraint { grammar: Some(grammar), json: None, is_optional: false };
-    Ok(match one_token(upstream, facts, wanted, Some(constraint)).await? {
+    Ok(match one_token(upstream, facts, probe_request, Some(constraint)).await? {
         Answered::Chunk(chunk) => matches!(&chunk.pieces[..], [Piece::Token(token), ..] if token.id == id),
         Answered::Refused => false,
     })

@@ -1,7 +1,8 @@
 //! Reads one engine's answer as it comes: bytes become events, and events become chunks.
 //!
-//! Invariants: of an answer no more is read than its token limit allows, in tokens, text and events. Only tokens reset the timer: events
-//! without tokens, comments and single bytes don't. Behind the answer's end only its counts are read, from a few events within a second.
+//! Invariants: of an answer no more is read than its token limit allows, in tokens, text and
+//! events. Only tokens reset the timer: events without tokens, comments and single bytes don't.
+//! Behind the answer's end only its counts are read, from a few events within a second.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -18,7 +19,8 @@ use crate::sse::{MAX_EVENT, SseReader};
 
 /// Upper bound of the bytes of a token id in JSON.
 const BYTES_OF_AN_ID: usize = 16;
-/// Bytes of a token in an event, with its text; of one of its alternatives; and of all tokens of one event at most.
+/// Bytes of a token in an event, with its text; of one of its alternatives; and of all tokens of
+/// one event at most.
 const BYTES_OF_A_TOKEN: usize = 32;
 const BYTES_OF_AN_ALTERNATIVE: usize = 64;
 const MAX_TOKENS_EVENT: usize = 16 << 20;
@@ -37,12 +39,14 @@ pub(super) struct AnswerReader {
     /// Number of events that are still read.
     events_left: usize,
     silence: SilenceTimer,
-    /// Ready when the engine is found gone; none from the first token on, since no other engine can take the answer over then.
+    /// Ready when the engine is found gone; none from the first token on, since no other engine can
+    /// take the answer over then.
     gone: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     limits: RemoteLimits,
 }
 
-/// Timer of an answer's silence. It is set again only when it fires too early or the time limit changes, so a token costs no timer operation.
+/// Timer of an answer's silence. It is set again only when it fires too early or the time limit
+/// changes, so a token costs no timer operation.
 struct SilenceTimer {
     /// Time of the request, then of the last token, at last of the answer's end.
     since: Instant,
@@ -93,8 +97,8 @@ impl Broken {
     }
 }
 
-/// Largest event of an answer, in bytes. Some engines repeat the prompt in the first one, all tokens so far in each, or send everything at once
-/// to a client that was slow.
+/// Largest event of an answer, in bytes. Some engines repeat the prompt in the first one, all
+/// tokens so far in each, or send everything at once to a client that was slow.
 fn largest_event(request: &RemoteRequest) -> usize {
     let alternatives = request.top_logprobs.map_or(0, |top| usize::from(top) + 1);
     let per_token = BYTES_OF_A_TOKEN + alternatives * BYTES_OF_AN_ALTERNATIVE;
@@ -104,8 +108,8 @@ fn largest_event(request: &RemoteRequest) -> usize {
 }
 
 impl AnswerReader {
-    /// `longest_token` is the length in bytes of the vocabulary's longest token, which bounds an answer's text. Some engines echo the
-    /// prompt in their first event, which may then be longer.
+    /// `longest_token` is the length in bytes of the vocabulary's longest token, which bounds an
+    /// answer's text. Some engines echo the prompt in their first event, which may then be longer.
     pub(super) fn new(
         attempt: Attempt,
         request: &RemoteRequest,
@@ -129,8 +133,8 @@ impl AnswerReader {
         }
     }
 
-    /// Next chunk: everything that the events so far say, taken together, so that several tokens that arrive at once make one step. After
-    /// the answer's end it waits for the engine's counts.
+    /// Next chunk: everything that the events so far say, taken together, so that several tokens
+    /// that arrive at once make one step. After the answer's end it waits for the engine's counts.
     pub(super) fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Result<Chunk, Broken>> {
         for _ in 0..FRAMES_AT_ONCE {
             self.read_events();

@@ -18,7 +18,8 @@ pub(super) struct RemoteRequest {
     pub(super) top_logprobs: Option<u8>,
     pub(super) prompt_logprobs: Option<u8>,
     pub(super) constraint: Option<Arc<Constraint>>,
-    /// What compilers of schemas don't follow of the constraint's schema, unless the constraint is optional.
+    /// What compilers of schemas don't follow of the constraint's schema, unless the constraint is
+    /// optional.
     pub(super) schema_gaps: SchemaGaps,
     pub(super) cache_salt: u64,
     pub(super) affinity: u64,
@@ -26,7 +27,8 @@ pub(super) struct RemoteRequest {
 }
 
 impl RemoteRequest {
-    /// Number of tokens before which nothing ends the answer; at most `max_tokens`, since engines refuse more.
+    /// Number of tokens before which nothing ends the answer; at most `max_tokens`, since engines
+    /// refuse more.
     pub(super) fn min_tokens(&self) -> usize {
         self.processors.min_tokens.min(self.max_tokens)
     }

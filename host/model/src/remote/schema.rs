@@ -1,8 +1,10 @@
-//! JSON schemas that engines follow with compilers of their own, as read in their sources: llama.cpp b11434 (`common/json-schema.cpp`,
-//! `json-schema-to-grammar.cpp`) and xgrammar (`cpp/json_schema_converter.cc`), which vLLM and SGLang use by default.
+//! JSON schemas that engines follow with compilers of their own, as read in their sources:
+//! llama.cpp b11434 (`common/json-schema.cpp`, `json-schema-to-grammar.cpp`) and xgrammar
+//! (`cpp/json_schema_converter.cc`), which vLLM and SGLang use by default.
 //!
-//! Both take one form of a schema, such as `enum`, and pass over the keywords beside it without a word. So a keyword counts as followed only
-//! where it was seen to be; a request whose schema has another one is refused by its name. llguidance refuses by itself what it can't follow.
+//! Both take one form of a schema, such as `enum`, and pass over the keywords beside it without a
+//! word. So a keyword counts as followed only where it was seen to be; a request whose schema has
+//! another one is refused by its name. llguidance refuses by itself what it can't follow.
 
 use serde_json::{Map, Value};
 
@@ -72,7 +74,8 @@ const XGRAMMAR_FORMATS: [&str; 9] =
     ["date", "time", "date-time", "duration", "uuid", "email", "hostname", "ipv4", "ipv6"];
 
 impl SchemaGaps {
-    /// Compares a schema with what the compilers follow. Text that is no JSON has no gaps: engines refuse it.
+    /// Compares a schema with what the compilers follow. Text that is no JSON has no gaps: engines
+    /// refuse it.
     pub(super) fn of(schema: &str) -> Self {
         let Ok(schema) = serde_json::from_str::<Value>(schema) else { return Self::default() };
         let gap = |compiler: SchemaCompiler| compiler.gap(&schema, "#");
@@ -90,7 +93,8 @@ impl SchemaGaps {
 }
 
 impl SchemaCompiler {
-    /// The first keyword at or below `place` that isn't followed. Requests' schemas have a bounded depth.
+    /// The first keyword at or below `place` that isn't followed. Requests' schemas have a bounded
+    /// depth.
     fn gap(self, schema: &Value, place: &str) -> Option<String> {
         match schema {
             Value::Object(members) => {
@@ -145,7 +149,8 @@ impl SchemaCompiler {
                     .chain(type_beside)
                     .find(|keyword| *keyword != form && (has(keyword) || *keyword == "type"))
             }
-            // Alternatives may overlap for these compilers, and parts are merged only in simple cases.
+            // Alternatives may overlap for these compilers, and parts are merged only in simple
+            // cases.
             Some("oneOf") => Some("oneOf"),
             Some(_) => Some("allOf"),
             None => self.unfollowed_of_types(schema, has),

@@ -1,8 +1,9 @@
-//! An answer of a remote engine as steps. Its token ids are checked, and an answer that breaks off before its first token is requested from
-//! another engine.
+//! An answer of a remote engine as steps. Its token ids are checked, and an answer that breaks off
+//! before its first token is requested from another engine.
 //!
-//! Invariants: stop ids and the token limit hold whatever the engine does. There is exactly one last step. The socket is read only when a
-//! step is polled, so a client that doesn't read leaves the engine's socket unread. Dropping the stream aborts the request.
+//! Invariants: stop ids and the token limit hold whatever the engine does. There is exactly one
+//! last step. The socket is read only when a step is polled, so a client that doesn't read leaves
+//! the engine's socket unread. Dropping the stream aborts the request.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,7 +20,8 @@ use super::request::RemoteRequest;
 use super::tokens::ChunkTokens;
 use super::wire::{Chunk, TokenSource, WireEnd};
 
-/// Time in which an engine that answered 200 may still refuse the request: engines report an invalid request in their first event at once.
+/// Time in which an engine that answered 200 may still refuse the request: engines report an
+/// invalid request in their first event at once.
 const LATE_REFUSAL_TIME: Duration = Duration::from_millis(300);
 
 /// Result of opening an answer, and the names of the engines that failed.
@@ -153,7 +155,8 @@ impl RemoteStream {
             self.open(excluded);
             return None;
         }
-        // An engine may fail on a grammar that it had accepted: vLLM answers 500 to a grammar that its backend can't compile.
+        // An engine may fail on a grammar that it had accepted: vLLM answers 500 to a grammar that
+        // its backend can't compile.
         if !self.has_begun && self.drop_optional_constraint() {
             return None;
         }
@@ -205,14 +208,16 @@ impl RemoteStream {
         Err(Broken::new(format!("it told log-probabilities of {told} of the prompt's {asked} tokens")))
     }
 
-    /// Number of the answer's tokens that were in no step, by the engine's own count of all, which the token limit bounds.
+    /// Number of the answer's tokens that were in no step, by the engine's own count of all, which
+    /// the token limit bounds.
     fn untold(&self, finish: Option<&Finish>, generated: Option<usize>) -> usize {
         let stop_token = usize::from(matches!(finish, Some(Finish::Stop(_))));
         let generated = generated.unwrap_or_default().min(self.request.max_tokens);
         generated.saturating_sub(self.told + stop_token)
     }
 
-    /// How the answer ends within `tokens`, if it does: at a stop id, at the limit, or as the engine says. Cuts `tokens` off there.
+    /// How the answer ends within `tokens`, if it does: at a stop id, at the limit, or as the
+    /// engine says. Cuts `tokens` off there.
     fn finish(&mut self, tokens: &mut Vec<Token>, chunk: &Chunk) -> Result<Option<Finish>, Broken> {
         let end = chunk.end;
         let stop = tokens.iter().position(|token| self.request.stop_ids.contains(&token.id));
@@ -241,7 +246,8 @@ impl RemoteStream {
         }
     }
 
-    /// Handles a stop at an id that isn't among the request's stop ids: the engine's own stop token, which it may send as the last token.
+    /// Handles a stop at an id that isn't among the request's stop ids: the engine's own stop
+    /// token, which it may send as the last token.
     fn own_stop(&mut self, id: Option<u32>, is_last_stop: bool, tokens: &mut Vec<Token>) -> Finish {
         let last = tokens.last().map(|token| token.id).filter(|_| is_last_stop);
         let id = id.or(last).or_else(|| self.request.stop_ids.first().copied());

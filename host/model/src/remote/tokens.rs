@@ -1,6 +1,8 @@
-//! Tokens of an answer's chunks: ids are checked, text is tokenised, and log-probabilities get the form that clients were promised.
+//! Tokens of an answer's chunks: ids are checked, text is tokenised, and log-probabilities get the
+//! form that clients were promised.
 //!
-//! Invariant: long text is tokenised on a thread of its own, one chunk of an answer at a time, so it delays no other answer.
+//! Invariant: long text is tokenised on a thread of its own, one chunk of an answer at a time, so
+//! it delays no other answer.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -28,7 +30,8 @@ impl ChunkTokens {
         Self { vocabulary, top_logprobs, inline_text, under_way: None }
     }
 
-    /// Tokens of the next chunk, and the chunk without its pieces. `next` reads the chunk; it isn't called while text is tokenised.
+    /// Tokens of the next chunk, and the chunk without its pieces. `next` reads the chunk; it isn't
+    /// called while text is tokenised.
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -89,8 +92,9 @@ fn encode(vocabulary: &Vocabulary, pieces: Vec<Piece>) -> Vec<Token> {
     tokens
 }
 
-/// Log-probabilities with at most `count` alternatives, likeliest first. If the engine tells none for a token, its entry says so: it has the
-/// lowest value and no alternatives, so that entries and text never come apart.
+/// Log-probabilities with at most `count` alternatives, likeliest first. If the engine tells none
+/// for a token, its entry says so: it has the lowest value and no alternatives, so that entries and
+/// text never come apart.
 fn promised(told: Option<Box<Logprobs>>, count: usize, vocabulary: usize) -> Logprobs {
     let Some(told) = told else { return Logprobs { chosen: f32::NEG_INFINITY, top: Vec::new() } };
     let Logprobs { chosen, mut top } = *told;
@@ -155,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn log_probabilities_are_as_promised_whatever_the_engine_tells() {
+    fn logprobs_are_as_promised_whatever_the_engine_tells() {
         let logprobs = |chosen, top| Some(Box::new(Logprobs { chosen, top }));
         let token = |logprobs| Piece::Token(Token { id: 7, logprobs });
         let told = vec![

@@ -28,7 +28,8 @@ pub(super) struct Upstream {
     probe_time: Duration,
     /// Facts of the last probe; none while the engine is unreachable or not usable for the model.
     facts: watch::Sender<Option<Arc<Facts>>>,
-    /// Time at which this value was made, and the milliseconds from then to the last event of an answer.
+    /// Time at which this value was made, and the milliseconds from then to the last event of an
+    /// answer.
     made: Instant,
     delivered: AtomicU64,
     /// Reason for being unusable that was logged last.
@@ -70,7 +71,8 @@ impl Upstream {
         self.facts.borrow().clone()
     }
 
-    /// Sets the facts. `None` marks the engine as unavailable: after a restart it may serve another model, so it is probed again.
+    /// Sets the facts. `None` marks the engine as unavailable: after a restart it may serve another
+    /// model, so it is probed again.
     pub(super) fn set_facts(&self, facts: Option<Facts>) {
         self.facts.send_replace(facts.map(Arc::new));
     }
@@ -145,9 +147,10 @@ impl Upstream {
     }
 }
 
-/// HTTP client for all engines of a list. It follows no redirects and uses no proxy, so that requests and their key go only where they are
-/// configured to go. It accepts no compressed bodies, so that small bodies stay small. Each request has a connection of its own: engines
-/// close idle connections after seconds, and a request on a connection that is being closed is lost.
+/// HTTP client for all engines of a list. It follows no redirects and uses no proxy, so that
+/// requests and their key go only where they are configured to go. It accepts no compressed bodies,
+/// so that small bodies stay small. Each request has a connection of its own: engines close idle
+/// connections after seconds, and a request on a connection that is being closed is lost.
 ///
 /// # Errors
 /// TLS can't be set up.

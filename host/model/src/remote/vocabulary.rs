@@ -1,11 +1,12 @@
-//! The served model's tokenizer, as used to check remote engines and to tokenise the text of those that send no ids.
+//! The served model's tokenizer, as used to check remote engines and to tokenise the text of those
+//! that send no ids.
 
 use std::sync::Arc;
 
 use crate::prompt::{TokenizeError, Tokenizer};
 
-/// Sample strings that reveal another vocabulary, since it tokenises some of them differently: words, code, numbers, white space, and
-/// writing systems.
+/// Sample strings that reveal another vocabulary, since it tokenises some of them differently:
+/// words, code, numbers, white space, and writing systems.
 const SAMPLES: [&str; 20] = [
     "Hello, world!",
     "The quick brown fox jumps over the lazy dog.",
@@ -58,12 +59,14 @@ impl Vocabulary {
         SAMPLES.into_iter().map(|text| Ok((text, self.tokenizer.encode_text(text)?))).collect()
     }
 
-    /// Id of a special token that a model would hardly generate by itself, for probes: the highest one.
+    /// Id of a special token that a model would hardly generate by itself, for probes: the highest
+    /// one.
     pub(super) fn marker(&self) -> Option<u32> {
         self.tokenizer.added_literals().filter_map(|literal| self.tokenizer.token_id(literal)).max()
     }
 
-    /// Token ids of text from an engine. Special tokens in the text are recognised. Empty if the text can't be encoded.
+    /// Token ids of text from an engine. Special tokens in the text are recognised. Empty if the
+    /// text can't be encoded.
     pub(super) fn encode(&self, text: &str) -> Vec<u32> {
         self.tokenizer.encode_with_added(text).unwrap_or_default()
     }

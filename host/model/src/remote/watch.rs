@@ -13,7 +13,7 @@ use super::facts::Facts;
 use super::load;
 use super::options::EngineList;
 use super::pool::UpstreamPool;
-use super::probe::{ProbeError, Wanted, probe};
+use super::probe::{ProbeError, ProbeRequest, probe};
 use super::routing::BreakerState;
 use super::upstream::{Upstream, connection_words, read_body};
 use super::wire;
@@ -21,7 +21,8 @@ use super::wire;
 /// Largest metrics scrape, in bytes.
 const MAX_SCRAPE: usize = 4 << 20;
 
-/// Checks all engines at an interval, forever. A check that takes longer than the interval delays no other engine's.
+/// Checks all engines at an interval, forever. A check that takes longer than the interval delays
+/// no other engine's.
 pub(super) async fn run(pool: Arc<UpstreamPool>) {
     let mut ticks = tokio::time::interval(pool.limits.health_time);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -90,7 +91,8 @@ async fn look(pool: &UpstreamPool, upstream: &Arc<Upstream>) {
     let began = Instant::now();
     match check_health(upstream, &facts).await {
         Ok(()) => take_load(pool, upstream, &facts).await,
-        // A busy engine's check may wait behind the answers that it generates: an engine that delivers is alive.
+        // A busy engine's check may wait behind the answers that it generates: an engine that
+        // delivers is alive.
         Err(Unhealthy::NoAnswer) if upstream.has_delivered_since(began) => {}
         Err(reason) => {
             tracing::warn!(engine = %upstream.name(), %reason, "an engine has gone");
@@ -103,8 +105,9 @@ async fn look(pool: &UpstreamPool, upstream: &Arc<Upstream>) {
 /// Probes an engine and makes it available if it serves the model.
 pub(super) async fn join(pool: &UpstreamPool, upstream: &Arc<Upstream>) -> Result<(), ProbeError> {
     let settings = &pool.settings;
-    let wanted = Wanted { kind: settings.options.kind, names: &settings.names, vocabulary: &pool.vocabulary };
-    let (facts, doubts) = probe(upstream, &wanted).await?;
+    let probe_request =
+        ProbeRequest { kind: settings.options.kind, names: &settings.names, vocabulary: &pool.vocabulary };
+    let (facts, doubts) = probe(upstream, &probe_request).await?;
     announce(upstream, &facts, &doubts);
     pool.router.set_slots(upstream.name(), facts.slots);
     upstream.set_facts(Some(facts));

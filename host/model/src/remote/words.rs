@@ -1,5 +1,5 @@
-//! Messages of remote engines. No log holds any of them, since they may quote what the engine was sent; clients see the reasons that an
-//! engine gives for refusing their own requests.
+//! Messages of remote engines. No log holds any of them, since they may quote what the engine was
+//! sent; clients see the reasons that an engine gives for refusing their own requests.
 
 /// Maximum number of characters of an engine's message.
 const MOST: usize = 200;
@@ -12,7 +12,8 @@ pub(super) fn plain(words: &str) -> String {
     words.chars().take(MOST).map(plain).collect()
 }
 
-/// A message without what looks like an address or a path, which clients mustn't learn. Such words become `…`; JSON pointers (`#/…`) stay.
+/// A message without what looks like an address or a path, which clients mustn't learn. Such words
+/// become `…`; JSON pointers (`#/…`) stay.
 pub(super) fn without_places(words: &str) -> String {
     let shown = |word| if is_place(word) { "…" } else { word };
     words.split(' ').map(shown).collect::<Vec<_>>().join(" ")
@@ -28,7 +29,8 @@ fn is_place(word: &str) -> bool {
     is_path || has_port || core.parse::<std::net::IpAddr>().is_ok()
 }
 
-/// Whether a text is an engine's version and nothing else: no log or client is told anything longer, or with other characters.
+/// Whether a text is an engine's version and nothing else: no log or client is told anything
+/// longer, or with other characters.
 pub(super) fn is_version(text: &str) -> bool {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || ".+_-".contains(char);
     (1..=MOST_OF_VERSION).contains(&text.len()) && text.chars().all(is_plain)

@@ -1,4 +1,5 @@
-//! Conditions of a rule on the conversation. All that are given must hold; a rule without conditions always holds.
+//! Conditions of a rule on the conversation. All that are given must hold; a rule without
+//! conditions always holds.
 
 use crate::prompt::{Conversation, Message, Role};
 

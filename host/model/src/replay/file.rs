@@ -1,4 +1,5 @@
-//! Reader of a replay file's JSON. It is strict: every error names the place (`rules[1].when.last_role`) and what belongs there.
+//! Reader of a replay file's JSON. It is strict: every error names the place
+//! (`rules[1].when.last_role`) and what belongs there.
 
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use super::condition::Condition;
 use super::{Rule, Vocabulary};
 use crate::prompt::Role;
 
-/// How output is played. Where neither rule nor file says: one token per step, at once, ended by the model.
+/// How output is played. Where neither rule nor file says: one token per step, at once, ended by
+/// the model.
 struct Pacing {
     tokens_per_step: usize,
     pace_ms: u64,

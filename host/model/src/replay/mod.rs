@@ -1,9 +1,10 @@
-//! Script of the replay engine: which output is played for which conversation, so that everything behind the engine can be tested
-//! without a model. Its file format is described, with an example, in `docs/replay.md`.
+//! Script of the replay engine: which output is played for which conversation, so that everything
+//! behind the engine can be tested without a model. Its file format is described, with an example,
+//! in `docs/replay.md`.
 //!
-//! Invariants: a file is read whole and checked whole at start, unknown fields included; the first rule whose conditions all hold
-//! is played; a request can't change what a rule plays, except by its own token limit.
-//! Called by the model room when the server runs with `--engine replay:FILE`.
+//! Invariants: a file is read whole and checked whole at start, unknown fields included; the first
+//! rule whose conditions all hold is played; a request can't change what a rule plays, except by
+//! its own token limit. Called by the model room when the server runs with `--engine replay:FILE`.
 
 mod condition;
 mod file;

@@ -36,7 +36,7 @@ fn refused(file: &Value) -> String {
 }
 
 #[test]
-fn each_condition_decides_and_the_first_rule_that_holds_is_played() {
+fn conditions_decide_and_first_matching_rule_plays() {
     let script = script(&json!({"rules": [
         {"when": {"last_role": "tool", "tool_results": 2}, "text": "two results"},
         {"when": {"last_role": "tool"}, "text": "a result"},
@@ -57,13 +57,13 @@ fn each_condition_decides_and_the_first_rule_that_holds_is_played() {
 }
 
 #[test]
-fn a_rule_without_conditions_holds_even_for_an_empty_conversation() {
+fn unconditional_rule_holds_for_empty_conversations() {
     let script = script(&json!({"rules": [{"when": {"contains": ""}, "text": "a"}, {"text": "b"}]}));
     assert_eq!(played(&script, &Conversation::default()).unwrap(), "b");
 }
 
 #[test]
-fn a_rule_says_how_it_is_played_else_the_file_else_one_token_per_step() {
+fn playing_is_set_by_rule_else_file_else_one_per_step() {
     let output = |file: Value| script(&file).select(&Conversation::default()).unwrap().clone();
     let plain = PlayedOutput { tokens: vec![97, 98], tokens_per_step: 1, pace: None, end: PlayedEnd::Stop };
     assert_eq!(output(json!({"rules": [{"text": "ab"}]})), plain);
@@ -77,7 +77,7 @@ fn a_rule_says_how_it_is_played_else_the_file_else_one_token_per_step() {
 }
 
 #[test]
-fn errors_name_the_file_the_place_and_what_belongs_there() {
+fn errors_name_file_place_and_what_belongs_there() {
     let rule = |rule: Value| refused(&json!({"rules": [{"text": "fine"}, rule]}));
     assert_eq!(
         rule(json!({"text": "x", "when": {"last_role": "robot"}})),
@@ -122,7 +122,7 @@ fn files_that_are_no_scripts_are_refused() {
 }
 
 #[test]
-fn a_file_is_loaded_from_disk_and_a_missing_one_is_named() {
+fn file_loads_from_disk_and_a_missing_one_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("script.json");
     let error = Script::load(&path, &BYTES).unwrap_err().to_string();
@@ -141,7 +141,7 @@ fn token_ids_are_checked_against_the_vocabulary() {
 }
 
 #[test]
-fn the_example_of_the_documentation_plays_a_tools_round_trip() {
+fn documented_example_plays_a_tools_round_trip() {
     let (_, rest) = DOCUMENTATION.split_once("```json\n").unwrap();
     let script = Script::parse("docs/replay.md", rest.split_once("```").unwrap().0, &BYTES).unwrap();
     let tools = ["get_weather"];

@@ -23,7 +23,7 @@ fn prompt(format: &ChatFormat, arguments: &str) -> String {
 const BROKEN: [&str; 5] = [r#"{"city": "Os"#, "[1]", "42", r#""Oslo""#, "null"];
 
 #[test]
-fn a_template_that_walks_arguments_gets_broken_ones_as_the_input_of_an_object() {
+fn broken_arguments_become_an_object_for_walkers() {
     for walk in [
         "{% for k, v in a|items %}{{ k }}={{ v }}{% endfor %}",
         "{% for k, v in a.items() %}{{ k }}={{ v }}{% endfor %}",
@@ -42,7 +42,7 @@ fn a_template_that_walks_arguments_gets_broken_ones_as_the_input_of_an_object() 
 }
 
 #[test]
-fn a_template_that_takes_text_gets_broken_arguments_as_they_are() {
+fn broken_arguments_stay_text_where_text_is_taken() {
     for write in ["{{ a if a is string else a|tojson }}", "{{ '' ~ a }}", "{{ '' + a }}"] {
         let format = writing(write);
         for broken in BROKEN {
@@ -66,7 +66,7 @@ fn whether_a_template_shows_tools_is_known() {
 
 /// JSON as Python reads it: integers of any length, floats beyond `f64`, and zero with a sign.
 #[test]
-fn numbers_of_calls_and_tools_reach_the_template_as_pythons() {
+fn call_and_tool_numbers_reach_templates_as_pythons() {
     let numbers = r#"{"a": 123456789012345678901234567890, "b": 1e999, "c": -0, "d": -0.0, "e": 1.0}"#;
     let expected = r#"{"a": 123456789012345678901234567890, "b": Infinity, "c": 0, "d": -0.0, "e": 1.0}"#;
     let written = writing("{{ a|tojson }}");
@@ -80,9 +80,10 @@ fn numbers_of_calls_and_tools_reach_the_template_as_pythons() {
     assert_eq!(shown, format!("x{expected}"));
 }
 
-/// As DeepSeek R1's templates write calls: only where the content is none, which is how clients send a call without text.
+/// As DeepSeek R1's templates write calls: only where the content is none, which is how clients
+/// send a call without text.
 #[test]
-fn a_call_without_text_is_shown_by_templates_that_write_it_only_beside_no_content() {
+fn call_without_text_shows_where_content_must_be_none() {
     let call = HistoryCall { id: "1".into(), name: "f".into(), arguments: r#"{"a": 1}"#.into() };
     let calling = Message { tool_calls: vec![call], ..Message::text(Role::Assistant, "") };
     let talk = conversation(vec![Message::text(Role::User, "x"), calling]);

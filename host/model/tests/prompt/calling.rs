@@ -29,7 +29,7 @@ fn turns(turn: &str, opening: &str, ends: &[&str]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_call_is_shown_without_and_with_reasoning_up_to_the_token_that_ends_the_turn() {
+fn call_is_shown_with_and_without_reasoning() {
     let expected = [CALL.to_owned(), format!("<think>q z q</think>{CALL}")];
     let expected = expected.map(|written| ("<|im_start|>assistant\n".to_owned(), written));
     assert_eq!(turns(TURN, "", &["<|im_end|>"]), expected);
@@ -38,7 +38,7 @@ fn a_call_is_shown_without_and_with_reasoning_up_to_the_token_that_ends_the_turn
 }
 
 #[test]
-fn the_opening_is_what_both_have_without_a_part_of_a_marker() {
+fn opening_is_the_common_part_without_cut_markers() {
     // Without reasoning, the turn has in common with `<think>` only `<t`, which is no marker.
     let [(opening, written), with_reasoning] = &turns(TURN, "<think>", &["<|im_end|>"])[..] else {
         panic!("two turns")
@@ -49,7 +49,7 @@ fn the_opening_is_what_both_have_without_a_part_of_a_marker() {
 }
 
 #[test]
-fn a_template_that_leaves_calls_out_or_refuses_them_shows_none() {
+fn template_omitting_or_refusing_calls_shows_none() {
     let without = "{{ '<|im_start|>assistant\\n' + m.content + '<|im_end|>\\n' }}";
     assert_eq!(turns(without, "", &[]), []);
     let refusing = "{% if m.tool_calls %}{{ raise_exception('no calls') }}{% endif %}";
@@ -57,7 +57,7 @@ fn a_template_that_leaves_calls_out_or_refuses_them_shows_none() {
 }
 
 #[test]
-fn a_template_that_refuses_a_call_without_its_result_gets_the_result() {
+fn template_that_needs_a_calls_result_gets_one() {
     let strict = format!("{{% if loop.last %}}{{{{ raise_exception('no result') }}}}{{% endif %}}{TURN}");
     let turns = turns(&strict, "", &["<|im_end|>"]);
     assert_eq!(turns.iter().map(|turn| turn.1.as_str()).next(), Some(CALL));

@@ -1,4 +1,5 @@
-//! Shared code of the prompt room's tests: the embedded model's files, chats from JSON, the tests' own templates.
+//! Shared code of the prompt room's tests: the embedded model's files, chats from JSON, the tests'
+//! own templates.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -66,7 +67,8 @@ pub(crate) fn conversation(messages: Vec<Message>) -> Conversation {
     Conversation { messages, tools: Vec::new() }
 }
 
-/// Conversation from messages and tools in the shape of Chat Completions; `None` if content isn't text or a role is unknown.
+/// Conversation from messages and tools in the shape of Chat Completions; `None` if content isn't
+/// text or a role is unknown.
 pub(crate) fn from_json(messages: &Value, tools: &Value) -> Option<Conversation> {
     let messages = messages.as_array()?.iter().map(message).collect::<Option<_>>()?;
     let tool = |tool: &Value| ToolDeclaration {

@@ -1,10 +1,12 @@
-//! Content of messages, as a string and as parts, in templates that take one of them, both, or neither.
+//! Content of messages, as a string and as parts, in templates that take one of them, both, or
+//! neither.
 
 use crate::common::{conversation, format, generation_prompt, text, tokenizer};
 use model::limits::Limits;
 use model::prompt::{ChatFiles, ChatFormat, Content, HistoryCall, Message, Opening, Role};
 
-/// Ways to write `m.content`, and what a template that writes it so makes of a string and of lists: see `CONTENTS`.
+/// Ways to write `m.content`, and what a template that writes it so makes of a string and of lists:
+/// see `CONTENTS`.
 const WAYS: [(&str, [&str; 5]); 13] = [
     // Strings only: lists raise, are spelt as Python or JSON has them, or are dropped.
     ("{{ m.content + '' }}", JOINED),
@@ -54,7 +56,8 @@ fn contents() -> [Content; 5] {
 /// The conversation's roles that a test looks at.
 const ROLES: [Role; 5] = [Role::System, Role::Developer, Role::User, Role::Assistant, Role::Tool];
 
-/// A template that writes the messages of these `names` of roles in one way, and all others' content if it is a string.
+/// A template that writes the messages of these `names` of roles in one way, and all others'
+/// content if it is a string.
 fn template(names: &str, way: &str) -> String {
     format!(
         "{{% for m in messages %}}{{{{ m.role }}}}:{{% if m.role in {names} %}}{way}{{% elif m.content is string %}}\
@@ -62,7 +65,8 @@ fn template(names: &str, way: &str) -> String {
     )
 }
 
-/// What `format` writes for a message of `role` with this content, in the middle of a conversation that has all roles.
+/// What `format` writes for a message of `role` with this content, in the middle of a conversation
+/// that has all roles.
 fn written(format: &ChatFormat, role: Role, content: &Content) -> String {
     let call = HistoryCall { id: "1".into(), name: "f".into(), arguments: "{}".into() };
     let messages = [Role::System, Role::User, Role::Assistant, Role::Tool].map(|each| {
@@ -88,7 +92,7 @@ fn written(format: &ChatFormat, role: Role, content: &Content) -> String {
 }
 
 #[test]
-fn each_role_gets_its_content_in_the_form_that_the_template_takes_from_it() {
+fn each_role_gets_content_in_the_templates_form() {
     let mut checked = 0;
     for (way, expected) in WAYS {
         for (names, roles) in [
@@ -116,7 +120,7 @@ fn each_role_gets_its_content_in_the_form_that_the_template_takes_from_it() {
 }
 
 #[test]
-fn an_answer_made_of_parts_is_continued_behind_its_last_part() {
+fn answer_in_parts_continues_behind_its_last_part() {
     for (way, expected) in WAYS {
         if way.contains("tojson") {
             continue;
@@ -145,7 +149,7 @@ fn refused(template: &str) -> Option<String> {
 }
 
 #[test]
-fn a_template_that_loses_the_users_text_is_refused_at_the_start() {
+fn template_losing_user_text_is_refused_at_start() {
     for template in [
         "",
         "{% for m in messages %}{{ m.role }}{% endfor %}",
@@ -169,7 +173,7 @@ fn a_template_that_loses_the_users_text_is_refused_at_the_start() {
 }
 
 #[test]
-fn many_small_parts_count_as_the_memory_that_they_take() {
+fn many_small_parts_count_as_the_memory_they_take() {
     let chat = ChatFiles {
         template: template("['user']", WAYS[6].0),
         tool_template: None,

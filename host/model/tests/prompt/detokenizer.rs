@@ -44,7 +44,7 @@ fn a_broken_character_is_a_replacement_character() {
 }
 
 #[test]
-fn added_tokens_are_literals_and_unknown_ids_are_nothing() {
+fn added_tokens_are_literals_and_unknown_ids_nothing() {
     let tokenizer = tokenizer();
     let beyond = u32::try_from(tokenizer.vocab_size()).unwrap();
     let [think, end] = ["<think>", "<|endoftext|>"].map(|literal| tokenizer.token_id(literal).unwrap());
@@ -98,7 +98,7 @@ fn other_decoders_give_the_same_text_in_pieces() {
 }
 
 #[test]
-fn a_word_after_a_prompt_keeps_the_blank_that_a_first_word_loses() {
+fn word_after_a_prompt_keeps_the_blank_a_first_loses() {
     let tokenizer = sentence_pieces();
     let hello = tokenizer.encode_text("Hello").unwrap();
     assert_eq!(pieces(&tokenizer, &[], &hello)[0], "Hello");

@@ -25,7 +25,7 @@ fn chat(files: &[(&str, &str)]) -> ChatFiles {
 }
 
 #[test]
-fn the_template_file_wins_over_the_configuration_and_the_operator_over_both() {
+fn template_goes_by_operator_then_file_then_config() {
     let config = ("tokenizer_config.json", r#"{"chat_template": "configured"}"#);
     assert_eq!(chat(&[config]).template, "configured");
     assert_eq!(chat(&[config, ("chat_template.jinja", "file")]).template, "file");
@@ -34,7 +34,7 @@ fn the_template_file_wins_over_the_configuration_and_the_operator_over_both() {
 }
 
 #[test]
-fn named_templates_serve_conversations_with_and_without_tools() {
+fn named_templates_serve_talks_with_and_without_tools() {
     let [tool_use, default] = ["T{{ messages[0].content }}", "D{{ messages[0].content }}"];
     let list = serde_json::json!({"chat_template": [{"name": "tool_use", "template": tool_use}, {"name": "default", "template": default}]}).to_string();
     let chat = chat(&[("tokenizer_config.json", &list)]);
@@ -83,7 +83,7 @@ fn a_template_for_tools_may_be_a_file_of_its_own() {
 }
 
 #[test]
-fn a_processors_template_is_read_where_the_tokenizer_has_none() {
+fn processor_template_serves_tokenizers_without_one() {
     let older = ("chat_template.json", r#"{"chat_template": "older"}"#);
     let processor = ("processor_config.json", r#"{"image_seq_len": 64, "chat_template": "processor"}"#);
     let unset = ("tokenizer_config.json", r#"{"chat_template": null}"#);
@@ -98,7 +98,7 @@ fn a_processors_template_is_read_where_the_tokenizer_has_none() {
 }
 
 #[test]
-fn special_tokens_are_those_that_transformers_gives_templates() {
+fn special_tokens_are_those_of_transformers() {
     let config = r#"{"chat_template": "", "bos_token": "<s>", "sep_token": {"content": "<sep>"}, "cls_token": "<cls>", "mask_token": "<m>",
         "image_token": "<image>", "boi_token": "<boi>", "add_bos_token": true, "model_max_length": 5, "tokenizer_class": "X",
         "additional_special_tokens": ["<a>"], "extra_special_tokens": {"audio_token": "<audio>", "boi_token": "<begin>", "nl": "\n"}}"#;
@@ -220,7 +220,7 @@ fn broken_tokenizers_are_refused_in_one_line() {
 }
 
 #[test]
-fn a_template_with_a_syntax_error_is_refused_with_its_line() {
+fn template_syntax_error_is_refused_with_its_line() {
     let (_dir, files) = directory(&[("chat_template.jinja", "a\n{% if %}")]);
     let chat = ChatFiles::load(&files, None).unwrap();
     let error = ChatFormat::load(&files, &chat, tokenizer(), &Limits::default(), 100).unwrap_err();

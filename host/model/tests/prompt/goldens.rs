@@ -26,7 +26,7 @@ fn spells_a_control_token(golden: &Value) -> bool {
 }
 
 #[test]
-fn benign_chats_get_the_text_and_the_ids_of_transformers() {
+fn benign_chats_get_transformers_text_and_ids() {
     let mut checked = 0;
     for (name, golden) in goldens() {
         let template = golden["template"].as_str().unwrap();

@@ -1,4 +1,5 @@
-//! What is learnt at load about long conversations: how a template's work grows, and whether new messages change earlier tokens.
+//! What is learnt at load about long conversations: how a template's work grows, and whether new
+//! messages change earlier tokens.
 
 use crate::common::{conversation, format, model_format, text};
 use model::prompt::{Message, Opening, Role};
@@ -7,7 +8,7 @@ const TURNS: &str =
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}";
 
 #[test]
-fn a_template_that_walks_all_messages_for_each_is_found() {
+fn quadratic_template_is_detected() {
     assert!(!model_format().is_quadratic());
     assert!(!format(TURNS).is_quadratic());
     let last = "{% for m in messages %}{% for n in messages %}{% if n.role == 'user' %}{% endif %}{% endfor %}{{ m.content }}{% endfor %}";
@@ -30,7 +31,7 @@ fn what_appending_a_message_rewrites_is_found() {
 
 /// As gpt-oss and DeepSeek V3.2 do it: for each message, the template looks at all of them.
 #[test]
-fn a_long_session_is_rendered_by_a_template_that_walks_all_messages_for_each() {
+fn long_session_renders_with_a_quadratic_template() {
     let quadratic = format(
         "{% for m in messages %}{% set ns = namespace(later=false) %}{% for n in messages[loop.index:] %}\
          {% if n.role == 'user' and not ns.later %}{% set ns.later = true %}{% endif %}{% endfor %}\

@@ -117,7 +117,8 @@ impl Fields {
     }
 }
 
-/// Template that changes request text in every possible way: it joins, splits, trims, quotes and slices it, and writes brackets around it.
+/// Template that changes request text in every possible way: it joins, splits, trims, quotes and
+/// slices it, and writes brackets around it.
 const WILD: &str = r"
 {%- for tool in tools %}
 {{- '<|im_start|>' }}{{ tool | tojson }}{{ tool.function.description | trim }}<{{ tool.function.name }}>
@@ -155,7 +156,8 @@ struct Case {
     plain: Vec<u32>,
 }
 
-/// The embedded model's template and the two above, with each tokenizer; the embedded model's own format first.
+/// The embedded model's template and the two above, with each tokenizer; the embedded model's own
+/// format first.
 static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let case = |name, vocabulary: &'static Vocabulary, format: ChatFormat| {
         let plain = vocabulary.control_tokens(&Fields::new(|| "word".to_owned()).render(&format));
@@ -189,7 +191,7 @@ fn every_added_token_stays_text_in_every_field() {
 }
 
 #[test]
-fn each_field_alone_can_spell_an_added_token_without_becoming_one() {
+fn field_spelling_an_added_token_does_not_become_it() {
     for Case { vocabulary, format, plain, .. } in CASES.iter().step_by(3) {
         for field in 0..16 {
             for literal in vocabulary.literals() {
@@ -253,8 +255,9 @@ fn fields() -> impl Strategy<Value = Fields> {
     })
 }
 
-/// Whether the prompt has the usual control tokens with these fields: the extra key isn't a reserved one, no text is blank, since templates
-/// leave out blank text, and raw arguments aren't JSON.
+/// Whether the prompt has the usual control tokens with these fields: the extra key isn't a
+/// reserved one, no text is blank, since templates leave out blank text, and raw arguments aren't
+/// JSON.
 fn keeps_its_shape(fields: &Fields) -> bool {
     let reserved = ["type", "properties"];
     !reserved.contains(&fields.extra_key.as_str())
@@ -266,7 +269,7 @@ proptest! {
     #![proptest_config(ProptestConfig { ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_of_a_request_becomes_a_control_token_in_the_models_template(fields in fields()) {
+    fn request_text_forges_no_token_in_models_template(fields in fields()) {
         prop_assume!(keeps_its_shape(&fields));
         for Case { vocabulary, format, plain, .. } in CASES.iter().step_by(3) {
             let prompt = fields.render(format);
@@ -281,7 +284,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_of_a_request_becomes_a_control_token_whatever_a_template_does_to_it(fields in fields()) {
+    fn request_text_forges_no_token_in_any_template(fields in fields()) {
         prop_assume!(keeps_its_shape(&fields));
         for Case { name, vocabulary, format, plain } in CASES.iter().filter(|case| case.name != "model") {
             prop_assert_eq!(&vocabulary.control_tokens(&fields.render(format)), plain, "{}, {}", name, vocabulary.name);

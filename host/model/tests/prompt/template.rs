@@ -1,4 +1,5 @@
-//! Templates run as with jinja2 and Python, within limits; their exceptions become refusals with their own messages.
+//! Templates run as with jinja2 and Python, within limits; their exceptions become refusals with
+//! their own messages.
 
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use model::prompt::{
 };
 use serde_json::{Value, json};
 
-/// Renders `template` for a user's `Hi` and the argument `x`. The user's text is written before it, since a template without is refused.
+/// Renders `template` for a user's `Hi` and the argument `x`. The user's text is written before it,
+/// since a template without is refused.
 fn rendered(template: &str, x: &Value) -> String {
     let talk = conversation(vec![Message::text(Role::User, "Hi")]);
     let format = format(&format!("{{{{ messages[0].content }}}}{template}"));
@@ -49,7 +51,7 @@ fn values_are_printed_as_python_prints_them() {
 }
 
 #[test]
-fn the_features_that_published_templates_use_are_there() {
+fn features_used_by_published_templates_are_there() {
     for (template, expected) in [
         (
             "{% for i in range(5) %}{% if i == 1 %}{% continue %}{% endif %}{% if i == 3 %}{% break %}{% endif %}{{ i }}{% endfor %}",
@@ -119,7 +121,7 @@ fn messages_have_the_fields_that_templates_read() {
 }
 
 #[test]
-fn developer_is_system_for_templates_that_do_not_know_it() {
+fn developer_is_system_for_templates_not_knowing_it() {
     let talk = conversation(vec![Message::text(Role::Developer, "")]);
     let role = |template: &str| text(&format(template).render(&talk, &[], Opening::NewTurn).unwrap());
     assert_eq!(role("{{ messages[0].role ~ messages[0].content }}"), "system");
@@ -150,7 +152,7 @@ fn a_raised_exception_is_the_clients_to_read() {
 }
 
 #[test]
-fn what_a_conversation_leads_a_template_to_is_said_with_its_line() {
+fn template_errors_of_a_conversation_tell_their_line() {
     for (template, reason) in [
         (
             "{{ messages[0].content }}\n{{ messages[1].content.x }}",
@@ -172,7 +174,7 @@ fn what_a_conversation_leads_a_template_to_is_said_with_its_line() {
 }
 
 #[test]
-fn a_broken_template_is_refused_at_the_start_by_name_and_line() {
+fn broken_template_is_refused_by_name_and_line() {
     for (template, reason) in [
         ("\n{{ 1 | nosuch }}", "no filter named 'nosuch' (line 2 of the template)"),
         ("{{ 1 is nosuch }}", "no test named 'nosuch'"),

@@ -1,4 +1,5 @@
-//! `tiktoken.model`: ids are those of tiktoken, control tokens have the ids of the published models, and broken files are refused.
+//! `tiktoken.model`: ids are those of tiktoken, control tokens have the ids of the published
+//! models, and broken files are refused.
 
 use std::path::Path;
 use std::sync::Arc;

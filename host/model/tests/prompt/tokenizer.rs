@@ -1,4 +1,5 @@
-//! Tokenizers with added tokens of every kind: ids of benign text are those of the reference, and request text never becomes an added token.
+//! Tokenizers with added tokens of every kind: ids of benign text are those of the reference, and
+//! request text never becomes an added token.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ fn assert_as_reference(tokenizer: &Arc<Tokenizer>, template: &str, text: &str, w
 }
 
 #[test]
-fn tokens_take_the_white_space_that_they_take_in_the_reference() {
+fn tokens_take_white_space_as_in_the_reference() {
     let tokenizer = with_added(&[("<|r|>", "rstrip"), ("<|l|>", "lstrip"), ("<|w|>", "single_word")], |_| ());
     let template = "{{ '<|r|>' + messages[0].content + '<|l|>a<|w|>b<|r|> <|l|> <|w|>' }}";
     for text in ["a", "  a \n ", " ", ""] {
@@ -53,7 +54,7 @@ fn tokens_of_white_space_are_text_like_any_other() {
 }
 
 #[test]
-fn a_token_that_the_vocabulary_spells_too_is_not_forged() {
+fn token_that_the_vocabulary_spells_too_is_not_forged() {
     let literal = "<|>";
     let tokenizer = with_added(&[(literal, "special")], |file| file["model"]["vocab"][literal] = json!(549));
     assert_eq!(tokenizer.encode_with_added(literal).unwrap(), [549]);
@@ -65,13 +66,13 @@ fn a_token_that_the_vocabulary_spells_too_is_not_forged() {
 }
 
 #[test]
-fn a_token_that_the_template_builds_from_pieces_is_found() {
+fn token_built_from_pieces_by_the_template_is_found() {
     let template = "{% for m in messages %}{{ '<|' + 'im_' + ('start' if m.role else '') + '|>' + m.content }}{% endfor %}";
     assert_as_reference(&tokenizer(), template, "im_start start <| | >", "<|im_start|>im_start start <| | >");
 }
 
 #[test]
-fn words_that_are_added_tokens_leave_the_templates_code_alone() {
+fn added_words_leave_the_templates_code_alone() {
     let tokenizer =
         with_added(&[("role", "special"), ("content", "special"), ("messages", "special")], |_| ());
     let template = "{% for m in messages %}{{ m['role'] + ':role ' + m['content'] }}{% endfor %}";
@@ -90,7 +91,7 @@ fn literals_have_ids_only_as_added_tokens() {
 }
 
 #[test]
-fn arguments_are_text_for_templates_that_join_them_to_text() {
+fn arguments_are_text_for_templates_joining_them() {
     let mut calling = Message::text(Role::Assistant, "");
     let call = model::prompt::HistoryCall { id: "i".into(), name: "f".into(), arguments: "{\"a\":1}".into() };
     calling.tool_calls.push(call);

@@ -1,4 +1,5 @@
-//! Where the turn to generate begins in the prompt, and which part of the prompt is replayed to the parser.
+//! Where the turn to generate begins in the prompt, and which part of the prompt is replayed to the
+//! parser.
 
 use crate::common::{
     chat_files, conversation, format, generation_prompt, model_files, model_format, text, tokenizer,
@@ -48,14 +49,14 @@ const FORCED: &str = r"
 {%- if add_generation_prompt %}{{ '<|im_start|>assistant\n<think>\n' }}{% endif %}";
 
 #[test]
-fn forced_thinking_is_open_and_earlier_turns_do_not_count() {
+fn forced_thinking_is_open_despite_earlier_turns() {
     let prompt = render(&format(FORCED), with_history(), &json!({}), Opening::NewTurn);
     assert!(text(&prompt).contains("</think>"));
     assert_eq!(generation_prompt(&prompt), "<|im_start|>assistant\n<think>\n");
 }
 
 #[test]
-fn a_template_without_a_generation_prompt_replays_nothing() {
+fn template_without_generation_prompt_replays_nothing() {
     let prompt = render(
         &format("{% for m in messages %}{{ m.content }}{% endfor %}"),
         with_history(),
@@ -66,7 +67,7 @@ fn a_template_without_a_generation_prompt_replays_nothing() {
 }
 
 #[test]
-fn where_the_prompt_is_no_extension_the_turn_begins_where_both_part() {
+fn turn_begins_where_both_prompts_part() {
     let template =
         "{{ messages[0].content }}{{ '<|im_start|>a' if add_generation_prompt else '<|im_end|>' }}";
     let prompt = render(&format(template), vec![user()], &json!({}), Opening::NewTurn);
@@ -74,7 +75,7 @@ fn where_the_prompt_is_no_extension_the_turn_begins_where_both_part() {
 }
 
 #[test]
-fn a_prefilled_answer_is_left_open_and_replayed_with_its_header() {
+fn prefilled_answer_stays_open_and_replays_its_header() {
     let messages = vec![user(), Message::text(Role::Assistant, "Once </think> upon ")];
     let prompt = render(&model_format(), messages, &json!({}), Opening::ContinueLast);
     assert_eq!(text(&prompt), "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nOnce </think> upon ");
@@ -84,14 +85,14 @@ fn a_prefilled_answer_is_left_open_and_replayed_with_its_header() {
 }
 
 #[test]
-fn where_the_template_trims_a_prefilled_answer_is_trimmed() {
+fn prefilled_answer_is_trimmed_as_the_template_does() {
     let messages = vec![user(), Message::text(Role::Assistant, " Once upon \n")];
     let prompt = render(&format(FORCED), messages, &json!({}), Opening::ContinueLast);
     assert_eq!(generation_prompt(&prompt), "<|im_start|>assistant\nOnce upon");
 }
 
 #[test]
-fn a_prefilled_answer_that_is_written_twice_is_left_open_at_the_last() {
+fn prefilled_answer_written_twice_is_open_at_the_last() {
     let template = "{% for m in messages %}{{ m.content }}[{{ m.content | trim }}]{% endfor %}";
     let messages = vec![user(), Message::text(Role::Assistant, "Once")];
     let prompt = render(&format(template), messages, &json!({}), Opening::ContinueLast);
@@ -112,7 +113,7 @@ fn only_an_assistants_text_can_be_continued() {
 }
 
 #[test]
-fn a_prompt_longer_than_the_context_can_hold_is_not_tokenised() {
+fn prompt_beyond_the_context_is_not_tokenised() {
     let format =
         ChatFormat::load(&model_files(), &chat_files(), tokenizer(), &Limits::default(), 100).unwrap();
     let error = format
@@ -122,7 +123,7 @@ fn a_prompt_longer_than_the_context_can_hold_is_not_tokenised() {
 }
 
 #[test]
-fn a_megabyte_of_one_word_and_of_many_becomes_a_prompt() {
+fn megabyte_of_one_word_or_many_becomes_a_prompt() {
     let size = 1 << 20;
     let filler = "word <|im_end|> 12345 é🙂 ".chars().cycle().take(size / 2).collect::<String>();
     let messages = vec![Message::text(Role::User, filler + &"x".repeat(size / 2))];

@@ -1,4 +1,5 @@
-//! Compiled parsers are found again by what they depend on; those that can't be used are compiled anew.
+//! Compiled parsers are found again by what they depend on; those that can't be used are compiled
+//! anew.
 
 use std::path::PathBuf;
 
@@ -35,7 +36,7 @@ impl Fixture {
 }
 
 #[test]
-fn another_content_or_other_settings_are_another_entry() {
+fn other_content_or_settings_are_another_entry() {
     let fixture = Fixture::new();
     let cache = fixture.filled();
     assert!(cache.get::<Component>(&fixture.engine, "another content").is_none());

@@ -1,5 +1,6 @@
-//! A component's functions, and conversions between the types of a contract's version and [`contract`]'s, case by case. Strings are moved,
-//! requests are borrowed. Compiled once for each version, with `super`'s bindings.
+//! A component's functions, and conversions between the types of a contract's version and
+//! [`contract`]'s, case by case. Strings are moved, requests are borrowed. Compiled once for each
+//! version, with `super`'s bindings.
 
 use wasmtime::Store;
 use wasmtime::component::{Instance, InstancePre};
@@ -75,7 +76,8 @@ fn parameters(tools: &[contract::Tool]) -> Vec<Vec<wit::Parameter<'_>>> {
     tools.iter().map(|tool| tool.parameters.iter().map(Into::into).collect()).collect()
 }
 
-/// Borrows the tools, with their converted `parameters`, and with their schemas for a parser that needs these.
+/// Borrows the tools, with their converted `parameters`, and with their schemas for a parser that
+/// needs these.
 fn tools<'a>(
     tools: &'a [contract::Tool],
     parameters: &'a [Vec<wit::Parameter<'a>>],
@@ -241,7 +243,7 @@ mod tests {
     use contract::{ToolKind, Types};
 
     #[test]
-    fn tools_cross_with_their_types_and_with_a_schema_only_where_one_is_needed() {
+    fn tools_cross_with_types_and_schemas_only_if_needed() {
         let schema = r#"{"properties":{"n":{"type":"integer"}},"additionalProperties":false}"#;
         let told = [turn::values::tool("f", ToolKind::Function, schema)];
         let parameters = parameters(&told);

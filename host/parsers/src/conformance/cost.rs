@@ -1,4 +1,5 @@
-//! Cost of a delta in a parser, in CPU time of the thread: figures for people, where `growth` counts fuel for tests.
+//! Cost of a delta in a parser, in CPU time of the thread: figures for people, where `growth`
+//! counts fuel for tests.
 
 use std::path::PathBuf;
 
@@ -25,7 +26,8 @@ pub struct Cost {
     pub nanoseconds: Vec<f64>,
 }
 
-/// Measures one case of each kind that can be stretched. The time to make the parser's instance isn't counted.
+/// Measures one case of each kind that can be stretched. The time to make the parser's instance
+/// isn't counted.
 ///
 /// # Errors
 /// A case or the parser can't be used, or no case can be stretched. The message has one line.

@@ -29,7 +29,8 @@ pub trait TextJudge {
     fn answer(&self, grammar: &TextGrammar, text: &str) -> Result<(), String>;
 }
 
-/// Checks that these items answer the request: the calls that it demands with valid arguments and no message beside them, or an answer.
+/// Checks that these items answer the request: the calls that it demands with valid arguments and
+/// no message beside them, or an answer.
 ///
 /// # Errors
 /// What is missing, too much or wrong.

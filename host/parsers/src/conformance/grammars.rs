@@ -1,5 +1,6 @@
-//! Grammars: what the grammar of a request allows, the parser reads as what the request demands. Random walks through the grammars that the
-//! template gives for some requests are played to the parser.
+//! Grammars: what the grammar of a request allows, the parser reads as what the request demands.
+//! Random walks through the grammars that the template gives for some requests are played to the
+//! parser.
 
 use std::sync::Arc;
 
@@ -110,7 +111,8 @@ impl Walks<'_> {
             .map_err(|error| Refusal::Grammar(format!("its grammar can't be compiled: {error}\n{grammar}")))
     }
 
-    /// Walks behind each of these generation prompts that the grammar has. Walks know the `turns` before them.
+    /// Walks behind each of these generation prompts that the grammar has. Walks know the `turns`
+    /// before them.
     fn check(&self, mut walker: Walker, prompts: &[&str], turns: &mut Vec<Vec<Piece>>, tally: &mut Tally) {
         for turn in &*turns {
             walker.learn(turn);
@@ -137,7 +139,8 @@ impl Walks<'_> {
         }
     }
 
-    /// Plays a walk in whole and character by character. Returns what is wrong, and the walk as a case.
+    /// Plays a walk in whole and character by character. Returns what is wrong, and the walk as a
+    /// case.
     fn play(
         &self,
         name: &str,

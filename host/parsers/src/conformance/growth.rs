@@ -1,5 +1,5 @@
-//! Cost growth: a delta costs as much in a long stream as in a short one. Costs are counted in the sandbox's fuel, which is the same on
-//! every machine.
+//! Cost growth: a delta costs as much in a long stream as in a short one. Costs are counted in the
+//! sandbox's fuel, which is the same on every machine.
 
 use super::compare::{difference, shortened};
 use super::recording::Recording;

@@ -1,7 +1,9 @@
-//! A second account of a stream's bytes, beside the turn's own, made from the input and the parser's answers alone: how many bytes went
-//! where, how long each waited, and how much of each limit the parser's answers used.
+//! A second account of a stream's bytes, beside the turn's own, made from the input and the
+//! parser's answers alone: how many bytes went where, how long each waited, and how much of each
+//! limit the parser's answers used.
 //!
-//! Invariant: an answer that violates the contract is recorded and has no effect. Waits are counted in steps of the engine.
+//! Invariant: an answer that violates the contract is recorded and has no effect. Waits are counted
+//! in steps of the engine.
 
 use std::collections::VecDeque;
 
@@ -108,8 +110,8 @@ impl Ledger {
         Self { string_ends, ..Self::default() }
     }
 
-    /// Records one engine step: its input, and the calls of the parser that followed. Returns false where the account ends: a call failed, or a
-    /// call that the contract demands is missing.
+    /// Records one engine step: its input, and the calls of the parser that followed. Returns false
+    /// where the account ends: a call failed, or a call that the contract demands is missing.
     pub(super) fn step(&mut self, pieces: &[TokenText<'_>], calls: Vec<ParserCall>) -> bool {
         self.step += 1;
         let mut calls = calls.into_iter();
@@ -119,7 +121,8 @@ impl Ledger {
         goes_on && waited.is_none_or(|call| self.answered(call))
     }
 
-    /// Records a part of a step that the parser is asked about at once. Returns false where the account ends.
+    /// Records a part of a step that the parser is asked about at once. Returns false where the
+    /// account ends.
     fn part(&mut self, piece: TokenText<'_>, calls: &mut impl Iterator<Item = ParserCall>) -> bool {
         let is_due = piece.id.is_some() || self.unseen.len() + piece.text.len() > ASKED_BYTES;
         if is_due && !self.unseen.is_empty() && !self.asked(&piece, calls) {
@@ -163,7 +166,8 @@ impl Ledger {
         call.answer.map(|step| self.answer(step)).is_ok()
     }
 
-    /// Records the last step, and the one before about text that waited. Bytes that are still held after it become content.
+    /// Records the last step, and the one before about text that waited. Bytes that are still held
+    /// after it become content.
     pub(super) fn finish(&mut self, calls: impl IntoIterator<Item = ParserCall>) {
         self.step += 1;
         for call in calls {
@@ -174,7 +178,8 @@ impl Ledger {
         self.run(Route::Content, self.held_bytes);
     }
 
-    /// Whether the marker `id` counts as text: it ends no string, and lies in a JSON string that the host routes under an `until-json` rule.
+    /// Whether the marker `id` counts as text: it ends no string, and lies in a JSON string that
+    /// the host routes under an `until-json` rule.
     fn is_text(&self, id: u32) -> bool {
         !self.string_ends.contains(&id) && self.preset.as_ref().is_some_and(PresetRoute::in_string)
     }
@@ -265,7 +270,8 @@ impl Ledger {
         }
     }
 
-    /// Records that bytes were routed after a wait of `steps` steps. `calls` is the number of calls that were open before the bytes came.
+    /// Records that bytes were routed after a wait of `steps` steps. `calls` is the number of calls
+    /// that were open before the bytes came.
     fn waited(&mut self, route: Route, steps: usize, calls: usize) {
         if self.group == Group::PerhapsACall {
             let shown = matches!(route, Route::Content | Route::Reasoning);

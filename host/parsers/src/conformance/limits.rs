@@ -3,8 +3,8 @@
 use super::ledger::PeakUse;
 use crate::ParserLimits;
 
-/// Bytes of derived text that each call may always have. It may have eight times its dropped bytes in addition, which the turn itself
-/// enforces.
+/// Bytes of derived text that each call may always have. It may have eight times its dropped bytes
+/// in addition, which the turn itself enforces.
 const DERIVED: usize = 256;
 
 /// A limit: the name of the limited thing, its highest use, and the limit.

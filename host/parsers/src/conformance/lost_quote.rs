@@ -1,4 +1,5 @@
-//! Lost quotes: a marker behind a call, as a token of its own, breaks the call off inside a string of its JSON.
+//! Lost quotes: a marker behind a call, as a token of its own, breaks the call off inside a string
+//! of its JSON.
 
 use parser_kit::case::{CaseItem, MarkerMode};
 use parser_kit::{LostQuote, lost_quotes};
@@ -9,7 +10,8 @@ use super::recording::Recording;
 use super::report::{Property, Tally};
 use super::tape::Tape;
 
-/// Checks one case with its markers as tokens, and the rest of each call's JSON left out from places inside strings on.
+/// Checks one case with its markers as tokens, and the rest of each call's JSON left out from
+/// places inside strings on.
 pub(super) fn check(recording: &Recording, tally: &mut Tally) {
     let recording = &recording.by_tokens();
     let tape = &recording.tape;

@@ -1,11 +1,13 @@
-//! Conformance tests of parsers: plays recorded turns ([`Recording`]) to a parser as the server would, through the sandbox and the real
-//! [`turn::Turn`], and checks the properties that every parser must have. `docs/cases.md` describes the format of the recordings.
+//! Conformance tests of parsers: plays recorded turns ([`Recording`]) to a parser as the server
+//! would, through the sandbox and the real [`turn::Turn`], and checks the properties that every
+//! parser must have. `docs/cases.md` describes the format of the recordings.
 //!
-//! [`test()`] checks every property over a list of case files and returns a [`Report`]; [`play_case`] and [`trace`] show one turn, [`cost()`]
-//! measures the CPU time of a delta.
-//! Invariant: a finding has its number of checks, and a property without checks doesn't count as kept. A chunking that breaks split
-//! invariance or truncation is reported as the smallest one found. Only `subject` knows where parsers come from: everything else runs on any
-//! [`Subject`], so that the tests can show each property failing. The command line calls this module.
+//! [`test()`] checks every property over a list of case files and returns a [`Report`];
+//! [`play_case`] and [`trace`] show one turn, [`cost()`] measures the CPU time of a delta.
+//! Invariant: a finding has its number of checks, and a property without checks doesn't count as
+//! kept. A chunking that breaks split invariance or truncation is reported as the smallest one
+//! found. Only `subject` knows where parsers come from: everything else runs on any [`Subject`], so
+//! that the tests can show each property failing. The command line calls this module.
 
 mod call_log;
 mod compare;
@@ -24,7 +26,6 @@ mod samples;
 mod shapes;
 mod shrink;
 mod silence;
-mod split_mix;
 mod splits;
 mod stretch;
 mod subject;

@@ -62,7 +62,8 @@ impl Outcome {
         ))
     }
 
-    /// Whether both outcomes have the same items and the same end, and either both or none has a fault.
+    /// Whether both outcomes have the same items and the same end, and either both or none has a
+    /// fault.
     pub(super) fn says_the_same(&self, other: &Self) -> bool {
         self.items == other.items
             && self.end() == other.end()
@@ -99,7 +100,8 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Starts a turn and feeds it the generation prompt. With a log, the parser's calls and its use of resources are recorded.
+    /// Starts a turn and feeds it the generation prompt. With a log, the parser's calls and its use
+    /// of resources are recorded.
     pub(super) fn start(
         subject: &Subject,
         request: &Request,
@@ -132,8 +134,8 @@ impl Session {
         self.flow == Flow::Stop
     }
 
-    /// Ends the turn. `ended_by` is the token that ended it, if it wasn't fed. A turn that its parser or a stop marker ended counts as one that
-    /// the model ended.
+    /// Ends the turn. `ended_by` is the token that ended it, if it wasn't fed. A turn that its
+    /// parser or a stop marker ended counts as one that the model ended.
     pub(super) fn finish(
         mut self,
         reason: FinishReason,
@@ -167,7 +169,8 @@ impl Session {
 pub(super) enum Ending {
     /// The turn ends for this reason after all atoms were fed.
     Reason(FinishReason),
-    /// The last group of atoms is the token that ended the turn, which is passed at the end and not fed.
+    /// The last group of atoms is the token that ended the turn, which is passed at the end and not
+    /// fed.
     LastToken,
 }
 

@@ -41,10 +41,12 @@ impl Recording {
         recording.map_err(|error| format!("{}: {error}", file.display()))
     }
 
-    /// Reads the text of a case. One without `expect` expects what the parser makes of it in its own chunks.
+    /// Reads the text of a case. One without `expect` expects what the parser makes of it in its
+    /// own chunks.
     ///
     /// # Errors
-    /// What is wrong in the text, and where; or why the parser can't be used with the case's options.
+    /// What is wrong in the text, and where; or why the parser can't be used with the case's
+    /// options.
     pub fn parse(name: &str, text: &str, source: &dyn ParserSource) -> Result<Self, String> {
         let raw: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let case = Case::parse(text)?;

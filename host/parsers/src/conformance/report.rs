@@ -1,4 +1,5 @@
-//! Results of a run: counts while it runs ([`Tally`]), and the [`Report`] that is printed or written as JSON.
+//! Results of a run: counts while it runs ([`Tally`]), and the [`Report`] that is printed or
+//! written as JSON.
 
 use std::fmt::Write as _;
 
@@ -24,7 +25,8 @@ pub enum Property {
     Truncation,
     /// Arguments that a client has seen are a prefix of the expected ones.
     ArgumentPrefix,
-    /// A marker as a token inside a string of a call's JSON breaks the call off, and what follows is read as behind the call.
+    /// A marker as a token inside a string of a call's JSON breaks the call off, and what follows
+    /// is read as behind the call.
     LostQuote,
     /// What the grammars of the parser's template allow is read as what their requests demand.
     Grammar,
@@ -75,8 +77,8 @@ pub struct Failure {
     pub case: String,
     /// What is wrong. The first line is enough to understand it.
     pub what: String,
-    /// Case file that reproduces the failure; for split invariance and truncation it has the smallest chunking found. `None` if the case itself
-    /// or a stretched one fails.
+    /// Case file that reproduces the failure; for split invariance and truncation it has the
+    /// smallest chunking found. `None` if the case itself or a stretched one fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<Value>,
 }

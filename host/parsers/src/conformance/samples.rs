@@ -14,7 +14,8 @@ const TRIP: &str = r#"{"type":"object","properties":{"who":{"type":"object","pro
     "seats":{"type":"array","items":{"type":"integer"},"maxItems":3},"price":{"type":"number"},
     "note":{"type":["string","null"]}},"required":["who","seats"],"additionalProperties":false}"#;
 
-/// The requests, each with its name: functions with typed parameters and nested values, a custom tool, and an answer's schema.
+/// The requests, each with its name: functions with typed parameters and nested values, a custom
+/// tool, and an answer's schema.
 pub(super) fn all() -> Vec<(&'static str, Demand)> {
     let tool = |name: &str, kind, schema: &str| {
         let (name, schema) = (name.to_owned(), schema.to_owned());
@@ -58,7 +59,8 @@ pub(super) fn case_tools(demand: &Demand) -> Value {
     demand.tools.iter().map(tool).collect()
 }
 
-/// Judge of the samples, whose schemas say types, `properties`, `required`, `items`, `maxItems` and `enum`, and allow no other properties.
+/// Judge of the samples, whose schemas say types, `properties`, `required`, `items`, `maxItems` and
+/// `enum`, and allow no other properties.
 pub(super) struct SampleJudge;
 
 impl TextJudge for SampleJudge {

@@ -1,5 +1,6 @@
-//! Shapes of turns: the parts of a turn's events that decide whether the protocols' streams are valid, without the texts. A stream
-//! that is cut off at every place gives thousands of turns of a few shapes; the streams of each shape are checked once.
+//! Shapes of turns: the parts of a turn's events that decide whether the protocols' streams are
+//! valid, without the texts. A stream that is cut off at every place gives thousands of turns of a
+//! few shapes; the streams of each shape are checked once.
 
 use serde::de::IgnoredAny;
 
@@ -18,7 +19,8 @@ struct ItemShape {
     head: ItemHead,
     status: Option<ItemStatus>,
     has_text: bool,
-    /// Whether the arguments of a call are JSON, since Messages sends them as an object. False for other items.
+    /// Whether the arguments of a call are JSON, since Messages sends them as an object. False for
+    /// other items.
     is_json: bool,
 }
 
@@ -28,7 +30,8 @@ impl ValidShapes {
         Self { known: Vec::new(), check }
     }
 
-    /// Checks that the turn makes a valid stream of every protocol, unless a turn of this shape already did.
+    /// Checks that the turn makes a valid stream of every protocol, unless a turn of this shape
+    /// already did.
     pub(super) fn check(&mut self, events: &[TurnEvent], end: &TurnEnd) -> Result<(), String> {
         let shape = (shape(events), end.clone());
         if self.known.contains(&shape) {
@@ -83,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_any_length_have_one_shape_and_what_protocols_look_at_has_another() {
+    fn text_length_keeps_the_shape_and_status_changes_it() {
         let part = shape(&turn(&["{\"a\": ", "1"], ItemStatus::Incomplete));
         assert_eq!(part, shape(&turn(&["{"], ItemStatus::Incomplete)));
         assert_ne!(part, shape(&turn(&["{\"a\": ", "1"], ItemStatus::Completed)));

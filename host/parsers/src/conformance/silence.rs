@@ -1,12 +1,16 @@
-//! Silence: while the model writes text or string arguments, at most sixteen deltas in a row pass without output.
+//! Silence: while the model writes text or string arguments, at most sixteen deltas in a row pass
+//! without output.
 //!
-//! It is measured in two ways, always in deltas of four characters with markers as tokens. In the cases as they are: how long each byte
-//! of a message or of reasoning waits. In cases with one of their strings stretched to 4,096 deltas: the longest run of deltas inside it
-//! without output; this covers arguments. Two waits are reported separately, since there can be no output meanwhile: that of
-//! arguments before their tool's name, and that of text that began as a call and became none. A case with a call inside reasoning is
-//! exempt: the host itself holds the call until the reasoning ends.
+//! It is measured in two ways, always in deltas of four characters with markers as tokens. In the
+//! cases as they are: how long each byte of a message or of reasoning waits. In cases with one of
+//! their strings stretched to 4,096 deltas: the longest run of deltas inside it without output;
+//! this covers arguments. Two waits are reported separately, since there can be no output
+//! meanwhile: that of arguments before their tool's name, and that of text that began as a call and
+//! became none. A case with a call inside reasoning is exempt: the host itself holds the call until
+//! the reasoning ends.
 //!
-//! The same plays keep the second account of the bytes (conservation) and record the highest use of each limit (limits).
+//! The same plays keep the second account of the bytes (conservation) and record the highest use of
+//! each limit (limits).
 
 use parser_kit::case::MarkerMode;
 
@@ -107,8 +111,8 @@ impl Run {
     }
 }
 
-/// Plays a tape and records its calls. `on_step` gets the atoms of each step, its events, and the parser's use of
-/// resources so far. Conservation and limits are checked, too.
+/// Plays a tape and records its calls. `on_step` gets the atoms of each step, its events, and the
+/// parser's use of resources so far. Conservation and limits are checked, too.
 pub(super) fn play_recorded(
     recording: &Recording,
     tape: &Tape,

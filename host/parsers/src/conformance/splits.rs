@@ -1,13 +1,14 @@
-//! Split invariance: the same stream gives the same items and the same end, however it is cut, grouped into steps, or tokenised.
+//! Split invariance: the same stream gives the same items and the same end, however it is cut,
+//! grouped into steps, or tokenised.
 
 use parser_kit::case::MarkerMode;
+use seeded::SplitMix64;
 
 use super::compare::{counted, difference};
 use super::play::{Ending, Outcome, play};
 use super::recording::Recording;
 use super::report::{Property, Tally};
 use super::shrink;
-use super::split_mix::SplitMix64;
 use super::tape::Tape;
 use contract::FinishReason;
 
@@ -20,7 +21,8 @@ const RANDOM: usize = 12;
 /// Number of random chunkings of a longer stream.
 const RANDOM_OF_LONG: usize = 64;
 
-/// Checks the chunkings of one case, with markers by text and as tokens. The first one that fails is shrunk and reported.
+/// Checks the chunkings of one case, with markers by text and as tokens. The first one that fails
+/// is shrunk and reported.
 pub(super) fn check(recording: &Recording, as_cut: &Outcome, mut random: SplitMix64, tally: &mut Tally) {
     let markers = &recording.subject.descriptor().markers;
     for mode in [MarkerMode::Text, MarkerMode::Id] {
@@ -56,7 +58,8 @@ fn chunkings(tape: &Tape, random: &mut SplitMix64) -> Vec<Vec<usize>> {
     all.into_iter().map(|cuts| tape.avoid_mixed_groups(cuts)).collect()
 }
 
-/// Steps of random sizes up to a random maximum: several characters and markers in one step, as with speculative decoding.
+/// Steps of random sizes up to a random maximum: several characters and markers in one step, as
+/// with speculative decoding.
 fn random_cuts(length: usize, random: &mut SplitMix64) -> Vec<usize> {
     let largest = 1 + random.below(24);
     let mut at = 0;
@@ -106,7 +109,8 @@ struct Failing {
     recurs: bool,
 }
 
-/// Returns the smallest chunking found that fails, or `first` with its outcome if a second play doesn't fail.
+/// Returns the smallest chunking found that fails, or `first` with its outcome if a second play
+/// doesn't fail.
 fn smallest(recording: &Recording, as_cut: &Outcome, tape: &Tape, first: Failing, ending: Ending) -> Failing {
     let fails = |cuts: &[usize]| !play(recording, tape, cuts, ending).says_the_same(as_cut);
     let cuts = match ending {

@@ -1,7 +1,8 @@
-//! Stretched cases: one string of a case is repeated in the raw stream, or the whole turn is. The expected items are known, since the
-//! same part repeats in them.
+//! Stretched cases: one string of a case is repeated in the raw stream, or the whole turn is. The
+//! expected items are known, since the same part repeats in them.
 //!
-//! A stretch is used only if a short variant of it gives the expected items, since a format may not allow the repetition.
+//! A stretch is used only if a short variant of it gives the expected items, since a format may not
+//! allow the repetition.
 
 use std::ops::Range;
 
@@ -104,7 +105,8 @@ fn repeatable(recording: &Recording, item: &CaseItem) -> (StretchKind, Vec<Strin
     (kind, strings.into_iter().filter(long).filter(once).collect())
 }
 
-/// Arguments that are strings whatever they contain. A value that might be a number is left out, since a parser may hold it to its end.
+/// Arguments that are strings whatever they contain. A value that might be a number is left out,
+/// since a parser may hold it to its end.
 fn string_arguments(recording: &Recording, name: &str, arguments: &str) -> Vec<String> {
     let tool = recording.request.tools.iter().find(|tool| tool.name == name);
     let parameters = tool.map_or(&[][..], |tool| &tool.parameters);
@@ -173,12 +175,14 @@ impl Stretch {
         }
     }
 
-    /// Returns a stream whose repeated part has at least `deltas` deltas, the range of that part in atoms, and the number of repetitions.
+    /// Returns a stream whose repeated part has at least `deltas` deltas, the range of that part in
+    /// atoms, and the number of repetitions.
     pub(super) fn long(&self, deltas: usize) -> (Tape, Range<usize>, usize) {
         let once = Tape::new(&self.unit, MarkerMode::Id);
         let per_unit = once.every(DELTA_CHARACTERS).len() + 1;
         let times = if self.string.is_some() {
-            // A delta may span two repetitions, and the first and the last delta may lie partly outside the region.
+            // A delta may span two repetitions, and the first and the last delta may lie partly
+            // outside the region.
             ((deltas + 2) * DELTA_CHARACTERS).div_ceil(once.len())
         } else {
             deltas.div_ceil(per_unit) + 1

@@ -28,8 +28,8 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A parser with this descriptor, whose turns have to pass the check. Growth and limits are measured if the parsers that `start` makes
-    /// report what they use.
+    /// A parser with this descriptor, whose turns have to pass the check. Growth and limits are
+    /// measured if the parsers that `start` makes report what they use.
     ///
     /// # Errors
     /// The markers can't be used. The message has one line.
@@ -80,7 +80,8 @@ impl Subject {
         }
     }
 
-    /// Settings of a turn as in a server, except that the turn continues as plain text after a fault of the parser.
+    /// Settings of a turn as in a server, except that the turn continues as plain text after a
+    /// fault of the parser.
     pub(super) fn settings(&self, request: &Request) -> TurnSettings {
         TurnSettings { held_bytes: self.limits.held_bytes, ..TurnSettings::of(request, counted_call_ids()) }
     }
@@ -97,8 +98,9 @@ pub trait ParserSource: Sync {
 
 type Options = Vec<(String, String)>;
 
-/// Size in bytes of a component that holds an interpreter: compiling it takes longer than all plays. So commands that play share one kind of
-/// code for it, the one compiled in the shortest time.
+/// Size in bytes of a component that holds an interpreter: compiling it takes longer than all
+/// plays. So commands that play share one kind of code for it, the one compiled in the shortest
+/// time.
 const INTERPRETER: u64 = 4 << 20;
 
 /// What is measured besides items, which decides how a component is compiled.
@@ -122,7 +124,8 @@ pub struct Sandboxed {
 }
 
 impl Sandboxed {
-    /// The plugin of `source`, under these limits, for a command that measures this. Its turns have to pass the check.
+    /// The plugin of `source`, under these limits, for a command that measures this. Its turns have
+    /// to pass the check.
     ///
     /// # Errors
     /// No parser can run on this machine.

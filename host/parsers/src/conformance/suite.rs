@@ -1,4 +1,5 @@
-//! A whole test run: every property over every case, on all cores. The order of results doesn't depend on the threads.
+//! A whole test run: every property over every case, on all cores. The order of results doesn't
+//! depend on the threads.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -1,20 +1,23 @@
-//! A stream that can be cut between any two atoms: characters and, where markers are tokens, whole markers.
+//! A stream that can be cut between any two atoms: characters and, where markers are tokens, whole
+//! markers.
 //!
-//! Invariant: whatever the cuts, the pieces make up the same bytes in the same order; no cut falls inside a character or inside a
-//! marker that is a token.
+//! Invariant: whatever the cuts, the pieces make up the same bytes in the same order; no cut falls
+//! inside a character or inside a marker that is a token.
 
 use std::ops::Range;
 
 use parser_kit::case::{MarkerMode, Piece, by_marker};
 use serde_json::{Value, json};
 
-/// A stream of atoms. Cuts are indices of atoms in rising order, each above 0 and below [`Tape::len`]; a cut lies before its atom.
+/// A stream of atoms. Cuts are indices of atoms in rising order, each above 0 and below
+/// [`Tape::len`]; a cut lies before its atom.
 #[derive(Debug, Clone)]
 pub(super) struct Tape {
     text: String,
     atoms: Vec<Atom>,
     mode: MarkerMode,
-    /// Whether some text looks like a marker although it is none. A group of atoms that mixes both can't be written as a case.
+    /// Whether some text looks like a marker although it is none. A group of atoms that mixes both
+    /// can't be written as a case.
     look_alikes: bool,
 }
 
@@ -67,7 +70,8 @@ impl Tape {
         self.pieces(atoms).into_iter().map(piece).collect()
     }
 
-    /// The same stream with its markers as tokens or by their text; `None` where a look-alike would become a marker.
+    /// The same stream with its markers as tokens or by their text; `None` where a look-alike would
+    /// become a marker.
     pub(super) fn in_mode(&self, mode: MarkerMode, markers: &[String]) -> Option<Self> {
         if mode == self.mode {
             return Some(self.clone());
@@ -147,7 +151,8 @@ impl Tape {
         cuts
     }
 
-    /// `cuts`, and cuts around each marker if the stream has look-alikes, so that no group mixes both.
+    /// `cuts`, and cuts around each marker if the stream has look-alikes, so that no group mixes
+    /// both.
     pub(super) fn avoid_mixed_groups(&self, mut cuts: Vec<usize>) -> Vec<usize> {
         if self.look_alikes {
             let beside =

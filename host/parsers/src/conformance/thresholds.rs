@@ -6,5 +6,6 @@ pub(super) const DELTA_CHARACTERS: usize = 4;
 pub(super) const MAX_SILENT_DELTAS: usize = 16;
 /// Lengths at which a growing stream is measured, in deltas.
 pub(super) const SIZES: [usize; 5] = [256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
-/// Most that a delta may cost at the longest of [`SIZES`], as a multiple of its cost at the shortest.
+/// Most that a delta may cost at the longest of [`SIZES`], as a multiple of its cost at the
+/// shortest.
 pub(super) const GROWTH: f64 = 1.1;

@@ -1,4 +1,5 @@
-//! Trace of one turn, step by step: input, calls of the parser with their answers, and the events that followed.
+//! Trace of one turn, step by step: input, calls of the parser with their answers, and the events
+//! that followed.
 
 use super::call_log::{CallLog, ParserCall};
 use super::play::{Outcome, Session};
@@ -8,9 +9,11 @@ use turn::{TurnEvent, TurnEvents};
 /// One step of the engine.
 #[derive(Debug, Clone, Default)]
 pub struct TracedStep {
-    /// Input of the step: text, with the index of the marker where it is one as a token. Empty in the last step.
+    /// Input of the step: text, with the index of the marker where it is one as a token. Empty in
+    /// the last step.
     pub came: Vec<(Option<u32>, String)>,
-    /// Calls of the parser with their answers; empty where an earlier answer, such as `until-marker`, routes the text by itself.
+    /// Calls of the parser with their answers; empty where an earlier answer, such as
+    /// `until-marker`, routes the text by itself.
     pub calls: Vec<ParserCall>,
     /// Events of the turn.
     pub events: Vec<TurnEvent>,

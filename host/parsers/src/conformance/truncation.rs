@@ -1,8 +1,10 @@
-//! Truncation: wherever the stream is cut off, and for whatever reason, the turn ends well-formed in every protocol; and the part of a
-//! call's arguments that a client has seen until then is a prefix of what the whole case expects.
+//! Truncation: wherever the stream is cut off, and for whatever reason, the turn ends well-formed
+//! in every protocol; and the part of a call's arguments that a client has seen until then is a
+//! prefix of what the whole case expects.
 
 use parser_kit::case::{CaseItem, Status};
 use parser_kit::is_left_over;
+use seeded::SplitMix64;
 
 use super::compare::counted;
 use super::play::{Ending, Outcome, play};
@@ -10,12 +12,12 @@ use super::recording::Recording;
 use super::report::{Property, Tally};
 use super::shapes::ValidShapes;
 use super::shrink;
-use super::split_mix::SplitMix64;
 use super::tape::Tape;
 use contract::FinishReason;
 use turn::TurnEnd;
 
-/// Most places at which a stream is cut off. Streams with more atoms are cut off at so many random places instead of everywhere.
+/// Most places at which a stream is cut off. Streams with more atoms are cut off at so many random
+/// places instead of everywhere.
 const PLACES: usize = 1_024;
 
 /// Checks one case, cut off at each place by stop and by length.
@@ -80,8 +82,8 @@ fn well_formed(outcome: &Outcome, shapes: &mut ValidShapes) -> Result<(), String
     shapes.check(&outcome.events, &outcome.end)
 }
 
-/// Checks that each call's arguments before the end are a prefix of the expected ones, and that a call that was cut off gets no more at the
-/// end than bytes of the stream.
+/// Checks that each call's arguments before the end are a prefix of the expected ones, and that a
+/// call that was cut off gets no more at the end than bytes of the stream.
 fn shows_a_prefix(recording: &Recording, tape: &Tape, cuts: &[usize], outcome: &Outcome, tally: &mut Tally) {
     let expected: Vec<&str> = recording.expected.iter().filter_map(arguments).map(|(text, _)| text).collect();
     let items = outcome.items.as_deref().unwrap_or_default();

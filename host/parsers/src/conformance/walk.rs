@@ -1,7 +1,9 @@
-//! Random walks through a grammar, as of a model with a mask: the grammar allows every token of a walk.
+//! Random walks through a grammar, as of a model with a mask: the grammar allows every token of a
+//! walk.
 //!
-//! The tokenizer has one token per byte, and one per marker where markers are tokens. Beside random tokens the walk tries
-//! texts that would be harmful where they aren't intended: markers, closing brackets, calls.
+//! The tokenizer has one token per byte, and one per marker where markers are tokens. Beside random
+//! tokens the walk tries texts that would be harmful where they aren't intended: markers, closing
+//! brackets, calls.
 
 use std::sync::Arc;
 
@@ -10,6 +12,7 @@ use llguidance::toktrie::{
     ApproximateTokEnv, InferenceCapabilities, SimpleVob, TokEnv, TokRxInfo, TokTrie, TokenId,
 };
 use llguidance::{Matcher, ParserFactory};
+use seeded::fnv1a_with;
 
 /// Part of a walk's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,13 +23,13 @@ pub enum Piece {
     Marker(u32),
 }
 
-/// Small random number generator; the same seed gives the same walk.
+/// Random number generator of walks (xorshift): the recorded masks are those of its walks.
 #[derive(Debug)]
-pub struct Random(u64);
+struct Random(u64);
 
 impl Random {
     /// The generator of this seed.
-    pub fn new(seed: u64) -> Self {
+    fn new(seed: u64) -> Self {
         let mut random = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d);
         for _ in 0..16 {
             random.below(2);
@@ -35,7 +38,7 @@ impl Random {
     }
 
     /// A number below `bound`, which must be above 0.
-    pub fn below(&mut self, bound: usize) -> usize {
+    fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -67,7 +70,7 @@ impl Step {
     /// Hash (FNV-1a) of what is behind `hash`, and this step.
     pub fn hashed(&self, hash: u64) -> u64 {
         let words = self.mask.as_slice().iter().copied().chain([u32::from(self.may_end)]);
-        words.fold(hash, |hash, word| (hash ^ u64::from(word)).wrapping_mul(0x0100_0000_01b3))
+        words.fold(hash, |hash, word| fnv1a_with(hash, word.into()))
     }
 }
 
@@ -99,7 +102,8 @@ const BAIT: [&str; 14] = [
 ];
 
 impl Walker {
-    /// A walker at the beginning of a whole grammar. `literals` are those of the markers, `tokens` says of each whether it is a token.
+    /// A walker at the beginning of a whole grammar. `literals` are those of the markers, `tokens`
+    /// says of each whether it is a token.
     ///
     /// # Errors
     /// The grammar can't be compiled.
@@ -108,7 +112,8 @@ impl Walker {
         Ok(Self { matcher, literals: literals.to_vec(), tokens: tokens.to_vec(), markup: Vec::new() })
     }
 
-    /// Adds the markup of a turn to what walks try: a format's own markup is what does harm inside a value.
+    /// Adds the markup of a turn to what walks try: a format's own markup is what does harm inside
+    /// a value.
     pub fn learn(&mut self, turn: &[Piece]) {
         let mut tokens: Vec<TokenId> = Vec::new();
         for piece in turn {
@@ -139,8 +144,8 @@ impl Walker {
         (taken == tokens.len()).then_some(opened)
     }
 
-    /// Pieces of these parts in this vocabulary, if they are a whole turn; `None` if the grammar refuses them. In parts that are markup, markers
-    /// are recognised.
+    /// Pieces of these parts in this vocabulary, if they are a whole turn; `None` if the grammar
+    /// refuses them. In parts that are markup, markers are recognised.
     pub fn accepts(&self, parts: &[(bool, String)]) -> Option<Vec<Piece>> {
         let mut matcher = self.matcher.clone();
         let tokens_of =
@@ -222,7 +227,8 @@ impl Walker {
         if hurry && !markers.is_empty() && random.below(2) == 0 {
             return Ok(vec![markers[random.below(markers.len())]]);
         }
-        // No exponents, and few digits where something else is allowed: JSON numbers may be larger than validator and parsers read.
+        // No exponents, and few digits where something else is allowed: JSON numbers may be larger
+        // than validator and parsers read.
         let digits = taken.iter().rev().take_while(|token| (48..58).contains(*token)).count();
         let numeric = |token: &TokenId| {
             (digits > 0 && matches!(token, 69 | 101)) || (digits > DIGITS && (48..58).contains(token))
@@ -230,14 +236,16 @@ impl Walker {
         let all: Vec<TokenId> = mask.iter().filter(|token| *token < end).collect();
         let short: Vec<TokenId> = all.iter().copied().filter(|token| !numeric(token)).collect();
         let allowed = if short.is_empty() { all } else { short };
-        // Random text hardly ever ends a string whose pattern requires certain characters at the end.
+        // Random text hardly ever ends a string whose pattern requires certain characters at the
+        // end.
         if hurry && allowed.contains(&QUOTE) && random.below(2) == 0 {
             return Ok(vec![QUOTE]);
         }
         if allowed.is_empty() {
             return Err("a dead end".to_owned());
         }
-        // Letters are taken more often than other bytes, or most strings would consist of incomplete characters.
+        // Letters are taken more often than other bytes, or most strings would consist of
+        // incomplete characters.
         let letters: Vec<TokenId> =
             allowed.iter().copied().filter(|token| (32..127).contains(token)).collect();
         let among = if letters.is_empty() || random.below(8) == 0 { &allowed } else { &letters };
@@ -249,7 +257,8 @@ impl Walker {
         match choice.checked_sub(BAIT.len()) {
             None => bytes(BAIT[choice]),
             Some(index) if index < markers && self.tokens[index] => vec![marker(index)],
-            // The spelling of a stop that is a token is text; only hosts that find it by its text would take it for the stop.
+            // The spelling of a stop that is a token is text; only hosts that find it by its text
+            // would take it for the stop.
             Some(index) if self.tokens.iter().all(|token| *token) => bytes(&self.literals[index % markers]),
             Some(index) if self.tokens[index % markers] => bytes("<"),
             Some(index) => self.tokens_of(&self.literals[index % markers]),

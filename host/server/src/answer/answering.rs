@@ -1,8 +1,9 @@
 //! One answer under way: a generation, driven through a protocol's machine.
 //!
-//! A streaming answer has one task, which writes the log. The task ends with the turn, when its log's policy says that the last reader's
-//! leaving ends it, when a reader takes nothing for too long, or when the server stops. At most the policy's queue of appends waits in the log;
-//! then the task waits, the engine's queue fills, and the engine pauses this sequence alone.
+//! A streaming answer has one task, which writes the log. The task ends with the turn, when its
+//! log's policy says that the last reader's leaving ends it, when a reader takes nothing for too
+//! long, or when the server stops. At most the policy's queue of appends waits in the log; then the
+//! task waits, the engine's queue fills, and the engine pauses this sequence alone.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ use super::framed_check::FramedCheck;
 use super::keeper::Keeper;
 use super::log::{LogWriter, Signal};
 use api::StreamCheck;
-use api::agent::{AnswerStream, CompactionEvent, RoundEventRef};
+use api::agent::{AnswerEventRef, AnswerStream, CompactionEvent};
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
 use api::machine::{Machine, Record};
@@ -37,7 +38,8 @@ pub struct Answer {
     machine: Box<dyn Machine>,
     check: Option<FramedCheck>,
     first_event_sent: bool,
-    /// Why the answer must end, when it must. Each is polled only when it is woken, since polling takes a lock that all answers share.
+    /// Why the answer must end, when it must. Each is polled only when it is woken, since polling
+    /// takes a lock that all answers share.
     aborting: FuturesUnordered<BoxFuture<'static, TurnFailure>>,
     /// Cancelled when the answer is to end as soon as it may.
     steered: Option<CancellationToken>,
@@ -54,8 +56,9 @@ struct SlowReader {
 }
 
 impl Answer {
-    /// An answer that `stream` generates and `machine` tells, for the request `id` that came at `began`. `model` is the label in metrics. If
-    /// `check` is given, the stream is checked; when `aborting` is cancelled, the answer fails.
+    /// An answer that `stream` generates and `machine` tells, for the request `id` that came at
+    /// `began`. `model` is the label in metrics. If `check` is given, the stream is checked; when
+    /// `aborting` is cancelled, the answer fails.
     pub fn new(
         model: Arc<str>,
         id: String,
@@ -96,7 +99,8 @@ impl Answer {
         self.steered = Some(steered.clone());
     }
 
-    /// Has `keeper` keep the answer's end before anybody is told of it. An answer that isn't wanted any more is kept as cancelled.
+    /// Has `keeper` keep the answer's end before anybody is told of it. An answer that isn't wanted
+    /// any more is kept as cancelled.
     pub(crate) fn kept_by(&mut self, keeper: Box<dyn Keeper>) {
         self.keeper = Some(keeper);
     }
@@ -111,7 +115,8 @@ impl Answer {
         Frames::new(self.machine.has_done())
     }
 
-    /// Generates the answer in one piece, with the same machine; its events are discarded. Returns HTTP status and JSON text.
+    /// Generates the answer in one piece, with the same machine; its events are discarded. Returns
+    /// HTTP status and JSON text.
     pub async fn whole(mut self) -> (u16, String) {
         let mut buffer = EventBuffer::discarding();
         self.machine.begin(&mut buffer);
@@ -120,8 +125,8 @@ impl Answer {
         self.machine.body()
     }
 
-    /// Writes the answer into `log`, to its end or until it isn't wanted. `too_slow` is cancelled when a reader that the log waits for takes
-    /// nothing for `patience`.
+    /// Writes the answer into `log`, to its end or until it isn't wanted. `too_slow` is cancelled
+    /// when a reader that the log waits for takes nothing for `patience`.
     pub async fn run(mut self, log: LogWriter, patience: Duration, too_slow: Option<CancellationToken>) {
         let slow = SlowReader { patience, too_slow };
         if self.drive(&log, &slow).await.is_err() {
@@ -132,7 +137,8 @@ impl Answer {
         }
     }
 
-    /// Has the answer's end kept, with the `last` events of one that is stored while it runs. Where that fails, the answer fails.
+    /// Has the answer's end kept, with the `last` events of one that is stored while it runs. Where
+    /// that fails, the answer fails.
     async fn keep(&mut self, last: Option<Chunk>, buffer: &mut EventBuffer) {
         let Some(keeper) = self.keeper.take() else { return };
         let Some(Record { status: Some(status), object, output, .. }) = self.machine.record() else { return };
@@ -155,7 +161,8 @@ impl Answer {
         self.write(&mut buffer, false, log, slow).await?;
         loop {
             let over = tokio::select! {
-                // Signals come first: an answer that never waits would not notice that no reader is left.
+                // Signals come first: an answer that never waits would not notice that no reader is
+                // left.
                 biased;
                 signal = log.signal() => match signal {
                     Signal::NoReader => return Err(Abandoned),
@@ -176,7 +183,8 @@ impl Answer {
         }
     }
 
-    /// Writes the events into the log as soon as there is room. A reader that takes nothing for too long ends the answer.
+    /// Writes the events into the log as soon as there is room. A reader that takes nothing for too
+    /// long ends the answer.
     async fn write(
         &mut self,
         buffer: &mut EventBuffer,
@@ -200,7 +208,8 @@ impl Answer {
         Ok(())
     }
 
-    /// Waits for the next events of any choice and has the machine tell them. Returns whether the answer is complete. Cancel-safe.
+    /// Waits for the next events of any choice and has the machine tell them. Returns whether the
+    /// answer is complete. Cancel-safe.
     async fn advance(&mut self, buffer: &mut EventBuffer) -> bool {
         let is_steered = self.is_steered();
         let may_stop = is_steered && self.machine.may_stop();
@@ -246,8 +255,9 @@ impl Answer {
         }
     }
 
-    /// Has the machine tell the events of the last step. A steered answer ends before the first event from which on it may leave all out.
-    /// Calls of the server's tools are told in any case, since they run already. Returns how the choice ended, if it did.
+    /// Has the machine tell the events of the last step. A steered answer ends before the first
+    /// event from which on it may leave all out. Calls of the server's tools are told in any case,
+    /// since they run already. Returns how the choice ended, if it did.
     fn emit(&mut self, ended: Option<EndedTurn>, buffer: &mut EventBuffer) -> Option<EndedTurn> {
         let is_steered = self.is_steered()
             && ended.as_ref().is_none_or(|ended| ended.end.is_own() || ended.end.is_steered());
@@ -257,19 +267,19 @@ impl Answer {
             let Some(event) = events.next() else { return ended };
             if is_steered
                 && self.machine.may_stop()
-                && !rest.any(|event| matches!(event, RoundEventRef::Server(_)))
+                && !rest.any(|event| matches!(event, AnswerEventRef::Server(_)))
             {
                 break;
             }
-            let is_announcement = matches!(event, RoundEventRef::Compaction(CompactionEvent::Begun));
+            let is_announcement = matches!(event, AnswerEventRef::Compaction(CompactionEvent::Begun));
             if !self.first_event_sent && !is_announcement {
                 self.first_event_sent = true;
                 self.figures.first_token(self.began.elapsed());
             }
             match event {
-                RoundEventRef::Turn(event) => self.machine.turn(event, buffer),
-                RoundEventRef::Server(event) => self.machine.server(event, buffer),
-                RoundEventRef::Compaction(event) => self.machine.compaction(event, buffer),
+                AnswerEventRef::Turn(event) => self.machine.turn(event, buffer),
+                AnswerEventRef::Server(event) => self.machine.server(event, buffer),
+                AnswerEventRef::Compaction(event) => self.machine.compaction(event, buffer),
             }
         }
         drop(events);
@@ -281,7 +291,8 @@ impl Answer {
         }
     }
 
-    /// Checks events that are about to be written against the event grammar, if that is switched on. A stream is reported once.
+    /// Checks events that are about to be written against the event grammar, if that is switched
+    /// on. A stream is reported once.
     fn check(&mut self, events: &EventBuffer, over: bool) {
         let Some(check) = &mut self.check else { return };
         if let Err(violation) = check.feed(events, over) {

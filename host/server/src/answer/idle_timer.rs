@@ -1,5 +1,6 @@
-//! What a stream sends while the model generates nothing: comments often, so that dead connections are noticed and proxies keep the
-//! connection open, and now and then a heartbeat event, because some clients' idle timers ignore comments.
+//! What a stream sends while the model generates nothing: comments often, so that dead connections
+//! are noticed and proxies keep the connection open, and now and then a heartbeat event, because
+//! some clients' idle timers ignore comments.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -13,7 +14,8 @@ pub(super) struct IdleTimer {
     heartbeat: Duration,
     last_event: Instant,
     last_output: Instant,
-    /// Timer, reset only when it fires: resetting it for each event would cost more than the event. So it may fire too early.
+    /// Timer, reset only when it fires: resetting it for each event would cost more than the event.
+    /// So it may fire too early.
     sleep: Pin<Box<Sleep>>,
 }
 
@@ -51,7 +53,8 @@ impl IdleTimer {
         }
     }
 
-    /// Time and kind of what is due next. If both are due, the heartbeat comes first, since it serves as a comment, too.
+    /// Time and kind of what is due next. If both are due, the heartbeat comes first, since it
+    /// serves as a comment, too.
     fn next(&self) -> (Instant, Due) {
         let comment = self.last_output + self.keep_alive;
         let heartbeat = self.last_event + self.heartbeat;

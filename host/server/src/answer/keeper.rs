@@ -1,4 +1,5 @@
-//! Keeping of answers: their ends, and the events of those that run without a client. What is kept is kept before anybody is told of it.
+//! Keeping of answers: their ends, and the events of those that run without a client. What is kept
+//! is kept before anybody is told of it.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,7 +29,8 @@ pub trait Keeper: Send {
     fn keep(self: Box<Self>, end: End) -> Keeping;
 }
 
-/// Log of an answer that runs without a client: its events are stored in chunks, and readers read the store.
+/// Log of an answer that runs without a client: its events are stored in chunks, and readers read
+/// the store.
 pub struct Journal {
     store: Arc<dyn Store>,
     lease: Lease,
@@ -40,7 +42,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// A journal of the response that is held by `lease`, of which `next` events are stored. `stored` is told of each further chunk.
+    /// A journal of the response that is held by `lease`, of which `next` events are stored.
+    /// `stored` is told of each further chunk.
     pub fn new(store: Arc<dyn Store>, lease: Lease, next: u64, stored: watch::Sender<u64>) -> Self {
         Self { store, lease, stored, next, waiting: Vec::new(), since: Instant::now() }
     }

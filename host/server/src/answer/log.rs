@@ -1,8 +1,9 @@
 //! Log of one answer's events, between the task that makes them and its readers.
 //!
-//! The task appends whole events, numbered from 0; a reader takes new events from any number on. Invariants: a reader gets events in
-//! order, each once and whole, or learns that they are gone. The lock is held only while new events are copied, a bounded number of
-//! bytes at once, and nobody is woken under it.
+//! The task appends whole events, numbered from 0; a reader takes new events from any number on.
+//! Invariants: a reader gets events in order, each once and whole, or learns that they are gone.
+//! The lock is held only while new events are copied, a bounded number of bytes at once, and nobody
+//! is woken under it.
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,13 +17,14 @@ mod state;
 /// What a log does for readers that are slow, leave or come late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// The answer ends when no reader is left, and waits for a reader that is `queue` appends behind. Events that every reader has taken
-    /// are dropped.
+    /// The answer ends when no reader is left, and waits for a reader that is `queue` appends
+    /// behind. Events that every reader has taken are dropped.
     Cancel {
         /// Number of appends that may wait to be read.
         queue: usize,
     },
-    /// The answer goes on without readers, and waits for none. A reader that is too far behind gets [`ReadError::Expired`].
+    /// The answer goes on without readers, and waits for none. A reader that is too far behind gets
+    /// [`ReadError::Expired`].
     Continue {
         /// Number of bytes of events that are kept; the last append is kept whatever its size.
         kept_bytes: usize,
@@ -62,7 +64,8 @@ pub(super) enum Signal {
 #[derive(Clone)]
 pub struct EventLog(Arc<Shared>);
 
-/// Writer of the log, held by the answer's task. Dropping it before [`Self::finish`] breaks the log off.
+/// Writer of the log, held by the answer's task. Dropping it before [`Self::finish`] breaks the log
+/// off.
 pub struct LogWriter(EventLog);
 
 /// Reader of the log. Dropping it tells the writer.
@@ -161,7 +164,8 @@ impl Drop for LogWriter {
 }
 
 impl LogReader {
-    /// Passes events that this reader hasn't taken yet to `each`: number, label, and JSON in two parts. Called under the log's lock.
+    /// Passes events that this reader hasn't taken yet to `each`: number, label, and JSON in two
+    /// parts. Called under the log's lock.
     pub(super) fn poll_read(
         &mut self,
         cx: &Context<'_>,

@@ -1,8 +1,10 @@
 //! Answers under way: the task that makes one, the log of its events, and the readers of the log.
 //!
-//! An [`Answer`] drives a generation through a protocol's machine. It writes a log ([`event_log`]), ends as one body
-//! ([`Answer::whole`]), or is stored while it runs ([`Journal`]). A [`Keeper`] keeps its end before anybody is told of it. Readers take the log's events from any number on: [`SseBody`] frames them for HTTP, [`EventReader`] hands them
-//! out as they are. Invariants: every reader gets the same events with the same numbers; framing, padding and comments are each
+//! An [`Answer`] drives a generation through a protocol's machine. It writes a log ([`event_log`]),
+//! ends as one body ([`Answer::whole`]), or is stored while it runs ([`Journal`]). A [`Keeper`]
+//! keeps its end before anybody is told of it. Readers take the log's events from any number on:
+//! [`SseBody`] frames them for HTTP, [`EventReader`] hands them out as they are. Invariants: every
+//! reader gets the same events with the same numbers; framing, padding and comments are each
 //! reader's own. Nothing in here knows sockets, routes or keys.
 
 mod answering;

@@ -1,6 +1,8 @@
-//! Body of a streaming answer: reads the log, frames its events, and sends them while the connection takes them.
+//! Body of a streaming answer: reads the log, frames its events, and sends them while the
+//! connection takes them.
 //!
-//! All new events go out in one write. While no event comes, the reader sends comments by itself, and asks the log's writer for heartbeat events.
+//! All new events go out in one write. While no event comes, the reader sends comments by itself,
+//! and asks the log's writer for heartbeat events.
 
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -1,4 +1,5 @@
-//! Tests at the room's boundary: whoever reads an answer, from whatever event on and whenever, framed or not, gets the same events.
+//! Tests at the room's boundary: whoever reads an answer, from whatever event on and whenever,
+//! framed or not, gets the same events.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -1,4 +1,5 @@
-//! Reader of a log that hands out the events as they are, for transports whose messages need no framing.
+//! Reader of a log that hands out the events as they are, for transports whose messages need no
+//! framing.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;

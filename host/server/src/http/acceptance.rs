@@ -1,5 +1,5 @@
-//! Acceptance of generating requests: a request is read with what it continues, its generation is started, and what its client wants stored is
-//! stored. Nothing of it is sent yet.
+//! Acceptance of generating requests: a request is read with what it continues, its generation is
+//! started, and what its client wants stored is stored. Nothing of it is sent yet.
 
 use std::sync::Arc;
 
@@ -31,7 +31,8 @@ pub(super) struct Begun {
     pub(super) warnings: Vec<String>,
     /// Items that the request continues, oldest first.
     pub(super) before: Arc<[Vec<u8>]>,
-    /// The request's own items, where its answer isn't stored and they are wanted, or needed to read it.
+    /// The request's own items, where its answer isn't stored and they are wanted, or needed to
+    /// read it.
     pub(super) input: Vec<store::Item>,
     /// Ends a stored answer as cancelled.
     pub(super) withdrawn: Option<CancellationToken>,
@@ -68,8 +69,8 @@ pub(super) enum Accepted {
     Queued(QueuedResponse),
 }
 
-/// Accepts a request: reads it with what it continues, starts its generation, and stores what its client wants stored. An answer that goes
-/// no further than its prompt is empty.
+/// Accepts a request: reads it with what it continues, starts its generation, and stores what its
+/// client wants stored. An answer that goes no further than its prompt is empty.
 ///
 /// # Errors
 /// What the client did wrong, or what there is no room for. Nothing is stored or generated then.
@@ -107,7 +108,8 @@ pub(super) async fn accept(
     Ok(Accepted::Begun(Box::new(begun)))
 }
 
-/// Accepts a request of another protocol than Responses. A chat completion is stored if its client wants that.
+/// Accepts a request of another protocol than Responses. A chat completion is stored if its client
+/// wants that.
 async fn accept_other(
     app: &App,
     caller: &Caller,
@@ -149,7 +151,8 @@ async fn completion_wish(
     Ok((body, wish))
 }
 
-/// The first step of a Responses request's reading: what it continues and refers to is asked of the store.
+/// The first step of a Responses request's reading: what it continues and refers to is asked of the
+/// store.
 pub(super) async fn consult(
     app: &App,
     caller: &Caller,

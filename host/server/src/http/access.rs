@@ -1,8 +1,8 @@
 //! Who may use the server: API keys, host names in `Host`, web pages in `Origin`.
 //!
-//! A web page can reach a server on the loopback address of the machine that shows the page: by a request to another origin, or
-//! by making its own name resolve to that address (DNS rebinding). If no key protects the server, `Host` and `Origin` are checked
-//! instead.
+//! A web page can reach a server on the loopback address of the machine that shows the page: by a
+//! request to another origin, or by making its own name resolve to that address (DNS rebinding). If
+//! no key protects the server, `Host` and `Origin` are checked instead.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
@@ -23,7 +23,8 @@ use api::error::ApiError;
 pub struct Access {
     /// Keys that clients may use; if there are none, no key is required.
     pub keys: Keys,
-    /// Host names that are allowed besides loopback names and the listen address. Any entry makes every listener check hosts.
+    /// Host names that are allowed besides loopback names and the listen address. Any entry makes
+    /// every listener check hosts.
     pub hosts: Vec<HostName>,
     /// Origins whose web pages may read answers.
     pub cors_origins: Vec<CorsOrigin>,
@@ -32,8 +33,9 @@ pub struct Access {
 }
 
 impl Access {
-    /// Checks the origin of a page that asks for a WebSocket. Browsers apply no CORS to these, so without this any page could use a server
-    /// on an address that isn't loopback. Where a key is required, it protects: pages have no way to send one.
+    /// Checks the origin of a page that asks for a WebSocket. Browsers apply no CORS to these, so
+    /// without this any page could use a server on an address that isn't loopback. Where a key is
+    /// required, it protects: pages have no way to send one.
     pub(super) fn check_page(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let text =
             |name| headers.get(name).map(|value: &http::HeaderValue| value.to_str().unwrap_or_default());
@@ -100,8 +102,9 @@ struct Allowed {
 }
 
 impl HostCheck {
-    /// The check that a listener on `listen` needs. There is none if a key is required, or if the address isn't loopback and so
-    /// its names aren't known. There always is one if the operator named hosts.
+    /// The check that a listener on `listen` needs. There is none if a key is required, or if the
+    /// address isn't loopback and so its names aren't known. There always is one if the operator
+    /// named hosts.
     pub(super) fn new(access: &Access, listen: IpAddr) -> Option<Self> {
         let needed = !access.hosts.is_empty() || (access.keys.is_empty() && listen.is_loopback());
         needed.then(|| {
@@ -131,7 +134,8 @@ impl Allowed {
         let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
         let is_own = |address: IpAddr| {
             let address = address.to_canonical();
-            // A name can be made to resolve to any address, but an address in `Host` is the one that the client connected to.
+            // A name can be made to resolve to any address, but an address in `Host` is the one
+            // that the client connected to.
             address == self.listen || self.listen.is_unspecified()
         };
         is_loopback(&host)
@@ -179,7 +183,8 @@ pub(super) async fn check_host(State(check): State<HostCheck>, request: Request,
     }
 }
 
-/// Middleware: 403 for a request of a web page of another origin than the server's own, or than that of a host of `--allow-host`.
+/// Middleware: 403 for a request of a web page of another origin than the server's own, or than
+/// that of a host of `--allow-host`.
 pub(super) async fn refuse_foreign_pages(
     State(access): State<Access>,
     request: Request,
@@ -194,7 +199,8 @@ pub(super) async fn refuse_foreign_pages(
     }
 }
 
-/// Whether a page of `origin` comes from the server that it calls by the name `own`, or from one of `hosts`.
+/// Whether a page of `origin` comes from the server that it calls by the name `own`, or from one of
+/// `hosts`.
 fn is_own_page(origin: &str, own: Option<&str>, hosts: &[HostName]) -> bool {
     let Some((_, authority)) = origin.split_once("://") else { return false };
     let host = Authority::from_str(authority).map(|authority| normal(authority.host()));
@@ -223,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_names_are_allowed_with_any_port_and_others_are_not() {
+    fn loopback_names_are_allowed_with_any_port_only() {
         let access = Access::default();
         for host in [
             "localhost",
@@ -249,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_loopback_names_and_of_allowed_origins_may_ask() {
+    fn pages_of_loopback_and_allowed_origins_may_ask() {
         let named = access(&["proxy.example"], &["https://app.example:8443", "null"]);
         for origin in [
             "http://localhost:3000",
@@ -277,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_or_a_public_address_turns_the_check_off_and_allowed_hosts_turn_it_on() {
+    fn host_check_needs_keyless_loopback_or_allowed_hosts() {
         let keyed = Access {
             keys: Keys::new(vec!["secret".parse().expect("a key")]).expect("keys"),
             ..Access::default()

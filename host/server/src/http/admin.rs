@@ -1,7 +1,9 @@
-//! Routes for operators, on an address of their own (`--admin-listen`): list the parsers, and reload them.
+//! Routes for operators, on an address of their own (`--admin-listen`): list the parsers, and
+//! reload them.
 //!
-//! They require the same keys as the other routes. The main address serves none of the `/admin` routes. Pages of other origins can't use them,
-//! whatever `--cors-origin` says: that switch opens the models to pages, not the operators' routes.
+//! They require the same keys as the other routes. The main address serves none of the `/admin`
+//! routes. Pages of other origins can't use them, whatever `--cors-origin` says: that switch opens
+//! the models to pages, not the operators' routes.
 
 use std::net::IpAddr;
 
@@ -57,8 +59,8 @@ async fn parsers(State(app): State<App>) -> Response {
     json(200, to_json(&ParserList::new(&app, reports)))
 }
 
-/// Answers after all loads have ended: 200 with the reports, or 409 if a parser can't be loaded and the old one stays in use. Bad files that
-/// aren't the current parser's are in the reports only.
+/// Answers after all loads have ended: 200 with the reports, or 409 if a parser can't be loaded and
+/// the old one stays in use. Bad files that aren't the current parser's are in the reports only.
 async fn reload(State(app): State<App>) -> Response {
     let reports = app.models.reload_parsers("admin").await;
     let failed = reports.iter().any(|report| report.last_load.result == LoadResult::Failed);

@@ -1,4 +1,5 @@
-//! Builders of answers: bodies with their headers, refusals, and the request id that each answer carries.
+//! Builders of answers: bodies with their headers, refusals, and the request id that each answer
+//! carries.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -72,7 +73,8 @@ impl RequestId {
     }
 }
 
-/// Middleware: uses the client's `x-request-id` if it is short and plain, else makes one; every answer carries it.
+/// Middleware: uses the client's `x-request-id` if it is short and plain, else makes one; every
+/// answer carries it.
 pub(super) async fn identify(mut request: Request, next: Next) -> Response {
     let given = request.headers().get(&REQUEST_ID).and_then(|value| value.to_str().ok());
     let id = match given {
@@ -92,7 +94,8 @@ pub(super) async fn identify(mut request: Request, next: Next) -> Response {
     response
 }
 
-/// Rewrites refusals for routes of Messages. Refusals are made in many places, most of which don't know the protocol.
+/// Rewrites refusals for routes of Messages. Refusals are made in many places, most of which don't
+/// know the protocol.
 fn speak_anthropic(response: &mut Response, id: &str) {
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
         *response.body_mut() = Body::from(messages::error_body(&error, id));

@@ -10,7 +10,8 @@ use hyper::body::{Frame, SizeHint};
 
 use super::socket::Link;
 
-/// Mark of a connection whose request is being answered, removed when it is dropped. HTTP/1.1 answers one request at a time.
+/// Mark of a connection whose request is being answered, removed when it is dropped. HTTP/1.1
+/// answers one request at a time.
 pub(super) struct Busy(Arc<Link>);
 
 impl Busy {

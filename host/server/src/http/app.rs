@@ -38,7 +38,8 @@ pub struct AppState {
     pub(super) remembered: Accounts,
     /// Places for open connections.
     pub(super) capacity: Capacity,
-    /// Permits to read large bodies, one for every two cores: the other cores stay free for requests that take less time.
+    /// Permits to read large bodies, one for every two cores: the other cores stay free for
+    /// requests that take less time.
     pub(super) readers: Semaphore,
     /// Permits to read from the store what isn't paid for yet.
     pub(super) unpaid: Semaphore,
@@ -67,8 +68,8 @@ impl std::ops::Deref for App {
 }
 
 impl App {
-    /// Makes an app that serves `models` and keeps what clients want kept in `store`. Each model gets a copy of `defaults` with its own sampling
-    /// parameters and context.
+    /// Makes an app that serves `models` and keeps what clients want kept in `store`. Each model
+    /// gets a copy of `defaults` with its own sampling parameters and context.
     pub fn new(
         models: Models,
         limits: Limits,
@@ -104,7 +105,8 @@ impl App {
         &self.defaults[0]
     }
 
-    /// The model that a request asks for by `name`, with its defaults for readers. Without a name it is the only model.
+    /// The model that a request asks for by `name`, with its defaults for readers. Without a name
+    /// it is the only model.
     ///
     /// # Errors
     /// 404 if no model has the name, 400 if there is no name and several models are served.

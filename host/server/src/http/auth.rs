@@ -8,7 +8,8 @@ use super::answer::refuse;
 use super::app::App;
 use api::error::ApiError;
 
-/// Middleware: `Authorization: Bearer KEY` (or `x-api-key: KEY`), else 401. A request that passes carries its principal.
+/// Middleware: `Authorization: Bearer KEY` (or `x-api-key: KEY`), else 401. A request that passes
+/// carries its principal.
 pub(super) async fn require_key(State(app): State<App>, mut request: Request, next: Next) -> Response {
     if !app.access.keys.is_empty() {
         let Some(principal) = presented(&request).find_map(|key| app.access.keys.owner(key)) else {
@@ -19,7 +20,8 @@ pub(super) async fn require_key(State(app): State<App>, mut request: Request, ne
     next.run(request).await
 }
 
-/// Keys in a request's headers: some clients send a gateway's token in one header and the key in the other.
+/// Keys in a request's headers: some clients send a gateway's token in one header and the key in
+/// the other.
 fn presented(request: &Request) -> impl Iterator<Item = &[u8]> {
     let header = |name: &str| request.headers().get(name).map(http::HeaderValue::as_bytes);
     header("authorization").and_then(bearer).into_iter().chain(header("x-api-key"))

@@ -1,6 +1,8 @@
-//! Reads a request's body. It must be JSON by its content type and stay within limits of size, time and account; it may be compressed.
+//! Reads a request's body. It must be JSON by its content type and stay within limits of size, time
+//! and account; it may be compressed.
 //!
-//! Invariant: every byte of a body that is held is charged to the request's account [`COPIES`] times, since reading copies its strings.
+//! Invariant: every byte of a body that is held is charged to the request's account [`COPIES`]
+//! times, since reading copies its strings.
 
 use std::time::Duration;
 
@@ -18,7 +20,8 @@ use model::Model;
 use model::accounts::{Account, Overdrawn, Principal, largest_account};
 use model::limits::Limits;
 
-/// Factor for the memory that reading a body may take: the body, its strings with escapes resolved, and what is kept of them.
+/// Factor for the memory that reading a body may take: the body, its strings with escapes resolved,
+/// and what is kept of them.
 pub(super) const COPIES: usize = 3;
 /// Largest body that is read on the task's own thread, in bytes: it takes less than a millisecond.
 const SMALL: usize = 64 << 10;
@@ -35,8 +38,9 @@ struct Arrived {
     account: Account,
 }
 
-/// A request's body after the first step of its reading: checked whole, with what it refers to, and the account that it is charged to. It
-/// borrows nothing, so a handler may wait for what the request refers to before it reads the rest.
+/// A request's body after the first step of its reading: checked whole, with what it refers to, and
+/// the account that it is charged to. It borrows nothing, so a handler may wait for what the
+/// request refers to before it reads the rest.
 pub(super) struct CheckedBody {
     document: Document,
     references: References,
@@ -54,7 +58,8 @@ pub(super) async fn check_json(app: &App, request: Request) -> Result<CheckedBod
     work(app, size, move || arrived.check(&server.limits)).await
 }
 
-/// Works on a body of `size` bytes. That on a large one is done on a blocking thread; permits limit how much of it is done at a time.
+/// Works on a body of `size` bytes. That on a large one is done on a blocking thread; permits limit
+/// how much of it is done at a time.
 async fn work<T: Send + 'static>(
     app: &App,
     size: usize,
@@ -88,8 +93,8 @@ impl Arrived {
 }
 
 impl CheckedBody {
-    /// The first step for a body that came as a message of a socket. `account` was charged for it while it came. `peek` reads fields that are
-    /// the message's own.
+    /// The first step for a body that came as a message of a socket. `account` was charged for it
+    /// while it came. `peek` reads fields that are the message's own.
     ///
     /// # Errors
     /// The message is no JSON object, or the account is overdrawn.
@@ -116,7 +121,8 @@ impl CheckedBody {
         .await
     }
 
-    /// Checks the `text` of a body that came otherwise than as a request's, on an account of `principal`.
+    /// Checks the `text` of a body that came otherwise than as a request's, on an account of
+    /// `principal`.
     pub(super) async fn of_text(app: &App, principal: &Principal, text: Bytes) -> Result<Self, ApiError> {
         let mut account = app.accounts.open(principal.clone());
         account.check_cpu().map_err(refusal)?;
@@ -146,8 +152,8 @@ impl CheckedBody {
         hold(&mut self.account, bytes)
     }
 
-    /// The second step: reads the body with the defaults of its model. Returns the result of `read`, the model, and the account that is charged
-    /// for it.
+    /// The second step: reads the body with the defaults of its model. Returns the result of
+    /// `read`, the model, and the account that is charged for it.
     pub(super) async fn read<T: Send + 'static>(
         self,
         app: &App,
@@ -234,15 +240,17 @@ fn waits_to_be_asked(request: &Request) -> bool {
         && expects.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
-/// Discards the body of a refused request, if the client sends it without waiting for `100 Continue`.
+/// Discards the body of a refused request, if the client sends it without waiting for
+/// `100 Continue`.
 pub(super) async fn discard_unasked(request: Request, limits: &Limits) {
     if !waits_to_be_asked(&request) {
         discard(request.into_body(), limits).await;
     }
 }
 
-/// Discards the rest of a refused body, up to twice the size limit and for a short time. Most clients read an answer only after they have
-/// sent everything; a client whose connection is closed before that never learns the reason.
+/// Discards the rest of a refused body, up to twice the size limit and for a short time. Most
+/// clients read an answer only after they have sent everything; a client whose connection is closed
+/// before that never learns the reason.
 async fn discard(mut body: Body, limits: &Limits) {
     let mut left = limits.body_bytes.saturating_mul(2);
     let discarding = async {

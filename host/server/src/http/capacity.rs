@@ -1,6 +1,7 @@
-//! Bounds the number of connections. Requests on excess connections get 503, except `/health`. Only a few excess connections are served at
-//! a time: a further one takes the place of the oldest, so that neither a flood nor connections that send nothing keep `/health` from being
-//! answered, and a flood costs no memory. The admin listener isn't counted.
+//! Bounds the number of connections. Requests on excess connections get 503, except `/health`. Only
+//! a few excess connections are served at a time: a further one takes the place of the oldest, so
+//! that neither a flood nor connections that send nothing keep `/health` from being answered, and a
+//! flood costs no memory. The admin listener isn't counted.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +16,8 @@ const EXCESS: usize = 64;
 pub(super) struct Capacity {
     places: Arc<Semaphore>,
     excess: Arc<Semaphore>,
-    /// Tokens that close the excess connections, oldest first; those of connections that have ended are cancelled.
+    /// Tokens that close the excess connections, oldest first; those of connections that have ended
+    /// are cancelled.
     closing: Mutex<VecDeque<CancellationToken>>,
 }
 
@@ -55,7 +57,8 @@ impl Capacity {
         }
     }
 
-    /// A place for a new connection, perhaps that of an excess one, whose end is waited for. `None`: the server is gone.
+    /// A place for a new connection, perhaps that of an excess one, whose end is waited for.
+    /// `None`: the server is gone.
     pub(super) async fn admit(&self) -> Option<ConnectionPlace> {
         if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
             return Some(ConnectionPlace::new(Admission::Served, Some(permit)));

@@ -1,5 +1,7 @@
-//! One connection: hyper's HTTP/1.1 with limits on the head. It ends by the client, by the server's stop, or because the client stopped reading. A client that only ends its sending side still gets its answer; `socket` tells it from one that left. An answer may hand
-//! the connection over to another protocol, which then has its place, and the drain waits for it.
+//! One connection: hyper's HTTP/1.1 with limits on the head. It ends by the client, by the server's
+//! stop, or because the client stopped reading. A client that only ends its sending side still gets
+//! its answer; `socket` tells it from one that left. An answer may hand the connection over to
+//! another protocol, which then has its place, and the drain waits for it.
 
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
@@ -29,12 +31,14 @@ use super::socket::{Link, Socket};
 #[derive(Clone)]
 pub(super) struct Disconnect(pub(super) CancellationToken);
 
-/// Place for what goes on with the connection after a request's answer has upgraded it. Put into each request's extensions.
+/// Place for what goes on with the connection after a request's answer has upgraded it. Put into
+/// each request's extensions.
 #[derive(Clone, Default)]
 pub(super) struct Upgrade(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
 
 impl Upgrade {
-    /// Has `successor` go on with the connection after this request's answer, which has status 101. It is dropped when the connection must end.
+    /// Has `successor` go on with the connection after this request's answer, which has status 101.
+    /// It is dropped when the connection must end.
     pub(super) fn to(&self, successor: impl Future<Output = ()> + Send + 'static) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(successor.boxed());
     }
@@ -47,8 +51,9 @@ impl Upgrade {
 /// Number of bytes read after a refused head, so that the client reads the answer.
 const REFUSED_HEAD_REST: usize = 1 << 20;
 
-/// Serves one connection, which has this place, to its end. The server's drain waits for `hold`, which is given back if the connection is idle
-/// when the server is told to stop: a later request on it is answered, and nothing waits for one.
+/// Serves one connection, which has this place, to its end. The server's drain waits for `hold`,
+/// which is given back if the connection is idle when the server is told to stop: a later request
+/// on it is answered, and nothing waits for one.
 pub(super) async fn serve(
     app: App,
     router: Router,
@@ -112,8 +117,8 @@ enum Interruption {
     ClientGone,
 }
 
-/// Interruptions of a connection. Each is polled only when it is woken: polling all of them at each write would take locks that all
-/// connections share.
+/// Interruptions of a connection. Each is polled only when it is woken: polling all of them at each
+/// write would take locks that all connections share.
 fn interruptions<'a>(
     app: &'a App,
     disconnect: &'a Disconnect,
@@ -127,8 +132,9 @@ fn interruptions<'a>(
     ])
 }
 
-/// Service of one connection. It gives each request the connection's marks, and tells the socket when a request waits for the head of its
-/// answer. The answer to a request that comes while the server drains is the connection's last.
+/// Service of one connection. It gives each request the connection's marks, and tells the socket
+/// when a request waits for the head of its answer. The answer to a request that comes while the
+/// server drains is the connection's last.
 fn service(
     app: App,
     router: Router,

@@ -1,5 +1,5 @@
-//! Decompresses request bodies in gzip or zstd (RFC 9110, 8.4), piece by piece, so that a small body which decompresses to a large one is
-//! refused as soon as it is too large.
+//! Decompresses request bodies in gzip or zstd (RFC 9110, 8.4), piece by piece, so that a small
+//! body which decompresses to a large one is refused as soon as it is too large.
 
 use std::io::Read;
 
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_unpacks_into_too_much_is_refused_before_it_is_held() {
+    fn overlarge_unpacked_body_is_refused_before_held() {
         for (kind, body) in packed(&vec![0; 32 << 20]) {
             let mut kept = 0;
             let hold = |bytes| {

@@ -1,4 +1,5 @@
-//! Cross-origin requests of web pages (CORS), off unless the operator names origins. Answers preflights and adds headers to every answer.
+//! Cross-origin requests of web pages (CORS), off unless the operator names origins. Answers
+//! preflights and adds headers to every answer.
 
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ const EXPOSED: [HeaderName; 4] = [
 /// Time for which a browser may cache a preflight's answer.
 const MAX_AGE: Duration = Duration::from_mins(10);
 
-/// Middleware for `origins`; none if the list is empty. Keys travel in headers, so cookies (credentials) are never allowed.
+/// Middleware for `origins`; none if the list is empty. Keys travel in headers, so cookies
+/// (credentials) are never allowed.
 pub(super) fn layer(origins: &[CorsOrigin]) -> Option<CorsLayer> {
     let exactly = |origin: &CorsOrigin| match origin {
         CorsOrigin::Any => None,

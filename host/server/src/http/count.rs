@@ -1,4 +1,5 @@
-//! Counts a prompt's tokens without generating: clients ask for that before they send a long conversation.
+//! Counts a prompt's tokens without generating: clients ask for that before they send a long
+//! conversation.
 
 use axum::extract::{Request, State};
 use axum::response::Response;

@@ -11,7 +11,8 @@ use super::body::discard_unasked;
 use super::capacity::Admission;
 use api::error::ApiError;
 
-/// Middleware: 503 with `Retry-After` for a request on an excess connection, which then closes. `/health` is answered as usual.
+/// Middleware: 503 with `Retry-After` for a request on an excess connection, which then closes.
+/// `/health` is answered as usual.
 pub(super) async fn refuse_excess(State(app): State<App>, request: Request, next: Next) -> Response {
     if request.extensions().get() != Some(&Admission::Excess) {
         return next.run(request).await;

@@ -1,6 +1,7 @@
-//! Refuses requests that HTTP/1.1 forbids and hyper accepts: without a host, with two hosts, with a path in the host, or with a transfer
-//! coding other than one `chunked`, which hyper would leave in the body. (If both lengths are given, hyper follows `Transfer-Encoding` and
-//! removes `Content-Length`, RFC 9112, 6.3.)
+//! Refuses requests that HTTP/1.1 forbids and hyper accepts: without a host, with two hosts, with a
+//! path in the host, or with a transfer coding other than one `chunked`, which hyper would leave in
+//! the body. (If both lengths are given, hyper follows `Transfer-Encoding` and removes
+//! `Content-Length`, RFC 9112, 6.3.)
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -12,7 +13,8 @@ use super::app::App;
 use super::body::discard_unasked;
 use api::error::ApiError;
 
-/// Middleware: 400 for a malformed request, 501 for an unknown transfer coding, before any other handler reads it.
+/// Middleware: 400 for a malformed request, 501 for an unknown transfer coding, before any other
+/// handler reads it.
 pub(super) async fn refuse_malformed(State(app): State<App>, request: Request, next: Next) -> Response {
     let host = check_host(request.version(), request.headers());
     let host = host.map_err(|message| ApiError::invalid(None, message));

@@ -1,5 +1,5 @@
-//! Answers to heads that hyper can't read. Hyper answers them with an empty body, before any route or middleware; `socket` sends these
-//! answers instead.
+//! Answers to heads that hyper can't read. Hyper answers them with an empty body, before any route
+//! or middleware; `socket` sends these answers instead.
 
 use bytes::Bytes;
 
@@ -8,7 +8,8 @@ use api::error::ApiError;
 /// Header of hyper's answer that is replaced by the new headers.
 const EMPTY: &str = "content-length: 0\r\n";
 
-/// Answer to send instead of `written`, if hyper made `written` by itself: this server's own answers all carry a request id.
+/// Answer to send instead of `written`, if hyper made `written` by itself: this server's own
+/// answers all carry a request id.
 pub(super) fn answer(written: &[u8]) -> Option<Bytes> {
     if !(written.starts_with(b"HTTP/1.1 4") && written.ends_with(b"\r\n\r\n")) {
         return None;
@@ -39,7 +40,7 @@ mod tests {
     use super::answer;
 
     #[test]
-    fn only_bare_answers_get_a_body_and_their_length_is_right() {
+    fn only_bare_answers_get_a_body_of_the_right_length() {
         let bare = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\ndate: x\r\n\r\n";
         let whole = answer(bare).expect("hyper's own");
         let (head, body) = std::str::from_utf8(&whole).expect("text").split_once("\r\n\r\n").expect("a head");

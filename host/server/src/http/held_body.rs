@@ -1,4 +1,5 @@
-//! Body of an answer that may be large: the account pays for it until it is sent, since a client that reads slowly holds it as long as it likes.
+//! Body of an answer that may be large: the account pays for it until it is sent, since a client
+//! that reads slowly holds it as long as it likes.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -1,7 +1,9 @@
-//! API keys and the names of their owners. Keys are stored as digests and compared in constant time.
+//! API keys and the names of their owners. Keys are stored as digests and compared in constant
+//! time.
 //!
-//! Invariant: a key has one owner, and who that is doesn't depend on the order or the number of keys. All clones have the same keys, which
-//! [`Keys::replace`] replaces whole or not at all; the command line does that when the keys' file changed.
+//! Invariant: a key has one owner, and who that is doesn't depend on the order or the number of
+//! keys. All clones have the same keys, which [`Keys::replace`] replaces whole or not at all; the
+//! command line does that when the keys' file changed.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -15,7 +17,8 @@ use model::accounts::Principal;
 
 /// Most characters of a name.
 const NAME_CHARACTERS: usize = 64;
-/// Length from which on a key that ends in one `=` is base64, as of 17 bytes or more, and no name whose key is missing.
+/// Length from which on a key that ends in one `=` is base64, as of 17 bytes or more, and no name
+/// whose key is missing.
 const BASE64_CHARACTERS: usize = 24;
 /// Bytes of a key's digest in the name of a key that was given none: two keys in 2⁶⁴ have the same.
 const NAME_BYTES: usize = 8;
@@ -71,7 +74,8 @@ impl ApiKey {
     }
 }
 
-/// Reads `NAME=KEY` or `KEY`. What is before the first `=` is a name if it can be one, unless all that follows is the padding of base64.
+/// Reads `NAME=KEY` or `KEY`. What is before the first `=` is a name if it can be one, unless all
+/// that follows is the padding of base64.
 impl FromStr for ApiKey {
     type Err = KeyError;
 
@@ -94,7 +98,8 @@ fn split(text: &str) -> Option<(&str, &str)> {
     is_name.then_some((name, key))
 }
 
-/// Whether `rest`, which follows the first `=` of `text`, ends a key in base64. A name whose key is missing (`NAME=$UNSET`) isn't one.
+/// Whether `rest`, which follows the first `=` of `text`, ends a key in base64. A name whose key is
+/// missing (`NAME=$UNSET`) isn't one.
 fn is_padding(text: &str, rest: &str) -> bool {
     let is_base64 = text.len() >= BASE64_CHARACTERS && text.len().is_multiple_of(4);
     rest == "=" || (rest.is_empty() && is_base64)
@@ -117,7 +122,8 @@ impl Keys {
         Ok(Self { known: Arc::new(RwLock::new(keys)), owners })
     }
 
-    /// These keys, with budgets for several owners even if there is one now: [`Self::replace`] may bring others.
+    /// These keys, with budgets for several owners even if there is one now: [`Self::replace`] may
+    /// bring others.
     #[must_use]
     pub fn replaceable(self) -> Self {
         Self { owners: self.owners.max(2), ..self }
@@ -143,7 +149,8 @@ impl Keys {
         self.owners
     }
 
-    /// Owner of the key, if it is known. The key is compared with every known key, even after a match.
+    /// Owner of the key, if it is known. The key is compared with every known key, even after a
+    /// match.
     pub(super) fn owner(&self, key: &[u8]) -> Option<Principal> {
         let digest: [u8; 32] = Sha256::digest(key).into();
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
@@ -195,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_of_an_unnamed_key_depends_on_that_key_only() {
+    fn unnamed_keys_owner_depends_on_that_key_only() {
         let name = owner(&["secret"], "secret").expect("it is known");
         // printf %s secret | sha256sum
         assert_eq!(name, "key-2bb80d537b1da3e3");
@@ -205,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_contain_an_equals_sign_are_whole_unless_they_begin_with_a_name() {
+    fn keys_with_equals_sign_are_whole_unless_named() {
         for whole in [
             "c2VjcmV0",
             "YQ==",
@@ -223,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_keys_reserved_names_and_keys_of_two_owners_are_refused() {
+    fn missing_reserved_and_two_owner_keys_are_refused() {
         for empty in ["", " ", "alice=", "YWI=", "a-name-of-27-characters-or-so="] {
             assert_eq!(keys(&[empty]).err(), Some(KeyError::Empty), "{empty:?}");
         }
@@ -238,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn replacing_keys_counts_for_clones_and_is_whole_or_not_at_all() {
+    fn key_replacement_reaches_clones_whole_or_not_at_all() {
         let keys = self::keys(&["a=1"]).expect("keys").replaceable();
         let clone = keys.clone();
         let new = |texts: &[&str]| texts.iter().map(|text| text.parse().expect("a key")).collect();

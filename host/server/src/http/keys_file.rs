@@ -1,6 +1,7 @@
-//! The file of API keys: a line `NAME=KEY` for each key, blank lines, and comments, which begin with `#`. Several keys of one name are how a
-//! key is replaced: the old one stays until all clients have the new one. A file that others can read is refused, as is a bad line; errors
-//! give the line's number and never show the line.
+//! The file of API keys: a line `NAME=KEY` for each key, blank lines, and comments, which begin
+//! with `#`. Several keys of one name are how a key is replaced: the old one stays until all
+//! clients have the new one. A file that others can read is refused, as is a bad line; errors give
+//! the line's number and never show the line.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_blank_lines_are_no_keys_and_a_name_may_have_several() {
+    fn comments_and_blanks_are_no_keys_and_names_repeat() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("keys");
         fs::write(&file, "# team\n\nalice=one=1\r\n  alice = two#2 \n bob=three,3\n").unwrap();

@@ -1,4 +1,5 @@
-//! Metrics in Prometheus' text format. Names begin with `sluice_`; labels never hold anything that a client chose.
+//! Metrics in Prometheus' text format. Names begin with `sluice_`; labels never hold anything that
+//! a client chose.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -11,8 +12,8 @@ use model::{LoadResult, Models};
 
 static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
 
-/// Installs the process-wide recorder, once. It comes before everything that makes metrics, such as models and their engines: a handle that
-/// was made before counts for nothing.
+/// Installs the process-wide recorder, once. It comes before everything that makes metrics, such as
+/// models and their engines: a handle that was made before counts for nothing.
 pub fn install() {
     HANDLE.get_or_init(|| {
         let buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 20.0, 60.0, 300.0];
@@ -85,7 +86,8 @@ fn describe() {
     model::remote::describe();
 }
 
-/// Makes the metrics of events that haven't happened yet, so that a scrape has each of them from the start, with the value 0.
+/// Makes the metrics of events that haven't happened yet, so that a scrape has each of them from
+/// the start, with the value 0.
 pub(super) fn register(models: &Models) {
     const OF_MODELS: [&str; 7] = [
         "sluice_prompt_tokens_total",
@@ -117,7 +119,8 @@ pub(super) fn register(models: &Models) {
     }
 }
 
-/// Moves samples into the state that scrapes read; called every few seconds so that they don't accumulate.
+/// Moves samples into the state that scrapes read; called every few seconds so that they don't
+/// accumulate.
 pub(super) fn upkeep() {
     if let Some(handle) = HANDLE.get() {
         handle.run_upkeep();

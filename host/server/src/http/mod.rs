@@ -1,7 +1,9 @@
-//! The transport: sockets, connections, limits, keys, routes. Knows protocols only by `api::Protocol`.
+//! The transport: sockets, connections, limits, keys, routes. Knows protocols only by
+//! `api::Protocol`.
 //!
-//! Invariants: no code here blocks a thread; every task belongs to the server's tracker; a client can't make the server hold more
-//! of its data than the limits say; a fault of one connection has no effect on others.
+//! Invariants: no code here blocks a thread; every task belongs to the server's tracker; a client
+//! can't make the server hold more of its data than the limits say; a fault of one connection has
+//! no effect on others.
 #![doc = include_str!("DESIGN.md")]
 
 mod acceptance;

@@ -127,8 +127,9 @@ fn at(methods: &'static [&'static str], path: &'static str, handler: MethodRoute
     (methods, path, handler.fallback(fallback))
 }
 
-/// Adds the layers that every listener has. If keys are set, only `open` is answered without one. Layers run from the last added to the
-/// first: id, log, panic guard, excess connections, malformed requests, host, CORS (whose preflights carry no key), key, drain.
+/// Adds the layers that every listener has. If keys are set, only `open` is answered without one.
+/// Layers run from the last added to the first: id, log, panic guard, excess connections, malformed
+/// requests, host, CORS (whose preflights carry no key), key, drain.
 pub(super) fn layered(
     app: App,
     listen: IpAddr,
@@ -173,7 +174,8 @@ pub(super) async fn no_route(method: Method, uri: http::Uri) -> Response {
     refuse(&ApiError::not_found(method.as_str(), uri.path()))
 }
 
-/// Middleware: 503 for a request that comes after the signal to stop, except for metrics, which show how far the drain is.
+/// Middleware: 503 for a request that comes after the signal to stop, except for metrics, which
+/// show how far the drain is.
 async fn refuse_while_draining(State(app): State<App>, request: Request, next: Next) -> Response {
     if !app.stopping.is_cancelled() || request.uri().path() == METRICS {
         return next.run(request).await;

@@ -45,8 +45,9 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Serves until `stop` is ready, then drains: open streams get the grace period to end, and those left after it get closing events and
-    /// are closed. The listeners stay open meanwhile, so that probes and clients are told; what they open doesn't prolong the drain.
+    /// Serves until `stop` is ready, then drains: open streams get the grace period to end, and
+    /// those left after it get closing events and are closed. The listeners stay open meanwhile, so
+    /// that probes and clients are told; what they open doesn't prolong the drain.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { listener, admin, app } = self;
         metrics::register(&app.models);
@@ -106,7 +107,8 @@ impl Connections<'_> {
     }
 }
 
-/// The address of a listener; if the system doesn't say, the loopback address, for which `Host` headers are checked.
+/// The address of a listener; if the system doesn't say, the loopback address, for which `Host`
+/// headers are checked.
 fn ip_of(listener: &TcpListener) -> IpAddr {
     listener.local_addr().map_or(Ipv4Addr::LOCALHOST.into(), |address| address.ip())
 }
@@ -124,7 +126,8 @@ async fn ready(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<Tcp
     match accepted {
         Ok((stream, _)) => Some(stream),
         Err(error) => {
-            // The process is probably out of file descriptors: waiting lets connections end, while retrying at once would spin.
+            // The process is probably out of file descriptors: waiting lets connections end, while
+            // retrying at once would spin.
             tracing::warn!(%error, "can't accept a connection");
             tokio::time::sleep(Duration::from_millis(50)).await;
             None

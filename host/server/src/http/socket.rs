@@ -1,8 +1,9 @@
 //! A connection's socket, as hyper reads and writes it.
 //!
-//! It adds two things. The empty answers that hyper makes to heads that it can't read get an error object as their body. And a
-//! client that has only ended its sending side (half-closed) is told from one that has gone: both look like the end of the stream
-//! until something is written; then the kernel of a client that has gone answers with a reset.
+//! It adds two things. The empty answers that hyper makes to heads that it can't read get an error
+//! object as their body. And a client that has only ended its sending side (half-closed) is told
+//! from one that has gone: both look like the end of the stream until something is written; then
+//! the kernel of a client that has gone answers with a reset.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -17,7 +18,8 @@ use tokio::net::TcpStream;
 
 use super::head_fault;
 
-/// An interim answer (RFC 9110, 15.2): HTTP/1.1 clients skip it, and a client that has gone resets the connection.
+/// An interim answer (RFC 9110, 15.2): HTTP/1.1 clients skip it, and a client that has gone resets
+/// the connection.
 const INTERIM: &[u8] = b"HTTP/1.1 102 Processing\r\n\r\n";
 
 /// Size up to which the parts of a write are copied into one buffer, in bytes.
@@ -55,8 +57,9 @@ impl Link {
         !self.busy.load(Ordering::Relaxed) && self.flushed.load(Ordering::Relaxed)
     }
 
-    /// Ready when the client has gone: the connection was reset. Interim answers are sent at the interval `every`, only to a
-    /// client that has ended its sending side and waits for the head of an answer.
+    /// Ready when the client has gone: the connection was reset. Interim answers are sent at the
+    /// interval `every`, only to a client that has ended its sending side and waits for the head of
+    /// an answer.
     pub(super) async fn gone(&self, every: Duration) {
         tokio::select! {
             _ = self.stream.ready(Interest::ERROR) => {}
@@ -79,7 +82,8 @@ impl Link {
     }
 
     async fn probe(&self, every: Duration) {
-        // `PRIORITY` is ready at the end of the client's stream. `READABLE` would be ready for a second request, too.
+        // `PRIORITY` is ready at the end of the client's stream. `READABLE` would be ready for a
+        // second request, too.
         if self.stream.ready(Interest::PRIORITY).await.is_err() {
             return;
         }
@@ -94,8 +98,8 @@ impl Link {
         }
     }
 
-    /// Reads and discards the rest of a refused head, for at most `time` and `bytes`: closing a socket with unread bytes would
-    /// reset the connection before the client has read the answer.
+    /// Reads and discards the rest of a refused head, for at most `time` and `bytes`: closing a
+    /// socket with unread bytes would reset the connection before the client has read the answer.
     pub(super) async fn linger(&self, time: Duration, bytes: usize) {
         // An error is ignored: the client may have gone.
         let _ = socket2::SockRef::from(&self.stream).shutdown(std::net::Shutdown::Write);
@@ -121,7 +125,8 @@ pub(super) struct Socket {
     link: Arc<Link>,
     /// Answer sent in place of hyper's own; the bytes that are still to be written.
     replaced: Bytes,
-    /// Buffer in which small writes of several parts are joined: that costs less than a vectored write of the parts.
+    /// Buffer in which small writes of several parts are joined: that costs less than a vectored
+    /// write of the parts.
     joined: Vec<u8>,
 }
 
@@ -130,7 +135,8 @@ impl Socket {
         Self { link, replaced: Bytes::new(), joined: Vec::new() }
     }
 
-    /// Replaces an answer that hyper made by itself; false if `written` is one of this server's answers.
+    /// Replaces an answer that hyper made by itself; false if `written` is one of this server's
+    /// answers.
     fn replace(&mut self, written: &[u8]) -> bool {
         let Some(answer) = head_fault::answer(written) else { return false };
         self.link.refused_head.store(true, Ordering::Relaxed);

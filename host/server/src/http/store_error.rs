@@ -13,7 +13,8 @@ const RETRY_AFTER: u64 = 1;
 /// The server's store.
 ///
 /// # Errors
-/// 400 `store_disabled`: the operator runs the server without one. (Clients send 5xx again, which wouldn't help.)
+/// 400 `store_disabled`: the operator runs the server without one. (Clients send 5xx again, which
+/// wouldn't help.)
 pub(super) fn store(app: &App) -> Result<&Arc<dyn Store>, ApiError> {
     app.store.as_ref().ok_or_else(|| {
         let message = "This server keeps nothing between requests: start it without `--store none` to keep responses and conversations, or send everything with each request.";
@@ -21,7 +22,8 @@ pub(super) fn store(app: &App) -> Result<&Arc<dyn Store>, ApiError> {
     })
 }
 
-/// The refusal that a client gets for an error of the store. It names no id, so that an id of another owner gets the same bytes as an unknown one.
+/// The refusal that a client gets for an error of the store. It names no id, so that an id of
+/// another owner gets the same bytes as an unknown one.
 pub(super) fn refusal(error: Error) -> ApiError {
     let (status, code, message) = match error {
         Error::NotFound => {

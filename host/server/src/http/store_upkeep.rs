@@ -1,4 +1,5 @@
-//! Upkeep of the store while the server runs: eviction of what is too old or too much, and the figures of what is stored.
+//! Upkeep of the store while the server runs: eviction of what is too old or too much, and the
+//! figures of what is stored.
 //!
 //! The store's threads do the work; this task waits for them.
 

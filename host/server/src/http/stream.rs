@@ -1,4 +1,5 @@
-//! Generating routes: a request becomes an answer (`crate::answer`), whose body is sent in one piece or as its client takes it.
+//! Generating routes: a request becomes an answer (`crate::answer`), whose body is sent in one
+//! piece or as its client takes it.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -56,7 +57,8 @@ async fn respond(app: &App, request: Request, protocol: Protocol) -> Result<Resp
     Ok(response)
 }
 
-/// Generates an answer in one piece. A stored one whose client leaves is ended as cancelled, and stored so.
+/// Generates an answer in one piece. A stored one whose client leaves is ended as cancelled, and
+/// stored so.
 async fn in_one_piece(app: &App, answer: Answer, withdrawn: Option<CancellationToken>) -> (u16, String) {
     let Some(withdrawn) = withdrawn else { return answer.whole().await };
     let (sender, whole) = oneshot::channel();

@@ -42,7 +42,8 @@ async fn detokenized(app: &App, request: Request) -> Result<String, ApiError> {
 /// `GET /tokenizer_info`. Where several models are served, the query names one: `?model=NAME`.
 pub(super) async fn tokenizer_info(State(app): State<App>, uri: Uri) -> Response {
     let query = Query::new(uri.query().unwrap_or_default());
-    answer(app.pick(query.get("model")).map(|(model, _)| to_json(&tokenize::info(&model.tokenizer_info()))))
+    let picked = app.pick(tokenize::model_of(&query));
+    answer(picked.map(|(model, _)| to_json(&tokenize::info(&model.tokenizer_info()))))
 }
 
 fn answer(result: Result<String, ApiError>) -> Response {

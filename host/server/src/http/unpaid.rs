@@ -1,5 +1,6 @@
-//! Reads of the store whose results no account pays for yet. How large a page or a context is, is known once it is in memory; so few are read at a
-//! time, and each is paid for, or dropped, before the next.
+//! Reads of the store whose results no account pays for yet. How large a page or a context is, is
+//! known once it is in memory; so few are read at a time, and each is paid for, or dropped, before
+//! the next.
 
 use tokio::sync::SemaphorePermit;
 

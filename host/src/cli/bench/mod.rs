@@ -16,7 +16,8 @@ pub(super) struct BenchArguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure a model on this machine, without HTTP: speed of prompts and of generation, memory bandwidth, time by part of a step.
+    /// Measure a model on this machine, without HTTP: speed of prompts and of generation, memory
+    /// bandwidth, time by part of a step.
     Model(model::BenchModelArguments),
     /// Measure any server of the OpenAI API under a load: latencies and throughput.
     Serve(serve::BenchServeArguments),

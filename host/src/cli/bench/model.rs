@@ -1,4 +1,5 @@
-//! `host bench model`: speed of a model on this machine. Switches have llama-bench's names where it has them.
+//! `host bench model`: speed of a model on this machine. Switches have llama-bench's names where it
+//! has them.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -19,8 +20,9 @@ use crate::cli::values::number;
 
 #[derive(clap::Args)]
 pub(super) struct BenchModelArguments {
-    /// Model: a directory in Hugging Face's layout, or ORG/NAME from the local Hugging Face cache. With `--load-format dummy` only its
-    /// config.json is read [default: the tiny test model inside the binary].
+    /// Model: a directory in Hugging Face's layout, or ORG/NAME from the local Hugging Face cache.
+    /// With `--load-format dummy` only its config.json is read [default: the tiny test model inside
+    /// the binary].
     #[arg(long, value_name = "DIR|ORG/NAME")]
     model: Option<String>,
     #[command(flatten)]
@@ -34,8 +36,8 @@ pub(super) struct BenchModelArguments {
     /// Numbers of concurrent sequences; 0 skips this test.
     #[arg(long, value_name = "SEQUENCES,…", value_delimiter = ',', default_value = "1,4,16", value_parser = number::<usize>(0..=1024))]
     parallel: Vec<usize>,
-    /// Lengths of contexts at which one sequence is measured in addition. Each context is computed first, which takes its time [default:
-    /// none].
+    /// Lengths of contexts at which one sequence is measured in addition. Each context is computed
+    /// first, which takes its time [default: none].
     #[arg(short = 'd', long, value_name = "TOKENS,…", value_delimiter = ',', value_parser = number::<usize>(1..=MAX_TOKENS))]
     n_depth: Vec<usize>,
     /// Number of times that each test is run.
@@ -54,7 +56,8 @@ const MAX_TOKENS: u64 = 1 << 24;
 const READ_PASSES: usize = 3;
 
 pub(super) fn run(arguments: &BenchModelArguments) -> anyhow::Result<ExitCode> {
-    // Warnings change what is measured: the CPU instead of a GPU, or own kernels instead of a library's.
+    // Warnings change what is measured: the CPU instead of a GPU, or own kernels instead of a
+    // library's.
     log_to_stderr(false, None, "warn");
     let output = arguments.output.open()?;
     let name = default_name(arguments.model.as_deref())?;
@@ -127,7 +130,8 @@ fn print(out: &mut impl Write, report: &ModelReport, loaded: Duration) -> std::i
     write!(out, "\n{table}")
 }
 
-/// Rates at the median and the shortest time. Bandwidth is that of the shortest time; its share is the median.
+/// Rates at the median and the shortest time. Bandwidth is that of the shortest time; its share is
+/// the median.
 fn rates(measured: &Measured) -> [String; 7] {
     let (weights, cache) = measured.bytes_per_token();
     [

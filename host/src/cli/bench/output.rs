@@ -1,4 +1,5 @@
-//! Output files of a benchmark. They are created before it begins, so that a wrong path doesn't cost a long run.
+//! Output files of a benchmark. They are created before it begins, so that a wrong path doesn't
+//! cost a long run.
 
 use std::fs::File;
 use std::io::Write;

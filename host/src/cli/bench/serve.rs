@@ -1,4 +1,5 @@
-//! `host bench serve`: load on any server that speaks OpenAI's API. Switches have the names of `vllm bench serve` where it has them.
+//! `host bench serve`: load on any server that speaks OpenAI's API. Switches have the names of
+//! `vllm bench serve` where it has them.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -30,7 +31,8 @@ pub(super) struct BenchServeArguments {
     /// API key that is sent to the server: an environment variable or a file that holds it.
     #[arg(long, value_name = "env:VARIABLE|file:PATH", value_parser = parsed::<EngineKey>)]
     key: Option<EngineKey>,
-    /// PEM file of the only certificate authorities that the server is trusted by [default: the system's].
+    /// PEM file of the only certificate authorities that the server is trusted by [default: the
+    /// system's].
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// API of the requests, which are always streamed.
@@ -39,14 +41,15 @@ pub(super) struct BenchServeArguments {
     /// Number of requests.
     #[arg(long, value_name = "REQUESTS", default_value = "100", value_parser = number::<usize>(1..=10_000_000))]
     num_prompts: usize,
-    /// Requests per second at random times (a Poisson process), whether or not earlier ones have ended; `inf` sends them as early as
-    /// `--max-concurrency` allows.
+    /// Requests per second at random times (a Poisson process), whether or not earlier ones have
+    /// ended; `inf` sends them as early as `--max-concurrency` allows.
     #[arg(long, value_name = "RATE", default_value = "inf", value_parser = rate)]
     request_rate: Rate,
     /// Most concurrent requests [default: no limit].
     #[arg(long, value_name = "REQUESTS", value_parser = number::<usize>(1..=100_000))]
     max_concurrency: Option<usize>,
-    /// Number of concurrent conversations, in place of single requests: each grows turn by turn and has one request at a time.
+    /// Number of concurrent conversations, in place of single requests: each grows turn by turn and
+    /// has one request at a time.
     #[arg(long, value_name = "CONVERSATIONS", value_parser = number::<usize>(1..=100_000), conflicts_with_all = ["num_prompts", "request_rate", "max_concurrency"])]
     conversations: Option<usize>,
     /// Length in tokens of prompt and answer at which a conversation ends.
@@ -55,7 +58,8 @@ pub(super) struct BenchServeArguments {
     /// Words of a system prompt that all requests share; 0 means no system prompt.
     #[arg(long, value_name = "WORDS", default_value = "0", value_parser = number::<usize>(0..=1 << 24))]
     system_len: usize,
-    /// Words of a question; a word is about a token, and the report has the server's count of tokens.
+    /// Words of a question; a word is about a token, and the report has the server's count of
+    /// tokens.
     #[arg(long, value_name = "WORDS", default_value = "128", value_parser = number::<usize>(1..=1 << 24))]
     input_len: usize,
     /// Most tokens of an answer.

@@ -1,4 +1,5 @@
-//! `host parser bench FILE`: measures the cost of a delta in a parser, in the sandbox with all limits.
+//! `host parser bench FILE`: measures the cost of a delta in a parser, in the sandbox with all
+//! limits.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,8 +14,8 @@ use crate::cli::table::Table;
 pub(super) struct BenchParserArguments {
     #[command(flatten)]
     parser: ParserArguments,
-    /// Folder of the cases; their longer strings are lengthened for the measurement [default: the folder `cases` beside the parser's
-    /// sources].
+    /// Folder of the cases; their longer strings are lengthened for the measurement [default: the
+    /// folder `cases` beside the parser's sources].
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
 }

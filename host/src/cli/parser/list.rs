@@ -1,5 +1,6 @@
-//! `host parser list`: lists the parsers of the plugins folder, and those inside the binary, as their files describe them, then tables. Only a file without
-//! such a description is compiled; whether the others can be is for `host parser inspect`.
+//! `host parser list`: lists the parsers of the plugins folder, and those inside the binary, as
+//! their files describe them, then tables. Only a file without such a description is compiled;
+//! whether the others can be is for `host parser inspect`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! `host parser …`: commands for authors of parsers. One file per command; each has `Arguments` and `run`.
+//! `host parser …`: commands for authors of parsers. One file per command; each has `Arguments` and
+//! `run`.
 
 mod bench;
 mod inspect;

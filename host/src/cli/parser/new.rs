@@ -1,5 +1,6 @@
-//! `host parser new NAME`: makes a crate for a new parser. Besides a compiler it needs only three small crates of the registry. Its lock
-//! file names the versions of these crates that the SDK is tested with; if they are in cargo's cache, the crate builds offline.
+//! `host parser new NAME`: makes a crate for a new parser. Besides a compiler it needs only three
+//! small crates of the registry. Its lock file names the versions of these crates that the SDK is
+//! tested with; if they are in cargo's cache, the crate builds offline.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,12 +14,13 @@ static WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../wit");
 /// The template's lock file, with all packages except the new crate's own.
 const LOCK: &str = "Cargo.lock.template";
 /// Crates of this repository that a parser and its tests are built with: name, sources, manifest.
-static VENDORED: [(&str, Dir<'_>, &str); 4] = [
+static VENDORED: [(&str, Dir<'_>, &str); 5] = [
     (
         "contract",
         include_dir!("$CARGO_MANIFEST_DIR/contract/src"),
         include_str!("../../../contract/Cargo.toml"),
     ),
+    ("seeded", include_dir!("$CARGO_MANIFEST_DIR/seeded/src"), include_str!("../../../seeded/Cargo.toml")),
     ("turn", include_dir!("$CARGO_MANIFEST_DIR/turn/src"), include_str!("../../../turn/Cargo.toml")),
     (
         "sdk",
@@ -92,7 +94,8 @@ fn texts<'a>(dir: &'a Dir<'a>) -> Vec<(&'a Path, &'a str)> {
     dir.entries().iter().flat_map(text).collect()
 }
 
-/// Real name of a template's file. The template uses other names because cargo and git would interpret the real ones in its folder.
+/// Real name of a template's file. The template uses other names because cargo and git would
+/// interpret the real ones in its folder.
 fn renamed(path: &Path) -> PathBuf {
     match path.to_str() {
         Some("Cargo.toml.template") => "Cargo.toml".into(),
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sdks_manifest_loses_its_test_dependencies_and_nothing_else() {
+    fn sdk_manifest_loses_only_its_test_dependencies() {
         let (_, _, manifest) = VENDORED.iter().find(|(name, ..)| *name == "sdk").expect("the SDK");
         let manifest = without_tests(manifest);
         assert!(!manifest.contains("dev-dependencies") && !manifest.contains("proptest"), "{manifest}");
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_crate_is_locked_to_the_versions_that_this_repository_has() {
+    fn crate_is_locked_to_this_repositorys_versions() {
         let ours = include_str!("../../../../Cargo.lock");
         let files = files("my-model");
         let (_, lock) = files.iter().find(|(path, _)| path == Path::new("Cargo.lock")).expect("a lock file");
@@ -226,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_crate_asks_for_the_versions_that_the_sdk_is_tested_with() {
+    fn crate_asks_for_the_versions_the_sdk_is_tested_with() {
         let workspace = include_str!("../../../../Cargo.toml");
         let template = TEMPLATE.get_file("Cargo.toml.template").and_then(|file| file.contents_utf8());
         for name in ["serde = ", "serde_json = ", "wit-bindgen = "] {

@@ -1,4 +1,5 @@
-//! `host parser run FILE --case CASE.json…`: prints the items of cases as JSON, in the words of the case format.
+//! `host parser run FILE --case CASE.json…`: prints the items of cases as JSON, in the words of the
+//! case format.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,8 @@ use super::source::ParserArguments;
 pub(super) struct RunArguments {
     #[command(flatten)]
     parser: ParserArguments,
-    /// Files of the cases (repeatable); expected items may be missing. The result of one case is printed as an object, of several as one
-    /// object per line with the file's name in `case`.
+    /// Files of the cases (repeatable); expected items may be missing. The result of one case is
+    /// printed as an object, of several as one object per line with the file's name in `case`.
     #[arg(long, value_name = "CASE.json", num_args = 1.., required = true)]
     case: Vec<PathBuf>,
     /// Print the events of this protocol too.

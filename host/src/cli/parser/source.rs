@@ -59,7 +59,8 @@ impl ParserArguments {
         Ok(sandboxed.with_drafts(self.drafts.allowed()))
     }
 
-    /// Folder `cases` beside the parser's sources: `plugins/NAME/cases` for `plugins/NAME.wasm`, `plugins/tables/NAME/cases` for a table.
+    /// Folder `cases` beside the parser's sources: `plugins/NAME/cases` for `plugins/NAME.wasm`,
+    /// `plugins/tables/NAME/cases` for a table.
     pub(super) fn cases(&self) -> anyhow::Result<PathBuf> {
         let sources = match self.source()? {
             PluginSource::File(file) => file.with_extension(""),

@@ -1,4 +1,5 @@
-//! `host parser test FILE`: checks every property over a folder of cases; prints a table or JSON. Exit status 1 if a property fails.
+//! `host parser test FILE`: checks every property over a folder of cases; prints a table or JSON.
+//! Exit status 1 if a property fails.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -10,7 +10,8 @@ use super::open::DEFAULT;
 
 #[derive(clap::Args)]
 pub(super) struct FileArgument {
-    /// The store [default: sqlite:, with sluice/state.db in the user's data folder, as `host serve` has it].
+    /// The store [default: sqlite:, with sluice/state.db in the user's data folder, as `host serve`
+    /// has it].
     #[arg(long = "store", value_name = "sqlite:FILE", value_parser = file)]
     file: Option<PathBuf>,
 }

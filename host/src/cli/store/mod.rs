@@ -1,4 +1,5 @@
-//! Where responses and conversations are kept: the switches of `serve`, and `host store`, which works on the same file.
+//! Where responses and conversations are kept: the switches of `serve`, and `host store`, which
+//! works on the same file.
 
 mod backup;
 mod check;

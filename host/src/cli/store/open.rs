@@ -15,7 +15,8 @@ use super::super::values::{parsed, synchronous};
 /// Name of the default store in the user's data folder.
 pub(super) const DEFAULT: &str = "state.db";
 
-/// Value of `--store`. One that needs credentials will name the variable or the file that has them, and never hold them.
+/// Value of `--store`. One that needs credentials will name the variable or the file that has them,
+/// and never hold them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     Sqlite(PathBuf),
@@ -38,12 +39,13 @@ impl FromStr for Place {
 
 #[derive(clap::Args)]
 pub(in super::super) struct StoreArguments {
-    /// Where responses and conversations are kept: in a file, which is created if it is missing; in memory, until the server ends; or nowhere
-    /// [default: sqlite:, with sluice/state.db in the user's data folder; if that isn't possible, `memory`, with a warning].
+    /// Where responses and conversations are kept: in a file, which is created if it is missing; in
+    /// memory, until the server ends; or nowhere [default: sqlite:, with sluice/state.db in the
+    /// user's data folder; if that isn't possible, `memory`, with a warning].
     #[arg(long, value_name = "sqlite:FILE|memory|none", value_parser = parsed::<Place>)]
     store: Option<Place>,
-    /// What stored data outlives at once: `normal`: the end of the process, at any moment; `full`: the loss of power, too, for which each commit
-    /// waits for the disk.
+    /// What stored data outlives at once: `normal`: the end of the process, at any moment; `full`:
+    /// the loss of power, too, for which each commit waits for the disk.
     #[arg(long, value_parser = synchronous(), default_value = "normal")]
     store_sync: Synchronous,
     #[command(flatten)]
@@ -54,11 +56,12 @@ pub(in super::super) struct StoreArguments {
 type Opened = (Option<Arc<dyn Store>>, String);
 
 impl StoreArguments {
-    /// Opens the store. The default is the file in the user's data folder; where there can't be one, or another server has it open, the store
-    /// is in memory, with a warning.
+    /// Opens the store. The default is the file in the user's data folder; where there can't be
+    /// one, or another server has it open, the store is in memory, with a warning.
     ///
     /// # Errors
-    /// The named file can't be opened, or the default one has content that this version can't read: it may be what its owner looks for.
+    /// The named file can't be opened, or the default one has content that this version can't read:
+    /// it may be what its owner looks for.
     pub(in super::super) fn open(&self) -> anyhow::Result<Opened> {
         match &self.store {
             Some(Place::Nowhere) => return Ok((None, "none: nothing is kept".to_owned())),

@@ -16,7 +16,8 @@ pub(super) struct What {
     /// What this owner, the name of a key, has stored; without keys the owner is `local`.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     owner: Option<String>,
-    /// What wasn't used for this time, such as 30d or 12h, or since a date, such as 2026-11-25 (UTC); 0s is everything.
+    /// What wasn't used for this time, such as 30d or 12h, or since a date, such as 2026-11-25
+    /// (UTC); 0s is everything.
     #[arg(long, value_name = "AGE|DATE", value_parser = since)]
     unused_since: Option<Since>,
 }

@@ -1,5 +1,5 @@
-//! Background responses and leases: claim, release, renew, sweep. What waits is claimed again if its host was lost; what ran is ended, since its tools
-//! may have acted.
+//! Background responses and leases: claim, release, renew, sweep. What waits is claimed again if
+//! its host was lost; what ran is ended, since its tools may have acted.
 
 use rusqlite::params;
 
@@ -8,7 +8,8 @@ use super::session::Session;
 use super::{completions, read};
 use crate::{Claimed, Error, Lease, Owner, Result};
 
-// Both searches name their index: SQLite would rather read the whole table in the order of its keys.
+// Both searches name their index: SQLite would rather read the whole table in the order of its
+// keys.
 
 /// Responses that one sweep takes over.
 const SWEPT: usize = 64;

@@ -1,4 +1,5 @@
-//! What an operator reads: figures, the check of everything that the tables promise each other, exported records.
+//! What an operator reads: figures, the check of everything that the tables promise each other,
+//! exported records.
 
 use std::sync::PoisonError;
 

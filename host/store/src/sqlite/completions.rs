@@ -1,5 +1,5 @@
-//! Transactions on chat completions: rows of table `response` of a kind of their own, so that leases, bounds and eviction are those of responses.
-//! One that didn't end well leaves nothing.
+//! Transactions on chat completions: rows of table `response` of a kind of their own, so that
+//! leases, bounds and eviction are those of responses. One that didn't end well leaves nothing.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! Transactions on conversations. Entries are copies of items, so a conversation needs no response, and no response a deleted conversation.
+//! Transactions on conversations. Entries are copies of items, so a conversation needs no response,
+//! and no response a deleted conversation.
 
 use rusqlite::params;
 
@@ -113,7 +114,8 @@ fn add(s: &Session, key: i64, owner: i64, next: u64, items: &[Item]) -> Result<(
     Ok(())
 }
 
-/// Frees the conversation of a response that ended, with its items or without. A deleted conversation gets nothing.
+/// Frees the conversation of a response that ended, with its items or without. A deleted
+/// conversation gets nothing.
 pub(crate) fn release(s: &Session, response: i64, keep: bool) -> Result<()> {
     let found =
         s.first("SELECT key, owner, next FROM conversation WHERE running = ?", [response], |row| {
@@ -146,7 +148,8 @@ pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// A page of entries, and the conversation's key if its age is to be renewed. The cost depends on the page, not on the conversation.
+/// A page of entries, and the conversation's key if its age is to be renewed. The cost depends on
+/// the page, not on the conversation.
 pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page) -> Result<(Items, Option<i64>)> {
     let row = find(s, owner, id)?;
     let (end, sql) = match page.order {

@@ -1,4 +1,5 @@
-//! Removal: by age, by bytes, by an operator. What runs or is needed by a living response is never evicted.
+//! Removal: by age, by bytes, by an operator. What runs or is needed by a living response is never
+//! evicted.
 
 use rusqlite::params;
 
@@ -80,7 +81,8 @@ fn total_bytes(s: &Session) -> Result<u64> {
     s.number("SELECT COALESCE(SUM(bytes), 0) FROM owner", [])
 }
 
-/// Evicts the leaf or conversation that wasn't used for longest, of one owner or of all. Returns whether there was one.
+/// Evicts the leaf or conversation that wasn't used for longest, of one owner or of all. Returns
+/// whether there was one.
 fn evict_oldest(s: &Session, owner: Option<i64>, keep: Option<Keep>, evicted: &mut Evicted) -> Result<bool> {
     let leaf = "ended IS NOT NULL AND children = 0 AND key IS NOT ?1 ORDER BY used, key LIMIT 1";
     let idle = "running IS NULL AND key IS NOT ?1 ORDER BY used, key LIMIT 1";
@@ -139,7 +141,8 @@ pub(crate) fn remove(s: &Session, key: i64, children: u64) -> Result<()> {
     Ok(())
 }
 
-/// Erases a leaf, and the deleted responses that were kept for it alone. Triggers take its items, log and lock with it.
+/// Erases a leaf, and the deleted responses that were kept for it alone. Triggers take its items,
+/// log and lock with it.
 fn erase(s: &Session, key: i64) -> Result<()> {
     let mut next = Some(key);
     while let Some(key) = next {

@@ -1,4 +1,5 @@
-//! The store on SQLite: one writer's thread with grouped commits, readers with connections of their own. In memory, the writer reads, too.
+//! The store on SQLite: one writer's thread with grouped commits, readers with connections of their
+//! own. In memory, the writer reads, too.
 
 mod background;
 mod check;
@@ -159,7 +160,8 @@ impl Drop for Sqlite {
             let _ = thread.join();
         }
         if let Some(lock) = self.lock.take() {
-            // Not by closing alone: a process that is being started holds the file, too, until it runs its program.
+            // Not by closing alone: a process that is being started holds the file, too, until it
+            // runs its program.
             let _ = lock.unlock();
         }
     }

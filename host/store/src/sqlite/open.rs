@@ -1,4 +1,5 @@
-//! Opens the file: its lock, its mode, the database's settings and migrations. One process owns a file; of others, the second is refused.
+//! Opens the file: its lock, its mode, the database's settings and migrations. One process owns a
+//! file; of others, the second is refused.
 
 use std::fmt::Display;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
@@ -19,8 +20,8 @@ pub(crate) const MIGRATIONS: [&str; 2] =
 const APPLICATION: usize = 0x536c_7569;
 const STATEMENTS: usize = 128;
 
-/// Creates file and folder if they don't exist, for their user alone, and takes the lock. Returns it with the file's one true path: a second
-/// link to the file has the same lock.
+/// Creates file and folder if they don't exist, for their user alone, and takes the lock. Returns
+/// it with the file's one true path: a second link to the file has the same lock.
 pub(crate) fn lock(path: &Path) -> Result<(File, PathBuf), OpenError> {
     let shown = &path.display();
     let io = |e: std::io::Error| {
@@ -133,8 +134,8 @@ fn migrate(connection: &Connection) -> rusqlite::Result<Result<Schema, String>> 
     Ok(Ok(Schema { before, now: MIGRATIONS.len() }))
 }
 
-/// Copies the store in `file` to a new file `to` of mode 0600, in one consistent state. Another process may have the store open and go on
-/// writing.
+/// Copies the store in `file` to a new file `to` of mode 0600, in one consistent state. Another
+/// process may have the store open and go on writing.
 ///
 /// # Errors
 /// `file` is no store, or `to` exists or can't be written. Then `to` isn't made.

@@ -1,6 +1,8 @@
-//! The database's file as it was opened. SQLite doesn't notice that its file was deleted, replaced or cut: it would commit what nobody finds again.
+//! The database's file as it was opened. SQLite doesn't notice that its file was deleted, replaced
+//! or cut: it would commit what nobody finds again.
 //!
-//! Transactions look before they begin. What was overwritten in place they can't see; SQLite finds that when it reads the page.
+//! Transactions look before they begin. What was overwritten in place they can't see; SQLite finds
+//! that when it reads the page.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -19,7 +21,8 @@ pub(crate) struct OpenFile {
     identity: (u64, u64),
     /// Its size after the last commit.
     size: AtomicU64,
-    /// Whether it was found cut. Connections may have cached pages without content since, so it stays so.
+    /// Whether it was found cut. Connections may have cached pages without content since, so it
+    /// stays so.
     is_cut: AtomicBool,
 }
 
@@ -35,9 +38,11 @@ impl OpenFile {
         })
     }
 
-    /// Checks that it is still there, with all its pages; `pages` says how many bytes these have, if that can be read.
+    /// Checks that it is still there, with all its pages; `pages` says how many bytes these have,
+    /// if that can be read.
     pub(crate) fn check(&self, pages: impl FnOnce() -> Option<u64>) -> Result<()> {
-        // The size comes first, and the file is looked at again behind its pages: the writer may commit meanwhile, and a file that grows isn't cut.
+        // The size comes first, and the file is looked at again behind its pages: the writer may
+        // commit meanwhile, and a file that grows isn't cut.
         let size = self.size.load(Ordering::Acquire);
         let found = self.look()?;
         if self.is_cut.load(Ordering::Relaxed) || (found < size && self.is_short(pages())?) {
@@ -47,8 +52,9 @@ impl OpenFile {
         Ok(())
     }
 
-    /// Whether the file lacks some of these bytes. Pages that are only in the write-ahead log aren't in the file yet, and vacuuming makes it
-    /// smaller. Without its first page it counts none, or can't count.
+    /// Whether the file lacks some of these bytes. Pages that are only in the write-ahead log
+    /// aren't in the file yet, and vacuuming makes it smaller. Without its first page it counts
+    /// none, or can't count.
     fn is_short(&self, pages: Option<u64>) -> Result<bool> {
         let found = self.look()?;
         Ok(pages.is_none_or(|bytes| found < bytes.max(SMALLEST)))
@@ -89,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_grows_while_its_pages_are_counted_is_not_cut() {
+    fn file_growing_while_pages_are_counted_is_not_cut() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state.db");
         let resize = |bytes| fs::File::options().write(true).open(&path).unwrap().set_len(bytes).unwrap();

@@ -1,5 +1,6 @@
-//! Calls to the threads that own the connections. The writer takes all calls that wait and commits them together; each is in a savepoint,
-//! so that one that fails takes nothing from the others. A call is answered after the commit.
+//! Calls to the threads that own the connections. The writer takes all calls that wait and commits
+//! them together; each is in a savepoint, so that one that fails takes nothing from the others. A
+//! call is answered after the commit.
 //!
 //! A caller that goes away changes nothing: a call that was queued is made.
 

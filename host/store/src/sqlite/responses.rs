@@ -213,7 +213,8 @@ pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
     evict::remove(s, row.key, row.children)
 }
 
-/// Renews the age of a response (use makes nothing older, wherever the clock stands) and of the conversation that its chain began in.
+/// Renews the age of a response (use makes nothing older, wherever the clock stands) and of the
+/// conversation that its chain began in.
 pub(crate) fn touch(s: &Session, key: i64) -> Result<()> {
     s.run("UPDATE response SET used = MAX(used, ?) WHERE key = ?", params![s.now(), key])?;
     s.run(

@@ -1,4 +1,5 @@
-//! A connection with what transactions need beside it: bounds, the clock, the host's name. Statements are prepared once.
+//! A connection with what transactions need beside it: bounds, the clock, the host's name.
+//! Statements are prepared once.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -99,7 +100,8 @@ impl Session {
         self.now().saturating_sub(millis(self.bounds.unused))
     }
 
-    /// The time by which leases end. It isn't the date, which may be set under a lease. Only this process reads it: opening the file ends all leases.
+    /// The time by which leases end. It isn't the date, which may be set under a lease. Only this
+    /// process reads it: opening the file ends all leases.
     pub(crate) fn lease_now(&self) -> Millis {
         self.clock.elapsed()
     }

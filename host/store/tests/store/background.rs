@@ -159,7 +159,7 @@ async fn who_lost_the_lease_writes_nothing() {
 }
 
 #[tokio::test]
-async fn what_was_claimed_and_not_begun_is_claimed_twice_again() {
+async fn claimed_and_unbegun_is_claimable_twice_again() {
     each(Bounds::default(), async |kit| {
         kit.store.enqueue(&kit.owner, new("r", Link::Alone), vec![]).await.unwrap();
         for _ in 0..3 {
@@ -175,7 +175,7 @@ async fn what_was_claimed_and_not_begun_is_claimed_twice_again() {
 }
 
 #[tokio::test]
-async fn what_was_given_back_can_be_claimed_at_once_and_as_often_as_before() {
+async fn given_back_work_is_claimable_at_once_as_before() {
     each(Bounds::default(), async |kit| {
         kit.store.enqueue(&kit.owner, new("r", Link::Alone), chunk(0, 2).events).await.unwrap();
         for _ in 0..9 {
@@ -195,7 +195,7 @@ async fn what_was_given_back_can_be_claimed_at_once_and_as_often_as_before() {
 }
 
 #[tokio::test]
-async fn a_restart_leaves_orphans_to_the_sweep_and_the_queue_to_claims() {
+async fn restart_sweeps_orphans_and_leaves_the_queue() {
     each(Bounds::default(), async |kit| {
         let lease = kit.run("running").await;
         kit.store.append(&lease, chunk(0, 1)).await.unwrap();

@@ -133,7 +133,7 @@ async fn what_wasnt_used_for_thirty_days_is_gone() {
 }
 
 #[tokio::test]
-async fn a_conversation_is_evicted_unless_a_response_runs_in_it() {
+async fn conversation_is_evicted_unless_a_response_runs() {
     each(Bounds { owner_bytes: 3 * one(), ..Bounds::default() }, async |kit| {
         for id in ["v", "w"] {
             let metadata = vec![0; usize::try_from(one() - ROW_BYTES).unwrap()];
@@ -174,7 +174,7 @@ async fn an_operator_purges_by_owner_and_age() {
 }
 
 #[tokio::test]
-async fn a_conversation_lives_as_long_as_a_chain_that_began_in_it() {
+async fn conversation_lives_as_long_as_its_chains() {
     each(Bounds::default(), async |kit| {
         kit.store.conversation_create(&kit.owner, "v", vec![], vec![item("e")]).await.unwrap();
         kit.complete("a", conversation("v")).await;

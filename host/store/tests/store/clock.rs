@@ -1,4 +1,5 @@
-//! A clock that is set forward and back: leases don't notice, use makes nothing older, and lists stay in the order in which things were made.
+//! A clock that is set forward and back: leases don't notice, use makes nothing older, and lists
+//! stay in the order in which things were made.
 
 use std::time::Duration;
 
@@ -45,7 +46,7 @@ async fn a_date_that_is_set_ends_no_lease_and_keeps_none() {
 }
 
 #[tokio::test]
-async fn use_under_a_clock_that_was_set_back_makes_nothing_older() {
+async fn use_under_a_clock_set_back_makes_nothing_older() {
     each(Bounds::default(), async |kit| {
         let now = kit.clock.now();
         kit.complete("a", Link::Alone).await;
@@ -81,7 +82,7 @@ async fn use_under_a_clock_that_was_set_back_makes_nothing_older() {
 }
 
 #[tokio::test]
-async fn a_jump_forward_and_back_before_an_eviction_loses_nothing() {
+async fn clock_jump_and_return_before_eviction_lose_nothing() {
     each(Bounds::default(), async |kit| {
         let now = kit.clock.now();
         kit.complete("a", Link::Alone).await;

@@ -152,7 +152,7 @@ async fn completions_and_responses_dont_know_each_other() {
 }
 
 #[tokio::test]
-async fn the_oldest_completions_go_when_there_is_no_room_and_when_they_are_old() {
+async fn oldest_completions_go_for_room_and_for_age() {
     each(Bounds { owner_bytes: 4000, ..Bounds::default() }, async |kit| {
         for number in 0..30 {
             let lease = create(kit, &format!("c{number}"), &[("model", "m")]).await;
@@ -170,7 +170,7 @@ async fn the_oldest_completions_go_when_there_is_no_room_and_when_they_are_old()
 }
 
 #[tokio::test]
-async fn metadata_that_grows_pushes_out_others_and_never_its_own_completion() {
+async fn growing_metadata_evicts_others_never_its_own() {
     let one = "x".repeat(1000);
     each(Bounds { owner_bytes: 8 << 10, ..Bounds::default() }, async |kit| {
         for id in ["a", "b", "c", "d"] {

@@ -1,5 +1,5 @@
-//! A disk that is full or read-only, in a process whose files may not grow (`kill.rs` starts it): calls fail and store no half, what is stored
-//! is read, and the store goes on when the disk does.
+//! A disk that is full or read-only, in a process whose files may not grow (`kill.rs` starts it):
+//! calls fail and store no half, what is stored is read, and the store goes on when the disk does.
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use store::{Error, Item, Link, Sqlite, State, Status, Store, Target};
@@ -8,7 +8,7 @@ use crate::kill::{STREAMS, acknowledge, alice, child, foreground, options, whole
 use crate::kit::{end, new, path};
 
 #[tokio::test]
-async fn a_full_or_read_only_disk_loses_nothing_and_stores_no_half() {
+async fn full_or_read_only_disk_loses_nothing_and_no_half() {
     let folder = tempfile::tempdir().unwrap();
     let output = child("disk", &path(&folder)).wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
@@ -74,7 +74,8 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
     });
     futures_util::future::join_all(streams).await;
 
-    // What SQLite can't write within a transaction makes it roll back the whole transaction by itself, with other calls before and behind.
+    // What SQLite can't write within a transaction makes it roll back the whole transaction by
+    // itself, with other calls before and behind.
     limit_files(Some(8 << 20));
     let mixed = (0..STREAMS).map(|stream| async move {
         let mut new = new(&format!("mixed-{stream}"), Link::Alone);

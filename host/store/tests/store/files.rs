@@ -1,4 +1,5 @@
-//! The file: its mode, its one owner, what isn't opened, and every older schema (`tests/schemas/`, as the version of then wrote it).
+//! The file: its mode, its one owner, what isn't opened, and every older schema (`tests/schemas/`,
+//! as the version of then wrote it).
 
 use std::fmt::Write as _;
 use std::fs;
@@ -51,7 +52,7 @@ fn a_file_that_is_open_is_refused() {
 }
 
 #[test]
-fn what_isnt_a_store_of_ours_is_refused_and_left_alone() {
+fn foreign_store_files_are_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("notes.txt");
     fs::write(&text, "no database\n".repeat(100)).unwrap();
@@ -90,7 +91,7 @@ fn an_open_says_which_schema_was_there() {
 }
 
 #[tokio::test]
-async fn a_backup_of_an_open_store_is_one_and_no_other_user_reads_it() {
+async fn backup_of_an_open_store_is_whole_and_private() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("backup.db");
     let store = Sqlite::open(&path(&folder), &Options::default()).unwrap();
@@ -130,7 +131,8 @@ async fn a_closed_store_says_so() {
     assert_eq!(late.await, Err(Error::Unavailable("it is closed".to_owned())));
 }
 
-/// What each fixture holds. A newer schema may add to it, and fixtures of older ones then hold less.
+/// What each fixture holds. A newer schema may add to it, and fixtures of older ones then hold
+/// less.
 async fn write_fixture(store: &Sqlite) {
     let alice = Owner::new("alice");
     let finish =
@@ -265,7 +267,7 @@ fn dump(connection: &Connection) -> String {
 
 /// SQLite alone would commit to a file that nobody finds again.
 #[tokio::test]
-async fn a_file_that_is_deleted_replaced_or_cut_while_it_is_open_is_unavailable_until_it_is_back() {
+async fn open_file_gone_or_cut_is_unavailable_until_back() {
     let folder = tempfile::tempdir().unwrap();
     let (alice, file, away) = (Owner::new("alice"), path(&folder), folder.path().join("away.db"));
     // Its pages are in the file, not in the log.

@@ -1,6 +1,7 @@
 //! What is acknowledged stays: a process that writes under load is killed at random moments.
 //!
-//! This test's own binary runs again as that process, with [`ROLE`] set. `SLUICE_STORE_KILLS` says how often it is killed.
+//! This test's own binary runs again as that process, with [`ROLE`] set. `SLUICE_STORE_KILLS` says
+//! how often it is killed.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -8,6 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
+use seeded::SplitMix64;
 use store::{
     Bounds, End, Events, Finished, Link, Options, Owner, Response, Sqlite, State, Status, Store, Target,
 };
@@ -169,16 +171,12 @@ async fn logged(store: &Sqlite, id: &str) -> u64 {
 async fn what_was_acknowledged_outlives_kill_9() {
     let kills = std::env::var("SLUICE_STORE_KILLS").map_or(50, |count| count.parse().unwrap());
     let mut folder = tempfile::tempdir().unwrap();
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(std::process::id());
+    let mut random = SplitMix64::new(std::process::id().into());
     for kill in 0..kills {
         if kill % 10 == 0 {
             folder = tempfile::tempdir().unwrap();
         }
-        // xorshift
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let acknowledged = killed_after(&path(&folder), usize::try_from(1 + random % 600).unwrap());
+        let acknowledged = killed_after(&path(&folder), 1 + random.below(600));
         let store = Sqlite::open(&path(&folder), &options()).unwrap();
         assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
         for (id, one) in acknowledged {
@@ -208,7 +206,7 @@ async fn end_orphans(store: &Sqlite) {
 }
 
 #[test]
-fn a_second_process_is_refused_until_the_first_is_gone() {
+fn second_process_is_refused_until_the_first_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let mut first = child("hold", &path(&folder));
     let lines = BufReader::new(first.stdout.take().unwrap()).lines();

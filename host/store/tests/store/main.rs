@@ -1,4 +1,5 @@
-//! The store's tests: a suite that every store passes, random programs against a plain model, kill -9, failing disks, files.
+//! The store's tests: a suite that every store passes, random programs against a plain model, kill
+//! -9, failing disks, files.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 

@@ -1,4 +1,5 @@
-//! A plain model of a store, in vectors: what each transaction must return and leave, without SQL, bytes of logs or files.
+//! A plain model of a store, in vectors: what each transaction must return and leave, without SQL,
+//! bytes of logs or files.
 
 mod background;
 mod shown;

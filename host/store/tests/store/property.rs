@@ -1,5 +1,5 @@
-//! Random programs against the plain model: after each step the same result, and at any time everything that can be read is the same, for
-//! the owner and, unknown, for the other one.
+//! Random programs against the plain model: after each step the same result, and at any time
+//! everything that can be read is the same, for the owner and, unknown, for the other one.
 
 mod steps;
 

@@ -89,7 +89,7 @@ async fn input_is_paged_in_both_orders() {
 }
 
 #[tokio::test]
-async fn a_deleted_response_is_unknown_and_its_items_go_with_the_last_that_needs_them() {
+async fn deleted_response_is_unknown_and_unneeded_items_go() {
     each(Bounds::default(), async |kit| {
         kit.complete("a", Link::Alone).await;
         kit.complete("b", parent("a")).await;

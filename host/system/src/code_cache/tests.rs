@@ -1,4 +1,5 @@
-//! Entries that were tampered with aren't read, and folders that aren't this user's alone aren't used.
+//! Entries that were tampered with aren't read, and folders that aren't this user's alone aren't
+//! used.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
@@ -59,7 +60,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn what_is_kept_is_found_again_and_nobody_else_can_read_or_write_it() {
+fn kept_code_is_found_again_and_closed_to_others() {
     let fixture = Fixture::new();
     fixture.filled();
     assert!(found(&fixture.open()), "by the next process, too");
@@ -93,7 +94,7 @@ fn an_entry_of_which_any_byte_changed_is_not_read() {
 }
 
 #[test]
-fn an_entry_of_another_installation_or_under_another_name_is_not_read() {
+fn entry_of_another_installation_or_name_is_not_read() {
     let (fixture, other) = (Fixture::new(), Fixture::new());
     let cache = fixture.filled();
     other.filled();
@@ -106,7 +107,7 @@ fn an_entry_of_another_installation_or_under_another_name_is_not_read() {
 }
 
 #[test]
-fn an_entry_that_others_may_write_or_that_is_a_link_is_not_read() {
+fn entry_writable_by_others_or_linked_is_not_read() {
     let fixture = Fixture::new();
     let cache = fixture.filled();
     for open in [0o644, 0o620, 0o602] {
@@ -126,7 +127,7 @@ fn an_entry_that_others_may_write_or_that_is_a_link_is_not_read() {
 }
 
 #[test]
-fn a_key_that_others_could_know_is_replaced_and_what_it_vouched_for_is_made_anew() {
+fn exposed_key_is_replaced_and_its_entries_made_anew() {
     let fixture = Fixture::new();
     fixture.filled();
     set_mode(&fixture.path.join(KEY_FILE), 0o644);
@@ -149,7 +150,7 @@ fn a_folder_that_is_copied_with_its_key_stays_valid() {
 }
 
 #[test]
-fn a_folder_that_is_not_this_users_alone_is_refused_in_one_line() {
+fn folder_open_to_others_is_refused_in_one_line() {
     let fixture = Fixture::new();
     fixture.filled();
     for open in [0o755, 0o770, 0o702] {
@@ -182,7 +183,7 @@ fn a_folder_of_another_user_is_refused() {
 }
 
 #[test]
-fn the_entries_unused_for_longest_go_first_and_other_files_stay() {
+fn longest_unused_entries_go_first_other_files_stay() {
     let fixture = Fixture::new();
     let cache = fixture.open();
     let write = |name: &str, age: u64| {

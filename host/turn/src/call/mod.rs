@@ -1,6 +1,8 @@
-//! The open tool call of a turn: writes its arguments, and bounds the argument text that a parser writes itself.
+//! The open tool call of a turn: writes its arguments, and bounds the argument text that a parser
+//! writes itself.
 //!
-//! Invariant: each argument byte is written once, as it is, decoded or escaped, as its route says. `items` owns it.
+//! Invariant: each argument byte is written once, as it is, decoded or escaped, as its route says.
+//! `items` owns it.
 
 mod parameters;
 mod value;
@@ -42,7 +44,8 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Creates a call, perhaps of one of `tools`, for whose header `dropped` bytes were dropped already.
+    /// Creates a call, perhaps of one of `tools`, for whose header `dropped` bytes were dropped
+    /// already.
     pub(super) fn new(call: ToolCall, call_id: String, tools: Arc<[Tool]>, dropped: u64) -> Self {
         let ToolCall { name, payload, id: _ } = call;
         Self {
@@ -87,7 +90,8 @@ impl Call {
         self.parameters.as_ref().is_some_and(|parameters| parameters.has_misfit())
     }
 
-    /// Appends arguments to `out`: as they are, escaped, decoded or typed, as `route` says. `bound` is the number of bytes that may wait.
+    /// Appends arguments to `out`: as they are, escaped, decoded or typed, as `route` says. `bound`
+    /// is the number of bytes that may wait.
     pub(super) fn write(
         &mut self,
         route: Route,
@@ -124,7 +128,8 @@ impl Call {
         Ok(())
     }
 
-    /// Appends arguments that the parser wrote itself. `held` bytes may yet be dropped for this call.
+    /// Appends arguments that the parser wrote itself. `held` bytes may yet be dropped for this
+    /// call.
     pub(super) fn derive(&mut self, text: &str, held: usize, out: &mut String) -> Result<(), StepError> {
         self.derived += text.len() as u64;
         self.check_derived(held)?;
@@ -177,7 +182,8 @@ impl Call {
         if is_mixed && self.json.is_some() { Err(StepError::Mixed) } else { Ok(()) }
     }
 
-    /// Checks that derived text stays within its bound if `held` more bytes are dropped for this call.
+    /// Checks that derived text stays within its bound if `held` more bytes are dropped for this
+    /// call.
     pub(super) fn check_derived(&self, held: usize) -> Result<(), StepError> {
         let bound = DERIVED_BYTES + DERIVED_RATIO * (self.dropped + held as u64);
         if self.derived > bound { Err(StepError::Derived) } else { Ok(()) }
@@ -197,20 +203,23 @@ impl Call {
         self.open_json.in_string()
     }
 
-    /// Whether the arguments are a complete JSON object. False for plain text, whose end can't be recognised.
+    /// Whether the arguments are a complete JSON object. False for plain text, whose end can't be
+    /// recognised.
     pub(super) fn is_whole(&self) -> bool {
         !self.is_foreign()
             && self.json.as_deref().is_some_and(|json| serde_json::from_str::<IgnoredAny>(json).is_ok())
     }
 
-    /// Whether the arguments should be a JSON object and are something else, such as a number, a list or a bare word: nobody can run such a
-    /// call. `null` and nothing at all stand for a tool without parameters.
+    /// Whether the arguments should be a JSON object and are something else, such as a number, a
+    /// list or a bare word: nobody can run such a call. `null` and nothing at all stand for a tool
+    /// without parameters.
     pub(super) fn is_foreign(&self) -> bool {
         let json = self.json.as_deref().unwrap_or_default().trim();
         !(json.is_empty() || json.starts_with('{') || json == "null")
     }
 
-    /// Whether arguments that should be JSON aren't. Empty arguments are allowed: they are those of a tool without parameters.
+    /// Whether arguments that should be JSON aren't. Empty arguments are allowed: they are those of
+    /// a tool without parameters.
     pub(super) fn is_malformed(&self) -> bool {
         self.json.as_deref().is_some_and(|json| !json.trim().is_empty()) && !self.is_whole()
     }

@@ -1,7 +1,9 @@
-//! The arguments of a call whose parser names them value by value: keys, separators and brackets are written here.
+//! The arguments of a call whose parser names them value by value: keys, separators and brackets
+//! are written here.
 //!
-//! Invariant: what is written is a prefix of the call's final JSON, whatever the parser says, and no place is written twice. A value that is a
-//! string goes out as it comes; one that may be something else waits until that is excluded, or for its end.
+//! Invariant: what is written is a prefix of the call's final JSON, whatever the parser says, and
+//! no place is written twice. A value that is a string goes out as it comes; one that may be
+//! something else waits until that is excluded, or for its end.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +22,8 @@ const INPUT: &str = "input";
 /// Writer of one call's values.
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
-    /// The declared tools, and which of them is called; a tool that isn't declared has strings alone.
+    /// The declared tools, and which of them is called; a tool that isn't declared has strings
+    /// alone.
     tools: Arc<[Tool]>,
     tool: Option<usize>,
     /// Whether the arguments are plain text.
@@ -138,7 +141,8 @@ impl Parameters {
         if is_input && self.written.insert(path.to_vec()) { Value::Raw } else { Value::LeftOut }
     }
 
-    /// The path with members and items alone: a step that may be either is what the value around it is, or what the schema wants.
+    /// The path with members and items alone: a step that may be either is what the value around it
+    /// is, or what the schema wants.
     fn decided(&mut self, path: Vec<Segment>) -> Vec<Segment> {
         let mut decided = Vec::with_capacity(path.len());
         for segment in path {
@@ -160,7 +164,8 @@ impl Parameters {
         types.allows(Types::ARRAY) || !types.allows(Types::OBJECT)
     }
 
-    /// Opens what is around `path`, and writes what stands before its value, if the value has its place.
+    /// Opens what is around `path`, and writes what stands before its value, if the value has its
+    /// place.
     fn open_around(&mut self, path: &[Segment], out: &mut String) -> Result<Fit, StepError> {
         let parents = &path[..path.len() - 1];
         let common = self.inner.iter().zip(parents).take_while(|(open, parent)| open == parent).count();
@@ -186,7 +191,8 @@ impl Parameters {
         Ok(Fit::Fits)
     }
 
-    /// Whether the way to `path`, of which the first `common` steps are open, leads through objects by keys and through lists by items.
+    /// Whether the way to `path`, of which the first `common` steps are open, leads through objects
+    /// by keys and through lists by items.
     fn fits_kinds(&self, path: &[Segment], common: usize) -> bool {
         path.iter().enumerate().take(common + 1).all(|(at, segment)| {
             let is_list = self.open.get(at).is_some_and(|container| container.is_list);

@@ -13,7 +13,8 @@ pub(super) enum Value {
     Raw,
     /// A string, whose quote is written.
     Text,
-    /// A value that may be something else than a string: its text so far, and the first byte of it that isn't white space.
+    /// A value that may be something else than a string: its text so far, and the first byte of it
+    /// that isn't white space.
     Waiting { types: Types, reading: Reading, text: String, first: Option<u8> },
 }
 

@@ -8,7 +8,8 @@ use crate::prose::Prose;
 /// What a turn's calls have to say about how it ends.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Calls {
-    /// Failure for the first call that was cut off; the turn fails with it if the model ended the turn by itself.
+    /// Failure for the first call that was cut off; the turn fails with it if the model ended the
+    /// turn by itself.
     pub(crate) cut_off: Option<TurnFailure>,
     /// Number of the completed calls whose arguments aren't JSON.
     pub(crate) malformed: u32,
@@ -16,7 +17,8 @@ pub(crate) struct Calls {
     pub(crate) dropped: u32,
 }
 
-/// State of the items before a call inside reasoning: the open reasoning, if it has begun, and the calls before it.
+/// State of the items before a call inside reasoning: the open reasoning, if it has begun, and the
+/// calls before it.
 #[derive(Debug, Clone)]
 pub(crate) struct ItemsState {
     prose: Option<Prose>,

@@ -1,4 +1,5 @@
-//! Text of messages and reasoning: opens their items, trims, and holds white space back that may be an item's end.
+//! Text of messages and reasoning: opens their items, trims, and holds white space back that may be
+//! an item's end.
 
 use super::{Items, OpenItem, OpenKind, write};
 use crate::delta::{DeltaToken, split_tokens};
@@ -47,7 +48,8 @@ impl Items {
         Ok(())
     }
 
-    /// Holds white space back until text follows it; the oldest is written where it exceeds the bound.
+    /// Holds white space back until text follows it; the oldest is written where it exceeds the
+    /// bound.
     fn hold_white_space(&mut self, white: &str, out: &mut TurnEvents) {
         self.white.text.push_str(white);
         if self.white.len() > self.white_bytes {

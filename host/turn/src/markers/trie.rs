@@ -40,7 +40,8 @@ impl Trie {
         self.starts[usize::from(literal.as_bytes()[0])] = true;
     }
 
-    /// Number of bytes before the first byte that may begin a literal; all of them if there is none.
+    /// Number of bytes before the first byte that may begin a literal; all of them if there is
+    /// none.
     pub(super) fn next_start(&self, bytes: &[u8]) -> usize {
         bytes.iter().position(|&byte| self.starts[usize::from(byte)]).unwrap_or(bytes.len())
     }

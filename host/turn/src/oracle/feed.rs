@@ -4,7 +4,8 @@ use super::format::failure_code;
 use crate::{Item, TokenText, Turn, TurnEnd, TurnEvents, fold};
 use contract::FinishReason;
 
-/// Cuts `text` into pieces of `sizes` bytes, used over and over. As from a detokenizer, a character comes with its last byte.
+/// Cuts `text` into pieces of `sizes` bytes, used over and over. As from a detokenizer, a character
+/// comes with its last byte.
 pub(super) fn cut<'a>(text: &'a str, sizes: &[usize]) -> Vec<TokenText<'a>> {
     let mut pieces = Vec::new();
     let (mut end, mut told) = (0, 0);
@@ -52,8 +53,9 @@ pub(super) fn longest(text: &str, literals: &[impl AsRef<str>]) -> Option<(usize
     found.map(|(index, literal)| (index, literal.len())).max_by_key(|(_, length)| *length)
 }
 
-/// Replays `prompt`, then feeds `pieces` in steps of `groups` pieces. Asserts that the events are well-formed, that all tokens
-/// are counted, and that a server error comes from a fault of the parser.
+/// Replays `prompt`, then feeds `pieces` in steps of `groups` pieces. Asserts that the events are
+/// well-formed, that all tokens are counted, and that a server error comes from a fault of the
+/// parser.
 pub(super) fn driven(
     mut turn: Turn,
     prompt: &[TokenText<'_>],

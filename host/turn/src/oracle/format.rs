@@ -19,7 +19,8 @@ pub(crate) fn ids(literal: &str) -> Option<u32> {
     LITERALS.iter().zip(100..).find(|(known, _)| **known == literal).map(|(_, id)| id)
 }
 
-/// Binding of a parser that has these markers and drops white space or not; markers are tokens where `by_id` is true.
+/// Binding of a parser that has these markers and drops white space or not; markers are tokens
+/// where `by_id` is true.
 pub(crate) fn binding(by_id: bool, trim: bool) -> Arc<Binding> {
     let descriptor = Descriptor {
         name: "test".into(),

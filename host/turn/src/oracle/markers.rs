@@ -1,4 +1,5 @@
-//! Compares the marker matcher with the simplest one, which finds at each place the longest literal there.
+//! Compares the marker matcher with the simplest one, which finds at each place the longest literal
+//! there.
 
 use std::sync::Arc;
 
@@ -13,8 +14,9 @@ enum Part {
     Marker(u32),
 }
 
-/// Checks that the markers found in `text`, cut by `sizes`, are the leftmost and of those the longest, and that all else is text;
-/// also where some or all literals are tokens. Lists of literals that no table can hold are skipped. `sizes` isn't empty.
+/// Checks that the markers found in `text`, cut by `sizes`, are the leftmost and of those the
+/// longest, and that all else is text; also where some or all literals are tokens. Lists of
+/// literals that no table can hold are skipped. `sizes` isn't empty.
 pub fn check_markers(literals: &[String], text: &str, sizes: &[usize]) {
     let Ok(table) = MarkerTable::by_text(literals) else { return };
     let expected = plainly(literals, text);

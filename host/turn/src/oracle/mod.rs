@@ -1,6 +1,8 @@
-//! Oracles of the turn room's property tests and of the fuzz targets: what must hold for any stream and any parser.
+//! Oracles of the turn room's property tests and of the fuzz targets: what must hold for any stream
+//! and any parser.
 //!
-//! They panic where it doesn't hold. Not part of the library: compiled for tests, and for the fuzz targets by the feature `oracles`.
+//! They panic where it doesn't hold. Not part of the library: compiled for tests, and for the fuzz
+//! targets by the feature `oracles`.
 
 mod feed;
 mod format;
@@ -10,10 +12,12 @@ mod tags;
 
 use std::sync::{Arc, Mutex};
 
+use seeded::SplitMix64;
+
 use super::{DraftCalls, FaultPolicy, Item, ItemHead, ItemStatus, TokenText, Turn, TurnSettings};
 use feed::{cut, driven, tokenized};
 pub(super) use format::{binding, bytes, call, failure_code, ids, literals, settings};
-use random::{ArbitraryParser, ConformingParser, XorShift};
+use random::{ArbitraryParser, ConformingParser};
 use tags::Tags;
 
 pub use format::LITERALS;
@@ -25,7 +29,8 @@ pub const FRAGMENTS: [&str; 28] = [
     "\u{2003}", "a", "v:", "e:", "u:", "\\", "\"", "\\u00", "e9", "weather:", ":", "{}",
 ];
 
-/// How a turn is cut: sizes of pieces in bytes and of steps in pieces, each used over and over. None is empty.
+/// How a turn is cut: sizes of pieces in bytes and of steps in pieces, each used over and over.
+/// None is empty.
 #[derive(Debug, Clone, Copy)]
 pub struct Cuts<'a> {
     /// Sizes of the generation prompt's pieces, in bytes.
@@ -36,10 +41,12 @@ pub struct Cuts<'a> {
     pub steps: &'a [usize],
 }
 
-/// Checks that any cutting, any grouping, and markers by id or by text give the same items, and so do the four styles of
-/// answering: 0 in runs, 1 with `pass`, 2 with `until-marker`, 3 with `until-byte`.
+/// Checks that any cutting, any grouping, and markers by id or by text give the same items, and so
+/// do the four styles of answering: 0 in runs, 1 with `pass`, 2 with `until-marker`, 3 with
+/// `until-byte`.
 pub fn check_cuts(prompt: &str, text: &str, cuts: Cuts<'_>, style: u8, trim: bool) {
-    // The line break decides what the prompt leaves undecided, so that the output begins with a whole token.
+    // The line break decides what the prompt leaves undecided, so that the output begins with a
+    // whole token.
     let prompt = &format!("{prompt}\n");
     let whole = |text| [TokenText::new(None, text)];
     let (items, end, _) = driven(tagged(0, false, trim), &whole(prompt), &whole(text), &[1]);
@@ -53,7 +60,7 @@ pub fn check_cuts(prompt: &str, text: &str, cuts: Cuts<'_>, style: u8, trim: boo
     }
 }
 
-/// Checks that all text that a parser within the contract doesn't drop comes out once and in order. `seed` isn't 0.
+/// Checks that all text that a parser within the contract doesn't drop comes out once and in order.
 pub fn check_conforming(text: &str, cuts: Cuts<'_>, seed: u64) {
     let expected = Arc::new(Mutex::new(String::new()));
     let parser = ConformingParser::new(seed, expected.clone());
@@ -66,10 +73,12 @@ pub fn check_conforming(text: &str, cuts: Cuts<'_>, seed: u64) {
     assert_eq!(visible, *expected.lock().expect("nothing panics with it"));
 }
 
-/// Checks that the turn is well-formed whatever a parser answers, and that a server error is the parser's fault. `seed` isn't 0.
+/// Checks that the turn is well-formed whatever a parser answers, and that a server error is the
+/// parser's fault.
 pub fn check_arbitrary(prompt: &str, text: &str, cuts: Cuts<'_>, seed: u64, trim: bool, policy: FaultPolicy) {
     let settings = TurnSettings { fault_policy: policy, held_bytes: 16, ..settings() };
-    let turn: Turn = Turn::new(&binding(false, trim), Box::new(ArbitraryParser(XorShift(seed))), settings);
+    let turn: Turn =
+        Turn::new(&binding(false, trim), Box::new(ArbitraryParser(SplitMix64::new(seed))), settings);
     let (items, end, turn) = driven(turn, &cut(prompt, cuts.prompt), &cut(text, cuts.text), cuts.steps);
     let failed = failure_code(&end);
     assert!(failed != "server_error" || turn.fault().is_some());
@@ -78,7 +87,8 @@ pub fn check_arbitrary(prompt: &str, text: &str, cuts: Cuts<'_>, seed: u64, trim
     assert!(!failed.is_empty() || items.iter().all(|item| whole(item) || is_call(item)), "{items:?}");
 }
 
-/// A turn of the format of `tags`, whose parser routes alike however the stream is cut; `style` as in [`check_cuts`].
+/// A turn of the format of `tags`, whose parser routes alike however the stream is cut; `style` as
+/// in [`check_cuts`].
 pub(super) fn tagged(style: u8, by_id: bool, trim: bool) -> Turn {
     Turn::new(&binding(by_id, trim), Box::new(Tags::new(style)), settings())
 }

@@ -2,27 +2,18 @@
 
 use std::sync::{Arc, Mutex};
 
+use seeded::SplitMix64;
+
 use super::format::{LITERALS, bytes, call};
 use contract::{
     Fault, FinishReason, HoldUntil, InString, JsonRest, Note, Op, ParameterValue, Reading, Route, Segment,
     Step, StreamParser, Until,
 };
 
-/// Generator of pseudo-random choices, which a seed determines (xorshift).
-pub(super) struct XorShift(pub(super) u64);
-
-impl XorShift {
-    pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).expect("31 bits") % bound
-    }
-}
-
-/// Parser that routes what it holds at random, always within the contract, and notes the text that must come out.
+/// Parser that routes what it holds at random, always within the contract, and notes the text that
+/// must come out.
 pub(super) struct ConformingParser {
-    choices: XorShift,
+    choices: SplitMix64,
     held: String,
     call: bool,
     expected: Arc<Mutex<String>>,
@@ -30,7 +21,7 @@ pub(super) struct ConformingParser {
 
 impl ConformingParser {
     pub(super) fn new(seed: u64, expected: Arc<Mutex<String>>) -> Self {
-        Self { choices: XorShift(seed), held: String::new(), call: false, expected }
+        Self { choices: SplitMix64::new(seed), held: String::new(), call: false, expected }
     }
 
     fn step(&mut self, chunk: &str) -> Step {
@@ -93,7 +84,7 @@ impl StreamParser for ConformingParser {
 }
 
 /// Parser that answers anything at all.
-pub(super) struct ArbitraryParser(pub(super) XorShift);
+pub(super) struct ArbitraryParser(pub(super) SplitMix64);
 
 impl ArbitraryParser {
     fn step(&mut self) -> Result<Step, Fault> {

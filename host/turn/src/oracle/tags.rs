@@ -1,11 +1,13 @@
-//! Parser of a small format with all kinds of routes, which routes alike however its text is cut, as a correct parser does.
+//! Parser of a small format with all kinds of routes, which routes alike however its text is cut,
+//! as a correct parser does.
 
 use super::format::{LITERALS, bytes, call};
 use contract::{Fault, FinishReason, HoldUntil, Op, Route, Step, StreamParser, Until};
 
-/// Parser of a small format: `<r>reasoning</r>`, `<c>name:arguments</c>`; the name's first letter decides how arguments are
-/// routed. It routes alike however the text is cut. `style` is the form of its answers: 0 in runs, 1 with `pass`, 2 with
-/// `until-marker`, 3 with `until-byte`; 2 and 3 hold a call's head with `hold-until`.
+/// Parser of a small format: `<r>reasoning</r>`, `<c>name:arguments</c>`; the name's first letter
+/// decides how arguments are routed. It routes alike however the text is cut. `style` is the form
+/// of its answers: 0 in runs, 1 with `pass`, 2 with `until-marker`, 3 with `until-byte`; 2 and 3
+/// hold a call's head with `hold-until`.
 pub(super) struct Tags {
     style: u8,
     held: String,

@@ -46,14 +46,16 @@ impl Stream {
         }
     }
 
-    /// Closes a call that is open at the end of the turn, whatever ended it. It is complete if its arguments are a whole JSON object.
+    /// Closes a call that is open at the end of the turn, whatever ended it. It is complete if its
+    /// arguments are a whole JSON object.
     fn end_call(&mut self, out: &mut TurnEvents) {
         let Some(call) = self.router.ledger.items.open_call() else { return };
         let whole = call.is_whole();
         self.router.ledger.items.end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
     }
 
-    /// Checks that each byte was settled once. Anything else is a fault of this server, and fails the turn.
+    /// Checks that each byte was settled once. Anything else is a fault of this server, and fails
+    /// the turn.
     fn check_balance(&mut self, taken: u64) {
         let settled = self.router.ledger.settled() + self.aside;
         debug_assert_eq!(settled, taken, "every byte of a turn is routed, dropped or left aside");

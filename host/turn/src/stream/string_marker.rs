@@ -1,8 +1,9 @@
-//! Markers that come as tokens inside a string of a call's JSON. The model left out the quote before the marker, or the marker is part of the
-//! string: tokenizers spell `</tool_call>` in a file's text with the token of a call's end, too.
+//! Markers that come as tokens inside a string of a call's JSON. The model left out the quote
+//! before the marker, or the marker is part of the string: tokenizers spell `</tool_call>` in a
+//! file's text with the token of a call's end, too.
 //!
-//! Invariant: the marker and what follows wait until the text says which, and are then read as if they came now. Whatever stays undecided ends
-//! the string.
+//! Invariant: the marker and what follows wait until the text says which, and are then read as if
+//! they came now. Whatever stays undecided ends the string.
 
 use super::Stream;
 use crate::events::TurnEvents;
@@ -35,8 +36,8 @@ enum Place {
 }
 
 impl StringMarker {
-    /// Reads text. Returns whether the string goes on, once that is known: an escape or the end of a JSON string say so, what JSON doesn't
-    /// allow there says the contrary.
+    /// Reads text. Returns whether the string goes on, once that is known: an escape or the end of
+    /// a JSON string say so, what JSON doesn't allow there says the contrary.
     fn read(&mut self, text: &str) -> Option<bool> {
         for byte in text.bytes() {
             self.place = match (self.place, byte) {
@@ -59,8 +60,8 @@ impl StringMarker {
 }
 
 impl Stream {
-    /// Takes the next part of the stream. Text waits for the end of the step or the next marker, when the parser is asked about it; all waits
-    /// for a marker in a string.
+    /// Takes the next part of the stream. Text waits for the end of the step or the next marker,
+    /// when the parser is asked about it; all waits for a marker in a string.
     #[inline]
     pub(crate) fn take(&mut self, parser: &mut dyn StreamParser, found: Found<'_>, out: &mut TurnEvents) {
         match found {

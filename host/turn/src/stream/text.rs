@@ -1,11 +1,12 @@
-//! Text of a stream: settled at once where its route is known, else held for the parser, which is asked about a bounded part at a time.
+//! Text of a stream: settled at once where its route is known, else held for the parser, which is
+//! asked about a bounded part at a time.
 
 use super::Stream;
 use crate::events::TurnEvents;
 use contract::{Route, StreamParser};
 
-/// Maximum number of bytes that the parser is asked about at once. A call has limits of time and of ops, so what it is asked is bounded,
-/// however much an engine sends in one step.
+/// Maximum number of bytes that the parser is asked about at once. A call has limits of time and of
+/// ops, so what it is asked is bounded, however much an engine sends in one step.
 pub const ASKED_BYTES: usize = 1 << 10;
 
 /// The parts of a text about which a parser is asked, one after the other.
@@ -18,7 +19,8 @@ pub fn asked_parts(mut text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Stream {
-    /// Takes text. It waits for the end of the step or the next marker, unless its route is known already.
+    /// Takes text. It waits for the end of the step or the next marker, unless its route is known
+    /// already.
     #[inline]
     pub(crate) fn take_text(&mut self, parser: &mut dyn StreamParser, text: &str, out: &mut TurnEvents) {
         if text.len() > ASKED_BYTES {
@@ -55,7 +57,8 @@ impl Stream {
         }
     }
 
-    /// Settles `settled`, whose route is known, and holds `rest`, about which the parser is to be asked.
+    /// Settles `settled`, whose route is known, and holds `rest`, about which the parser is to be
+    /// asked.
     fn settle_and_hold(&mut self, route: Route, (settled, rest): (&str, &str), out: &mut TurnEvents) {
         if !settled.is_empty()
             && let Err(error) = self.router.ledger.settle(route, settled, out)

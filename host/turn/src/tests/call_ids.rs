@@ -3,7 +3,8 @@
 use super::*;
 use contract::ToolCall;
 
-/// Ids that clients see of calls that have these ids of the model's own, and the turn's fault. The text has all of the ids.
+/// Ids that clients see of calls that have these ids of the model's own, and the turn's fault. The
+/// text has all of the ids.
 fn seen(own: &[Option<&str>], others: &[&str]) -> (Vec<String>, Option<String>) {
     let step = |id: Option<&str>| {
         let call = ToolCall { id: id.map(str::to_owned), ..ToolCall::new("f", Payload::Text) };
@@ -31,7 +32,7 @@ fn a_models_own_id_is_given_to_clients_once() {
 }
 
 #[test]
-fn an_id_that_another_call_of_the_conversation_has_is_not_given_again() {
+fn id_of_another_call_in_conversation_is_not_reused() {
     let (ids, fault) = seen(&[Some("a1"), Some("b2"), None], &["a1", "call_1"]);
     assert_eq!((ids, fault), (["call_2", "b2", "call_3"].map(str::to_owned).to_vec(), None));
 }

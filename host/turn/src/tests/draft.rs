@@ -40,7 +40,7 @@ fn ids_aside(mut items: Vec<Item>) -> Vec<Item> {
 }
 
 #[test]
-fn a_draft_is_reasoning_to_the_byte_and_the_real_call_runs() {
+fn draft_is_reasoning_to_the_byte_and_real_call_runs() {
     let output = format!("<r>Maybe {DRAFT} no.\n {DRAFT}?</r>\n<c>weather:{{}}</c>");
     let expected = [reasoning(&format!("Maybe {DRAFT} no.\n {DRAFT}?")), tool_call(0, "weather", "{}")];
     assert_eq!(ids_aside(items(&output, FinishReason::Stop)), ids_aside(expected.into()));
@@ -49,7 +49,7 @@ fn a_draft_is_reasoning_to_the_byte_and_the_real_call_runs() {
 }
 
 #[test]
-fn a_call_counts_where_the_turn_ends_inside_the_reasoning_or_with_it() {
+fn call_counts_if_the_turn_ends_in_or_with_reasoning() {
     let call = tool_call(1, "weather", "{\"a\": 1}");
     let inside = format!("<r>So {DRAFT} and");
     for reason in [FinishReason::Stop, FinishReason::Length] {
@@ -71,7 +71,7 @@ fn a_call_counts_where_the_turn_ends_inside_the_reasoning_or_with_it() {
 }
 
 #[test]
-fn a_call_that_content_follows_without_the_reasonings_end_counts() {
+fn call_followed_by_content_counts_inside_reasoning() {
     let steps = [
         Step::Ops(vec![bytes(Route::Reasoning, 2)]),
         Step::Ops(vec![call("weather"), bytes(Route::Arguments, 2), Op::Close]),
@@ -100,7 +100,7 @@ fn nothing_of_a_draft_is_shown_before_it_is_decided() {
 }
 
 #[test]
-fn a_broken_draft_fails_no_turn_and_a_broken_call_that_counts_does() {
+fn broken_drafts_fail_no_turn_but_broken_calls_do() {
     let (items, end, _) = turn("<r>So <c>weather:5</c></r>Hi.", 3, FinishReason::Stop);
     assert_eq!((items, end), (vec![reasoning("So <c>weather:5</c>"), message("Hi.")], TurnEnd::Completed));
     let (items, end, _) = turn("<r>So <c>weather:5</c>", 3, FinishReason::Stop);
@@ -120,7 +120,7 @@ fn tokens_of_a_draft_are_reasoning() {
 }
 
 #[test]
-fn calls_inside_reasoning_count_at_once_if_the_operator_says_so() {
+fn calls_in_reasoning_count_at_once_if_so_configured() {
     let option = |value: &str| vec![("calls-in-reasoning".to_owned(), value.to_owned())];
     assert_eq!(DraftCalls::of(&option("at-once")), Ok(DraftCalls::AtOnce));
     assert_eq!(DraftCalls::of(&option("held")), Ok(DraftCalls::Held));

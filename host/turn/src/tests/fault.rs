@@ -3,7 +3,8 @@
 use super::*;
 use crate::stop::{StopPatterns, StopStrings};
 
-/// Applies the ops to `held`, which is followed by `<r>`, more text and the marker that ends the turn.
+/// Applies the ops to `held`, which is followed by `<r>`, more text and the marker that ends the
+/// turn.
 fn broken(policy: FaultPolicy, held: &str, ops: Vec<Op>) -> (Vec<Item>, TurnEnd, String) {
     let settings = TurnSettings { fault_policy: policy, ..settings() };
     let (items, end, turn) =
@@ -19,7 +20,7 @@ fn assert_refused(held: &str, ops: Vec<Op>, reason: &str) {
 }
 
 #[test]
-fn ops_that_break_the_contract_are_faults_after_which_all_text_goes_out() {
+fn ops_breaking_the_contract_fault_and_text_goes_out() {
     assert_refused("ab", vec![bytes(Route::Content, 3)], "routed 3 bytes while 2 were held");
     assert_refused("é", vec![bytes(Route::Drop, 1)], "inside a character");
     assert_refused("ab", vec![bytes(Route::Arguments, 1)], "no tool call was open");
@@ -39,7 +40,7 @@ fn ops_that_break_the_contract_are_faults_after_which_all_text_goes_out() {
 }
 
 #[test]
-fn a_name_shown_as_text_or_used_by_another_call_does_not_name_a_tool() {
+fn name_shown_as_text_or_used_before_names_no_tool() {
     let shown = vec![bytes(Route::Content, 4), call("news")];
     assert_eq!(broken(FaultPolicy::Continue, "news", shown).0, [message("news<r>z")]);
     let twice = vec![bytes(Route::Drop, 4), call("news"), Op::Close, call("news")];
@@ -78,7 +79,7 @@ fn fails_in_a_call() -> Vec<Op> {
 }
 
 #[test]
-fn with_continue_in_calls_the_call_is_incomplete_and_the_rest_is_content() {
+fn continue_in_calls_shows_cut_call_then_content() {
     let (items, end, _) = broken(FaultPolicy::ContinueInCalls, "ab", fails_in_a_call());
     assert_eq!(items, [incomplete(tool_call(1, "weather", "a")), message("b<r>z")]);
     let TurnEnd::Failed(failure) = end else { panic!("{end:?}") };
@@ -91,7 +92,7 @@ fn with_continue_in_calls_the_call_is_incomplete_and_the_rest_is_content() {
 }
 
 #[test]
-fn with_continue_in_calls_the_token_limit_and_no_permission_to_call_end_a_turn_as_ever() {
+fn continue_in_calls_ends_at_limits_and_bans_as_ever() {
     let policy = || TurnSettings { fault_policy: FaultPolicy::ContinueInCalls, ..settings() };
     let turn = scripted(policy(), [Step::Ops(fails_in_a_call())]);
     let (items, end, _) = run(turn, &["ab"], FinishReason::Length);
@@ -104,7 +105,7 @@ fn with_continue_in_calls_the_token_limit_and_no_permission_to_call_end_a_turn_a
 }
 
 #[test]
-fn a_call_that_the_prompt_began_fails_the_turn_also_where_the_fault_shows_none() {
+fn prompt_begun_call_fails_the_turn_though_unshown() {
     let settings = TurnSettings { fault_policy: FaultPolicy::ContinueInCalls, ..settings() };
     let mut turn = scripted(settings, [Step::Ops(fails_in_a_call())]);
     let mut out = TurnEvents::default();
@@ -115,7 +116,7 @@ fn a_call_that_the_prompt_began_fails_the_turn_also_where_the_fault_shows_none()
 }
 
 #[test]
-fn a_stop_string_behind_a_call_that_was_cut_off_does_not_complete_the_turn() {
+fn stop_string_behind_a_cut_call_does_not_complete() {
     let stop = StopStrings::new(StopPatterns::new(&literals(&["z"])));
     let settings = TurnSettings { fault_policy: FaultPolicy::ContinueInCalls, stop, ..settings() };
     let mut turn = scripted(settings, [Step::Ops(fails_in_a_call())]);
@@ -136,7 +137,7 @@ fn with_policy_fail_any_fault_fails_the_turn() {
 }
 
 #[test]
-fn the_turn_stops_at_once_when_it_has_failed_and_stays_so() {
+fn failed_turn_stops_at_once_and_stays_so() {
     let mut turn = scripted(TurnSettings { fault_policy: FaultPolicy::Fail, ..settings() }, [Step::Pass]);
     let mut out = TurnEvents::default();
     assert_eq!(turn.step(&[text("a<r>b")], &mut out), Flow::Stop);
@@ -146,7 +147,7 @@ fn the_turn_stops_at_once_when_it_has_failed_and_stays_so() {
 }
 
 #[test]
-fn a_parser_that_gives_up_is_reported_but_quoted_neither_in_logs_nor_to_clients() {
+fn parser_giving_up_is_reported_and_never_quoted() {
     let settings = TurnSettings { fault_policy: FaultPolicy::Fail, ..settings() };
     let steps = [Step::Fault(format!("secret{}\nmore", "x".repeat(500)))];
     let (_, end, turn) = run(scripted(settings, steps), &["a"], FinishReason::Stop);
@@ -158,7 +159,7 @@ fn a_parser_that_gives_up_is_reported_but_quoted_neither_in_logs_nor_to_clients(
 }
 
 #[test]
-fn a_trap_is_a_fault_and_the_parser_is_not_called_again() {
+fn trap_is_a_fault_and_the_parser_is_not_called_again() {
     let trap = Fault::new("test", "trapped");
     let parser = Scripted([Err(trap.clone()), Ok(Step::Ops(vec![call("weather")]))].into());
     let (items, end, turn) = run(
@@ -171,7 +172,7 @@ fn a_trap_is_a_fault_and_the_parser_is_not_called_again() {
 }
 
 #[test]
-fn text_that_arrives_for_a_call_that_has_ended_is_a_fault() {
+fn text_for_a_call_that_has_ended_is_a_fault() {
     let ops = vec![bytes(Route::Drop, 1), call("weather"), Op::UntilMarker(Route::Arguments), Op::Close];
     let (items, end, turn) = run(scripted(settings(), [Step::Ops(ops)]), &["a", "b"], FinishReason::Stop);
     assert_eq!((items, end), (vec![tool_call(1, "weather", ""), message("b")], TurnEnd::Completed));
@@ -179,7 +180,7 @@ fn text_that_arrives_for_a_call_that_has_ended_is_a_fault() {
 }
 
 #[test]
-fn derived_text_is_bounded_by_what_was_dropped_for_the_call() {
+fn derived_text_is_bounded_by_the_calls_dropped_bytes() {
     let derive = |derived: usize, after: Vec<Op>| {
         let ops = vec![bytes(Route::Drop, 1), call("weather"), Op::DerivedArguments("x".repeat(derived))];
         broken(FaultPolicy::Continue, "abcde", [ops, after].concat()).2
@@ -206,7 +207,7 @@ fn the_search_for_undeclared_names_is_bounded() {
 }
 
 #[test]
-fn a_parser_that_holds_for_ever_is_asked_every_512_bytes_and_ends_at_the_limit() {
+fn parser_holding_for_ever_is_asked_rarely_and_ended() {
     let hold = Step::HoldUntil(HoldUntil { ends: [0; 4], at_most: 512 });
     let steps = [vec![hold; 9], vec![Step::Fault("asked too often".into())]].concat();
     let (settings, pieces) = (settings(), vec!["seven b"; 1000]);

@@ -10,7 +10,7 @@ fn ended(ops: Vec<Op>, pieces: &[&str], reason: FinishReason) -> (Vec<Item>, Tur
 }
 
 #[test]
-fn an_open_message_is_whole_at_stop_and_cut_off_otherwise() {
+fn open_message_is_whole_at_stop_and_cut_otherwise() {
     let end = |reason| ended(vec![bytes(Route::Content, 1)], &["a"], reason);
     assert_eq!(end(FinishReason::Stop), (vec![message("a")], TurnEnd::Completed));
     assert_eq!(end(FinishReason::Length), (vec![incomplete(message("a"))], TurnEnd::MaxOutputTokens));
@@ -24,7 +24,7 @@ fn a_closed_item_stays_whole_at_length() {
 }
 
 #[test]
-fn an_open_call_is_whole_if_its_arguments_are_complete_json_whatever_ends_the_turn() {
+fn open_call_with_complete_json_is_whole_at_any_end() {
     let end = |arguments: &str, reason| {
         let length = u32::try_from(arguments.len()).unwrap();
         ended(vec![call("weather"), bytes(Route::Arguments, length)], &[arguments], reason)
@@ -43,7 +43,7 @@ fn an_open_call_is_whole_if_its_arguments_are_complete_json_whatever_ends_the_tu
 }
 
 #[test]
-fn a_closed_call_whose_arguments_are_no_json_stays_as_it_is_and_is_counted() {
+fn closed_call_without_json_stays_and_is_counted() {
     let named = |arguments: &str, payload| {
         let open = Op::ToolCall(ToolCall::new("weather", payload));
         let length = u32::try_from(arguments.len()).unwrap();
@@ -62,7 +62,7 @@ fn a_closed_call_whose_arguments_are_no_json_stays_as_it_is_and_is_counted() {
 }
 
 #[test]
-fn a_call_whose_arguments_are_no_object_is_incomplete_whatever_closes_it() {
+fn call_without_object_is_incomplete_however_closed() {
     for arguments in ["[1]", " 42", "\"foo\"", "false", "foo"] {
         let length = u32::try_from(arguments.len()).unwrap();
         for close in [None, Some(Op::Close)] {
@@ -121,7 +121,7 @@ fn the_parser_sees_the_marker_that_ended_the_turn() {
 }
 
 #[test]
-fn a_token_that_ended_the_turn_and_is_no_marker_is_not_text() {
+fn ending_token_that_is_no_marker_is_not_text() {
     let mut turn = scripted(settings(), []);
     let mut out = TurnEvents::default();
     let end = turn.finish(FinishReason::Stop, Some(TokenText::new(Some(7), "</s>")), &mut out);
@@ -136,7 +136,7 @@ fn half_a_marker_at_the_end_is_text() {
 }
 
 #[test]
-fn a_call_that_broke_off_before_its_name_fails_the_turn_where_the_model_stopped() {
+fn call_broken_off_before_its_name_fails_at_stop() {
     let ended = |reason| ended(vec![bytes(Route::Drop, 6), Op::BrokenCall], &["{\"name"], reason);
     let (items, end) = ended(FinishReason::Stop);
     assert_eq!(items, []);
@@ -165,7 +165,7 @@ impl StreamParser for Measured {
 }
 
 #[test]
-fn a_parser_is_asked_about_1_kib_at_most_however_much_a_step_brings() {
+fn parser_is_asked_about_1_kib_at_most_per_call() {
     for pieces in [vec!["é".repeat(600_000)], vec!["ab".to_owned(); 100_000]] {
         let sizes = Arc::new(std::sync::Mutex::new(Vec::new()));
         let (mut turn, mut out) = (
@@ -184,7 +184,7 @@ fn a_parser_is_asked_about_1_kib_at_most_however_much_a_step_brings() {
 }
 
 #[test]
-fn where_calls_are_forbidden_nothing_of_a_call_is_shown_and_none_ends_the_turn() {
+fn forbidden_calls_show_nothing_and_end_no_turn() {
     let broken = |out: &str, ops: Vec<Op>, reason| {
         let forbidding = TurnSettings { calls: AllowedCalls::None, ..settings() };
         let steps = [Step::Ops(vec![bytes(Route::Content, 2)]), Step::Ops(ops)];

@@ -1,4 +1,5 @@
-//! Tokens with log-probabilities: each comes with the text that it begins in, however the stream is cut.
+//! Tokens with log-probabilities: each comes with the text that it begins in, however the stream is
+//! cut.
 
 use super::super::oracle::{FRAGMENTS, tagged};
 use super::super::{StopPatterns, StopStrings, TokenLogprob, TokenLogprobs};
@@ -87,7 +88,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn however_steps_group_them_tokens_stand_where_their_text_stands(
+    fn tokens_stand_where_their_text_stands_in_any_steps(
         tokens in prop::collection::vec(prop::sample::select(&FRAGMENTS[..]), 1..24),
         size in 1_usize..9, style in 0_u8..4, trim in any::<bool>(),
     ) {

@@ -5,7 +5,8 @@ use super::super::{MarkerError, MarkerTable, TokenText};
 use super::{ids, literals, text};
 use std::sync::Arc;
 
-/// Feeds pieces and writes what is found: text as it is, markers as `#index`, and `|` after each piece.
+/// Feeds pieces and writes what is found: text as it is, markers as `#index`, and `|` after each
+/// piece.
 fn trace(table: MarkerTable, pieces: &[TokenText<'_>]) -> String {
     let mut markers = Markers::new(Arc::new(table));
     let mut trace = String::new();
@@ -41,7 +42,7 @@ fn the_leftmost_then_the_longest_literal_wins() {
 }
 
 #[test]
-fn a_marker_that_is_a_prefix_of_another_waits_until_that_is_decided() {
+fn marker_prefixing_another_waits_for_the_decision() {
     let table = || by_text(&["</c>", "</c>!"]);
     assert_eq!(trace(table(), &[text("</c>"), text("!")]), "|#1|");
     assert_eq!(trace(table(), &[text("</c>"), text("?")]), "|#0?|");
@@ -54,27 +55,27 @@ fn a_failed_prefix_may_contain_the_start_of_a_literal() {
 }
 
 #[test]
-fn with_ids_a_look_alike_is_text_and_nothing_is_held_back() {
+fn look_alikes_are_text_and_not_held_where_ids_count() {
     let table = MarkerTable::new(&literals(&["<r>", "</r>"]), ids).unwrap();
     let marker = TokenText::new(Some(101), "</r>");
     assert_eq!(trace(table, &[text("<"), text("r>"), marker, text("</r>")]), "<|r>|#1|</r>|");
 }
 
 #[test]
-fn a_marker_by_id_keeps_what_the_detokenizer_put_before_it_and_needs_no_text() {
+fn marker_by_id_keeps_text_before_it_and_needs_none() {
     let table = || MarkerTable::new(&literals(&["<r>"]), ids).unwrap();
     assert_eq!(trace(table(), &[TokenText::new(Some(100), "\u{fffd}<r>")]), "\u{fffd}#0|");
     assert_eq!(trace(table(), &[TokenText::new(Some(100), "")]), "#0|");
 }
 
 #[test]
-fn a_marker_by_id_decides_what_was_held_back_before_it() {
+fn marker_by_id_decides_what_was_held_back_before_it() {
     let table = MarkerTable::new(&literals(&["<r>", "<x>"]), ids).unwrap();
     assert_eq!(trace(table, &[text("a<"), TokenText::new(Some(100), "<r>"), text("x>")]), "a|<#0|x>|");
 }
 
 #[test]
-fn a_literal_inside_a_longer_text_marker_is_matched_by_text_too() {
+fn literal_in_a_longer_text_marker_is_matched_by_text() {
     let table = MarkerTable::new(&literals(&["<r>", "<r>\n"]), ids).unwrap();
     assert_eq!(trace(table, &[TokenText::new(Some(100), "<r>"), text("\n<r> ")]), "|#1#0 |");
 }

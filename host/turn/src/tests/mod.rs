@@ -1,4 +1,5 @@
-//! Tests of the turn room. This file holds what they share: scripted parsers, and a turn run to its end.
+//! Tests of the turn room. This file holds what they share: scripted parsers, and a turn run to its
+//! end.
 
 mod call_ids;
 mod draft;

@@ -7,8 +7,8 @@ use contract::{Note, ParameterValue, Reading, Segment, ToolCall, ToolKind};
 const SCHEMA: &str = r#"{"properties": {"city": {"type": "string"}, "days": {"type": ["integer", "null"]}, "any": {"type": ["object", "string"]},
     "stops": {"type": "array", "items": {"properties": {"name": {"type": "string"}, "at": {"type": "integer"}}}}}}"#;
 
-/// A piece of a call's ops: the way to a value (`stops/0/name`, with `t:` or `j:` before it for its reading, and `item:0` for an element) and its
-/// text in pieces.
+/// A piece of a call's ops: the way to a value (`stops/0/name`, with `t:` or `j:` before it for its
+/// reading, and `item:0` for an element) and its text in pieces.
 type Said = (&'static str, &'static [&'static str]);
 
 fn parameter(place: &str) -> Op {
@@ -62,7 +62,7 @@ fn fault(said: &[Said], end: &[Op]) -> String {
 }
 
 #[test]
-fn values_have_the_types_of_the_schema_and_the_hosts_markup() {
+fn values_have_the_schemas_types_and_the_hosts_markup() {
     let said: [Said; 4] = [
         ("city", &["O", "s\"lo\u{8}"]),
         ("days", &[" ", "1", "2 "]),
@@ -87,7 +87,7 @@ fn a_reading_stands_above_the_schema() {
 }
 
 #[test]
-fn objects_and_lists_open_and_close_between_the_values_of_their_places() {
+fn objects_and_lists_open_and_close_between_places() {
     let said: [Said; 6] = [
         ("city", &["Oslo"]),
         ("stops", &["\n"]),
@@ -167,7 +167,7 @@ fn places_that_cannot_be_are_faults() {
 }
 
 #[test]
-fn a_value_in_what_is_of_the_other_kind_is_left_out_and_breaks_the_call() {
+fn value_in_a_container_of_the_other_kind_breaks_call() {
     let broken = |said: &[Said]| played("weather", Payload::Json, said, &[Op::Close]);
     let item = |text: &str| vec![incomplete(tool_call(1, "weather", text))];
     let said: [Said; 3] = [("a/b", &["x"]), ("a/0", &["y"]), ("c", &["z"])];
@@ -177,7 +177,7 @@ fn a_value_in_what_is_of_the_other_kind_is_left_out_and_breaks_the_call() {
 }
 
 #[test]
-fn an_element_is_what_stands_around_it_or_what_the_schema_wants() {
+fn element_follows_what_is_around_it_or_the_schema() {
     let said: [Said; 4] = [
         ("stops/item:0/name", &["a"]),
         ("stops/item:1/at", &["2"]),

@@ -1,4 +1,5 @@
-//! Properties of whole turns: no cutting of the stream changes the items, and no parser breaks them.
+//! Properties of whole turns: no cutting of the stream changes the items, and no parser breaks
+//! them.
 
 use super::super::oracle::{Cuts, FRAGMENTS, check_arbitrary, check_conforming, check_cuts, check_markers};
 use super::*;
@@ -22,7 +23,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_cutting_any_grouping_and_markers_by_id_or_text_give_the_same_items(
+    fn items_are_the_same_for_any_cuts_groups_and_markers(
         streams in (stream(), stream()), (a, b, groups) in (sizes(), sizes(), sizes()),
         style in 0_u8..4, trim in any::<bool>(),
     ) {
@@ -30,7 +31,7 @@ proptest! {
     }
 
     #[test]
-    fn all_that_a_conforming_parser_does_not_drop_comes_out_once_and_in_order(
+    fn undropped_bytes_come_out_once_and_in_order(
         text in stream(), (a, groups) in (sizes(), sizes()), seed in 1_u64..,
     ) {
         check_conforming(&text, Cuts { prompt: &[1], text: &a, steps: &groups }, seed);
@@ -46,7 +47,7 @@ proptest! {
     }
 
     #[test]
-    fn markers_are_the_leftmost_and_of_those_the_longest_however_the_text_is_cut(
+    fn markers_are_leftmost_then_longest_at_any_cuts(
         literals in prop::collection::vec("[ab<é]{1,4}", 1..6), text in "[ab<éx]{0,40}", sizes in sizes(),
     ) {
         check_markers(&literals, &text, &sizes);

@@ -1,4 +1,5 @@
-//! Replay of the generation prompt: its bytes are discarded, and the output begins in what it leaves open.
+//! Replay of the generation prompt: its bytes are discarded, and the output begins in what it
+//! leaves open.
 
 use super::*;
 
@@ -21,7 +22,7 @@ fn items(steps: impl IntoIterator<Item = Step>, prompt: &[&str], pieces: &[&str]
 }
 
 #[test]
-fn what_the_prompt_closed_is_gone_and_what_it_left_open_goes_on() {
+fn items_closed_in_the_prompt_are_gone_and_open_go_on() {
     let steps = [
         Step::Ops(vec![
             bytes(Route::Reasoning, 1),
@@ -37,7 +38,7 @@ fn what_the_prompt_closed_is_gone_and_what_it_left_open_goes_on() {
 }
 
 #[test]
-fn reasoning_that_the_prompt_opened_begins_with_the_output() {
+fn reasoning_opened_by_prompt_begins_with_the_output() {
     let steps = || [Step::Ops(vec![bytes(Route::Drop, 3), Op::UntilMarker(Route::Reasoning)])];
     assert_eq!(items(steps(), &["<r>", "\n"], &["\n", "a"]), [reasoning("a")]);
     assert_eq!(items(steps(), &["<r>", "\n"], &["\n"]), []);
@@ -45,7 +46,7 @@ fn reasoning_that_the_prompt_opened_begins_with_the_output() {
 }
 
 #[test]
-fn a_call_forced_by_the_prompt_opens_before_the_output_even_without_arguments() {
+fn call_forced_by_the_prompt_opens_before_the_output() {
     let steps = || [Step::Ops(vec![bytes(Route::Drop, 4), call("news"), Op::UntilMarker(Route::Arguments)])];
     assert_eq!(items(steps(), &["news"], &["{}"]), [tool_call(1, "news", "{}")]);
     let (items, end) = replayed(scripted(settings(), steps()), &["news"], &[]);
@@ -54,7 +55,7 @@ fn a_call_forced_by_the_prompt_opens_before_the_output_even_without_arguments() 
 }
 
 #[test]
-fn prompt_bytes_routed_during_the_output_are_discarded_too() {
+fn prompt_bytes_routed_during_output_are_discarded() {
     let late = |ops| [Step::Hold, Step::Ops(ops)];
     let shown = items(late(vec![bytes(Route::Content, 4)]), &["ab"], &["cd"]);
     assert_eq!(shown, [message("cd")]);
@@ -65,7 +66,7 @@ fn prompt_bytes_routed_during_the_output_are_discarded_too() {
 }
 
 #[test]
-fn a_marker_may_begin_in_the_prompt_and_end_in_the_output() {
+fn marker_may_begin_in_the_prompt_and_end_in_output() {
     let steps = [Step::Ops(vec![bytes(Route::Content, 1)]), Step::Ops(vec![bytes(Route::Content, 3)])];
     assert_eq!(items(steps, &["a<"], &["r", ">"]), [message("r>")]);
 }

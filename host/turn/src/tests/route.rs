@@ -33,7 +33,7 @@ fn pass_follows_a_drop_and_an_until_marker_too() {
 }
 
 #[test]
-fn until_marker_spares_the_parser_every_text_before_the_next_marker() {
+fn until_marker_spares_the_parser_text_before_markers() {
     let steps = [
         Step::Ops(vec![bytes(Route::Content, 1), Op::UntilMarker(Route::Content)]),
         Step::Ops(vec![bytes(Route::Drop, 3), Op::Close]),
@@ -43,7 +43,7 @@ fn until_marker_spares_the_parser_every_text_before_the_next_marker() {
 }
 
 #[test]
-fn until_byte_spares_the_parser_every_text_before_one_of_its_bytes() {
+fn until_byte_spares_the_parser_text_before_its_bytes() {
     let until = |route, stops: &'static str| Op::UntilByte(Until { route, bytes: stops.into() });
     let steps = || {
         [
@@ -60,7 +60,7 @@ fn until_byte_spares_the_parser_every_text_before_one_of_its_bytes() {
 }
 
 #[test]
-fn hold_until_spares_the_parser_text_up_to_a_marker_a_byte_or_a_length() {
+fn hold_until_spares_marker_byte_or_length_bound_text() {
     let rule = HoldUntil { ends: [b':', b';', 0, 0], at_most: 4 };
     let hold = || Op::HoldUntil(rule);
     let steps = || {
@@ -102,7 +102,8 @@ fn held_text_is_asked_about_where_the_prompt_ends() {
     assert_eq!(fold(out.drain()).unwrap(), [message("a")]);
 }
 
-/// Steps of a call whose arguments begin with `{` and are followed by `until-json` from there on; the next marker closes it.
+/// Steps of a call whose arguments begin with `{` and are followed by `until-json` from there on;
+/// the next marker closes it.
 fn followed() -> [Step; 3] {
     let rest = JsonRest { route: Route::Arguments, depth: 1, in_string: InString::No };
     [
@@ -118,7 +119,7 @@ fn followed() -> [Step; 3] {
 }
 
 #[test]
-fn until_json_spares_the_parser_all_of_a_value_but_its_last_bracket() {
+fn until_json_spares_all_of_a_value_but_last_bracket() {
     let arguments = r#"{"a": ["}]\"<r>", {}], "b<c>": 1}"#;
     let expected = [tool_call(1, "weather", arguments)];
     assert_eq!(items(settings(), followed(), &["@{", &arguments[1..], "</r>"]), expected);
@@ -138,7 +139,7 @@ fn a_marker_outside_of_strings_ends_until_json() {
 }
 
 #[test]
-fn a_call_that_the_turn_leaves_in_a_string_is_incomplete_whatever_closes_it() {
+fn call_left_in_a_string_is_incomplete_however_closed() {
     let [open, _, _] = followed();
     let close = Step::Ops(vec![Op::Close, bytes(Route::Drop, 5)]);
     for (arguments, whole) in [("\"a", false), ("\"a\"", true)] {
@@ -152,7 +153,7 @@ fn a_call_that_the_turn_leaves_in_a_string_is_incomplete_whatever_closes_it() {
 }
 
 #[test]
-fn content_and_reasoning_close_each_other_and_close_begins_a_new_item() {
+fn content_and_reasoning_close_each_other() {
     let run = |route| bytes(route, 1);
     let steps = [Step::Ops(vec![
         run(Route::Content),
@@ -168,7 +169,7 @@ fn content_and_reasoning_close_each_other_and_close_begins_a_new_item() {
 }
 
 #[test]
-fn a_message_begins_with_its_first_byte_and_not_without() {
+fn message_begins_with_its_first_byte_and_not_without() {
     let steps = [Step::Ops(vec![
         bytes(Route::Content, 1),
         Op::Message("commentary".into()),
@@ -183,7 +184,7 @@ fn a_message_begins_with_its_first_byte_and_not_without() {
 }
 
 #[test]
-fn white_space_at_both_ends_of_an_item_is_dropped_where_the_parser_asks_for_it() {
+fn white_space_around_an_item_is_dropped_if_asked_for() {
     let steps = || {
         [
             Step::Ops(vec![bytes(Route::Reasoning, 1)]),
@@ -254,7 +255,7 @@ fn an_escape_that_another_route_cuts_off_is_kept() {
 }
 
 #[test]
-fn a_call_that_something_else_ends_is_incomplete_and_fails_the_turn() {
+fn call_ended_by_something_else_fails_the_turn() {
     let steps = [Step::Ops(vec![call("weather"), bytes(Route::Arguments, 1), bytes(Route::Content, 1)])];
     let (items, end, turn) = run(scripted(settings(), steps), &["ab"], FinishReason::Stop);
     assert_eq!(items, [incomplete(tool_call(1, "weather", "a")), message("b")]);
@@ -263,7 +264,7 @@ fn a_call_that_something_else_ends_is_incomplete_and_fails_the_turn() {
 }
 
 #[test]
-fn an_undeclared_name_may_stand_in_dropped_bytes_in_held_ones_or_across_both() {
+fn undeclared_name_may_cross_dropped_and_held_bytes() {
     let head = |before: u32| {
         [Step::Ops(vec![
             bytes(Route::Content, 1),
@@ -298,7 +299,7 @@ fn each_token_counts_where_its_first_byte_goes() {
 }
 
 #[test]
-fn a_stop_marker_ends_the_turn_and_what_follows_is_left_aside() {
+fn stop_marker_ends_the_turn_and_the_rest_is_left() {
     let steps = [Step::Ops(vec![bytes(Route::Content, 1)]), Step::Ops(vec![bytes(Route::Drop, 5)])];
     let mut turn = scripted(settings(), steps);
     let mut out = TurnEvents::default();

@@ -33,13 +33,13 @@ fn said(pieces: &[&str]) -> Vec<TurnEvent> {
 }
 
 #[test]
-fn a_stop_string_ends_the_message_before_itself_and_nothing_follows() {
+fn stop_string_ends_the_message_and_nothing_follows() {
     let events = [said(&["one", " E", "N", "D two"]), item(ItemHead::Reasoning, &["three"])].concat();
     assert_eq!(filtered(&["END"], events), (vec![message("one ")], true));
 }
 
 #[test]
-fn a_stop_string_is_part_of_the_message_where_that_is_asked_for() {
+fn stop_string_is_shown_where_that_is_asked_for() {
     let mut filter = StopStrings::new(patterns(&["END"])).with_stop_shown(true);
     let mut out = TurnEvents::default();
     let ended = said(&["one", " E", "ND two"]).into_iter().any(|event| filter.filter(event, &mut out));
@@ -47,7 +47,7 @@ fn a_stop_string_is_part_of_the_message_where_that_is_asked_for() {
 }
 
 #[test]
-fn no_stop_string_counts_that_is_complete_within_the_least_number_of_tokens() {
+fn stop_string_within_the_least_tokens_does_not_count() {
     for (least, text, ends) in [(0, "x", true), (1, "xab", true), (2, "xabab", true), (3, "xabababy", false)]
     {
         let mut filter = StopStrings::new(patterns(&["ab"])).with_min_tokens(least);
@@ -82,12 +82,12 @@ fn reasoning_and_arguments_are_not_searched() {
 }
 
 #[test]
-fn a_message_that_is_only_a_stop_string_never_comes_to_be() {
+fn message_of_only_a_stop_string_never_comes_to_be() {
     assert_eq!(filtered(&["END"], said(&["END"])), (vec![], true));
 }
 
 #[test]
-fn the_stop_string_that_is_complete_first_cuts_and_of_several_the_longest() {
+fn earliest_then_longest_complete_stop_string_cuts() {
     assert_eq!(filtered(&["bcd", "c"], said(&["abcd"])).0, [message("ab")]);
     assert_eq!(filtered(&["c", "bc", ""], said(&["abcd"])).0, [message("a")]);
 }
@@ -102,7 +102,7 @@ fn the_stop_string_that_came_can_be_told() {
 }
 
 #[test]
-fn text_that_can_not_become_a_stop_string_is_passed_on_at_once() {
+fn text_that_can_be_no_stop_string_passes_at_once() {
     let mut filter = StopStrings::new(patterns(&["\n\n"]));
     let mut out = TurnEvents::default();
     for event in said(&["a\n"]).into_iter().take(2) {
@@ -115,7 +115,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_cut_is_the_first_complete_stop_string_however_the_text_came(
+    fn cut_is_at_first_complete_stop_string_in_any_pieces(
         stops in prop::collection::vec("[ab]{1,3}|é[ab]", 1..4),
         pieces in prop::collection::vec("[abcé]{1,4}", 0..6),
     ) {

@@ -4,7 +4,7 @@ use super::*;
 use crate::TurnFailure;
 
 #[test]
-fn a_marker_that_is_a_token_ends_a_string_that_until_json_follows() {
+fn token_marker_ends_a_string_that_until_json_follows() {
     let output = ["{", "\"a\": \"x}", "<r>", "after"];
     let played = |token_markers: &[u32], steps: Vec<Step>| {
         let settings = TurnSettings { token_markers: token_markers.into(), ..settings() };
@@ -28,7 +28,7 @@ fn a_marker_that_is_a_token_ends_a_string_that_until_json_follows() {
 }
 
 #[test]
-fn a_token_is_text_of_a_string_that_plainly_goes_on_behind_it() {
+fn token_marker_is_text_where_its_string_goes_on() {
     let arguments = |later: &[&str]| {
         let settings = TurnSettings { token_markers: [0, 1].into(), reads_on: true, ..settings() };
         let setup = Setup { binding: binding(true, false), settings };
@@ -60,7 +60,7 @@ fn a_token_is_text_of_a_string_that_plainly_goes_on_behind_it() {
 }
 
 #[test]
-fn a_call_that_is_closed_inside_a_string_of_its_json_is_incomplete() {
+fn call_closed_inside_a_json_string_is_incomplete() {
     for (arguments, complete) in
         [("{\"a\": \"x", false), ("{\"a\": \"x\\\"}", false), ("{\"a\": \"x\"", true)]
     {

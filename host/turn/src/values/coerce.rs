@@ -1,8 +1,10 @@
 //! From a parameter's text to its JSON, by the types that it may have.
 //!
-//! The text is JSON as it stands, or it is spelt as Python spells it (`True`, `None`: chat templates write earlier calls that way),
-//! or it is a string. A number is JSON's number and finite; `5.0` and `1e3` count as integers. An integer may have any value, as it has in
-//! JSON; if it is written with an exponent, it is at most 2^53, where doubles hold every integer. Anything else is a string, whatever the schema says: the client sees what the model wrote.
+//! The text is JSON as it stands, or it is spelt as Python spells it (`True`, `None`: chat
+//! templates write earlier calls that way), or it is a string. A number is JSON's number and
+//! finite; `5.0` and `1e3` count as integers. An integer may have any value, as it has in JSON; if
+//! it is written with an exponent, it is at most 2^53, where doubles hold every integer. Anything
+//! else is a string, whatever the schema says: the client sees what the model wrote.
 
 use serde::de::IgnoredAny;
 
@@ -42,7 +44,8 @@ pub fn coerce(text: &str, types: Types) -> Coerced {
     }
 }
 
-/// Whether a value with this text so far, whose first byte that isn't white space is `first`, can become anything but a string.
+/// Whether a value with this text so far, whose first byte that isn't white space is `first`, can
+/// become anything but a string.
 pub(crate) fn may_be_typed(first: Option<u8>, text: &str, types: Types) -> bool {
     match first {
         Some(b'{') => types.allows(Types::OBJECT),

@@ -1,10 +1,12 @@
 //! The types that a tool's JSON schema allows its parameters.
 //!
-//! Schemas are request data: what is too large or nested too deep is read as no schema at all, and looking a parameter up visits a
-//! bounded number of subschemas, however they refer to each other. Unknown keywords and broken ones constrain nothing.
+//! Schemas are request data: what is too large or nested too deep is read as no schema at all, and
+//! looking a parameter up visits a bounded number of subschemas, however they refer to each other.
+//! Unknown keywords and broken ones constrain nothing.
 
 use serde_json::Value;
 
+use contract::json_text::nesting;
 use contract::{Parameter, Segment, Tool, ToolKind, Types};
 
 /// Largest schema that is read, in bytes.
@@ -39,7 +41,8 @@ impl Schema {
         self.stated_at(path).filter(|types| *types != Types::NONE).unwrap_or(Types::STRING)
     }
 
-    /// Types that the schema says the value of parameter `key` may have: `NONE` if what it says contradicts itself.
+    /// Types that the schema says the value of parameter `key` may have: `NONE` if what it says
+    /// contradicts itself.
     pub fn stated(&self, key: &str) -> Option<Types> {
         self.stated_at(&[Segment::Key(key.to_owned())])
     }
@@ -87,7 +90,8 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The parameters of the objects that `schema` describes: its own, then those of its parts that it doesn't name.
+    /// The parameters of the objects that `schema` describes: its own, then those of its parts that
+    /// it doesn't name.
     fn listed(&mut self, schema: &'a Value, depth: usize) -> Vec<Parameter> {
         let Some(depth) = self.step(depth) else { return Vec::new() };
         let properties = schema.get("properties").and_then(Value::as_object);
@@ -110,7 +114,8 @@ impl<'a> Walk<'a> {
         listed
     }
 
-    /// The types of the value at `path` of the values that `schema` describes; `None` where `schema` doesn't say.
+    /// The types of the value at `path` of the values that `schema` describes; `None` where
+    /// `schema` doesn't say.
     fn place(&mut self, schema: &'a Value, path: &[Segment]) -> Option<Types> {
         match path {
             [] => None,
@@ -126,7 +131,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The first subschema that describes the values behind `segment` of the values that `schema` describes.
+    /// The first subschema that describes the values behind `segment` of the values that `schema`
+    /// describes.
     fn inner(&mut self, schema: &'a Value, segment: &Segment, depth: usize) -> Option<&'a Value> {
         let depth = self.step(depth)?;
         let own = match segment {
@@ -149,7 +155,8 @@ impl<'a> Walk<'a> {
         schema.get(rest).filter(|rest| rest.is_object())
     }
 
-    /// The types of property `key` of the objects that `schema` describes; `None` where `schema` doesn't say.
+    /// The types of property `key` of the objects that `schema` describes; `None` where `schema`
+    /// doesn't say.
     fn parameter(&mut self, schema: &'a Value, key: &str, depth: usize) -> Option<Types> {
         let depth = self.step(depth)?;
         if let Some(property) = schema.get("properties").and_then(|properties| properties.get(key)) {
@@ -213,7 +220,8 @@ fn named(names: Option<&Value>) -> Option<Types> {
     (types != Types::NONE).then_some(types)
 }
 
-/// The type of this name, JSON's or Python's (`float`, `List[str]`): tools that are described from code use those. None for an unknown name.
+/// The type of this name, JSON's or Python's (`float`, `List[str]`): tools that are described from
+/// code use those. None for an unknown name.
 fn named_type(name: &str) -> Types {
     let name = name.split('[').next().unwrap_or(name).trim().to_ascii_lowercase();
     match name.as_str() {
@@ -256,23 +264,4 @@ fn any(types: impl Iterator<Item = Types>) -> Types {
 
 fn list<'a>(schema: &'a Value, keyword: &str) -> &'a [Value] {
     schema.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// How deep brackets nest in a JSON text.
-fn nesting(json: &str) -> usize {
-    let (mut depth, mut deepest, mut string, mut escaped) = (0_usize, 0, false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if string => escaped = true,
-            b'"' => string = !string,
-            b'{' | b'[' if !string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b'}' | b']' if !string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
 }

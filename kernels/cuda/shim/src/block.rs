@@ -1,7 +1,9 @@
-//! A block of threads on the CPU: the order in which threads run, and the operations at which they wait for each other.
+//! A block of threads on the CPU: the order in which threads run, and the operations at which they
+//! wait for each other.
 //!
-//! Invariant: a thread runs until it waits; an operation of several threads is done when the last of them has arrived. So a block
-//! is deterministic. If threads wait and no thread can run, the kernel is wrong. Warps run one after the other.
+//! Invariant: a thread runs until it waits; an operation of several threads is done when the last
+//! of them has arrived. So a block is deterministic. If threads wait and no thread can run, the
+//! kernel is wrong. Warps run one after the other.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ffi::c_void;
@@ -185,7 +187,8 @@ impl Block {
     fn start(&self) -> std::io::Result<Fiber> {
         let (block, context, body) = (std::ptr::from_ref(self), self.context.get(), self.body);
         fiber::start(move |yielder| {
-            // SAFETY: the block outlives its fibers (`run`), and the call has its kernel's arguments (`Shim::launch`).
+            // SAFETY: the block outlives its fibers (`run`), and the call has its kernel's
+            // arguments (`Shim::launch`).
             unsafe {
                 (*block).current().yielder.set(Some(yielder));
                 (body.call)(context, body.args);
@@ -252,7 +255,8 @@ impl Block {
             Arrived::Wrong(reason) => self.fail(reason.into()),
             Arrived::Waits => self.suspend(State::InWarp),
             Arrived::Complete { compute, slots } => {
-                // SAFETY: all lanes of the mask have come to this operation and wait with their slots on their stacks.
+                // SAFETY: all lanes of the mask have come to this operation and wait with their
+                // slots on their stacks.
                 unsafe { compute(slots.as_ptr(), mask) };
                 for lane in (0..WARP).filter(|lane| mask >> lane & 1 == 1) {
                     self.threads[warp * WARP + lane].state.set(Some(State::Ready));

@@ -1,7 +1,8 @@
-//! Compilation of a program to functions of this process: the system's C++ compiler, a shared library.
+//! Compilation of a program to functions of this process: the system's C++ compiler, a shared
+//! library.
 //!
-//! Invariant: a library's name is the hash of all that it is made from. It is written to another file and renamed, so processes
-//! share the cache without locks.
+//! Invariant: a library's name is the hash of all that it is made from. It is written to another
+//! file and renamed, so processes share the cache without locks.
 
 use std::collections::HashMap;
 use std::ffi::{OsString, c_void};
@@ -18,7 +19,8 @@ use crate::ShimError;
 use crate::context::Context;
 use crate::program::Program;
 
-/// The sanitizers trap at vectors whose address isn't a multiple of their size, and at indices outside of arrays.
+/// The sanitizers trap at vectors whose address isn't a multiple of their size, and at indices
+/// outside of arrays.
 const OPTIONS: [&str; 14] = [
     "-x",
     "c++",
@@ -157,7 +159,8 @@ fn compiler() -> OsString {
     named.unwrap_or_else(|| ["c++", "g++", "clang++"].into_iter().find(exists).unwrap_or("c++").into())
 }
 
-/// Folder of the cache: `CUDA_SHIM_CACHE`, or a folder beside the running test's or binary's, so that `cargo clean` removes it.
+/// Folder of the cache: `CUDA_SHIM_CACHE`, or a folder beside the running test's or binary's, so
+/// that `cargo clean` removes it.
 fn directory() -> PathBuf {
     if let Some(named) = std::env::var_os("CUDA_SHIM_CACHE") {
         return named.into();

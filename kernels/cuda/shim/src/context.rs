@@ -2,7 +2,8 @@
 
 use std::ffi::c_void;
 
-/// A block as kernels see it, with the thread that runs now; `hooks` and `runtime` are a `Hooks` and a `Block`. `Context` in runtime.hpp has the same fields.
+/// A block as kernels see it, with the thread that runs now; `hooks` and `runtime` are a `Hooks`
+/// and a `Block`. `Context` in runtime.hpp has the same fields.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context {

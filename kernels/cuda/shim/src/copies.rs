@@ -1,5 +1,5 @@
-//! Background copies (`cp.async`): the copied bytes are there once the thread has waited for their group. Until then the target
-//! holds neither the old bytes nor the new ones.
+//! Background copies (`cp.async`): the copied bytes are there once the thread has waited for their
+//! group. Until then the target holds neither the old bytes nor the new ones.
 
 use std::collections::VecDeque;
 

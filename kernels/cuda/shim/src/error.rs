@@ -49,7 +49,8 @@ pub enum ShimError {
         /// What the thread did.
         reason: String,
     },
-    /// An address or a range outside of every buffer, or a buffer outside of whose bounds something was written.
+    /// An address or a range outside of every buffer, or a buffer outside of whose bounds something
+    /// was written.
     #[error("memory at {address:#x}: {reason}")]
     Memory {
         /// The address.

@@ -60,7 +60,8 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     let (address, context) = unsafe { ((*info).si_addr() as u64, &mut *context.cast::<libc::ucontext_t>()) };
     let trap = RUNNING.get().filter(|trap| trap.stack_ptr_in_bounds(stack_pointer(context)));
     if let Some(trap) = trap {
-        // SAFETY: the fiber is the one that runs, and its registers are replaced. Nothing on its stack is to be dropped.
+        // SAFETY: the fiber is the one that runs, and its registers are replaced. Nothing on its
+        // stack is to be dropped.
         let regs = unsafe { trap.setup_trap_handler(move || Exit::Fault { signal, address }) };
         set_registers(context, &regs);
         return;

@@ -1,6 +1,7 @@
 //! Functions that kernels call: the C interface of [`Block`].
 //!
-//! Invariant: every function is called on a fiber of the context's block, by the block's current thread.
+//! Invariant: every function is called on a fiber of the context's block, by the block's current
+//! thread.
 
 use std::ffi::{CStr, c_char, c_void};
 

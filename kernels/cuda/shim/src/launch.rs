@@ -29,7 +29,8 @@ pub struct KernelLaunch {
     pub shared_bytes: u32,
     /// Arguments, each in the first bytes of a slot, as many as the kernel has parameters.
     pub args: Vec<u64>,
-    /// Whether the kernel may begin before the launch in front of it has ended; then each of its threads must wait for that launch.
+    /// Whether the kernel may begin before the launch in front of it has ended; then each of its
+    /// threads must wait for that launch.
     pub overlaps: bool,
 }
 

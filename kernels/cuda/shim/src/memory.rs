@@ -1,8 +1,9 @@
 //! Device memory: buffers of host memory between wide ranges of addresses without access.
 //!
-//! Invariant: an access up to [`GUARD`] bytes before or behind a buffer faults, whatever else the process has mapped. The few
-//! bytes that alignment leaves beside a buffer can be written; that is found when the buffer is read or freed. Memory begins as
-//! NaN, so that values which no kernel wrote show.
+//! Invariant: an access up to [`GUARD`] bytes before or behind a buffer faults, whatever else the
+//! process has mapped. The few bytes that alignment leaves beside a buffer can be written; that is
+//! found when the buffer is read or freed. Memory begins as NaN, so that values which no kernel
+//! wrote show.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -17,8 +18,8 @@ pub(crate) const POISON: u8 = 0xff;
 const AROUND: u8 = 0x5a;
 /// Alignment of a buffer's address in bytes.
 const ALIGN: usize = 16;
-/// Bytes of addresses without access on each side of a buffer. The size exceeds the error of a wrong stride, is a multiple of
-/// every page size, and takes no memory.
+/// Bytes of addresses without access on each side of a buffer. The size exceeds the error of a
+/// wrong stride, is a multiple of every page size, and takes no memory.
 const GUARD: usize = 64 << 20;
 
 /// A buffer between two guards.

@@ -1,6 +1,7 @@
 //! Kernels as text with constants: what the C++ compiler gets behind the shim's header.
 //!
-//! Invariant: a text that was made from a [`Variant`] and one that was read from NVRTC's input are equal, so both share the cache.
+//! Invariant: a text that was made from a [`Variant`] and one that was read from NVRTC's input are
+//! equal, so both share the cache.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -41,8 +42,8 @@ impl From<&Variant> for Program {
 }
 
 impl Program {
-    /// Program of a text that NVRTC compiles ([`Variant::text`]), with constants as names and values. A text without the common prelude
-    /// is taken whole.
+    /// Program of a text that NVRTC compiles ([`Variant::text`]), with constants as names and
+    /// values. A text without the common prelude is taken whole.
     pub fn from_device_text(text: &str, defines: Vec<(String, String)>) -> Self {
         let text = text.find(PRELUDE).map_or(text, |start| &text[start..]);
         let file = text.strip_prefix(PRELUDE).and_then(|text| text.split_once("\n#line 1 \""));
@@ -55,7 +56,8 @@ impl Program {
         &self.name
     }
 
-    /// Most threads of a block of each kernel, as an expression, where its `__launch_bounds__` have it.
+    /// Most threads of a block of each kernel, as an expression, where its `__launch_bounds__` have
+    /// it.
     fn launch_bounds(&self) -> HashMap<&str, &str> {
         let kernels = self.text.split("\nKERNEL").skip(1).filter_map(|text| text.split_once(" void "));
         let bounds = kernels.filter_map(|(attributes, rest)| {
@@ -66,7 +68,8 @@ impl Program {
         bounds.collect()
     }
 
-    /// C++ text: constants, header, kernels, and for each kernel a function that calls it with arguments as a driver takes them.
+    /// C++ text: constants, header, kernels, and for each kernel a function that calls it with
+    /// arguments as a driver takes them.
     pub(crate) fn cpp(&self) -> String {
         let mut text = String::new();
         for (name, value) in &self.defines {
@@ -100,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_that_nvrtc_gets_is_the_program_of_its_variant() {
+    fn nvrtc_text_is_the_program_of_its_variant() {
         for variant in cuda_kernels::variants() {
             let program = Program::from(&variant);
             let read = Program::from_device_text(&variant.text(), program.defines.clone());
@@ -110,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kernel_of_ours_says_how_many_threads_a_block_has() {
+    fn kernels_tell_how_many_threads_a_block_has() {
         for variant in cuda_kernels::variants() {
             let program = Program::from(&variant);
             let bounds = program.launch_bounds();

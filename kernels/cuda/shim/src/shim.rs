@@ -9,7 +9,8 @@ use crate::ShimError;
 use crate::launch::KernelLaunch;
 use crate::memory::Memory;
 
-/// Order in which threads run. A kernel that lacks a barrier may give the right result in one of them.
+/// Order in which threads run. A kernel that lacks a barrier may give the right result in one of
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// First block, warp and lane first.

@@ -1,8 +1,10 @@
-//! Operations of a warp: each lane of a mask brings its operands, and the last lane to arrive computes for all of them.
+//! Operations of a warp: each lane of a mask brings its operands, and the last lane to arrive
+//! computes for all of them.
 
 use std::ffi::c_void;
 
-/// Computes for all lanes of the mask, given the operands of each lane (null for lanes outside of the mask).
+/// Computes for all lanes of the mask, given the operands of each lane (null for lanes outside of
+/// the mask).
 pub(crate) type Compute = unsafe extern "C" fn(*const *mut c_void, u32);
 
 /// An operation at which lanes wait.

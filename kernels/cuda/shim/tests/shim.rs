@@ -54,7 +54,7 @@ fn an_access_behind_a_buffer_is_an_error() {
 }
 
 #[test]
-fn a_write_into_the_rest_of_the_last_sixteen_bytes_is_found_when_read() {
+fn write_past_a_buffers_end_is_found_when_read() {
     let shim = Shim::new();
     let x = shim.alloc_with(&[0.0f32; 3]).unwrap();
     shim.launch(&launch("behind_the_end", 1, 1, 0, Args::new().ptr(x).u32(3))).unwrap();
@@ -82,7 +82,7 @@ fn operations_of_a_warp_need_all_lanes_of_their_mask() {
 }
 
 #[test]
-fn a_thread_that_overtakes_the_launch_in_front_is_an_error() {
+fn thread_overtaking_the_launch_in_front_is_an_error() {
     let shim = Shim::new();
     let x = shim.alloc_with(&[0.0f32; 64]).unwrap();
     let launch = launch("no_dependency_wait", 1, 32, 0, Args::new().ptr(x));
@@ -126,7 +126,7 @@ fn a_missing_barrier_is_seen_in_one_order_of_threads() {
 }
 
 #[test]
-fn a_copy_in_the_background_arrives_when_it_is_awaited() {
+fn background_copy_arrives_when_it_is_awaited() {
     let shim = Shim::new();
     let values: Vec<f32> = (0..32 * 8).map(|i| i as f32).collect();
     let (from, to) = (shim.alloc_with(&values).unwrap(), shim.alloc(values.len() * 4).unwrap());
@@ -182,7 +182,7 @@ fn threads_of_tests_run_launches_at_the_same_time() {
 }
 
 #[test]
-fn memory_is_nan_until_it_is_written_and_ranges_are_checked() {
+fn memory_is_nan_until_written_and_ranges_are_checked() {
     let shim = Shim::new();
     let x = shim.alloc(10 * 4).unwrap();
     assert!(shim.read::<f32>(x, 10).unwrap().iter().all(|x| x.is_nan()));

@@ -1,5 +1,7 @@
 //! Attention of rows that decode: the positions of a row are divided among blocks of the grid.
 
+use ops::QkvShape;
+
 use super::Attention;
 use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
@@ -9,7 +11,8 @@ static SOURCE: Source =
 /// Positions of a row that a block computes at once.
 pub const SPAN: u32 = 256;
 
-/// [`Attention`] of the rows in a list of spans. Rows that are not in the list are left as they are.
+/// [`Attention`] of the rows in a list of spans. Rows that are not in the list are left as they
+/// are.
 #[derive(Debug, Clone, Copy)]
 pub struct AttentionDecode {
     /// Parameters; `heads / kv_heads` is at most 16, and `head_dim` 32, 64, 96 or 128.
@@ -26,21 +29,22 @@ pub struct AttentionDecode {
 
 impl AttentionDecode {
     /// Whether there is a kernel for these heads.
-    pub fn supports(heads: u32, kv_heads: u32, head_dim: u32) -> bool {
-        [32, 64, 96, 128].contains(&head_dim) && heads / kv_heads <= 16
+    pub fn supports(shape: QkvShape) -> bool {
+        [32, 64, 96, 128].contains(&shape.head_dim) && shape.group() <= 16
     }
 
     /// Bytes of the partial results of `items` spans.
-    pub fn partial_bytes(items: usize, heads: u32, head_dim: u32) -> usize {
-        items * heads as usize * (head_dim as usize + 2) * 4
+    pub fn partial_bytes(items: usize, shape: QkvShape) -> usize {
+        items * shape.heads * (shape.head_dim + 2) * 4
     }
 
     /// # Panics
-    /// Where there is nothing to do, a pointer is null or misaligned, or the heads aren't supported.
+    /// Where there is nothing to do, a pointer is null or misaligned, or the heads aren't
+    /// supported.
     pub fn launch(&self) -> Launch {
-        let Attention { heads, kv_heads, head_dim, window, scale, .. } = self.attention;
-        self.attention.check("attention_decode");
-        assert!(Self::supports(heads, kv_heads, head_dim), "attention_decode: {heads} heads of {head_dim}");
+        let [_, _, head_dim] = self.attention.checked("attention_decode");
+        let shape = self.attention.spec.shape;
+        assert!(Self::supports(shape), "attention_decode: {shape:?}");
         let pointers = [self.work, self.partials, self.counters];
         assert!(
             pointers.iter().all(|p| *p != DevicePtr::NULL) && self.work.is_wide(),
@@ -52,14 +56,7 @@ impl AttentionDecode {
             grid: [self.blocks, 1, 1],
             block: [128, 1, 1],
             shared_bytes: 4 * 16 * (head_dim + 2) * 4 + 16,
-            args: self
-                .attention
-                .args()
-                .u32(window.unwrap_or(0))
-                .f32(scale)
-                .ptr(self.work)
-                .ptr(self.partials)
-                .ptr(self.counters),
+            args: self.attention.args().ptr(self.work).ptr(self.partials).ptr(self.counters),
             overlaps: true,
         }
     }
@@ -77,21 +74,24 @@ impl AttentionDecode {
     }
 }
 
-/// The first position that is computed for a row at `position` (a multiple of 64), and the number of spans from there on.
+/// The first position that is computed for a row at `position` (a multiple of 64), and the number
+/// of spans from there on.
 pub fn decode_spans(position: u32, window: Option<u32>) -> (u32, u32) {
     let first = window.map_or(0, |window| (position + 1).saturating_sub(window)) / 64 * 64;
     (first, (position - first) / SPAN + 1)
 }
 
-/// List of the spans of rows at these positions: four words whose first is the number of spans, then four words for each span.
-/// Rows are numbered from 0 on. Of a row with a window only spans in the window are listed.
+/// List of the spans of rows at these positions: four words whose first is the number of spans,
+/// then four words for each span. Rows are numbered from 0 on. Of a row with a window only spans in
+/// the window are listed.
 pub fn decode_work(positions: &[u32], window: Option<u32>) -> Vec<u32> {
     let mut work = Vec::new();
     write_decode_work(0, positions, window, &mut work);
     work
 }
 
-/// Replaces `work` by the list of the rows from `first_row` on: several lists may divide a step's rows among them.
+/// Replaces `work` by the list of the rows from `first_row` on: several lists may divide a step's
+/// rows among them.
 pub fn write_decode_work(first_row: u32, positions: &[u32], window: Option<u32>, work: &mut Vec<u32>) {
     work.clear();
     work.resize(4, 0);

@@ -1,4 +1,5 @@
-//! Attention of the rows of a step over the paged KV cache, the simple way: heads of any width, one warp for each row and head.
+//! Attention of the rows of a step over the paged KV cache, the simple way: heads of any width, one
+//! warp for each row and head.
 
 mod decode;
 mod prefill;
@@ -6,8 +7,10 @@ mod prefill;
 pub use decode::{AttentionDecode, SPAN, decode_spans, decode_work, write_decode_work};
 pub use prefill::{AttentionPrefill, PrefillRows, prefill_tiles, write_prefill_tiles};
 
+use ops::{AttentionSpec, QkvShape};
+
 use crate::check;
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant, size};
 
 static SOURCE: Source = Source {
     name: "attention.cu",
@@ -32,10 +35,11 @@ pub struct PagedCache {
     pub table_width: u32,
 }
 
-/// `out = softmax(scale * q · keys) · values` for each row and head, over the positions up to the row's own.
+/// `out = softmax(scale * q · keys) · values` for each row and head, over the positions up to the
+/// row's own.
 #[derive(Debug, Clone, Copy)]
 pub struct Attention {
-    /// `[rows, (heads + 2 * kv_heads) * head_dim]` bf16; only the queries are read.
+    /// `[rows, spec.shape.width()]` bf16; only the queries are read.
     pub qkv: DevicePtr,
     /// Keys and values, those of the rows included.
     pub cache: PagedCache,
@@ -43,67 +47,61 @@ pub struct Attention {
     pub lanes: DevicePtr,
     /// `[rows]` u32: the position of each row in its sequence.
     pub positions: DevicePtr,
-    /// `[heads]` f32: one more score for each head, of a key without a value.
-    pub sinks: Option<DevicePtr>,
-    /// `[rows, heads * head_dim]` bf16.
+    /// `[rows, spec.shape.out_width()]` bf16.
     pub out: DevicePtr,
     /// Number of rows.
     pub rows: u32,
-    /// Query heads, a multiple of `kv_heads`.
-    pub heads: u32,
-    /// Key and value heads.
-    pub kv_heads: u32,
-    /// Width of a head, at most 256.
-    pub head_dim: u32,
-    /// Positions that a row sees, its own included; `None`: all up to its own.
-    pub window: Option<u32>,
-    /// Factor of scores.
-    pub scale: f32,
+    /// Parameters of the layer; a head is at most 256 wide, and sinks are f32.
+    pub spec: AttentionSpec<DevicePtr>,
 }
 
 impl Attention {
     /// # Panics
     /// Where there is nothing to do, a pointer is null or misaligned, or the heads don't fit.
     pub fn launch(&self) -> Launch {
-        self.check("attention");
-        let items = self.rows.checked_mul(self.heads).expect("rows and heads of a grid");
+        let [heads, _, head_dim] = self.checked("attention");
+        let items = self.rows.checked_mul(heads).expect("rows and heads of a grid");
         Launch {
-            kernel: Self::kernel(self.head_dim),
+            kernel: Self::kernel(head_dim),
             grid: [items.div_ceil(4), 1, 1],
             block: [128, 1, 1],
-            shared_bytes: 4 * 4 * (self.head_dim + 64),
-            args: self.args().u32(self.window.unwrap_or(0)).f32(self.scale),
+            shared_bytes: 4 * 4 * (head_dim + 64),
+            args: self.args(),
             overlaps: true,
         }
     }
 
-    pub(crate) fn check(&self, operation: &str) {
+    /// Checks the parameters that all kernels share; returns the numbers of query and key heads and
+    /// their width, as kernels take them.
+    fn checked(&self, operation: &str) -> [u32; 3] {
+        let AttentionSpec { shape: QkvShape { heads, kv_heads, head_dim }, scale, window, .. } = self.spec;
         let PagedCache { keys, values, tables, table_width } = self.cache;
         let pointers = [self.qkv, keys, values, tables, self.lanes, self.positions, self.out];
-        check::shape(operation, self.rows, self.head_dim * table_width, &pointers);
-        assert!(
-            self.kv_heads > 0 && self.heads > 0 && self.heads.is_multiple_of(self.kv_heads),
-            "{operation}: heads"
-        );
+        check::shape(operation, self.rows, size(head_dim) * table_width, &pointers);
+        assert!(kv_heads > 0 && heads > 0 && heads.is_multiple_of(kv_heads), "{operation}: heads");
         assert!(
             [self.qkv, keys, values, self.out].iter().all(|p| p.is_wide()),
             "{operation}: a pointer is misaligned"
         );
-        assert!(self.window != Some(0), "{operation}: a window of nothing");
-        assert!(self.scale > 0.0 && self.scale.is_finite(), "{operation}: scores times {}", self.scale);
+        assert!(window != Some(0), "{operation}: a window of nothing");
+        assert!(scale > 0.0 && scale.is_finite(), "{operation}: scores times {scale}");
+        [heads, kv_heads, head_dim].map(size)
     }
 
     /// First arguments of all attention kernels.
-    pub(crate) fn args(&self) -> Args {
+    fn args(&self) -> Args {
         let PagedCache { keys, values, tables, table_width } = self.cache;
         let args =
             Args::new().ptr(self.qkv).ptr(keys).ptr(values).ptr(tables).ptr(self.lanes).ptr(self.positions);
-        args.optional(self.sinks)
+        let AttentionSpec { shape: QkvShape { heads, kv_heads, .. }, scale, window, sinks } = self.spec;
+        args.optional(sinks)
             .ptr(self.out)
             .u32(self.rows)
-            .u32(self.heads)
-            .u32(self.kv_heads)
+            .u32(size(heads))
+            .u32(size(kv_heads))
             .u32(table_width)
+            .u32(window.map_or(0, size))
+            .f32(scale)
     }
 
     fn kernel(head_dim: u32) -> KernelId {
@@ -116,30 +114,4 @@ impl Attention {
     pub(crate) fn variants() -> Vec<Variant> {
         [12, 16, 32, 64, 80, 96, 128, 256].map(|dim| Self::kernel(dim).variant()).to_vec()
     }
-}
-
-/// Reference for one row and head: the query, the keys and values that it sees, and its sink.
-pub fn attention_reference<'a>(
-    query: &[f32],
-    seen: impl Iterator<Item = (&'a [f32], &'a [f32])> + Clone,
-    sink: Option<f32>,
-    scale: f32,
-) -> Vec<f64> {
-    let score = |key: &[f32]| -> f64 {
-        query.iter().zip(key).map(|(q, k)| f64::from(*q) * f64::from(*k)).sum::<f64>() * f64::from(scale)
-    };
-    let sink = sink.map_or(f64::NEG_INFINITY, f64::from);
-    let scores: Vec<f64> = seen.clone().map(|(key, _)| score(key)).collect();
-    let most = scores.iter().copied().fold(sink, f64::max);
-    let mut out = vec![0.0; query.len()];
-    let mut sum = (sink - most).exp();
-    for (score, (_, value)) in scores.into_iter().zip(seen) {
-        let weight = (score - most).exp();
-        sum += weight;
-        out.iter_mut().zip(value).for_each(|(out, v)| *out += weight * f64::from(*v));
-    }
-    for out in &mut out {
-        *out /= sum;
-    }
-    out
 }

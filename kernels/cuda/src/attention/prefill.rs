@@ -1,12 +1,15 @@
 //! Attention of many rows of each sequence.
 
+use ops::QkvShape;
+
 use super::Attention;
 use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source =
     Source { name: "attention_prefill.cu", text: include_str!("../../attention_prefill.cu") };
 
-/// [`Attention`] of the rows in a list of tiles. Other rows are left as they are; `lanes` and `positions` aren't read.
+/// [`Attention`] of the rows in a list of tiles. Other rows are left as they are; `lanes` and
+/// `positions` aren't read.
 #[derive(Debug, Clone, Copy)]
 pub struct AttentionPrefill {
     /// Parameters; `head_dim` is 32, 64, 96 or 128.
@@ -34,20 +37,18 @@ impl AttentionPrefill {
     /// Rows of a tile.
     pub const TILE_ROWS: u32 = 128;
 
-    /// Whether there is a kernel for heads of this width.
-    pub fn supports(head_dim: u32) -> bool {
-        [32, 64, 96, 128].contains(&head_dim)
+    /// Whether there is a kernel for these heads.
+    pub fn supports(shape: QkvShape) -> bool {
+        [32, 64, 96, 128].contains(&shape.head_dim) && shape.heads <= 65_535
     }
 
     /// # Panics
-    /// Where there is nothing to do, a pointer is null or misaligned, or the heads aren't supported.
+    /// Where there is nothing to do, a pointer is null or misaligned, or the heads aren't
+    /// supported.
     pub fn launch(&self) -> Launch {
-        let Attention { heads, head_dim, window, scale, .. } = self.attention;
-        self.attention.check("attention_prefill");
-        assert!(
-            Self::supports(head_dim) && heads <= 65_535,
-            "attention_prefill: {heads} heads of {head_dim}"
-        );
+        let [heads, _, head_dim] = self.attention.checked("attention_prefill");
+        let shape = self.attention.spec.shape;
+        assert!(Self::supports(shape), "attention_prefill: {shape:?}");
         assert!(
             self.count > 0 && self.tiles != DevicePtr::NULL && self.tiles.is_wide(),
             "attention_prefill: tiles"
@@ -58,7 +59,7 @@ impl AttentionPrefill {
             block: [256, 1, 1],
             // Keys and values in two stages.
             shared_bytes: 2 * 2 * 64 * head_dim * 2,
-            args: self.attention.args().u32(window.unwrap_or(0)).f32(scale).ptr(self.tiles),
+            args: self.attention.args().ptr(self.tiles),
             overlaps: true,
         }
     }

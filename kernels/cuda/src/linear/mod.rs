@@ -75,8 +75,8 @@ pub enum LinearStore {
     F32,
     /// They are added to f32 values (a residual connection).
     AddF32,
-    /// The weight's rows are interleaved, eight of gate and eight of up; `silu(gate) * up` replaces bf16 values. `outputs` is a
-    /// multiple of 16.
+    /// The weight's rows are interleaved, eight of gate and eight of up; `silu(gate) * up` replaces
+    /// bf16 values. `outputs` is a multiple of 16.
     SwiGlu,
 }
 
@@ -98,18 +98,20 @@ impl Linear {
     /// Launch of the best kernel for these sizes.
     ///
     /// # Panics
-    /// Where there is nothing to compute, a pointer is null, sizes don't fit the store, or no kernel takes the norm.
+    /// Where there is nothing to compute, a pointer is null, sizes don't fit the store, or no
+    /// kernel takes the norm.
     pub fn launch(&self) -> Launch {
         self.skinny().or_else(|| self.tiles()).expect("linear: a norm for more rows than the kernels take")
     }
 
-    /// Whether a kernel takes [`LinearInput::Normed`] with `rows` rows of `inputs` columns and this weight. Each block reads and norms
-    /// x again, so it pays for few rows only.
+    /// Whether a kernel takes [`LinearInput::Normed`] with `rows` rows of `inputs` columns and this
+    /// weight. Each block reads and norms x again, so it pays for few rows only.
     pub fn takes_norm(rows: u32, inputs: u32, weight: &LinearWeight) -> bool {
         rows <= 4 && skinny::takes(inputs, weight) && skinny::is_shared(rows, inputs)
     }
 
-    /// Checks sizes and pointers, and returns the addresses of x and of the norm's weight (or null).
+    /// Checks sizes and pointers, and returns the addresses of x and of the norm's weight (or
+    /// null).
     fn checked(&self) -> (DevicePtr, DevicePtr) {
         let (x, norm) = match self.x {
             LinearInput::Bf16(x) => (x, DevicePtr::NULL),
@@ -131,15 +133,6 @@ impl Linear {
     pub(crate) fn variants() -> Vec<Variant> {
         [skinny::variants(), tiles::variants()].concat()
     }
-}
-
-/// Reference: the sums before they are stored, `[rows, outputs]`.
-pub fn linear_reference(x: &[f32], weight: &[f32], bias: Option<&[f32]>, inputs: usize) -> Vec<f64> {
-    let dot =
-        |x: &[f32], row: &[f32]| x.iter().zip(row).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>();
-    let bias = |output: usize| bias.map_or(0.0, |bias| f64::from(bias[output]));
-    let row = |x| weight.chunks_exact(inputs).enumerate().map(move |(i, row)| dot(x, row) + bias(i));
-    x.chunks_exact(inputs).flat_map(row).collect()
 }
 
 /// Reference of [`LinearStore::SwiGlu`]: `silu(gate) * up` of sums that are interleaved by eight.

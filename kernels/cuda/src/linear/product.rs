@@ -3,7 +3,8 @@
 use super::{Linear, LinearInput, LinearStore, LinearWeight};
 use crate::{DevicePtr, check};
 
-/// `out = x · weightᵀ`, stored as `store` says. A library takes it whose rows begin at multiples of 16 bytes.
+/// `out = x · weightᵀ`, stored as `store` says. A library takes it whose rows begin at multiples of
+/// 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MatrixProduct {
     /// `[rows, inputs]` bf16.
@@ -34,8 +35,8 @@ pub enum ProductStore {
 }
 
 impl Linear {
-    /// The layer as a plain matrix product. `None` where there is more to it (a norm, a bias, a gate), for FP8 weights, and where rows
-    /// don't begin at multiples of 16 bytes.
+    /// The layer as a plain matrix product. `None` where there is more to it (a norm, a bias, a
+    /// gate), for FP8 weights, and where rows don't begin at multiples of 16 bytes.
     ///
     /// # Panics
     /// Where there is nothing to compute, a pointer is null, or sizes don't fit the store.

@@ -46,14 +46,16 @@ pub(super) fn is_shared(rows: u32, inputs: u32) -> bool {
     x_bytes(rows, inputs).is_some_and(|bytes| bytes <= SHARED_X_BYTES)
 }
 
-/// Whether the kernel takes such a weight, whose rows begin at multiples of 16 bytes; FP8 in quantisation blocks of 128 columns only.
+/// Whether the kernel takes such a weight, whose rows begin at multiples of 16 bytes; FP8 in
+/// quantisation blocks of 128 columns only.
 pub(super) fn takes(inputs: u32, weight: &LinearWeight) -> bool {
     inputs.is_multiple_of(8) && weight.at.is_wide() && weight.fp8.is_none_or(|scales| scales.are_skinny())
 }
 
 impl Linear {
-    /// Launch of `linear_skinny.cu`; `None` for more than 16 rows, for rows that don't begin at multiples of 16 bytes, for FP8 in
-    /// quantisation blocks of other widths than 128 columns, and for a norm where [`Linear::takes_norm`] is false.
+    /// Launch of `linear_skinny.cu`; `None` for more than 16 rows, for rows that don't begin at
+    /// multiples of 16 bytes, for FP8 in quantisation blocks of other widths than 128 columns, and
+    /// for a norm where [`Linear::takes_norm`] is false.
     ///
     /// # Panics
     /// Where there is nothing to compute, a pointer is null, or sizes don't fit the store.
@@ -89,8 +91,8 @@ impl Linear {
         })
     }
 
-    /// Bytes for x and the sums of its norm; later, in their place, for sums of 16 outputs (20 floats apart) of each row and
-    /// warp.
+    /// Bytes for x and the sums of its norm; later, in their place, for sums of 16 outputs (20
+    /// floats apart) of each row and warp.
     fn shared_bytes(&self, input: Input, tiles: u32) -> u32 {
         let x = match input {
             Input::Cached => 0,

@@ -32,8 +32,8 @@ impl Tile {
     const SMALL: Self = Self { m: 64, n: 64 };
     const LOW: Self = Self { m: 32, n: 64 };
 
-    /// Up to 64 rows the tiles are small: there are more blocks, and fewer rows are padding. FP8 has lower ones up to 32 rows:
-    /// with 64 its instructions take longer than reading the weight.
+    /// Up to 64 rows the tiles are small: there are more blocks, and fewer rows are padding. FP8
+    /// has lower ones up to 32 rows: with 64 its instructions take longer than reading the weight.
     fn of(rows: u32, fp8: u32) -> Self {
         match rows {
             0..=32 if fp8 == 1 => Self::LOW,
@@ -52,7 +52,8 @@ impl Tile {
         if self.m > Self::SMALL.m || fp8 == 0 { THREADS } else { THREADS / 2 }
     }
 
-    /// Bytes of all stages: 32 columns of each row of x and of the weight, and a scale for each eight rows of FP8.
+    /// Bytes of all stages: 32 columns of each row of x and of the weight, and a scale for each
+    /// eight rows of FP8.
     fn shared_bytes(self, fp8: u32) -> u32 {
         let weight = if fp8 == 0 { self.n * 64 } else { self.n * 32 + self.n / FP8_ROWS * 4 };
         self.stages() * (self.m * 64 + weight)

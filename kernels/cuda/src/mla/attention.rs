@@ -1,8 +1,10 @@
 //! Attention of latent queries over the compressed cache.
 
-use super::MlaShape;
+use ops::MlaShape;
+
+use super::widths;
 use crate::check;
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant, size};
 
 static SOURCE: Source = Source {
     name: "mla_attention.cu",
@@ -14,7 +16,8 @@ static SOURCE: Source = Source {
     ),
 };
 
-/// `out = softmax(scale * q · rows) · rows[:rank]` for each row and head, over the positions up to the row's own.
+/// `out = softmax(scale * q · rows) · rows[:rank]` for each row and head, over the positions up to
+/// the row's own.
 #[derive(Debug, Clone, Copy)]
 pub struct MlaAttention {
     /// `[rows, heads, rank + rope]` bf16.
@@ -41,10 +44,10 @@ pub struct MlaAttention {
 
 impl MlaAttention {
     /// # Panics
-    /// Where there is nothing to compute, a pointer is null or misaligned, or a width isn't supported.
+    /// Where there is nothing to compute, a pointer is null or misaligned, or a width isn't
+    /// supported.
     pub fn launch(&self) -> Launch {
-        let MlaShape { heads, rank, rope, .. } = self.shape;
-        self.check("mla_attention");
+        let [heads, rank, _, rope, _] = self.checked("mla_attention");
         let items = self.rows.checked_mul(heads).expect("rows and heads of a grid");
         Launch {
             kernel: Self::kernel(rank, rope),
@@ -56,20 +59,22 @@ impl MlaAttention {
         }
     }
 
-    pub(super) fn check(&self, operation: &str) {
+    /// Checks the parameters that all kernels share; returns [`widths`].
+    pub(super) fn checked(&self, operation: &str) -> [u32; 5] {
+        let widths = widths(self.shape, operation);
         let wide = [self.queries, self.cache, self.out];
         check::shape(operation, self.rows, self.table_width, &[self.tables, self.lanes, self.positions]);
-        check::shape(operation, self.rows, self.shape.rank, &wide);
-        self.shape.check(operation);
+        check::shape(operation, self.rows, widths[1], &wide);
         assert!(self.shape.rank <= 1024, "{operation}: rank {}", self.shape.rank);
         assert!(wide.iter().all(|p| p.is_wide()), "{operation}: a pointer is misaligned");
         assert!(self.scale > 0.0 && self.scale.is_finite(), "{operation}: scores times {}", self.scale);
+        widths
     }
 
     /// First arguments of all attention kernels over a compressed cache.
     pub(super) fn args(&self) -> Args {
         let args = Args::new().ptr(self.queries).ptr(self.cache).ptr(self.tables).ptr(self.lanes);
-        let args = args.ptr(self.positions).ptr(self.out).u32(self.rows).u32(self.shape.heads);
+        let args = args.ptr(self.positions).ptr(self.out).u32(self.rows).u32(size(self.shape.heads));
         args.u32(self.table_width).f32(self.scale)
     }
 
@@ -81,18 +86,4 @@ impl MlaAttention {
     pub(crate) fn variants() -> Vec<Variant> {
         vec![Self::kernel(512, 64).variant(), Self::kernel(32, 16).variant()]
     }
-}
-
-/// Reference for one row and head: the query and the cached rows that it sees, whose first `rank` columns are values.
-pub fn mla_attention_reference(query: &[f32], seen: &[&[f32]], rank: usize, scale: f32) -> Vec<f64> {
-    let score = |row: &&[f32]| -> f64 {
-        query.iter().zip(*row).map(|(q, k)| f64::from(*q) * f64::from(*k)).sum::<f64>() * f64::from(scale)
-    };
-    let scores: Vec<f64> = seen.iter().map(score).collect();
-    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = scores.iter().map(|score| (score - most).exp()).collect();
-    let sum: f64 = weights.iter().sum();
-    let col =
-        |col: usize| weights.iter().zip(seen).map(|(w, row)| w * f64::from(row[col])).sum::<f64>() / sum;
-    (0..rank).map(col).collect()
 }

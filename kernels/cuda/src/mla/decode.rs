@@ -1,6 +1,9 @@
-//! Attention over the compressed cache for rows that decode: the positions of a row are divided among blocks of the grid.
+//! Attention over the compressed cache for rows that decode: the positions of a row are divided
+//! among blocks of the grid.
 
-use super::{MlaAttention, MlaShape};
+use ops::MlaShape;
+
+use super::{MlaAttention, supports_mla_tiles};
 use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source {
@@ -13,10 +16,11 @@ static SOURCE: Source = Source {
     ),
 };
 
-/// [`MlaAttention`] of the rows in a list of spans. Rows that are not in the list are left as they are.
+/// [`MlaAttention`] of the rows in a list of spans. Rows that are not in the list are left as they
+/// are.
 #[derive(Debug, Clone, Copy)]
 pub struct MlaDecode {
-    /// Parameters that all kernels share; [`MlaShape::supports_tiles`].
+    /// Parameters that all kernels share; [`supports_mla_tiles`].
     pub attention: MlaAttention,
     /// List made by [`crate::decode_work`] from the rows' positions, without a window.
     pub work: DevicePtr,
@@ -31,15 +35,14 @@ pub struct MlaDecode {
 impl MlaDecode {
     /// Bytes of the partial results of `items` spans.
     pub fn partial_bytes(items: usize, shape: MlaShape) -> usize {
-        items * shape.heads.div_ceil(16) as usize * 16 * (shape.rank as usize + 2) * 4
+        items * shape.heads.div_ceil(16) * 16 * (shape.rank + 2) * 4
     }
 
     /// # Panics
     /// Where there is nothing to do, a pointer is null or misaligned, or the shape isn't supported.
     pub fn launch(&self) -> Launch {
-        let MlaShape { rank, rope, .. } = self.attention.shape;
-        self.attention.check("mla_decode");
-        assert!(self.attention.shape.supports_tiles(), "mla_decode: {:?}", self.attention.shape);
+        let [_, rank, _, rope, _] = self.attention.checked("mla_decode");
+        assert!(supports_mla_tiles(self.attention.shape), "mla_decode: {:?}", self.attention.shape);
         let pointers = [self.work, self.partials, self.counters];
         assert!(
             pointers.iter().all(|p| *p != DevicePtr::NULL) && self.work.is_wide(),
@@ -51,7 +54,8 @@ impl MlaDecode {
             kernel: Self::kernel(rank, rope),
             grid: [self.blocks, 1, 1],
             block: [128, 1, 1],
-            // Two tiles of 32 rows, 16 queries, 16 rows of scores, and a flag of the last block to end.
+            // Two tiles of 32 rows, 16 queries, 16 rows of scores, and a flag of the last block to
+            // end.
             shared_bytes: (2 * 32 + 16) * width * 2 + 16 * 33 * 4 + 16,
             args: self.attention.args().ptr(self.work).ptr(self.partials).ptr(self.counters),
             overlaps: true,

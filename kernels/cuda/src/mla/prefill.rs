@@ -1,6 +1,6 @@
 //! Attention over the compressed cache for many rows of each sequence.
 
-use super::{MlaAttention, MlaShape};
+use super::{MlaAttention, supports_mla_tiles};
 use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source {
@@ -16,16 +16,18 @@ static SOURCE: Source = Source {
 /// Pairs of a token and a head that a block computes.
 const PAIRS: u32 = 64;
 
-/// [`MlaAttention`] of the rows in a list of tiles. Other rows are left as they are; `lanes` and `positions` aren't read.
+/// [`MlaAttention`] of the rows in a list of tiles. Other rows are left as they are; `lanes` and
+/// `positions` aren't read.
 #[derive(Debug, Clone, Copy)]
 pub struct MlaPrefill {
-    /// Parameters that all kernels share; [`MlaShape::supports_tiles`].
+    /// Parameters that all kernels share; [`supports_mla_tiles`].
     pub attention: MlaAttention,
     /// List made by [`crate::prefill_tiles`] of tiles of [`MlaPrefill::tile_rows`] rows.
     pub tiles: DevicePtr,
     /// Number of tiles.
     pub count: u32,
-    /// Bytes of shared memory that a block may have on the device: they decide how many cached rows are copied at a time.
+    /// Bytes of shared memory that a block may have on the device: they decide how many cached rows
+    /// are copied at a time.
     pub block_shared_bytes: u32,
 }
 
@@ -38,9 +40,8 @@ impl MlaPrefill {
     /// # Panics
     /// Where there is nothing to do, a pointer is null or misaligned, or the shape isn't supported.
     pub fn launch(&self) -> Launch {
-        let MlaShape { heads, rank, rope, .. } = self.attention.shape;
-        self.attention.check("mla_prefill");
-        assert!(self.attention.shape.supports_tiles(), "mla_prefill: {:?}", self.attention.shape);
+        let [heads, rank, _, rope, _] = self.attention.checked("mla_prefill");
+        assert!(supports_mla_tiles(self.attention.shape), "mla_prefill: {:?}", self.attention.shape);
         assert!(
             self.count > 0 && self.tiles != DevicePtr::NULL && self.tiles.is_wide(),
             "mla_prefill: tiles"
@@ -68,13 +69,16 @@ impl MlaPrefill {
     }
 }
 
-/// Bytes for three tiles of `tokens` cached rows, four parts of each score, weights, and a factor of each pair.
+/// Bytes for three tiles of `tokens` cached rows, four parts of each score, weights, and a factor
+/// of each pair.
 fn shared_bytes(width: u32, tokens: u32) -> u32 {
     3 * tokens * width * 2 + PAIRS * (tokens + 8) * (4 * 4 + 2) + PAIRS * 4
 }
 
 #[cfg(test)]
 mod tests {
+    use ops::MlaShape;
+
     use super::*;
 
     #[test]
@@ -88,7 +92,7 @@ mod tests {
     #[test]
     fn every_device_has_shared_memory_for_the_widest_rows() {
         let widest = MlaShape { heads: 1, rank: 512, nope: 8, rope: 128, value: 8 };
-        assert!(widest.supports_tiles() && shared_bytes(512 + 128, 16) <= 99 << 10);
+        assert!(supports_mla_tiles(widest) && shared_bytes(512 + 128, 16) <= 99 << 10);
         assert!(shared_bytes(512 + 64, 32) <= 163 << 10);
     }
 }

@@ -1,6 +1,9 @@
-//! Projection of queries into the latent space, and of results out of it: a small product for each head.
+//! Projection of queries into the latent space, and of results out of it: a small product for each
+//! head.
 
-use super::MlaShape;
+use ops::MlaShape;
+
+use super::widths;
 use crate::check;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
@@ -9,7 +12,8 @@ static SOURCE: Source = Source { name: "mla_project.cu", text: include_str!("../
 /// Which of the two projections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MlaSide {
-    /// `x` is `[rows, heads, nope + rope]`, `out` `[rows, heads, rank + rope]`: the rotated part is copied.
+    /// `x` is `[rows, heads, nope + rope]`, `out` `[rows, heads, rank + rope]`: the rotated part is
+    /// copied.
     Queries,
     /// `x` is `[rows, heads, rank]`, `out` `[rows, heads, value]`.
     Values,
@@ -70,12 +74,12 @@ pub struct MlaProject {
 
 impl MlaProject {
     /// # Panics
-    /// Where there is nothing to compute, a pointer is null or misaligned, or a width isn't supported.
+    /// Where there is nothing to compute, a pointer is null or misaligned, or a width isn't
+    /// supported.
     pub fn launch(&self) -> Launch {
-        let MlaShape { heads, rank, nope, rope, value } = self.shape;
+        let [heads, rank, nope, rope, value] = widths(self.shape, "mla_project");
         let pointers = [self.x, self.projection, self.out];
         check::shape("mla_project", self.rows, rank, &pointers);
-        self.shape.check("mla_project");
         assert!(pointers.iter().all(|p| p.is_wide()), "mla_project: a pointer is misaligned");
         let (tile, cols) =
             (ProjectTile::of(self.rows), if self.side == MlaSide::Queries { rank } else { value });
@@ -112,8 +116,8 @@ impl MlaProject {
     }
 }
 
-/// Reference of [`MlaSide::Queries`] for one row and head: `query[:nope] · keys`, then the rotated part. `keys` is
-/// `[nope, rank]`.
+/// Reference of [`MlaSide::Queries`] for one row and head: `query[:nope] · keys`, then the rotated
+/// part. `keys` is `[nope, rank]`.
 pub fn mla_keys_reference(query: &[f32], keys: &[f32], rank: usize) -> Vec<f64> {
     let nope = keys.len() / rank;
     let col = |col: usize| -> f64 {

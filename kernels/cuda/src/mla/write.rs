@@ -1,23 +1,23 @@
 //! Writing of a row to the compressed cache, and rotation of the queries.
 
-use super::MlaShape;
+use ops::{MlaShape, Norm};
+
+use super::widths;
 use crate::check::{self, THREADS};
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "mla_write.cu", text: include_str!("../../mla_write.cu") };
 
-/// Norms the latent part of the rows of `kv`, rotates their keys, writes both to the rows' slots, and rotates the queries in
-/// place.
+/// Norms the latent part of the rows of `kv`, rotates their keys, writes both to the rows' slots,
+/// and rotates the queries in place.
 #[derive(Debug, Clone, Copy)]
 pub struct MlaWrite {
     /// `[rows, heads, nope + rope]` bf16.
     pub queries: DevicePtr,
     /// `[rows, rank + rope]` bf16.
     pub kv: DevicePtr,
-    /// Weight of the norm, `[rank]` f32.
-    pub norm: DevicePtr,
-    /// Added to the mean square.
-    pub eps: f32,
+    /// The norm, with a weight `[rank]` f32.
+    pub norm: Norm<DevicePtr>,
     /// `[rope / 2]` f32: radians per position.
     pub frequencies: DevicePtr,
     /// Factor of the cosines and sines.
@@ -36,13 +36,13 @@ pub struct MlaWrite {
 
 impl MlaWrite {
     /// # Panics
-    /// Where there is nothing to compute, a pointer is null or misaligned, or a width isn't supported.
+    /// Where there is nothing to compute, a pointer is null or misaligned, or a width isn't
+    /// supported.
     pub fn launch(&self) -> Launch {
-        let MlaShape { heads, rank, nope, rope, .. } = self.shape;
-        let wide = [self.queries, self.kv, self.norm, self.cache];
+        let [heads, rank, nope, rope, _] = widths(self.shape, "mla_write");
+        let wide = [self.queries, self.kv, self.norm.weight, self.cache];
         check::shape("mla_write", self.rows, rank, &[self.frequencies, self.positions, self.slots]);
         check::shape("mla_write", self.rows, rank, &wide);
-        self.shape.check("mla_write");
         assert!(wide.iter().all(|p| p.is_wide()), "mla_write: a pointer is misaligned");
         Launch {
             kernel: Self::kernel(rank, rope),
@@ -52,14 +52,14 @@ impl MlaWrite {
             args: Args::new()
                 .ptr(self.queries)
                 .ptr(self.kv)
-                .ptr(self.norm)
+                .ptr(self.norm.weight)
                 .ptr(self.frequencies)
                 .ptr(self.positions)
                 .ptr(self.slots)
                 .ptr(self.cache)
                 .u32(heads)
                 .u32(nope)
-                .f32(self.eps)
+                .f32(self.norm.eps)
                 .f32(self.rope_factor),
             overlaps: true,
         }
@@ -73,15 +73,4 @@ impl MlaWrite {
     pub(crate) fn variants() -> Vec<Variant> {
         vec![Self::kernel(512, 64).variant(), Self::kernel(32, 16).variant()]
     }
-}
-
-/// Reference of the rotation: neighbours are rotated together, dimension 2i with 2i + 1.
-#[expect(clippy::cast_precision_loss, reason = "positions are below 2²⁴")]
-pub fn interleaved_rope_reference(x: &[f32], frequencies: &[f32], factor: f32, position: u32) -> Vec<f64> {
-    let pair = |(pair, frequency): (&[f32; 2], &f32)| {
-        let (sine, cosine) = f64::from(position as f32 * frequency).sin_cos();
-        let [a, b] = pair.map(f64::from);
-        [a * cosine - b * sine, b * cosine + a * sine].map(|x| x * f64::from(factor))
-    };
-    x.as_chunks::<2>().0.iter().zip(frequencies).flat_map(pair).collect()
 }

@@ -5,7 +5,8 @@ use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "clamped_swiglu.cu", text: include_str!("../../clamped_swiglu.cu") };
 
-/// `out = (up + 1) * gate / (1 + exp(-alpha * gate))`, with `gate ≤ limit` and `-limit ≤ up ≤ limit`.
+/// `out = (up + 1) * gate / (1 + exp(-alpha * gate))`, with `gate ≤ limit` and
+/// `-limit ≤ up ≤ limit`.
 #[derive(Debug, Clone, Copy)]
 pub struct ClampedSwiglu {
     /// `[rows, 2 * cols]` bf16: columns of gate and up alternate.
@@ -46,14 +47,4 @@ impl ClampedSwiglu {
     pub(crate) fn variants() -> Vec<Variant> {
         [1, 8].map(|width| Variant { source: &SOURCE, defines: Defines::new(&[("WIDTH", width)]) }).to_vec()
     }
-}
-
-/// Reference.
-pub fn clamped_swiglu_reference(gate_up: &[f32], alpha: f32, limit: f32) -> Vec<f64> {
-    let (alpha, limit) = (f64::from(alpha), f64::from(limit));
-    let one = |pair: &[f32; 2]| {
-        let (gate, up) = (f64::from(pair[0]).min(limit), f64::from(pair[1]).clamp(-limit, limit));
-        (up + 1.0) * gate / (1.0 + (-alpha * gate).exp())
-    };
-    gate_up.as_chunks().0.iter().map(one).collect()
 }

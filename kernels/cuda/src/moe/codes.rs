@@ -1,15 +1,11 @@
-//! Values of quantisation codes and the experts' linear layer, for references.
+//! Order of quantisation codes in kernels.
 
-/// Value of an E2M1 code, in the lower four bits.
-pub fn e2m1_value(code: u8) -> f32 {
-    let value = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0][usize::from(code & 7)];
-    if code & 8 == 0 { value } else { -value }
-}
-
-/// Greatest scale of MXFP4 weights (an exponent of two, plus 127) with which kernels have every weight exactly; see `mxfp4.cuh`.
+/// Greatest scale of MXFP4 weights (an exponent of two, plus 127) with which kernels have every
+/// weight exactly; see `mxfp4.cuh`.
 pub const MXFP4_MAX_SCALE: u8 = 128;
 
-/// Two E2M1 codes of a byte as a pair of bf16 that is 2¹²⁶ times too small: sign in bit 15, other bits in 8 to 6.
+/// Two E2M1 codes of a byte as a pair of bf16 that is 2¹²⁶ times too small: sign in bit 15, other
+/// bits in 8 to 6.
 static E2M1_PAIRS: [u32; 256] = {
     let mut pairs = [0; 256];
     let mut byte = 0;
@@ -21,7 +17,8 @@ static E2M1_PAIRS: [u32; 256] = {
     pairs
 };
 
-/// Reorders the bits of 16 E2M1 codes, two in a byte, the lower half first, to the order of kernels (`mxfp4.cuh`).
+/// Reorders the bits of 16 E2M1 codes, two in a byte, the lower half first, to the order of kernels
+/// (`mxfp4.cuh`).
 #[inline]
 pub fn pack_mxfp4(codes: [u8; 8]) -> [u8; 8] {
     const FIRST_WORD_LEFT: u32 = 0x0603_0603;
@@ -33,25 +30,4 @@ pub fn pack_mxfp4(codes: [u8; 8]) -> [u8; 8] {
     let [first, second, shared] = words;
     let (first, second) = (first | (shared & FIRST_WORD_LEFT), second | (shared & !FIRST_WORD_LEFT));
     (u64::from(first) | u64::from(second) << 32).to_le_bytes()
-}
-
-/// Value of an E4M3 code.
-pub fn e4m3_value(code: u8) -> f32 {
-    let (exponent, mantissa) = (i32::from(code >> 3 & 15), f32::from(code & 7));
-    let value = match (exponent, code & 7) {
-        (15, 7) => f32::NAN,
-        (0, _) => mantissa / 8.0 * 2f32.powi(-6),
-        _ => (1.0 + mantissa / 8.0) * 2f32.powi(exponent - 7),
-    };
-    if code & 0x80 == 0 { value } else { -value }
-}
-
-/// Reference for one row: `x · weightᵀ + bias`, for a weight `[n, k]`.
-pub fn expert_linear_reference(x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f64> {
-    let dot = |row: &[f32]| x.iter().zip(row).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>();
-    let mut out: Vec<f64> = weight.chunks_exact(x.len()).map(dot).collect();
-    for (out, bias) in out.iter_mut().zip(bias.unwrap_or_default()) {
-        *out += f64::from(*bias);
-    }
-    out
 }

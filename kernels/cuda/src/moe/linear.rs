@@ -34,9 +34,11 @@ static SKINNY: Source = expert_source!("moe_skinny.cu");
 pub enum ExpertFormat {
     /// bf16.
     Bf16,
-    /// MXFP4: E2M1 codes, eight bytes at a time in the order of [`crate::pack_mxfp4`]; `k` is a multiple of 32.
+    /// MXFP4: E2M1 codes, eight bytes at a time in the order of [`crate::pack_mxfp4`]; `k` is a
+    /// multiple of 32.
     Mxfp4 {
-        /// `[experts, n, k / 32]` u8: exponents of two, plus 127; at most [`crate::MXFP4_MAX_SCALE`].
+        /// `[experts, n, k / 32]` u8: exponents of two, plus 127; at most
+        /// [`crate::MXFP4_MAX_SCALE`].
         scales: DevicePtr,
     },
     /// FP8: E4M3 codes, with the scales of `[experts * n, k]`; `n` is a multiple of 8, `k` of 16.
@@ -57,12 +59,14 @@ pub struct StoredExperts {
 /// The two linear layers of an expert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MoeLayer {
-    /// Reads the token's row of `x`, `[tokens, k]` bf16, and writes to the route's place in `order`: `out` is `[routes, n]` bf16.
+    /// Reads the token's row of `x`, `[tokens, k]` bf16, and writes to the route's place in
+    /// `order`: `out` is `[routes, n]` bf16.
     GateUp {
         /// Experts of a token.
         per_token: u32,
     },
-    /// Reads from the route's place in `order`: `x` is `[routes, k]` bf16. Writes to the route's row of `out`, `[routes, n]` f32.
+    /// Reads from the route's place in `order`: `x` is `[routes, k]` bf16. Writes to the route's
+    /// row of `out`, `[routes, n]` f32.
     Down,
 }
 
@@ -91,8 +95,9 @@ pub struct MoeLinear {
     pub layer: MoeLayer,
 }
 
-/// Greatest mean number of routes of an expert for which rows are few. From 8 rows on the kernel for few rows reads as many bytes of x
-/// from the caches as of MXFP4 weights from memory; some experts have more rows than the mean.
+/// Greatest mean number of routes of an expert for which rows are few. From 8 rows on the kernel
+/// for few rows reads as many bytes of x from the caches as of MXFP4 weights from memory; some
+/// experts have more rows than the mean.
 const FEW: u32 = 4;
 /// Mean number of routes of an expert from which on tiles have 64 rows instead of 16.
 const MANY: u32 = 32;
@@ -104,13 +109,14 @@ impl MoeLinear {
     /// Launch of the best kernel for this number of routes.
     ///
     /// # Panics
-    /// Where there is nothing to compute, a pointer is null or misaligned, or a size isn't a multiple of its number.
+    /// Where there is nothing to compute, a pointer is null or misaligned, or a size isn't a
+    /// multiple of its number.
     pub fn launch(&self) -> Launch {
         self.skinny().unwrap_or_else(|| self.tiles())
     }
 
-    /// Launch of `moe_skinny.cu`; `None` for more than a few routes, and for FP8 in quantisation blocks of other
-    /// widths than 128 columns, or with columns that aren't a multiple of 64.
+    /// Launch of `moe_skinny.cu`; `None` for more than a few routes, and for FP8 in quantisation
+    /// blocks of other widths than 128 columns, or with columns that aren't a multiple of 64.
     fn skinny(&self) -> Option<Launch> {
         let is_read = match self.weights.format {
             ExpertFormat::Fp8(scales) => scales.are_skinny() && self.k.is_multiple_of(64),
@@ -159,14 +165,16 @@ impl MoeLinear {
         }
     }
 
-    /// Number of tiles of `rows` rows that suffices whatever the routes are: each expert with routes has at most one that isn't full.
+    /// Number of tiles of `rows` rows that suffices whatever the routes are: each expert with
+    /// routes has at most one that isn't full.
     fn number_of_tiles(&self, rows: u32) -> u32 {
         let tiles = self.experts.min(self.routes) + self.routes / rows;
         assert!(tiles <= 65_535, "moe_linear: {tiles} tiles");
         tiles
     }
 
-    /// Checks sizes and pointers, and returns the arguments that both kernels have, and the constants FORMAT and DOWN.
+    /// Checks sizes and pointers, and returns the arguments that both kernels have, and the
+    /// constants FORMAT and DOWN.
     fn checked(&self) -> (Args, u32, u32) {
         let Self { x, weights, out, routes, experts, n, k, .. } = *self;
         check::shape("moe_linear", routes, experts, &[x, self.order, self.starts, weights.at, out]);

@@ -1,8 +1,9 @@
-//! Mixtures of experts: router, ordering of tokens by expert, the experts' linear layers, and the weighted sum.
+//! Mixtures of experts: router, ordering of tokens by expert, the experts' linear layers, and the
+//! weighted sum.
 //!
-//! The launches of a layer are [`MoeRoute`], [`MoeAlign`], [`MoeLinear`] of gate and up, an activation over all routes
-//! ([`crate::SiluMul`] or [`ClampedSwiglu`]), [`MoeLinear`] of down, and [`MoeCombine`]. The number of a route is
-//! `token * per_token + choice`.
+//! The launches of a layer are [`MoeRoute`], [`MoeAlign`], [`MoeLinear`] of gate and up, an
+//! activation over all routes ([`crate::SiluMul`] or [`ClampedSwiglu`]), [`MoeLinear`] of down, and
+//! [`MoeCombine`]. The number of a route is `token * per_token + choice`.
 
 mod align;
 mod clamped_swiglu;
@@ -12,11 +13,11 @@ mod linear;
 mod route;
 
 pub use align::{MoeAlign, moe_align_reference};
-pub use clamped_swiglu::{ClampedSwiglu, clamped_swiglu_reference};
-pub use codes::{MXFP4_MAX_SCALE, e2m1_value, e4m3_value, expert_linear_reference, pack_mxfp4};
+pub use clamped_swiglu::ClampedSwiglu;
+pub use codes::{MXFP4_MAX_SCALE, pack_mxfp4};
 pub use combine::{MoeCombine, moe_combine_reference};
 pub use linear::{ExpertFormat, MoeLayer, MoeLinear, StoredExperts};
-pub use route::{MoeRoute, Scoring, moe_route_reference};
+pub use route::{MoeRoute, moe_route_reference};
 
 use crate::Variant;
 

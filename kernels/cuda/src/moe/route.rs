@@ -1,82 +1,57 @@
 //! Router: chooses the experts of each token, and their weights.
 
+use ops::{Routing, Scoring};
+
 use crate::check;
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant, size};
 
 static SOURCE: Source = Source { name: "moe_route.cu", text: include_str!("../../moe_route.cu") };
 
-/// How the scores of all experts become a choice and weights.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scoring {
-    /// Softmax over all experts; those with the greatest values are chosen (Qwen3).
-    Softmax {
-        /// Whether the weights are divided by their sum.
-        normalize: bool,
-    },
-    /// The experts with the greatest scores are chosen; weights are the softmax over their scores (gpt-oss).
-    SoftmaxOfChosen,
-    /// Sigmoid of each score. Groups of neighbouring experts are ranked by the sum of their two greatest values; in the best
-    /// groups the experts with the greatest values are chosen (DeepSeek-V3).
-    Sigmoid {
-        /// Number of groups of experts, at most 32; divides the number of experts.
-        groups: u32,
-        /// Number of groups that experts are chosen from.
-        top_groups: u32,
-        /// Whether the weights are divided by their sum.
-        normalize: bool,
-        /// Factor of the weights.
-        scale: f32,
-    },
-}
-
-/// Chooses experts for each token, the best first; of equal ones the expert with the lower index is first.
+/// Chooses experts for each token, the best first; of equal ones the expert with the lower index is
+/// first.
 #[derive(Debug, Clone, Copy)]
 pub struct MoeRoute {
     /// `[rows, experts]` f32.
     pub scores: DevicePtr,
-    /// `[experts]` f32: added to the values that the choice is made by, and not to the weights.
-    pub correction: Option<DevicePtr>,
     /// `[rows, per_token]` u32: the chosen experts, each once in a row.
     pub chosen: DevicePtr,
     /// `[rows, per_token]` f32: the weights of the chosen experts.
     pub weights: DevicePtr,
     /// Number of tokens.
     pub rows: u32,
-    /// Number of experts, at most 1024.
-    pub experts: u32,
-    /// Experts of a token, at most 32.
-    pub per_token: u32,
-    /// How experts are chosen and weighted.
-    pub scoring: Scoring,
+    /// How experts are chosen: at most 32 of at most 1024, in at most 32 groups; the correction is
+    /// f32.
+    pub routing: Routing<DevicePtr>,
 }
 
 impl MoeRoute {
     /// # Panics
     /// Where there is nothing to compute, a pointer is null, or a number is beyond its limit.
     pub fn launch(&self) -> Launch {
-        check::shape("moe_route", self.rows, self.experts, &[self.scores, self.chosen, self.weights]);
-        let Self { experts, per_token, .. } = *self;
+        let Routing { experts, per_token, scoring, correction } = self.routing;
+        let [experts, per_token] = [experts, per_token].map(size);
+        check::shape("moe_route", self.rows, experts, &[self.scores, self.chosen, self.weights]);
         assert!(
             (1..=32).contains(&per_token) && per_token <= experts,
             "moe_route: {per_token} of {experts} experts"
         );
-        let (groups, top_groups, normalize, scale) = match self.scoring {
+        let (groups, top_groups, normalize, scale) = match scoring {
             Scoring::Softmax { normalize } => (1, 1, normalize, 1.0),
             Scoring::SoftmaxOfChosen => (1, 1, true, 1.0),
             Scoring::Sigmoid { groups, top_groups, normalize, scale } => {
-                (groups, top_groups, normalize, scale)
+                (size(groups), size(top_groups), normalize, scale)
             }
         };
         let groups_fit = (1..=32).contains(&groups) && experts.is_multiple_of(groups) && top_groups > 0;
         assert!(groups_fit, "moe_route: {top_groups} of {groups} groups");
         Launch {
-            kernel: Self::kernel(experts, self.scoring),
+            kernel: Self::kernel(experts, scoring),
             grid: [self.rows.div_ceil(4), 1, 1],
             block: [128, 1, 1],
             shared_bytes: 4 * 4 * experts,
             args: Args::new()
                 .ptr(self.scores)
-                .optional(self.correction)
+                .optional(correction)
                 .ptr(self.chosen)
                 .ptr(self.weights)
                 .u32(self.rows)
@@ -135,10 +110,10 @@ pub fn moe_route_reference(
         *rank += f64::from(*correction);
     }
     if let Scoring::Sigmoid { groups, top_groups, .. } = scoring {
-        let size = ranks.len() / groups as usize;
+        let size = ranks.len() / groups;
         let sum_of_two = |group: &[f64]| greatest(group).iter().take(2).map(|i| group[*i]).sum::<f64>();
         let sums: Vec<f64> = ranks.chunks_exact(size).map(sum_of_two).collect();
-        for group in greatest(&sums).into_iter().skip(top_groups as usize) {
+        for group in greatest(&sums).into_iter().skip(top_groups) {
             ranks[group * size..][..size].fill(f64::NEG_INFINITY);
         }
     }

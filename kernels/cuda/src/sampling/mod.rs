@@ -1,5 +1,5 @@
-//! Sampling of tokens from rows of logits, on the device. Draws, edits and results are arrays of u32 words, in the order of the fields of
-//! these structs.
+//! Sampling of tokens from rows of logits, on the device. Draws, edits and results are arrays of
+//! u32 words, in the order of the fields of these structs.
 
 mod reference;
 
@@ -85,8 +85,8 @@ impl DrawRow {
     }
 }
 
-/// Change of a logit: `bias` is added; then a logit above zero is divided by `repetition` and any other multiplied by it; then `minus` is
-/// subtracted.
+/// Change of a logit: `bias` is added; then a logit above zero is divided by `repetition` and any
+/// other multiplied by it; then `minus` is subtracted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EditRow {
     /// Token id, below the vocabulary's size; at most one edit of a row of logits has it.
@@ -116,7 +116,8 @@ pub enum SampledRow {
     Token {
         /// Id of the token.
         id: u32,
-        /// Its log-probability before temperature, edits and mask; meaningful where log-probabilities were asked for.
+        /// Its log-probability before temperature, edits and mask; meaningful where
+        /// log-probabilities were asked for.
         logprob: f32,
         /// Number of alternatives that were written.
         alternatives: u32,
@@ -155,15 +156,18 @@ pub struct Sample {
     pub logits: DevicePtr,
     /// `[rows]` of [`DrawRow`].
     pub draws: DevicePtr,
-    /// [`EditRow`]s, overwritten: the kernel replaces `bias` by the logit before the edit. `None`: no draw has edits.
+    /// [`EditRow`]s, overwritten: the kernel replaces `bias` by the logit before the edit. `None`:
+    /// no draw has edits.
     pub edits: Option<DevicePtr>,
-    /// `[.., vocab / 32]` u32, rounded up: a bit for each id, set where the id may be chosen. `None`: no draw has a mask.
+    /// `[.., vocab / 32]` u32, rounded up: a bit for each id, set where the id may be chosen.
+    /// `None`: no draw has a mask.
     pub masks: Option<DevicePtr>,
     /// `[lanes]` u32: the ids are written there as well, at the draws' `lane`.
     pub samples: Option<DevicePtr>,
     /// `[rows]` of [`SampledRow`].
     pub out: DevicePtr,
-    /// `[rows, top_width, 2]`: ids and log-probabilities (f32) of alternatives, likeliest first. `None`: no draw asks for alternatives.
+    /// `[rows, top_width, 2]`: ids and log-probabilities (f32) of alternatives, likeliest first.
+    /// `None`: no draw asks for alternatives.
     pub top: Option<DevicePtr>,
     /// Number of draws.
     pub rows: u32,
@@ -175,7 +179,8 @@ pub struct Sample {
 
 impl Sample {
     /// # Panics
-    /// Where there is nothing to compute, a pointer is null, or there are more alternatives than [`MAX_TOP`].
+    /// Where there is nothing to compute, a pointer is null, or there are more alternatives than
+    /// [`MAX_TOP`].
     pub fn launch(&self) -> Launch {
         check::shape("sample", self.rows, self.vocab, &[self.logits, self.draws, self.out]);
         let top_fits = self.top_width <= MAX_TOP && (self.top.is_some() || self.top_width == 0);

@@ -1,5 +1,7 @@
 //! Reference of sampling, with sums in f64, and how near it was to another outcome.
 
+use seeded::uniform;
+
 use super::{DrawRow, EditRow};
 
 /// Result of the reference for one row.
@@ -7,7 +9,8 @@ use super::{DrawRow, EditRow};
 pub struct Reference {
     /// The chosen token; `None` if mask and edits leave no token.
     pub id: Option<u32>,
-    /// Distance of the sums from where another token would have been chosen, as a share of all weight.
+    /// Distance of the sums from where another token would have been chosen, as a share of all
+    /// weight.
     pub margin: f64,
 }
 
@@ -87,7 +90,8 @@ fn likeliest_first(logits: &[f32]) -> Vec<Candidate> {
     candidates
 }
 
-/// Keeps the shortest prefix that has the share `top_p` of all weight; returns the distance to another prefix's share.
+/// Keeps the shortest prefix that has the share `top_p` of all weight; returns the distance to
+/// another prefix's share.
 fn keep_nucleus(candidates: &mut Vec<Candidate>, top_p: f64) -> f64 {
     let all = total(candidates);
     let mut sum = 0.0;
@@ -105,17 +109,4 @@ fn keep_nucleus(candidates: &mut Vec<Candidate>, top_p: f64) -> f64 {
 
 fn total(candidates: &[Candidate]) -> f64 {
     candidates.iter().map(|one| one.weight).sum()
-}
-
-/// Uniform random number in 0..1, as the CPU's sampler draws it.
-#[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
-fn uniform(seed: u64, position: u64) -> f64 {
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |mut bits: u64| {
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ bits >> 31
-    };
-    let bits = mix(mix(seed.wrapping_add(STEP)).wrapping_add(position.wrapping_mul(STEP)));
-    (bits >> 11) as f64 * 0.5f64.powi(53)
 }

@@ -1,13 +1,16 @@
 //! Attention kernels against the reference: the simple one, by spans, and by tiles.
 
 use cuda_kernels::{
-    AttentionDecode, AttentionPrefill, PrefillRows, Tolerance, decode_work, prefill_tiles, write_decode_work,
+    AttentionDecode, AttentionPrefill, PrefillRows, Tolerance, decode_work, prefill_tiles, size,
+    write_decode_work,
 };
+use ops::QkvShape;
 
 use super::device::in_both_orders;
 use super::paged::Step;
 
-/// Weights are rounded to bf16, each by up to 2⁻⁹ of itself, in sums of values of about one; then the result is rounded.
+/// Weights are rounded to bf16, each by up to 2⁻⁹ of itself, in sums of values of about one; then
+/// the result is rounded.
 const ROUNDED_WEIGHTS: Tolerance = Tolerance { absolute: 2e-3, relative: 1.0 / 256.0 };
 
 fn check(step: &Step) {
@@ -19,8 +22,8 @@ fn check(step: &Step) {
 }
 
 fn step(head_dim: usize, sequences: &[(usize, usize)]) -> Step {
-    let sequences = sequences.to_vec();
-    Step { sequences, heads: 4, kv_heads: 2, head_dim, window: None, sinks: false }
+    let shape = QkvShape { heads: 4, kv_heads: 2, head_dim };
+    Step { sequences: sequences.to_vec(), shape, window: None, sinks: false }
 }
 
 #[test]
@@ -31,7 +34,7 @@ fn heads_of_any_width_attend_over_scattered_blocks() {
 }
 
 #[test]
-fn a_window_hides_what_is_before_it_and_sinks_take_weight() {
+fn window_hides_all_before_it_and_sinks_take_weight() {
     for (window, sinks) in [(Some(1), false), (Some(65), true), (Some(1000), true), (None, true)] {
         check(&Step { window, sinks, ..step(32, &[(1, 1), (66, 66), (200, 1)]) });
     }
@@ -40,7 +43,8 @@ fn a_window_hides_what_is_before_it_and_sinks_take_weight() {
 #[test]
 fn heads_may_share_one_key_or_have_one_each() {
     for (heads, kv_heads) in [(1, 1), (5, 1), (3, 3)] {
-        check(&Step { heads, kv_heads, ..step(32, &[(33, 2), (1, 1)]) });
+        let shape = QkvShape { heads, kv_heads, head_dim: 32 };
+        check(&Step { shape, ..step(32, &[(33, 2), (1, 1)]) });
     }
 }
 
@@ -48,10 +52,9 @@ fn heads_may_share_one_key_or_have_one_each() {
 fn check_decode(step: &Step, blocks: u32) {
     in_both_orders(|device| {
         let prepared = step.prepare(device);
-        let work = decode_work(&prepared.positions, step.window);
-        let partials =
-            AttentionDecode::partial_bytes(work[0] as usize, step.heads as u32, step.head_dim as u32);
-        let counters = device.u32(&vec![0; prepared.positions.len() * step.kv_heads]);
+        let work = decode_work(&prepared.positions, step.window.map(size));
+        let partials = AttentionDecode::partial_bytes(work[0] as usize, step.shape);
+        let counters = device.u32(&vec![0; prepared.positions.len() * step.shape.kv_heads]);
         let decode = AttentionDecode {
             attention: prepared.attention,
             work: device.u32(&work),
@@ -73,7 +76,7 @@ fn check_decode(step: &Step, blocks: u32) {
 }
 
 #[test]
-fn rows_of_any_length_are_shared_out_over_any_number_of_blocks() {
+fn rows_of_any_length_share_any_number_of_blocks() {
     let lengths = [(1, 1), (64, 1), (65, 1), (256, 1), (257, 1), (700, 1), (1024, 1)];
     for (head_dim, blocks) in [(32, 1), (64, 3), (96, 5), (128, 40)] {
         check_decode(&step(head_dim, &lengths), blocks);
@@ -93,7 +96,8 @@ fn spans_know_windows_and_sinks() {
 #[test]
 fn up_to_sixteen_heads_share_a_key() {
     for (heads, kv_heads) in [(1, 1), (7, 1), (9, 1), (16, 1), (32, 2), (3, 3)] {
-        check_decode(&Step { heads, kv_heads, ..step(32, &[(33, 1), (300, 1)]) }, 2);
+        let shape = QkvShape { heads, kv_heads, head_dim: 32 };
+        check_decode(&Step { shape, ..step(32, &[(33, 1), (300, 1)]) }, 2);
     }
 }
 
@@ -103,12 +107,12 @@ fn rows_of_one_sequence_see_what_is_before_them() {
 }
 
 #[test]
-fn several_lists_share_out_the_rows_and_use_the_same_room() {
+fn several_lists_share_the_rows_and_use_the_same_room() {
     let step = step(64, &[(300, 1), (700, 1), (5, 1), (520, 1)]);
     in_both_orders(|device| {
         let prepared = step.prepare(device);
-        let counters = device.u32(&vec![0; prepared.positions.len() * step.kv_heads]);
-        let partials = device.out::<u8>(AttentionDecode::partial_bytes(5, 4, 64));
+        let counters = device.u32(&vec![0; prepared.positions.len() * step.shape.kv_heads]);
+        let partials = device.out::<u8>(AttentionDecode::partial_bytes(5, step.shape));
         let (mut work, mut first_row) = (Vec::new(), 0);
         for rows in prepared.positions.chunks(2) {
             write_decode_work(first_row, rows, None, &mut work);
@@ -145,7 +149,8 @@ fn check_prefill(step: &Step) {
 fn prompts_of_any_length_are_cut_into_tiles() {
     for head_dim in [32, 64, 96, 128] {
         let heads = if head_dim == 32 { 4 } else { 2 };
-        check_prefill(&Step { heads, ..step(head_dim, &[(1, 1), (16, 16), (130, 130), (200, 17)]) });
+        let shape = QkvShape { heads, kv_heads: 2, head_dim };
+        check_prefill(&Step { shape, ..step(head_dim, &[(1, 1), (16, 16), (130, 130), (200, 17)]) });
     }
 }
 
@@ -154,7 +159,7 @@ fn tiles_know_windows_and_sinks() {
     for (window, sinks) in
         [(Some(1), false), (Some(20), true), (Some(64), false), (Some(150), true), (None, true)]
     {
-        let shape = Step { heads: 2, kv_heads: 1, window, sinks, ..step(32, &[]) };
-        check_prefill(&Step { sequences: vec![(140, 140), (333, 70), (64, 64)], ..shape });
+        let shape = QkvShape { heads: 2, kv_heads: 1, head_dim: 32 };
+        check_prefill(&Step { shape, window, sinks, ..step(32, &[(140, 140), (333, 70), (64, 64)]) });
     }
 }

@@ -1,5 +1,5 @@
-//! Device of one test: buffers of numbers, and launches. `driver` says what it runs on: here the shim; the engine includes these
-//! tests and runs them on its own drivers.
+//! Device of one test: buffers of numbers, and launches. `driver` says what it runs on: here the
+//! shim; the engine includes these tests and runs them on its own drivers.
 
 use std::cell::Cell;
 
@@ -26,7 +26,8 @@ thread_local! {
     static KERNEL: Cell<&'static str> = const { Cell::new("") };
 }
 
-/// Runs a test's body on all drivers; on the shim, threads run forward in one and backward in the other.
+/// Runs a test's body on all drivers; on the shim, threads run forward in one and backward in the
+/// other.
 pub(crate) fn in_both_orders(body: impl Fn(&Device)) {
     for driver in driver::all() {
         body(&Device { driver });
@@ -95,7 +96,8 @@ impl Device {
     }
 }
 
-/// Checks the results of the kernel that ran last. Prints the greatest error, and its share of the error that is allowed.
+/// Checks the results of the kernel that ran last. Prints the greatest error, and its share of the
+/// error that is allowed.
 pub(crate) fn near(tolerance: Tolerance, got: &[f32], wanted: &[f64], what: &str) {
     let kernel = KERNEL.get();
     tolerance.check(got, wanted).unwrap_or_else(|error| panic!("{kernel}, {what}: {error}"));
@@ -108,7 +110,8 @@ pub(crate) fn near(tolerance: Tolerance, got: &[f32], wanted: &[f64], what: &str
     println!("error {kernel} {error:.3e} {share:.3} {what}");
 }
 
-/// Values in -1..1 that bf16 holds exactly, different for each seed. `KERNEL_TESTS_SEED` gives other values.
+/// Values in -1..1 that bf16 holds exactly, different for each seed. `KERNEL_TESTS_SEED` gives
+/// other values.
 pub(crate) fn values(len: usize, seed: u32) -> Vec<f32> {
     let fresh: u32 = std::env::var("KERNEL_TESTS_SEED").map_or(0, |seed| seed.parse().expect("a number"));
     let seed = seed ^ fresh.wrapping_mul(0xc2b2_ae35);

@@ -1,6 +1,7 @@
 //! RMS norm and `SwiGLU` against their references.
 
-use cuda_kernels::{RmsNorm, SiluMul, Tolerance, rms_norm_reference, silu_mul_reference};
+use cuda_kernels::{RmsNorm, SiluMul, Tolerance};
+use ops::{Norm, reference};
 
 use super::device::{in_both_orders, values};
 
@@ -15,7 +16,7 @@ fn a_norm_of_any_width_is_its_reference() {
             let norm =
                 RmsNorm { x: px, weight: pweight, out, rows: rows as u32, cols: cols as u32, eps: 1e-6 };
             device.run(&norm.launch());
-            let wanted = rms_norm_reference(&x, &weight, 1e-6);
+            let wanted = reference::rms_norm(&x, Norm { weight: &weight, eps: 1e-6 });
             device.check_bf16(out, &wanted, Tolerance::BF16, &format!("{rows} rows of {cols}"));
         }
     });
@@ -42,7 +43,7 @@ fn gated_columns_come_in_groups() {
             let gate = device.bf16(&gate_up);
             let (r, c, g) = (rows as u32, cols as u32, group as u32);
             device.run(&SiluMul { gate_up: gate, out, rows: r, cols: c, group: g }.launch());
-            let wanted = silu_mul_reference(&gate_up, cols, group);
+            let wanted = reference::silu_mul(&gate_up, cols, group);
             device.check_bf16(out, &wanted, Tolerance::BF16, &format!("{rows} rows of {cols} by {group}"));
         }
     });

@@ -25,7 +25,7 @@ fn rows_of_any_width_are_those_of_the_table() {
 }
 
 #[test]
-fn a_token_that_only_the_device_knows_is_its_lanes_last_sample() {
+fn token_known_only_to_the_device_is_its_lanes_last() {
     in_both_orders(|device| {
         let table = values(4 * 8, 2);
         let last = LastSamples { samples: device.u32(&[3, 1, 2]), lanes: device.u32(&[2, 0, 0]) };

@@ -1,6 +1,7 @@
 //! FP8 weights of tests.
 
-use cuda_kernels::{Fp8Scales, e4m3_value};
+use cuda_kernels::Fp8Scales;
+use ops::E4M3_VALUES;
 
 use super::device::{Device, values};
 
@@ -23,14 +24,16 @@ pub(crate) fn bytes(len: usize, seed: u32) -> Vec<u8> {
 }
 
 impl Fp8Weight {
-    /// Values are below about 32 in magnitude. Codes that are NaN don't occur: a model with them is refused at load.
+    /// Values are below about 32 in magnitude. Codes that are NaN don't occur: a model with them is
+    /// refused at load.
     pub(crate) fn new((rows, cols): (usize, usize), block_cols: usize, seed: u32) -> Self {
         let codes: Vec<u8> =
             bytes(rows * cols, seed).iter().map(|x| if x & 0x7f > 0x58 { x & 0xcf } else { *x }).collect();
         let across = cols.div_ceil(block_cols);
         let scales: Vec<f32> = values(rows / 8 * across, seed + 1).iter().map(|x| 0.1003 + x.abs()).collect();
         let scale = |i: usize| scales[i / cols / 8 * across + i % cols / block_cols];
-        let values = codes.iter().enumerate().map(|(i, code)| e4m3_value(*code) * scale(i)).collect();
+        let values =
+            codes.iter().enumerate().map(|(i, code)| E4M3_VALUES[usize::from(*code)] * scale(i)).collect();
         Self { codes, scales, block_cols, values }
     }
 

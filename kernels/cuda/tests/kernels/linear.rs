@@ -2,8 +2,9 @@
 
 use cuda_kernels::{
     DevicePtr, Fp8Scales, Launch, Linear, LinearInput, LinearStore, LinearWeight, Tolerance,
-    linear_reference, rms_norm_reference, swiglu_turns_reference,
+    swiglu_turns_reference,
 };
+use ops::{Norm, reference};
 
 use super::device::{Device, in_both_orders, near, round, values};
 use super::fp8::Fp8Weight;
@@ -89,7 +90,7 @@ impl Case {
     }
 
     fn wanted(&self) -> Vec<f64> {
-        let sums = linear_reference(&self.x, &self.weight, self.bias.as_deref(), self.inputs);
+        let sums = reference::linear(&self.x, &self.weight, self.bias.as_deref(), self.inputs);
         match self.store {
             LinearStore::Bf16 | LinearStore::F32 => sums,
             LinearStore::AddF32 => {
@@ -141,7 +142,7 @@ fn tiles_take_any_shape() {
 }
 
 #[test]
-fn skinny_layers_take_up_to_sixteen_rows_and_any_width() {
+fn skinny_layers_take_up_to_sixteen_rows_of_any_width() {
     let shapes =
         [(1, 1, 8), (1, 16, 128), (2, 17, 1032), (3, 40, 2056), (8, 33, 520), (9, 16, 136), (16, 50, 1024)];
     in_both_orders(|device| {
@@ -152,7 +153,7 @@ fn skinny_layers_take_up_to_sixteen_rows_and_any_width() {
 }
 
 #[test]
-fn skinny_layers_read_x_from_the_caches_where_shared_memory_is_too_small() {
+fn skinny_layers_read_wide_x_from_the_caches() {
     in_both_orders(|device| {
         for shape in [(8, 17, 4104), (16, 16, 2056), (11, 20, 3000)] {
             Case::new(shape, Linear::skinny).check(device);
@@ -276,7 +277,10 @@ fn a_norm_on_the_way_is_the_norm_before() {
             let (rows, inputs) = (case.rows, case.inputs);
             let x: Vec<f32> = case.x.iter().map(|x| x * 5.0).collect();
             let norm = values(inputs, 5);
-            case.x = rms_norm_reference(&x, &norm, 1e-6).into_iter().map(|x| round(x as f32)).collect();
+            case.x = reference::rms_norm(&x, Norm { weight: &norm, eps: 1e-6 })
+                .into_iter()
+                .map(|x| round(x as f32))
+                .collect();
             let input = LinearInput::Normed { x: device.f32(&x), weight: device.f32(&norm), eps: 1e-6 };
             // A normed value between two bf16 values may be rounded to either of them.
             let greatest = if case.fp8.is_some() { 32.0 } else { 1.0 };

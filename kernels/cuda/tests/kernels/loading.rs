@@ -120,7 +120,7 @@ fn random_codes_have_the_bytes_of_the_cpu() {
 }
 
 #[test]
-fn random_mxfp4_codes_are_those_of_the_cpu_in_the_order_of_kernels() {
+fn random_mxfp4_codes_are_the_cpus_in_kernel_order() {
     in_both_orders(|device| {
         for count in [8, 16, 2064] {
             let out = device.out::<u8>(count);

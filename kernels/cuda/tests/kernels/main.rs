@@ -1,4 +1,5 @@
-//! Every kernel on the shim against its reference, on small and odd shapes, with threads in both orders.
+//! Every kernel on the shim against its reference, on small and odd shapes, with threads in both
+//! orders.
 #![expect(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,

@@ -1,24 +1,18 @@
 //! Rows of a compressed cache and projections of heads against their references.
 
-use cuda_kernels::{
-    MlaProject, MlaShape, MlaSide, MlaWrite, Tolerance, interleaved_rope_reference, mla_keys_reference,
-    mla_values_reference, rms_norm_reference,
-};
+use cuda_kernels::{MlaProject, MlaSide, MlaWrite, Tolerance, mla_keys_reference, mla_values_reference};
+use ops::{MlaShape, Norm, reference};
 
 use super::device::{Device, in_both_orders, near, values};
 
 pub(crate) const SMALL: MlaShape = MlaShape { heads: 3, rank: 40, nope: 24, rope: 8, value: 20 };
 pub(crate) const MOONLIGHT: MlaShape = MlaShape { heads: 2, rank: 512, nope: 128, rope: 64, value: 128 };
 
-pub(crate) fn widths(shape: MlaShape) -> [usize; 5] {
-    [shape.heads, shape.rank, shape.nope, shape.rope, shape.value].map(|x| x as usize)
-}
-
 #[test]
 fn rows_are_normed_rotated_and_written_to_their_slots() {
     in_both_orders(|device| {
         for shape in [SMALL, MOONLIGHT] {
-            let [heads, rank, nope, rope, _] = widths(shape);
+            let MlaShape { heads, rank, nope, rope, .. } = shape;
             let positions = [0, 77, 40_000, 1_000_003];
             let slots = [191, 0, 64, 5];
             let (queries, kv) = (values(4 * heads * (nope + rope), 1), values(4 * (rank + rope), 2));
@@ -29,8 +23,7 @@ fn rows_are_normed_rotated_and_written_to_their_slots() {
             let write = MlaWrite {
                 queries: pointer,
                 kv: device.bf16(&kv),
-                norm: device.f32(&norm),
-                eps: 1e-6,
+                norm: Norm { weight: device.f32(&norm), eps: 1e-6 },
                 frequencies: device.f32(&frequencies),
                 rope_factor: 1.25,
                 positions: device.u32(&positions),
@@ -41,7 +34,7 @@ fn rows_are_normed_rotated_and_written_to_their_slots() {
             };
             device.run(&write.launch());
             let rotate =
-                |x: &[f32], row: usize| interleaved_rope_reference(x, &frequencies, 1.25, positions[row]);
+                |x: &[f32], row: usize| reference::interleaved_rope(x, &frequencies, 1.25, positions[row]);
             let exact = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
 
             let cached = device.read_bf16(cache, 192 * (rank + rope));
@@ -51,7 +44,9 @@ fn rows_are_normed_rotated_and_written_to_their_slots() {
                     continue;
                 };
                 let (latent, key) = kv[row * (rank + rope)..][..rank + rope].split_at(rank);
-                let wanted = [rms_norm_reference(latent, &norm, 1e-6), rotate(key, row)].concat();
+                let wanted =
+                    [reference::rms_norm(latent, Norm { weight: &norm, eps: 1e-6 }), rotate(key, row)]
+                        .concat();
                 near(Tolerance::BF16, got, &wanted, &format!("{shape:?}, slot {slot}"));
             }
             let head = |(i, x): (usize, &[f32])| [exact(&x[..nope]), rotate(&x[nope..], i / heads)].concat();
@@ -63,7 +58,7 @@ fn rows_are_normed_rotated_and_written_to_their_slots() {
 
 /// Checks the projection of `rows` rows; returns the bits of the results.
 fn project(device: &Device, shape: MlaShape, rows: usize, side: MlaSide) -> Vec<u16> {
-    let [heads, rank, nope, rope, value] = widths(shape);
+    let MlaShape { heads, rank, nope, rope, value } = shape;
     let (from, to) = match side {
         MlaSide::Queries => (nope + rope, rank + rope),
         MlaSide::Values => (rank, value),
@@ -88,7 +83,7 @@ fn project(device: &Device, shape: MlaShape, rows: usize, side: MlaSide) -> Vec<
 }
 
 #[test]
-fn heads_are_multiplied_by_their_parts_of_the_projection() {
+fn heads_multiply_by_their_parts_of_the_projection() {
     in_both_orders(|device| {
         for side in [MlaSide::Queries, MlaSide::Values] {
             for (shape, few) in [(SMALL, 1), (SMALL, 17), (MOONLIGHT, 5)] {
@@ -100,7 +95,7 @@ fn heads_are_multiplied_by_their_parts_of_the_projection() {
 
 /// Deterministic engines rely on this.
 #[test]
-fn a_row_is_multiplied_to_the_same_bits_in_tiles_of_any_size() {
+fn row_products_have_equal_bits_in_tiles_of_any_size() {
     let wide = MlaShape { heads: 2, rank: 200, nope: 72, rope: 8, value: 132 };
     in_both_orders(|device| {
         for side in [MlaSide::Queries, MlaSide::Values] {

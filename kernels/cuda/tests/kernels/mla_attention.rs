@@ -1,22 +1,22 @@
 //! Attention over a compressed cache: the simple kernel, spans and tiles against the reference.
 
 use cuda_kernels::{
-    MlaAttention, MlaDecode, MlaPrefill, MlaShape, PrefillRows, Tolerance, decode_work,
-    mla_attention_reference, prefill_tiles,
+    MlaAttention, MlaDecode, MlaPrefill, PrefillRows, Tolerance, decode_work, prefill_tiles, size,
 };
+use ops::{MlaShape, reference};
 
 use super::device::{Device, in_both_orders, values};
-use super::mla::{MOONLIGHT, SMALL, widths};
+use super::mla::{MOONLIGHT, SMALL};
 
 /// Weights are rounded to bf16, each by up to 2⁻⁹ of itself, in sums of values of about one.
 const ROUNDED_WEIGHTS: Tolerance = Tolerance { absolute: 2e-3, ..Tolerance::BF16 };
 
-fn tiny(heads: u32) -> MlaShape {
+fn tiny(heads: usize) -> MlaShape {
     MlaShape { heads, rank: 64, nope: 8, rope: 16, value: 8 }
 }
 
-/// Attention over a compressed cache, and its reference results; made from sequences of (tokens, rows), each on a lane of its
-/// own.
+/// Attention over a compressed cache, and its reference results; made from sequences of (tokens,
+/// rows), each on a lane of its own.
 struct Compressed {
     attention: MlaAttention,
     wanted: Vec<f64>,
@@ -25,7 +25,7 @@ struct Compressed {
 }
 
 fn compressed(device: &Device, shape: MlaShape, sequences: &[(usize, usize)]) -> Compressed {
-    let [heads, rank, _, rope, _] = widths(shape);
+    let MlaShape { heads, rank, rope, .. } = shape;
     let width = rank + rope;
     let blocks = |len: usize| len.div_ceil(64);
     let table_width = sequences.iter().map(|(len, _)| blocks(*len)).max().unwrap() + 1;
@@ -53,10 +53,10 @@ fn compressed(device: &Device, shape: MlaShape, sequences: &[(usize, usize)]) ->
             lane: lane as u32,
         });
         for at in len - rows..*len {
-            let seen: Vec<&[f32]> = cached.chunks_exact(width).take(at + 1).collect();
+            let seen = cached.chunks_exact(width).take(at + 1).map(|row| (row, &row[..rank]));
             for head in 0..heads {
                 let query = &queries[(lanes.len() * heads + head) * width..][..width];
-                wanted.extend(mla_attention_reference(query, &seen, rank, scale));
+                wanted.extend(reference::attention(query, seen.clone(), None, scale));
             }
             lanes.push(lane as u32);
             positions.push(at as u32);
@@ -90,14 +90,14 @@ fn latent_queries_attend_over_scattered_rows() {
 }
 
 #[test]
-fn rows_are_shared_out_over_blocks_and_heads_come_by_sixteen() {
+fn rows_are_shared_over_blocks_and_heads_by_sixteen() {
     let lengths = [(1, 1), (33, 1), (256, 1), (257, 1), (600, 2)];
     in_both_orders(|device| {
         for (shape, blocks) in [(tiny(17), 1), (tiny(17), 5), (MOONLIGHT, 3), (tiny(16), 40)] {
             let Compressed { attention, wanted, positions, .. } = compressed(device, shape, &lengths);
             let work = decode_work(&positions, None);
             let partials = MlaDecode::partial_bytes(work[0] as usize, shape);
-            let counters = device.u32(&vec![0; positions.len() * shape.heads.div_ceil(16) as usize]);
+            let counters = device.u32(&vec![0; positions.len() * shape.heads.div_ceil(16)]);
             let partials = device.out::<u8>(partials);
             let decode = MlaDecode { attention, work: device.u32(&work), partials, counters, blocks };
             // Launched twice, as a graph is replayed.
@@ -120,7 +120,7 @@ const SHARED: [u32; 2] = [163 << 10, 99 << 10];
 
 /// Attention of these rows by tiles.
 fn run_tiles(device: &Device, attention: MlaAttention, rows: &[PrefillRows], block_shared_bytes: u32) {
-    let list = prefill_tiles(rows, MlaPrefill::tile_rows(attention.shape.heads));
+    let list = prefill_tiles(rows, MlaPrefill::tile_rows(size(attention.shape.heads)));
     let (tiles, count) = (device.u32(&list), list.len() as u32 / 4);
     device.run(&MlaPrefill { attention, tiles, count, block_shared_bytes }.launch());
 }

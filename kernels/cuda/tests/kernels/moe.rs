@@ -1,9 +1,11 @@
-//! Kernels of a mixture of experts other than its linear layers: router, order by expert, activation, weighted sum.
+//! Kernels of a mixture of experts other than its linear layers: router, order by expert,
+//! activation, weighted sum.
 
 use cuda_kernels::{
-    ClampedSwiglu, MoeAlign, MoeCombine, MoeRoute, Scoring, Tolerance, clamped_swiglu_reference,
-    moe_align_reference, moe_combine_reference, moe_route_reference,
+    ClampedSwiglu, MoeAlign, MoeCombine, MoeRoute, Tolerance, moe_align_reference, moe_combine_reference,
+    moe_route_reference,
 };
+use ops::{Routing, Scoring, reference};
 
 use super::device::{Device, in_both_orders, near, values};
 
@@ -11,27 +13,28 @@ fn route(
     device: &Device,
     scores: &[f32],
     correction: Option<&[f32]>,
-    (rows, per_token): (usize, u32),
+    (rows, per_token): (usize, usize),
     scoring: Scoring,
 ) -> (Vec<u32>, Vec<f32>) {
-    let count = rows * per_token as usize;
+    let count = rows * per_token;
     let (chosen, weights) = (device.out::<u32>(count), device.out::<f32>(count));
-    let experts = (scores.len() / rows) as u32;
+    let experts = scores.len() / rows;
     let correction = correction.map(|correction| device.f32(correction));
     let rows = rows as u32;
     let scores = device.f32(scores);
-    device.run(&MoeRoute { scores, correction, chosen, weights, rows, experts, per_token, scoring }.launch());
+    let routing = Routing { experts, per_token, scoring, correction };
+    device.run(&MoeRoute { scores, chosen, weights, rows, routing }.launch());
     (device.read(chosen, count), device.read_f32(weights, count))
 }
 
-fn check(scorings: &[Scoring], experts: usize, per_token: u32, corrected: bool) {
+fn check(scorings: &[Scoring], experts: usize, per_token: usize, corrected: bool) {
     in_both_orders(|device| {
         let scores: Vec<f32> = values(5 * experts, 3).iter().map(|x| x * 3.0).collect();
         let correction = values(experts, 4);
         let correction = corrected.then_some(&correction[..]);
         for scoring in scorings {
             let (chosen, weights) = route(device, &scores, correction, (5, per_token), *scoring);
-            let wanted = |row: &[f32]| moe_route_reference(row, correction, per_token as usize, *scoring);
+            let wanted = |row: &[f32]| moe_route_reference(row, correction, per_token, *scoring);
             let (ids, wanted): (Vec<u32>, Vec<f64>) = scores.chunks_exact(experts).flat_map(wanted).unzip();
             assert_eq!(chosen, ids, "{scoring:?}, {experts} experts");
             near(Tolerance::F32, &weights, &wanted, &format!("{scoring:?}"));
@@ -40,7 +43,7 @@ fn check(scorings: &[Scoring], experts: usize, per_token: u32, corrected: bool) 
 }
 
 #[test]
-fn softmax_is_over_all_experts_or_over_the_chosen_ones() {
+fn softmax_is_over_all_experts_or_the_chosen_ones() {
     let scorings = [
         Scoring::Softmax { normalize: true },
         Scoring::Softmax { normalize: false },
@@ -52,7 +55,7 @@ fn softmax_is_over_all_experts_or_over_the_chosen_ones() {
 }
 
 #[test]
-fn groups_are_chosen_by_their_two_best_and_the_correction_changes_no_weight() {
+fn groups_go_by_two_best_and_corrections_keep_weights() {
     let scoring =
         |groups, top_groups, normalize| Scoring::Sigmoid { groups, top_groups, normalize, scale: 2.5 };
     check(&[scoring(4, 2, true), scoring(8, 3, false), scoring(1, 1, true)], 64, 6, true);
@@ -61,7 +64,7 @@ fn groups_are_chosen_by_their_two_best_and_the_correction_changes_no_weight() {
 }
 
 #[test]
-fn of_equal_scores_the_lower_expert_is_first_and_those_that_are_no_numbers_differ() {
+fn equal_scores_take_the_lower_expert_and_nan_differ() {
     in_both_orders(|device| {
         let scores = [0.1, 2.0, -1.0, 2.0, 0.5, 3.0, -2.0, 2.0];
         let scoring = Scoring::Softmax { normalize: true };
@@ -77,7 +80,7 @@ fn of_equal_scores_the_lower_expert_is_first_and_those_that_are_no_numbers_diffe
 }
 
 #[test]
-fn routes_are_ordered_by_expert_and_stay_in_order_within_one() {
+fn routes_are_ordered_by_expert_and_stable_within_one() {
     in_both_orders(|device| {
         for (routes, experts) in [(1, 1), (31, 3), (64, 7), (1000, 130)] {
             // Some experts have no routes; the last is one of them.
@@ -100,7 +103,7 @@ fn clamped_gates_and_ups_take_turns() {
             let out = device.out::<u16>(rows * cols);
             let (gate, rows, cols) = (device.bf16(&gate_up), rows as u32, cols as u32);
             device.run(&ClampedSwiglu { gate_up: gate, out, rows, cols, alpha: 1.702, limit: 7.0 }.launch());
-            let wanted = clamped_swiglu_reference(&gate_up, 1.702, 7.0);
+            let wanted = reference::clamped_swiglu(&gate_up, 1.702, 7.0);
             device.check_bf16(out, &wanted, Tolerance::BF16, &format!("{rows} rows of {cols}"));
         }
     });

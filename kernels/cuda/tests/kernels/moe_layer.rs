@@ -2,9 +2,9 @@
 
 use cuda_kernels::{
     ClampedSwiglu, DevicePtr, ExpertFormat, Launch, MoeAlign, MoeCombine, MoeLayer, MoeLinear, MoeRoute,
-    Scoring, SiluMul, StoredExperts, Tolerance, clamped_swiglu_reference, expert_linear_reference,
-    moe_route_reference, silu_mul_reference,
+    SiluMul, StoredExperts, Tolerance, moe_route_reference,
 };
+use ops::{Routing, Scoring, reference};
 
 use super::device::{Device, in_both_orders, near, values};
 
@@ -49,14 +49,14 @@ impl Layer {
                 let matrix = |all: &[f32], len: usize| all[expert as usize * len..][..len].to_vec();
                 let narrow = |values: Vec<f64>| values.into_iter().map(|x| x as f32).collect::<Vec<_>>();
                 let both =
-                    narrow(expert_linear_reference(x, &matrix(&self.gate_up, 2 * INTER * HIDDEN), None));
+                    narrow(reference::linear(x, &matrix(&self.gate_up, 2 * INTER * HIDDEN), None, HIDDEN));
                 let active = if self.clamped {
-                    clamped_swiglu_reference(&both, 1.702, 7.0)
+                    reference::clamped_swiglu(&both, 1.702, 7.0)
                 } else {
-                    silu_mul_reference(&both, INTER, INTER)
+                    reference::silu_mul(&both, INTER, INTER)
                 };
                 let result =
-                    expert_linear_reference(&narrow(active), &matrix(&self.down, HIDDEN * INTER), None);
+                    reference::linear(&narrow(active), &matrix(&self.down, HIDDEN * INTER), None, INTER);
                 out.iter_mut().zip(result).for_each(|(out, x)| *out += weight * x);
             }
             out
@@ -76,10 +76,8 @@ impl Layer {
             device.run(&MoeLinear { x, order, starts, weights, out, routes, experts, n, k, layer }.launch());
         };
         let scores = device.f32(&self.scores);
-        let (scoring, correction) = (SCORING, None);
-        device.run(
-            &MoeRoute { scores, correction, chosen, weights, rows, experts, per_token, scoring }.launch(),
-        );
+        let routing = Routing { experts: EXPERTS, per_token: PER_TOKEN, scoring: SCORING, correction: None };
+        device.run(&MoeRoute { scores, chosen, weights, rows, routing }.launch());
         device.run(&MoeAlign { chosen, order, starts, routes, experts }.launch());
         let x = device.bf16(&self.x);
         linear(x, &self.gate_up, both, (2 * inter, cols), MoeLayer::GateUp { per_token });
@@ -100,11 +98,12 @@ impl Layer {
 }
 
 #[test]
-fn a_layer_adds_the_weighted_results_of_each_tokens_experts() {
+fn layer_adds_weighted_results_of_each_tokens_experts() {
     in_both_orders(|device| {
         for clamped in [false, true] {
             let layer = Layer::new(clamped);
-            // Values between the linear layers are bf16: sums of some twenty values of up to about eight, each rounded twice.
+            // Values between the linear layers are bf16: sums of some twenty values of up to about
+            // eight, each rounded twice.
             let tolerance = Tolerance { absolute: 0.1, relative: 1.0 / 128.0 };
             near(tolerance, &layer.run(device), &layer.wanted(), &format!("clamped {clamped}"));
         }

@@ -1,9 +1,11 @@
-//! The experts' linear layers in all formats, with experts that have no rows, few rows, and more than a tile of rows.
+//! The experts' linear layers in all formats, with experts that have no rows, few rows, and more
+//! than a tile of rows.
 
 use cuda_kernels::{
     DevicePtr, ExpertFormat, Fp8Scales, MXFP4_MAX_SCALE, MoeLayer, MoeLinear, StoredExperts, Tolerance,
-    e2m1_value, e4m3_value, expert_linear_reference, moe_align_reference, pack_mxfp4,
+    moe_align_reference, pack_mxfp4,
 };
+use ops::{E2M1_VALUES, E4M3_VALUES, reference};
 
 use super::device::{Device, in_both_orders, near, values};
 use super::fp8::{Fp8Weight, bytes};
@@ -34,7 +36,8 @@ fn store(device: &Device, format: Format, experts: usize, n: usize, k: usize) ->
             let codes = bytes(len / 2, 2);
             let scales: Vec<u8> = bytes(len / 32, 3).iter().map(|x| 122 + x % 5).collect();
             let value = |i: usize| {
-                e2m1_value(codes[i / 2] >> (4 * (i % 2))) * 2f32.powi(i32::from(scales[i / 32]) - 127)
+                E2M1_VALUES[usize::from(codes[i / 2] >> (4 * (i % 2)) & 15)]
+                    * 2f32.powi(i32::from(scales[i / 32]) - 127)
             };
             let values = (0..len).map(value).collect();
             let scales = device.with(&scales);
@@ -93,11 +96,7 @@ impl Case {
             let expert = chosen[route] as usize;
             let weight = &stored.values[expert * n * k..][..n * k];
             let bias = self.bias.then(|| &biases[expert * n..][..n]);
-            wanted[to * n..][..n].copy_from_slice(&expert_linear_reference(
-                &x[from * k..][..k],
-                weight,
-                bias,
-            ));
+            wanted[to * n..][..n].copy_from_slice(&reference::linear(&x[from * k..][..k], weight, bias, k));
         }
         // Sums of k products of numbers about one, in f32.
         let sums = |tolerance: Tolerance| Tolerance { absolute: 1e-5 * k as f64, ..tolerance };
@@ -162,7 +161,7 @@ fn few_rows_meet_inner_dimensions_of_any_length() {
 }
 
 #[test]
-fn experts_have_no_rows_or_few_rows_or_more_than_a_tile() {
+fn experts_have_no_few_or_more_rows_than_a_tile() {
     in_both_orders(|device| {
         let any = [2, 66, 30];
         for (format, odd, k) in
@@ -178,16 +177,16 @@ fn experts_have_no_rows_or_few_rows_or_more_than_a_tile() {
     });
 }
 
-/// Each input has one column that isn't zero, so each result is a weight. Smaller scales are left out: what a device does with
-/// subnormal operands of products isn't specified.
+/// Each input has one column that isn't zero, so each result is a weight. Smaller scales are left
+/// out: what a device does with subnormal operands of products isn't specified.
 #[test]
-fn every_mxfp4_weight_is_exact_from_scale_2_to_the_greatest() {
+fn mxfp4_weights_are_exact_from_scale_2_to_the_last() {
     let (n, k) = (usize::from(MXFP4_MAX_SCALE), 32usize);
     let scales: Vec<u8> = (0..n).map(|row| (row as u8 + 2).min(MXFP4_MAX_SCALE)).collect();
     let codes: Vec<u8> = (0..n).flat_map(|_| (0..16u8).map(|i| i % 8 * 0x22 + 0x10)).collect();
     let packed: Vec<u8> = codes.as_chunks().0.iter().flat_map(|eight| pack_mxfp4(*eight)).collect();
     let wanted: Vec<f64> = (0..16 * n)
-        .map(|i| f64::from(e2m1_value((i / n) as u8)) * 2f64.powi(i32::from(scales[i % n]) - 127))
+        .map(|i| f64::from(E2M1_VALUES[i / n]) * 2f64.powi(i32::from(scales[i % n]) - 127))
         .collect();
     each_column_is_a_weight((n, k), &packed, &wanted, |device| ExpertFormat::Mxfp4 {
         scales: device.with(&scales),
@@ -209,7 +208,7 @@ fn rows_meet_their_experts_weights_in_every_format() {
 }
 
 #[test]
-fn many_rows_take_large_tiles_and_a_token_alone_has_one_each() {
+fn many_rows_take_large_tiles_and_a_token_one_each() {
     in_both_orders(|device| {
         for (format, n) in
             [(Format::Bf16, 66), (Format::Mxfp4, 66), (Format::Fp8(32), 72), (Format::Fp8(128), 72)]
@@ -231,21 +230,23 @@ fn inner_dimensions_need_not_fill_a_step() {
     });
 }
 
-/// Each input has one column that isn't zero, so each result is a weight: all codes that are numbers, in both kernels.
+/// Each input has one column that isn't zero, so each result is a weight: all codes that are
+/// numbers, in both kernels.
 #[test]
 fn every_fp8_weight_is_exact() {
     let (n, k) = (256usize, 64usize);
     let codes: Vec<u8> =
         (0..n * k).map(|i| (i / k) as u8).map(|code| if code & 0x7f == 0x7f { 0 } else { code }).collect();
     let scales: Vec<f32> = (0..32).map(|group| 2f32.powi(group * 5 - 100) * 1.25).collect();
-    let value = |row: usize| f64::from(e4m3_value(codes[row * k])) * f64::from(scales[row / 8]);
+    let value = |row: usize| f64::from(E4M3_VALUES[usize::from(codes[row * k])]) * f64::from(scales[row / 8]);
     let wanted: Vec<f64> = (0..16 * n).map(|i| value(i % n)).collect();
     each_column_is_a_weight((n, k), &codes, &wanted, |device| {
         ExpertFormat::Fp8(Fp8Scales { at: device.f32(&scales), block_cols: 128 })
     });
 }
 
-/// Checks both kernels on inputs that have one column that isn't zero, so each result is a weight of the first expert.
+/// Checks both kernels on inputs that have one column that isn't zero, so each result is a weight
+/// of the first expert.
 fn each_column_is_a_weight(
     (n, k): (usize, usize),
     codes: &[u8],

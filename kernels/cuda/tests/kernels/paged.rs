@@ -1,6 +1,8 @@
-//! Steps over a paged cache: the KV blocks of sequences are scattered, and all places that no sequence has are NaN.
+//! Steps over a paged cache: the KV blocks of sequences are scattered, and all places that no
+//! sequence has are NaN.
 
-use cuda_kernels::{Attention, PagedCache, attention_reference, kv_index};
+use cuda_kernels::{Attention, PagedCache, kv_index};
+use ops::{AttentionSpec, QkvShape, reference};
 
 use super::device::{Device, values};
 
@@ -9,10 +11,8 @@ use super::device::{Device, values};
 pub(crate) struct Step {
     /// For each sequence: (tokens in the cache after this step, rows of the step).
     pub(crate) sequences: Vec<(usize, usize)>,
-    pub(crate) heads: usize,
-    pub(crate) kv_heads: usize,
-    pub(crate) head_dim: usize,
-    pub(crate) window: Option<u32>,
+    pub(crate) shape: QkvShape,
+    pub(crate) window: Option<usize>,
     pub(crate) sinks: bool,
 }
 
@@ -28,8 +28,8 @@ impl Step {
         self.sequences.iter().map(|(len, _)| len.div_ceil(64)).max().unwrap_or(0) + 1
     }
 
-    /// Block tables of all lanes, and the number of blocks. Blocks are given out from the last one on, one to each sequence in
-    /// turn. Sequence `s` has lane `sequences - 1 - s`.
+    /// Block tables of all lanes, and the number of blocks. Blocks are given out from the last one
+    /// on, one to each sequence in turn. Sequence `s` has lane `sequences - 1 - s`.
     fn tables(&self) -> (Vec<u32>, usize) {
         let (count, width) = (self.sequences.len(), self.table_width());
         let mut tables = vec![u32::MAX; count * width];
@@ -54,7 +54,7 @@ impl Step {
 
     /// Key or value (by `seed`) of head `head` at a position.
     fn vector(&self, seed: usize, s: usize, at: usize, head: usize) -> Vec<f32> {
-        values(self.head_dim, (seed + s * 1_000_003 + at * 131 + head * 7) as u32)
+        values(self.shape.head_dim, (seed + s * 1_000_003 + at * 131 + head * 7) as u32)
     }
 
     fn plane(
@@ -63,14 +63,14 @@ impl Step {
         seed: usize,
         (tables, blocks): &(Vec<u32>, usize),
     ) -> cuda_kernels::DevicePtr {
-        let mut plane = vec![f32::NAN; blocks * self.kv_heads * 64 * self.head_dim];
+        let mut plane = vec![f32::NAN; blocks * self.shape.kv_heads * 64 * self.shape.head_dim];
         for (s, (len, _)) in self.sequences.iter().enumerate() {
             let table = &tables[(self.sequences.len() - 1 - s) * self.table_width()..];
             for at in 0..*len {
                 let slot = table[at / 64] as usize * 64 + at % 64;
-                for head in 0..self.kv_heads {
+                for head in 0..self.shape.kv_heads {
                     for (dim, x) in self.vector(seed, s, at, head).into_iter().enumerate() {
-                        plane[kv_index(slot, head, dim, self.kv_heads, self.head_dim)] = x;
+                        plane[kv_index(slot, head, dim, self.shape.kv_heads, self.shape.head_dim)] = x;
                     }
                 }
             }
@@ -83,10 +83,10 @@ impl Step {
         let rows = self.rows();
         let lanes: Vec<u32> = rows.iter().map(|(s, _)| (self.sequences.len() - 1 - s) as u32).collect();
         let positions: Vec<u32> = rows.iter().map(|(_, at)| *at as u32).collect();
-        let width = (self.heads + 2 * self.kv_heads) * self.head_dim;
+        let width = self.shape.width();
         let qkv: Vec<f32> = values(rows.len() * width, 5).iter().map(|x| x * 4.0).collect();
-        let sinks = values(self.heads, 6);
-        let scale = 1.0 / (self.head_dim as f32).sqrt();
+        let sinks = values(self.shape.heads, 6);
+        let scale = 1.0 / (self.shape.head_dim as f32).sqrt();
         let attention = Attention {
             qkv: device.bf16(&qkv),
             cache: PagedCache {
@@ -97,29 +97,29 @@ impl Step {
             },
             lanes: device.u32(&lanes),
             positions: device.u32(&positions),
-            sinks: self.sinks.then(|| device.f32(&sinks)),
-            out: device.out::<u16>(rows.len() * self.heads * self.head_dim),
+            out: device.out::<u16>(rows.len() * self.shape.out_width()),
             rows: rows.len() as u32,
-            heads: self.heads as u32,
-            kv_heads: self.kv_heads as u32,
-            head_dim: self.head_dim as u32,
-            window: self.window,
-            scale,
+            spec: AttentionSpec {
+                shape: self.shape,
+                scale,
+                window: self.window,
+                sinks: self.sinks.then(|| device.f32(&sinks)),
+            },
         };
         let mut wanted = Vec::new();
         for (row, (s, at)) in rows.iter().enumerate() {
-            let first = self.window.map_or(0, |window| (at + 1).saturating_sub(window as usize));
-            for kv_head in 0..self.kv_heads {
+            let first = self.window.map_or(0, |window| (at + 1).saturating_sub(window));
+            for kv_head in 0..self.shape.kv_heads {
                 let vectors = |seed| -> Vec<Vec<f32>> {
                     (first..=*at).map(|at| self.vector(seed, *s, at, kv_head)).collect()
                 };
                 let (keys, values) = (vectors(11), vectors(12));
                 let seen = keys.iter().map(Vec::as_slice).zip(values.iter().map(Vec::as_slice));
-                let group = self.heads / self.kv_heads;
+                let group = self.shape.group();
                 for head in kv_head * group..(kv_head + 1) * group {
-                    let query = &qkv[row * width + head * self.head_dim..][..self.head_dim];
+                    let query = &qkv[row * width + head * self.shape.head_dim..][..self.shape.head_dim];
                     let sink = self.sinks.then(|| sinks[head]);
-                    wanted.extend(attention_reference(query, seen.clone(), sink, scale));
+                    wanted.extend(reference::attention(query, seen.clone(), sink, scale));
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Norms of heads, rotary embedding and writes to the KV cache against the reference.
 
-use cuda_kernels::{HeadNorms, QkNormRopeWrite, Tolerance, kv_index, norm_rope_reference};
+use cuda_kernels::{QkNormRopeWrite, Tolerance, kv_index};
+use ops::{HeadNorms, Norm, QkvShape, reference};
 
 use super::device::{Device, in_both_orders, near, values};
 
@@ -44,16 +45,14 @@ impl Case {
             keys: device.out::<u16>(cache),
             values: device.out::<u16>(cache),
             rows: rows as u32,
-            heads: heads as u32,
-            kv_heads: kv_heads as u32,
-            head_dim: head_dim as u32,
+            shape: QkvShape { heads, kv_heads, head_dim },
         };
         device.run(&parameters.launch());
         let head = |row: usize, head: usize| &qkv[(row * self.all_heads() + head) * head_dim..][..head_dim];
         let rotated = |row: usize, at: usize| {
             let norm = &norms[usize::from(at >= heads)];
-            let norm = self.norms.then_some((&norm[..], 1e-6));
-            norm_rope_reference(head(row, at), norm, &frequencies, 1.25, positions[row])
+            let norm = self.norms.then_some(Norm { weight: &norm[..], eps: 1e-6 });
+            reference::norm_rope(head(row, at), norm, &frequencies, 1.25, positions[row])
         };
         let exact = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
 
@@ -94,7 +93,7 @@ impl Case {
 const TOLERANCE: Tolerance = Tolerance { absolute: 2e-5, ..Tolerance::BF16 };
 
 #[test]
-fn heads_of_any_width_are_rotated_and_written_to_their_slots() {
+fn heads_of_any_width_are_rotated_into_their_slots() {
     in_both_orders(|device| {
         for head_dim in [2, 12, 16, 24, 32, 64, 80, 96, 128, 256] {
             for norms in [false, true] {

@@ -4,9 +4,10 @@ use std::panic::{UnwindSafe, catch_unwind};
 
 use cuda_kernels::{
     Attention, AttentionDecode, AttentionPrefill, DevicePtr, ExpertFormat, Fp8Scales, Launch, Linear,
-    LinearInput, LinearStore, LinearWeight, MlaAttention, MlaDecode, MlaShape, MoeLayer, MoeLinear, MoeRoute,
-    PagedCache, Sample, Scoring, StoredExperts,
+    LinearInput, LinearStore, LinearWeight, MlaAttention, MlaDecode, MoeLayer, MoeLinear, MoeRoute,
+    PagedCache, Sample, StoredExperts,
 };
+use ops::{AttentionSpec, MlaShape, QkvShape, Routing, Scoring};
 
 const SOME: DevicePtr = DevicePtr(4096);
 const ODD: DevicePtr = DevicePtr(4098);
@@ -17,15 +18,15 @@ const ATTENTION: Attention = Attention {
     cache: PagedCache { keys: SOME, values: SOME, tables: SOME, table_width: 2 },
     lanes: SOME,
     positions: SOME,
-    sinks: None,
     out: SOME,
     rows: 3,
-    heads: 4,
-    kv_heads: 2,
-    head_dim: 64,
-    window: None,
-    scale: 0.125,
+    spec: SPEC,
 };
+
+const SPEC: AttentionSpec<DevicePtr> =
+    AttentionSpec { shape: HEADS, scale: 0.125, window: None, sinks: None };
+
+const HEADS: QkvShape = QkvShape { heads: 4, kv_heads: 2, head_dim: 64 };
 
 const SHAPE: MlaShape = MlaShape { heads: 4, rank: 64, nope: 16, rope: 16, value: 16 };
 
@@ -81,23 +82,34 @@ fn attention_of_heads_that_do_not_fit_is_refused() {
     let decode =
         |attention| AttentionDecode { attention, work: SOME, partials: SOME, counters: SOME, blocks: 1 };
     let prefill = |attention| AttentionPrefill { attention, tiles: SOME, count: 1 };
+    let of_spec = |spec| Attention { spec, ..ATTENTION };
+    let of_shape = move |shape| of_spec(AttentionSpec { shape, ..SPEC });
     check(
         || ATTENTION.launch(),
         vec![
             ("a null pointer", Box::new(|| Attention { lanes: DevicePtr::NULL, ..ATTENTION }.launch())),
             ("a misaligned pointer", Box::new(|| Attention { qkv: ODD, ..ATTENTION }.launch())),
             ("no rows", Box::new(|| Attention { rows: 0, ..ATTENTION }.launch())),
-            ("three heads for two keys", Box::new(|| Attention { heads: 3, ..ATTENTION }.launch())),
-            ("a window of nothing", Box::new(|| Attention { window: Some(0), ..ATTENTION }.launch())),
-            ("a negative scale", Box::new(|| Attention { scale: -1.0, ..ATTENTION }.launch())),
-            ("heads of 512", Box::new(|| Attention { head_dim: 512, ..ATTENTION }.launch())),
+            ("three heads for two keys", Box::new(move || of_shape(QkvShape { heads: 3, ..HEADS }).launch())),
+            (
+                "a window of nothing",
+                Box::new(move || of_spec(AttentionSpec { window: Some(0), ..SPEC }).launch()),
+            ),
+            ("a negative scale", Box::new(move || of_spec(AttentionSpec { scale: -1.0, ..SPEC }).launch())),
+            ("heads of 512", Box::new(move || of_shape(QkvShape { head_dim: 512, ..HEADS }).launch())),
         ],
     );
     check(
         move || decode(ATTENTION).launch(),
         vec![
-            ("heads of 256", Box::new(move || decode(Attention { head_dim: 256, ..ATTENTION }).launch())),
-            ("17 heads of a key", Box::new(move || decode(Attention { heads: 34, ..ATTENTION }).launch())),
+            (
+                "heads of 256",
+                Box::new(move || decode(of_shape(QkvShape { head_dim: 256, ..HEADS })).launch()),
+            ),
+            (
+                "17 heads of a key",
+                Box::new(move || decode(of_shape(QkvShape { heads: 34, ..HEADS })).launch()),
+            ),
             (
                 "no list",
                 Box::new(move || AttentionDecode { work: DevicePtr::NULL, ..decode(ATTENTION) }.launch()),
@@ -107,7 +119,10 @@ fn attention_of_heads_that_do_not_fit_is_refused() {
     check(
         move || prefill(ATTENTION).launch(),
         vec![
-            ("heads of 256", Box::new(move || prefill(Attention { head_dim: 256, ..ATTENTION }).launch())),
+            (
+                "heads of 256",
+                Box::new(move || prefill(of_shape(QkvShape { head_dim: 256, ..HEADS })).launch()),
+            ),
             ("no tiles", Box::new(move || AttentionPrefill { count: 0, ..prefill(ATTENTION) }.launch())),
         ],
     );
@@ -175,7 +190,8 @@ fn experts_that_do_not_fit_are_refused() {
     let route = |experts, per_token, groups| {
         let scoring = Scoring::Sigmoid { groups, top_groups: 1, normalize: true, scale: 1.0 };
         let (scores, chosen, weights) = (SOME, SOME, SOME);
-        MoeRoute { scores, correction: None, chosen, weights, rows: 1, experts, per_token, scoring }
+        let routing = Routing { experts, per_token, scoring, correction: None };
+        MoeRoute { scores, chosen, weights, rows: 1, routing }
     };
     check(
         move || route(64, 8, 4).launch(),

@@ -1,12 +1,13 @@
-//! Sampling on the device against the reference: equal tokens, except in rows where the draw or the nucleus is within 10⁻⁷ of all
-//! weight of another outcome, or a weight within 10⁻⁶ of itself of `min_p`. Such rows are counted, and few.
+//! Sampling on the device against the reference: equal tokens, except in rows where the draw or the
+//! nucleus is within 10⁻⁷ of all weight of another outcome, or a weight within 10⁻⁶ of itself of
+//! `min_p`. Such rows are counted, and few.
 
 use cuda_kernels::{DrawRow, EditRow, Sample, SampledRow, sample_reference};
 
 use super::device::{Device, in_both_orders};
 
-/// Least margin of a comparison, as a share of all weight. Weights are exact to 2⁻²², and the errors of a sum's many weights
-/// cancel.
+/// Least margin of a comparison, as a share of all weight. Weights are exact to 2⁻²², and the
+/// errors of a sum's many weights cancel.
 const MARGIN: f64 = 1e-7;
 
 const PLAIN: DrawRow = DrawRow {
@@ -23,7 +24,8 @@ const PLAIN: DrawRow = DrawRow {
     top_logprobs: None,
 };
 
-/// Rows that are sampled in one launch; draws refer to masks and edits by index, and may share them.
+/// Rows that are sampled in one launch; draws refer to masks and edits by index, and may share
+/// them.
 struct Case<'a> {
     logits: &'a [f32],
     vocab: usize,
@@ -65,7 +67,8 @@ impl Case<'_> {
         words.as_chunks::<4>().0.iter().enumerate().map(row).collect()
     }
 
-    /// Compares with the reference; returns the number of rows whose margin is too small to compare.
+    /// Compares with the reference; returns the number of rows whose margin is too small to
+    /// compare.
     fn check(&self, device: &Device) -> usize {
         let near = |(draw, (got, _)): (&DrawRow, (SampledRow, Top))| {
             let logits = &self.logits[draw.logit_row as usize * self.vocab..][..self.vocab];
@@ -125,12 +128,13 @@ fn draws(rows: usize) -> Vec<DrawRow> {
 }
 
 #[test]
-fn tokens_are_those_of_the_reference_for_all_parameters() {
+fn tokens_are_the_references_for_all_parameters() {
     in_both_orders(|device| {
         for vocab in [1, 2, 31, 70, 1000, 5003] {
             let logits = logits(52, vocab);
             let mut case = Case { logits: &logits, vocab, masks: &[], edits: &[], draws: draws(52) };
-            // In a very short row all logits may be minus infinity; the reference then has no token either.
+            // In a very short row all logits may be minus infinity; the reference then has no token
+            // either.
             let near = case.check(device);
             assert!(near <= 2, "{near} rows of {vocab} ids are too near");
             case.draws.iter_mut().for_each(|draw| draw.position += 1 << 40);
@@ -190,7 +194,7 @@ fn logits_that_are_no_numbers_are_errors_of_their_row() {
 }
 
 #[test]
-fn logprobs_are_of_the_whole_vocabulary_before_edits_and_mask() {
+fn logprobs_precede_edits_and_mask() {
     in_both_orders(|device| {
         for (vocab, count) in [(5, 255), (70, 0), (70, 20), (3000, 255)] {
             let logits = logits(1, vocab);

@@ -1,12 +1,14 @@
-//! Causal attention over the paged cache, for decode and prefill chunks alike: scores, softmax and the sum of values in one
-//! pass over the keys, all in f32.
+//! Causal attention over the paged cache, for decode and prefill chunks alike: scores, softmax and
+//! the sum of values in one pass over the keys, all in f32.
 //!
-//! A task is one key head with some of its query heads, for some neighbouring tokens of a sequence. Keys are taken in spans of
-//! 128 that begin at multiples of 128 positions: after each span, running maximum, sum and output are rescaled. Spans depend on
-//! positions alone, so a row's result depends neither on how its prompt was cut into chunks nor on where its blocks lie.
-//! Long contexts are cut into parts, also by positions alone; each part has its own softmax, and parts are merged in order. If there
-//! are few tasks, as for one token of one sequence, each part is a task of its own.
-//! A value that a row doesn't see is never multiplied, not even by zero: its slot may hold NaN or infinity.
+//! A task is one key head with some of its query heads, for some neighbouring tokens of a sequence.
+//! Keys are taken in spans of 128 that begin at multiples of 128 positions: after each span,
+//! running maximum, sum and output are rescaled. Spans depend on positions alone, so a row's result
+//! depends neither on how its prompt was cut into chunks nor on where its blocks lie. Long contexts
+//! are cut into parts, also by positions alone; each part has its own softmax, and parts are merged
+//! in order. If there are few tasks, as for one token of one sequence, each part is a task of its
+//! own. A value that a row doesn't see is never multiplied, not even by zero: its slot may hold NaN
+//! or infinity.
 
 mod partial;
 mod products;
@@ -19,10 +21,11 @@ mod tile;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use ops::{AttentionSpec, QkvShape};
+
 use super::Cpu;
 use super::kv::KvLayer;
 use super::output::Output;
-use super::rope::QkvShape;
 use partial::Partial;
 use tile::TileOfHead;
 
@@ -37,21 +40,15 @@ const TASK_ROWS: usize = 32;
 /// Maximum number of query heads in a task.
 const TASK_HEADS: usize = 8;
 
-/// Parameters of a layer's attention.
+/// Parameters of a layer's attention, and where its queries are.
 #[derive(Debug, Clone, Copy)]
 pub struct AttentionParams<'a> {
-    /// Number of query heads, and heads of the cache.
-    pub shape: QkvShape,
+    /// What the layer's attention is.
+    pub spec: AttentionSpec<&'a [f32]>,
     /// Stride of the rows of queries, in elements.
     pub query_stride: usize,
     /// Width of a head's result, and number of a value's first elements that are used.
     pub value_dim: usize,
-    /// Factor of scores.
-    pub scale: f32,
-    /// Number of positions that a row sees, its own included (at least one); `None`: all up to its own.
-    pub window: Option<usize>,
-    /// `[heads]`: sink of each query head, one more score, of a key without value.
-    pub sinks: Option<&'a [f32]>,
 }
 
 /// Rows of one sequence in a batch.
@@ -67,16 +64,16 @@ pub struct Sequence<'a> {
     pub blocks: &'a [u32],
 }
 
-impl AttentionParams<'_> {
-    /// Makes parameters for queries that are in rows of a qkv projection, without window or sinks.
-    pub fn of_qkv(shape: QkvShape, scale: f32) -> Self {
-        let (query_stride, value_dim) = (shape.width(), shape.head_dim);
-        Self { shape, query_stride, value_dim, scale, window: None, sinks: None }
+impl<'a> AttentionParams<'a> {
+    /// Makes parameters for queries that are in rows of a qkv projection.
+    pub const fn of_qkv(spec: AttentionSpec<&'a [f32]>) -> Self {
+        Self { spec, query_stride: spec.shape.width(), value_dim: spec.shape.head_dim }
     }
 }
 
-/// Computes attention of the queries at the beginning of each row of `queries` `[rows, params.query_stride]` to the cached keys of
-/// their sequences, within the window of `params`; `out` is `[rows, heads * value_dim]`.
+/// Computes attention of the queries at the beginning of each row of `queries`
+/// `[rows, params.query_stride]` to the cached keys of their sequences, within the window of
+/// `params`; `out` is `[rows, heads * value_dim]`.
 ///
 /// # Panics
 /// If the sizes don't fit each other or a block is not in the cache.
@@ -88,7 +85,7 @@ pub fn attention(
     cache: &KvLayer,
     out: &mut [f32],
 ) {
-    let AttentionParams { shape, query_stride, value_dim, .. } = params;
+    let AttentionParams { spec: AttentionSpec { shape, sinks, .. }, query_stride, value_dim } = params;
     let rows = queries.len() / query_stride;
     assert_eq!(out.len(), rows * shape.heads * value_dim, "rows of attention");
     assert!(
@@ -99,7 +96,7 @@ pub fn attention(
         shape.kv_heads == cache.shape.kv_heads && shape.head_dim == cache.shape.head_dim,
         "heads of the cache"
     );
-    assert!(params.sinks.is_none_or(|sinks| sinks.len() == shape.heads), "a sink for each head");
+    assert!(sinks.is_none_or(|sinks| sinks.len() == shape.heads), "a sink for each head");
     let heads = head_ranges(shape);
     let tiles = tiles(heads[0].1.len(), sequences);
     let cost: usize =
@@ -172,26 +169,4 @@ fn tiles<'a>(heads: usize, sequences: &[Sequence<'a>]) -> Vec<Tile<'a>> {
         }
     }
     tiles
-}
-
-/// Reference of [`attention`], in f64, for one query `[d]`, the keys and values `[n, d]` that it sees, and its head's sink.
-pub fn attention_reference(
-    query: &[f32],
-    keys: &[f32],
-    values: &[f32],
-    scale: f32,
-    sink: Option<f32>,
-) -> Vec<f64> {
-    let d = query.len();
-    let dot =
-        |key: &[f32]| -> f64 { query.iter().zip(key).map(|(q, k)| f64::from(*q) * f64::from(*k)).sum() };
-    let scores: Vec<f64> = keys.chunks_exact(d).map(|key| dot(key) * f64::from(scale)).collect();
-    let greatest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = scores.iter().map(|s| (s - greatest).exp()).collect();
-    let total: f64 =
-        weights.iter().sum::<f64>() + sink.map_or(0.0, |sink| (f64::from(sink) - greatest).exp());
-    let value = |i: usize| -> f64 {
-        weights.iter().zip(values.chunks_exact(d)).map(|(w, v)| w * f64::from(v[i])).sum()
-    };
-    (0..d).map(|i| value(i) / total).collect()
 }

@@ -1,7 +1,7 @@
 //! Partial result of attention to some of the keys, to be merged with that of later keys.
 //!
-//! Which keys belong together depends on positions alone, and parts are merged in order, so a row's result is the same whether one
-//! thread computed all parts or several threads did.
+//! Which keys belong together depends on positions alone, and parts are merged in order, so a row's
+//! result is the same whether one thread computed all parts or several threads did.
 
 /// Weighted sums of values, with the softmax state by which they are merged.
 #[derive(Debug)]
@@ -40,7 +40,8 @@ impl Partial {
         let laters = later.state.iter().zip(later.sums.chunks_exact(stride));
         for (((greatest, total), sums), ((later_greatest, later_total), later_sums)) in rows.zip(laters) {
             let most = greatest.max(*later_greatest);
-            // The greatest score of a row that saw no key is minus infinity; relative to itself that would be NaN.
+            // The greatest score of a row that saw no key is minus infinity; relative to itself
+            // that would be NaN.
             let rescale = |from: f32| if from == f32::NEG_INFINITY { 0.0 } else { (from - most).exp() };
             let (rescale, later_rescale) = (rescale(*greatest), rescale(*later_greatest));
             *total = *total * rescale + later_total * later_rescale;

@@ -1,4 +1,5 @@
-//! Tiles of registers: products of some query rows with a block of keys, and of their weights with a block of values.
+//! Tiles of registers: products of some query rows with a block of keys, and of their weights with
+//! a block of values.
 
 use std::ops::Range;
 

@@ -1,7 +1,9 @@
-//! Tile kernel of attention: one key head with some query heads of its group, for some neighbouring tokens.
+//! Tile kernel of attention: one key head with some query heads of its group, for some neighbouring
+//! tokens.
 //!
-//! While scores are computed, the span's values are prefetched, and while values are added, the next span's keys: the blocks of a
-//! sequence aren't neighbours in memory, so the processor doesn't prefetch them by itself.
+//! While scores are computed, the span's values are prefetched, and while values are added, the
+//! next span's keys: the blocks of a sequence aren't neighbours in memory, so the processor doesn't
+//! prefetch them by itself.
 
 use std::ops::Range;
 
@@ -139,8 +141,9 @@ impl<W: Element> TypedTile<'_, W> {
         }
     }
 
-    /// Adds the weighted values of block `i` of the span that begins at `start` to `M` rows. A row gets only the values that it sees:
-    /// those behind may be another sequence's, and may not be finite.
+    /// Adds the weighted values of block `i` of the span that begins at `start` to `M` rows. A row
+    /// gets only the values that it sees: those behind may be another sequence's, and may not be
+    /// finite.
     #[inline(always)]
     fn values_of<L: Lanes, const M: usize>(
         &self,
@@ -154,7 +157,8 @@ impl<W: Element> TypedTile<'_, W> {
         let tile = self.tile;
         let widths = (tile.params.value_dim, tile.cache.shape.stride());
         let seen = |row: usize| within(tile.visible(row), start + i * BLOCK_SIZE, BLOCK_SIZE);
-        // The visible ranges of later rows begin and end later, so this is the range that all rows see.
+        // The visible ranges of later rows begin and end later, so this is the range that all rows
+        // see.
         let all = seen(row + M - 1).start..seen(row).end;
         if all == seen(row) && all == seen(row + M - 1) {
             return add_values::<L, W, M>(lanes, running, row, (i, all), block, widths, prefetch);
@@ -175,9 +179,9 @@ impl TileOfHead<'_> {
 
     fn start(&self) -> RunningSoftmax {
         let (heads, d, stride) =
-            (self.of_queries.len(), self.params.shape.head_dim, self.cache.shape.stride());
+            (self.of_queries.len(), self.params.spec.shape.head_dim, self.cache.shape.stride());
         let rows = self.tile.rows * heads;
-        let scale = self.params.scale;
+        let scale = self.params.spec.scale;
         let mut queries = vec![0.0; rows * stride];
         for (i, to) in queries.chunks_exact_mut(stride).enumerate() {
             let row = self.tile.first_row + i / heads;
@@ -188,7 +192,8 @@ impl TileOfHead<'_> {
         RunningSoftmax { queries, weights: vec![0.0; rows * SPAN], partial: Partial::new(rows, stride) }
     }
 
-    /// Returns the indices in the layer at which the head's rows begin in the blocks that hold these positions.
+    /// Returns the indices in the layer at which the head's rows begin in the blocks that hold
+    /// these positions.
     fn blocks(&self, keys: Range<usize>) -> impl Iterator<Item = usize> {
         let blocks = &self.tile.sequence.blocks[keys.start / BLOCK_SIZE..keys.end.div_ceil(BLOCK_SIZE)];
         blocks.iter().map(|block| self.cache.shape.block_at(*block as usize, self.head))
@@ -216,19 +221,22 @@ impl TileOfHead<'_> {
         }
     }
 
-    /// Returns the positions that a query row sees: those up to its own, as far as the window goes back.
+    /// Returns the positions that a query row sees: those up to its own, as far as the window goes
+    /// back.
     fn visible(&self, row: usize) -> Range<usize> {
         let end = self.tile.position + row / self.of_queries.len() + 1;
-        self.params.window.map_or(0, |window| end.saturating_sub(window.max(1)))..end
+        self.params.spec.window.map_or(0, |window| end.saturating_sub(window.max(1)))..end
     }
 
-    /// Returns the parts with keys that some row sees; there is at least one, since each row sees its own key.
+    /// Returns the parts with keys that some row sees; there is at least one, since each row sees
+    /// its own key.
     pub(super) fn parts(&self) -> Range<usize> {
         let end = self.tile.position + self.tile.rows;
         self.visible(0).start / PART..end.div_ceil(PART)
     }
 
-    /// Returns the positions of a part, without the spans before the first row's window, which no row sees.
+    /// Returns the positions of a part, without the spans before the first row's window, which no
+    /// row sees.
     fn keys_of(&self, part: usize) -> Range<usize> {
         let end = self.tile.position + self.tile.rows;
         let first = self.visible(0).start / SPAN * SPAN;
@@ -242,11 +250,12 @@ impl TileOfHead<'_> {
         for i in 0..partial.rows() {
             let row = self.tile.first_row + i / heads;
             let head = self.of_queries.start + i % heads;
-            let at = (row * self.params.shape.heads + head) * d;
+            let at = (row * self.params.spec.shape.heads + head) * d;
             #[expect(unsafe_code, reason = "each task its rows and heads")]
-            // SAFETY: tasks differ in their rows or in their heads, and a task has one part alive at a time.
+            // SAFETY: tasks differ in their rows or in their heads, and a task has one part alive
+            // at a time.
             let out = unsafe { out.part(at, d) };
-            partial.finish(i, self.params.sinks.map(|sinks| sinks[head]), out);
+            partial.finish(i, self.params.spec.sinks.map(|sinks| sinks[head]), out);
         }
     }
 }

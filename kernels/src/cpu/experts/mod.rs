@@ -1,12 +1,16 @@
-//! Experts: the gated feed-forward layers that a router chose for each token. Tokens are gathered by expert, so that each expert's
-//! weights are read once for all its tokens; results are added per token, in the order of its choice.
+//! Experts: the gated feed-forward layers that a router chose for each token. Tokens are gathered
+//! by expert, so that each expert's weights are read once for all its tokens; results are added per
+//! token, in the order of its choice.
 //!
-//! A token's result is computed from its own rows of linear layers alone, so it doesn't depend on the tokens beside it.
+//! A token's result is computed from its own rows of linear layers alone, so it doesn't depend on
+//! the tokens beside it.
 
 use std::ops::Range;
 
+use ops::{ExpertActivation, Store};
+
 use super::clamped_swiglu::clamped_swiglu;
-use super::linear::{Group, Store, grouped_linear};
+use super::linear::{Group, grouped_linear};
 use super::matrix::Matrix;
 use super::output::Output;
 use super::route::Routes;
@@ -15,7 +19,8 @@ use super::{Cpu, silu_mul};
 /// Weights of one expert.
 #[derive(Debug, Clone)]
 pub struct Expert<'a> {
-    /// `[2 * intermediate, hidden]`, stacked by rows: rows of gate and up in the order that the activation takes.
+    /// `[2 * intermediate, hidden]`, stacked by rows: rows of gate and up in the order that the
+    /// activation takes.
     pub gate_up: Vec<Matrix<'a>>,
     /// `[2 * intermediate]`: bias of `gate_up`.
     pub gate_up_bias: Option<&'a [f32]>,
@@ -25,21 +30,8 @@ pub struct Expert<'a> {
     pub down_bias: Option<&'a [f32]>,
 }
 
-/// Activation between an expert's two linear layers.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ExpertActivation {
-    /// `silu(gate) * up`; all rows of gate come first, then all of up.
-    SwiGlu,
-    /// [`clamped_swiglu`]; rows of gate and up are interleaved.
-    ClampedSwiGlu {
-        /// Factor within the sigmoid.
-        alpha: f32,
-        /// Bound of gate and up.
-        limit: f32,
-    },
-}
-
-/// Buffers for the activations between the linear layers, `tokens * per_token` rows each. Each layer uses them again.
+/// Buffers for the activations between the linear layers, `tokens * per_token` rows each. Each
+/// layer uses them again.
 #[derive(Debug, Default)]
 pub struct ExpertScratch {
     gathered: Vec<f32>,
@@ -49,7 +41,8 @@ pub struct ExpertScratch {
 }
 
 impl ExpertScratch {
-    /// Allocates room for `rows` rows (tokens times experts of each); `false` if the system doesn't grant the memory.
+    /// Allocates room for `rows` rows (tokens times experts of each); `false` if the system doesn't
+    /// grant the memory.
     pub fn reserve(&mut self, rows: usize, hidden: usize, intermediate: usize) -> bool {
         let grow = |buffer: &mut Vec<f32>, cols: usize| {
             let Some(len) = rows.checked_mul(cols) else { return false };
@@ -67,7 +60,8 @@ impl ExpertScratch {
     }
 }
 
-/// Computes `out[t] += Σ weight · expert(x[t])` over the experts of each token; `x` and `out` are `[tokens, hidden]`.
+/// Computes `out[t] += Σ weight · expert(x[t])` over the experts of each token; `x` and `out` are
+/// `[tokens, hidden]`.
 ///
 /// # Panics
 /// If the sizes don't fit each other.

@@ -22,8 +22,9 @@ impl Avx2 {
     }
 }
 
-// SAFETY of every block below: `Avx2` exists only where avx2, fma and f16c do (`new`); loads and stores go through references
-// to sixteen elements, the second at most eight elements on, and the unaligned instructions are used.
+// SAFETY of every block below: `Avx2` exists only where avx2, fma and f16c do (`new`); loads and
+// stores go through references to sixteen elements, the second at most eight elements on, and the
+// unaligned instructions are used.
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, above")]
 impl Lanes for Avx2 {
     type V = [__m256; 2];
@@ -207,7 +208,8 @@ impl Dots for Avx2 {
         }
     }
 
-    /// Multiplies bytes at even and at odd places apart, widened to sixteen bits: sums of two products of bytes would overflow sixteen bits.
+    /// Multiplies bytes at even and at odd places apart, widened to sixteen bits: sums of two
+    /// products of bytes would overflow sixteen bits.
     #[inline(always)]
     fn dot_codes(self, codes: Self::Codes, x: [i8; 4], sums: Self::Sums) -> Self::Sums {
         unsafe {

@@ -9,7 +9,8 @@ use half::{bf16, f16};
 use super::dots::{CODES, Dots, E2M1, E2M1_LOWER, E4M3_BIAS, E4M3_SHIFT, PAIRS, SMALL_E4M3};
 use super::{LANES, LARGEST_F16, Lanes};
 
-/// Token that proves that the machine has avx512f, avx512bw, avx512dq and `avx512_vnni`, and `avx512_bf16` if `BF16`.
+/// Token that proves that the machine has avx512f, avx512bw, avx512dq and `avx512_vnni`, and
+/// `avx512_bf16` if `BF16`.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cpu) struct Avx512<const BF16: bool>(());
 
@@ -22,8 +23,8 @@ impl<const BF16: bool> Avx512<BF16> {
     }
 }
 
-// SAFETY of every block below: `Avx512` exists only where its instructions do (`new`); loads and stores go through references to
-// sixteen elements, and the unaligned instructions are used.
+// SAFETY of every block below: `Avx512` exists only where its instructions do (`new`); loads and
+// stores go through references to sixteen elements, and the unaligned instructions are used.
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, above")]
 impl<const BF16: bool> Lanes for Avx512<BF16> {
     type V = __m512;
@@ -156,7 +157,8 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
     }
 }
 
-/// Does the first two steps of [`Lanes::sum`] for four vectors with shared instructions: each quarter of the result belongs to one vector.
+/// Does the first two steps of [`Lanes::sum`] for four vectors with shared instructions: each
+/// quarter of the result belongs to one vector.
 ///
 /// # Safety
 /// The machine has avx512f.
@@ -183,7 +185,8 @@ unsafe fn quarters(v: [__m512; 4]) -> __m512 {
     }
 }
 
-/// Does the third step for two results of [`quarters`]: each quarter of the result has two lanes of `a` and two of `b`.
+/// Does the third step for two results of [`quarters`]: each quarter of the result has two lanes of
+/// `a` and two of `b`.
 ///
 /// # Safety
 /// The machine has avx512f.
@@ -312,7 +315,8 @@ impl<const BF16: bool> Dots for Avx512<BF16> {
 
     #[inline(always)]
     fn pairs_of_e2m1(self, codes: &[u8; PAIRS / 2], scale: u8) -> Self::Pairs {
-        // The instruction reads five bits of a place, and the fifth may be the lowest bit of the byte's other code. So the table is there twice.
+        // The instruction reads five bits of a place, and the fifth may be the lowest bit of the
+        // byte's other code. So the table is there twice.
         const TWICE: [[u16; 16]; 2] = [E2M1; 2];
         unsafe {
             let bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(codes.as_ptr().cast()));

@@ -1,7 +1,8 @@
-//! Dot products of narrow numbers, accumulated in sixteen lanes: pairs of bf16 into f32, and four bytes into 32-bit integers.
+//! Dot products of narrow numbers, accumulated in sixteen lanes: pairs of bf16 into f32, and four
+//! bytes into 32-bit integers.
 //!
-//! Integer sums are exact. In sums of bf16, lane `i` has products `2 i` and `2 i + 1` of each 32; the instruction decides how they
-//! are rounded.
+//! Integer sums are exact. In sums of bf16, lane `i` has products `2 i` and `2 i + 1` of each 32;
+//! the instruction decides how they are rounded.
 
 use std::ops::RangeInclusive;
 
@@ -14,15 +15,16 @@ pub(in crate::cpu) const PAIRS: usize = 32;
 /// Number of codes in a vector: four neighbours of each of sixteen rows.
 pub(in crate::cpu) const CODES: usize = 64;
 
-/// Values of the codes of E2M1 (0, ½, 1, 1½, 2, 3, 4, 6, and the same below zero) times 2¹²⁵, as bf16. Neither zero has a sign.
+/// Values of the codes of E2M1 (0, ½, 1, 1½, 2, 3, 4, 6, and the same below zero) times 2¹²⁵, as
+/// bf16. Neither zero has a sign.
 pub(super) const E2M1: [u16; 16] = [
     0, 0x7d80, 0x7e00, 0x7e40, 0x7e80, 0x7ec0, 0x7f00, 0x7f40, 0, 0xfd80, 0xfe00, 0xfe40, 0xfe80, 0xfec0,
     0xff00, 0xff40,
 ];
 /// Scales that [`Dots::widen_e2m1`] takes.
 pub(in crate::cpu) const E2M1_SCALES: RangeInclusive<u8> = 2..=252;
-/// Number that is subtracted from the bits of [`E2M1`] for each scale, which lowers the exponent; it is there twice, for two elements.
-/// Zero stays zero, since the subtraction saturates.
+/// Number that is subtracted from the bits of [`E2M1`] for each scale, which lowers the exponent;
+/// it is there twice, for two elements. Zero stays zero, since the subtraction saturates.
 pub(super) static E2M1_LOWER: [[u16; 2]; 256] = {
     let mut lower = [[0; 2]; 256];
     let mut scale = *E2M1_SCALES.start();
@@ -37,8 +39,8 @@ const EXPONENT_OF_BF16: u32 = 7;
 
 /// Values of the subnormal codes of E4M3, 0 to 7 times 2⁻⁹, as bf16.
 pub(super) const SMALL_E4M3: [u16; 8] = [0, 0x3b00, 0x3b80, 0x3bc0, 0x3c00, 0x3c20, 0x3c40, 0x3c60];
-/// Number that is added to the other codes once they are shifted to a bf16's exponent and mantissa: the exponent's bias is 7 in E4M3,
-/// 127 in bf16.
+/// Number that is added to the other codes once they are shifted to a bf16's exponent and mantissa:
+/// the exponent's bias is 7 in E4M3, 127 in bf16.
 pub(super) const E4M3_BIAS: u16 = 120 << EXPONENT_OF_BF16;
 /// Number of bits by which a code is shifted to a bf16's exponent and mantissa.
 pub(super) const E4M3_SHIFT: u32 = 4;
@@ -58,8 +60,9 @@ pub(in crate::cpu) static E4M3: [u16; 256] = {
     all
 };
 
-/// Dot products on vectors. All methods are `#[inline(always)]`, so that they are compiled with the outermost caller's instructions.
-/// Closures aren't, so the methods' default bodies and the vector implementations have none.
+/// Dot products on vectors. All methods are `#[inline(always)]`, so that they are compiled with the
+/// outermost caller's instructions. Closures aren't, so the methods' default bodies and the vector
+/// implementations have none.
 pub(in crate::cpu) trait Dots: Lanes {
     /// Vector of 32 bf16.
     type Pairs: Copy;
@@ -95,13 +98,14 @@ pub(in crate::cpu) trait Dots: Lanes {
     fn dot_codes(self, codes: Self::Codes, x: [i8; 4], sums: Self::Sums) -> Self::Sums;
     fn to_f32(self, sums: Self::Sums) -> Self::V;
 
-    /// Rounds to the nearest f16, halves to even, as f32; values beyond f16's range become infinity.
+    /// Rounds to the nearest f16, halves to even, as f32; values beyond f16's range become
+    /// infinity.
     fn round_to_f16(self, v: Self::V) -> Self::V;
     /// Returns `x` in lanes where `a < b`, elsewhere `y`.
     fn select_less(self, a: Self::V, b: Self::V, x: Self::V, y: Self::V) -> Self::V;
 
-    /// Widens 32 codes of four bits (E2M1, the lower half of a byte first), times 2 to the power of `scale - 127`, to bf16, exactly. The
-    /// scale is in [`E2M1_SCALES`].
+    /// Widens 32 codes of four bits (E2M1, the lower half of a byte first), times 2 to the power of
+    /// `scale - 127`, to bf16, exactly. The scale is in [`E2M1_SCALES`].
     #[inline(always)]
     fn widen_e2m1(self, codes: &[u8; PAIRS / 2], scale: u8, to: &mut [bf16; PAIRS]) {
         let [lower, _] = E2M1_LOWER[scale as usize];

@@ -1,7 +1,9 @@
-//! Vectors of sixteen f32 lanes: the unit that every operation is written in, whatever registers the machine has.
+//! Vectors of sixteen f32 lanes: the unit that every operation is written in, whatever registers
+//! the machine has.
 //!
-//! A value of a type that implements [`Lanes`] is the proof that its instructions may be used, so the methods are safe. All
-//! implementations add the lanes of a sum in the same order; only `Portable` rounds a multiply-add twice.
+//! A value of a type that implements [`Lanes`] is the proof that its instructions may be used, so
+//! the methods are safe. All implementations add the lanes of a sum in the same order; only
+//! `Portable` rounds a multiply-add twice.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
@@ -17,7 +19,8 @@ pub(super) const LANES: usize = 16;
 /// Largest finite f16.
 const LARGEST_F16: f32 = 65504.0;
 
-/// Operations on sixteen f32. All methods are `#[inline(always)]`, so that they are compiled with the outermost caller's instructions.
+/// Operations on sixteen f32. All methods are `#[inline(always)]`, so that they are compiled with
+/// the outermost caller's instructions.
 pub(super) trait Lanes: Copy {
     /// Vector of sixteen f32.
     type V: Copy;
@@ -29,7 +32,8 @@ pub(super) trait Lanes: Copy {
     fn load_bf16(self, from: &[bf16; LANES]) -> Self::V;
     fn load_f16(self, from: &[f16; LANES]) -> Self::V;
     fn store(self, v: Self::V, to: &mut [f32; LANES]);
-    /// Stores `v`, rounded to the nearest f16, halves to even. Values beyond f16's range become the largest f16; NaN stays NaN.
+    /// Stores `v`, rounded to the nearest f16, halves to even. Values beyond f16's range become the
+    /// largest f16; NaN stays NaN.
     fn store_f16(self, v: Self::V, to: &mut [f16; LANES]);
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
     fn sub(self, a: Self::V, b: Self::V) -> Self::V;
@@ -39,7 +43,8 @@ pub(super) trait Lanes: Copy {
     fn max(self, a: Self::V, b: Self::V) -> Self::V;
     /// Returns `a * b + c`.
     fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
-    /// Adds up the lanes as a tree, `(8 + 8) → (4 + 4) → (2 + 2) → (1 + 1)`: lane `i` is added to lane `i + width / 2`.
+    /// Adds up the lanes as a tree, `(8 + 8) → (4 + 4) → (2 + 2) → (1 + 1)`: lane `i` is added to
+    /// lane `i + width / 2`.
     fn sum(self, v: Self::V) -> f32;
     /// [`Self::sum`] of each of four vectors.
     #[inline(always)]
@@ -54,8 +59,9 @@ pub(super) trait Lanes: Copy {
     /// Returns 2ⁿ, made of the bits of `n + 1.5 · 2²³`, for n in -126 ..= 127.
     fn power_of_two(self, shifted: Self::V) -> Self::V;
 
-    /// Returns eˣ to about two units in the last place; x below -87.3 counts as -87.3, above 88.3 as 88.3.
-    /// Reduction to |r| ≤ ln 2 / 2 in two steps and a polynomial of degree five (the coefficients of Cephes' `expf`).
+    /// Returns eˣ to about two units in the last place; x below -87.3 counts as -87.3, above 88.3
+    /// as 88.3. Reduction to |r| ≤ ln 2 / 2 in two steps and a polynomial of degree five (the
+    /// coefficients of Cephes' `expf`).
     #[inline(always)]
     fn exp(self, x: Self::V) -> Self::V {
         const SHIFT: f32 = 12_582_912.0; // 1.5 · 2²³: adding it rounds to a whole number
@@ -176,8 +182,8 @@ impl Element for f16 {
     }
 }
 
-/// Prefetch of memory into the second-level cache, a few lines at each step of a loop. Fetched into the first level, the lines would
-/// delay the loop's own loads.
+/// Prefetch of memory into the second-level cache, a few lines at each step of a loop. Fetched into
+/// the first level, the lines would delay the loop's own loads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prefetch {
     at: *const u8,
@@ -193,7 +199,8 @@ impl Prefetch {
         Self { at: std::ptr::null(), lines_per_step: 0 }
     }
 
-    /// Prefetches part `part` of `parts` of the `bytes` bytes behind `in_use`, in `steps` steps. There needn't be memory at these addresses.
+    /// Prefetches part `part` of `parts` of the `bytes` bytes behind `in_use`, in `steps` steps.
+    /// There needn't be memory at these addresses.
     #[inline(always)]
     pub(super) fn behind<T>(in_use: &[T], bytes: usize, (part, parts): (usize, usize), steps: usize) -> Self {
         let part_bytes = bytes.div_ceil(parts).next_multiple_of(Self::LINE);

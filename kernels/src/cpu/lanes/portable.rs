@@ -1,4 +1,5 @@
-//! Lanes as an array, which the compiler vectorises as far as the machine allows. Of a multiply-add, both steps are rounded.
+//! Lanes as an array, which the compiler vectorises as far as the machine allows. Of a
+//! multiply-add, both steps are rounded.
 
 use half::{bf16, f16};
 

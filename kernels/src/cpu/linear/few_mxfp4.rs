@@ -1,14 +1,16 @@
-//! Tile kernel of MXFP4 weights with few rows of x in bf16: weights are widened in registers, since hardly another tile of rows would
-//! read them again. Rows of codes are too short for the processor to prefetch the next tile's by itself, so the kernel does. The sums
-//! are those of [`Pairs`](super::pairs::Pairs) with widened weights, bit for bit.
+//! Tile kernel of MXFP4 weights with few rows of x in bf16: weights are widened in registers, since
+//! hardly another tile of rows would read them again. Rows of codes are too short for the processor
+//! to prefetch the next tile's by itself, so the kernel does. The sums are those of
+//! [`Pairs`](super::pairs::Pairs) with widened weights, bit for bit.
 
 use half::bf16;
+use ops::MXFP4_BLOCK;
 
 use super::chunk::chunk;
 use super::tile::DotRows;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::lanes::{Prefetch, sums_of_tile};
-use crate::cpu::packed::{MXFP4_BLOCK, Mxfp4};
+use crate::cpu::packed::Mxfp4;
 
 /// Rows of x with their stride, and the rows of a weight from `first` on, `k` elements long.
 pub(super) struct FewMxfp4<'a, L> {
@@ -50,7 +52,8 @@ impl<L: Dots> DotRows<L> for FewMxfp4<'_, L> {
             next.step();
             let mut xs = [lanes.no_pairs(); M];
             for m in 0..M {
-                // SAFETY: row m < M of x ends at or before M * stride, and a block is within the row.
+                // SAFETY: row m < M of x ends at or before M * stride, and a block is within the
+                // row.
                 xs[m] = lanes.load_pairs(unsafe { chunk(x, m * stride + block * MXFP4_BLOCK) });
             }
             for n in 0..N {

@@ -1,8 +1,8 @@
-//! Tile kernel of FP8 weights with x in bf16: codes, which bf16 represents exactly, are multiplied without their factors, and a block's
-//! sum is scaled.
+//! Tile kernel of FP8 weights with x in bf16: codes, which bf16 represents exactly, are multiplied
+//! without their factors, and a block's sum is scaled.
 //!
-//! With few rows of x codes are widened in registers, since hardly another tile of rows would read them again; with many, a tile is
-//! widened into memory. The sums are the same, bit for bit.
+//! With few rows of x codes are widened in registers, since hardly another tile of rows would read
+//! them again; with many, a tile is widened into memory. The sums are the same, bit for bit.
 
 use half::bf16;
 
@@ -111,7 +111,8 @@ impl<L: Dots, C: CodeRows<L>> DotRows<L> for Fp8Pairs<'_, L, C> {
                 next.step();
                 let mut xs = [lanes.no_pairs(); M];
                 for m in 0..M {
-                    // SAFETY: row m < M of x ends at or before M * stride, and a line is within the row's k elements.
+                    // SAFETY: row m < M of x ends at or before M * stride, and a line is within the
+                    // row's k elements.
                     xs[m] = lanes.load_pairs(unsafe { chunk(x, m * stride + line * PAIRS) });
                 }
                 for n in 0..N {

@@ -60,8 +60,8 @@ impl<'a> LinearInputs<'a> {
     }
 }
 
-/// Stride of rounded rows in elements: a cache line more than the row has, since rows a power of two apart would all map to the
-/// same few sets of the first-level cache.
+/// Stride of rounded rows in elements: a cache line more than the row has, since rows a power of
+/// two apart would all map to the same few sets of the first-level cache.
 fn pairs_stride(k: usize) -> usize {
     k.next_multiple_of(PAIRS) + PAIRS
 }

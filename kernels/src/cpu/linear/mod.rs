@@ -1,16 +1,21 @@
-//! Linear layer: `out[m, n] = Σₖ x[m, k] · weight[n, k]`, f32 accumulation. Fuses the bias and the residual addition.
+//! Linear layer: `out[m, n] = Σₖ x[m, k] · weight[n, k]`, f32 accumulation. Fuses the bias and the
+//! residual addition.
 //!
-//! A tile of outputs (4 × 6 for most weights with 32 wide registers) is computed at a time. One row of x or hundreds take the same
-//! path: with few rows each weight is read from memory once and used for all of them, and the next tile's weights are prefetched
-//! meanwhile; with many, a block of weight rows stays in the second-level cache while all rows of x are multiplied with it.
+//! A tile of outputs (4 × 6 for most weights with 32 wide registers) is computed at a time. One row
+//! of x or hundreds take the same path: with few rows each weight is read from memory once and used
+//! for all of them, and the next tile's weights are prefetched meanwhile; with many, a block of
+//! weight rows stays in the second-level cache while all rows of x are multiplied with it.
 //!
-//! - x in f32: f32, f16, bf16 and packed weights ([`plain`]); packed ones are widened a tile at a time ([`widened`]);
-//! - x rounded to bf16, two products at a time: bf16 weights ([`pairs`]), MXFP4 ([`few_mxfp4`]), and FP8, whose codes are multiplied
-//!   without their factors ([`fp8`]); MXFP4 and FP8 are widened a tile at a time if rows of x are many;
+//! - x in f32: f32, f16, bf16 and packed weights ([`plain`]); packed ones are widened a tile at a
+//!   time ([`widened`]);
+//! - x rounded to bf16, two products at a time: bf16 weights ([`pairs`]), MXFP4 ([`few_mxfp4`]),
+//!   and FP8, whose codes are multiplied without their factors ([`fp8`]); MXFP4 and FP8 are widened
+//!   a tile at a time if rows of x are many;
 //! - x rounded to bf16: repacked bf16 weights ([`repacked`]), over [`panels`];
 //! - x rounded to eight bits, in integers: quantised weights ([`quantized`]), over [`panels`].
 //!
-//! A sum's order depends on the row's elements alone, so a row's result doesn't depend on the rows beside it.
+//! A sum's order depends on the row's elements alone, so a row's result doesn't depend on the rows
+//! beside it.
 
 mod chunk;
 mod few_mxfp4;
@@ -29,6 +34,8 @@ use std::ops::Range;
 
 pub(super) use plain::dot_tile;
 
+use ops::{Store, reference};
+
 use super::Cpu;
 use super::lanes::LANES;
 use super::matrix::{Elements, Matrix};
@@ -37,24 +44,17 @@ use inputs::LinearInputs;
 use task::TaskKernel;
 use tile::Tiles;
 
-/// Number that a task's weight rows are a multiple of, except for single rows of x over panels ([`task_step`]). It is a multiple of most
-/// tiles' widths.
+/// Number that a task's weight rows are a multiple of, except for single rows of x over panels
+/// ([`task_step`]). It is a multiple of most tiles' widths.
 const TASK_STEP: usize = 48;
-/// Number of weight rows in a small task. They stay in the second-level cache while all rows of x are multiplied with them.
+/// Number of weight rows in a small task. They stay in the second-level cache while all rows of x
+/// are multiplied with them.
 const TASK_COLS: usize = 2 * TASK_STEP;
-/// Maximum number of rows of x for long tasks: weights are then read once, and the longer they are read in one go, the better.
+/// Maximum number of rows of x for long tasks: weights are then read once, and the longer they are
+/// read in one go, the better.
 const LONG_TASK_ROWS: usize = 16;
 /// Number of long tasks per thread: enough for threads to end at about the same time.
 const LONG_TASKS: usize = 4;
-
-/// Way of storing results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Store {
-    /// Results replace the output.
-    Overwrite,
-    /// Results are added to the output (a residual connection).
-    Accumulate,
-}
 
 /// Neighbouring rows of x that have weights of their own (an expert's, a head's).
 #[derive(Debug, Clone)]
@@ -67,7 +67,8 @@ pub struct Group<'a> {
     pub bias: Option<&'a [f32]>,
 }
 
-/// Computes `out = x · partsᵀ + bias` (or `out += …`): x `[rows, k]`; parts, stacked, `[n, k]`; bias `[n]`; out `[rows, n]`.
+/// Computes `out = x · partsᵀ + bias` (or `out += …`): x `[rows, k]`; parts, stacked, `[n, k]`;
+/// bias `[n]`; out `[rows, n]`.
 ///
 /// # Panics
 /// If the sizes don't fit each other.
@@ -83,8 +84,8 @@ pub fn linear(
     grouped_linear(cpu, x, &[group], store, out);
 }
 
-/// Computes a linear layer with other weights `[n, k]` for each group of rows (experts, heads): x `[rows, k]`, out `[rows, n]`. Rows
-/// of no group are left as they are.
+/// Computes a linear layer with other weights `[n, k]` for each group of rows (experts, heads): x
+/// `[rows, k]`, out `[rows, n]`. Rows of no group are left as they are.
 ///
 /// # Panics
 /// If the sizes don't fit each other.
@@ -145,8 +146,9 @@ fn task_cols(cpu: &Cpu, groups: &[Group<'_>], group: &Group<'_>) -> usize {
     group.width().div_ceil(tasks).next_multiple_of(task_step(group))
 }
 
-/// Returns the number that a long task's weight rows are a multiple of: those of whole tiles, or of one panel if a single row of x takes
-/// panels one by one, so that a narrow matrix is divided evenly.
+/// Returns the number that a long task's weight rows are a multiple of: those of whole tiles, or of
+/// one panel if a single row of x takes panels one by one, so that a narrow matrix is divided
+/// evenly.
 fn task_step(group: &Group<'_>) -> usize {
     let panels =
         |part: &Matrix<'_>| matches!(part.elements(), Elements::Repacked(_) | Elements::Quantized(_));
@@ -168,16 +170,5 @@ fn tasks(group: usize, parts: &[Matrix<'_>], task_cols: usize) -> Vec<Task> {
 
 /// Reference of [`linear`], in f64, without bias and without rounding of inputs.
 pub fn linear_reference(x: &[f32], weight: &Matrix<'_>) -> Vec<f64> {
-    let k = weight.cols();
-    let mut out = Vec::new();
-    for row in x.chunks_exact(k) {
-        for n in 0..weight.rows() {
-            let products = row
-                .iter()
-                .enumerate()
-                .map(|(i, x)| f64::from(*x) * f64::from(weight.elements().get(n * k + i)));
-            out.push(products.sum());
-        }
-    }
-    out
+    reference::linear(x, &weight.to_f32(), None, weight.cols())
 }

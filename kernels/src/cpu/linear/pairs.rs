@@ -44,7 +44,8 @@ impl<L: Dots> DotRows<L> for Pairs<'_, L> {
     }
 }
 
-/// Returns the dot products of `M` rows of x with `N` rows of weight, all `k` elements long; those of x are `stride` elements apart.
+/// Returns the dot products of `M` rows of x with `N` rows of weight, all `k` elements long; those
+/// of x are `stride` elements apart.
 #[inline(always)]
 #[expect(
     unsafe_code,

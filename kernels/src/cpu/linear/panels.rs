@@ -1,4 +1,5 @@
-//! Tiles over panels: sixteen rows of a weight are interleaved, so that each lane accumulates one of them.
+//! Tiles over panels: sixteen rows of a weight are interleaved, so that each lane accumulates one
+//! of them.
 
 use std::ops::Range;
 
@@ -8,8 +9,9 @@ use crate::cpu::lanes::dots::Dots;
 
 /// Rows of x and panels of a weight, whose products a tile sums up.
 pub(super) trait PanelRows<L: Dots> {
-    /// Returns the sixteen sums of each of `M` rows of x from `row` on with each of `N` panels from `panel` on, as pass `pass.0` of `pass.1`
-    /// over the same panels. `#[inline(always)]` in every implementation.
+    /// Returns the sixteen sums of each of `M` rows of x from `row` on with each of `N` panels from
+    /// `panel` on, as pass `pass.0` of `pass.1` over the same panels. `#[inline(always)]` in every
+    /// implementation.
     fn sums<const M: usize, const N: usize>(
         &self,
         row: usize,
@@ -18,8 +20,8 @@ pub(super) trait PanelRows<L: Dots> {
     ) -> [[L::V; N]; M];
 }
 
-/// Multiplies all panels of the rows `cols` of a weight, `N` at a time, with all rows of x, `M` at a time. Both ends of `cols` are ends
-/// of panels or of the weight.
+/// Multiplies all panels of the rows `cols` of a weight, `N` at a time, with all rows of x, `M` at
+/// a time. Both ends of `cols` are ends of panels or of the weight.
 #[inline(always)]
 pub(super) fn multiply_panels<L: Dots, R: PanelRows<L>, const M: usize, const N: usize>(
     lanes: L,

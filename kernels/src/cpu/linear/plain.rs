@@ -1,4 +1,5 @@
-//! Tile kernel of weights with x in f32: weights are widened as they are read, or were widened before.
+//! Tile kernel of weights with x in f32: weights are widened as they are read, or were widened
+//! before.
 
 use super::chunk::chunk;
 use super::tile::DotRows;
@@ -32,7 +33,8 @@ impl<L: Dots, W: Element> DotRows<L> for Plain<'_, L, W> {
     }
 }
 
-/// Returns the dot products of `M` rows of x with `N` rows of weight, all `k` elements long and one after the other.
+/// Returns the dot products of `M` rows of x with `N` rows of weight, all `k` elements long and one
+/// after the other.
 #[inline(always)]
 #[expect(
     unsafe_code,

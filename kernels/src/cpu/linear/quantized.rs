@@ -1,4 +1,5 @@
-//! Tile kernel of quantised weights with x in eight bits: codes are multiplied and added in integers, group by group, then scaled.
+//! Tile kernel of quantised weights with x in eight bits: codes are multiplied and added in
+//! integers, group by group, then scaled.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -119,7 +120,8 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
         assert!(x.len() == M * groups && factors.len() == M * groups, "rows of a tile");
     }
 
-    /// Returns the sums that a group begins with: the negative of the sum that raising its codes adds.
+    /// Returns the sums that a group begins with: the negative of the sum that raising its codes
+    /// adds.
     #[inline(always)]
     unsafe fn start<L: Dots>(&self, lanes: L, group: usize) -> [[L::Sums; N]; M] {
         let mut sums = [[lanes.splat_sum(0); N]; M];

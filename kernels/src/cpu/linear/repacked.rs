@@ -1,4 +1,5 @@
-//! Tile kernel of repacked bf16 weights with x in bf16: pairs of products are added to f32, in each lane those of one weight row.
+//! Tile kernel of repacked bf16 weights with x in bf16: pairs of products are added to f32, in each
+//! lane those of one weight row.
 
 use std::ops::Range;
 
@@ -48,7 +49,8 @@ impl<L: Dots> PanelRows<L> for PairPanels<'_, L> {
     }
 }
 
-/// Returns the dot products of `M` rows of x, `stride` elements apart, with the rows of `N` panels, each `pairs` lines long.
+/// Returns the dot products of `M` rows of x, `stride` elements apart, with the rows of `N` panels,
+/// each `pairs` lines long.
 #[inline(always)]
 #[expect(
     unsafe_code,
@@ -72,7 +74,8 @@ fn dot_panels<L: Dots, const M: usize, const N: usize>(
             weights[n] = lanes.load_pairs(unsafe { &weight.get_unchecked(n * pairs + at).0 });
         }
         for m in 0..M {
-            // SAFETY: row m < M has `stride` elements of x from m * stride on, and 2 * at + 2 <= 2 * pairs <= stride.
+            // SAFETY: row m < M has `stride` elements of x from m * stride on, and 2 * at + 2 <= 2 *
+            // pairs <= stride.
             let pair = lanes.splat_pair(*unsafe { chunk(x, m * stride + 2 * at) });
             for n in 0..N {
                 sums[m][n] = lanes.dot_pairs(weights[n], pair, sums[m][n]);

@@ -15,8 +15,8 @@ use crate::cpu::lanes::Element;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::matrix::{Elements, Matrix};
 
-/// Maximum number of rows of x for which MXFP4 and FP8 codes are widened in registers, again for each tile of rows. For more rows it pays
-/// to widen a tile into memory.
+/// Maximum number of rows of x for which MXFP4 and FP8 codes are widened in registers, again for
+/// each tile of rows. For more rows it pays to widen a tile into memory.
 const WIDEN_IN_REGISTERS_ROWS: usize = 8;
 
 /// Kernel of one task: some rows of a weight, which are columns of the output, with all rows of x.

@@ -3,10 +3,10 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::Store;
 use super::inputs::InputRows;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::output::Output;
+use ops::Store;
 
 /// Number of rows of x that are multiplied with a tile of weights before the next tile.
 const BLOCK_ROWS: usize = 64;
@@ -27,7 +27,8 @@ pub(super) struct Tiles<'a> {
 
 /// Tile of weights that rows of x are multiplied with, a few rows at a time.
 pub(super) trait RowTile {
-    /// Computes rows `row..row + M`, as pass `pass.0` of `pass.1` over the same weights. `#[inline(always)]` in every implementation.
+    /// Computes rows `row..row + M`, as pass `pass.0` of `pass.1` over the same weights.
+    /// `#[inline(always)]` in every implementation.
     fn run<const M: usize>(&self, row: usize, pass: (usize, usize));
 }
 
@@ -54,13 +55,15 @@ pub(super) fn by_rows<const M: usize, T: RowTile>(rows: Range<usize>, tile: &T) 
 
 /// Rows of x and of a weight, whose products a tile sums up.
 pub(super) trait DotRows<L: Dots> {
-    /// Whether a single row of x is multiplied with one row of the weight at a time, so that memory is read in one go.
+    /// Whether a single row of x is multiplied with one row of the weight at a time, so that memory
+    /// is read in one go.
     const ONE_BY_ONE: bool;
-    /// Whether there are two registers of sums for each output, so that tiles have about half as many columns.
+    /// Whether there are two registers of sums for each output, so that tiles have about half as
+    /// many columns.
     const TWO_SUMS: bool = false;
 
-    /// Returns the sums of `M` rows of x from `row` on with `N` of the weight from `col` on, as pass `pass.0` of `pass.1` over the same
-    /// weights.
+    /// Returns the sums of `M` rows of x from `row` on with `N` of the weight from `col` on, as
+    /// pass `pass.0` of `pass.1` over the same weights.
     fn sums<const M: usize, const N: usize>(
         &self,
         row: usize,
@@ -73,7 +76,8 @@ pub(super) trait DotRows<L: Dots> {
 struct ColumnTile<'a, D, const N: usize> {
     tiles: &'a Tiles<'a>,
     rows: &'a D,
-    /// Index of the first column among the rows of `rows`; `col` is its index among the task's columns.
+    /// Index of the first column among the rows of `rows`; `col` is its index among the task's
+    /// columns.
     from: usize,
     col: usize,
 }
@@ -106,7 +110,8 @@ impl Tiles<'_> {
             for col in (0..together).step_by(N) {
                 self.columns::<L, D, M, N>(rows, (col, col), block.clone());
             }
-            // The rest, or all columns of a single row of x. Higher tiles for these would take long to compile.
+            // The rest, or all columns of a single row of x. Higher tiles for these would take long
+            // to compile.
             for col in together..cols {
                 self.columns::<L, D, 1, 1>(rows, (col, col), block.clone());
             }
@@ -124,7 +129,8 @@ impl Tiles<'_> {
         by_rows::<M, _>(block, &(&tile, PhantomData::<L>));
     }
 
-    /// Returns the blocks of rows of x that are multiplied with a tile of weights before the next tile.
+    /// Returns the blocks of rows of x that are multiplied with a tile of weights before the next
+    /// tile.
     #[inline(always)]
     pub(super) fn blocks(&self) -> impl Iterator<Item = Range<usize>> {
         let rows = self.rows;

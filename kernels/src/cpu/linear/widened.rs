@@ -1,4 +1,5 @@
-//! Tile kernel of packed weights with many rows of x: a tile of weight rows is widened into memory, once for all rows of x.
+//! Tile kernel of packed weights with many rows of x: a tile of weight rows is widened into memory,
+//! once for all rows of x.
 
 use std::ops::Range;
 
@@ -11,8 +12,8 @@ use super::tile::{DotRows, Tiles};
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::packed::{Fp8Blocks, PackedRows};
 
-/// Packed weight, with the type that its rows are widened to and the kernel that multiplies them then. All functions are
-/// `#[inline(always)]` in every implementation.
+/// Packed weight, with the type that its rows are widened to and the kernel that multiplies them
+/// then. All functions are `#[inline(always)]` in every implementation.
 pub(super) trait Widened<L: Dots> {
     type W: Copy;
     const ZERO: Self::W;
@@ -82,7 +83,8 @@ impl<L: Dots> Widened<L> for WidenedCodes<'_> {
 }
 
 impl Tiles<'_> {
-    /// Multiplies the rows `cols` of `weight` with all rows of x. They are widened a tile at a time, once for all rows of x.
+    /// Multiplies the rows `cols` of `weight` with all rows of x. They are widened a tile at a
+    /// time, once for all rows of x.
     #[inline(always)]
     pub(super) fn all_widened<L: Dots, W: Widened<L>>(&self, lanes: L, weight: &W, cols: Range<usize>) {
         match (L::WIDE, W::TWO_SUMS) {

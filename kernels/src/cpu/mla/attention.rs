@@ -1,11 +1,14 @@
-//! Absorbed form of attention: queries are projected into the latent space and attend there; their results are projected to values.
+//! Absorbed form of attention: queries are projected into the latent space and attend there; their
+//! results are projected to values.
 
-use super::MlaShape;
+use ops::{AttentionSpec, MlaShape, QkvShape, Store};
+
 use crate::cpu::kv::KvLayer;
-use crate::cpu::linear::{Group, Store, grouped_linear};
-use crate::cpu::{AttentionParams, Cpu, Elements, Matrix, QkvShape, Sequence, attention};
+use crate::cpu::linear::{Group, grouped_linear};
+use crate::cpu::{AttentionParams, Cpu, Elements, Matrix, Sequence, attention};
 
-/// Projection of latent rows to keys and values, split for the absorbed form: f32, a part for each head.
+/// Projection of latent rows to keys and values, split for the absorbed form: f32, a part for each
+/// head.
 #[derive(Debug)]
 pub struct MlaWeights {
     shape: MlaShape,
@@ -16,7 +19,8 @@ pub struct MlaWeights {
 }
 
 impl MlaWeights {
-    /// Splits the projection of latent rows `[heads * (nope + value), rank]`, which has for each head the keys' rows, then the values'.
+    /// Splits the projection of latent rows `[heads * (nope + value), rank]`, which has for each
+    /// head the keys' rows, then the values'.
     ///
     /// # Panics
     /// If the sizes don't fit each other.
@@ -71,8 +75,8 @@ impl MlaScratch {
     }
 }
 
-/// Computes causal attention of the rotated queries `[rows, shape.query_width()]`; `scale` is the factor of scores, `out` is
-/// `[rows, heads * value]`.
+/// Computes causal attention of the rotated queries `[rows, shape.query_width()]`; `scale` is the
+/// factor of scores, `out` is `[rows, heads * value]`.
 ///
 /// # Panics
 /// If the sizes don't fit each other or a block is not in the cache.
@@ -89,7 +93,7 @@ pub fn mla_attention(
     let MlaShape { heads, rank, nope, rope, value } = shape;
     let rows = queries.len() / shape.query_width();
     assert!(
-        queries.len() == rows * shape.query_width() && out.len() == rows * heads * value,
+        queries.len() == rows * shape.query_width() && out.len() == rows * shape.out_width(),
         "rows of mla_attention"
     );
     assert!(scratch.reserve(rows, shape), "memory of the queries in the latent space");
@@ -103,12 +107,9 @@ pub fn mla_attention(
     for (to, from) in absorbed.chunks_exact_mut(width).zip(queries.chunks_exact(nope + rope)) {
         to[rank..].copy_from_slice(&from[nope..]);
     }
-    let heads_of_cache = QkvShape { heads, kv_heads: 1, head_dim: width };
-    let params = AttentionParams {
-        query_stride: heads * width,
-        value_dim: rank,
-        ..AttentionParams::of_qkv(heads_of_cache, scale)
-    };
+    let shape = QkvShape { heads, kv_heads: 1, head_dim: width };
+    let spec = AttentionSpec { shape, scale, window: None, sinks: None };
+    let params = AttentionParams { spec, query_stride: heads * width, value_dim: rank };
     let attended = &mut back[..rows * heads * rank];
     attention(cpu, params, absorbed, sequences, cache, attended);
     let by_head = &mut front[..heads * rows * rank];
@@ -118,7 +119,8 @@ pub fn mla_attention(
     transpose((values, value), (out, value), value, (heads, rows));
 }
 
-/// Copies rows `[a, b]` to `[b, a]`: the first `width` values of each, from and to rows that may be wider.
+/// Copies rows `[a, b]` to `[b, a]`: the first `width` values of each, from and to rows that may be
+/// wider.
 fn transpose(
     (from, from_width): (&[f32], usize),
     (to, to_width): (&mut [f32], usize),

@@ -1,7 +1,9 @@
-//! Fused operation between the projections and the compressed cache: RMS norm of the latent row, rotary embedding of its key and of the
-//! queries (neighbours are rotated together: dimension `2 i` with `2 i + 1`), write of one row per token to the cache. All in f32.
+//! Fused operation between the projections and the compressed cache: RMS norm of the latent row,
+//! rotary embedding of its key and of the queries (neighbours are rotated together: dimension `2 i`
+//! with `2 i + 1`), write of one row per token to the cache. All in f32.
 
-use super::MlaShape;
+use ops::{MlaShape, Norm};
+
 use crate::cpu::isa::Kernel;
 use crate::cpu::kv::{KvLayer, KvOutput, KvShape};
 use crate::cpu::lanes::Lanes;
@@ -9,15 +11,16 @@ use crate::cpu::norm::scale_row;
 use crate::cpu::output::Output;
 use crate::cpu::{Cpu, RopeAngles};
 
-/// Rotates the queries `[rows, shape.query_width()]` in place, and writes the normalised and rotated rows of `kv`
-/// `[rows, shape.cached_width()]` to their slots. `norm` is the norm's weight `[rank]`, and the epsilon added to the mean square.
+/// Rotates the queries `[rows, shape.query_width()]` in place, and writes the normalised and
+/// rotated rows of `kv` `[rows, shape.cached_width()]` to their slots. The norm's weight is
+/// `[rank]`.
 ///
 /// # Panics
 /// If the sizes don't fit each other or a slot is not in the cache.
 pub fn mla_write(
     cpu: &Cpu,
     shape: MlaShape,
-    norm: (&[f32], f32),
+    norm: Norm<&[f32]>,
     angles: &RopeAngles,
     slots: &[u32],
     (queries, kv): (&mut [f32], &[f32]),
@@ -29,7 +32,7 @@ pub fn mla_write(
         cache.shape.latent && cache.shape.kv_heads == 1 && cache.shape.head_dim == shape.cached_width(),
         "rows of the cache"
     );
-    assert_eq!(norm.0.len(), shape.rank, "weight of the norm");
+    assert_eq!(norm.weight.len(), shape.rank, "weight of the norm");
     cpu.isa().run(Write { shape, norm, angles, slots, kv, place: cache.shape, keys: cache.keys.output() });
     let cost = queries.len() * 2;
     let queries = Output::new(queries);
@@ -45,7 +48,7 @@ pub fn mla_write(
 
 struct Write<'a> {
     shape: MlaShape,
-    norm: (&'a [f32], f32),
+    norm: Norm<&'a [f32]>,
     angles: &'a RopeAngles,
     slots: &'a [u32],
     kv: &'a [f32],
@@ -61,7 +64,7 @@ impl Kernel for Write<'_> {
         for (row, (slot, kv)) in self.slots.iter().zip(self.kv.chunks_exact(width)).enumerate() {
             let (latent, key) = kv.split_at(self.shape.rank);
             let (to_latent, to_key) = to.split_at_mut(self.shape.rank);
-            scale_row(lanes, latent, self.norm.0, self.norm.1, to_latent);
+            scale_row(lanes, latent, self.norm.weight, self.norm.eps, to_latent);
             to_key.copy_from_slice(key);
             rotate(to_key, self.angles.row(row));
             #[expect(unsafe_code, reason = "this thread writes all rows")]

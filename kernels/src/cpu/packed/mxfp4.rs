@@ -1,18 +1,14 @@
-//! MXFP4: codes of four bits (E2M1), and a power of two (E8M0) for each 32 neighbours of a row, as the OCP Microscaling
-//! specification 1.0 has them. A byte holds two codes, the lower one first. Every value within f32's range is exact in f32 and in bf16.
+//! MXFP4: codes of four bits (E2M1), and a power of two (E8M0) for each 32 neighbours of a row, as
+//! the OCP Microscaling specification 1.0 has them. A byte holds two codes, the lower one first.
+//! Every value within f32's range is exact in f32 and in bf16.
 
 use half::bf16;
+use ops::{E2M1_VALUES, MXFP4_BLOCK};
 
 use crate::cpu::lanes::LANES;
 use crate::cpu::lanes::dots::{Dots, E2M1_SCALES};
 
 use super::PackedRows;
-
-/// Number of codes that share a scale.
-pub(in crate::cpu) const BLOCK: usize = 32;
-/// Value of each code.
-const VALUES: [f32; 16] =
-    [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0];
 
 /// Matrix of MXFP4 codes, row after row, and of their scales.
 #[derive(Debug, Clone, Copy)]
@@ -23,13 +19,17 @@ pub struct Mxfp4<'a> {
 }
 
 impl<'a> Mxfp4<'a> {
-    /// Makes a matrix of `codes` `[rows, cols / 2]` and `scales` `[rows, cols / 32]`; a scale is the exponent of two, plus 127.
+    /// Makes a matrix of `codes` `[rows, cols / 2]` and `scales` `[rows, cols / 32]`; a scale is
+    /// the exponent of two, plus 127.
     ///
     /// # Panics
     /// If the sizes don't fit each other.
     pub fn new(codes: &'a [u8], scales: &'a [u8], cols: usize) -> Self {
-        assert!(cols.is_multiple_of(BLOCK) && codes.len() == scales.len() * BLOCK / 2, "blocks of 32");
-        assert!((scales.len() * BLOCK).is_multiple_of(cols), "blocks of rows");
+        assert!(
+            cols.is_multiple_of(MXFP4_BLOCK) && codes.len() == scales.len() * MXFP4_BLOCK / 2,
+            "blocks of 32"
+        );
+        assert!((scales.len() * MXFP4_BLOCK).is_multiple_of(cols), "blocks of rows");
         Self { codes, scales, cols }
     }
 
@@ -39,20 +39,24 @@ impl<'a> Mxfp4<'a> {
 
     /// Codes and scales of a row, as they are stored.
     pub(in crate::cpu) fn row(&self, row: usize) -> (&'a [u8], &'a [u8]) {
-        let (codes, scales) = (self.cols / 2, self.cols / BLOCK);
+        let (codes, scales) = (self.cols / 2, self.cols / MXFP4_BLOCK);
         (&self.codes[row * codes..][..codes], &self.scales[row * scales..][..scales])
     }
 
     pub(in crate::cpu) fn get(&self, i: usize) -> f32 {
         let code = self.codes[i / 2] >> (i % 2 * 4) & 15;
-        VALUES[code as usize] * power_of_two(self.scales[i / BLOCK])
+        E2M1_VALUES[code as usize] * power_of_two(self.scales[i / MXFP4_BLOCK])
     }
 }
 
 impl Mxfp4<'_> {
     /// Widens 32 neighbours to a vector of pairs.
     #[inline(always)]
-    pub(in crate::cpu) fn pairs_of_block<L: Dots>(lanes: L, codes: &[u8; BLOCK / 2], scale: u8) -> L::Pairs {
+    pub(in crate::cpu) fn pairs_of_block<L: Dots>(
+        lanes: L,
+        codes: &[u8; MXFP4_BLOCK / 2],
+        scale: u8,
+    ) -> L::Pairs {
         if E2M1_SCALES.contains(&scale) {
             lanes.pairs_of_e2m1(codes, scale)
         } else {
@@ -60,9 +64,15 @@ impl Mxfp4<'_> {
         }
     }
 
-    /// Widens 32 neighbours to bf16, which represents all their values except those that f32 can't represent either.
+    /// Widens 32 neighbours to bf16, which represents all their values except those that f32 can't
+    /// represent either.
     #[inline(always)]
-    fn widen_block<L: Dots>(lanes: L, codes: &[u8; BLOCK / 2], scale: u8, to: &mut [bf16; BLOCK]) {
+    fn widen_block<L: Dots>(
+        lanes: L,
+        codes: &[u8; MXFP4_BLOCK / 2],
+        scale: u8,
+        to: &mut [bf16; MXFP4_BLOCK],
+    ) {
         if E2M1_SCALES.contains(&scale) {
             lanes.widen_e2m1(codes, scale, to);
         } else {
@@ -71,20 +81,21 @@ impl Mxfp4<'_> {
     }
 }
 
-/// Widens a block with a scale outside [`E2M1_SCALES`]. This is rare, and inlined it would keep loops around it from being unrolled.
+/// Widens a block with a scale outside [`E2M1_SCALES`]. This is rare, and inlined it would keep
+/// loops around it from being unrolled.
 #[cold]
 #[inline(never)]
-fn odd_block(codes: &[u8; BLOCK / 2], scale: u8) -> [bf16; BLOCK] {
+fn odd_block(codes: &[u8; MXFP4_BLOCK / 2], scale: u8) -> [bf16; MXFP4_BLOCK] {
     let code = |i: usize| codes[i / 2] >> (i % 2 * 4) & 15;
-    std::array::from_fn(|i| bf16::from_f32(VALUES[code(i) as usize] * power_of_two(scale)))
+    std::array::from_fn(|i| bf16::from_f32(E2M1_VALUES[code(i) as usize] * power_of_two(scale)))
 }
 
 impl PackedRows<bf16> for Mxfp4<'_> {
     #[inline(always)]
     fn widen<L: Dots>(&self, lanes: L, row: usize, to: &mut [bf16]) {
         let (codes, scales) = self.row(row);
-        let blocks = codes.as_chunks::<{ BLOCK / 2 }>().0.iter().zip(scales);
-        for ((codes, scale), to) in blocks.zip(to.as_chunks_mut::<BLOCK>().0) {
+        let blocks = codes.as_chunks::<{ MXFP4_BLOCK / 2 }>().0.iter().zip(scales);
+        for ((codes, scale), to) in blocks.zip(to.as_chunks_mut::<MXFP4_BLOCK>().0) {
             Self::widen_block(lanes, codes, *scale, to);
         }
     }
@@ -94,9 +105,9 @@ impl PackedRows<f32> for Mxfp4<'_> {
     #[inline(always)]
     fn widen<L: Dots>(&self, lanes: L, row: usize, to: &mut [f32]) {
         let (codes, scales) = self.row(row);
-        let blocks = codes.as_chunks::<{ BLOCK / 2 }>().0.iter().zip(scales);
-        for ((codes, scale), to) in blocks.zip(to.as_chunks_mut::<BLOCK>().0) {
-            let mut block = [bf16::ZERO; BLOCK];
+        let blocks = codes.as_chunks::<{ MXFP4_BLOCK / 2 }>().0.iter().zip(scales);
+        for ((codes, scale), to) in blocks.zip(to.as_chunks_mut::<MXFP4_BLOCK>().0) {
+            let mut block = [bf16::ZERO; MXFP4_BLOCK];
             Self::widen_block(lanes, codes, *scale, &mut block);
             for (from, to) in block.as_chunks::<LANES>().0.iter().zip(to.as_chunks_mut::<LANES>().0) {
                 lanes.store(lanes.load_bf16(from), to);
@@ -122,7 +133,7 @@ mod tests {
     use crate::cpu::{Cpu, Elements, Isa, Matrix, embed};
 
     #[test]
-    fn scales_are_powers_of_two_from_the_smallest_to_the_largest() {
+    fn scales_are_powers_of_two_from_smallest_to_largest() {
         assert_eq!(
             [0, 1, 126, 127, 130, 254].map(power_of_two),
             [-127, -126, -1, 0, 3, 127].map(|n| 2f32.powi(n))
@@ -131,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lower_half_of_a_byte_comes_first_and_32_share_a_scale() {
+    fn lower_half_byte_comes_first_and_32_share_a_scale() {
         let cols = 96;
         let codes: Vec<u8> = (0..3 * cols / 2).map(|i| (i * 89 % 256) as u8).collect();
         let scales: Vec<u8> = (0..9).map(|i| 120 + i * 2).collect();
@@ -139,7 +150,7 @@ mod tests {
         let wanted = |i: usize| {
             let byte = codes[i / 2];
             let code = if i.is_multiple_of(2) { byte % 16 } else { byte / 16 };
-            VALUES[code as usize] * 2f32.powi(i32::from(scales[i / 32]) - 127)
+            E2M1_VALUES[code as usize] * 2f32.powi(i32::from(scales[i / 32]) - 127)
         };
         for isa in Isa::available() {
             let mut out = vec![0.0; 3 * cols];

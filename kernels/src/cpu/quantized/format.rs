@@ -1,7 +1,7 @@
 //! Formats of quantised codes: their layout in a panel, and their values.
 //!
-//! A group is eight steps of four columns. With eight bits, a step is a line; with four, line `i` has step `i` in the lower
-//! halves of its bytes and step `i + 4` in the upper ones.
+//! A group is eight steps of four columns. With eight bits, a step is a line; with four, line `i`
+//! has step `i` in the lower halves of its bytes and step `i + 4` in the upper ones.
 
 use half::{bf16, f16};
 
@@ -16,7 +16,8 @@ pub(in crate::cpu) enum Format {
     Q8,
     /// Four bits: the code is the value.
     Q4,
-    /// E2M1 in four bits: the value is twice that of E2M1, and the scale is half the stored one, so that values are integers.
+    /// E2M1 in four bits: the value is twice that of E2M1, and the scale is half the stored one, so
+    /// that values are integers.
     Mxfp4,
 }
 
@@ -72,7 +73,8 @@ pub(in crate::cpu) trait PanelFormat {
     /// Whether groups have a minimum.
     const HAS_MINIMUM: bool;
 
-    /// Returns the unsigned codes of each step of a line; the second ones are used only if a line has two steps.
+    /// Returns the unsigned codes of each step of a line; the second ones are used only if a line
+    /// has two steps.
     fn unpack<L: Dots>(lanes: L, line: L::Codes) -> [L::Codes; 2];
     fn scale<L: Dots>(lanes: L, scale: &PanelRow) -> L::V;
 }

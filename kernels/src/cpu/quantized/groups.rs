@@ -1,6 +1,7 @@
 //! Quantisation of one group of sixteen rows at a time, a row in each lane: finds scales and codes.
 //!
-//! Products and sums are rounded one by one, in a fixed order, so a model has the same codes on every machine.
+//! Products and sums are rounded one by one, in a fixed order, so a model has the same codes on
+//! every machine.
 
 use super::GROUP;
 use crate::cpu::lanes::LANES;
@@ -16,8 +17,8 @@ pub(super) struct Values<L: Dots> {
     zero: L::V,
 }
 
-/// Codes of a group: `value = scale * code + minimum`, where 128 is taken off a code of [`Values::q8`] first. A value that isn't finite
-/// makes its row's scale NaN.
+/// Codes of a group: `value = scale * code + minimum`, where 128 is taken off a code of
+/// [`Values::q8`] first. A value that isn't finite makes its row's scale NaN.
 pub(super) struct Quantized<L: Dots> {
     pub(super) scale: L::V,
     pub(super) minimum: L::V,
@@ -32,7 +33,8 @@ struct Line<V> {
     minimum: V,
 }
 
-/// Result of quantising values by a line: the squared error, and the line that fits the resulting codes best by least squares.
+/// Result of quantising values by a line: the squared error, and the line that fits the resulting
+/// codes best by least squares.
 struct LineFit<V> {
     line: Line<V>,
     error: V,
@@ -78,8 +80,9 @@ impl<L: Dots> Values<L> {
         Quantized { scale: lanes.add(scale, self.zero), minimum: lanes.splat(0.0), codes }
     }
 
-    /// Quantises to codes from 0 to 15. It tries the scale that spans all values, and some that span less, each also refitted to the codes
-    /// that it makes, and takes the one with the least squared error.
+    /// Quantises to codes from 0 to 15. It tries the scale that spans all values, and some that
+    /// span less, each also refitted to the codes that it makes, and takes the one with the least
+    /// squared error.
     #[inline(always)]
     pub(super) fn q4(&self) -> Quantized<L> {
         const TRIES: u8 = 8;

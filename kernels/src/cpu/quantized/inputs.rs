@@ -1,4 +1,5 @@
-//! Inputs of quantised layers: eight bits each, with a scale for each group of a row, `x ≈ scale * code`.
+//! Inputs of quantised layers: eight bits each, with a scale for each group of a row,
+//! `x ≈ scale * code`.
 
 use super::GROUP;
 use crate::cpu::Cpu;
@@ -74,7 +75,8 @@ impl Kernel for Row<'_> {
 #[expect(clippy::cast_possible_truncation, reason = "whole numbers of at most 127")]
 fn round(group: &[f32; GROUP], codes: &mut GroupCodes) -> GroupFactors {
     let mut lanes = [0.0f32; 8];
-    // Zero, or NaN if one of the inputs isn't finite, which the greatest magnitude alone would hide.
+    // Zero, or NaN if one of the inputs isn't finite, which the greatest magnitude alone would
+    // hide.
     let mut odd = [0.0f32; 8];
     for chunk in group.as_chunks::<8>().0 {
         for i in 0..8 {

@@ -1,9 +1,10 @@
-//! Weights of eight or four bits, quantised at load for integer dot products: sixteen rows (a panel) are interleaved, so that
-//! each lane accumulates one row.
+//! Weights of eight or four bits, quantised at load for integer dot products: sixteen rows (a
+//! panel) are interleaved, so that each lane accumulates one row.
 //!
-//! 32 neighbours of a row (a group) share a scale: `weight = scale * code + minimum`. Inputs of linear layers with such weights
-//! are rounded to eight bits, too ([`inputs`]). Integer sums are exact, and groups are added in their order, so a result
-//! doesn't depend on what is computed beside it.
+//! 32 neighbours of a row (a group) share a scale: `weight = scale * code + minimum`. Inputs of
+//! linear layers with such weights are rounded to eight bits, too ([`inputs`]). Integer sums are
+//! exact, and groups are added in their order, so a result doesn't depend on what is computed
+//! beside it.
 
 mod format;
 mod groups;

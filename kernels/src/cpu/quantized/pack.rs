@@ -15,7 +15,8 @@ use crate::cpu::packed::power_of_two;
 use crate::cpu::{Cpu, Elements, Matrix};
 
 impl QuantizedMatrix {
-    /// Quantises a matrix. An MXFP4 matrix keeps its codes and scales, which are only moved into panels.
+    /// Quantises a matrix. An MXFP4 matrix keeps its codes and scales, which are only moved into
+    /// panels.
     ///
     /// # Errors
     /// The system doesn't grant the memory, or a scale doesn't fit.

@@ -1,5 +1,6 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, markers as text or as tokens give the
-//! same items, and the markers that end the turn never reach the output.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same
+//! items, markers as text or as tokens give the same items, and the markers that end the turn never
+//! reach the output.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use apertus_parser::Apertus;

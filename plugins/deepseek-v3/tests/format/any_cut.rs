@@ -1,5 +1,6 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, every byte is routed once (the
-//! test kit counts), text and arguments are routed with their own chunk, and the marker that ends the turn never reaches the output.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same
+//! items, every byte is routed once (the test kit counts), text and arguments are routed with their
+//! own chunk, and the marker that ends the turn never reaches the output.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use deepseek_v3_parser::DeepSeekV3;
@@ -23,7 +24,8 @@ fn a_turn_of_items_comes_back_as_it_was() {
     check_turns::<DeepSeekV3>(&tools(), section);
 }
 
-/// A section with a call of `add`, as V3 writes it for an even `index` and as V3.1 does for an odd one.
+/// A section with a call of `add`, as V3 writes it for an even `index` and as V3.1 does for an odd
+/// one.
 fn section(index: usize, arguments: &str) -> String {
     let call = match index % 2 {
         0 => format!("function<｜tool▁sep｜>add\n```json\n{arguments}\n```"),
@@ -45,18 +47,18 @@ fn fenced(name_and_fence: &str) -> [&str; 4] {
 }
 
 #[test]
-fn the_text_of_a_custom_tool_comes_out_with_every_chunk() {
+fn custom_tool_text_comes_out_with_every_chunk() {
     let header = fenced("apply_patch\n```json\n");
     check_input_flows::<DeepSeekV3>(&tools(), &[&header[..], &["{\"input\": \"x"]].concat());
 }
 
 #[test]
-fn prose_and_strings_of_arguments_without_a_fence_are_asked_about_once() {
+fn prose_and_unfenced_strings_are_asked_about_once() {
     check_asked_once::<DeepSeekV3>(&tools(), ["<｜tool▁call▁begin｜>", "add", "<｜tool▁sep｜>"]);
 }
 
 #[test]
-fn fenced_arguments_come_out_with_every_chunk_but_what_may_be_the_fences_end() {
+fn fenced_arguments_flow_but_for_a_possible_fence_end() {
     let header = fenced("add\n```json\n{\"a\": \"");
     let steps = steps::<DeepSeekV3>(&tools(), &[&header[..], &["y\\n{ ``` x"; 1_000], &["\"}\n``"]].concat());
     let (last, rest) = steps.split_last().expect("steps");

@@ -1,5 +1,6 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, every byte is routed once (the
-//! test kit counts), text and arguments are routed with their own chunk, and no marker reaches the output.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same
+//! items, every byte is routed once (the test kit counts), text and arguments are routed with their
+//! own chunk, and no marker reaches the output.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use harmony_parser::Harmony;
@@ -61,7 +62,8 @@ fn no_marker_reaches_the_output() {
         let output = parts.join(MESSAGE);
         for item in play::<Harmony>(drawn.request, PROMPT, [output.as_str()], drawn.reason) {
             let name = if let Head::ToolCall(call) = &item.head { call.name.as_str() } else { "" };
-            // Inside a string of a call's arguments, all markers but those that end the turn are text.
+            // Inside a string of a call's arguments, all markers but those that end the turn are
+            // text.
             let seen = if name.is_empty() { &markers[..] } else { &markers[RETURN..] };
             for marker in seen {
                 assert!(!item.text.contains(marker) && !name.contains("<|"), "{item:?}");
@@ -90,7 +92,7 @@ fn steps(parts: &[&str]) -> Vec<Step> {
 }
 
 #[test]
-fn a_header_takes_one_list_of_ops_and_text_is_not_asked_about() {
+fn header_is_one_list_of_ops_and_text_is_not_asked() {
     let header = [
         "<|start|>",
         "assistant",
@@ -143,7 +145,7 @@ fn arguments_of_any_length_go_out() {
 }
 
 #[test]
-fn a_header_without_its_message_marker_is_held_for_sixteen_deltas_at_most() {
+fn header_without_message_is_held_for_sixteen_deltas() {
     for text in
         ["https://example.org/a/very/long/path/without/any/space/".repeat(8), "to be or not to be".repeat(20)]
     {

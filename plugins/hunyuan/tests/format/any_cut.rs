@@ -1,5 +1,5 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, and markers by token or by text
-//! give the same items.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same
+//! items, and markers by token or by text give the same items.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use hunyuan_parser::Hunyuan;

@@ -1,5 +1,6 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, every byte is routed once (the
-//! test kit counts), text and arguments are routed with their own chunk, and the marker that ends the turn never reaches the output.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same
+//! items, every byte is routed once (the test kit counts), text and arguments are routed with their
+//! own chunk, and the marker that ends the turn never reaches the output.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use kimi_k2_parser::KimiK2;
@@ -36,13 +37,13 @@ fn arguments_may_be_of_any_length() {
 }
 
 #[test]
-fn the_text_of_a_custom_tool_comes_out_with_every_chunk() {
+fn custom_tool_text_comes_out_with_every_chunk() {
     let header = ["<|tool_call_begin|>", "functions.apply_patch:0", "<|tool_call_argument_begin|>"];
     check_input_flows::<KimiK2>(&tools(), &[&header[..], &["{\"input\": \"x"]].concat());
 }
 
 #[test]
-fn prose_and_strings_of_arguments_are_asked_about_once() {
+fn prose_and_argument_strings_are_asked_about_once() {
     check_asked_once::<KimiK2>(
         &tools(),
         ["<|tool_call_begin|>", "functions.add:0", "<|tool_call_argument_begin|>"],

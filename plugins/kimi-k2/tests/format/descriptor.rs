@@ -4,7 +4,7 @@ use kimi_k2_parser::KimiK2;
 use parser_sdk::{Parser, Trim};
 
 #[test]
-fn the_descriptor_names_models_the_stop_and_how_earlier_calls_are_spelt() {
+fn descriptor_names_models_stop_and_call_spelling() {
     let descriptor = KimiK2::describe(&[]).unwrap();
     assert_eq!(descriptor.name, "kimi-k2");
     assert_eq!(descriptor.version, env!("CARGO_PKG_VERSION"));

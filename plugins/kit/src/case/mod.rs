@@ -1,6 +1,8 @@
-//! A case: one recorded turn and the items that a parser must make of it. `docs/cases.md` describes the format.
+//! A case: one recorded turn and the items that a parser must make of it. `docs/cases.md` describes
+//! the format.
 //!
-//! The one format of everything that plays turns: native tests ([`super::check_cases`]) and `host parser test`, `run`, `trace`.
+//! The one format of everything that plays turns: native tests ([`super::check_cases`]) and
+//! `host parser test`, `run`, `trace`.
 
 mod items;
 mod tools;
@@ -41,7 +43,8 @@ pub struct Case {
     pub markers: MarkerMode,
     #[serde(default)]
     finish: Finish,
-    /// Expected items, and how the response ends. A test of a case without it shows what the case comes to, and fails.
+    /// Expected items, and how the response ends. A test of a case without it shows what the case
+    /// comes to, and fails.
     #[serde(default)]
     pub expect: Option<Expect>,
 }
@@ -155,7 +158,8 @@ impl Case {
         }
     }
 
-    /// Indices of the parser's `markers` that come as tokens in this case ([`Request::token_markers`]).
+    /// Indices of the parser's `markers` that come as tokens in this case
+    /// ([`Request::token_markers`]).
     pub fn token_markers(&self, markers: &[String]) -> Vec<u32> {
         match self.markers {
             MarkerMode::Text => Vec::new(),

@@ -1,4 +1,5 @@
-//! The test kit plays the host faithfully: markers, trimming, the prompt, and a panic wherever a host would report a fault.
+//! The test kit plays the host faithfully: markers, trimming, the prompt, and a panic wherever a
+//! host would report a fault.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -6,8 +7,9 @@ use std::path::Path;
 use parser_kit::{Head, Item, Phase, Player, check_cases, play, request};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Route, ToolCall, Trim};
 
-/// A format with a letter for each route or op: `<r>` reasoning, `<c>` content, `<f>` a call with the text after it as its input, `<f>f`
-/// commentary, `<x>` arguments even without a call, `<n>` a call whose name nobody wrote, `<b>` one byte alone.
+/// A format with a letter for each route or op: `<r>` reasoning, `<c>` content, `<f>` a call with
+/// the text after it as its input, `<f>f` commentary, `<x>` arguments even without a call, `<n>` a
+/// call whose name nobody wrote, `<b>` one byte alone.
 struct Letters(Route);
 
 const MARKERS: [&str; 7] = ["<r>", "<c>", "<f>", "<f>f", "<x>", "<n>", "<b>"];
@@ -66,7 +68,7 @@ fn commentary(text: &str) -> Item {
 }
 
 #[test]
-fn markers_are_found_across_chunks_and_the_longest_wins() {
+fn markers_are_found_across_chunks_and_longest_wins() {
     assert_eq!(
         letters("", &["a<", "r", ">b<r", "<c>c<f>", "fd"]),
         [Item::message("a"), Item::reasoning("b<r"), Item::message("c"), commentary("d"),]
@@ -82,14 +84,14 @@ fn only_items_to_be_trimmed_are_trimmed() {
 }
 
 #[test]
-fn escaped_arguments_become_the_inside_of_a_json_string() {
+fn escaped_arguments_become_the_inside_of_a_string() {
     let head = Head::ToolCall(ToolCall::new("f", Payload::Text));
     let call = Item { head, text: "say \\\"hi\\\"\\n\\u0001".into(), complete: false };
     assert_eq!(letters("", &["<f>say \"hi\"\n\u{1}"]), [call]);
 }
 
 #[test]
-fn the_prompt_is_discarded_and_what_it_leaves_open_goes_on() {
+fn prompt_is_discarded_and_what_it_left_open_goes_on() {
     assert_eq!(letters("a<r>b", &["c<c>d"]), [Item::reasoning("c"), Item::message("d")]);
     assert_eq!(letters("a<r>b<c>", &["d"]), [Item::message("d")]);
     assert_eq!(letters("<f>f", &["d"]), [commentary("d")]);
@@ -105,7 +107,7 @@ fn markers_by_token_leave_look_alikes_alone() {
 }
 
 #[test]
-fn a_turn_that_is_cut_off_leaves_its_last_item_incomplete() {
+fn turn_cut_off_leaves_its_last_item_incomplete() {
     let items = play::<Letters>(&request(&[]), "", ["a<r>b"], FinishReason::Length);
     assert_eq!(items, [Item::message("a"), Item::reasoning("b").incomplete()]);
 }
@@ -118,7 +120,7 @@ fn what_a_host_would_call_a_fault_fails_the_test() {
 }
 
 #[test]
-fn a_case_without_expect_fails_with_what_to_write_and_passes_once_that_is_written() {
+fn case_without_expect_fails_with_what_to_write() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("case-without-expect");
     std::fs::create_dir_all(&folder).expect("a folder");
     let write = |case: String| std::fs::write(folder.join("case.json"), case).expect("a file");

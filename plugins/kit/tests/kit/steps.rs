@@ -1,4 +1,5 @@
-//! What a parser says becomes the shortest step: `pass` and `hold` where they will do, and a fault where it miscounts.
+//! What a parser says becomes the shortest step: `pass` and `hold` where they will do, and a fault
+//! where it miscounts.
 
 use parser_kit::request;
 use parser_sdk::{
@@ -65,7 +66,7 @@ fn going_on_as_before_is_pass() {
 }
 
 #[test]
-fn saying_nothing_is_hold_and_what_was_held_goes_along() {
+fn saying_nothing_holds_and_what_was_held_goes_along() {
     let mut stream = stream();
     stream.text("content");
     assert_eq!(stream.text("?"), Step::Hold);
@@ -74,7 +75,7 @@ fn saying_nothing_is_hold_and_what_was_held_goes_along() {
 }
 
 #[test]
-fn runs_of_one_route_are_one_run_and_the_rest_stays_held() {
+fn runs_of_one_route_are_one_and_the_rest_stays_held() {
     let mut stream = stream();
     assert_eq!(stream.text("split"), Step::Ops(vec![run(Route::Content, 3), run(Route::Reasoning, 2)]));
     assert_eq!(stream.text("split !"), Step::Ops(vec![run(Route::Content, 3), run(Route::Reasoning, 2)]));
@@ -115,7 +116,7 @@ fn until_byte_is_said_whenever_the_host_asks() {
 }
 
 #[test]
-fn everything_else_crosses_in_the_order_in_which_it_was_said() {
+fn other_ops_cross_in_the_order_they_were_said() {
     let call = ToolCall::new("f", Payload::Json);
     let ops = vec![
         run(Route::Drop, 4),

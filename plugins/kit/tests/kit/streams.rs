@@ -1,4 +1,5 @@
-//! Property tests on random streams notice a property that doesn't hold, and show the shortest stream that fails.
+//! Property tests on random streams notice a property that doesn't hold, and show the shortest
+//! stream that fails.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -8,7 +8,8 @@ use parser_kit::{
 };
 use parser_sdk::{Descriptor, Output, Parser, Payload, Prose, Request, Route, Tools, Trim};
 
-/// `<think>…</think>`, and `<call>…</call>` around the arguments of the first tool, or the inside of a custom one's string.
+/// `<think>…</think>`, and `<call>…</call>` around the arguments of the first tool, or the inside
+/// of a custom one's string.
 struct Tags<const FORGETFUL: bool> {
     tools: Tools,
     prose: Prose,

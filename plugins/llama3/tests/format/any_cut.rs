@@ -1,5 +1,6 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, markers as text or as tokens give
-//! the same items, the markers that end the turn never reach the output, and arguments are routed with their own chunk.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same
+//! items, markers as text or as tokens give the same items, the markers that end the turn never
+//! reach the output, and arguments are routed with their own chunk.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use llama3_parser::Llama3;
@@ -37,7 +38,7 @@ fn arguments_and_prose_come_out_with_every_chunk() {
 }
 
 #[test]
-fn json_that_is_no_call_is_held_no_longer_than_its_first_key() {
+fn json_that_is_no_call_is_held_until_its_first_key() {
     let mut stream = Stream::<Llama3>::start(&request(&["add"])).unwrap();
     assert_eq!(stream.text("{\"n"), Step::Hold);
     assert!(matches!(stream.text("o"), Step::Ops(_)));
@@ -62,7 +63,7 @@ fn prose_is_routed_until_the_next_marker() {
 }
 
 #[test]
-fn a_string_among_keywords_is_asked_about_where_it_may_end() {
+fn string_among_keywords_is_asked_about_at_its_end() {
     let steps = steps::<Llama3>(&request(&["add"]), &["<|python_tag|>", "add.call(a='x", " and so on"]);
     let until = parser_sdk::Op::UntilByte(Until { route: Route::ArgumentsEscaped, bytes: "'\\".into() });
     assert!(matches!(&steps[2], Step::Ops(ops) if ops.last() == Some(&until)), "{steps:?}");

@@ -1,4 +1,5 @@
-//! Text of an open call, outside of tags: a value's, the input of a custom tool, or what belongs to nothing.
+//! Text of an open call, outside of tags: a value's, the input of a custom tool, or what belongs to
+//! nothing.
 
 use parser_sdk::{Output, Payload, Reading, Route};
 

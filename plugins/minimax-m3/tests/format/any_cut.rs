@@ -1,5 +1,5 @@
-//! Properties of the format, which the kit has for every format with parameters as text; here is how this one spells them. Values inside others
-//! are this format's own.
+//! Properties of the format, which the kit has for every format with parameters as text; here is
+//! how this one spells them. Values inside others are this format's own.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use minimax_m3_parser::MiniMaxM3;
@@ -37,7 +37,7 @@ fn turns_come_back_as_they_were_however_they_are_cut() {
 }
 
 #[test]
-fn values_inside_others_are_the_same_however_they_are_cut() {
+fn nested_values_are_the_same_however_they_are_cut() {
     let nested = with_tools([function("add", NESTED), function("get_weather", NESTED), custom_tool("patch")]);
     let requests = [nested];
     let streams = Streams::of(&requests, FORMAT.prompts, FRAGMENTS, FORMAT.ends);

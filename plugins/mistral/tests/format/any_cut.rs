@@ -1,5 +1,6 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, every byte is routed once (the
-//! test kit counts), text and arguments are routed with their own chunk, and the marker that ends the turn never reaches the output.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same
+//! items, every byte is routed once (the test kit counts), text and arguments are routed with their
+//! own chunk, and the marker that ends the turn never reaches the output.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use mistral_parser::Mistral;
@@ -37,13 +38,13 @@ fn arguments_may_be_of_any_length() {
 }
 
 #[test]
-fn the_text_of_a_custom_tool_comes_out_with_every_chunk() {
+fn custom_tool_text_comes_out_with_every_chunk() {
     let header = ["[TOOL_CALLS]", "apply_patch", "[ARGS]", "{\"input\": \"x"];
     check_input_flows::<Mistral>(&tools(), &header);
 }
 
 #[test]
-fn a_string_of_the_arguments_goes_out_until_it_may_end() {
+fn argument_string_goes_out_until_it_may_end() {
     let pieces = ["[TOOL_CALLS]", "add", "[ARGS]", "{\"a\": \"b", " c", " d"];
     let steps = steps::<Mistral>(&tools(), &pieces);
     assert_eq!(steps[..2], [Step::Hold, Step::Hold]);

@@ -1,4 +1,5 @@
-//! Properties of the format, which the kit has for every format with parameters as text; here is how this one spells them.
+//! Properties of the format, which the kit has for every format with parameters as text; here is
+//! how this one spells them.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use muse_parser::Muse;

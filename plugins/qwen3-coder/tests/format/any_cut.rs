@@ -1,4 +1,5 @@
-//! Properties of the format, which the kit has for every format with parameters as text; here is how this one spells them.
+//! Properties of the format, which the kit has for every format with parameters as text; here is
+//! how this one spells them.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use parser_kit::{Item, ParameterFormat, agree, typed_request};
@@ -31,4 +32,13 @@ fn a_key_without_its_bracket_ends_in_its_line() {
         let items = agree::<Qwen3Coder>(&typed_request(), "", &output, &[2], FinishReason::Stop);
         assert_eq!(items, [Item::call("add", arguments)]);
     }
+}
+
+#[test]
+fn draft_before_blank_reasoning_is_cut_anywhere() {
+    let output = "<function=add</function></think><think>\r\n</parameter>\r\n<|im_start|><|im_end|>";
+    for size in 1..output.len() {
+        agree::<Qwen3Coder>(&typed_request(), "<think>\n", output, &[size], FinishReason::Stop);
+    }
+    agree::<Qwen3Coder>(&typed_request(), "<think>\n", output, &[24, 29, 13, 20, 19, 11], FinishReason::Stop);
 }

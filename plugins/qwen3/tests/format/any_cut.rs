@@ -1,5 +1,6 @@
-//! Properties of random streams, made of fragments that are hard to parse: any cut into chunks gives the same items, every byte is routed
-//! once (the test kit counts), arguments are routed with their own chunk, and a step that continues the last route is `Step::Pass`.
+//! Properties of random streams, made of fragments that are hard to parse: any cut into chunks
+//! gives the same items, every byte is routed once (the test kit counts), arguments are routed with
+//! their own chunk, and a step that continues the last route is `Step::Pass`.
 
 use crate::fragments::{FRAGMENTS, PROMPTS};
 use crate::turns::tools;

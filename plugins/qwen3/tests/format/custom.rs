@@ -1,4 +1,5 @@
-//! Custom tools: the model sees a function with one string `input`, and the client gets the decoded content of that string.
+//! Custom tools: the model sees a function with one string `input`, and the client gets the decoded
+//! content of that string.
 
 use crate::turns::{items, tools, turn};
 use parser_kit::{Head, Item};
@@ -19,7 +20,8 @@ fn block_with_the_name_last(arguments: &str) -> String {
     format!("<tool_call>\n{{\"arguments\": {arguments}, \"name\": \"apply_patch\"}}\n</tool_call>")
 }
 
-/// Checks that a block with `arguments` gives a call whose text is `expected`, with the name first or last.
+/// Checks that a block with `arguments` gives a call whose text is `expected`, with the name first
+/// or last.
 fn check(arguments: &str, expected: &str) {
     assert_eq!(turn(&block(arguments)), [text(expected)]);
     assert_eq!(turn(&block_with_the_name_last(arguments)), [text(expected)]);
@@ -75,7 +77,7 @@ fn markers_in_the_text_are_text() {
 }
 
 #[test]
-fn a_text_that_has_ended_is_whole_without_braces_and_marker() {
+fn ended_text_is_whole_without_braces_and_marker() {
     let cut = "<tool_call>{\"name\": \"apply_patch\", \"arguments\": {\"input\": \"x\"";
     assert_eq!(turn(&format!("{cut}<|im_end|>")), [text("x")]);
     assert_eq!(items(&tools(), "", cut, Stop), [text("x")]);
@@ -92,7 +94,7 @@ fn a_text_cut_off_is_incomplete() {
 }
 
 #[test]
-fn arguments_cut_off_before_their_text_go_out_as_they_are() {
+fn arguments_cut_before_their_text_go_out_unchanged() {
     let cut = "<tool_call>{\"name\": \"apply_patch\", \"arguments\": {\"inp";
     assert_eq!(items(&tools(), "", cut, Length), [text("{\"inp").incomplete()]);
     assert_eq!(turn(&format!("{cut}<|im_end|>")), [text("{\"inp").incomplete()]);

@@ -1,4 +1,5 @@
-//! Tests of the Qwen3 format (the recorded turns in `cases/` and more): random streams, very long streams, many variants of one input.
+//! Tests of the Qwen3 format (the recorded turns in `cases/` and more): random streams, very long
+//! streams, many variants of one input.
 
 mod any_cut;
 mod cases;

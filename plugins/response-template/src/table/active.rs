@@ -1,10 +1,11 @@
-//! Markers that count in a place of the turn, for the template of grammars: what ends a region there, or begins another.
+//! Markers that count in a place of the turn, for the template of grammars: what ends a region
+//! there, or begins another.
 
 use super::{Delimiter, Field, Kind, Table};
 
 impl Table {
-    /// Indices of the markers that no message contains: those that begin a delimiter that counts there, of calls if the turn may have some,
-    /// and those that look like special tokens.
+    /// Indices of the markers that no message contains: those that begin a delimiter that counts
+    /// there, of calls if the turn may have some, and those that look like special tokens.
     pub(super) fn active_markers(&self, may_call: bool) -> Vec<usize> {
         let calls = may_call || self.implicit.is_none();
         let message = self.message().filter(|message| !message.open.is_empty());
@@ -26,7 +27,8 @@ impl Table {
         triggers
     }
 
-    /// The markers `active` and all that look like special tokens, which no message shows; in their order.
+    /// The markers `active` and all that look like special tokens, which no message shows; in their
+    /// order.
     pub(super) fn with_special_tokens(&self, active: &[usize]) -> Vec<usize> {
         let is_token = |literal: &str| literal.len() > 1 && literal.starts_with(['<', '[']);
         let all = 0..self.markers.0.len();

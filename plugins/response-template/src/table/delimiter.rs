@@ -1,6 +1,8 @@
-//! Delimiters of a table: patterns that begin with a marker, which the host finds. `Table::read` makes them and collects the markers.
+//! Delimiters of a table: patterns that begin with a marker, which the host finds. `Table::read`
+//! makes them and collects the markers.
 //!
-//! Invariant: every delimiter begins with a marker, and each part of it that may be a special token is a marker, too.
+//! Invariant: every delimiter begins with a marker, and each part of it that may be a special token
+//! is a marker, too.
 
 use super::pattern::{Pattern, Piece, parse};
 
@@ -26,7 +28,8 @@ impl Markers {
         self.delimiter(vec![Piece::Literal(text.to_owned())])
     }
 
-    /// A delimiter of these pieces. Each part that may be a special token becomes a marker, since special tokens reach a parser only so.
+    /// A delimiter of these pieces. Each part that may be a special token becomes a marker, since
+    /// special tokens reach a parser only so.
     ///
     /// # Errors
     /// The pieces don't begin with literal text.
@@ -53,8 +56,9 @@ impl Markers {
         }
     }
 
-    /// The delimiters that a regular expression describes, one per alternative, and whether an alternative is `^`, the beginning of the
-    /// text. White space at both ends and unnamed runs at the beginning are left out.
+    /// The delimiters that a regular expression describes, one per alternative, and whether an
+    /// alternative is `^`, the beginning of the text. White space at both ends and unnamed runs at
+    /// the beginning are left out.
     ///
     /// # Errors
     /// The construct that can't be decided as text arrives.

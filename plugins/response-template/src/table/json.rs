@@ -1,5 +1,5 @@
-//! The JSON of a table, as a tree. It has no floats and no maps, which are most of the code of a general reader: numbers stay text, and
-//! members stay in their order.
+//! The JSON of a table, as a tree. It has no floats and no maps, which are most of the code of a
+//! general reader: numbers stay text, and members stay in their order.
 
 use parser_sdk::json::{unescape, white};
 

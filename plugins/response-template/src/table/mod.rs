@@ -1,10 +1,11 @@
-//! Tables that describe a format: `response_template` of a model's `tokenizer_config.json` (version 1), as Hugging Face transformers reads
-//! it, restricted to what can be decided while text arrives. The parser `response-template` interprets tables.
+//! Tables that describe a format: `response_template` of a model's `tokenizer_config.json` (version
+//! 1), as Hugging Face transformers reads it, restricted to what can be decided while text arrives.
+//! The parser `response-template` interprets tables.
 //!
-//! Invariant: a construct that can't be decided while text arrives is refused here, by name, in one line.
-//! `defaults`, `optional` and `join` are ignored, since they don't say where bytes go: each region is an item of its own, and the
-//! generation prompt goes through the same delimiters as the output. `repeats` and the start anchor count for grammars
-//! ([`Table::template`]).
+//! Invariant: a construct that can't be decided while text arrives is refused here, by name, in one
+//! line. `defaults`, `optional` and `join` are ignored, since they don't say where bytes go: each
+//! region is an item of its own, and the generation prompt goes through the same delimiters as the
+//! output. `repeats` and the start anchor count for grammars ([`Table::template`]).
 
 use parser_sdk::{Route, Trim};
 
@@ -36,7 +37,8 @@ pub(crate) struct Table {
     pub(crate) first: Option<usize>,
     /// Markers that the delimiters need.
     pub(crate) markers: Markers,
-    /// Alternatives of the start anchor, the text of the generation prompt before the message, that begin with a possible special token.
+    /// Alternatives of the start anchor, the text of the generation prompt before the message, that
+    /// begin with a possible special token.
     pub(crate) anchors: Vec<Delimiter>,
     /// Alternatives of the start anchor that begin with plain text.
     plain_anchors: Vec<Pattern>,
@@ -77,13 +79,16 @@ pub(crate) enum Kind {
         /// Whether the objects stand in a list.
         listed: bool,
     },
-    /// A call whose name stands in the opening delimiter. The region contains the arguments: parameters, or JSON if `None`.
+    /// A call whose name stands in the opening delimiter. The region contains the arguments:
+    /// parameters, or JSON if `None`.
     Named(Option<Parameter>),
-    /// A call whose name stands in the opening delimiter. The region contains the arguments as lines.
+    /// A call whose name stands in the opening delimiter. The region contains the arguments as
+    /// lines.
     Lines(Spelling),
     /// Calls in Python.
     Python,
-    /// A call whose name stands in the opening delimiter. The region contains the arguments in a dialect of JSON.
+    /// A call whose name stands in the opening delimiter. The region contains the arguments in a
+    /// dialect of JSON.
     Dialect {
         /// Whether keys may be bare words.
         bare_keys: bool,

@@ -1,9 +1,11 @@
-//! Regular expressions, restricted to what can be decided while text arrives: [`parse`] reads an expression, [`Pattern::matches`] compares
-//! text with it. The delimiters of a table are such patterns.
+//! Regular expressions, restricted to what can be decided while text arrives: [`parse`] reads an
+//! expression, [`Pattern::matches`] compares text with it. The delimiters of a table are such
+//! patterns.
 //!
-//! Invariant: what isn't supported is refused, with its spelling. Supported are literal text, optional white space (`\s*`, `\n?`, …), one
-//! run of a class (`\w+`, `\S+`, `[^…]+`, `.*?`), named or not, alternatives and one level of groups, `\b` behind text, and standing alone
-//! `^`, `$` and `\Z`.
+//! Invariant: what isn't supported is refused, with its spelling. Supported are literal text,
+//! optional white space (`\s*`, `\n?`, …), one run of a class (`\w+`, `\S+`, `[^…]+`, `.*?`), named
+//! or not, alternatives and one level of groups, `\b` behind text, and standing alone `^`, `$` and
+//! `\Z`.
 
 /// A sequence of pieces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,7 +22,8 @@ pub(crate) enum Piece {
     Edge(char),
     /// `\b`: a word ends or begins here.
     Boundary,
-    /// Characters of one class, up to the next piece: all but those in `except`, or letters, digits and `_` (`\w`).
+    /// Characters of one class, up to the next piece: all but those in `except`, or letters, digits
+    /// and `_` (`\w`).
     Run {
         /// Characters that end the run.
         except: String,
@@ -93,7 +96,8 @@ impl Piece {
         if let Self::Literal(text) = self { text } else { "" }
     }
 
-    /// Length of the run at the beginning of `text`, in bytes; `None` while more text is needed. The literal `next` follows the run.
+    /// Length of the run at the beginning of `text`, in bytes; `None` while more text is needed.
+    /// The literal `next` follows the run.
     fn run(&self, text: &str, next: &str) -> Option<usize> {
         let Self::Run { except, word, .. } = self else { return Some(0) };
         for (at, character) in text.char_indices() {

@@ -1,4 +1,5 @@
-//! Reads a table from its JSON. A construct that can't be decided while text arrives is refused, by name.
+//! Reads a table from its JSON. A construct that can't be decided while text arrives is refused, by
+//! name.
 
 use parser_sdk::Trim;
 
@@ -144,7 +145,8 @@ impl Table {
         Ok(())
     }
 
-    /// The delimiters that open or close a field, and whether the beginning of the message is one of them.
+    /// The delimiters that open or close a field, and whether the beginning of the message is one
+    /// of them.
     fn delimiters(
         &mut self,
         field: &Json,

@@ -6,7 +6,8 @@ use super::delimiter::parts;
 use super::template::{CALLS, Writer};
 use super::{Delimiter, Field, Parameter, Pattern, Piece};
 
-/// Longest delimiter with a tool's name in it, in bytes without white space: the parser waits for 512, white space included.
+/// Longest delimiter with a tool's name in it, in bytes without white space: the parser waits for
+/// 512, white space included.
 const NAMED: usize = 400;
 
 impl Writer<'_> {

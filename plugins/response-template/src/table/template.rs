@@ -1,7 +1,8 @@
 //! The template of the grammars of a table's turns: reasoning, then the message or calls.
 //!
-//! Delimiters are written as the table's patterns have them, without unnamed runs (`spelling`). A message contains no marker that opens
-//! another region or closes the message. What ends the turn counts inside the strings of calls, too, so there it has to be a token.
+//! Delimiters are written as the table's patterns have them, without unnamed runs (`spelling`). A
+//! message contains no marker that opens another region or closes the message. What ends the turn
+//! counts inside the strings of calls, too, so there it has to be a token.
 
 use super::spelling::literal;
 use super::{Field, Kind, Table};
@@ -63,7 +64,8 @@ impl Writer<'_> {
             self.refuse_all("start_anchor_pattern can't be part of a grammar");
         }
         let anchor = self.anchor();
-        // Text outside all regions belongs to the field without `open`, and is dropped if there is none.
+        // Text outside all regions belongs to the field without `open`, and is dropped if there is
+        // none.
         let between = match self.table.implicit.map(|implicit| &self.table.fields[implicit].kind) {
             None => &["gap? ((", &anchor, ") gap?)?"].concat(),
             Some(Kind::Content) if self.table.trim.content => "gap?",
@@ -147,7 +149,8 @@ impl Writer<'_> {
             let [open, close] = [&message.open, &message.close].map(|ends| self.any(ends, ""));
             (["(", &open, ") "].concat(), [" (", &close, ")"].concat())
         });
-        // Text around calls belongs to a message without delimiters: the shape that hosts write by themselves.
+        // Text around calls belongs to a message without delimiters: the shape that hosts write by
+        // themselves.
         match (message, delimited) {
             (None, _) => self.line("free: (between calls)? between", &[]),
             (Some(_), Some(message)) => {

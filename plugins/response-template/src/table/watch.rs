@@ -1,6 +1,8 @@
-//! Tells which of a table's delimiters count at a place in the stream, and which of them held text is.
+//! Tells which of a table's delimiters count at a place in the stream, and which of them held text
+//! is.
 //!
-//! Invariant: only the first [`HEAD`] bytes of held text decide, however the stream is cut into chunks.
+//! Invariant: only the first [`HEAD`] bytes of held text decide, however the stream is cut into
+//! chunks.
 
 use std::slice;
 
@@ -33,7 +35,8 @@ pub(crate) enum Within {
     Delimited(usize),
     /// In JSON, outside strings.
     Json {
-        /// Whether brackets are open, so that the next closing bracket is the JSON's and no delimiter.
+        /// Whether brackets are open, so that the next closing bracket is the JSON's and no
+        /// delimiter.
         is_open: bool,
     },
     /// Between parameters.
@@ -51,7 +54,8 @@ pub(crate) enum Within {
 pub(crate) enum Meaning {
     /// The region of this field opens.
     Open(usize),
-    /// The message begins: the start anchor, or the `open` of the region that is open from the beginning.
+    /// The message begins: the start anchor, or the `open` of the region that is open from the
+    /// beginning.
     MessageStart,
     /// The region closes.
     Close,
@@ -78,7 +82,8 @@ pub(crate) enum Found {
     Delimiter(Meaning, usize, String),
 }
 
-/// Whether `text` is nothing but ends of elements (`</function>`) and white space. An end that is cut off `counts` or doesn't.
+/// Whether `text` is nothing but ends of elements (`</function>`) and white space. An end that is
+/// cut off `counts` or doesn't.
 pub(crate) fn are_ends(text: &str, counts: bool) -> bool {
     let mut rest = text.trim_ascii_start();
     while let Some(end) = rest.strip_prefix("</") {
@@ -93,7 +98,8 @@ pub(crate) fn are_ends(text: &str, counts: bool) -> bool {
 }
 
 impl Table {
-    /// Whether a marker begins a delimiter that counts at `place` and, if `ends` is set, ends the turn.
+    /// Whether a marker begins a delimiter that counts at `place` and, if `ends` is set, ends the
+    /// turn.
     pub(crate) fn announces(&self, place: Place, marker: usize, ends: bool) -> bool {
         let mut announces = false;
         self.watched(place, &mut |meaning, delimiter| {
@@ -102,7 +108,8 @@ impl Table {
         announces
     }
 
-    /// The longest delimiter with which `head` begins. Undecided while `head` may become another delimiter, unless it `is_all` the text.
+    /// The longest delimiter with which `head` begins. Undecided while `head` may become another
+    /// delimiter, unless it `is_all` the text.
     pub(crate) fn find(&self, place: Place, head: &str, is_all: bool) -> Found {
         let known = &head[..head.floor_char_boundary(HEAD)];
         let (mut found, mut longest) = (Found::Text, 0);

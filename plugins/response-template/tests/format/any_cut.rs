@@ -1,5 +1,6 @@
-//! Properties of random streams under each table of `tables/`: any cut gives the same items, markers as text or as tokens give the same
-//! items, the markers that end the turn never reach the output, and text is routed with its own chunk.
+//! Properties of random streams under each table of `tables/`: any cut gives the same items,
+//! markers as text or as tokens give the same items, the markers that end the turn never reach the
+//! output, and text is routed with its own chunk.
 
 use crate::fragments::{FRAGMENTS, TABLES};
 use parser_kit::{

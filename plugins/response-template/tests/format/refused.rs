@@ -135,7 +135,7 @@ fn contents_whose_calls_stand_elsewhere() {
 }
 
 #[test]
-fn a_table_says_which_markers_it_needs_and_what_it_trims() {
+fn table_tells_the_markers_it_needs_and_what_it_trims() {
     let table = json!({"start_anchor": "A", "fields": {
         "content": {"close": ["<end>", "<eos>"]},
         "thinking": {"open": "<|channel>thought\n", "close": "<channel|>", "content_args": {"strip": false}},

@@ -1,4 +1,5 @@
-//! The tables that are shipped, `plugins/tables/NAME.json`, each with its recorded turns in `plugins/tables/NAME/cases`.
+//! The tables that are shipped, `plugins/tables/NAME.json`, each with its recorded turns in
+//! `plugins/tables/NAME/cases`.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ fn options(file: &Path) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_case_of_a_shipped_table_gives_its_items_however_it_is_cut() {
+fn shipped_tables_cases_give_their_items_at_any_cut() {
     let tables = tables();
     assert!(tables.len() >= 15, "{tables:?}");
     for file in tables {
@@ -33,7 +34,7 @@ fn every_case_of_a_shipped_table_gives_its_items_however_it_is_cut() {
 }
 
 #[test]
-fn every_shipped_table_describes_calls_that_a_request_demands() {
+fn shipped_tables_describe_calls_a_request_demands() {
     for file in tables() {
         let descriptor = ResponseTemplate::describe(&options(&file));
         let descriptor = descriptor.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -43,7 +44,7 @@ fn every_shipped_table_describes_calls_that_a_request_demands() {
 }
 
 #[test]
-fn a_stream_knows_the_markers_of_its_table_without_a_grammar() {
+fn stream_knows_its_tables_markers_without_a_grammar() {
     for file in tables() {
         let options = options(&file);
         let described = ResponseTemplate::describe(&options).expect("a table");

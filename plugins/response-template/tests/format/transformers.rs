@@ -1,5 +1,6 @@
-//! The parser against transformers' own reading of the same tables: the turns in `transformers.json`, which `tests/response-templates/run.sh`
-//! wrote, or those in the file that `SLUICE_TURNS` names.
+//! The parser against transformers' own reading of the same tables: the turns in
+//! `transformers.json`, which `tests/response-templates/run.sh` wrote, or those in the file that
+//! `SLUICE_TURNS` names.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +13,8 @@ use serde_json::{Value, json};
 /// Sizes of the pieces in which a turn arrives, in bytes.
 const SIZES: [usize; 3] = [1, 5, 4096];
 
-/// Reasoning, message and calls of a turn. Of several texts of one kind the last counts, as in transformers.
+/// Reasoning, message and calls of a turn. Of several texts of one kind the last counts, as in
+/// transformers.
 fn reading(items: &[Item]) -> Value {
     let mut reading = json!({"reasoning": "", "content": "", "calls": []});
     for Item { head, text, complete } in items {

@@ -1,8 +1,9 @@
-//! What a component answers to `describe` without options, as JSON: the contents of the section `sluice-descriptor`, by which
-//! the host chooses parsers without compiling them.
+//! What a component answers to `describe` without options, as JSON: the contents of the section
+//! `sluice-descriptor`, by which the host chooses parsers without compiling them.
 //!
-//! It is the WIT result as serde writes one: `{"Ok": descriptor}`, or `{"Err": words}` of a parser that needs options to describe
-//! itself. Flags are an object with a member `true` for each flag that is set.
+//! It is the WIT result as serde writes one: `{"Ok": descriptor}`, or `{"Err": words}` of a parser
+//! that needs options to describe itself. Flags are an object with a member `true` for each flag
+//! that is set.
 
 use std::error::Error;
 

@@ -1,8 +1,9 @@
-//! Stamps a built plugin with its descriptor and with what it was built from, and checks the stamps. Called by `plugins/build.sh` in the repository's root.
-//! The trial of grammars (`grammar-trial`) is stamped likewise; it has no descriptor.
+//! Stamps a built plugin with its descriptor and with what it was built from, and checks the
+//! stamps. Called by `plugins/build.sh` in the repository's root. The trial of grammars
+//! (`grammar-trial`) is stamped likewise; it has no descriptor.
 //!
-//! usage: `stamp write NAME COMPONENT` writes `plugins/NAME.wasm`; `stamp check NAME [COMPONENT]` compares it with its sources,
-//! and with a component just built if the same toolchain built both.
+//! usage: `stamp write NAME COMPONENT` writes `plugins/NAME.wasm`; `stamp check NAME [COMPONENT]`
+//! compares it with its sources, and with a component just built if the same toolchain built both.
 
 mod describe;
 mod sections;

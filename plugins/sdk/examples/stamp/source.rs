@@ -1,8 +1,10 @@
-//! The digest of what a plugin, or the trial of grammars, is built from. Also compiled into the test of the shipped plugins.
+//! The digest of what a plugin, or the trial of grammars, is built from. Also compiled into the
+//! test of the shipped plugins.
 //!
-//! SHA-256 over, in the order of their paths: its crate, for a plugin the SDK's (manifests and `src/`) and the contract, and those lines of
-//! the root manifest and the lock file that decide about the bytes; of each its path, a line feed, its length, a line feed, and its text with
-//! line feeds alone.
+//! SHA-256 over, in the order of their paths: its crate, for a plugin the SDK's (manifests and
+//! `src/`) and the contract, and those lines of the root manifest and the lock file that decide
+//! about the bytes; of each its path, a line feed, its length, a line feed, and its text with line
+//! feeds alone.
 
 use std::fmt::Write;
 use std::io;
@@ -20,7 +22,8 @@ const PLUGIN_DEPENDENCY: &str = "wit-bindgen ";
 const TRIAL_DEPENDENCY: &str = "llguidance ";
 const TRIAL_PACKAGES: [&str; 4] = ["derivre", "llguidance", "regex-syntax", "toktrie"];
 
-/// The digest of the sources of plugin `name`, or of the trial, in the repository at `root`, in hex.
+/// The digest of the sources of plugin `name`, or of the trial, in the repository at `root`, in
+/// hex.
 pub(crate) fn digest(root: &Path, name: &str) -> io::Result<String> {
     let mut paths = vec![PathBuf::from("Cargo.toml")];
     let mut package = |folder: PathBuf| {

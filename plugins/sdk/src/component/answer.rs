@@ -1,4 +1,5 @@
-//! A step as the canonical ABI lays it out in memory (`variant step` and `variant op` of the WIT file: a case, then its fields).
+//! A step as the canonical ABI lays it out in memory (`variant step` and `variant op` of the WIT
+//! file: a case, then its fields).
 
 use crate::output::StepRef;
 use contract::{Op, Segment};
@@ -47,7 +48,8 @@ impl Lowered {
     }
 }
 
-/// The fields of an op. Variants of the enumerations in [`contract`] have the order of the WIT file.
+/// The fields of an op. Variants of the enumerations in [`contract`] have the order of the WIT
+/// file.
 fn fields(op: &Op, segments: &mut Vec<[usize; 4]>) -> [usize; 5] {
     match op {
         Op::Bytes(run) => [0, run.route as usize, run.bytes as usize, 0, 0],

@@ -1,9 +1,10 @@
-//! An allocator: blocks whose sizes are powers of two, and one free list for each size. [`super::memory`] runs it on the instance's
-//! memory.
-//! It knows nothing of WebAssembly, so that it can be tested on any machine (`tests/sdk/allocator.rs`).
+//! An allocator: blocks whose sizes are powers of two, and one free list for each size.
+//! [`super::memory`] runs it on the instance's memory. It knows nothing of WebAssembly, so that it
+//! can be tested on any machine (`tests/sdk/allocator.rs`).
 //!
-//! Invariant: a block is in one free list or allocated once; blocks don't overlap; each begins at a multiple of [`LEAST`]. A larger
-//! alignment is served by an aligned place inside a larger block; the block's address stands in front of that place.
+//! Invariant: a block is in one free list or allocated once; blocks don't overlap; each begins at a
+//! multiple of [`LEAST`]. A larger alignment is served by an aligned place inside a larger block;
+//! the block's address stands in front of that place.
 
 use std::alloc::Layout;
 use std::ptr;
@@ -18,14 +19,16 @@ pub(super) trait Memory {
     /// Address of its first byte, aligned to [`LEAST`], and its size in bytes.
     fn begin(&mut self) -> (*mut u8, usize);
 
-    /// Grows the memory at its end by at least `bytes`. Returns by how many bytes; 0 if there are no more.
+    /// Grows the memory at its end by at least `bytes`. Returns by how many bytes; 0 if there are
+    /// no more.
     fn grow(&mut self, bytes: usize) -> usize;
 }
 
 /// The blocks of one memory.
 pub(super) struct Blocks<M> {
     memory: M,
-    /// Free lists by exponent of the block size: each free block begins with the address of the next.
+    /// Free lists by exponent of the block size: each free block begins with the address of the
+    /// next.
     free: [*mut u8; LARGEST + 1],
     /// Memory that was never allocated: its address, and its size in bytes (`left`).
     fresh: *mut u8,
@@ -54,7 +57,8 @@ impl<M: Memory> Blocks<M> {
     #[inline]
     pub(super) unsafe fn free(&mut self, place: *mut u8, layout: Layout) {
         let Some(class) = class(layout) else { return };
-        // SAFETY: as above; the block's own address stands before a place inside it, and the first bytes of a free block are the list's.
+        // SAFETY: as above; the block's own address stands before a place inside it, and the first
+        // bytes of a free block are the list's.
         unsafe {
             let block = if layout.align() > LEAST { place.cast::<*mut u8>().sub(1).read() } else { place };
             block.cast::<*mut u8>().write(self.free[class]);
@@ -62,10 +66,12 @@ impl<M: Memory> Blocks<M> {
         }
     }
 
-    /// Makes the memory at `place` larger or smaller, and may move it. Null if there is no memory left: then `place` stays valid.
+    /// Makes the memory at `place` larger or smaller, and may move it. Null if there is no memory
+    /// left: then `place` stays valid.
     ///
     /// # Safety
-    /// `place` was allocated here for `layout`, and `size` with the alignment of `layout` is a valid layout, too.
+    /// `place` was allocated here for `layout`, and `size` with the alignment of `layout` is a
+    /// valid layout, too.
     #[inline]
     pub(super) unsafe fn resize(&mut self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as above; what is copied fits both places, which don't overlap.
@@ -90,7 +96,8 @@ impl<M: Memory> Blocks<M> {
             return block;
         }
         let place = block.wrapping_add(layout.align() - block.addr() % layout.align());
-        // SAFETY: the place is at least `LEAST` bytes into the block, which is as much larger as it is aligned.
+        // SAFETY: the place is at least `LEAST` bytes into the block, which is as much larger as it
+        // is aligned.
         unsafe { place.cast::<*mut u8>().sub(1).write(block) };
         place
     }
@@ -107,7 +114,8 @@ impl<M: Memory> Blocks<M> {
         block
     }
 
-    /// Cuts a block of `size` bytes off the memory that was never allocated; null if there is none left.
+    /// Cuts a block of `size` bytes off the memory that was never allocated; null if there is none
+    /// left.
     fn cut(&mut self, size: usize) -> *mut u8 {
         if self.fresh.is_null() {
             (self.fresh, self.left) = self.memory.begin();

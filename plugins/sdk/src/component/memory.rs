@@ -1,7 +1,8 @@
 //! The component's allocator: [`Blocks`] of the instance's linear memory.
 //!
-//! Every chunk of text occupies one block while its call runs, so every token passes through here; the standard allocator
-//! costs ten times as much. A stream's parser is short-lived and small, so the memory lost to rounding up doesn't matter.
+//! Every chunk of text occupies one block while its call runs, so every token passes through here;
+//! the standard allocator costs ten times as much. A stream's parser is short-lived and small, so
+//! the memory lost to rounding up doesn't matter.
 
 use core::arch::wasm32::{self, memory_grow, memory_size};
 use std::alloc::{GlobalAlloc, Layout};
@@ -62,8 +63,9 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// Allocates the strings and lists that the host hands over, as the canonical ABI asks. Defined here, it is linked instead of
-/// wit-bindgen's, which does it with the standard library's allocator, four calls deep.
+/// Allocates the strings and lists that the host hands over, as the canonical ABI asks. Defined
+/// here, it is linked instead of wit-bindgen's, which does it with the standard library's
+/// allocator, four calls deep.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cabi_realloc(old: *mut u8, old_size: usize, align: usize, size: usize) -> *mut u8 {
     if size == 0 {

@@ -1,9 +1,11 @@
-//! Arguments that stand alone, up to a marker: passed on verbatim. A marker inside a string doesn't end them
-//! ([`ArgumentsText::in_string`]).
+//! Arguments that stand alone, up to a marker: passed on verbatim. A marker inside a string doesn't
+//! end them ([`ArgumentsText::in_string`]).
 //!
-//! Invariant: white space and a Markdown fence around the arguments are dropped; held is only what may belong to a fence, or precedes the
-//! string `input`. A JSON string is decoded (its inside is the JSON). Arguments of a custom tool are the decoded string `input` of their
-//! object; without that string they go out as they are. JSON ends with its last bracket, and the call with it: what follows is the parser's.
+//! Invariant: white space and a Markdown fence around the arguments are dropped; held is only what
+//! may belong to a fence, or precedes the string `input`. A JSON string is decoded (its inside is
+//! the JSON). Arguments of a custom tool are the decoded string `input` of their object; without
+//! that string they go out as they are. JSON ends with its last bracket, and the call with it: what
+//! follows is the parser's.
 
 mod steps;
 
@@ -83,9 +85,10 @@ impl ArgumentsText {
         }
     }
 
-    /// Reads `text`, behind which the `keep` youngest bytes are held. Text that only a marker can end goes out up to the next marker. The
-    /// host follows JSON to its last bracket without asking about markers in strings; for those outside there is [`Self::interrupt`].
-    /// Closes the call at the end of its JSON, and returns the number of bytes read if it came.
+    /// Reads `text`, behind which the `keep` youngest bytes are held. Text that only a marker can
+    /// end goes out up to the next marker. The host follows JSON to its last bracket without asking
+    /// about markers in strings; for those outside there is [`Self::interrupt`]. Closes the call at
+    /// the end of its JSON, and returns the number of bytes read if it came.
     pub fn text(&mut self, text: &str, keep: usize, out: &mut Output) -> Option<usize> {
         let end = self.read(text.as_bytes(), out);
         if end.is_some() {
@@ -103,7 +106,8 @@ impl ArgumentsText {
         None
     }
 
-    /// Reports a marker that doesn't end the arguments. Outside of a string it isn't JSON, so the rest is passed on verbatim.
+    /// Reports a marker that doesn't end the arguments. Outside of a string it isn't JSON, so the
+    /// rest is passed on verbatim.
     pub fn interrupt(&mut self) {
         if matches!(&self.place, Place::Json(scanner) if !scanner.in_string()) {
             self.place = Place::Verbatim;
@@ -137,12 +141,14 @@ impl ArgumentsText {
         None
     }
 
-    /// Whether the next byte is inside a decoded string and not escaped, so that only a quote or a backslash decides anything.
+    /// Whether the next byte is inside a decoded string and not escaped, so that only a quote or a
+    /// backslash decides anything.
     fn decodes(&self) -> bool {
         matches!(&self.place, Place::String(string, _) if !string.is_escaped())
     }
 
-    /// Completes the call, with `{}` where there are no JSON arguments. To be called before the markup behind the arguments is dropped.
+    /// Completes the call, with `{}` where there are no JSON arguments. To be called before the
+    /// markup behind the arguments is dropped.
     pub fn close(&mut self, out: &mut Output) {
         self.release(out);
         if !self.written && self.payload == Payload::Json {
@@ -151,7 +157,8 @@ impl ArgumentsText {
         out.close();
     }
 
-    /// Ends the call with the turn: closes it if the arguments are complete. The host itself judges JSON that went out verbatim.
+    /// Ends the call with the turn: closes it if the arguments are complete. The host itself judges
+    /// JSON that went out verbatim.
     pub fn finish(&mut self, out: &mut Output) {
         self.release(out);
         let is_text = self.payload == Payload::Text && matches!(self.place, Place::Verbatim);
@@ -166,7 +173,8 @@ impl ArgumentsText {
         out.message("");
     }
 
-    /// Routes the bytes that are still held, at the end of the arguments. [`ArgumentsText::close`] does it too.
+    /// Routes the bytes that are still held, at the end of the arguments. [`ArgumentsText::close`]
+    /// does it too.
     pub fn release(&mut self, out: &mut Output) {
         let closing = ticks(&self.tail) == TICKS;
         if !closing {
@@ -200,7 +208,8 @@ impl ArgumentsText {
         self.tail = tail;
     }
 
-    /// Routes the `held` bytes as arguments, since they open no fence and no string `input` follows them.
+    /// Routes the `held` bytes as arguments, since they open no fence and no string `input` follows
+    /// them.
     fn release_held(&mut self, out: &mut Output) {
         if self.held > 0 {
             self.write(self.held, out);

@@ -1,12 +1,14 @@
-//! Decides whether a JSON object that stands bare in a message is a call, as early as its bytes allow. Parsers of formats without call
-//! markup ask [`Bare`] before they read a [`Call`].
+//! Decides whether a JSON object that stands bare in a message is a call, as early as its bytes
+//! allow. Parsers of formats without call markup ask [`Bare`] before they read a [`Call`].
 //!
-//! The object is a call if it has a name and arguments, and before them only keys that calls have (`{"name": …, "description": …}`
-//! describes something). Without arguments it is a call if its name is a declared tool's. The definition of a declared tool that has no
-//! other key than `name` and `parameters` can't be told from a call, and counts as one.
+//! The object is a call if it has a name and arguments, and before them only keys that calls have
+//! (`{"name": …, "description": …}` describes something). Without arguments it is a call if its
+//! name is a declared tool's. The definition of a declared tool that has no other key than `name`
+//! and `parameters` can't be told from a call, and counts as one.
 //!
-//! Invariant: the object is held only while every key and word so far could be a call's. A key that calls don't have, a type that isn't
-//! `function`, and a name that no declared tool begins with end the hold with their first differing byte.
+//! Invariant: the object is held only while every key and word so far could be a call's. A key that
+//! calls don't have, a type that isn't `function`, and a name that no declared tool begins with end
+//! the hold with their first differing byte.
 
 use super::{Call, Event, Scanner};
 use crate::{Output, Tools};
@@ -19,7 +21,8 @@ const KEYS: [&str; 5] = ["name", "type", "function", "parameters", "arguments"];
 pub enum Verdict {
     /// The object may be a call.
     Undecided,
-    /// The object is a call: its name has been read, and the key of its arguments or the whole object but the last brace.
+    /// The object is a call: its name has been read, and the key of its arguments or the whole
+    /// object but the last brace.
     Call,
     /// The object isn't a call.
     Content,
@@ -45,7 +48,8 @@ enum ReadName {
     Declared,
 }
 
-/// Reader of an object or a list of objects. In `{"type": "function", "function": {…}}` the inner object is the call.
+/// Reader of an object or a list of objects. In `{"type": "function", "function": {…}}` the inner
+/// object is the call.
 #[derive(Debug, Default)]
 pub struct Bare {
     name: Name,
@@ -75,7 +79,8 @@ impl Bare {
         self.name
     }
 
-    /// The object as a call, read as far as the object was. `markup` bytes are held before the object.
+    /// The object as a call, read as far as the object was. `markup` bytes are held before the
+    /// object.
     pub fn call(&self, markup: usize, tools: &Tools, out: &mut Output) -> Call {
         let mut call = Call::after(markup + self.start);
         call.read(&self.text[self.start..], tools, out);
@@ -97,8 +102,8 @@ impl Bare {
         self.read_name != ReadName::None
     }
 
-    /// Reads `text` up to the verdict. Returns the verdict and the number of bytes read; `tools` are the tools that may be called. The
-    /// brace that ends a call isn't read.
+    /// Reads `text` up to the verdict. Returns the verdict and the number of bytes read; `tools`
+    /// are the tools that may be called. The brace that ends a call isn't read.
     pub fn read(&mut self, text: &[u8], tools: &Tools) -> (Verdict, usize) {
         for (index, byte) in text.iter().enumerate() {
             let verdict = self.push(*byte, tools);

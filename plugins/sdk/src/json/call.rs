@@ -1,10 +1,12 @@
-//! A call spelt as one JSON object, `{"name": N, "arguments": {…}}`, as Hermes, Qwen3, Llama and others have it:
-//! [`Call`] opens the call when its name is known, then routes each byte at once.
+//! A call spelt as one JSON object, `{"name": N, "arguments": {…}}`, as Hermes, Qwen3, Llama and
+//! others have it: [`Call`] opens the call when its name is known, then routes each byte at once.
 //!
-//! Invariant: nothing is routed before the name is known, so until then a byte's offset in the call is its offset in the held bytes.
-//! Keys come in any order; the first `name` that is a string and the first `arguments` or `parameters` count.
-//! Arguments go out verbatim, with two exceptions: a string is decoded (its inside is the JSON), and `null` becomes `{}`.
-//! The arguments of a custom tool are the decoded string `input` of their object; without that string they go out as they are.
+//! Invariant: nothing is routed before the name is known, so until then a byte's offset in the call
+//! is its offset in the held bytes. Keys come in any order; the first `name` that is a string and
+//! the first `arguments` or `parameters` count. Arguments go out verbatim, with two exceptions: a
+//! string is decoded (its inside is the JSON), and `null` becomes `{}`. The arguments of a custom
+//! tool are the decoded string `input` of their object; without that string they go out as they
+//! are.
 
 mod look_ahead;
 
@@ -144,7 +146,8 @@ impl Call {
         Progress::Unfinished
     }
 
-    /// Completes the call, with `{}` where the model wrote no arguments. To be called before the markup behind the call is dropped.
+    /// Completes the call, with `{}` where the model wrote no arguments. To be called before the
+    /// markup behind the call is dropped.
     pub fn close(&mut self, out: &mut Output) {
         self.release(out);
         let written = self.arguments.as_ref().is_some_and(|arguments| {
@@ -156,7 +159,8 @@ impl Call {
         out.close();
     }
 
-    /// Routes the held bytes of an open call's arguments, at the end of the arguments. [`Call::close`] does it too.
+    /// Routes the held bytes of an open call's arguments, at the end of the arguments.
+    /// [`Call::close`] does it too.
     pub fn release(&mut self, out: &mut Output) {
         if let (Input::Sought(_), Some(arguments)) = (&self.input, &self.arguments) {
             if self.opened {
@@ -166,7 +170,8 @@ impl Call {
         }
     }
 
-    /// Ends the call as incomplete, because prose follows. The new message keeps a later `close` from completing the call.
+    /// Ends the call as incomplete, because prose follows. The new message keeps a later `close`
+    /// from completing the call.
     pub fn give_up(&mut self, out: &mut Output) {
         self.release(out);
         out.message("");
@@ -206,8 +211,9 @@ impl Call {
         }
     }
 
-    /// Takes the next bytes of arguments in which the string `input` is looked for or read: one byte, or bytes that
-    /// the scanner skips. Returns whether they must be held because the string may still begin.
+    /// Takes the next bytes of arguments in which the string `input` is looked for or read: one
+    /// byte, or bytes that the scanner skips. Returns whether they must be held because the string
+    /// may still begin.
     fn seek(&mut self, bytes: &[u8], out: &mut Output) -> bool {
         let ended = self.has_arguments();
         match &mut self.input {
@@ -263,7 +269,8 @@ impl Call {
         }
     }
 
-    /// The name, decoded if a tool of that name is declared, else as written, since the host looks for it in the dropped bytes.
+    /// The name, decoded if a tool of that name is declared, else as written, since the host looks
+    /// for it in the dropped bytes.
     fn name(&self, tools: &Tools) -> Option<String> {
         let name = self.scanner.string().filter(|name| !name.is_empty())?;
         if tools.contains(&name) {

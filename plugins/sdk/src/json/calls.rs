@@ -1,7 +1,9 @@
-//! The region between the markers of a format whose calls are JSON: one object or several, in a list or not, each a call; or the arguments
-//! of a call whose name came before the region. [`Calls`] reads either.
+//! The region between the markers of a format whose calls are JSON: one object or several, in a
+//! list or not, each a call; or the arguments of a call whose name came before the region.
+//! [`Calls`] reads either.
 //!
-//! Invariant: a region that turns out to be no call is left to the parser as text, with every byte since the last call held.
+//! Invariant: a region that turns out to be no call is left to the parser as text, with every byte
+//! since the last call held.
 
 use super::{Call, Event, Object, Progress, Scanner};
 use crate::{Output, Payload, Tools};
@@ -22,7 +24,8 @@ pub struct Calls {
 enum State {
     /// Before an object: number of held bytes of markup in front of it.
     Before(usize),
-    /// In an object around the call, before it: number of held bytes, and whether the next key of the path was read last.
+    /// In an object around the call, before it: number of held bytes, and whether the next key of
+    /// the path was read last.
     Around(usize, bool),
     Object(Call),
     /// In an object around the call, behind it.
@@ -36,12 +39,14 @@ enum State {
 }
 
 impl Calls {
-    /// Calls that are objects with the keys `name` and `arguments`; `held` bytes of markup are held before the first object.
+    /// Calls that are objects with the keys `name` and `arguments`; `held` bytes of markup are held
+    /// before the first object.
     pub fn objects(held: usize, name: &str, arguments: &str) -> Self {
         Self { keys: (name.to_owned(), arguments.to_owned()), ..Self::of(State::Before(held)) }
     }
 
-    /// The calls are inside the region's objects, under the keys `path`: in `{"function": {"name": …}}` under `function`.
+    /// The calls are inside the region's objects, under the keys `path`: in
+    /// `{"function": {"name": …}}` under `function`.
     #[must_use]
     pub fn within(self, path: &[String]) -> Self {
         Self { path: path.to_vec(), ..self }
@@ -76,7 +81,8 @@ impl Calls {
         }
     }
 
-    /// Whether brackets of a call's JSON are open: the next closing bracket belongs to the call, not to the region.
+    /// Whether brackets of a call's JSON are open: the next closing bracket belongs to the call,
+    /// not to the region.
     pub fn is_open(&self) -> bool {
         match &self.state {
             State::Object(call) => call.is_open(),
@@ -86,7 +92,8 @@ impl Calls {
         }
     }
 
-    /// Reads `text`. Returns whether it belongs to calls; if not, all held bytes and the rest of the region are text.
+    /// Reads `text`. Returns whether it belongs to calls; if not, all held bytes and the rest of
+    /// the region are text.
     pub fn read(&mut self, mut text: &[u8], tools: &Tools, out: &mut Output) -> bool {
         while !text.is_empty() {
             let Some(read) = self.step(text, tools, out) else {
@@ -156,7 +163,8 @@ impl Calls {
         Some(read)
     }
 
-    /// Reads on to the call in an object. Returns the number of bytes read, or `None` if there is no call in the object.
+    /// Reads on to the call in an object. Returns the number of bytes read, or `None` if there is
+    /// no call in the object.
     fn descend(&mut self, text: &[u8], held: usize, mut is_next: bool) -> Option<usize> {
         for (index, &byte) in text.iter().enumerate() {
             let next = self.path.get(self.around.len() - 1)?;
@@ -183,7 +191,8 @@ impl Calls {
         Some(text.len())
     }
 
-    /// Reads on to the end of the outermost object around the call. Returns the number of bytes read.
+    /// Reads on to the end of the outermost object around the call. Returns the number of bytes
+    /// read.
     fn ascend(&mut self, text: &[u8]) -> usize {
         for (index, &byte) in text.iter().enumerate() {
             while self.around.last_mut().is_some_and(|around| around.push(byte) == Event::End) {
@@ -197,8 +206,8 @@ impl Calls {
         text.len()
     }
 
-    /// Ends the string that is open, if one is, at a marker that [ends strings](Output::ends_strings): its call is incomplete, or text if it
-    /// has no name yet.
+    /// Ends the string that is open, if one is, at a marker that [ends
+    /// strings](Output::ends_strings): its call is incomplete, or text if it has no name yet.
     pub fn end_string(&mut self, out: &mut Output) {
         self.state = match &mut self.state {
             State::Object(call) if call.in_string() && !call.is_opened() => State::Text,
@@ -221,9 +230,10 @@ impl Calls {
         self.around.clear();
     }
 
-    /// Ends the region: at its own end if it `is_closed`, else with the turn, which the model ended `by_itself` or not. The `bytes`
-    /// youngest bytes stay held. Where no call is open, the other held bytes are text, or markup if the region is empty; at the turn's end
-    /// they are the opening of a broken call.
+    /// Ends the region: at its own end if it `is_closed`, else with the turn, which the model ended
+    /// `by_itself` or not. The `bytes` youngest bytes stay held. Where no call is open, the other
+    /// held bytes are text, or markup if the region is empty; at the turn's end they are the
+    /// opening of a broken call.
     pub fn end(&mut self, is_closed: bool, by_itself: bool, bytes: usize, out: &mut Output) {
         match &mut self.state {
             State::Object(call) if !call.is_opened() && is_closed => out.content(out.held() - bytes),

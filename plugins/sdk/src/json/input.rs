@@ -1,10 +1,13 @@
-//! Custom tools in JSON formats: the model is shown a function with one string, `input`, whose value is the tool's text.
+//! Custom tools in JSON formats: the model is shown a function with one string, `input`, whose
+//! value is the tool's text.
 //!
-//! [`Seek`] finds where that string begins; `Call` and `ArgumentsText` hold the object's bytes until the search has ended.
+//! [`Seek`] finds where that string begins; `Call` and `ArgumentsText` hold the object's bytes
+//! until the search has ended.
 
 use super::{Event, Scanner};
 
-/// Number of bytes that are searched; a string `input` that begins later isn't found. It bounds what is held.
+/// Number of bytes that are searched; a string `input` that begins later isn't found. It bounds
+/// what is held.
 const LOOKED_AT: usize = 64;
 
 /// A search through the first bytes of what may be an object.

@@ -1,4 +1,5 @@
-//! Keys of a call's object: under which keys a format has the tool's name and the arguments. [`super::Call`] asks for each key once.
+//! Keys of a call's object: under which keys a format has the tool's name and the arguments.
+//! [`super::Call`] asks for each key once.
 
 /// What the value of a key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,8 +1,10 @@
 //! JSON read as it arrives, byte by byte: [`Scanner`] finds the members of an object, [`Call`]
-//! routes a call that is one JSON object, [`ArgumentsText`] routes arguments that stand alone, [`Object`] routes arguments that end without
-//! a marker, [`Calls`] routes all between the markers of calls; [`Bare`] decides whether an object without markup is a call.
+//! routes a call that is one JSON object, [`ArgumentsText`] routes arguments that stand alone,
+//! [`Object`] routes arguments that end without a marker, [`Calls`] routes all between the markers
+//! of calls; [`Bare`] decides whether an object without markup is a call.
 //!
-//! Each does constant work per byte, keeps no text but one short string, and accepts text cut at any byte.
+//! Each does constant work per byte, keeps no text but one short string, and accepts text cut at
+//! any byte.
 
 mod arguments_text;
 mod bare;

@@ -1,4 +1,5 @@
-//! Arguments of a call whose name came before them: one JSON object, whose last bracket ends the call without a marker.
+//! Arguments of a call whose name came before them: one JSON object, whose last bracket ends the
+//! call without a marker.
 
 use super::{ArgumentsText, Scanner};
 use crate::{Output, Payload, Route};
@@ -26,7 +27,8 @@ impl Object {
         self.scanner.depth() > 0
     }
 
-    /// Reads `text` up to the object's end, where the call is closed. Returns the number of bytes read if the end came.
+    /// Reads `text` up to the object's end, where the call is closed. Returns the number of bytes
+    /// read if the end came.
     pub fn read(&mut self, text: &[u8], out: &mut Output) -> Option<usize> {
         let end = self.scanner.read(text);
         // A list or a string ends by itself, and is no object to the scanner.
@@ -39,7 +41,8 @@ impl Object {
         end
     }
 
-    /// Ends a call whose object didn't end. Returns whether the call is complete: the model stopped by itself, and no bracket is open.
+    /// Ends a call whose object didn't end. Returns whether the call is complete: the model stopped
+    /// by itself, and no bracket is open.
     pub fn end(&mut self, by_itself: bool, out: &mut Output) -> bool {
         let is_whole = by_itself && !self.is_open();
         if is_whole {

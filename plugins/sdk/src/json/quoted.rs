@@ -1,6 +1,7 @@
 //! The inside of a JSON string, up to the quote that ends it.
 
-/// Reader of the inside of a string. Its state says whether the byte read last was an unescaped backslash.
+/// Reader of the inside of a string. Its state says whether the byte read last was an unescaped
+/// backslash.
 #[derive(Debug, Default)]
 pub(super) struct Quoted {
     escaped: bool,

@@ -1,8 +1,10 @@
-//! Finds the members of one JSON object as its bytes arrive: where keys and values at depth 1 begin and end.
+//! Finds the members of one JSON object as its bytes arrive: where keys and values at depth 1 begin
+//! and end.
 //!
-//! Invariant: the work per byte is constant, nothing recurses, and no text is kept but the last short string at depth 1.
-//! It is lenient: it follows strings and brackets, and leaves to whoever reads the value whether it is valid JSON.
-//! (Commas too many or missing, unknown literals and mixed-up brackets inside a value don't stop it.)
+//! Invariant: the work per byte is constant, nothing recurses, and no text is kept but the last
+//! short string at depth 1. It is lenient: it follows strings and brackets, and leaves to whoever
+//! reads the value whether it is valid JSON. (Commas too many or missing, unknown literals and
+//! mixed-up brackets inside a value don't stop it.)
 
 use std::borrow::Cow;
 
@@ -20,7 +22,8 @@ pub enum Event {
     Nothing,
     /// The object's opening brace.
     Object,
-    /// Neither white space nor an opening brace, where the object should begin. No other event follows.
+    /// Neither white space nor an opening brace, where the object should begin. No other event
+    /// follows.
     NotAnObject,
     /// The closing quote of a key at depth 1; [`Scanner::string`] has it.
     Key,
@@ -30,7 +33,8 @@ pub enum Event {
     ValueEnd,
     /// A value at depth 1 (a number or literal) ended before this byte.
     ValueEndBefore,
-    /// The object's closing brace; it also ends a number or literal before it. No other event follows.
+    /// The object's closing brace; it also ends a number or literal before it. No other event
+    /// follows.
     End,
 }
 
@@ -78,8 +82,8 @@ impl Scanner {
         self.depth
     }
 
-    /// The key or string value at depth 1 that ended last, as written between its quotes; none if it was too long to
-    /// be kept, or if the last value was no string.
+    /// The key or string value at depth 1 that ended last, as written between its quotes; none if
+    /// it was too long to be kept, or if the last value was no string.
     pub fn raw_string(&self) -> Option<&[u8]> {
         (self.kept.len() <= KEPT && !self.kept.is_empty()).then(|| &self.kept[1..])
     }
@@ -91,8 +95,8 @@ impl Scanner {
         Some(if raw.contains(&b'\\') { unescape(&text).into() } else { text })
     }
 
-    /// Number of leading `bytes` that need not be pushed: below depth 1 they mean nothing, inside a string or between strings and
-    /// brackets.
+    /// Number of leading `bytes` that need not be pushed: below depth 1 they mean nothing, inside a
+    /// string or between strings and brackets.
     pub fn skip(&self, bytes: &[u8]) -> usize {
         let skipped = match self.string {
             InString::Yes if !self.keep => bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')),
@@ -113,13 +117,15 @@ impl Scanner {
         }
     }
 
-    /// [`Self::stops`] where `text`, which was just read, ended in a string or has none of these bytes.
+    /// [`Self::stops`] where `text`, which was just read, ended in a string or has none of these
+    /// bytes.
     pub fn stops_behind(&self, text: &[u8]) -> Option<&'static str> {
         self.stops().filter(|_| self.in_string() || self.skip(text) == text.len())
     }
 
-    /// Hands the container at depth 1 over to another reader, such as the host, up to its last bracket: that is the byte to be pushed
-    /// next. Returns the number of the container's open brackets, and whether a string is open; `None` where no container is open.
+    /// Hands the container at depth 1 over to another reader, such as the host, up to its last
+    /// bracket: that is the byte to be pushed next. Returns the number of the container's open
+    /// brackets, and whether a string is open; `None` where no container is open.
     pub fn hand_over(&mut self) -> Option<(u32, InString)> {
         if self.depth < 2 || self.place != Place::Value {
             return None;
@@ -129,7 +135,8 @@ impl Scanner {
         Some((open, std::mem::take(&mut self.string)))
     }
 
-    /// A scanner inside a value that stands alone, with the state that [`Self::hand_over`] returned.
+    /// A scanner inside a value that stands alone, with the state that [`Self::hand_over`]
+    /// returned.
     pub fn inside_value(open: u32, string: InString) -> Self {
         Self { place: Place::Value, depth: open as usize + 1, string, ..Self::default() }
     }
@@ -139,7 +146,8 @@ impl Scanner {
         self.read_to(Event::End, bytes)
     }
 
-    /// Reads `bytes` up to the first byte that is `event`. Returns the number of bytes read if that byte came.
+    /// Reads `bytes` up to the first byte that is `event`. Returns the number of bytes read if that
+    /// byte came.
     pub fn read_to(&mut self, event: Event, bytes: &[u8]) -> Option<usize> {
         let mut read = 0;
         loop {

@@ -1,13 +1,16 @@
-//! Arguments of a call in a language's literals, rewritten as a JSON object while they arrive: Python's keywords (`city="Oslo", days=3)`) and
-//! objects with unquoted keys (`city:<|"|>Oslo<|"|>,days:3}`), whose strings may stand between markers.
+//! Arguments of a call in a language's literals, rewritten as a JSON object while they arrive:
+//! Python's keywords (`city="Oslo", days=3)`) and objects with unquoted keys
+//! (`city:<|"|>Oslo<|"|>,days:3}`), whose strings may stand between markers.
 //!
-//! Invariant: text inside a string goes out with its own chunk, but for a byte or two that may end the string. Held is what isn't decided: a
-//! key, a number or word, the white space behind it; 128 bytes at most. What is no literal goes out unchanged, so that the arguments
-//! aren't JSON: nothing is guessed.
+//! Invariant: text inside a string goes out with its own chunk, but for a byte or two that may end
+//! the string. Held is what isn't decided: a key, a number or word, the white space behind it; 128
+//! bytes at most. What is no literal goes out unchanged, so that the arguments aren't JSON: nothing
+//! is guessed.
 //!
-//! What is JSON inside of values goes out as it is; the arguments themselves are written with a blank behind each comma and colon.
-//! Values are strings, numbers, `true`, `false`, `null` (Python's spellings, too), lists, tuples and objects of these. Commas too many are
-//! dropped. The arguments of a custom tool are its first string.
+//! What is JSON inside of values goes out as it is; the arguments themselves are written with a
+//! blank behind each comma and colon. Values are strings, numbers, `true`, `false`, `null`
+//! (Python's spellings, too), lists, tuples and objects of these. Commas too many are dropped. The
+//! arguments of a custom tool are its first string.
 
 mod frame;
 mod opening;
@@ -121,8 +124,9 @@ impl Literals {
         Self { frames, place: Place::Key, comma: 0, pending: Vec::new(), bare: false, input }
     }
 
-    /// The same reader for a format whose strings may lack their quotes: other text than a literal is a string, which ends with the bracket
-    /// around it, or with a comma (in an object, a comma that another key follows).
+    /// The same reader for a format whose strings may lack their quotes: other text than a literal
+    /// is a string, which ends with the bracket around it, or with a comma (in an object, a comma
+    /// that another key follows).
     #[must_use]
     pub fn with_bare_strings(self) -> Self {
         Self { bare: true, ..self }
@@ -137,7 +141,8 @@ impl Literals {
         }
     }
 
-    /// Reads `text` up to the bracket that closes the arguments, where the call is closed. Returns the number of bytes read if it came.
+    /// Reads `text` up to the bracket that closes the arguments, where the call is closed. Returns
+    /// the number of bytes read if it came.
     pub fn read(&mut self, text: &str, out: &mut Output) -> Option<usize> {
         let bytes = text.as_bytes();
         let mut index = 0;
@@ -154,7 +159,8 @@ impl Literals {
         None
     }
 
-    /// Reads the marker `mark`, of `length` bytes, which stands before and behind strings of the format.
+    /// Reads the marker `mark`, of `length` bytes, which stands before and behind strings of the
+    /// format.
     pub fn delimiter(&mut self, mark: usize, literal: &str, out: &mut Output) {
         match self.place {
             Place::Key => {
@@ -194,8 +200,9 @@ impl Literals {
         }
     }
 
-    /// Ends arguments whose bracket didn't come, before the `keep` youngest held bytes. Where the format itself ends the call (`is_closed`),
-    /// arguments that lack only this bracket are whole; all others are incomplete. Other output may follow.
+    /// Ends arguments whose bracket didn't come, before the `keep` youngest held bytes. Where the
+    /// format itself ends the call (`is_closed`), arguments that lack only this bracket are whole;
+    /// all others are incomplete. Other output may follow.
     pub fn end(&mut self, is_closed: bool, keep: usize, out: &mut Output) {
         match self.place {
             Place::Quoted(quoted) if quoted.may_have_ended() => {
@@ -217,7 +224,8 @@ impl Literals {
         self.frames.clear();
     }
 
-    /// The bytes that may end the string in which the next byte is, if nothing else decides anything.
+    /// The bytes that may end the string in which the next byte is, if nothing else decides
+    /// anything.
     fn flowing(&self) -> Option<&'static str> {
         match self.place {
             Place::Quoted(quoted) if self.pending.is_empty() => Some(quoted.stops()),

@@ -1,6 +1,8 @@
-//! Tells whether text begins a call, before the call is opened: prose may contain a format's markers and brackets, too.
+//! Tells whether text begins a call, before the call is opened: prose may contain a format's
+//! markers and brackets, too.
 //!
-//! Invariant: only the first [`HEAD`] bytes of the text decide, however the stream is cut into chunks.
+//! Invariant: only the first [`HEAD`] bytes of the text decide, however the stream is cut into
+//! chunks.
 
 use crate::{begins_plausibly, is_plausible};
 
@@ -19,8 +21,9 @@ pub enum Opening<'a> {
 }
 
 impl<'a> Opening<'a> {
-    /// Looks for a call in Python: the tool's name, `suffix` (Llama's `.call`, or nothing), and keyword arguments in parentheses. Only the
-    /// first argument, if there is any, is checked for a keyword.
+    /// Looks for a call in Python: the tool's name, `suffix` (Llama's `.call`, or nothing), and
+    /// keyword arguments in parentheses. Only the first argument, if there is any, is checked for a
+    /// keyword.
     pub fn of_keywords(code: &'a str, suffix: &str) -> Self {
         Self::bounded(code, |known| {
             let Some((callee, arguments)) = known.split_once('(') else {
@@ -40,7 +43,8 @@ impl<'a> Opening<'a> {
         })
     }
 
-    /// Decides by the first bytes of `text`: what `of` finds in them, and no call if that is undecided.
+    /// Decides by the first bytes of `text`: what `of` finds in them, and no call if that is
+    /// undecided.
     pub fn bounded(text: &'a str, of: impl Fn(&'a str) -> Self) -> Self {
         match of(&text[..text.floor_char_boundary(HEAD)]) {
             Self::Unclear if text.len() >= HEAD => Self::Other,

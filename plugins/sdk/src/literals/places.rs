@@ -1,4 +1,5 @@
-//! What is read outside of strings: keys, brackets, commas, numbers and words. Each function returns the number of bytes that it read.
+//! What is read outside of strings: keys, brackets, commas, numbers and words. Each function
+//! returns the number of bytes that it read.
 
 use super::frame::{Frame, Kind};
 use super::{DEPTH, HELD, Input, Literals, MARKER, Place, scalar};
@@ -35,7 +36,8 @@ impl Literals {
         self.frames.last_mut().expect("the arguments are open")
     }
 
-    /// Reads white space or a comma before a member. They are held behind a comma, since the bracket's end may follow.
+    /// Reads white space or a comma before a member. They are held behind a comma, since the
+    /// bracket's end may follow.
     fn gap(&mut self, byte: u8, out: &mut Output) {
         let frame = *self.frame();
         match byte {

@@ -1,12 +1,14 @@
 //! Strings and keys in quotes, with Python's escapes, among which are those of JSON.
 //!
-//! Templates write strings between quotes without escaping a quote inside, so a quote ends the string only before a comma, a bracket or, behind
-//! a key, its sign. Three quotes begin a string that three quotes end.
+//! Templates write strings between quotes without escaping a quote inside, so a quote ends the
+//! string only before a comma, a bracket or, behind a key, its sign. Three quotes begin a string
+//! that three quotes end.
 
 use super::{HELD, Input, Literals, Place};
 use crate::{Output, Route};
 
-/// State of a string in quotes. What is held of it is one or more quotes and white space, or a backslash.
+/// State of a string in quotes. What is held of it is one or more quotes and white space, or a
+/// backslash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quoted {
     quote: u8,
@@ -34,7 +36,8 @@ impl Quoted {
         if self.quote == b'"' { "\"\\" } else { "'\\" }
     }
 
-    /// Whether `byte`, behind the string's quote and perhaps white space, shows that the string has ended.
+    /// Whether `byte`, behind the string's quote and perhaps white space, shows that the string has
+    /// ended.
     fn ends_before(self, byte: u8) -> bool {
         if self.is_key { matches!(byte, b':' | b'=') } else { matches!(byte, b',' | b')' | b']' | b'}') }
     }
@@ -118,7 +121,8 @@ impl Literals {
         1
     }
 
-    /// Reads the byte behind a backslash, which is held. In an escape that isn't known the backslash is text, as in Python.
+    /// Reads the byte behind a backslash, which is held. In an escape that isn't known the
+    /// backslash is text, as in Python.
     fn escape(&mut self, byte: u8, out: &mut Output) -> usize {
         match byte {
             b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't' | b'u' => {

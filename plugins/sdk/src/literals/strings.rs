@@ -1,11 +1,13 @@
-//! Strings without quotes and strings between markers. Each function returns the number of bytes that it read.
+//! Strings without quotes and strings between markers. Each function returns the number of bytes
+//! that it read.
 
 use super::frame::Kind;
 use super::{HELD, Literals, Place};
 use crate::Output;
 
 impl Literals {
-    /// Begins a string or key between markers, behind the marker `literal`, which is all that is held.
+    /// Begins a string or key between markers, behind the marker `literal`, which is all that is
+    /// held.
     pub(super) fn begin_marked(&mut self, mark: usize, is_key: bool, literal: &str, out: &mut Output) {
         if is_key {
             self.write("\"", out);

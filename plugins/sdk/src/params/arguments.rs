@@ -1,9 +1,11 @@
-//! The arguments of one call, value by value: the host is told each parameter, and types and writes the text of its value.
+//! The arguments of one call, value by value: the host is told each parameter, and types and writes
+//! the text of its value.
 //!
-//! Invariant: while a value is being read, the bytes held are those that may yet be markup. A value costs nothing per chunk: the host
-//! routes it up to the next marker.
+//! Invariant: while a value is being read, the bytes held are those that may yet be markup. A value
+//! costs nothing per chunk: the host routes it up to the next marker.
 //!
-//! A call whose arguments are plain text (a custom tool) is given the parameter `input`, or its body as it is.
+//! A call whose arguments are plain text (a custom tool) is given the parameter `input`, or its
+//! body as it is.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -60,7 +62,8 @@ impl ArgumentsWriter {
         self.is_text() && self.given.is_empty()
     }
 
-    /// Whether a parameter of this name may come: it wasn't given yet, and the tool lists it or lists none.
+    /// Whether a parameter of this name may come: it wasn't given yet, and the tool lists it or
+    /// lists none.
     pub fn expects(&self, key: &str) -> bool {
         let key = unquoted(key);
         let listed = self.tool.map_or(&[][..], |tool| &self.tools[tool].parameters);
@@ -68,12 +71,14 @@ impl ArgumentsWriter {
         !self.is_text() && !key.is_empty() && !self.given.contains(key) && is_listed
     }
 
-    /// Whether the value of a parameter of this name would be left out, in a call whose arguments are plain text and haven't begun.
+    /// Whether the value of a parameter of this name would be left out, in a call whose arguments
+    /// are plain text and haven't begun.
     pub fn is_misplaced(&self, key: &str) -> bool {
         unquoted(key) != INPUT && self.is_untouched()
     }
 
-    /// Begins the value of parameter `key`, of which quotes are removed. The held markup in front of the value was dropped before.
+    /// Begins the value of parameter `key`, of which quotes are removed. The held markup in front
+    /// of the value was dropped before.
     pub fn begin(&mut self, key: &str, out: &mut Output) {
         self.begin_as(unquoted(key), Reading::Declared, out);
     }
@@ -123,7 +128,8 @@ impl ArgumentsWriter {
         }
     }
 
-    /// Drops the line ending in front of the value, if `more` begins with it. Returns whether that is over.
+    /// Drops the line ending in front of the value, if `more` begins with it. Returns whether that
+    /// is over.
     fn is_behind_line(&mut self, more: &str, out: &mut Output) -> bool {
         let line = std::mem::replace(&mut self.line, Line::Passed);
         if line == Line::Due && matches!(more, "" | "\r") {
@@ -141,7 +147,8 @@ impl ArgumentsWriter {
         true
     }
 
-    /// Ends the value, and drops the markup held after the value, but for the `keep` youngest bytes.
+    /// Ends the value, and drops the markup held after the value, but for the `keep` youngest
+    /// bytes.
     pub fn end(&mut self, keep: usize, out: &mut Output) {
         self.line = Line::Passed;
         if self.value.take() == Some(Route::Value) {

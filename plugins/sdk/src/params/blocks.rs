@@ -1,11 +1,14 @@
-//! Formats whose calls stand in a block, each behind a tag with its name, parameter by parameter (MiniMax-M2, DeepSeek's DSML, Kimi K3).
-//! Such a parser is a [`Format`]: a table of markers and a [`Style`] of parameters; [`Blocks`] does the rest.
+//! Formats whose calls stand in a block, each behind a tag with its name, parameter by parameter
+//! (MiniMax-M2, DeepSeek's DSML, Kimi K3). Such a parser is a [`Format`]: a table of markers and a
+//! [`Style`] of parameters; [`Blocks`] does the rest.
 //!
-//! Invariant: a call opens when its tag is complete and the name in it is declared or plausible; only the tag is held until then. A block
-//! that begins with anything but a call goes out as prose. An empty block is dropped; an opening that the turn's end cuts off is dropped
-//! as a broken call. A call whose parameters are left out for one JSON object has that object as its arguments. Outside a block, or if the
-//! request declares no tools, call markup is text. A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to
-//! its end. [`super::CallReader`] says what is markup inside a value.
+//! Invariant: a call opens when its tag is complete and the name in it is declared or plausible;
+//! only the tag is held until then. A block that begins with anything but a call goes out as prose.
+//! An empty block is dropped; an opening that the turn's end cuts off is dropped as a broken call.
+//! A call whose parameters are left out for one JSON object has that object as its arguments.
+//! Outside a block, or if the request declares no tools, call markup is text. A call inside
+//! reasoning doesn't end the reasoning: text after the call is reasoning up to its end.
+//! [`super::CallReader`] says what is markup inside a value.
 
 mod format;
 
@@ -83,7 +86,8 @@ impl<F: Format> Parser for Blocks<F> {
                 return self.text(literal, out);
             }
             (State::Body, _) => {
-                // The item of the call ends here, complete or not, so that a later `close` doesn't complete it.
+                // The item of the call ends here, complete or not, so that a later `close` doesn't
+                // complete it.
                 self.body.end(part == Part::TurnEnd, out);
                 out.message("");
             }
@@ -218,7 +222,8 @@ impl<F: Format> Blocks<F> {
         text.len()
     }
 
-    /// Reads text between the tag of a call and its first parameter, where the arguments may begin as one JSON object.
+    /// Reads text between the tag of a call and its first parameter, where the arguments may begin
+    /// as one JSON object.
     fn read_opening(&mut self, text: &str, out: &mut Output) -> usize {
         let behind = text.trim_start();
         if behind.starts_with('{') && self.takes_json() {

@@ -1,5 +1,6 @@
-//! The inside of a call that is written as elements: keys, values, and what ends them. A parser tells [`CallReader`] what each of its
-//! markers means inside a call; the markers that mean something only there are otherwise text.
+//! The inside of a call that is written as elements: keys, values, and what ends them. A parser
+//! tells [`CallReader`] what each of its markers means inside a call; the markers that mean
+//! something only there are otherwise text.
 
 mod called;
 mod key;
@@ -10,25 +11,34 @@ use crate::{FinishReason, Output, Tools};
 
 /// An open call.
 ///
-/// A value is raw text, so it may hold anything that looks like markup. What stands there is markup if the format goes on behind it:
-/// - the end of a value counts if, after white space, a key, the end of the call or something outside calls follows;
-/// - the end of a call inside a value (whose own end the model left out) counts if something outside calls follows, or the turn ends;
-/// - a call behind what ends a value or a call counts if its name is declared; the call before it ends there;
-/// - a key inside a value counts if it is whole, [expected](ArgumentsWriter::expects), and not that of a call that began inside the value;
-/// - where values or calls began inside the value, as part of its text, an end belongs to them first: the end of a value, unless an
-///   expected key or the end of a call that didn't begin there follows; the end of a call, unless the turn ends behind it.
+/// A value is raw text, so it may hold anything that looks like markup. What stands there is markup
+/// if the format goes on behind it:
+/// - the end of a value counts if, after white space, a key, the end of the call or something
+///   outside calls follows;
+/// - the end of a call inside a value (whose own end the model left out) counts if something
+///   outside calls follows, or the turn ends;
+/// - a call behind what ends a value or a call counts if its name is declared; the call before it
+///   ends there;
+/// - a key inside a value counts if it is whole, [expected](ArgumentsWriter::expects), and not that
+///   of a call that began inside the value;
+/// - where values or calls began inside the value, as part of its text, an end belongs to them
+///   first: the end of a value, unless an expected key or the end of a call that didn't begin there
+///   follows; the end of a call, unless the turn ends behind it.
 ///
-/// Until that is decided the few bytes are held; if they aren't markup, they are part of the value. So a value may contain the format's
-/// markup, only what might end it is held, and the cost per byte is constant. Ambiguous text is taken for markup if it is the end of a
-/// value and a key behind it, or the end of the call, that nothing in the value began; or a key inside a value that the schema lists, or
-/// any key if the schema lists none. It is taken for text if it is the end of a call, and another call behind it, after a value that began
-/// a call and a parameter and ended neither.
+/// Until that is decided the few bytes are held; if they aren't markup, they are part of the value.
+/// So a value may contain the format's markup, only what might end it is held, and the cost per
+/// byte is constant. Ambiguous text is taken for markup if it is the end of a value and a key
+/// behind it, or the end of the call, that nothing in the value began; or a key inside a value that
+/// the schema lists, or any key if the schema lists none. It is taken for text if it is the end of
+/// a call, and another call behind it, after a value that began a call and a parameter and ended
+/// neither.
 #[derive(Debug)]
 pub struct CallReader {
     style: Style,
     /// Whether the end of the call inside a value counts whatever follows.
     ends_anywhere: bool,
-    /// Whether the value is the whole body of a call that is plain text: only the end of the call ends it.
+    /// Whether the value is the whole body of a call that is plain text: only the end of the call
+    /// ends it.
     is_whole: bool,
     arguments: ArgumentsWriter,
     state: State,
@@ -36,7 +46,8 @@ pub struct CallReader {
     key: String,
     /// Held text that isn't decided: a marker inside a value, and what came since.
     doubt: Doubt,
-    /// Numbers of values and of calls that began inside the value, as part of its text, and haven't ended there.
+    /// Numbers of values and of calls that began inside the value, as part of its text, and haven't
+    /// ended there.
     values: usize,
     calls: usize,
     /// Length of the text in doubt that stands before the header of the call that may follow.
@@ -57,7 +68,8 @@ enum State {
     Ended,
     /// In the header of a call behind what may end the value or the call.
     Called,
-    /// After a marker that may end a call that began inside the value, or else ends the call itself.
+    /// After a marker that may end a call that began inside the value, or else ends the call
+    /// itself.
     InnerEnded,
 }
 
@@ -69,7 +81,8 @@ impl CallReader {
         Self { style, ends_anywhere, is_whole, arguments, state, key, doubt, values, calls, before_header }
     }
 
-    /// Makes the end of the call count inside a value whatever follows, for a call without markup around it.
+    /// Makes the end of the call count inside a value whatever follows, for a call without markup
+    /// around it.
     pub fn end_anywhere(&mut self) {
         self.ends_anywhere = true;
     }
@@ -80,8 +93,9 @@ impl CallReader {
         key.clone_into(&mut self.key);
     }
 
-    /// Reads text. Before the first parameter it is white space, or the call's body where the arguments are plain text. Returns the text
-    /// behind the header of the next call, [`Self::next_name`], where this call ended before that.
+    /// Reads text. Before the first parameter it is white space, or the call's body where the
+    /// arguments are plain text. Returns the text behind the header of the next call,
+    /// [`Self::next_name`], where this call ended before that.
     pub fn text<'a>(&mut self, text: &'a str, tools: &Tools, out: &mut Output) -> Option<&'a str> {
         let mut rest = text;
         while !rest.is_empty() {
@@ -128,7 +142,8 @@ impl CallReader {
             }
             (_, Mark::Stop) => {
                 out.drop(out.held() - literal.len());
-                // The call is over and incomplete; a new message keeps a later `close` from completing it.
+                // The call is over and incomplete; a new message keeps a later `close` from
+                // completing it.
                 out.message("");
                 Progress::Left
             }
@@ -162,8 +177,8 @@ impl CallReader {
         }
     }
 
-    /// Ends the turn: closes the call where the model stopped behind the call's end, or behind a parameter's. Other undecided text is
-    /// dropped.
+    /// Ends the turn: closes the call where the model stopped behind the call's end, or behind a
+    /// parameter's. Other undecided text is dropped.
     pub fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         let is_over = match self.state {
             State::Called if reason == FinishReason::Stop => return self.leave_name(0, out),
@@ -193,7 +208,8 @@ impl CallReader {
         read
     }
 
-    /// Reads text after a marker that may end the value or the call. Anything but white space makes both part of the value.
+    /// Reads text after a marker that may end the value or the call. Anything but white space makes
+    /// both part of the value.
     fn after(&mut self, text: &str, out: &mut Output) -> usize {
         if !self.doubt.goes_on(text) {
             if self.arguments.is_untouched() {
@@ -218,7 +234,8 @@ impl CallReader {
         Progress::Inside
     }
 
-    /// Begins the value of the key, which is whole. The `keep` youngest held bytes are behind the key.
+    /// Begins the value of the key, which is whole. The `keep` youngest held bytes are behind the
+    /// key.
     fn begin_value(&mut self, keep: usize, out: &mut Output) {
         let tag = std::mem::take(&mut self.key);
         let Key { name, reading } = self.style.key(&tag);
@@ -262,7 +279,8 @@ impl CallReader {
         }
     }
 
-    /// Makes the text in doubt part of the value, but not the `keep` youngest held bytes. Its marker ends what began inside the value.
+    /// Makes the text in doubt part of the value, but not the `keep` youngest held bytes. Its
+    /// marker ends what began inside the value.
     fn resume(&mut self, keep: usize, out: &mut Output) {
         match std::mem::replace(&mut self.state, State::Value) {
             State::Between => self.values = self.values.saturating_sub(1),

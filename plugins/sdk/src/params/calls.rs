@@ -1,7 +1,8 @@
-//! Prose and the calls in it, of a format whose calls are written as elements. A parser finds the header of a call and hands the rest to
-//! [`Calls`].
+//! Prose and the calls in it, of a format whose calls are written as elements. A parser finds the
+//! header of a call and hands the rest to [`Calls`].
 //!
-//! Invariant: while a call is open, all text is the call's; otherwise what isn't a header goes out as prose.
+//! Invariant: while a call is open, all text is the call's; otherwise what isn't a header goes out
+//! as prose.
 
 use super::{ArgumentsWriter, CallReader, Mark, Progress, Style};
 use std::sync::Arc;
@@ -123,14 +124,16 @@ impl Calls {
         }
     }
 
-    /// Drops the held marker that begins a turn. The line behind the marker is dropped as well, and content follows.
+    /// Drops the held marker that begins a turn. The line behind the marker is dropped as well, and
+    /// content follows.
     pub fn begin_turn(&mut self, out: &mut Output) {
         out.drop_all();
         self.prose.turn_to_content();
         self.in_role = true;
     }
 
-    /// Reads a marker, whose `literal` is the youngest held text. Returns whether the marker is dealt with; outside calls it never is.
+    /// Reads a marker, whose `literal` is the youngest held text. Returns whether the marker is
+    /// dealt with; outside calls it never is.
     pub fn mark(&mut self, mark: Mark, literal: &str, out: &mut Output) -> bool {
         self.in_role = false;
         let Some(call) = &mut self.open else { return false };
@@ -154,7 +157,8 @@ impl Calls {
         ArgumentsWriter::new(&self.declared, name, self.tools.payload(name))
     }
 
-    /// Opens a call, behind whose header the `keep` youngest bytes are held. Prose goes on behind the call as it was before.
+    /// Opens a call, behind whose header the `keep` youngest bytes are held. Prose goes on behind
+    /// the call as it was before.
     pub fn open(&mut self, name: &str, keep: usize, out: &mut Output) -> &mut CallReader {
         let arguments = self.arguments(name);
         out.drop(out.held() - keep);
@@ -167,7 +171,8 @@ impl Calls {
         self.open = None;
     }
 
-    /// Opens the call whose header the open call, now closed, has read. The `keep` youngest held bytes are behind the header.
+    /// Opens the call whose header the open call, now closed, has read. The `keep` youngest held
+    /// bytes are behind the header.
     fn follow(&mut self, keep: usize, out: &mut Output) {
         if let Some(call) = self.open.take() {
             let next = self.open(call.next_name(), keep, out);

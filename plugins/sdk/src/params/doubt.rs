@@ -1,11 +1,14 @@
-//! Held text that may end a value: a marker and what came since, until it is known whether the format goes on behind it.
-//! [`super::CallReader`] and the parser of tables hold these bytes and ask.
+//! Held text that may end a value: a marker and what came since, until it is known whether the
+//! format goes on behind it. [`super::CallReader`] and the parser of tables hold these bytes and
+//! ask.
 //!
-//! Invariant: the length of the white space and of the key in held text is bounded, so the cost per byte is constant.
+//! Invariant: the length of the white space and of the key in held text is bounded, so the cost per
+//! byte is constant.
 
 use crate::json::white;
 
-/// Longest white space after an end, and longest key inside a value, that is held in doubt; in bytes.
+/// Longest white space after an end, and longest key inside a value, that is held in doubt; in
+/// bytes.
 pub(super) const DOUBT: usize = 128;
 
 /// Held text that isn't decided: markup if the format goes on behind it, else part of the value.
@@ -32,7 +35,8 @@ impl Doubt {
         self.text.push_str(text);
     }
 
-    /// Adds `text` behind a marker that may be an end. Returns whether the marker may still be one: only white space may follow an end.
+    /// Adds `text` behind a marker that may be an end. Returns whether the marker may still be one:
+    /// only white space may follow an end.
     pub fn goes_on(&mut self, text: &str) -> bool {
         self.push(text);
         text.chars().all(white) && !self.is_long()

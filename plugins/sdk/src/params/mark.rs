@@ -1,4 +1,5 @@
-//! What a parser tells [`super::CallReader`] about its format (style, meaning of markers), and what `CallReader` answers.
+//! What a parser tells [`super::CallReader`] about its format (style, meaning of markers), and what
+//! `CallReader` answers.
 
 use std::borrow::Cow;
 
@@ -7,18 +8,20 @@ use crate::{Output, Reading};
 /// How a format spells a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
-    /// `<parameter=KEY>VALUE</parameter>`. A newline (CRLF too) after `>` isn't part of the value; one before the end should be part of
-    /// the marker.
+    /// `<parameter=KEY>VALUE</parameter>`. A newline (CRLF too) after `>` isn't part of the value;
+    /// one before the end should be part of the marker.
     Attribute,
     /// `<parameter name="KEY">VALUE</parameter>`: every byte between the tags is part of the value.
     #[default]
     Quoted,
     /// `<arg_key>KEY</arg_key><arg_value>VALUE</arg_value>`.
     Elements,
-    /// `<parameter name="KEY" string="true">VALUE</parameter>`: `true` says that the value is text, `false` that it is JSON.
+    /// `<parameter name="KEY" string="true">VALUE</parameter>`: `true` says that the value is text,
+    /// `false` that it is JSON.
     Flagged,
-    /// `<argument key="KEY" type="TYPE"` up to a marker, VALUE, and the marker of its end: the type `string` says that the value is text,
-    /// any other that it is JSON. A quote and `&` in a key are `&quot;` and `&amp;`.
+    /// `<argument key="KEY" type="TYPE"` up to a marker, VALUE, and the marker of its end: the type
+    /// `string` says that the value is text, any other that it is JSON. A quote and `&` in a key
+    /// are `&quot;` and `&amp;`.
     Typed,
 }
 
@@ -37,7 +40,8 @@ impl Style {
         matches!(self, Self::Elements | Self::Typed)
     }
 
-    /// Tells the host to hold the tag of a parameter or of a call, up to what ends it or makes it none.
+    /// Tells the host to hold the tag of a parameter or of a call, up to what ends it or makes it
+    /// none.
     pub(super) fn hold_tag(self, out: &mut Output) {
         if self.ends_by_marker() { out.hold_head(b"") } else { out.hold_head(b">\n") }
     }
@@ -108,13 +112,15 @@ pub enum Progress {
     Inside,
     /// The call ended with this marker.
     Closed,
-    /// The call ended before the header of another, [`super::CallReader::next_name`], and this marker; both are held, and nothing else.
+    /// The call ended before the header of another, [`super::CallReader::next_name`], and this
+    /// marker; both are held, and nothing else.
     Followed,
     /// The call ended before this marker, complete or not; the marker is held, and nothing else.
     Left,
 }
 
-/// A name or key without the white space around it, and without the quotes that a model may put there.
+/// A name or key without the white space around it, and without the quotes that a model may put
+/// there.
 pub fn unquoted(name: &str) -> &str {
     name.trim().trim_matches(['"', '\''])
 }

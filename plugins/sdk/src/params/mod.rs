@@ -1,5 +1,6 @@
-//! Calls whose parameters are written one by one as text (Qwen3-Coder, GLM): [`CallReader`] reads a call from its first parameter on,
-//! [`ArgumentsWriter`] routes the values, which the host types and writes. [`Calls`] joins them for the whole stream.
+//! Calls whose parameters are written one by one as text (Qwen3-Coder, GLM): [`CallReader`] reads a
+//! call from its first parameter on, [`ArgumentsWriter`] routes the values, which the host types
+//! and writes. [`Calls`] joins them for the whole stream.
 
 mod arguments;
 mod blocks;

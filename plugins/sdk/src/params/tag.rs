@@ -1,6 +1,8 @@
-//! The tag that opens a call and names its tool, `<function=NAME>` or `<invoke name="NAME">`, from behind its marker up to `>`.
+//! The tag that opens a call and names its tool, `<function=NAME>` or `<invoke name="NAME">`, from
+//! behind its marker up to `>`.
 //!
-//! Invariant: the result doesn't depend on how the tag was cut into chunks, and no more of the tag is kept than a bounded length.
+//! Invariant: the result doesn't depend on how the tag was cut into chunks, and no more of the tag
+//! is kept than a bounded length.
 
 use super::Style;
 
@@ -52,7 +54,8 @@ impl Tag {
         self.style.name(&self.text)
     }
 
-    /// Reads `text`; `fits(name, is_whole)` says whether a whole name is a tool's, or whether a name that goes on may become one.
+    /// Reads `text`; `fits(name, is_whole)` says whether a whole name is a tool's, or whether a
+    /// name that goes on may become one.
     pub fn read(&mut self, text: &str, fits: impl Fn(&str, bool) -> bool) -> Tagged {
         let end = if self.style.ends_by_marker() { None } else { text.find('>') };
         self.text.push_str(&text[..end.unwrap_or(text.len())]);

@@ -1,4 +1,5 @@
-//! Arguments of an open call: a marker ends them or, in formats without an end marker, their last bracket. [`super::Sections`] feeds them.
+//! Arguments of an open call: a marker ends them or, in formats without an end marker, their last
+//! bracket. [`super::Sections`] feeds them.
 //!
 //! Invariant: a marker inside a string of the arguments is text, unless it ends the turn.
 
@@ -16,12 +17,14 @@ pub(super) enum ArgumentsReader {
 }
 
 impl ArgumentsReader {
-    /// Arguments of a call that was just opened with this payload; `has_end` says whether the format has a marker that ends a call.
+    /// Arguments of a call that was just opened with this payload; `has_end` says whether the
+    /// format has a marker that ends a call.
     pub(super) fn new(payload: Payload, has_end: bool) -> Self {
         if has_end { Self::Marked(ArgumentsText::new(payload)) } else { Self::Alone(Object::new(payload)) }
     }
 
-    /// Reads `text`. Closes the call at the end of its JSON, and returns the number of bytes read if it came.
+    /// Reads `text`. Closes the call at the end of its JSON, and returns the number of bytes read
+    /// if it came.
     pub(super) fn text(&mut self, text: &str, out: &mut Output) -> Option<usize> {
         match self {
             Self::Marked(arguments) => arguments.text(text, 0, out),
@@ -76,7 +79,8 @@ impl ArgumentsReader {
             Self::Marked(arguments) => arguments.close(out),
             Self::Alone(object) => {
                 if !object.end(true, out) {
-                    // The call is over and incomplete; a new message keeps a later `close` from completing it.
+                    // The call is over and incomplete; a new message keeps a later `close` from
+                    // completing it.
                     out.message("");
                 }
             }

@@ -1,6 +1,8 @@
-//! What follows a call's JSON before a marker: the next call, whose marker the model left out, or prose.
+//! What follows a call's JSON before a marker: the next call, whose marker the model left out, or
+//! prose.
 //!
-//! Invariant: such a call names a declared tool, and its arguments begin or a separator comes right behind the name; held is one word.
+//! Invariant: such a call names a declared tool, and its arguments begin or a separator comes right
+//! behind the name; held is one word.
 
 use super::header::{Head, Header};
 use super::{Format, Mark, Sections, State};
@@ -8,7 +10,8 @@ use crate::json::surplus;
 use crate::{Output, Parser};
 
 impl<F: Format> Sections<F> {
-    /// Whether the format has a marker that ends a call. In formats without one, text behind a call needs no marker before it.
+    /// Whether the format has a marker that ends a call. In formats without one, text behind a call
+    /// needs no marker before it.
     pub(super) fn has_end() -> bool {
         F::MARKS.iter().any(|(_, mark)| *mark == Mark::CallEnd)
     }

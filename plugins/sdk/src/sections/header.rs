@@ -1,6 +1,8 @@
-//! The header of a call between a marker and its arguments, however much of it the model left out. [`super::Sections`] feeds it.
+//! The header of a call between a marker and its arguments, however much of it the model left out.
+//! [`super::Sections`] feeds it.
 //!
-//! Invariant: the result depends neither on how the header was cut into chunks nor on any text beyond its greatest length.
+//! Invariant: the result depends neither on how the header was cut into chunks nor on any text
+//! beyond its greatest length.
 
 use crate::is_plausible;
 
@@ -38,7 +40,8 @@ impl Header {
         self.text.len() > HEADER || self.text.contains(is_end)
     }
 
-    /// Reads the header; `kind` is the word that may stand before the separator instead of the name.
+    /// Reads the header; `kind` is the word that may stand before the separator instead of the
+    /// name.
     pub(super) fn head(&self, kind: Option<&str>) -> Head<'_> {
         let known = &self.text[..self.text.floor_char_boundary(HEADER)];
         let (before, behind) = match self.separator {
@@ -64,8 +67,8 @@ impl Header {
         self.separator.is_none() && self.text.trim().is_empty()
     }
 
-    /// Whether the header counts as the opening of a call if nothing follows, and not as prose that mentions a marker: it has a separator,
-    /// or no text, or a plausible name.
+    /// Whether the header counts as the opening of a call if nothing follows, and not as prose that
+    /// mentions a marker: it has a separator, or no text, or a plausible name.
     pub(super) fn is_opening(&self) -> bool {
         self.separator.is_some() || self.is_empty() || is_plausible(self.word())
     }

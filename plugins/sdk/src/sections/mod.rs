@@ -1,16 +1,22 @@
-//! Formats with a token for each part of a call (Kimi K2, DeepSeek): a section of calls, and in each call a header, a separator and
-//! arguments. A format may lack the markers around sections, around reasoning, and the one that ends a call: its arguments then end with
-//! their JSON object. Such a parser is a [`Format`]: a table of markers, a rule for names, a spelling of calls; [`Sections`] does the rest.
+//! Formats with a token for each part of a call (Kimi K2, DeepSeek): a section of calls, and in
+//! each call a header, a separator and arguments. A format may lack the markers around sections,
+//! around reasoning, and the one that ends a call: its arguments then end with their JSON object.
+//! Such a parser is a [`Format`]: a table of markers, a rule for names, a spelling of calls;
+//! [`Sections`] does the rest.
 //!
-//! Invariant: a call opens when its header is whole, and its arguments go out until a marker says that they end; only a header of bounded
-//! length is held, and what [`crate::json::ArgumentsText`] holds. Inside arguments all markers that don't end them are text, and inside a
-//! string all but the turn's end and those that are tokens: these break the call off. A call is over with its JSON: text behind it that names
-//! a declared tool, as a header without its marker does, is the next call, and all else is prose. Text that turns out to be no header goes out as
-//! prose; in a section, whose own markers are dropped, without the marker before it. A header that the turn's end cuts off is the opening of a
-//! broken call and is dropped, as is a call without anything in it. Where no tool may be called, calls are text.
+//! Invariant: a call opens when its header is whole, and its arguments go out until a marker says
+//! that they end; only a header of bounded length is held, and what [`crate::json::ArgumentsText`]
+//! holds. Inside arguments all markers that don't end them are text, and inside a string all but
+//! the turn's end and those that are tokens: these break the call off. A call is over with its
+//! JSON: text behind it that names a declared tool, as a header without its marker does, is the
+//! next call, and all else is prose. Text that turns out to be no header goes out as prose; in a
+//! section, whose own markers are dropped, without the marker before it. A header that the turn's
+//! end cuts off is the opening of a broken call and is dropped, as is a call without anything in
+//! it. Where no tool may be called, calls are text.
 //!
-//! A section inside reasoning doesn't end the reasoning, which goes on behind the section up to its own end marker. Where a model leaves
-//! that marker out, what it writes after the section stays reasoning: the client has the calls, and the answer comes in a later turn.
+//! A section inside reasoning doesn't end the reasoning, which goes on behind the section up to its
+//! own end marker. Where a model leaves that marker out, what it writes after the section stays
+//! reasoning: the client has the calls, and the answer comes in a later turn.
 
 mod arguments;
 mod called;
@@ -50,7 +56,8 @@ use crate::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Tri
 pub trait Format {
     /// The markers' literals and meanings.
     const MARKS: &'static [(&'static str, Mark)];
-    /// The word before the separator, in formats where the name follows the separator (DeepSeek V3: `function`).
+    /// The word before the separator, in formats where the name follows the separator (DeepSeek V3:
+    /// `function`).
     const KIND: Option<&'static str> = None;
 
     /// The parser's descriptor; [`Sections`] fills in its markers, stops and trim.
@@ -82,7 +89,8 @@ enum State {
     Role,
     Header(Header),
     Arguments(ArgumentsReader),
-    /// After a call's JSON, before a marker: text that may be the header of a call without its marker, all held.
+    /// After a call's JSON, before a marker: text that may be the header of a call without its
+    /// marker, all held.
     Called(Header),
 }
 

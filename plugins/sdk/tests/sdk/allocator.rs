@@ -1,4 +1,5 @@
-//! The component's allocator, tested natively: each allocation is aligned as its layout asks, large enough, and has one owner.
+//! The component's allocator, tested natively: each allocation is aligned as its layout asks, large
+//! enough, and has one owner.
 #![expect(unsafe_code, reason = "an allocator deals in raw memory")]
 
 use std::alloc::Layout;
@@ -10,7 +11,8 @@ mod blocks;
 use blocks::{Blocks, LEAST, Memory};
 use proptest::prelude::*;
 
-/// Memory of a fixed size that begins at an odd multiple of the least alignment, and grows by little.
+/// Memory of a fixed size that begins at an odd multiple of the least alignment, and grows by
+/// little.
 struct Arena {
     memory: Vec<u128>,
     grown: usize,
@@ -48,7 +50,7 @@ fn layout(size: usize, align: usize) -> Layout {
 }
 
 #[test]
-fn a_block_that_is_used_again_is_aligned_as_its_next_owner_needs() {
+fn reused_block_is_aligned_as_its_next_owner_needs() {
     let mut blocks = Blocks::new(Arena::new());
     let places: Vec<*mut u8> = (0..8).map(|_| blocks.allocate(layout(64, 1))).collect();
     for place in places {
@@ -96,7 +98,8 @@ impl Lent {
     }
 }
 
-/// Allocations are smaller than this, in bytes. Each of their bytes is checked, which takes Miri long.
+/// Allocations are smaller than this, in bytes. Each of their bytes is checked, which takes Miri
+/// long.
 const MAX_SIZE: usize = if cfg!(miri) { 100 } else { 3_000 };
 
 proptest! {
@@ -120,7 +123,8 @@ proptest! {
                 unsafe { blocks.free(old.place, old.layout) };
                 continue;
             }
-            // SAFETY: the block was allocated for this layout, and `size` is valid with any of these alignments.
+            // SAFETY: the block was allocated for this layout, and `size` is valid with any of
+            // these alignments.
             let place = unsafe { blocks.resize(old.place, old.layout, size) };
             let new = Lent { place, layout: layout(size, old.layout.align()), fill: old.fill };
             new.check(size.min(old.layout.size()));

@@ -1,4 +1,5 @@
-//! The JSON scanner and the string decoder: byte by byte they can be cut anywhere, so each test feeds bytes.
+//! The JSON scanner and the string decoder: byte by byte they can be cut anywhere, so each test
+//! feeds bytes.
 
 use std::borrow::Cow;
 
@@ -75,7 +76,7 @@ fn what_is_no_object_is_said_at_its_first_byte() {
 }
 
 #[test]
-fn brackets_quotes_and_commas_inside_strings_do_not_count() {
+fn brackets_quotes_and_commas_in_strings_do_not_count() {
     let json = r#"{"a": "}]\"{,\\", "b": {"c\"}": "]"}}"#;
     assert_eq!(plain(members(json)), pairs(&[("a", r#""}]\"{,\\""#), ("b", r#"{"c\"}": "]"}"#)]));
 }
@@ -89,7 +90,7 @@ fn strings_at_depth_one_are_decoded() {
 }
 
 #[test]
-fn a_string_that_is_too_long_is_not_kept_but_followed_to_its_end() {
+fn overlong_string_is_not_kept_but_read_to_its_end() {
     let long = "x".repeat(100_000);
     let found = members(&format!(r#"{{"a": "{long}", "b": "{}", "c": ""}}"#, "y".repeat(255)));
     assert_eq!(found[0].1.len(), long.len() + 2);
@@ -164,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn the_members_of_any_object_are_those_that_serde_finds(
+    fn object_members_are_those_that_serde_finds(
         members in proptest::collection::vec(("([a-z\u{e9}]|\\\\n|\\\\u00e9){0,4}", value()), 0..6), sizes in sizes(),
     ) {
         let member = |(key, value): &(String, String)| format!("\"{key}\": {value}");

@@ -1,4 +1,5 @@
-//! Which names a call may have: those of declared tools, whatever they look like, and plausible ones.
+//! Which names a call may have: those of declared tools, whatever they look like, and plausible
+//! ones.
 
 use parser_kit::request;
 use parser_sdk::{Tools, is_plausible};

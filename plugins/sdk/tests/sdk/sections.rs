@@ -1,5 +1,5 @@
-//! The worked example of the guide for authors: a format with a marker before each call, one before its arguments and none behind them, and
-//! without a grammar.
+//! The worked example of the guide for authors: a format with a marker before each call, one before
+//! its arguments and none behind them, and without a grammar.
 
 use parser_kit::{Item, Streams, check_long_arguments, check_turns_between, play, request};
 use parser_sdk::sections::{Format, Mark, Sections};
@@ -34,7 +34,7 @@ fn call(arguments: &str) -> String {
 }
 
 #[test]
-fn a_call_ends_with_its_object_and_what_follows_is_prose() {
+fn call_ends_with_its_object_and_prose_follows() {
     let output = "Hi.[TOOL_CALLS]add[ARGS]{\"a\": \"}\"}[TOOL_CALLS]add[ARGS]{} Done.</s>";
     let items = play::<Parsed>(&tools(), "", [output], FinishReason::Stop);
     let expected = [

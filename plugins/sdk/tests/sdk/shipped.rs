@@ -39,7 +39,7 @@ fn plugins() -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn every_plugin_was_built_from_the_sources_as_they_are() {
+fn plugins_were_built_from_the_sources_as_they_are() {
     for (name, component) in plugins() {
         let built_from = String::from_utf8_lossy(sections::custom(&component, sections::SOURCE).unwrap());
         let sources = source::digest(&root(), &name).unwrap();
@@ -48,7 +48,7 @@ fn every_plugin_was_built_from_the_sources_as_they_are() {
 }
 
 #[test]
-fn the_trial_of_grammars_was_built_from_the_sources_as_they_are() {
+fn grammar_trial_was_built_from_sources_as_they_are() {
     let module = std::fs::read(root().join("host/grammar-trial/trial.wasm")).expect("the module");
     let built_from = String::from_utf8_lossy(sections::custom(&module, sections::SOURCE).unwrap());
     let sources = source::digest(&root(), source::TRIAL).unwrap();
@@ -64,7 +64,7 @@ fn every_plugin_says_which_toolchain_built_it() {
 }
 
 #[test]
-fn every_plugin_says_what_it_is_or_which_option_it_needs_to_say_it() {
+fn plugins_say_what_they_are_or_the_option_they_need() {
     for (name, component) in plugins() {
         let section = sections::custom(&component, sections::DESCRIPTOR).unwrap();
         let said: Result<serde_json::Value, String> = serde_json::from_slice(section).unwrap();
@@ -76,7 +76,7 @@ fn every_plugin_says_what_it_is_or_which_option_it_needs_to_say_it() {
 }
 
 #[test]
-fn every_plugin_is_a_component_that_exports_the_parser_and_imports_nothing() {
+fn plugins_export_the_parser_and_import_nothing() {
     for (name, component) in plugins() {
         assert!(component.starts_with(&COMPONENT_HEADER), "{name} is no component");
         let sections = sections::sections(&component).unwrap();
@@ -88,7 +88,7 @@ fn every_plugin_is_a_component_that_exports_the_parser_and_imports_nothing() {
 }
 
 #[test]
-fn every_plugin_is_small_and_shows_no_path_of_the_machine_that_built_it() {
+fn plugins_are_small_and_show_no_build_machine_paths() {
     for (name, component) in plugins() {
         let largest = if name == "response-template" { INTERPRETER } else { LARGEST };
         assert!(component.len() <= largest, "{name}: {} bytes", component.len());

@@ -1,9 +1,10 @@
-//! Files are short: a parser's state machine is one, its tables and helpers are files beside it, and what parsers share lives in the SDK.
+//! Files are short: a parser's state machine is one, its tables and helpers are files beside it,
+//! and what parsers share lives in the SDK.
 
 use std::path::{Path, PathBuf};
 
 /// Most lines of a file, with comments and empty lines, without unit tests.
-const LONGEST: usize = 300;
+const LONGEST: usize = 320;
 
 fn plugins() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

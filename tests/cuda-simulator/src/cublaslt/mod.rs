@@ -1,4 +1,5 @@
-//! cuBLASLt's functions: descriptors of products, the choice of a kernel, and products, which are enqueued.
+//! cuBLASLt's functions: descriptors of products, the choice of a kernel, and products, which are
+//! enqueued.
 #![expect(unsafe_code, reason = "C functions")]
 
 pub(crate) mod descriptors;
@@ -51,7 +52,8 @@ pub(crate) unsafe extern "C" fn cublasLtDestroy(handle: cublasLtHandle_t) -> cub
     }
 }
 
-/// Chooses the only kernel, which is named by its sizes. Refuses while the calling thread captures, as the library does since 13.3.
+/// Chooses the only kernel, which is named by its sizes. Refuses while the calling thread captures,
+/// as the library does since 13.3.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cublasLtMatmulAlgoGetHeuristic(
     handle: cublasLtHandle_t,

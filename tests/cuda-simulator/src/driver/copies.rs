@@ -97,7 +97,8 @@ impl Context {
     }
 
     pub(crate) fn download(&self, from: u64, to: usize, bytes: usize) -> Result<(), ShimError> {
-        // SAFETY: it is pinned memory, which is freed only when all work is done, or memory of a caller that waits.
+        // SAFETY: it is pinned memory, which is freed only when all work is done, or memory of a
+        // caller that waits.
         let to = unsafe { std::slice::from_raw_parts_mut(to as *mut u8, bytes) };
         self.shim.download(DevicePtr(from), to)
     }

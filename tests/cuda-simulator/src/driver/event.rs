@@ -56,8 +56,8 @@ pub(crate) unsafe extern "C" fn cuEventRecord(event: CUevent, stream: CUstream) 
     })
 }
 
-/// Waits for an event. The driver takes an event that was never recorded for one that has come; here that is an error, since whoever waits
-/// for it waits for nothing.
+/// Waits for an event. The driver takes an event that was never recorded for one that has come;
+/// here that is an error, since whoever waits for it waits for nothing.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventSynchronize(event: CUevent) -> CUresult {
     const NAME: &str = "cuEventSynchronize";

@@ -29,7 +29,8 @@ pub(crate) unsafe extern "C" fn cuLaunchKernelEx(
             return Err(invalid("arguments that aren't given by their addresses"));
         }
         let function = context.function(NAME, function)?;
-        // SAFETY: the caller gives as many attributes as it says, and as many arguments as the kernel has parameters.
+        // SAFETY: the caller gives as many attributes as it says, and as many arguments as the
+        // kernel has parameters.
         let (overlaps, args) = unsafe { (overlaps(config)?, arguments(function, params)?) };
         let launch = KernelLaunch {
             kernel: function.kernel.clone(),
@@ -55,7 +56,8 @@ pub(crate) unsafe extern "C" fn cuLaunchKernelEx(
     })
 }
 
-/// Whether the launch may begin before the one in front has ended, which is the only attribute that is known.
+/// Whether the launch may begin before the one in front has ended, which is the only attribute that
+/// is known.
 ///
 /// # Safety
 /// There are as many attributes as the configuration says.

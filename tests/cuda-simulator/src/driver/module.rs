@@ -22,7 +22,8 @@ pub(super) const MOST_SHARED_BYTES: c_int = 227 << 10;
 pub(crate) struct Function {
     pub(crate) kernel: Kernel,
     pub(crate) shared_bytes: u32,
-    /// Whether it was launched before. The driver loads a kernel at its first launch, which must not be part of a capture.
+    /// Whether it was launched before. The driver loads a kernel at its first launch, which must
+    /// not be part of a capture.
     pub(crate) is_loaded: bool,
 }
 

@@ -126,8 +126,8 @@ impl Context {
         Ok(())
     }
 
-    /// Refuses a call that can't be captured while the calling thread captures, or any thread in global mode; such a call spoils the
-    /// captures.
+    /// Refuses a call that can't be captured while the calling thread captures, or any thread in
+    /// global mode; such a call spoils the captures.
     pub(crate) fn refuse_in_capture(&mut self, name: &str) -> Outcome {
         let mut is_refused = false;
         for capture in self.streams.all_mut().filter_map(|stream| stream.capture.as_mut()) {

@@ -31,7 +31,7 @@ fn end(rig: &Rig) -> Result<CUgraphExec, CUresult> {
 }
 
 #[test]
-fn captured_launches_are_done_each_time_that_their_graph_is_launched() {
+fn captured_launches_run_at_each_launch_of_the_graph() {
     let rig = Rig::new();
     let (at, function, to) = (rig.allocate(4), rig.kernel(), rig.pinned(1));
     // SAFETY: handles of the test.
@@ -84,7 +84,7 @@ fn what_cannot_be_captured_spoils_the_capture() {
 }
 
 #[test]
-fn a_kernel_is_not_launched_for_the_first_time_in_a_capture() {
+fn kernels_first_launch_is_never_in_a_capture() {
     let rig = Rig::new();
     let (at, function) = (rig.allocate(4), rig.loaded(TEXT, "add_all").unwrap().1);
     begin(&rig);
@@ -93,7 +93,7 @@ fn a_kernel_is_not_launched_for_the_first_time_in_a_capture() {
 }
 
 #[test]
-fn another_thread_may_allocate_but_not_end_the_capture() {
+fn other_threads_may_allocate_but_not_end_the_capture() {
     let rig = Rig::new();
     begin(&rig);
     let stream = rig.stream as usize;

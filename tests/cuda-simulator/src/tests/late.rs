@@ -7,7 +7,7 @@ use super::rig::{Rig, ok};
 use crate::driver::*;
 
 #[test]
-fn copies_read_and_write_host_memory_when_someone_waits() {
+fn copies_touch_host_memory_when_someone_waits() {
     let rig = Rig::new();
     let (at, from, to) = (rig.allocate(8), rig.pinned(2), rig.pinned(2));
     from.copy_from_slice(&[1, 2]);
@@ -55,7 +55,7 @@ fn freeing_pinned_memory_waits_for_the_device() {
 }
 
 #[test]
-fn ordinary_memory_is_read_at_once_and_written_before_the_call_returns() {
+fn ordinary_memory_is_copied_before_the_call_returns() {
     let rig = Rig::new();
     let (at, mut words, mut read) = (rig.allocate(4), [4u32], [0u32]);
     ok(rig.upload(at, &words));

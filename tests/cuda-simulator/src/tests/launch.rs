@@ -71,7 +71,7 @@ fn a_kernel_that_a_module_lacks_is_not_found() {
 }
 
 #[test]
-fn binaries_of_other_compilers_and_devices_are_refused() {
+fn binaries_of_other_compilers_or_gpus_are_refused() {
     let rig = Rig::new();
     let mut module = std::ptr::null_mut();
     let other = compiled("\nKERNEL void one(u32* x) { *x = 1; }\n", &["--gpu-architecture=sm_80"]).unwrap();

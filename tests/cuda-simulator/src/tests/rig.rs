@@ -13,7 +13,8 @@ use crate::nvrtc::*;
 /// A kernel that adds `by` to each of `count` words; one thread does it all.
 pub(super) const TEXT: &str = "\nKERNEL __launch_bounds__(64) void add_all(u32* words, u32 count, u32 by) { for (u32 i = 0; i < count; i++) words[i] += by; }\n";
 
-/// A stream, in a context that this thread has retained. Tests take turns, since freeing memory waits for the work of all streams.
+/// A stream, in a context that this thread has retained. Tests take turns, since freeing memory
+/// waits for the work of all streams.
 pub(super) struct Rig {
     pub(super) stream: CUstream,
     _turn: Option<MutexGuard<'static, ()>>,
@@ -145,7 +146,8 @@ pub(super) fn compiled(text: &str, options: &[&str]) -> Result<Vec<u8>, (nvrtcRe
     let options: Vec<CString> = options.iter().map(|option| CString::new(*option).expect("a text")).collect();
     let pointers: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
     let (mut program, mut size) = (null_mut(), 0);
-    // SAFETY: texts that end with a zero byte, places for the results, and room for as many bytes as are asked for.
+    // SAFETY: texts that end with a zero byte, places for the results, and room for as many bytes
+    // as are asked for.
     unsafe {
         nvrtcCreateProgram(
             &raw mut program,

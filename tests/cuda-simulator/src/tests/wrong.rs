@@ -53,7 +53,7 @@ fn more_memory_than_the_device_has_is_not_given() {
 }
 
 #[test]
-fn an_event_that_was_never_recorded_is_waited_for_in_vain() {
+fn event_never_recorded_is_waited_for_in_vain() {
     let _rig = Rig::new();
     let mut event = null_mut();
     // SAFETY: a place for the result, and the event.

@@ -1,4 +1,5 @@
-//! Models of the kernels' pool. Its own tests cover tasks that panic, because a lock that a panic poisons ends loom's run.
+//! Models of the kernels' pool. Its own tests cover tasks that panic, because a lock that a panic
+//! poisons ends loom's run.
 
 #[path = "../../../../kernels/src/cpu/pool.rs"]
 mod pool;

@@ -1,4 +1,5 @@
-//! `dynamo-parsers` v1, combined as in its server: the reasoning parser on each chunk, then the jail on the stream of chunks.
+//! `dynamo-parsers` v1, combined as in its server: the reasoning parser on each chunk, then the
+//! jail on the stream of chunks.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -49,7 +50,8 @@ pub(super) fn start(format: &str) -> Option<Start> {
     }))
 }
 
-/// Makes the crate's first Harmony call, which loads the vocabulary on a thread of tokio's, so that later calls don't wait.
+/// Makes the crate's first Harmony call, which loads the vocabulary on a thread of tokio's, so that
+/// later calls don't wait.
 fn load_vocabulary() {
     static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("threads"));
     let call = "<|channel|>commentary to=functions.tool <|message|>{}<|call|>";

@@ -1,4 +1,5 @@
-//! `dynamo-parsers-v2`: its unified parsers (reasoning, text and calls in one). For Harmony it reads token ids.
+//! `dynamo-parsers-v2`: its unified parsers (reasoning, text and calls in one). For Harmony it
+//! reads token ids.
 
 use dynamo_parsers_v2::{
     Tool, UnifiedParser, UnifiedParserEvent, UnifiedParserInit, UnifiedParserOutput,
@@ -19,7 +20,8 @@ pub(super) fn start(format: &str) -> Option<Start> {
     Some(Box::new(move |cut| {
         let mut parser =
             create_unified_parser_for_family(family, std::slice::from_ref(&tool)).expect("its own name");
-        // A stream that is measured has no reasoning; one that is checked begins with the marker of reasoning.
+        // A stream that is measured has no reasoning; one that is checked begins with the marker of
+        // reasoning.
         let answering = family != "gpt_oss" && cut == Cut::Tokens;
         let init = UnifiedParserInit {
             starting_state: if answering {

@@ -1,4 +1,5 @@
-//! `openai-harmony`: its streaming parser, token by token, and the vocabulary that Harmony's parsers read.
+//! `openai-harmony`: its streaming parser, token by token, and the vocabulary that Harmony's
+//! parsers read.
 
 use std::path::Path;
 use std::sync::OnceLock;

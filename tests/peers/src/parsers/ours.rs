@@ -1,4 +1,5 @@
-//! Sluice: the shipped component in its sandbox with all limits on, driven by a turn (crate `turn`), which counts the bytes.
+//! Sluice: the shipped component in its sandbox with all limits on, driven by a turn (crate
+//! `turn`), which counts the bytes.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

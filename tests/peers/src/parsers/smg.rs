@@ -1,4 +1,5 @@
-//! `reasoning-parser`, and `tool-parser` on the remaining text, without the pools and locks of the gateway to which they belong.
+//! `reasoning-parser`, and `tool-parser` on the remaining text, without the pools and locks of the
+//! gateway to which they belong.
 
 use futures::FutureExt;
 use openai_protocol::common::{Function, Tool};

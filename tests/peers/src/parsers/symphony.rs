@@ -1,4 +1,5 @@
-//! `smg-symphony`: its one engine with the format's table, fed with the text of each delta (it needs no token ids).
+//! `smg-symphony`: its one engine with the format's table, fed with the text of each delta (it
+//! needs no token ids).
 
 use openai_protocol::common::{Function, Tool};
 use symphony::formats::Table;

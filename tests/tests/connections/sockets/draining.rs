@@ -1,4 +1,5 @@
-//! Sockets of a server that stops: idle ones end at once, others with their responses, and none keeps it from ending.
+//! Sockets of a server that stops: idle ones end at once, others with their responses, and none
+//! keeps it from ending.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tests::socket::Socket;
 use super::engine::Gated;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn idle_sockets_end_at_once_and_others_behind_their_responses() {
+async fn idle_sockets_end_at_once_and_busy_ones_afterwards() {
     let mut gated = Gated::start().await;
     let mut idle = Socket::open(gated.server.address).await;
     let mut busy = Socket::open(gated.server.address).await;
@@ -43,7 +44,7 @@ async fn idle_sockets_end_at_once_and_others_behind_their_responses() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_response_that_outlasts_the_grace_fails_and_its_socket_ends() {
+async fn response_past_the_grace_fails_and_its_socket_ends() {
     let mut gated = Gated::with(|setup| setup.limits.grace = Duration::from_millis(50)).await;
     let mut socket = Socket::open(gated.server.address).await;
     socket.create(json!({ "input": "Hi" })).await;

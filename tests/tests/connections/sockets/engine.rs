@@ -1,4 +1,5 @@
-//! Servers of these tests: with scripted outputs, and with an engine whose answers end when a test allows it.
+//! Servers of these tests: with scripted outputs, and with an engine whose answers end when a test
+//! allows it.
 
 use std::sync::Arc;
 
@@ -62,7 +63,8 @@ impl Gated {
         Self::of(|_| (vec![300], Vec::new()), change).await
     }
 
-    /// Starts one whose first answer has these two parts, each in one step and with the gate between them. Later answers are "Hello!".
+    /// Starts one whose first answer has these two parts, each in one step and with the gate
+    /// between them. Later answers are "Hello!".
     pub(crate) async fn answering(begin: &'static str, end: &'static str) -> Self {
         let answer = move |index| {
             let (begin, end) = if index == 0 { (begin, end) } else { ("Hello!", "") };
@@ -73,7 +75,8 @@ impl Gated {
         Self::of(answer, |_| {}).await
     }
 
-    /// Starts one whose first answer calls a tool, with the gate within the arguments. Later answers are "Hello!".
+    /// Starts one whose first answer calls a tool, with the gate within the arguments. Later
+    /// answers are "Hello!".
     pub(crate) async fn calling() -> Self {
         let begin = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lis";
         Self::answering(begin, "bon\"}}\n</tool_call>").await

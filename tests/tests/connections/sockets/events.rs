@@ -13,7 +13,7 @@ fn kinds(events: &[Value]) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_response_has_the_events_of_a_stream_without_its_frame() {
+async fn socket_events_are_those_of_a_stream_without_frame() {
     let Scripted { server, .. } = Scripted::start().await;
     let body = json!({ "model": "qwen3-tiny", "input": "think", "stream": true });
     let streamed = post(server.address, "/v1/responses", &body).await.events();
@@ -49,7 +49,7 @@ async fn every_event_of_a_lane_has_its_name() {
 
 /// livekit 5586's neighbour: clients can't read an error without a status, or one in another shape.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn livekit_5092_errors_are_readable_and_the_socket_goes_on() {
+async fn livekit_5092_readable_errors_leave_the_socket_open() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
     let create = |fields: Value| {
@@ -97,7 +97,7 @@ async fn livekit_5092_errors_are_readable_and_the_socket_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_processed_needs_no_answer_and_what_does_not_run_is_not_steered() {
+async fn processed_needs_no_answer_and_idle_is_not_steered() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
     socket.send(&json!({ "type": "response.processed", "response_id": "resp_1" })).await;
@@ -134,7 +134,7 @@ async fn silence_is_broken_by_heartbeats_that_are_events() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn old_sockets_are_told_and_end_behind_their_responses() {
+async fn old_sockets_are_told_and_end_after_their_responses() {
     let gated = Gated::with(|setup| setup.limits.socket_time = std::time::Duration::from_millis(100)).await;
     let mut socket = Socket::open(gated.server.address).await;
     let mut idle = Socket::open(gated.server.address).await;

@@ -1,4 +1,5 @@
-//! Hostile clients: each is refused in words, bounded or cut off, its answers end, and the server serves others.
+//! Hostile clients: each is refused in words, bounded or cut off, its answers end, and the server
+//! serves others.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -85,7 +86,7 @@ async fn is_well(server: &TestServer) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_frame_or_a_message_beyond_the_limit_of_bodies_is_refused_in_words() {
+async fn oversized_frames_and_messages_are_refused_in_words() {
     let Scripted { server, .. } = Scripted::with(|setup| setup.limits.body_bytes = 64 << 10).await;
     for parts in [1, 4] {
         let mut socket = Raw::open(&server).await;
@@ -145,7 +146,7 @@ async fn what_is_no_text_ends_the_socket() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_in_parts_is_one_event_even_with_pings_in_between() {
+async fn message_in_parts_is_one_event_despite_pings() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
     let event = json!({ "type": "response.create", "model": "qwen3-tiny", "input": "é🌍".repeat(30_000) })
@@ -176,7 +177,7 @@ async fn a_message_in_parts_is_one_event_even_with_pings_in_between() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_requests_at_once_are_answered_or_refused_each() {
+async fn thousand_requests_at_once_are_answered_or_refused() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
     let event = json!({ "type": "response.create", "model": "qwen3-tiny", "input": "Hi", "stream_id": "a" })
@@ -325,7 +326,7 @@ async fn a_flood_of_pings_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flood_of_pings_whose_answers_nobody_reads_is_cut_off() {
+async fn flood_of_pings_with_unread_answers_is_cut_off() {
     let Scripted { server, .. } =
         Scripted::with(|setup| setup.limits.slow_reader = Duration::from_millis(200)).await;
     let mut socket = Raw::open(&server).await;

@@ -30,7 +30,7 @@ async fn requests_of_one_lane_run_one_after_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sixteen_run_at_a_time_and_the_next_begins_when_one_ends() {
+async fn sixteen_run_at_a_time_and_the_next_follows_an_end() {
     let gated = Gated::start().await;
     let mut socket = Socket::open(gated.server.address).await;
     for number in 0..20 {
@@ -89,7 +89,7 @@ async fn agentic_api_239_lanes_are_not_mixed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_socket_has_thirty_two_lanes_beside_the_one_without_a_name() {
+async fn socket_has_thirty_two_lanes_beside_the_unnamed_one() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
     for number in 0..32 {

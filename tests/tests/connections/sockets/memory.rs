@@ -1,4 +1,5 @@
-//! Responses that aren't stored: a socket remembers the last of each lane, and nobody else finds it.
+//! Responses that aren't stored: a socket remembers the last of each lane, and nobody else finds
+//! it.
 
 use serde_json::{Value, json};
 use tests::client::{get, post};
@@ -95,7 +96,7 @@ async fn vllm_43244_calls_stay_in_the_chain() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn agentic_api_238_other_sockets_and_http_find_nothing() {
+async fn agentic_api_238_other_sockets_and_http_see_nothing() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
     let parent = introduced(&mut socket, &Value::Null).await;
@@ -113,7 +114,7 @@ async fn agentic_api_238_other_sockets_and_http_find_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn codex_lb_818_a_chain_is_not_found_under_another_key() {
+async fn codex_lb_818_chain_is_not_found_under_another_key() {
     let keys = vec!["ada=one".to_owned(), "bob=two".to_owned()];
     let Scripted { server, .. } = Scripted::with(|setup| setup.keys = keys).await;
     let ada = [("authorization", "Bearer one")];
@@ -144,7 +145,7 @@ async fn smg_916_what_is_remembered_is_not_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn litellm_39559_a_stored_response_belongs_to_the_sockets_key() {
+async fn litellm_39559_stored_response_is_the_sockets_keys() {
     let keys = vec!["ada=one".to_owned(), "bob=two".to_owned()];
     let Scripted { server, .. } = Scripted::with(|setup| setup.keys = keys).await;
     let open = async |key: &str| {
@@ -167,7 +168,7 @@ async fn litellm_39559_a_stored_response_belongs_to_the_sockets_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stored_response_is_continued_by_unstored_ones_of_which_the_store_knows_nothing() {
+async fn stored_response_is_continued_by_unstored_ones() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
     let stored = id(&socket.answer(json!({ "input": "My name is Ada.", "stream_id": "a" })).await);
@@ -210,7 +211,7 @@ async fn a_fork_goes_on_from_another_lanes_response() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failure_in_its_own_lane_evicts_the_parent_and_one_elsewhere_does_not() {
+async fn failure_evicts_its_parent_only_in_its_own_lane() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
     let parent = introduced(&mut socket, &json!("a")).await;
@@ -227,7 +228,7 @@ async fn a_failure_in_its_own_lane_evicts_the_parent_and_one_elsewhere_does_not(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn vllm_48275_and_48454_what_a_socket_remembers_is_bounded() {
+async fn vllm_48275_and_48454_socket_memory_is_bounded() {
     let Scripted { server, .. } = Scripted::with(|setup| setup.limits.socket_memory = 3_200).await;
     let mut socket = Socket::open(server.address).await;
     let input = format!("My name is Ada. {}", "x".repeat(1_000));
@@ -277,7 +278,7 @@ async fn all_sockets_of_a_server_remember_a_bounded_amount() {
 
 /// `CLIProxyAPI` 1901: `generate: false` was passed on, or generated all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cliproxyapi_1901_generate_false_answers_with_nothing_to_go_on_from() {
+async fn cliproxyapi_1901_generate_false_leaves_no_parent() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
     for store in [false, true] {

@@ -29,7 +29,7 @@ async fn hermes_agent_15026_an_id_that_was_shown_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn praxis_1150_and_mistral_rs_1946_what_is_stored_is_what_was_sent() {
+async fn praxis_1150_and_mistral_rs_1946_stored_is_sent() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
     for input in ["Hi", "think"] {
@@ -41,7 +41,8 @@ async fn praxis_1150_and_mistral_rs_1946_what_is_stored_is_what_was_sent() {
     server.stop().await;
 }
 
-/// A client that leaves doesn't keep its conversation locked, and what was told of its response stays true.
+/// A client that leaves doesn't keep its conversation locked, and what was told of its response
+/// stays true.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn livekit_5586_a_lock_does_not_outlive_its_client() {
     let gated = Gated::start().await;

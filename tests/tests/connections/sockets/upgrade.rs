@@ -29,13 +29,14 @@ fn code(answer: &Answer) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_socket_is_opened_without_the_extensions_and_protocols_that_are_offered() {
+async fn socket_opens_without_offered_extensions() {
     let Scripted { server, .. } = Scripted::start().await;
     let offers = [
         ("sec-websocket-extensions", "permessage-deflate; client_max_window_bits"),
         ("sec-websocket-protocol", "realtime"),
     ];
-    // The client itself refuses a protocol that it asked for and didn't get, so only extensions are offered to it.
+    // The client itself refuses a protocol that it asked for and didn't get, so only extensions are
+    // offered to it.
     let (_socket, response) = Socket::with_headers(server.address, &offers[..1]).await.expect("an upgrade");
     assert_eq!(response.status(), 101);
     assert!(!response.headers().contains_key("sec-websocket-extensions"));
@@ -117,7 +118,7 @@ async fn pages_of_other_origins_get_no_socket() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_socket_keeps_its_connections_place_until_it_closes() {
+async fn socket_keeps_its_connections_place_until_it_closes() {
     let Scripted { server, .. } = Scripted::with(|setup| setup.limits.connections = 1).await;
     let mut socket = Socket::open(server.address).await;
     assert_eq!(get(server.address, "/v1/models").await.status, 503);

@@ -1,13 +1,15 @@
-//! Schemas with valid and invalid values: ours under `data/`, and those of more folders (`SLUICE_SCHEMAS`).
+//! Schemas with valid and invalid values: ours under `data/`, and those of more folders
+//! (`SLUICE_SCHEMAS`).
 //!
-//! A file is a list of `{"schema", "valid", "invalid"}`. Values about which the validator disagrees with the data don't count, so a mistake in the
-//! data isn't reported as a fault.
+//! A file is a list of `{"schema", "valid", "invalid"}`. Values about which the validator disagrees
+//! with the data don't count, so a mistake in the data isn't reported as a fault.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// Environment variable that lists folders of more schemas, separated by colons: `tests/json-schema-suite.sh` makes one.
+/// Environment variable that lists folders of more schemas, separated by colons:
+/// `tests/json-schema-suite.sh` makes one.
 const FOLDERS: &str = "SLUICE_SCHEMAS";
 
 /// Schema with values that it allows and values that it refuses.
@@ -61,7 +63,8 @@ pub(super) fn is_readable(schema: &Value) -> bool {
     jsonschema::options().build(schema).is_ok()
 }
 
-/// Checks with the validator, formats included, that the schema allows the value; an error also where the validator can't read the schema.
+/// Checks with the validator, formats included, that the schema allows the value; an error also
+/// where the validator can't read the schema.
 pub(crate) fn is_valid(schema: &Value, value: &Value) -> Result<(), String> {
     let validator = jsonschema::options().should_validate_formats(true).build(schema);
     let validator = validator.map_err(|error| error.to_string())?;

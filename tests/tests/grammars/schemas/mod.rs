@@ -1,6 +1,7 @@
-//! JSON schemas of every kind in every format, for an answer and for a tool's arguments: either a schema is refused with a reason, or the mask
-//! allows what the schema allows and nothing else. Walks through the mask are read by the format's parser and judged by an independent
-//! validator; valid and invalid values are written as a model writes them and checked against the mask.
+//! JSON schemas of every kind in every format, for an answer and for a tool's arguments: either a
+//! schema is refused with a reason, or the mask allows what the schema allows and nothing else.
+//! Walks through the mask are read by the format's parser and judged by an independent validator;
+//! valid and invalid values are written as a model writes them and checked against the mask.
 
 mod cases;
 mod formats;

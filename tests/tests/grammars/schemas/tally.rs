@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Known cases in which llguidance allows a text that the validator refuses: a keyword in the schema, a part of the validator's error, a
-/// property of the text, and the reason.
+/// Known cases in which llguidance allows a text that the validator refuses: a keyword in the
+/// schema, a part of the validator's error, a property of the text, and the reason.
 const DEPARTURES: [(&str, &str, TextProperty, &str); 10] = [
     ("\"minProperties\"", "has less than", TextProperty::Any, "a key may repeat"),
     ("\"multipleOf\"", "is not a multiple of", TextProperty::Text("e+"), "the validator reads a double"),
@@ -45,13 +45,15 @@ impl TextProperty {
     }
 }
 
-/// Values that llguidance allows and the validator refuses: a keyword in the schema, a part of the value, and the reason.
+/// Values that llguidance allows and the validator refuses: a keyword in the schema, a part of the
+/// value, and the reason.
 const LOOSE: [(&str, &str, &str); 3] = [
     ("\"format\":\"date\"", "-02-29", LOOSE_TIME),
     ("\"format\":\"time\"", ":60", LOOSE_TIME),
     ("\"format\":\"date-time\"", ":60", LOOSE_TIME),
 ];
-/// Values that the validator allows and llguidance refuses: a keyword in the schema, a part of the value, and the reason.
+/// Values that the validator allows and llguidance refuses: a keyword in the schema, a part of the
+/// value, and the reason.
 const TIGHT: [(&str, &str, &str); 3] = [
     ("\"format\":\"email\"", "\\\"@", "the name of an address may not be quoted"),
     ("\"format\":\"email\"", "[IPv6:::", "of literal addresses some may not come"),
@@ -67,10 +69,12 @@ const SHOWN: usize = 600;
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) grammars: usize,
-    /// Whether in the format a random walk into any value nests ever deeper, as nothing but letters ends it.
+    /// Whether in the format a random walk into any value nests ever deeper, as nothing but letters
+    /// ends it.
     nests: bool,
     walks: usize,
-    /// Walks that reached no end: their text is random, and some patterns require certain characters.
+    /// Walks that reached no end: their text is random, and some patterns require certain
+    /// characters.
     endless: usize,
     /// Valid values that the mask allows.
     pub(super) allowed: usize,

@@ -1,4 +1,5 @@
-//! Trial of one schema in one format: the schema must allow what the grammar allows, and the grammar must allow what the schema allows.
+//! Trial of one schema in one format: the schema must allow what the grammar allows, and the
+//! grammar must allow what the schema allows.
 
 use grammar::{Demand, ToolChoice};
 use parser_kit::{Head, Item};
@@ -43,7 +44,8 @@ pub(super) struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// Makes a trial; `None` where the schema can't be tried in this way; the error is the reason why the schema is refused.
+    /// Makes a trial; `None` where the schema can't be tried in this way; the error is the reason
+    /// why the schema is refused.
     pub(super) fn new(
         schema: &'a Value,
         format_case: &'a FormatCase,
@@ -67,7 +69,8 @@ impl<'a> Trial<'a> {
         Some(fresh.map(|fresh| Self { schema, format_case, role, markers, request, is_wrapped, fresh }))
     }
 
-    /// Keeps the grammar but makes the request demand another schema, so that a wrong grammar is judged.
+    /// Keeps the grammar but makes the request demand another schema, so that a wrong grammar is
+    /// judged.
     pub(super) fn demanding(self, schema: &'a Value) -> Self {
         let other = Self::new(schema, self.format_case, self.role, self.markers)
             .expect("a demand")
@@ -136,7 +139,8 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Reason for which the mask may keep out a valid value: the exceptions of docs/grammars.md for markers that are text and for parameters.
+    /// Reason for which the mask may keep out a valid value: the exceptions of docs/grammars.md for
+    /// markers that are text and for parameters.
     pub(super) fn excuse(&self, value: &Value) -> Option<&'static str> {
         let writing = &self.format_case.writing;
         let has_parameters = self.role == Role::Arguments && writing.has_parameters();
@@ -154,8 +158,8 @@ impl<'a> Trial<'a> {
                 && !self.is_wrapped
                 && value.as_object().is_some_and(|members| members.keys().any(|key| is_undeclared(key)))
         };
-        // Objects that declare properties may have no others where the schema doesn't mention others, where others could spell markers, and
-        // in notations.
+        // Objects that declare properties may have no others where the schema doesn't mention
+        // others, where others could spell markers, and in notations.
         let mentions_others = schema.contains("Properties\"") && !has_notation;
         let closes = || schema.contains("\"properties\"") && (!begins.is_empty() || !mentions_others);
         // Keys inside a value that is wrapped aren't keys of the arguments.
@@ -192,7 +196,8 @@ fn is_respelt(schema: &Value, value: &Value) -> bool {
     value.is_number() && listed.into_iter().any(is_same)
 }
 
-/// Whether each alternative declares properties, doesn't mention others, and lacks a property of the value.
+/// Whether each alternative declares properties, doesn't mention others, and lacks a property of
+/// the value.
 fn no_alternative_declares(schema: &Value, value: &Value) -> bool {
     let (Some(alternatives), Some(members)) = (schema["anyOf"].as_array(), value.as_object()) else {
         return false;
@@ -219,7 +224,8 @@ fn equal(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Small object with its keys in every order, the given order first, since the parts of a schema don't determine an order.
+/// Small object with its keys in every order, the given order first, since the parts of a schema
+/// don't determine an order.
 fn orders(value: &Value) -> Vec<Value> {
     let Some(members) = value.as_object().filter(|members| members.len() < 4) else {
         return vec![value.clone()];
@@ -261,7 +267,8 @@ fn has_text(value: &Value, is_meant: &dyn Fn(&str) -> bool) -> bool {
     }
 }
 
-/// Tries one schema in one format, in both roles, with markers that are tokens and with markers that are text.
+/// Tries one schema in one format, in both roles, with markers that are tokens and with markers
+/// that are text.
 pub(super) fn try_case(case: &Case, format_case: &FormatCase, walks: u64, tally: &mut Tally) {
     for role in [Role::Answer, Role::Arguments] {
         for markers in [Markers::Tokens, Markers::Text] {
@@ -296,7 +303,8 @@ pub(super) fn try_values(case: &Case, trial: &Trial<'_>, about: &str, tally: &mu
     }
 }
 
-/// Schema of an object whose property `v` has the given schema; `None` where the schema's references would then be wrong.
+/// Schema of an object whose property `v` has the given schema; `None` where the schema's
+/// references would then be wrong.
 fn wrapped(schema: &Value) -> Option<Value> {
     let mut inner = schema.clone();
     let mut whole = json!({"type": "object", "required": ["v"], "additionalProperties": false});

@@ -15,10 +15,11 @@ pub(super) struct Writing {
 pub(super) enum Call {
     /// Markup before and after the arguments, which are JSON.
     Json([&'static str; 2]),
-    /// Markup before and after all parameters, and for each parameter: before its key, before its value, and after its value.
+    /// Markup before and after all parameters, and for each parameter: before its key, before its
+    /// value, and after its value.
     Parameters([&'static str; 2], [&'static str; 3]),
-    /// The same for formats that say of each value whether it is a string: markup before the key, before a string, before another value, and
-    /// behind the value.
+    /// The same for formats that say of each value whether it is a string: markup before the key,
+    /// before a string, before another value, and behind the value.
     Typed([&'static str; 2], [&'static str; 4]),
     /// Markup before and after the members of the arguments, which are in Gemma's notation.
     Bare([&'static str; 2]),
@@ -39,7 +40,8 @@ pub(super) enum Style {
     Plain,
 }
 
-/// Parts of a turn: whether a part is the format's markup, and its text. A value's text counts as text even if it spells a marker.
+/// Parts of a turn: whether a part is the format's markup, and its text. A value's text counts as
+/// text even if it spells a marker.
 pub(super) type Parts = Vec<(bool, String)>;
 
 impl Writing {
@@ -62,7 +64,8 @@ impl Writing {
         self.has_parameters() || matches!(self.call, Call::Bare(_) | Call::Elements(_))
     }
 
-    /// Whether the notation can write a key, of an object inside an argument or of the arguments themselves.
+    /// Whether the notation can write a key, of an object inside an argument or of the arguments
+    /// themselves.
     pub(super) fn writes_key(&self, key: &str, is_inside: bool) -> bool {
         let is_bare = |char: char| !char.is_whitespace() && !"<:=,(){}[]\"'".contains(char);
         match self.call {
@@ -120,7 +123,8 @@ fn parameter([before, middle, behind]: [&str; 3], key: &str, value: &Value, styl
     vec![before, (false, key.to_owned()), middle, (false, text), behind]
 }
 
-/// Writes the members of an object in Gemma's notation: keys are bare, strings stand between markers.
+/// Writes the members of an object in Gemma's notation: keys are bare, strings stand between
+/// markers.
 fn bare_members(members: &Map<String, Value>, style: Style) -> Parts {
     let member =
         |(key, value): (&String, &Value)| [vec![(false, format!("{key}:"))], bare(value, style)].concat();

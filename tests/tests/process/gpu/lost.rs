@@ -22,11 +22,11 @@ fn ends(answer: &Answer) -> Vec<String> {
     types.filter(|kind| ENDS.contains(&kind.as_str())).collect()
 }
 
-/// One decode step fails with an error that passes, a later one with an error that a device doesn't recover from. The machine has no
-/// cuBLASLt.
+/// One decode step fails with an error that passes, a later one with an error that a device doesn't
+/// recover from. The machine has no cuBLASLt.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the simulated CUDA: tests/nightly.sh"]
-async fn each_stream_of_a_failed_step_gets_one_error_and_a_lost_gpu_ends_the_process() {
+async fn failed_step_errs_once_per_stream_lost_gpu_exits() {
     let machine = Machine::new();
     std::fs::remove_file(machine.libraries().join("libcublasLt.so.13")).expect("it is there");
     let failures = "fail=cuGraphLaunch:3:2,fail=cuGraphLaunch:20:700";

@@ -142,7 +142,8 @@ impl Drop for Server {
     }
 }
 
-/// Runs a command to its end; returns whether it succeeded, its output and what it wrote to stderr. It must not panic.
+/// Runs a command to its end; returns whether it succeeded, its output and what it wrote to stderr.
+/// It must not panic.
 pub(crate) fn run(command: &mut Command) -> (bool, String, String) {
     let output = command.output().expect("the binary");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -1,4 +1,5 @@
-//! Machines on which the server doesn't start on the GPU: the error is one line that says what to do, and the process fails.
+//! Machines on which the server doesn't start on the GPU: the error is one line that says what to
+//! do, and the process fails.
 
 use std::process::Command;
 
@@ -67,7 +68,7 @@ fn a_gpu_that_fails_at_the_start_ends_it() {
 
 #[test]
 #[ignore = "needs the simulated CUDA: tests/nightly.sh"]
-fn a_missing_library_is_named_with_its_wheel_and_switch() {
+fn missing_library_is_named_with_its_wheel_and_switch() {
     let machine = Machine::new();
     let empty = tempfile::tempdir().expect("a temporary folder");
     let mut command = machine.serve_without_libraries("", &ON_GPU);
@@ -77,10 +78,11 @@ fn a_missing_library_is_named_with_its_wheel_and_switch() {
     );
 }
 
-/// What such machines have in their loader's path: CUDA's libraries of another generation, under names without a version.
+/// What such machines have in their loader's path: CUDA's libraries of another generation, under
+/// names without a version.
 #[test]
 #[ignore = "needs the simulated CUDA: tests/nightly.sh"]
-fn libraries_of_an_older_toolkit_are_not_taken_for_the_named_ones() {
+fn older_toolkit_is_not_taken_for_the_named_libraries() {
     let machine = Machine::new();
     machine.add_older_toolkit();
     let libraries = machine.libraries().to_str().expect("UTF-8");

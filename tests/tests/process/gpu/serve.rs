@@ -25,7 +25,7 @@ fn content(answer: &Answer) -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the simulated CUDA: tests/nightly.sh"]
-async fn greedy_answers_are_those_of_the_cpu_and_everything_is_freed() {
+async fn greedy_answers_are_the_cpus_and_all_is_freed() {
     let machine = Machine::new();
     let gpu = Server::start(&mut machine.serve("", &["--device", "auto"]));
     let cpu = TestServer::start(Setup::default()).await;
@@ -44,7 +44,7 @@ async fn greedy_answers_are_those_of_the_cpu_and_everything_is_freed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the simulated CUDA: tests/nightly.sh"]
-async fn a_context_that_the_gpus_cache_cuts_is_said_at_the_start_and_in_the_list_of_models() {
+async fn context_cut_by_gpu_cache_is_told_at_start_and_list() {
     let machine = Machine::new();
     let gpu = Server::start(&mut machine.serve("", &["--device", "cuda", "--kv-cache", "1"]));
     let listed = get(gpu.address, "/v1/models").await.json()["data"][0]["max_model_len"].clone();

@@ -16,7 +16,8 @@ async fn serving(rules: &Value) -> (TestServer, tempfile::TempDir) {
     (TestServer::start(setup(folder.path(), HOSTILE, rules)).await, folder)
 }
 
-/// Types of the events, without deltas and without the events between `added` and `done` of reasoning and messages.
+/// Types of the events, without deltas and without the events between `added` and `done` of
+/// reasoning and messages.
 fn shape(events: &[Value]) -> Vec<&str> {
     let kinds = events.iter().filter_map(|event| event["type"].as_str()?.strip_prefix("response."));
     let kept = |kind: &&str| {
@@ -65,7 +66,8 @@ async fn a_call_runs_and_the_model_goes_on_with_its_result() {
     let whole = post(server.address, "/v1/responses", &request("hostile", false)).await.json();
     assert_eq!(masked(&whole), masked(&response));
 
-    // The whole answer is input of the next request: it has the call and its result, and tools aren't listed again.
+    // The whole answer is input of the next request: it has the call and its result, and tools
+    // aren't listed again.
     let mut next = request("hostile", true);
     let mut input = vec![json!({ "role": "user", "content": "Go." })];
     input.extend(response["output"].as_array().expect("a list").iter().cloned());
@@ -77,7 +79,7 @@ async fn a_call_runs_and_the_model_goes_on_with_its_result() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn usage_is_the_sum_of_all_turns_and_the_token_limit_bounds_them_together() {
+async fn usage_and_token_limit_span_all_turns_together() {
     let (server, _folder) = serving(&rules_then_done(&calls(&[("echo", json!({}))]))).await;
     let (_, response) = streamed(&server, &request("hostile", true)).await;
     let usage = &response["usage"];
@@ -93,7 +95,7 @@ async fn usage_is_the_sum_of_all_turns_and_the_token_limit_bounds_them_together(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_goes_wrong_with_a_tool_is_a_failed_call_and_the_model_goes_on() {
+async fn tool_faults_are_failed_calls_and_the_model_goes_on() {
     for (tool, said) in [
         ("fail", "there is no such city"),
         ("refuse", "wrong arguments"),
@@ -134,7 +136,7 @@ async fn calls_of_one_turn_run_beside_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_that_cannot_be_had_is_told_and_the_model_goes_on() {
+async fn unavailable_list_is_told_and_the_model_goes_on() {
     let (server, _folder) = serving(&json!([{ "text": "<think>\n</think>\n\nNo tools." }])).await;
     let (answer, response) = streamed(&server, &request("unlisted", true)).await;
     assert!(shape(&answer.events()).contains(&"mcp_list_tools.failed"));
@@ -145,7 +147,7 @@ async fn a_list_that_cannot_be_had_is_told_and_the_model_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_waits_for_the_clients_approval_and_runs_or_is_refused() {
+async fn call_awaits_the_clients_approval_and_runs_or_not() {
     let (server, _folder) = serving(&json!([
         { "when": { "last_role": "user" }, "text": calls(&[("echo", json!({ "a": 1 }))]) },
         { "when": { "last_role": "tool", "contains": "{\"a\":1}" }, "text": "<think>\n</think>\n\nIt ran." },
@@ -177,7 +179,8 @@ async fn a_call_waits_for_the_clients_approval_and_runs_or_is_refused() {
         let call = item(&response, "mcp_call");
         assert_eq!((&call["approval_request_id"], &call["output"]), (&asked["id"], &json!("{\"a\":1}")));
 
-        // The approval is sent again together with the call's result, so the call doesn't run a second time.
+        // The approval is sent again together with the call's result, so the call doesn't run a
+        // second time.
         input.extend(response["output"].as_array().expect("a list").iter().cloned());
         input.push(json!({ "role": "user", "content": "Go." }));
         body["input"] = json!(input);
@@ -188,7 +191,7 @@ async fn a_call_waits_for_the_clients_approval_and_runs_or_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_for_the_client_ends_the_response_after_the_servers_own_have_run() {
+async fn clients_call_ends_the_response_behind_the_servers() {
     let words = calls(&[("echo", json!({ "a": 1 })), ("get_weather", json!({ "city": "Oslo" }))]);
     let (server, _folder) = serving(&rules_then_done(&words)).await;
     let mut body = request("hostile", true);
@@ -247,7 +250,7 @@ async fn a_server_that_stops_ends_calls_under_way_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tools_that_the_server_does_not_run_are_left_aside_with_a_warning() {
+async fn tools_not_run_by_the_server_are_ignored_and_warned() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = setup(folder.path(), HOSTILE, &json!([{ "text": "<think>\n</think>\n\nHi." }]));
     setup.mcp = api::mcp::McpServers::default();
@@ -281,7 +284,7 @@ fn harmony_rules() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn harmonys_built_in_tools_run_on_the_servers_behind_them() {
+async fn harmonys_built_in_tools_run_on_their_servers() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = setup(folder.path(), HOSTILE, &harmony_rules()).with_parser("harmony");
     setup.model.chat_template = Some(HARMONY.to_owned());

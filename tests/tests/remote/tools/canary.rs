@@ -1,5 +1,6 @@
-//! One word through every door by which text from outside comes in: names, labels, prompts, answers, arguments, errors and standard error
-//! of tool servers. It must be in no metric and in no line of the log, whatever its level.
+//! One word through every door by which text from outside comes in: names, labels, prompts,
+//! answers, arguments, errors and standard error of tool servers. It must be in no metric and in no
+//! line of the log, whatever its level.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -15,7 +16,8 @@ use tests::tools::{calls, item, types};
 
 const CANARY: &str = "kanarienvogel";
 
-/// Scripted outputs: a call of an undeclared tool, a call whose arguments are no JSON, calls of a server's tools, and an answer.
+/// Scripted outputs: a call of an undeclared tool, a call whose arguments are no JSON, calls of a
+/// server's tools, and an answer.
 fn rules() -> Value {
     let hostile = json!({ "kind": CANARY, "a": format!("{CANARY}\u{1b}[2J") });
     let broken =
@@ -130,7 +132,7 @@ async fn tools(address: SocketAddr, url: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_others_wrote_is_in_no_metric_and_in_no_line_of_the_log() {
+async fn foreign_words_are_in_no_metric_and_no_log_line() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let listening = HttpToolServer::start(([127, 0, 0, 1], 0).into()).await;
     let config = folder.path().join("mcp.json");

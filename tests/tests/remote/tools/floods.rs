@@ -1,4 +1,5 @@
-//! Tool servers that send without end: the call fails, the connection ends and is counted, memory stays, and calls of another server go on.
+//! Tool servers that send without end: the call fails, the connection ends and is counted, memory
+//! stays, and calls of another server go on.
 
 use std::time::Duration;
 
@@ -53,9 +54,8 @@ async fn flooded(server: &McpServer, kind: &str) -> McpError {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flood_of_any_kind_over_any_transport_ends_its_connection_and_is_counted() {
-    if !runs_alone("tools::floods::a_flood_of_any_kind_over_any_transport_ends_its_connection_and_is_counted")
-    {
+async fn floods_on_any_transport_end_and_count_a_connection() {
+    if !runs_alone("tools::floods::floods_on_any_transport_end_and_count_a_connection") {
         return;
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -91,7 +91,7 @@ async fn a_flood_of_any_kind_over_any_transport_ends_its_connection_and_is_count
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_of_very_many_values_ends_its_connection_before_it_is_built() {
+async fn message_of_many_values_ends_its_connection_unbuilt() {
     let (behind_url, events) =
         (HttpToolServer::start(([127, 0, 0, 1], 0).into()).await, SseToolServer::start().await);
     let streamable = Endpoint::Url(UrlEndpoint::new(behind_url.url()));
@@ -102,7 +102,7 @@ async fn a_message_of_very_many_values_ends_its_connection_before_it_is_built() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bytes_that_bring_no_message_end_a_connection_or_the_call_and_prolong_nothing() {
+async fn bytes_without_a_message_end_and_prolong_nothing() {
     let (behind_url, events) =
         (HttpToolServer::start(([127, 0, 0, 1], 0).into()).await, SseToolServer::start().await);
     for kind in ["comment", "empty"] {

@@ -1,4 +1,5 @@
-//! Server tools: which of them a request allows, clients that disconnect while a call runs, and Harmony's own calls.
+//! Server tools: which of them a request allows, clients that disconnect while a call runs, and
+//! Harmony's own calls.
 
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ fn shown(response: &Value) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tools_of_the_server_that_a_choice_leaves_out_are_neither_shown_nor_listed_nor_run() {
+async fn server_tools_left_out_are_not_shown_listed_or_run() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let words = calls(&[
         ("echo", json!({ "a": 1 })),
@@ -47,7 +48,8 @@ async fn tools_of_the_server_that_a_choice_leaves_out_are_neither_shown_nor_list
     ]);
     let server = TestServer::start(setup(folder.path(), HOSTILE, &rules_then_done(&words))).await;
     let search = ["browser.search", "browser.open", "browser.find"];
-    // Allowed tools; names that the model is shown; types of the calls that the server runs; whether the answer has a list of tools.
+    // Allowed tools; names that the model is shown; types of the calls that the server runs;
+    // whether the answer has a list of tools.
     for (allowed, seen, ran, listed) in [
         (
             json!([{ "type": "mcp", "server_label": "hostile", "name": "echo" }]),
@@ -88,7 +90,7 @@ async fn tools_of_the_server_that_a_choice_leaves_out_are_neither_shown_nor_list
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_that_was_agreed_to_runs_though_its_tool_is_no_longer_shown() {
+async fn agreed_call_runs_though_its_tool_is_not_shown() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let rules = json!([{ "when": { "contains": "{\"a\":1}" }, "text": "<think>\n</think>\n\nIt ran." }]);
     let server = TestServer::start(setup(folder.path(), HOSTILE, &rules)).await;
@@ -106,7 +108,7 @@ async fn a_call_that_was_agreed_to_runs_though_its_tool_is_no_longer_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_forced_call_of_a_servers_tool_is_refused_in_words() {
+async fn forced_call_of_a_server_tool_is_refused_in_words() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = TestServer::start(setup(folder.path(), HOSTILE, &rules_then_done("Hi."))).await;
     for choice in [
@@ -135,7 +137,8 @@ fn leaving() -> Value {
     ])
 }
 
-/// Asks a tool server, by a request of its own, for its number of calls that have `begun` or were `cancelled`.
+/// Asks a tool server, by a request of its own, for its number of calls that have `begun` or were
+/// `cancelled`.
 async fn counted(server: &TestServer, label: &str, what: &str) -> Value {
     let mut body = request(label, true);
     body["input"] = json!(what);
@@ -144,7 +147,7 @@ async fn counted(server: &TestServer, label: &str, what: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_leaves_cancels_the_call_and_the_tool_server_goes_on() {
+async fn leaving_client_cancels_the_call_not_the_server() {
     let (listening, older) =
         (HttpToolServer::start(([127, 0, 0, 1], 0).into()).await, SseToolServer::start().await);
     let headers = vec![(header::AUTHORIZATION, HeaderValue::from_static(KEY))];
@@ -193,7 +196,7 @@ async fn calls_beyond_the_bound_wait_for_their_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_a_request_names_may_speak_the_older_transport() {
+async fn server_named_by_request_may_speak_older_transport() {
     let older = SseToolServer::start().await;
     let folder = tempfile::tempdir().expect("a temporary folder");
     let rules = rules_then_done(&calls(&[("echo", json!({ "a": 1 }))]));
@@ -215,7 +218,7 @@ const HARMONY: &str = "{% for message in messages %}<|start|>{{ message.role }}<
     {% if add_generation_prompt %}<|start|>assistant{% endif %}";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn harmonys_container_runs_on_the_server_of_that_label() {
+async fn harmonys_container_runs_on_its_labels_server() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let call = "<|channel|>analysis to=container.exec <|constrain|>json<|message|>{\"cmd\":[\"ls\"]}<|call|>";
     let rules = json!([

@@ -1,5 +1,5 @@
-//! Tool servers that misbehave, over stdio and over both HTTP transports: each fault is an error of its call, within the limits of time and
-//! memory, and the next call works.
+//! Tool servers that misbehave, over stdio and over both HTTP transports: each fault is an error of
+//! its call, within the limits of time and memory, and the next call works.
 
 use std::time::Duration;
 
@@ -67,18 +67,18 @@ async fn faults(server: &McpServer) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_fault_of_a_child_is_an_error_of_its_call_and_the_next_call_works() {
+async fn childs_faults_are_call_errors_and_the_next_works() {
     faults(&stdio()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_fault_behind_a_url_is_an_error_of_its_call_and_the_next_call_works() {
+async fn url_faults_are_call_errors_and_the_next_works() {
     let (server, _listening) = http().await;
     faults(&server).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_refuses_the_handshake_is_listed_and_called_and_its_faults_are_the_same() {
+async fn server_refusing_the_handshake_is_listed_and_called() {
     let (behind_url, listening) = http_with("modern", McpLimits::default()).await;
     for server in [&stdio_with("modern", McpLimits::default()), &behind_url] {
         assert_eq!(server.tools().await.expect("a list").len(), 14);
@@ -89,8 +89,9 @@ async fn a_server_that_refuses_the_handshake_is_listed_and_called_and_its_faults
 
 /// Neither is a refusal of the new lifecycle, by which a server tells that it is older.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_older_server_that_is_silent_or_ends_at_an_unknown_request_is_called_by_the_handshake() {
-    // The time of a call includes the attempt that isn't answered, so the calls get the usual, long one.
+async fn older_silent_or_fragile_server_gets_the_handshake() {
+    // The time of a call includes the attempt that isn't answered, so the calls get the usual, long
+    // one.
     let limits = McpLimits { start_time: Duration::from_secs(4), ..McpLimits::default() };
     let listening = async |listing| HttpToolServer::start_as(listing, ([127, 0, 0, 1], 0).into()).await;
     let (silent, fragile) = (listening("mute").await, listening("fragile").await);
@@ -104,7 +105,7 @@ async fn an_older_server_that_is_silent_or_ends_at_an_unknown_request_is_called_
 
 /// The MCP library keeps each schema that it ever saw over HTTP without a handshake.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_lists_other_tools_each_time_is_connected_to_anew_now_and_then() {
+async fn server_of_changing_tools_is_reconnected_at_times() {
     let (server, listening) = http_with("anew", McpLimits::default()).await;
     for _ in 0..130 {
         assert_eq!(server.tools().await.expect("a list").len(), 1);
@@ -114,7 +115,7 @@ async fn a_server_that_lists_other_tools_each_time_is_connected_to_anew_now_and_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_fault_behind_an_event_stream_is_an_error_of_its_call_and_the_next_call_works() {
+async fn event_stream_faults_are_call_errors_and_next_works() {
     let listening = SseToolServer::start().await;
     let server = sse(&listening, "sse", UrlTransport::Sse);
     faults(&server).await;
@@ -122,7 +123,7 @@ async fn every_fault_behind_an_event_stream_is_an_error_of_its_call_and_the_next
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_of_the_older_transport_is_found_out_unless_another_is_named() {
+async fn older_transport_is_found_unless_another_is_named() {
     let listening = SseToolServer::start().await;
     let found = sse(&listening, "sse", UrlTransport::Either).call("echo", "{}").await;
     assert_eq!(found, Ok("{}".to_owned()));
@@ -134,7 +135,7 @@ async fn a_server_of_the_older_transport_is_found_out_unless_another_is_named() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_event_stream_that_does_not_begin_as_it_should_is_refused() {
+async fn badly_begun_event_stream_is_refused() {
     let listening = SseToolServer::start().await;
     for (path, said) in [
         ("silent", "did not answer within 1 s"),
@@ -158,8 +159,8 @@ async fn an_event_stream_that_does_not_begin_as_it_should_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn outputs_of_100_mb_are_refused_while_they_come_and_memory_stays() {
-    if !runs_alone("tools::servers::outputs_of_100_mb_are_refused_while_they_come_and_memory_stays") {
+async fn outputs_of_100_mb_are_refused_and_memory_stays() {
+    if !runs_alone("tools::servers::outputs_of_100_mb_are_refused_and_memory_stays") {
         return;
     }
     let (behind_url, _listening) = http().await;
@@ -178,7 +179,7 @@ async fn outputs_of_100_mb_are_refused_while_they_come_and_memory_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn calls_run_beside_each_other_and_one_that_fails_leaves_the_others() {
+async fn calls_run_side_by_side_and_fail_alone() {
     let (server, _listening) = http().await;
     // Each of the first two waits until the other has arrived.
     let (one, other, hang, fine) = tokio::join!(
@@ -193,7 +194,7 @@ async fn calls_run_beside_each_other_and_one_that_fails_leaves_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_that_hang_or_never_end_or_are_huge_or_hold_unusable_names_are_bounded() {
+async fn hanging_endless_huge_or_unusable_lists_are_bounded() {
     let quick = || McpLimits { start_time: Duration::from_secs(1), ..McpLimits::default() };
     for listing in ["hang", "garbage"] {
         let listed = stdio_with(listing, quick()).tools().await;

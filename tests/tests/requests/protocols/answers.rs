@@ -1,4 +1,5 @@
-//! Answers without sockets, by the room's own interface: what happens when a reader leaves, and that an ended answer can still be read.
+//! Answers without sockets, by the room's own interface: what happens when a reader leaves, and
+//! that an ended answer can still be read.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,5 +1,6 @@
-//! Fields of Chat Completions and Completions that concern generation: several choices, log-probabilities, penalties, bans and biases, a
-//! message to continue, custom tools, raw prompts. The embedded model answers, greedy or with a seed, except where a script is needed.
+//! Fields of Chat Completions and Completions that concern generation: several choices,
+//! log-probabilities, penalties, bans and biases, a message to continue, custom tools, raw prompts.
+//! The embedded model answers, greedy or with a seed, except where a script is needed.
 
 use std::net::SocketAddr;
 
@@ -44,7 +45,7 @@ fn streamed(answer: &Answer, choice: u64) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn choices_are_those_of_single_requests_with_the_seeds_that_follow() {
+async fn choices_are_those_of_single_requests_by_seed() {
     let server = TestServer::start(Setup::default()).await;
     let joke = json!([{ "role": "user", "content": "Tell me a joke." }]);
     let seeded = |seed: u64| json!({ "messages": joke, "temperature": 2, "seed": seed });
@@ -104,7 +105,7 @@ async fn the_tokens_that_are_told_spell_the_content() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_banned_does_not_come_and_what_is_favoured_does() {
+async fn banned_words_do_not_come_and_favoured_ones_do() {
     let server = TestServer::start(Setup::default()).await;
     let address = server.address;
     let plain = content(address, &json!({})).await;
@@ -120,7 +121,8 @@ async fn what_is_banned_does_not_come_and_what_is_favoured_does() {
     let spelt = spelt["prompt"].as_str().expect("text");
     assert_eq!(favoured.trim(), spelt.repeat(5).trim());
 
-    // Penalties make a token less likely each time it comes, so the output can't be this token alone.
+    // Penalties make a token less likely each time it comes, so the output can't be this token
+    // alone.
     let varied =
         json!({ "logit_bias": { yes: 8 }, "frequency_penalty": 2, "presence_penalty": 2, "max_tokens": 30 });
     let varied = content(address, &varied).await;
@@ -174,7 +176,7 @@ async fn stops_are_shown_only_where_that_is_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_prompt_is_the_same_as_text_as_tokens_and_as_a_conversation() {
+async fn prompt_is_the_same_as_text_tokens_or_conversation() {
     let server = TestServer::start(Setup::default()).await;
     let address = server.address;
     let conversation = chat(&json!({ "return_token_strs": true }));
@@ -218,7 +220,7 @@ async fn a_prompt_is_the_same_as_text_as_tokens_and_as_a_conversation() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn control_tokens_are_the_authors_of_whole_prompts_only() {
+async fn control_tokens_belong_to_whole_prompts_authors() {
     let server = TestServer::start(Setup::default()).await;
     let end = post(server.address, "/tokenize", &json!({ "prompt": "<|im_end|>" })).await.json();
     assert_eq!(end["count"], 1, "a prompt's control token is one");
@@ -252,7 +254,7 @@ async fn ids_that_the_model_does_not_have_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_custom_tool_is_called_with_text_however_tokens_are_grouped() {
+async fn custom_tool_gets_text_however_tokens_are_grouped() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let patch = "*** Begin Patch\n+ \"quoted\" \\ é🌍\n*** End Patch\n";
     let arguments = json!({ "name": "patch", "arguments": { "input": patch } });
@@ -281,7 +283,7 @@ async fn a_custom_tool_is_called_with_text_however_tokens_are_grouped() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_choice_that_fails_ends_the_answer_and_leaves_nothing_behind() {
+async fn failing_choice_ends_the_answer_and_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let rules = json!([{ "text": "one two three", "tokens_per_step": 1, "finish": "error" }]);
     let server = TestServer::start(Setup::replay(folder.path(), &rules)).await;

@@ -1,4 +1,5 @@
-//! Compaction over sockets, by each of its doors: what comes out, how the conversation goes on from it, and what it costs.
+//! Compaction over sockets, by each of its doors: what comes out, how the conversation goes on from
+//! it, and what it costs.
 
 use serde_json::{Value, json};
 use tests::client::{answered, get, post};
@@ -114,7 +115,7 @@ async fn a_trigger_brings_exactly_one_compaction_item() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn compact_answers_with_the_users_messages_and_one_item() {
+async fn compact_answers_with_user_messages_and_one_item() {
     let (server, _folder) = serve().await;
     let compacted =
         answered(server.address, COMPACT, &body(&conversation(), json!({ "stream": true }))).await;
@@ -134,7 +135,7 @@ async fn compact_answers_with_the_users_messages_and_one_item() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_prompt_above_the_threshold_is_compacted_before_its_answer() {
+async fn prompt_above_the_threshold_is_compacted_first() {
     let (server, _folder) = serve().await;
     let tokens = count(&server, &conversation()).await;
     let managed = |threshold: u64| {
@@ -177,7 +178,8 @@ async fn a_chain_goes_on_from_its_compaction() {
     let read = get(server.address, &format!("/v1/responses/{}", second["id"].as_str().expect("an id"))).await;
     assert_eq!(read.json()["output"], second["output"]);
 
-    // A later turn reads what the second one left: the same as a client that keeps the items itself.
+    // A later turn reads what the second one left: the same as a client that keeps the items
+    // itself.
     let chain = json!({ "previous_response_id": second["id"] });
     let counted = answered(server.address, COUNT, &body(&go_on, chain.clone())).await;
     let mut kept = conversation();
@@ -223,7 +225,7 @@ async fn a_background_response_compacts_as_well() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_summary_that_is_empty_or_cut_off_replaces_nothing() {
+async fn empty_or_cut_summary_replaces_nothing() {
     let empty = json!({ "text": "<think>\nHm.\n</think>\n\n" });
     let cut = json!({ "text": SUMMARY, "finish": "length" });
     let broken = json!({ "text": SUMMARY, "finish": "error" });
@@ -249,7 +251,7 @@ async fn a_summary_that_is_empty_or_cut_off_replaces_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_conversation_that_fills_the_context_can_still_be_compacted() {
+async fn conversation_filling_the_context_can_be_compacted() {
     let (server, _folder) =
         serve_with(json!({ "text": SUMMARY }), |setup| setup.model.context = Some(1024)).await;
     let mut long = conversation();
@@ -279,7 +281,7 @@ async fn a_conversation_that_fills_the_context_can_still_be_compacted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hostile_items_are_refused_before_anything_is_generated() {
+async fn hostile_items_are_refused_before_generating() {
     let (server, _folder) = serve().await;
     let item = |sealed: &str| json!({ "type": "compaction", "encrypted_content": sealed });
     let (other, _other_folder) = serve().await;

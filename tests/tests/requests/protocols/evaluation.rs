@@ -1,5 +1,5 @@
-//! What evaluations and load generators ask for: answers of a given length, log-probabilities of prompts, and facts about the tokenizer. The
-//! embedded model answers, greedy.
+//! What evaluations and load generators ask for: answers of a given length, log-probabilities of
+//! prompts, and facts about the tokenizer. The embedded model answers, greedy.
 
 use std::net::SocketAddr;
 
@@ -39,7 +39,7 @@ fn numbers(list: &Value) -> Vec<f64> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_goes_on_behind_end_tokens_or_has_a_least_length_where_that_is_asked_for() {
+async fn end_tokens_are_ignored_or_delayed_if_asked_for() {
     let server = TestServer::start(Setup::default()).await;
     let address = server.address;
     let plain = complete(address, &json!({})).await;
@@ -78,9 +78,10 @@ async fn an_answer_goes_on_behind_end_tokens_or_has_a_least_length_where_that_is
     server.stop().await;
 }
 
-/// A model that ends its answer at once has told of that token, too: clients cut off one entry for each token that they asked for.
+/// A model that ends its answer at once has told of that token, too: clients cut off one entry for
+/// each token that they asked for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn log_probabilities_have_an_entry_of_the_token_that_ended_the_answer() {
+async fn logprobs_have_an_entry_of_the_ending_token() {
     let server = TestServer::start(Setup::default()).await;
     let plain = complete(server.address, &json!({ "logprobs": 1, "return_token_ids": true })).await;
     let (choice, count) = (&plain["choices"][0], ending(&plain).2);
@@ -108,7 +109,8 @@ async fn log_probabilities_have_an_entry_of_the_token_that_ended_the_answer() {
     server.stop().await;
 }
 
-/// The model's log-probabilities of what it wrote itself, greedily, are those that it tells of the same tokens as a prompt.
+/// The model's log-probabilities of what it wrote itself, greedily, are those that it tells of the
+/// same tokens as a prompt.
 async fn check_echo(address: SocketAddr) {
     let options = json!({ "logprobs": 3, "return_token_ids": true, "ignore_eos": true });
     let written = complete(address, &options).await["choices"][0].clone();
@@ -186,14 +188,14 @@ async fn check_echo(address: SocketAddr) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_echo_tells_of_a_prompt_what_the_model_told_when_it_wrote_it() {
+async fn echo_of_a_prompt_has_the_logprobs_of_its_writing() {
     let server = TestServer::start(Setup::default()).await;
     check_echo(server.address).await;
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_echo_of_token_ids_and_an_answer_of_no_tokens_need_no_log_probabilities() {
+async fn echo_of_ids_and_an_empty_answer_need_no_logprobs() {
     let server = TestServer::start(Setup::default()).await;
     let address = server.address;
     let nothing = complete(address, &json!({ "max_tokens": 0 })).await;
@@ -220,7 +222,7 @@ async fn a_replay_tells_no_log_probabilities_of_prompts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_tokenizers_facts_are_there_for_clients_that_render_prompts_themselves() {
+async fn tokenizer_facts_are_there_for_rendering_clients() {
     let server = TestServer::start(Setup::default()).await;
     let info = get(server.address, "/tokenizer_info").await.json();
     assert_eq!((&info["eos_token"], &info["pad_token"]), (&json!("<|im_end|>"), &json!("<|endoftext|>")));

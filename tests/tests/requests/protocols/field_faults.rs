@@ -1,5 +1,5 @@
-//! Faults that were seen in other servers, each with a test of the correct behaviour: over a socket, in every grouping of tokens, streamed
-//! and not.
+//! Faults that were seen in other servers, each with a test of the correct behaviour: over a
+//! socket, in every grouping of tokens, streamed and not.
 
 use api::Protocol;
 use serde_json::{Value, json};
@@ -15,7 +15,8 @@ const HARMONY_TEMPLATE: &str = "{% for m in messages %}<|start|>{{ m.role }}{% i
      <|message|>{{ m.content }}{% for c in m.tool_calls or [] %} calls {{ c.function.name }} as {{ c.id }}{% endfor %}<|end|>{% endfor %}\
      {% if add_generation_prompt %}<|start|>assistant{% endif %}";
 
-/// Starts a server whose model replays `text` in steps of as many tokens as the user's message names.
+/// Starts a server whose model replays `text` in steps of as many tokens as the user's message
+/// names.
 async fn says(text: &str, parser: &str) -> (TestServer, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let rule = |size: &usize| json!({ "when": { "last_user_contains": format!("by {size}.") }, "text": text, "tokens_per_step": size });
@@ -27,7 +28,8 @@ async fn says(text: &str, parser: &str) -> (TestServer, tempfile::TempDir) {
     (TestServer::start(setup).await, folder)
 }
 
-/// Events of one streamed answer, after a check that they are well-formed and equal to the answer that isn't streamed.
+/// Events of one streamed answer, after a check that they are well-formed and equal to the answer
+/// that isn't streamed.
 async fn events(server: &TestServer, input: Value) -> Vec<Value> {
     let body = json!({ "model": "qwen3-tiny", "input": input, "tools": responses_tools() });
     events_of(server, body).await
@@ -65,7 +67,7 @@ async fn in_all_steps(text: &str, parser: &str, check: impl Fn(&[Value])) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_plus_two_in_harmony_with_multi_token_steps_ends_whole() {
+async fn harmony_two_plus_two_in_multi_token_steps_is_whole() {
     let text = "<|channel|>analysis<|message|>Simple.<|end|><|start|>assistant<|channel|>final<|message|>2 + 2 equals 4.<|return|>";
     in_all_steps(text, "harmony", |events| {
         let output = output(events);
@@ -91,7 +93,7 @@ async fn a_tool_call_in_the_analysis_channel_is_a_call() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_blank_line_between_reasoning_and_a_call_opens_no_message() {
+async fn blank_line_before_a_call_opens_no_message() {
     let text = "<think>\nI look.\n</think>\n\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {}}\n</tool_call>";
     in_all_steps(text, "qwen3", |events| assert_eq!(kinds(events), ["reasoning", "function_call"])).await;
 }
@@ -139,7 +141,7 @@ async fn text_of_a_tool_call_never_leaks_into_a_message() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn call_id_is_the_same_in_added_done_completed_and_in_the_next_request() {
+async fn call_id_is_the_same_in_all_events_and_next_request() {
     let text = "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{}<|call|>";
     let (server, _folder) = says(text, "harmony").await;
     let first = events(&server, json!("by 3.")).await;
@@ -161,7 +163,8 @@ async fn call_id_is_the_same_in_added_done_completed_and_in_the_next_request() {
     server.stop().await;
 }
 
-/// Runs `check` on the answer of every transcript, whole and cut off after 4 tokens, for properties that hold whatever the model writes.
+/// Runs `check` on the answer of every transcript, whole and cut off after 4 tokens, for properties
+/// that hold whatever the model writes.
 async fn all_streams(parser: &str, check: impl Fn(&str, &[Value])) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = TestServer::start(Setup::replay(folder.path(), &rules(&[3])).with_parser(parser)).await;
@@ -198,7 +201,7 @@ async fn sequence_numbers_stand_in_one_place_only() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_item_has_its_whole_life_with_and_without_a_parser() {
+async fn items_have_whole_lives_with_and_without_a_parser() {
     for parser in ["qwen3", "none"] {
         all_streams(parser, |name, events| {
             let count = |kind: &str| events.iter().filter(|event| event["type"] == kind).count();

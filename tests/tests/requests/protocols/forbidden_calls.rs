@@ -1,4 +1,5 @@
-//! Calls that a model writes although `tool_choice` is `none`: nothing of them reaches a client, in any protocol, streamed or not.
+//! Calls that a model writes although `tool_choice` is `none`: nothing of them reaches a client, in
+//! any protocol, streamed or not.
 
 use api::Protocol;
 use serde_json::{Value, json};
@@ -107,7 +108,7 @@ fn streamed(protocol: Protocol, answer: &Answer) -> (String, String, u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_protocol_shows_anything_of_a_call_that_is_forbidden() {
+async fn no_protocol_shows_anything_of_a_forbidden_call() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let rules: Vec<Value> = turns()
         .iter()

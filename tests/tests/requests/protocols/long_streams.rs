@@ -1,5 +1,6 @@
-//! Long answers: one event for each token that adds text, and as many bytes per token at 64k tokens as at 1k. No event repeats earlier
-//! text, so cost is linear in the length. (`benches/stream.rs` prints the time.)
+//! Long answers: one event for each token that adds text, and as many bytes per token at 64k tokens
+//! as at 1k. No event repeats earlier text, so cost is linear in the length. (`benches/stream.rs`
+//! prints the time.)
 
 use api::Protocol;
 use serde_json::{Value, json};
@@ -14,7 +15,8 @@ struct Counts {
     bytes: usize,
 }
 
-/// Counts tokens, deltas and bytes of an answer of about `tokens` tokens, and checks that it is well-formed.
+/// Counts tokens, deltas and bytes of an answer of about `tokens` tokens, and checks that it is
+/// well-formed.
 async fn counts(shape: Shape, tokens: usize) -> Counts {
     let (model, _folder) = replay_model(&shape.output(tokens));
     let (mut deltas, mut bytes) = (0, 0);
@@ -62,7 +64,7 @@ async fn arguments_of_64k_tokens_are_told_as_they_come() {
 }
 
 #[tokio::test]
-async fn reasoning_of_64k_tokens_is_told_as_it_comes_in_both_dialects() {
+async fn reasoning_of_64k_tokens_streams_in_both_dialects() {
     stays_linear(Shape::Reasoning).await;
     stays_linear(Shape::Summary).await;
 }
@@ -74,8 +76,8 @@ async fn a_message_of_64k_tokens_is_told_as_it_comes() {
 
 /// Drafts of calls inside open reasoning are held, up to a mebibyte each.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn drafts_of_more_than_is_held_end_and_so_do_their_neighbours() {
-    if !runs_alone("protocols::long_streams::drafts_of_more_than_is_held_end_and_so_do_their_neighbours") {
+async fn drafts_over_the_held_bound_end_beside_neighbours() {
+    if !runs_alone("protocols::long_streams::drafts_over_the_held_bound_end_beside_neighbours") {
         return;
     }
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -1,5 +1,5 @@
-//! A call whose arguments are complete but not JSON: Responses and Chat Completions pass them on, Messages can't and ends with an
-//! error; each is counted.
+//! A call whose arguments are complete but not JSON: Responses and Chat Completions pass them on,
+//! Messages can't and ends with an error; each is counted.
 
 use serde_json::{Value, json};
 use tests::client::{Answer, metric, post};

@@ -1,5 +1,6 @@
-//! One request for many answers, prompts times choices: it gets all of them up to the limit, streamed or not; other requests run beside it;
-//! the engine's queue stays bounded; and requests for more answers are refused.
+//! One request for many answers, prompts times choices: it gets all of them up to the limit,
+//! streamed or not; other requests run beside it; the engine's queue stays bounded; and requests
+//! for more answers are refused.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,8 @@ use serde_json::{Value, json};
 use tests::client::{Answer, Open, json_request, open, post};
 use tests::server::{Setup, TestServer};
 
-/// Body of a request for `choices` answers to each of `prompts` prompts, of exactly `tokens` tokens: biases keep the end tokens out.
+/// Body of a request for `choices` answers to each of `prompts` prompts, of exactly `tokens`
+/// tokens: biases keep the end tokens out.
 async fn many(server: &TestServer, prompts: usize, choices: u32, tokens: u32) -> Value {
     let ends = json!({ "prompt": "<|im_end|><|endoftext|>" });
     let ends = post(server.address, "/tokenize", &ends).await.json()["tokens"].clone();
@@ -48,7 +50,7 @@ fn figure(server: &TestServer, name: &str) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn as_many_as_one_request_may_ask_for_come_alike_streamed_or_not() {
+async fn most_allowed_answers_come_alike_streamed_or_not() {
     let server = TestServer::start(Setup::default()).await;
     let body = many(&server, 2, 16, 8).await;
     let whole = complete(&server, &body).await;
@@ -65,7 +67,7 @@ async fn as_many_as_one_request_may_ask_for_come_alike_streamed_or_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn more_than_one_request_may_ask_for_are_refused_by_their_number() {
+async fn more_answers_than_allowed_are_refused_by_number() {
     let mut setup = Setup::default();
     let server = TestServer::start(setup.clone()).await;
     for (prompts, n, answers) in [(16, 16, "256"), (3, 11, "33")] {
@@ -106,7 +108,7 @@ async fn a_neighbour_comes_to_its_end_beside_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_engines_queue_holds_and_whoever_finds_no_place_leaves_nothing_behind() {
+async fn engines_queue_holds_and_the_refused_leave_nothing() {
     let mut setup = Setup::default();
     setup.limits.waiting_requests = 40;
     let server = TestServer::start(setup).await;

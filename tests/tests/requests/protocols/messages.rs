@@ -1,5 +1,6 @@
-//! Messages over sockets: every transcript in every grouping of tokens, cut at every token. The stream is well-formed, and its deltas
-//! together are the message that isn't streamed. Then: what clients send, and how their requests are refused.
+//! Messages over sockets: every transcript in every grouping of tokens, cut at every token. The
+//! stream is well-formed, and its deltas together are the message that isn't streamed. Then: what
+//! clients send, and how their requests are refused.
 
 use std::time::Duration;
 
@@ -27,7 +28,8 @@ fn request(text: &str, limit: u64, stream: bool) -> Value {
             "thinking": { "type": "adaptive" }, "messages": [{ "role": "user", "content": text }] })
 }
 
-/// Message that a client assembles from a stream, which must be well-formed; for a stream that ends in an error, the error event.
+/// Message that a client assembles from a stream, which must be well-formed; for a stream that ends
+/// in an error, the error event.
 fn folded(answer: &Answer) -> Value {
     let mut check = Protocol::Messages.check();
     check.feed(&answer.body).and_then(|()| check.finish()).unwrap_or_else(|violation| {
@@ -136,7 +138,7 @@ async fn the_stop_sequence_that_came_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_was_begun_is_gone_on_with_under_any_served_name() {
+async fn begun_answer_is_continued_under_any_served_name() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = Setup::replay(folder.path(), &json!([{ "text": " 42." }]));
     setup.model.served_names = vec!["qwen3-tiny".to_owned(), "claude-for-us".to_owned()];
@@ -193,7 +195,7 @@ fn agents_body() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_agents_request_is_answered_and_says_what_was_left_aside() {
+async fn agents_request_is_answered_and_omissions_are_told() {
     let (server, _folder) = scripted(&json!([{ "text": "Hi." }])).await;
     let body = agents_body();
     assert!(body.to_string().len() > 76_000, "{}", body.to_string().len());

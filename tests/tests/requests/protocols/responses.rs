@@ -1,5 +1,5 @@
-//! Fields of requests of the Responses API, over a socket: one call at most, truncation, sealed reasoning, log-probabilities, the turn's
-//! own tokens, custom tools.
+//! Fields of requests of the Responses API, over a socket: one call at most, truncation, sealed
+//! reasoning, log-probabilities, the turn's own tokens, custom tools.
 
 use api::Protocol;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn kinds(response: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_parallel_calls_the_turn_ends_cleanly_after_the_first() {
+async fn serial_calls_end_the_turn_cleanly_after_the_first() {
     for size in [1, 4, 0] {
         // The engine would never end by itself: the server has to cancel the generation.
         let (server, _folder) =
@@ -60,7 +60,7 @@ async fn without_parallel_calls_the_turn_ends_cleanly_after_the_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_parallel_calls_one_that_is_cut_off_still_fails_or_is_incomplete() {
+async fn serial_call_cut_off_still_fails_or_is_incomplete() {
     let text = "<tool_call>\n{\"name\": \"get_time\", \"arguments\": {\"city\": \"Os";
     let (server, _folder) = serve(json!([{ "text": text }]), None).await;
     let one = json!({ "parallel_tool_calls": false });
@@ -86,7 +86,7 @@ fn long_input() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn truncation_leaves_out_the_oldest_and_keeps_instructions_and_the_end() {
+async fn truncation_drops_oldest_keeps_instructions_and_end() {
     let (server, _folder) = serve(json!([{ "text": "Fine." }]), Some(512)).await;
     let extra = json!({ "truncation": "auto", "enable_response_messages": true, "tools": [] });
     let answer = ask(&server, long_input(), extra).await;
@@ -102,7 +102,7 @@ async fn truncation_leaves_out_the_oldest_and_keeps_instructions_and_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn truncation_makes_room_for_as_long_an_answer_as_is_asked_for() {
+async fn truncation_makes_room_for_the_asked_answer() {
     let (server, _folder) = serve(json!([{ "text": "Fine." }]), Some(512)).await;
     let extra = json!({ "truncation": "auto", "max_output_tokens": 250, "tools": [] });
     let response = ask(&server, long_input(), extra).await.json();
@@ -112,7 +112,7 @@ async fn truncation_makes_room_for_as_long_an_answer_as_is_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_truncation_and_where_nothing_may_go_a_long_prompt_is_refused() {
+async fn long_prompt_that_may_not_be_cut_is_refused() {
     let (server, _folder) = serve(json!([{ "text": "Fine." }]), Some(512)).await;
     let one = json!("What is the weather in this city? ".repeat(100));
     for (input, truncation) in
@@ -156,7 +156,7 @@ async fn sealed_reasoning_comes_back_into_the_prompt() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_turns_own_tokens_are_told_on_request_with_their_markup() {
+async fn own_tokens_are_told_on_request_with_their_markup() {
     let text = "<think>\nHm.\n</think>\n\nHi 🌍.";
     let (server, _folder) = serve(json!([{ "text": text, "tokens_per_step": 2 }]), None).await;
     let extra = json!({ "enable_response_messages": true, "stream": true, "tools": [] });
@@ -174,7 +174,7 @@ async fn the_turns_own_tokens_are_told_on_request_with_their_markup() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn log_probabilities_stand_with_the_tokens_of_messages() {
+async fn logprobs_stand_with_the_tokens_of_messages() {
     let server = TestServer::start(Setup::default()).await;
     let extra = json!({
         "include": ["message.output_text.logprobs"], "top_logprobs": 3, "temperature": 0, "tools": [], "stream": true
@@ -208,7 +208,7 @@ async fn log_probabilities_stand_with_the_tokens_of_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_custom_tools_input_is_its_own_text_and_goes_back_as_it_came() {
+async fn custom_input_is_its_own_text_and_returns_unchanged() {
     let patch = "*** Begin Patch\n*** Update File: \"a\\b.txt\"\n+é🌍\t!\n*** End Patch\n";
     let arguments = json!({ "input": patch });
     let text =
@@ -242,7 +242,7 @@ async fn a_custom_tools_input_is_its_own_text_and_goes_back_as_it_came() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_custom_call_cut_at_every_token_is_incomplete_and_whole_in_itself() {
+async fn custom_call_cut_anywhere_is_incomplete_and_sound() {
     let arguments = json!({ "input": "*** Begin\n\"é🌍\"\n*** End\n" });
     let text = format!(
         "<think>\nEdit.\n</think>\n\n<tool_call>\n{{\"name\": \"edit\", \"arguments\": {arguments}}}\n</tool_call>"

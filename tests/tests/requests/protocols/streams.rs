@@ -1,5 +1,5 @@
-//! Every transcript, in every grouping of tokens into steps, cut at every token, in Responses and Chat Completions: the stream is
-//! well-formed, and streamed = completed = not streamed.
+//! Every transcript, in every grouping of tokens into steps, cut at every token, in Responses and
+//! Chat Completions: the stream is well-formed, and streamed = completed = not streamed.
 
 use api::Protocol;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn terminal(answer: &Answer) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn responses_streamed_completed_and_not_streamed_are_the_same() {
+async fn responses_streamed_completed_and_whole_are_equal() {
     let (server, _folder) = replay().await;
     for (name, _) in QWEN3 {
         let mut first = None;
@@ -84,7 +84,7 @@ async fn cut_at_every_token_every_stream_still_closes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn chat_deltas_put_together_are_the_message_that_is_not_streamed() {
+async fn chat_deltas_add_up_to_the_unstreamed_message() {
     let (server, _folder) = replay().await;
     for (name, _) in QWEN3 {
         for &size in SIZES {
@@ -132,7 +132,7 @@ fn fold(chunks: &[Value]) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_left_open_by_the_model_fails_the_response_and_names_the_call() {
+async fn call_left_open_fails_the_response_and_is_named() {
     let (server, _folder) = replay().await;
     for name in BROKEN_CALLS {
         let streamed = post(server.address, "/v1/responses", &responses(name, 3, None, true)).await;

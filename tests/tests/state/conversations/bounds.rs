@@ -20,7 +20,7 @@ async fn bounded(bounds: Bounds) -> (TestServer, Client, Client) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_conversations_of_one_owner_push_out_its_own_oldest_and_nobody_elses() {
+async fn many_conversations_evict_only_their_owners_oldest() {
     let (server, alice, bob) = bounded(Bounds { owner_bytes: 64 << 10, ..Bounds::default() }).await;
     let others = bob.conversation(&["of bob"]).await;
     let mut made = Vec::new();
@@ -61,9 +61,10 @@ async fn what_cant_fit_is_refused_and_nothing_goes_for_it() {
     server.stop().await;
 }
 
-/// What is read from the store counts on the memory for requests until it is sent: more than that is refused, and nothing of it stays.
+/// What is read from the store counts on the memory for requests until it is sent: more than that
+/// is refused, and nothing of it stays.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_memory_has_no_room_for_is_refused_and_its_items_are_not() {
+async fn page_without_memory_is_refused_and_its_items_not() {
     let mut setup = Setup::default();
     setup.limits.request_memory = 8 << 20;
     let server = TestServer::start(setup).await;
@@ -86,7 +87,7 @@ async fn a_page_that_memory_has_no_room_for_is_refused_and_its_items_are_not() {
 
 /// They held the memory for as long as they liked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clients_that_read_nothing_of_a_large_page_give_its_memory_back() {
+async fn unread_large_pages_give_their_memory_back() {
     let mut setup = Setup::default();
     setup.limits.request_memory = 64 << 20;
     setup.limits.slow_reader = Duration::from_millis(50);
@@ -126,7 +127,7 @@ fn metadata(letter: char) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn floods_of_completions_and_of_their_metadata_stay_within_their_owners_bytes() {
+async fn completion_floods_stay_within_their_owners_bytes() {
     const BYTES: u64 = 256 << 10;
     let bounds = Bounds { owner_bytes: BYTES, ..Bounds::default() };
     let store =

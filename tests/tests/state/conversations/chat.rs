@@ -52,7 +52,7 @@ async fn listed(client: Client, query: &str, limit: usize) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_completion_is_read_as_it_was_sent_changed_and_deleted() {
+async fn completion_is_read_as_sent_changed_and_deleted() {
     let server = saying(&[]).await;
     let client = Client::new(&server, "any");
     let sent = completed(client, json!({ "store": true, "n": 2, "metadata": { "a": "1" } })).await;
@@ -94,7 +94,7 @@ async fn a_completion_is_read_as_it_was_sent_changed_and_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_streamed_completion_is_stored_before_its_end_is_sent() {
+async fn streamed_completion_is_stored_before_its_end_shows() {
     let server = saying(&[]).await;
     let client = Client::new(&server, "any");
     let body = request(&json!({ "store": true, "stream": true }));

@@ -40,7 +40,8 @@ async fn rest(open: &mut Open) -> String {
     text
 }
 
-/// A completion whose end can't be stored fails, so that nobody takes it for one that can be read again.
+/// A completion whose end can't be stored fails, so that nobody takes it for one that can be read
+/// again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_end_that_cant_be_stored_is_an_error() {
     let store = memory();
@@ -86,7 +87,7 @@ async fn a_client_that_leaves_has_nothing_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_room_nothing_is_generated_and_without_a_store_nothing_is_kept() {
+async fn no_room_means_no_answer_and_no_store_no_keeping() {
     let bounds = Bounds { owner_bytes: 100, ..Bounds::default() };
     let full = Sqlite::memory(&Options { bounds, ..Options::default() }).expect("memory can be had");
     let server = TestServer::start(Setup { store: Some(Arc::new(full)), ..Setup::default() }).await;

@@ -1,4 +1,5 @@
-//! Bodies and paths that no conversation can have: each is refused by the name of what is wrong, and nothing of it is stored.
+//! Bodies and paths that no conversation can have: each is refused by the name of what is wrong,
+//! and nothing of it is stored.
 
 use serde_json::{Value, json};
 
@@ -45,7 +46,7 @@ async fn metadata_beyond_its_bounds_is_refused_where_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn items_that_no_response_could_read_are_refused_and_none_is_stored() {
+async fn unreadable_items_are_refused_and_none_is_stored() {
     let (server, client) = server().await;
     let conversation = client.conversation(&["kept"]).await;
     let too_many: Vec<Value> = (0..21).map(|_| message("x")).collect();
@@ -84,7 +85,7 @@ async fn items_that_no_response_could_read_are_refused_and_none_is_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unknown_types_are_kept_and_odd_ids_can_be_asked_for() {
+async fn unknown_types_are_kept_and_odd_ids_answered() {
     let (server, client) = server().await;
     let conversation = client.conversation(&[]).await;
     let hologram = json!({ "type": "hologram", "id": "a/b c?%é", "light": [1, { "x": null }] });
@@ -106,7 +107,7 @@ async fn unknown_types_are_kept_and_odd_ids_can_be_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_body_that_says_a_field_twice_or_isnt_json_is_answered() {
+async fn body_with_a_field_twice_or_no_json_is_answered() {
     let (server, client) = server().await;
     let send = async |body: &'static str| {
         let request = tests::client::json_request("/v1/conversations", body);

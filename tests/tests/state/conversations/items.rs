@@ -64,7 +64,7 @@ async fn deletions_between_pages_move_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn items_of_one_request_stay_together_while_others_add() {
+async fn items_of_a_request_stay_together_while_others_add() {
     let (server, client) = server().await;
     let conversation = client.conversation(&[]).await;
     let add = async |from: usize| {

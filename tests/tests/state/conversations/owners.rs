@@ -1,4 +1,5 @@
-//! Nobody sees another owner's conversations: every route answers as for an id that never was, byte for byte.
+//! Nobody sees another owner's conversations: every route answers as for an id that never was, byte
+//! for byte.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -29,7 +30,7 @@ async fn all(client: Client, conversation: &str, item: &str) -> Vec<Answer> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn foreign_unknown_and_deleted_conversations_get_the_same_bytes() {
+async fn foreign_unknown_and_deleted_talks_get_equal_bytes() {
     let (server, alice, bob) = two().await;
     let foreign = alice.conversation(&["mine"]).await;
     let item =
@@ -56,7 +57,7 @@ async fn foreign_unknown_and_deleted_conversations_get_the_same_bytes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reference_to_a_foreign_item_is_one_to_an_unknown_item() {
+async fn reference_to_a_foreign_item_is_to_an_unknown_one() {
     let (server, alice, bob) = two().await;
     let foreign = alice.conversation(&["mine"]).await;
     let item = alice.get(&format!("{foreign}/items")).await.json()["last_id"].clone();
@@ -77,7 +78,7 @@ async fn a_reference_to_a_foreign_item_is_one_to_an_unknown_item() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_keys_of_one_name_are_one_owner_and_no_key_gets_nothing() {
+async fn keys_of_one_name_are_one_owner_and_no_key_gets_401() {
     let keys = ["team=key-1", "team=key-2"].map(str::to_owned).to_vec();
     let setup = tests::server::Setup { keys, ..tests::server::Setup::default() };
     let server = tests::server::TestServer::start(setup).await;

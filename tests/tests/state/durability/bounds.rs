@@ -1,5 +1,5 @@
-//! Bounds of the store as its users meet them: the oldest makes room, what is too large for the store is refused before it is begun, and so is a
-//! background response that would be one too many.
+//! Bounds of the store as its users meet them: the oldest makes room, what is too large for the
+//! store is refused before it is begun, and so is a background response that would be one too many.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn refusal(answer: &Answer) -> (u16, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_oldest_makes_room_and_what_has_none_is_not_begun() {
+async fn oldest_makes_room_and_what_has_none_is_not_begun() {
     let server = start(Bounds { bytes: 64 << 10, ..Bounds::default() }).await;
     let mut ids = Vec::new();
     for _ in 0..40 {
@@ -62,7 +62,7 @@ async fn the_oldest_makes_room_and_what_has_none_is_not_begun() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_background_response_too_many_gets_429_until_one_ends() {
+async fn excess_background_response_gets_429_until_one_ends() {
     let server = start(Bounds { running: 1, queued: 2, ..Bounds::default() }).await;
     let background = json!({ "background": true });
     let queue = async || ask(&server, "endless", &background).await;

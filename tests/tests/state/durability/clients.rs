@@ -1,4 +1,5 @@
-//! Clients that create, chain, stream, follow and cancel responses until their server is gone, and remember what they were told.
+//! Clients that create, chain, stream, follow and cancel responses until their server is gone, and
+//! remember what they were told.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -9,6 +10,7 @@ use anyhow::{Context, bail};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
+use seeded::SplitMix64;
 use serde_json::{Value, json};
 use tests::client::{json_request, try_open};
 use tokio::sync::Notify;
@@ -87,20 +89,6 @@ pub(crate) fn is_end(status: &str) -> bool {
     !["queued", "in_progress"].contains(&status)
 }
 
-/// Random numbers (xorshift).
-#[derive(Clone)]
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    /// A number below `count`.
-    pub(crate) fn below(&mut self, count: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % count
-    }
-}
-
 /// A client.
 pub(crate) struct Client {
     /// The server's address.
@@ -108,7 +96,7 @@ pub(crate) struct Client {
     /// Where it remembers what it was told.
     pub(crate) memory: Arc<Memory>,
     /// What it does next.
-    pub(crate) random: Random,
+    pub(crate) random: SplitMix64,
     /// How much more all clients are to be told.
     pub(crate) left: Arc<AtomicU64>,
 }
@@ -128,7 +116,8 @@ impl Client {
         }
     }
 
-    /// Makes a response in one of the ways that there are, and takes it to its end. Returns its id, if it can be continued.
+    /// Makes a response in one of the ways that there are, and takes it to its end. Returns its id,
+    /// if it can be continued.
     async fn ask(&mut self, parent: Option<&String>) -> anyhow::Result<Option<String>> {
         let input = TEXTS[usize::from(self.random.below(3) == 0)].0;
         let mut body = json!({
@@ -156,7 +145,7 @@ impl Client {
             }
             1 | 3 => self.events(create(), input, None, usize::MAX).await.map(Some),
             _ => {
-                let seen = usize::try_from(1 + self.random.below(8))?;
+                let seen = 1 + self.random.below(8);
                 let id = self.events(create(), input, None, seen).await?;
                 let response = self.post(&format!("/v1/responses/{id}/cancel"), &json!({})).await?;
                 let completed = response["status"] == "completed";
@@ -166,7 +155,8 @@ impl Client {
         }
     }
 
-    /// Reads events, of a response that has an id or says it first, until its end or until so many were seen.
+    /// Reads events, of a response that has an id or says it first, until its end or until so many
+    /// were seen.
     async fn events(
         &self,
         request: Request<Full<Bytes>>,

@@ -1,4 +1,5 @@
-//! A clock that is set forward and back under a server: what runs goes on, what is stored stays, and pages go on where they ended.
+//! A clock that is set forward and back under a server: what runs goes on, what is stored stays,
+//! and pages go on where they ended.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_is_set_ends_nothing_that_runs_and_mixes_no_pages() {
+async fn set_clock_ends_nothing_running_and_mixes_no_pages() {
     let now = 1_800_000_000_000;
     let clock = Clock::manual(now);
     let store = Arc::new(Sqlite::memory(&Options { clock: clock.clone(), ..Options::default() }).unwrap());

@@ -1,4 +1,5 @@
-//! A disk that becomes read-only or full under a server: what can't be stored isn't begun, or fails at its end, and nothing is stored by half.
+//! A disk that becomes read-only or full under a server: what can't be stored isn't begun, or fails
+//! at its end, and nothing is stored by half.
 
 use std::net::SocketAddr;
 
@@ -69,7 +70,7 @@ async fn status(address: SocketAddr, id: &str) -> Value {
 
 /// No write at all succeeds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_a_read_only_disk_nothing_is_begun_that_must_be_stored() {
+async fn read_only_disk_begins_nothing_that_must_be_stored() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(&folder);
     let address = server.address;
@@ -117,7 +118,7 @@ async fn on_a_read_only_disk_nothing_is_begun_that_must_be_stored() {
 
 /// The disk fails while answers are under way.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn librechat_14466_an_answer_whose_end_cannot_be_stored_fails_and_is_never_stored_as_more() {
+async fn librechat_14466_answer_without_stored_end_fails() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(&folder);
     let address = server.address;

@@ -1,5 +1,6 @@
-//! A store's file that is deleted, replaced, cut or overwritten under a server: what needs the store is refused clearly, nothing is told that isn't
-//! so, and what comes after the restart is said at the start.
+//! A store's file that is deleted, replaced, cut or overwritten under a server: what needs the
+//! store is refused clearly, nothing is told that isn't so, and what comes after the restart is
+//! said at the start.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -25,7 +26,8 @@ fn start(file: &Path) -> ServerProcess {
     ServerProcess::start(&rules(), &["--store", &format!("sqlite:{}", file.display())])
 }
 
-/// A folder with a store that has these responses in its file and nothing beside it, and the server that was started on it again.
+/// A folder with a store that has these responses in its file and nothing beside it, and the server
+/// that was started on it again.
 async fn stored(inputs: &[&str]) -> (tempfile::TempDir, PathBuf, ServerProcess, Vec<Value>) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state.db");
@@ -35,7 +37,8 @@ async fn stored(inputs: &[&str]) -> (tempfile::TempDir, PathBuf, ServerProcess, 
         responses.push(ask(first.address, input, &json!({})).await.json());
     }
     first.stop();
-    // Closed by its last user, it has everything in the file itself, and nothing in a log beside it.
+    // Closed by its last user, it has everything in the file itself, and nothing in a log beside
+    // it.
     drop(Sqlite::open(&file, &Options::default()).unwrap());
     let server = start(&file);
     (folder, file, server, responses)
@@ -91,7 +94,7 @@ fn stop(server: ServerProcess, said: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_is_moved_away_is_missed_and_found_again() {
+async fn file_moved_away_is_missed_and_found_again() {
     let (folder, file, server, responses) = stored(&["2+2?"]).await;
     let address = server.address;
     let body =
@@ -119,7 +122,7 @@ async fn a_file_that_is_moved_away_is_missed_and_found_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_is_deleted_or_replaced_takes_nothing_that_is_lost_at_the_restart() {
+async fn nothing_is_taken_while_the_file_is_gone_or_foreign() {
     let (_folder, file, server, responses) = stored(&["2+2?"]).await;
     let (_other_folder, other, other_server, others) = stored(&["3+3?"]).await;
     other_server.stop();
@@ -134,7 +137,7 @@ async fn a_file_that_is_deleted_or_replaced_takes_nothing_that_is_lost_at_the_re
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_is_cut_is_refused_by_the_server_the_check_and_the_next_start() {
+async fn cut_file_is_refused_by_server_check_and_next_start() {
     for part in [0, 3] {
         let (_folder, file, server, responses) = stored(&["2+2?"; 40]).await;
         let size = fs::metadata(&file).unwrap().len();
@@ -152,7 +155,7 @@ async fn a_file_that_is_cut_is_refused_by_the_server_the_check_and_the_next_star
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_that_are_overwritten_are_never_told_as_something_else() {
+async fn overwritten_pages_are_never_told_as_something_else() {
     let (_folder, file, server, responses) = stored(&["2+2?"; 40]).await;
     let size = usize::try_from(fs::metadata(&file).unwrap().len()).unwrap();
     let garbage: Vec<u8> = (0..=250).cycle().take(size - PAGE).collect();

@@ -41,9 +41,10 @@ fn silent(address: SocketAddr, path: &str) -> TcpStream {
     socket
 }
 
-/// Each of them made the server copy the whole log into its memory, and keep it as long as its connection was open.
+/// Each of them made the server copy the whole log into its memory, and keep it as long as its
+/// connection was open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn followers_that_read_nothing_hold_little_and_keep_nobody_waiting() {
+async fn idle_followers_hold_little_and_keep_nobody_waiting() {
     const CROWD: usize = 150;
     const MOST_MIB: f64 = 128.0;
     let server = ServerProcess::start(&rules(), &["--store-log", "1024", "--context", "200000"]);
@@ -66,7 +67,7 @@ async fn followers_that_read_nothing_hold_little_and_keep_nobody_waiting() {
 
 /// Their connections stayed open after their followers had given up.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn followers_that_read_nothing_for_too_long_are_disconnected() {
+async fn idle_followers_are_disconnected_after_a_while() {
     let folder = tempfile::tempdir().unwrap();
     let mut setup = Setup::replay(folder.path(), &rules());
     setup.model.context = Some(200_000);

@@ -1,4 +1,5 @@
-//! What clients were told outlives the server: it is killed (SIGKILL) at random moments under fifty clients, and started again.
+//! What clients were told outlives the server: it is killed (SIGKILL) at random moments under fifty
+//! clients, and started again.
 //!
 //! `SLUICE_SERVER_KILLS` says how often.
 
@@ -9,13 +10,14 @@ use std::time::Instant;
 
 use http::Request;
 use http_body_util::Full;
+use seeded::SplitMix64;
 use serde_json::Value;
 use store::{Options, Outcome, Record, Sqlite, State, Status, Store};
 use tests::client::{Answer, try_send};
 use tests::process::ServerProcess;
 use tokio::task::JoinSet;
 
-use super::clients::{Client, Memory, Random, Told, is_end, rules, text};
+use super::clients::{Client, Memory, Told, is_end, rules, text};
 
 const CLIENTS: u64 = 50;
 /// Things that clients are told before a kill, at most.
@@ -30,12 +32,12 @@ fn start(file: &Path) -> ServerProcess {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_clients_were_told_outlives_kill_9() {
     let kills = std::env::var("SLUICE_SERVER_KILLS").map_or(10, |kills| kills.parse().unwrap());
-    let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ u64::from(std::process::id()));
+    let mut random = SplitMix64::new(std::process::id().into());
     let mut tally = Tally::default();
     let mut folder = tempfile::tempdir().unwrap();
     let mut server = start(&folder.path().join("state.db"));
     for kill in 1..=kills {
-        let told = killed_under_load(server, 1 + random.below(MOST), &mut random).await;
+        let told = killed_under_load(server, 1 + random.draw() % MOST, &mut random).await;
         let file = folder.path().join("state.db");
         check_store(&file).await;
         server = start(&file);
@@ -76,7 +78,11 @@ impl Tally {
 }
 
 /// Kills a server after its clients were told so many things. Returns all that they were told.
-async fn killed_under_load(server: ServerProcess, after: u64, random: &mut Random) -> Vec<(String, Told)> {
+async fn killed_under_load(
+    server: ServerProcess,
+    after: u64,
+    random: &mut SplitMix64,
+) -> Vec<(String, Told)> {
     let memory = Arc::new(Memory::default());
     let left = Arc::new(AtomicU64::new(after));
     let mut clients = JoinSet::new();
@@ -84,7 +90,7 @@ async fn killed_under_load(server: ServerProcess, after: u64, random: &mut Rando
         let client = Client {
             address: server.address,
             memory: Arc::clone(&memory),
-            random: Random(1 + random.below(u64::MAX - 1)),
+            random: SplitMix64::new(random.draw()),
             left: Arc::clone(&left),
         };
         clients.spawn(client.run());
@@ -95,7 +101,8 @@ async fn killed_under_load(server: ServerProcess, after: u64, random: &mut Rando
     memory.told().drain().collect()
 }
 
-/// Checks a store that no server has open: what it promises holds, and no response that completed is half of one.
+/// Checks a store that no server has open: what it promises holds, and no response that completed
+/// is half of one.
 async fn check_store(file: &Path) {
     let store = Sqlite::open(file, &Options::default()).unwrap();
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
@@ -162,7 +169,8 @@ async fn get(server: &ServerProcess, path: &str) -> Answer {
     answer
 }
 
-/// The response once it has ended: one whose server was lost is ended as soon as the next one has begun.
+/// The response once it has ended: one whose server was lost is ended as soon as the next one has
+/// begun.
 async fn ended(server: &ServerProcess, path: &str) -> Value {
     loop {
         let response = get(server, path).await.json();

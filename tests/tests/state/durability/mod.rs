@@ -1,4 +1,5 @@
-//! What clients see of the store, whatever happens to the server: kill -9, a disk that fails, bounds that are reached, age.
+//! What clients see of the store, whatever happens to the server: kill -9, a disk that fails,
+//! bounds that are reached, age.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 #![expect(clippy::float_cmp, reason = "metrics of these tests are counts")]

@@ -40,7 +40,7 @@ async fn until(server: &TestServer, owner: usize, queued: &Answer, status: &str)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn owners_that_fill_their_queues_are_refused_and_keep_no_other_waiting() {
+async fn owners_with_full_queues_keep_no_other_waiting() {
     let folder = tempfile::tempdir().unwrap();
     let rules = json!([
         { "when": { "last_user_contains": "endless" }, "text": "It begins", "finish": "hang" },

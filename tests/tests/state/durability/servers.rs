@@ -41,7 +41,7 @@ async fn unknown(server: &ServerProcess, response: &Value) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_servers_of_one_user_keep_their_own_and_the_file_is_the_firsts() {
+async fn two_servers_keep_their_own_and_the_first_the_file() {
     let data = tempfile::tempdir().unwrap();
     let first = ServerProcess::start_with_data_folder(&rules(), data.path());
     let second = ServerProcess::start_with_data_folder(&rules(), data.path());
@@ -61,7 +61,7 @@ async fn two_servers_of_one_user_keep_their_own_and_the_file_is_the_firsts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_waits_for_its_file_gets_it_when_the_other_is_killed() {
+async fn server_waiting_for_its_file_gets_it_after_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state.db");
     let first = start(&file);

@@ -10,9 +10,9 @@ use tests::measure::runs_alone;
 use tests::server::{Setup, TestServer};
 
 #[tokio::test]
-async fn what_nobody_used_for_thirty_days_is_evicted_and_counted() {
+async fn responses_unused_for_thirty_days_are_evicted() {
     // The figures are those of all stores of a process.
-    if !runs_alone("durability::upkeep::what_nobody_used_for_thirty_days_is_evicted_and_counted") {
+    if !runs_alone("durability::upkeep::responses_unused_for_thirty_days_are_evicted") {
         return;
     }
     let clock = Clock::manual(1_000_000_000_000);

@@ -8,8 +8,9 @@ const HEAD: &str = "[Summary of the conversation up to here, written by the assi
 /// Line after a summary.
 const TAIL: &str = "[End of the summary. Go on from the state that it describes.]";
 
-/// Replaces everything in `messages` but instructions and users' messages by `summary`. It has the user's role: templates show that one most
-/// reliably, and it lends the text, which may repeat what tools returned, no authority.
+/// Replaces everything in `messages` but instructions and users' messages by `summary`. It has the
+/// user's role: templates show that one most reliably, and it lends the text, which may repeat what
+/// tools returned, no authority.
 pub fn compact(messages: &mut Vec<Message>, summary: &str) {
     keep(messages);
     let text = format!("{HEAD}\n\n{}\n\n{TAIL}", summary.trim());
@@ -23,7 +24,8 @@ pub(in super::super) fn keep(messages: &mut Vec<Message>) {
     });
 }
 
-/// Whether a summary would replace anything beside an earlier one. If not, it would be made again and again, and the prompt stay as long.
+/// Whether a summary would replace anything beside an earlier one. If not, it would be made again
+/// and again, and the prompt stay as long.
 pub(in super::super) fn is_worth_it(messages: &[Message]) -> bool {
     messages.iter().any(|message| matches!(message.role, Role::Assistant | Role::Tool))
 }
@@ -42,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_and_users_messages_stay_and_the_summary_follows() {
+    fn instructions_and_user_messages_stay_beside_summary() {
         use Role::{Assistant, Developer, System, Tool, User};
         let mut messages = conversation(&[System, User, Assistant, Tool, Developer, User, Assistant]);
         assert!(is_worth_it(&messages));

@@ -7,8 +7,9 @@ use model::{Beginning, Job, SamplingRequest, Truncation};
 /// The prompt for summaries, unless the operator has another one.
 pub const DEFAULT_PROMPT: &str = include_str!("prompt.txt");
 
-/// The job that asks for a summary of the conversation of `job` by `prompt`. It may call no tools, and nothing that shapes the answer of `job`
-/// shapes the summary. If the conversation leaves no room for a summary, the oldest messages aren't part of it.
+/// The job that asks for a summary of the conversation of `job` by `prompt`. It may call no tools,
+/// and nothing that shapes the answer of `job` shapes the summary. If the conversation leaves no
+/// room for a summary, the oldest messages aren't part of it.
 pub(crate) fn summary_job(mut job: Job, prompt: &str) -> Job {
     job.conversation.tools.clear();
     job.conversation.messages.push(Message::text(Role::User, prompt));

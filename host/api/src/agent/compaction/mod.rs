@@ -1,8 +1,10 @@
-//! Compaction: the model writes a summary that takes the place of all that it and its tools said, so that a long conversation fits into the
-//! context again. The users' messages and the instructions stay as they are.
+//! Compaction: the model writes a summary that takes the place of all that it and its tools said,
+//! so that a long conversation fits into the context again. The users' messages and the
+//! instructions stay as they are.
 //!
-//! `job` asks for the summary, `summary_turn` follows its turn, `conversation` puts it where the messages were. An answer is a compaction
-//! alone, or compacts before it begins (`agent_loop`). Knows no protocol: who keeps summaries, and in which form, is `api`'s part.
+//! `job` asks for the summary, `summary_turn` follows its turn, `conversation` puts it where the
+//! messages were. An answer is a compaction alone, or compacts before it begins (`agent_loop`).
+//! Knows no protocol: who keeps summaries, and in which form, is `api`'s part.
 
 mod conversation;
 mod job;

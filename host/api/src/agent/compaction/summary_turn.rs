@@ -1,8 +1,10 @@
-//! The turn in which the model writes a summary. Its text is gathered here and reaches no client as it is.
+//! The turn in which the model writes a summary. Its text is gathered here and reaches no client as
+//! it is.
 //!
-//! Invariant: whatever comes of the turn, `Begun` is told first and `Ended` last, so there is exactly one compaction.
+//! Invariant: whatever comes of the turn, `Begun` is told first and `Ended` last, so there is
+//! exactly one compaction.
 
-use super::super::event::{CompactionEvent, RoundEvent};
+use super::super::event::{AnswerEvent, CompactionEvent};
 use model::{EndedTurn, TurnStream};
 use turn::{ItemHead, Phase, TurnEnd, TurnEvent, TurnEvents, TurnFailure, Usage};
 
@@ -14,14 +16,16 @@ pub(in super::super) struct SummaryTurn {
     turn: Box<TurnStream>,
     raw: TurnEvents,
     text: String,
-    /// Whether the open item belongs to the summary. Reasoning, preambles and attempts to call tools don't.
+    /// Whether the open item belongs to the summary. Reasoning, preambles and attempts to call
+    /// tools don't.
     in_summary: bool,
     has_begun: bool,
 }
 
 /// What came of the turn.
 pub(in super::super) struct Summary {
-    /// The whole summary; else how the answer ends. Half a summary is none: what it had not come to would be lost without a trace.
+    /// The whole summary; else how the answer ends. Half a summary is none: what it had not come to
+    /// would be lost without a trace.
     pub(in super::super) text: Result<String, TurnEnd>,
     pub(in super::super) usage: Usage,
 }
@@ -38,7 +42,7 @@ impl SummaryTurn {
     }
 
     /// Waits for the next step; returns what came of the turn with the last one. Cancel-safe.
-    pub(in super::super) async fn next(&mut self, out: &mut Vec<RoundEvent>) -> Option<Summary> {
+    pub(in super::super) async fn next(&mut self, out: &mut Vec<AnswerEvent>) -> Option<Summary> {
         if self.begin(out) {
             return None;
         }
@@ -48,7 +52,7 @@ impl SummaryTurn {
     }
 
     /// Ends the turn as failed.
-    pub(in super::super) fn abort(&mut self, failure: TurnFailure, out: &mut Vec<RoundEvent>) -> Usage {
+    pub(in super::super) fn abort(&mut self, failure: TurnFailure, out: &mut Vec<AnswerEvent>) -> Usage {
         self.begin(out);
         let ended = self.turn.abort(failure, &mut self.raw);
         self.take(out);
@@ -56,15 +60,15 @@ impl SummaryTurn {
     }
 
     /// Says that the turn begins, once. Returns whether it said so.
-    fn begin(&mut self, out: &mut Vec<RoundEvent>) -> bool {
+    fn begin(&mut self, out: &mut Vec<AnswerEvent>) -> bool {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         if is_first {
-            out.push(RoundEvent::Compaction(CompactionEvent::Begun));
+            out.push(AnswerEvent::Compaction(CompactionEvent::Begun));
         }
         is_first
     }
 
-    fn take(&mut self, out: &mut Vec<RoundEvent>) {
+    fn take(&mut self, out: &mut Vec<AnswerEvent>) {
         let mut sampled = false;
         for event in self.raw.drain() {
             match event {
@@ -83,11 +87,11 @@ impl SummaryTurn {
             }
         }
         if sampled {
-            out.push(RoundEvent::Compaction(CompactionEvent::Sampled));
+            out.push(AnswerEvent::Compaction(CompactionEvent::Sampled));
         }
     }
 
-    fn end(&mut self, ended: EndedTurn, out: &mut Vec<RoundEvent>) -> Summary {
+    fn end(&mut self, ended: EndedTurn, out: &mut Vec<AnswerEvent>) -> Summary {
         let text = match ended.end {
             TurnEnd::Completed if self.text.trim().is_empty() => {
                 let failure = TurnFailure { code: "model_error", message: NO_SUMMARY.to_owned() };
@@ -97,7 +101,7 @@ impl SummaryTurn {
             end => Err(end),
         };
         let summary = text.as_ref().ok().cloned();
-        out.push(RoundEvent::Compaction(CompactionEvent::Ended { summary }));
+        out.push(AnswerEvent::Compaction(CompactionEvent::Ended { summary }));
         Summary { text, usage: ended.usage }
     }
 }

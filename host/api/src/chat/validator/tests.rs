@@ -57,14 +57,14 @@ fn check(chunks: &[Value]) -> Result<(), Violation> {
 }
 
 #[test]
-fn a_good_stream_is_accepted_and_so_is_one_that_ends_in_an_error() {
+fn good_streams_pass_and_so_do_those_ending_in_error() {
     check(&good()).unwrap();
     let error = json!({ "error": { "message": "m", "type": "t", "param": null, "code": "c" } });
     check(&[good()[0].clone(), error]).unwrap();
 }
 
 #[test]
-fn chunks_that_are_missing_repeated_or_swapped_are_noticed() {
+fn missing_repeated_and_swapped_chunks_are_noticed() {
     let good = good();
     for at in 0..good.len() {
         // Text and arguments may be anything, and usage needn't be there.

@@ -43,14 +43,14 @@ fn encoded(event: &Value) -> String {
 const LOOSE: [usize; 4] = [1, 3, 7, 10];
 
 #[test]
-fn a_good_stream_is_accepted_and_so_is_one_that_ends_in_an_error() {
+fn good_streams_pass_and_so_do_those_ending_in_error() {
     check(&good()).unwrap();
     let error = json!({ "type": "error", "error": { "type": "api_error", "message": "m" } });
     check(&[&good()[..6], &[error]].concat()).unwrap();
 }
 
 #[test]
-fn events_that_are_missing_repeated_or_swapped_are_noticed() {
+fn missing_repeated_and_swapped_events_are_noticed() {
     let good = good();
     for at in 0..good.len() {
         if !LOOSE.contains(&at) {
@@ -73,7 +73,7 @@ fn events_that_are_missing_repeated_or_swapped_are_noticed() {
 }
 
 #[test]
-fn an_event_that_is_left_out_is_named_once_and_nothing_else_is() {
+fn missing_event_is_named_once_and_nothing_else() {
     let good = good();
     for at in (0..good.len()).filter(|at| !LOOSE.contains(at)) {
         let mut events = good.clone();

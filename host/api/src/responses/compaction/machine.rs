@@ -1,4 +1,5 @@
-//! Machine of `/v1/responses/compact`: it has no events, and its body is the compacted conversation.
+//! Machine of `/v1/responses/compact`: it has no events, and its body is the compacted
+//! conversation.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,7 +1,9 @@
-//! Compaction in requests and answers: its three doors (`/v1/responses/compact`, the input item `compaction_trigger`, the field
-//! `context_management`) and the item `compaction` that comes out of each. `crate::agent` does the work.
+//! Compaction in requests and answers: its three doors (`/v1/responses/compact`, the input item
+//! `compaction_trigger`, the field `context_management`) and the item `compaction` that comes out
+//! of each. `crate::agent` does the work.
 //!
-//! Such an item carries the summary sealed: nobody else can read or change it, and no other server can use it.
+//! Such an item carries the summary sealed: nobody else can read or change it, and no other server
+//! can use it.
 
 mod machine;
 mod request;
@@ -14,6 +16,7 @@ use super::super::json::Object;
 use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::Warnings;
+use super::fields;
 use super::input_items::{Input, is_of};
 use crate::agent::{Compaction, Occasion};
 
@@ -26,22 +29,22 @@ pub(super) const SUMMARY: &str = "responses compaction";
 /// The item type that asks for a compaction.
 pub(super) const TRIGGER: &str = "compaction_trigger";
 
-/// Adds a compaction item to the history: its summary replaces what came before. An item without content comes from a compaction that failed,
-/// and replaces nothing.
+/// Adds a compaction item to the history: its summary replaces what came before. An item without
+/// content comes from a compaction that failed, and replaces nothing.
 pub(super) fn read(
     item: Object<'_>,
     seal: &Seal,
     history: &mut History,
     warnings: &mut Warnings,
 ) -> Result<(), ApiError> {
-    let sealed = item.required_string("encrypted_content")?;
+    let sealed = item.require(fields::SEALED)?;
     if sealed.is_empty() {
         warnings.add("compaction item without content left out: no summary came of it");
         return Ok(());
     }
     let summary = seal.open(SUMMARY, sealed).map_err(|error| {
         let what = format_args!("it can't be used: {error}. Send the items that it stands for");
-        item.at("encrypted_content").invalid(what).with_code("invalid_encrypted_content")
+        item.at(fields::SEALED).invalid(what).with_code("invalid_encrypted_content")
     })?;
     history.compact(&summary);
     Ok(())
@@ -83,16 +86,16 @@ fn is_triggered(input: Input<'_>) -> Result<bool, ApiError> {
 
 /// The number of tokens above which `context_management` wants the conversation compacted.
 fn threshold(body: &Object<'_>, defaults: &Defaults) -> Result<Option<u32>, ApiError> {
-    let (path, list) = (body.at("context_management"), body.list_or_empty("context_management")?);
-    let Some(first) = list.iter().next() else { return Ok(None) };
-    if list.is_longer_than(1) {
-        return Err(path.invalid("expected at most one entry, of type compaction"));
+    let list = body.list(fields::CONTEXT_MANAGEMENT)?;
+    let Some(entry) = list.objects().next() else { return Ok(None) };
+    if list.elements.is_longer_than(1) {
+        return Err(list.path.invalid("expected at most one entry, of type compaction"));
     }
-    let entry = Object::new(first, path.element(0))?;
-    if entry.required_string("type")? != "compaction" {
-        return Err(entry.at("type").unsupported("expected compaction"));
+    let entry = entry?;
+    if entry.require(fields::TYPE)? != "compaction" {
+        return Err(entry.at(fields::TYPE).unsupported("expected compaction"));
     }
-    let given = entry.count("compact_threshold", 1)?;
+    let given = entry.get(fields::THRESHOLD)?;
     Ok(Some(given.unwrap_or_else(|| default_threshold(defaults.context))))
 }
 

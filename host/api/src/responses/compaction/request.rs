@@ -1,4 +1,5 @@
-//! Reader of a body of `/v1/responses/compact`: that of a request for a response, whose conversation is compacted instead of answered.
+//! Reader of a body of `/v1/responses/compact`: that of a request for a response, whose
+//! conversation is compacted instead of answered.
 
 use super::super::super::error::ApiError;
 use super::super::super::ids::{Clock, Ids};
@@ -6,6 +7,7 @@ use super::super::super::json::{Object, Value};
 use super::super::super::raw::Json;
 use super::super::super::request::{ApiRequest, Defaults};
 use super::super::continuation::Continuation;
+use super::super::fields;
 use super::super::input_items::Input;
 use super::super::own_items::{user_message, whole};
 use super::super::request::{ResponsesRequest, parse};
@@ -37,12 +39,12 @@ pub fn compact(
 /// The users' messages of the input, as stored items show them.
 fn user_messages(input: Input<'_>, ids: &mut Ids) -> Result<Vec<Json>, ApiError> {
     let json = |item: store::Item| Json::new(String::from_utf8(item.body).expect("JSON of ours is UTF-8"));
-    if let Some(Value::String(text)) = input.value() {
+    if let Some(Value::String(text)) = input.of.value(fields::INPUT) {
         return Ok(vec![json(user_message(text.get(), ids))]);
     }
     let is_message = |item: Value<'_>| {
-        let kind = item.field("type").filter(|kind| !kind.is_null());
-        let role = item.field("role").and_then(Value::as_str);
+        let kind = item.field(fields::TYPE).filter(|kind| !kind.is_null());
+        let role = item.field(fields::ROLE).and_then(Value::as_str);
         role == Some("user") && kind.is_none_or(|kind| kind.as_str() == Some("message"))
     };
     let messages = input.items().filter(|(_, item)| is_message(*item));

@@ -28,7 +28,8 @@ pub(in super::super) enum ItemProgress {
     CodeCompleted,
 }
 
-/// `response.mcp_list_tools.*`, `response.mcp_call.*`, `response.web_search_call.*`, `response.code_interpreter_call.*`.
+/// `response.mcp_list_tools.*`, `response.mcp_call.*`, `response.web_search_call.*`,
+/// `response.code_interpreter_call.*`.
 pub(in super::super) fn progress(progress: ItemProgress, at: At<'_>) -> Event<Progress<'_>> {
     let At { item_id, output_index } = at;
     let kind = match progress {

@@ -1,4 +1,5 @@
-//! Events of a message's text. Deltas are sent once per token: their bodies are flat, since `#[serde(flatten)]` costs a map each.
+//! Events of a message's text. Deltas are sent once per token: their bodies are flat, since
+//! `#[serde(flatten)]` costs a map each.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +18,8 @@ pub(in super::super) struct OutputTextDelta<'a> {
     logprobs: &'a [TokenLogprob],
 }
 
-/// `response.output_text.delta`; `logprobs` are of the tokens that begin in the delta, empty where not asked for.
+/// `response.output_text.delta`; `logprobs` are of the tokens that begin in the delta, empty where
+/// not asked for.
 pub(in super::super) fn text_delta<'a>(
     at: At<'a>,
     content_index: usize,

@@ -1,9 +1,10 @@
-//! Leaf builders: each takes plain values and returns one typed event, with every field of its type but `sequence_number`,
-//! which only [`SequenceNumbers`] sets. Texts are borrowed: an event lives until it is encoded.
+//! Leaf builders: each takes plain values and returns one typed event, with every field of its type
+//! but `sequence_number`, which only [`SequenceNumbers`] sets. Texts are borrowed: an event lives
+//! until it is encoded.
 //!
-//! Invariant: no type of the turn, parser, engine or model room appears in here or in `items` and `resource` (`tests/layers.rs`
-//! reads the sources). So any code with plain values can build any event. This file has the events that all items share, each other
-//! file those of one kind.
+//! Invariant: no type of the turn, parser, engine or model room appears in here or in `items` and
+//! `resource` (`tests/layers.rs` reads the sources). So any code with plain values can build any
+//! event. This file has the events that all items share, each other file those of one kind.
 
 mod calls;
 mod compaction;
@@ -69,7 +70,8 @@ impl SequenceNumbers {
         self.send_delta(event, None, buffer);
     }
 
-    /// Encodes the event with the next number. If `secret` is given, readers pad the event as one with that many bytes of text.
+    /// Encodes the event with the next number. If `secret` is given, readers pad the event as one
+    /// with that many bytes of text.
     #[expect(clippy::needless_pass_by_value, reason = "an event is sent once")]
     pub(super) fn send_delta<B: Serialize>(
         &mut self,
@@ -100,7 +102,8 @@ pub(super) struct Lifecycle<'a> {
     response: &'a Resource,
 }
 
-/// An event with the whole response. `kind` is `response.created`, `response.in_progress` or a terminal event's type.
+/// An event with the whole response. `kind` is `response.created`, `response.in_progress` or a
+/// terminal event's type.
 pub(super) fn response<'a>(kind: &'static str, response: &'a Resource) -> Event<Lifecycle<'a>> {
     Event { kind, body: Lifecycle { response } }
 }

@@ -1,4 +1,5 @@
-//! Events of reasoning, in both encodings: `reasoning_text` as content, `reasoning_summary_text` as summary.
+//! Events of reasoning, in both encodings: `reasoning_text` as content, `reasoning_summary_text` as
+//! summary.
 
 use schemars::JsonSchema;
 use serde::Serialize;

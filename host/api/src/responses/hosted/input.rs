@@ -1,22 +1,35 @@
-//! Reader of input items of tools that the server ran for earlier requests: calls with their outputs, and the client's answers to
-//! requests for approval.
+//! Reader of input items of tools that the server ran for earlier requests: calls with their
+//! outputs, and the client's answers to requests for approval.
 
 use std::collections::HashMap;
 
 use serde_json::json;
 
+use super::super::fields;
 use super::super::input_items::{Input, is_of};
 use crate::agent::Approved;
 use crate::error::ApiError;
 use crate::history::History;
-use crate::json::{Object, Value};
+use crate::json::{Field, List, Object, Value};
 use crate::warnings::Warnings;
 use model::prompt::HistoryCall;
 
 /// Result that the model sees of a call that the client didn't approve.
 const REFUSED: &str = "The user did not allow this call.";
 
-/// Items of one input that belong together: requests for approval, the client's answers, and the calls that ran.
+/// What items have that the tables of fields don't list.
+const REQUEST: Field<&str> = Field::new("approval_request_id", "");
+const APPROVE: Field<bool> = Field::new("approve", "");
+const REASON: Field<&str> = Field::new("reason", "");
+const ARGUMENTS: Field<&str> = Field::new("arguments", "");
+const ERROR: Field<Value<'_>> = Field::new("error", "");
+const MESSAGE: Field<&str> = Field::new("message", "");
+const CODE: Field<&str> = Field::new("code", "");
+const OUTPUTS: Field<List<'_>> = Field::new("outputs", "");
+const LOGS: Field<&str> = Field::new("logs", "");
+
+/// Items of one input that belong together: requests for approval, the client's answers, and the
+/// calls that ran.
 #[derive(Debug, Default)]
 pub(in super::super) struct Approvals<'a> {
     /// Whether the client approved, and the reason, by id of the request for approval.
@@ -30,11 +43,11 @@ impl<'a> Approvals<'a> {
     pub(in super::super) fn of(input: Input<'a>) -> Result<Self, ApiError> {
         let mut approvals = Self::default();
         for (path, item) in input.items() {
-            let text = |name| item.field(name).and_then(Value::as_str);
-            match (text("type"), text("approval_request_id")) {
+            let text = |value: Option<Value<'a>>| value.and_then(Value::as_str);
+            match (text(item.field(fields::TYPE)), text(item.field(REQUEST))) {
                 (Some("mcp_approval_response"), Some(id)) => {
-                    let agreed = matches!(item.field("approve"), Some(Value::Bool(true)));
-                    approvals.answers.insert(id, (agreed, text("reason")));
+                    let agreed = matches!(item.field(APPROVE), Some(Value::Bool(true)));
+                    approvals.answers.insert(id, (agreed, text(item.field(REASON))));
                 }
                 (Some("mcp_call"), Some(id)) => {
                     approvals.run.insert(id, Object::new(item, path)?);
@@ -45,7 +58,8 @@ impl<'a> Approvals<'a> {
         Ok(approvals)
     }
 
-    /// Adds one item to the history. Returns false if it isn't an item of a tool that a server runs.
+    /// Adds one item to the history. Returns false if it isn't an item of a tool that a server
+    /// runs.
     pub(in super::super) fn item(
         &self,
         kind: &str,
@@ -64,25 +78,27 @@ impl<'a> Approvals<'a> {
         Ok(true)
     }
 
-    /// Adds a call that ran, with its result. An approved call is added where its request for approval is.
+    /// Adds a call that ran, with its result. An approved call is added where its request for
+    /// approval is.
     fn call(&self, item: Object<'_>, history: &mut History) -> Result<(), ApiError> {
-        let asked = item.string("approval_request_id")?.is_some_and(|id| self.answers.contains_key(id));
+        let asked = item.get(REQUEST)?.is_some_and(|id| self.answers.contains_key(id));
         if asked {
             return Ok(());
         }
-        history.call(written(item, item.required_string("id")?)?);
-        history.result(Some(item.required_string("id")?), None, outcome(item));
+        history.call(written(item, item.require(fields::ID)?)?);
+        history.result(Some(item.require(fields::ID)?), None, outcome(item));
         Ok(())
     }
 
-    /// Adds a call that needed approval, with its result if it has run, or with an empty one if it is going to run in this answer.
+    /// Adds a call that needed approval, with its result if it has run, or with an empty one if it
+    /// is going to run in this answer.
     fn request(
         &self,
         item: Object<'_>,
         history: &mut History,
         warnings: &mut Warnings,
     ) -> Result<(), ApiError> {
-        let id = item.required_string("id")?;
+        let id = item.require(fields::ID)?;
         let Some((approved, reason)) = self.answers.get(id) else {
             warnings.add("mcp_approval_request without a response left out");
             return Ok(());
@@ -107,11 +123,11 @@ pub(super) fn approved(input: Input<'_>) -> Result<Vec<Approved>, ApiError> {
             continue;
         }
         let item = Object::new(value, path)?;
-        let id = item.required_string("id")?;
+        let id = item.require(fields::ID)?;
         let agreed = approvals.answers.get(id).is_some_and(|(approve, _)| *approve);
         if agreed && !approvals.run.contains_key(id) {
             let HistoryCall { id, name, arguments } = written(item, id)?;
-            let server = item.required_string("server_label")?.to_owned();
+            let server = item.require(fields::SERVER_LABEL)?.to_owned();
             approved.push(Approved { id, server, name, arguments });
         }
     }
@@ -121,29 +137,30 @@ pub(super) fn approved(input: Input<'_>) -> Result<Vec<Approved>, ApiError> {
 /// Labels of the servers whose list of tools is in the input, without an error.
 pub(super) fn listed_servers<'a>(input: Input<'a>) -> Vec<&'a str> {
     let listed =
-        |item: &Value<'a>| is_of(*item, "mcp_list_tools") && item.field("error").is_none_or(Value::is_null);
-    let label = |item: Value<'a>| item.field("server_label").and_then(Value::as_str);
+        |item: &Value<'a>| is_of(*item, "mcp_list_tools") && item.field(ERROR).is_none_or(Value::is_null);
+    let label = |item: Value<'a>| item.field(fields::SERVER_LABEL).and_then(Value::as_str);
     input.items().map(|(_, item)| item).filter(listed).filter_map(label).collect()
 }
 
 fn written(item: Object<'_>, id: &str) -> Result<HistoryCall, ApiError> {
-    let name = item.required_string("name")?.to_owned();
+    let name = item.require(fields::NAME)?.to_owned();
     Ok(HistoryCall {
         id: id.to_owned(),
         name,
-        arguments: item.string("arguments")?.unwrap_or_default().to_owned(),
+        arguments: item.get(ARGUMENTS)?.unwrap_or_default().to_owned(),
     })
 }
 
 /// The result of a call as the model saw it.
 fn outcome(item: Object<'_>) -> String {
-    match (item.get("output").and_then(Value::as_str), item.get("error")) {
+    match (item.value(fields::OUTPUT).and_then(Value::as_str), item.value(ERROR)) {
         (Some(output), _) => output.to_owned(),
         (None, None) => String::new(),
         (None, Some(Value::String(error))) => format!("Error: {}", error.get()),
         (None, Some(error)) => {
-            let first = error.field("content").and_then(Value::as_list).and_then(|list| list.iter().next());
-            let text = first.and_then(|part| part.field("text")).or_else(|| error.field("message"));
+            let first =
+                error.field(fields::CONTENT).and_then(Value::as_list).and_then(|list| list.iter().next());
+            let text = first.and_then(|part| part.field(fields::TEXT)).or_else(|| error.field(MESSAGE));
             format!("Error: {}", text.and_then(Value::as_str).unwrap_or("the call failed"))
         }
     }
@@ -151,12 +168,12 @@ fn outcome(item: Object<'_>) -> String {
 
 /// Adds code that ran, and its output.
 fn code(item: Object<'_>, history: &mut History) -> Result<(), ApiError> {
-    let id = item.required_string("id")?;
-    let code = item.string("code")?.unwrap_or_default();
+    let id = item.require(fields::ID)?;
+    let code = item.get(CODE)?.unwrap_or_default();
     let arguments = json!({ "code": code }).to_string();
     history.call(HistoryCall { id: id.to_owned(), name: "python".to_owned(), arguments });
-    let outputs = item.list_or_empty("outputs")?.iter();
-    let logs = outputs.filter_map(|output| output.field("logs").and_then(Value::as_str));
+    let outputs = item.list(OUTPUTS)?;
+    let logs = outputs.iter().filter_map(|(_, output)| output.field(LOGS).and_then(Value::as_str));
     history.result(Some(id), None, logs.collect::<Vec<_>>().join("\n"));
     Ok(())
 }

@@ -39,7 +39,8 @@ pub(in super::super) enum WebAction {
     FindInPage { pattern: String, url: Option<String> },
 }
 
-/// What went wrong with a call: the protocol's word for a tool that didn't do what it was asked for, whatever the reason.
+/// What went wrong with a call: the protocol's word for a tool that didn't do what it was asked
+/// for, whatever the reason.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename = "mcp_tool_execution_error")]
 #[schemars(transform = super::super::super::schema::tagged("mcp_tool_execution_error"))]

@@ -1,5 +1,5 @@
-//! Makes events and items of tools that the server runs. An item is in the output from its beginning, so that several may be open at
-//! once. Each item has one `done` event.
+//! Makes events and items of tools that the server runs. An item is in the output from its
+//! beginning, so that several may be open at once. Each item has one `done` event.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,8 @@ pub(in super::super) struct HostedCalls {
 #[derive(Debug)]
 struct OpenCall {
     called: Called,
-    /// The item's output index. `None` if the call needs approval and the arguments, which the request for approval holds, are incomplete.
+    /// The item's output index. `None` if the call needs approval and the arguments, which the
+    /// request for approval holds, are incomplete.
     place: Option<usize>,
     /// The arguments so far, if the item doesn't hold their text.
     arguments: String,
@@ -81,7 +82,8 @@ impl OutputSink<'_> {
         self.done(place);
     }
 
-    /// Ends the text of a call. Code in an object of arguments is sent as one delta here, since it is read from the complete object.
+    /// Ends the text of a call. Code in an object of arguments is sent as one delta here, since it
+    /// is read from the complete object.
     fn end_text(&mut self, place: usize, arguments: &str) {
         let Item::Hosted(item) = &mut self.output[place] else { return };
         match item {

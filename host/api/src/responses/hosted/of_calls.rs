@@ -72,7 +72,8 @@ pub(super) fn web_action(kind: CallKind, arguments: &str) -> WebAction {
     }
 }
 
-/// The code in the arguments: the field `code` of an object, or the whole text if it is no such object.
+/// The code in the arguments: the field `code` of an object, or the whole text if it is no such
+/// object.
 pub(super) fn code_of(arguments: &str) -> String {
     let object: Value = serde_json::from_str(arguments).unwrap_or_default();
     object["code"].as_str().unwrap_or(arguments).to_owned()

@@ -1,23 +1,40 @@
-//! Reader of a request's tools that the server runs: `mcp`, `web_search` and `code_interpreter`. A tool that can't be run here is ignored
-//! with a warning, like any unknown tool, since clients offer all the tools that they know.
+//! Reader of a request's tools that the server runs: `mcp`, `web_search` and `code_interpreter`. A
+//! tool that can't be run here is ignored with a warning, like any unknown tool, since clients
+//! offer all the tools that they know.
 
+use super::super::fields::{self, ALLOWED_TOOLS, REQUIRE_APPROVAL, Row, Shape};
 use super::super::input_items::Input;
 use super::input;
 use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
 use crate::error::ApiError;
-use crate::json::{Object, Value};
+use crate::json::{Field, List, Object, Value};
 use crate::mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
 use crate::raw::{self, Json};
-use crate::tools::{Allowed, ToolChoiceField};
+use crate::tools::{Allowed, TOOLS, ToolChoiceField};
 use crate::warnings::Warnings;
 use model::printable::printable;
 use std::sync::Arc;
 
-/// Fields of an `mcp` tool that the response repeats. Fields that may hold secrets aren't among them.
-const SHOWN: [&str; 6] =
-    ["type", "server_label", "server_url", "server_description", "allowed_tools", "require_approval"];
+/// Fields of an `mcp` tool that the response repeats. Fields that may hold secrets aren't among
+/// them.
+const SHOWN: [Row; 6] = [
+    fields::TYPE.row(),
+    fields::SERVER_LABEL.row(),
+    fields::SERVER_URL.row(),
+    SERVER_DESCRIPTION.row(),
+    ALLOWED_TOOLS.row(),
+    REQUIRE_APPROVAL.row(),
+];
 
-/// Reads the tools that the server runs from `tools` and `input`, `None` if there are none; and those tools as the response shows them.
+/// What an `mcp` tool has that the tables of fields don't list.
+const SERVER_DESCRIPTION: Field<&str> = Field::new("server_description", "");
+const AUTHORIZATION: Field<&str> = Field::new("authorization", "");
+const TOOL_NAMES: Field<List<'_>> = Field::new("tool_names", "");
+const ALWAYS: Field<Value<'_>> = Field::new("always", "");
+const NEVER: Field<Value<'_>> = Field::new("never", "");
+
+/// Reads the tools that the server runs from `tools` and `input`, `None` if there are none; and
+/// those tools as the response shows them.
 pub(in super::super) fn read(
     body: &Object<'_>,
     items: Input<'_>,
@@ -28,10 +45,9 @@ pub(in super::super) fn read(
     let mut hosted = Hosted { max_calls, ..Hosted::default() };
     let mut shown = Vec::new();
     let listed = input::listed_servers(items);
-    let path = body.at("tools");
-    for (index, value) in body.list_or_empty("tools")?.iter().enumerate() {
-        let tool = Object::new(value, path.element(index))?;
-        let kind = tool.required_string("type")?;
+    for (path, value) in body.list(TOOLS)?.iter() {
+        let tool = Object::new(value, path)?;
+        let kind = tool.require(fields::TYPE)?;
         let found = match kind {
             "mcp" => mcp(&tool, servers, &listed, warnings)?,
             _ => builtin(kind, servers),
@@ -61,8 +77,8 @@ pub(in super::super) fn read(
     Ok(((!hosted.tools.is_empty()).then_some(hosted), shown))
 }
 
-/// Removes the tools that the model may not call; `None` if no server is left. Servers of calls that the client has approved stay,
-/// without being shown to the model.
+/// Removes the tools that the model may not call; `None` if no server is left. Servers of calls
+/// that the client has approved stay, without being shown to the model.
 pub(in super::super) fn choose(hosted: Hosted, choice: &ToolChoiceField) -> Option<Hosted> {
     let ToolChoiceField::Allowed(allowed) = choice else { return Some(hosted) };
     let Hosted { mut tools, max_calls, approved } = hosted;
@@ -121,22 +137,23 @@ fn mcp(
     listed: &[&str],
     warnings: &mut Warnings,
 ) -> Result<Option<HostedTools>, ApiError> {
-    let label = tool.required_string("server_label")?;
+    let label = tool.require(fields::SERVER_LABEL)?;
     let Some(server) = server(label, tool, servers, warnings)? else { return Ok(None) };
-    let allowed = tool.get("allowed_tools").map(|value| names(value, tool, "allowed_tools")).transpose()?;
+    let allowed = tool.value(ALLOWED_TOOLS).map(|value| names(value, tool, ALLOWED_TOOLS)).transpose()?;
     let approval = approval(tool, server.require_approval())?;
     let listed = listed.contains(&label);
     Ok(Some(HostedTools { server, purpose: Purpose::Mcp, allowed, chosen: None, approval, listed }))
 }
 
-/// The configured server with the label, else the one at the tool's URL, if the operator lets requests name servers.
+/// The configured server with the label, else the one at the tool's URL, if the operator lets
+/// requests name servers.
 fn server(
     label: &str,
     tool: &Object<'_>,
     servers: &McpServers,
     warnings: &mut Warnings,
 ) -> Result<Option<Arc<McpServer>>, ApiError> {
-    let url = tool.string("server_url")?;
+    let url = tool.get(fields::SERVER_URL)?;
     if let Some(server) = servers.get(label) {
         if url.is_some() {
             warnings.add(format!("server_url ignored: {} is configured here", printable(label)));
@@ -150,30 +167,32 @@ fn server(
             warnings.add("server_url ignored: this server does not connect to servers that requests name");
             Ok(None)
         }
-        Err(error @ RequestServerError::Header(_)) => Err(tool.at("headers").invalid(error)),
-        Err(error) => Err(tool.at("server_url").invalid(error)),
+        Err(error @ RequestServerError::Header(_)) => Err(tool.at(fields::HEADERS).invalid(error)),
+        Err(error) => Err(tool.at(fields::SERVER_URL).invalid(error)),
     }
 }
 
 /// `headers`, and `authorization` as a header with a bearer token.
 fn headers(tool: &Object<'_>) -> Result<Vec<(String, String)>, ApiError> {
     let mut headers = Vec::new();
-    if let Some(object) = tool.object("headers")? {
+    if let Some(object) = tool.get(fields::HEADERS)? {
         for (name, _) in object.fields() {
-            headers.push((name.to_owned(), object.required_string(name)?.to_owned()));
+            let value = object.entry::<&str>(name, &Shape::Text)?;
+            let value = value.ok_or_else(|| object.path.field(name).missing("a string"))?;
+            headers.push((name.to_owned(), value.to_owned()));
         }
     }
-    if let Some(token) = tool.string("authorization")? {
+    if let Some(token) = tool.get(AUTHORIZATION)? {
         headers.push(("authorization".to_owned(), format!("Bearer {token}")));
     }
     Ok(headers)
 }
 
 /// Reads names of tools: `["a"]` or `{"tool_names": ["a"]}`.
-fn names(value: Value<'_>, tool: &Object<'_>, field: &str) -> Result<Vec<String>, ApiError> {
+fn names(value: Value<'_>, tool: &Object<'_>, field: Field<Value<'_>>) -> Result<Vec<String>, ApiError> {
     let path = tool.at(field);
     let list = match value {
-        Value::Object(_) => value.field("tool_names").unwrap_or(Value::Null),
+        Value::Object(_) => value.field(TOOL_NAMES).unwrap_or(Value::Null),
         list => list,
     };
     let list =
@@ -182,22 +201,22 @@ fn names(value: Value<'_>, tool: &Object<'_>, field: &str) -> Result<Vec<String>
     list.iter().map(name).collect::<Option<_>>().ok_or_else(|| path.expected("a list of strings", value))
 }
 
-/// Reads `require_approval`: `"always"`, `"never"`, or lists of tools for both. Tools in neither list need approval, unless only
-/// `always` is given.
+/// Reads `require_approval`: `"always"`, `"never"`, or lists of tools for both. Tools in neither
+/// list need approval, unless only `always` is given.
 fn approval(tool: &Object<'_>, default: Approval) -> Result<ApprovalRule, ApiError> {
-    let path = tool.at("require_approval");
-    let filter = match tool.get("require_approval") {
+    let path = tool.at(REQUIRE_APPROVAL);
+    let filter = match tool.value(REQUIRE_APPROVAL) {
         None => return Ok(ApprovalRule::all(default)),
         Some(word) if word.as_str() == Some("always") => return Ok(ApprovalRule::all(Approval::Always)),
         Some(word) if word.as_str() == Some("never") => return Ok(ApprovalRule::all(Approval::Never)),
         Some(filter @ Value::Object(_)) => filter,
         Some(_) => return Err(path.invalid("expected \"always\", \"never\" or an object of both")),
     };
-    let list = |key: &str| -> Result<Vec<String>, ApiError> {
-        let given = filter.field(key).filter(|value| !value.is_null());
-        given.map_or(Ok(Vec::new()), |value| names(value, tool, "require_approval"))
+    let list = |field| -> Result<Vec<String>, ApiError> {
+        let given = filter.field(field).filter(|value| !value.is_null());
+        given.map_or(Ok(Vec::new()), |value| names(value, tool, REQUIRE_APPROVAL))
     };
-    let (always, never) = (list("always")?, list("never")?);
+    let (always, never) = (list(ALWAYS)?, list(NEVER)?);
     let others = if never.is_empty() && !always.is_empty() { Approval::Never } else { Approval::Always };
     Ok(ApprovalRule { always, never, others })
 }
@@ -207,8 +226,8 @@ fn echo(kind: &str, tool: Value<'_>, fields: Object<'_>) -> Json {
     if kind != "mcp" {
         return tool.to_json();
     }
-    let shown = SHOWN.into_iter().filter_map(|name| Some((name, fields.get(name)?.to_json())));
-    let absent = ["allowed_tools", "require_approval", "headers"];
-    let absent = absent.into_iter().filter(|name| *name == "headers" || fields.get(name).is_none());
-    raw::object(shown.chain(absent.map(|name| (name, Json::null()))))
+    let shown = SHOWN.into_iter().filter_map(|row| Some((row.name, fields.value_of(&row)?.to_json())));
+    let absent = [ALLOWED_TOOLS, REQUIRE_APPROVAL].into_iter().filter(|field| fields.value(*field).is_none());
+    let absent = absent.map(Field::row).chain([fields::HEADERS.row()]);
+    raw::object(shown.chain(absent.map(|row| (row.name, Json::null()))))
 }

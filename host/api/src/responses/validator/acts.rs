@@ -37,7 +37,8 @@ impl Series {
     }
 }
 
-/// A kind of part: its `type`, the field of its text, its series, and whether it has log-probabilities and annotations.
+/// A kind of part: its `type`, the field of its text, its series, and whether it has
+/// log-probabilities and annotations.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PartKind {
     pub(super) name: &'static str,
@@ -70,7 +71,8 @@ impl PartKind {
 /// A phase of an item that is neither reasoning nor a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemPhase {
-    /// Any number of `response.NAME.delta` and one `response.NAME.done`, for NAME in `events`: they write the item's field `field`.
+    /// Any number of `response.NAME.delta` and one `response.NAME.done`, for NAME in `events`: they
+    /// write the item's field `field`.
     Written { events: &'static str, field: &'static str },
     /// One event `response.TYPE.NAME`, with one of these names.
     Progress(&'static [&'static str]),
@@ -245,7 +247,8 @@ pub(super) enum Act<'a> {
     PartDone(Series),
     /// The item's own text grows. Holds the events' name ([`ItemPhase::Written`]).
     Delta(&'a str),
-    /// The item's own text is complete. Holds the events' name, and the field of the item that has the text.
+    /// The item's own text is complete. Holds the events' name, and the field of the item that has
+    /// the text.
     Text(&'a str, &'static str),
     /// An item makes progress. Holds the item's type, and the name of the progress.
     Progress(&'a str, &'a str),

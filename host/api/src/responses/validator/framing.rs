@@ -1,4 +1,5 @@
-//! Tests of the framing: the validator refuses bytes that aren't the strict form of server-sent events.
+//! Tests of the framing: the validator refuses bytes that aren't the strict form of server-sent
+//! events.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Checker of one item: its events come in order, and agree with each other and with the finished item.
+//! Checker of one item: its events come in order, and agree with each other and with the finished
+//! item.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +8,8 @@ use super::part::{OpenPart, equal_text, is_empty};
 use super::shape::{CheckedObject, FieldType};
 use super::{Fault, Faults, Rule};
 
-/// Fields that events inside the item fill. They are empty when an item begins, and agree with the events when it is done.
+/// Fields that events inside the item fill. They are empty when an item begins, and agree with the
+/// events when it is done.
 const FILLED: [&str; 5] = ["content", "summary", "arguments", "input", "code"];
 
 /// Fields that may first appear, or change, when an item is done.
@@ -238,7 +240,8 @@ impl OpenItem {
         }
     }
 
-    /// Goes to the phase that is `right`, and names the ends of phases that were left out before it.
+    /// Goes to the phase that is `right`, and names the ends of phases that were left out before
+    /// it.
     fn reach(&mut self, faults: &mut Faults, right: impl Fn(ItemPhase) -> bool) -> Result<(), Fault> {
         let left = &self.kind.phases[self.phase..];
         let Some(skipped) = left.iter().position(|phase| right(*phase)) else {
@@ -283,7 +286,8 @@ impl OpenItem {
         }
     }
 
-    /// Names the phases that aren't done. Phases in which the server runs the tool may be cut off, phases that the model writes may not.
+    /// Names the phases that aren't done. Phases in which the server runs the tool may be cut off,
+    /// phases that the model writes may not.
     fn check_phases(&self, status: Option<&str>, faults: &mut Faults) {
         let cut = matches!(status, Some("incomplete" | "failed")) && self.phase > 0;
         if !cut || self.is_written() {

@@ -1,12 +1,14 @@
-//! Checker of the grammar of Responses streams, from this server or another. Tests and debug builds run it on every stream.
+//! Checker of the grammar of Responses streams, from this server or another. Tests and debug builds
+//! run it on every stream.
 //!
 //! ```text
 //! stream := created [queued] in_progress item* terminal          in_progress may come again anywhere before the terminal event
 //! item   := output_item.added body output_item.done              items that the model writes don't overlap; those that the server runs may
 //! ```
 //! `acts` declares the events inside items, `item` checks one item, `response` the response object.
-//! Invariant: it goes on after a fault. An event that was left out is named, and counts as if it had come; an item that can't be followed any
-//! more, such as one of an unknown type, is passed over.
+//! Invariant: it goes on after a fault. An event that was left out is named, and counts as if it
+//! had come; an item that can't be followed any more, such as one of an unknown type, is passed
+//! over.
 
 mod acts;
 mod item;
@@ -58,7 +60,8 @@ pub struct Validator {
     done: BTreeMap<usize, Value>,
     /// Indices of items that can't be followed any more.
     lost: HashSet<usize>,
-    /// Whether an item was lost or its `done` left out, so that nothing can be said about the whole output.
+    /// Whether an item was lost or its `done` left out, so that nothing can be said about the whole
+    /// output.
     inexact: bool,
     ids: HashSet<String>,
 }
@@ -83,7 +86,8 @@ impl Default for Validator {
 #[derive(Default)]
 struct Faults {
     found: Vec<Fault>,
-    /// Whether fields that the event must have are missing or wrong. It was said, and checks that need them say it no more.
+    /// Whether fields that the event must have are missing or wrong. It was said, and checks that
+    /// need them say it no more.
     lacks_fields: bool,
 }
 
@@ -272,8 +276,8 @@ impl Validator {
         item.act(act, fields, faults)
     }
 
-    /// Index in `open` of the item that the event belongs to; `None` for an item that can't be followed. That an item isn't open is said
-    /// once.
+    /// Index in `open` of the item that the event belongs to; `None` for an item that can't be
+    /// followed. That an item isn't open is said once.
     fn position(&mut self, fields: CheckedObject<'_>) -> Result<Option<usize>, Fault> {
         let index = fields.index("output_index")?;
         let position = self.open.iter().position(|item| item.index == index);

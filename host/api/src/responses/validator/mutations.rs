@@ -1,4 +1,5 @@
-//! Tests of the validator: it accepts every sample stream, and refuses every way of spoiling one event of a sample.
+//! Tests of the validator: it accepts every sample stream, and refuses every way of spoiling one
+//! event of a sample.
 
 use serde_json::{Value, json};
 
@@ -66,8 +67,8 @@ fn pointers(value: &Value) -> Vec<String> {
     found
 }
 
-/// Replaces each field of each event by each value that `spoil` returns for it (`None` removes the field), and expects a refusal each
-/// time. Returns the number of replacements.
+/// Replaces each field of each event by each value that `spoil` returns for it (`None` removes the
+/// field), and expects a refusal each time. Returns the number of replacements.
 fn spoil_fields(spoil: impl Fn(&Value, &str, &str) -> Vec<Option<Value>>) -> usize {
     let mut count = 0;
     for sample in samples() {
@@ -117,7 +118,7 @@ fn a_missing_event_is_noticed() {
 }
 
 #[test]
-fn a_done_that_is_left_out_is_named_once_and_nothing_else_is() {
+fn missing_done_is_named_once_and_nothing_else() {
     let mut count = 0;
     for sample in samples() {
         let is_done = |at: &usize| {
@@ -137,7 +138,7 @@ fn a_done_that_is_left_out_is_named_once_and_nothing_else_is() {
 }
 
 #[test]
-fn faults_in_several_events_are_all_named_and_no_other() {
+fn faults_of_several_events_are_named_and_no_others() {
     let mut sample = everything();
     let at = |wanted: &str| sample.iter().position(|event| kind(event) == wanted).unwrap();
     let (delta, part) = (at("response.output_text.delta"), at("response.content_part.added"));
@@ -386,7 +387,7 @@ fn completed_without_a_summary_is_noticed() {
 }
 
 #[test]
-fn calls_that_the_server_runs_may_stay_open_while_the_model_goes_on() {
+fn server_run_calls_may_stay_open_while_model_goes_on() {
     let mut sample = everything();
     let at = |sample: &[Value], kind: &str, index: u64| {
         let wanted = |event: &&Value| event["type"] == kind && event["output_index"] == index;

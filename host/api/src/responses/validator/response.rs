@@ -83,8 +83,8 @@ pub(super) fn check_constant(created: &Map<String, Value>, response: CheckedObje
     }
 }
 
-/// Checks the object of an event before the end: fields of the end are unset, and the output is empty or has the items done so far, unless
-/// they are `inexact`.
+/// Checks the object of an event before the end: fields of the end are unset, and the output is
+/// empty or has the items done so far, unless they are `inexact`.
 pub(super) fn check_running(
     kind: &str,
     response: CheckedObject<'_>,
@@ -107,7 +107,8 @@ pub(super) fn check_running(
     Err(Fault::new(Rule::Text, "output differs from the items that are done"))
 }
 
-/// Checks the object of `response.completed` or `response.incomplete`. `last` is the last item of the output.
+/// Checks the object of `response.completed` or `response.incomplete`. `last` is the last item of
+/// the output.
 pub(super) fn check_unfailed(
     kind: &str,
     response: CheckedObject<'_>,

@@ -1,4 +1,5 @@
-//! Sample streams written by hand, independent of the machine, so that machine and validator can't share a mistake.
+//! Sample streams written by hand, independent of the machine, so that machine and validator can't
+//! share a mistake.
 
 mod prose;
 

@@ -58,7 +58,8 @@ impl<'a> CheckedObject<'a> {
         Ok(Self { map, name })
     }
 
-    /// Checks that all of `fields` are present and have their type. The fault names all that aren't.
+    /// Checks that all of `fields` are present and have their type. The fault names all that
+    /// aren't.
     pub(super) fn require(&self, fields: &[(&str, FieldType)]) -> Result<(), Fault> {
         let wrong = fields.iter().filter_map(|(field, kind)| match self.map.get(*field) {
             Some(value) if kind.fits(value) => None,

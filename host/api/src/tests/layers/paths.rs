@@ -1,5 +1,5 @@
-//! Paths in Rust sources, followed through modules. It reads only the part of the language that the leaves use; code that it can't follow
-//! (globs, aliases, `include!`) is a violation by itself.
+//! Paths in Rust sources, followed through modules. It reads only the part of the language that the
+//! leaves use; code that it can't follow (globs, aliases, `include!`) is a violation by itself.
 
 /// Crates that leaves may use.
 const CRATES: [&str; 5] = ["std", "serde", "serde_json", "schemars", "bytes"];
@@ -12,7 +12,8 @@ pub(super) fn module_of(name: &str) -> Vec<String> {
     name.split('/').filter(|part| *part != "mod").map(str::to_owned).collect()
 }
 
-/// The first path in the code of `module`, tests and comments apart, that leads out of the modules `inside`; or code that could hide one.
+/// The first path in the code of `module`, tests and comments apart, that leads out of the modules
+/// `inside`; or code that could hide one.
 pub(super) fn violation(module: &[String], source: &str, inside: &[Vec<String>]) -> Option<String> {
     let code = code(source);
     for word in ["include!", "extern crate", "macro_rules!", "#[path"] {
@@ -34,7 +35,8 @@ pub(super) fn violation(module: &[String], source: &str, inside: &[Vec<String>])
     paths.into_iter().find(|path| !allowed(path, module, &declared(&rest), inside))
 }
 
-/// The source without comments, tests, and `pub(in …)`, whose path is about visibility and refers to no type.
+/// The source without comments, tests, and `pub(in …)`, whose path is about visibility and refers
+/// to no type.
 fn code(source: &str) -> String {
     let source = source.split("#[cfg(test)]").next().unwrap_or_default();
     let lines = source.lines().map(|line| line.split_once("//").map_or(line, |(code, _)| code));
@@ -98,7 +100,8 @@ fn declared(code: &str) -> Vec<String> {
     modules.map(|pair| pair[1].trim_end_matches([';', '{']).to_owned()).collect()
 }
 
-/// The paths of several segments in the code, except those that begin with a type, or with a name in `known`.
+/// The paths of several segments in the code, except those that begin with a type, or with a name
+/// in `known`.
 fn written(code: &str, known: &[String]) -> Vec<String> {
     let of_path = |character: char| character.is_alphanumeric() || "_:".contains(character);
     let paths = code.split(|character| !of_path(character)).map(|path| path.trim_end_matches(':'));

@@ -1,8 +1,7 @@
 //! Kinds of lists that the attention kernels of a model take.
 
-use cuda_kernels::{AttentionDecode, AttentionPrefill, MlaDecode, MlaPrefill};
+use cuda_kernels::{AttentionDecode, AttentionPrefill, MlaDecode, MlaPrefill, size, supports_mla_tiles};
 
-use crate::cuda::size::{mla_shape, size};
 use crate::models::{AttentionConfig, LatentConfig, ModelConfig};
 
 /// Kinds of lists that a model's attention kernels take.
@@ -49,32 +48,32 @@ impl TileKind {
 impl WorkKinds {
     /// Kinds that the attention kernels of a model need.
     pub(in crate::cuda) fn of(config: &ModelConfig, deterministic: bool) -> Self {
-        let sizes = match &config.attention {
-            AttentionConfig::Grouped(sizes) => sizes,
+        let shape = match &config.attention {
+            AttentionConfig::Grouped(sizes) => sizes.shape,
             AttentionConfig::Latent(sizes) => return latent_kinds(sizes, deterministic),
         };
-        let (heads, kv_heads, head_dim) = (size(sizes.heads), size(sizes.kv_heads), size(sizes.head_dim));
-        let by_tiles = AttentionPrefill::supports(head_dim) && heads <= 65_535;
+        let by_tiles = AttentionPrefill::supports(shape);
         let tiles = by_tiles.then(|| TileKind::new(AttentionPrefill::TILE_ROWS, deterministic));
-        let by_spans = by_tiles && !deterministic && AttentionDecode::supports(heads, kv_heads, head_dim);
+        let by_spans = by_tiles && !deterministic && AttentionDecode::supports(shape);
         let mut windows: Vec<_> = config.layers.iter().map(|layer| layer.window.map(size)).collect();
         windows.sort_unstable();
         windows.dedup();
-        let part_bytes = AttentionDecode::partial_bytes(1, heads, head_dim);
-        let decode = by_spans.then_some(DecodeKind { windows, part_bytes, counters: sizes.kv_heads });
+        let part_bytes = AttentionDecode::partial_bytes(1, shape);
+        let decode = by_spans.then_some(DecodeKind { windows, part_bytes, counters: shape.kv_heads });
         Self { decode, tiles }
     }
 }
 
-/// Lists for attention over a compressed cache, whose kernels of tiles and of spans support the same shapes.
+/// Lists for attention over a compressed cache, whose kernels of tiles and of spans support the
+/// same shapes.
 fn latent_kinds(sizes: &LatentConfig, deterministic: bool) -> WorkKinds {
-    let shape = mla_shape(sizes.spec());
+    let shape = sizes.shape;
     let kind = DecodeKind {
         windows: vec![None],
         part_bytes: MlaDecode::partial_bytes(1, shape),
-        counters: sizes.heads.div_ceil(16),
+        counters: shape.heads.div_ceil(16),
     };
-    let by_tiles = shape.supports_tiles();
-    let tiles = by_tiles.then(|| TileKind::new(MlaPrefill::tile_rows(shape.heads), deterministic));
+    let by_tiles = supports_mla_tiles(shape);
+    let tiles = by_tiles.then(|| TileKind::new(MlaPrefill::tile_rows(size(shape.heads)), deterministic));
     WorkKinds { decode: (by_tiles && !deterministic).then_some(kind), tiles }
 }

@@ -1,8 +1,10 @@
-//! Attention work of a step, as lists that the host writes and kernels read: spans of the rows that decode, tiles of the other rows.
+//! Attention work of a step, as lists that the host writes and kernels read: spans of the rows that
+//! decode, tiles of the other rows.
 //!
-//! Invariants: lists lie at addresses that never change, with room for the longest step, so that a graph can be replayed with sequences of
-//! any length. The buffer for spans' partial results is smaller: a step that needs more of it has several lists, whose kernels run one
-//! after another; a graph has room for one list. Written by `backend`, read by `ops::attention`.
+//! Invariants: lists lie at addresses that never change, with room for the longest step, so that a
+//! graph can be replayed with sequences of any length. The buffer for spans' partial results is
+//! smaller: a step that needs more of it has several lists, whose kernels run one after another; a
+//! graph has room for one list. Written by `backend`, read by `ops::attention`.
 
 mod kinds;
 mod layout;
@@ -21,8 +23,8 @@ use super::driver::Driver;
 use super::step::{Spare, StepShape};
 use crate::batch::Batch;
 
-/// Bytes for the partial results of a list's spans, unless a single row needs more. A span (256 positions) of Qwen3-8B has 16.6 kB, of Kimi
-/// K2 132 kB.
+/// Bytes for the partial results of a list's spans, unless a single row needs more. A span (256
+/// positions) of Qwen3-8B has 16.6 kB, of Kimi K2 132 kB.
 const PARTIALS_BYTES: usize = 64 << 20;
 
 /// Greatest sizes that the lists must have room for.
@@ -90,7 +92,8 @@ impl AttentionWork {
         self.step = WorkStep { lists: usize::from(self.has_lists()), tiles: count(tiles) };
     }
 
-    /// Whether one list has room for all spans of a decode step that is padded to `bucket` rows, so that it can be a graph's replay.
+    /// Whether one list has room for all spans of a decode step that is padded to `bucket` rows, so
+    /// that it can be a graph's replay.
     pub(super) fn fits_graph(&self, batch: &Batch, bucket: usize) -> bool {
         let Some(DecodeKind { windows, .. }) = &self.kinds.decode else { return true };
         let spans = |position: &u32| decode_spans(*position, widest(windows)).1 as usize;
@@ -98,7 +101,8 @@ impl AttentionWork {
         own + bucket - batch.positions.len() <= self.layout.spans
     }
 
-    /// Writes the lists of a batch, padded to `bucket` rows; appends the byte ranges written in `out` to `copy`.
+    /// Writes the lists of a batch, padded to `bucket` rows; appends the byte ranges written in
+    /// `out` to `copy`.
     pub(super) fn write(
         &mut self,
         batch: &Batch,
@@ -172,7 +176,8 @@ impl AttentionWork {
         self.kinds.tiles.map(|kind| kind.tiled)
     }
 
-    /// Addresses of the step's lists of spans for layers with this window, in the order of their rows.
+    /// Addresses of the step's lists of spans for layers with this window, in the order of their
+    /// rows.
     ///
     /// # Panics
     /// Where no layer of the model has this window.

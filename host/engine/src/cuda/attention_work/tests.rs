@@ -6,7 +6,8 @@ use super::*;
 
 const SPARE: Spare = Spare { lane: 9, block: 50 };
 
-/// Lists of tiles of four rows and for layers of two windows, with room for `spans` spans; at address 0, without memory.
+/// Lists of tiles of four rows and for layers of two windows, with room for `spans` spans; at
+/// address 0, without memory.
 fn work(tiled: TiledRows, spans: usize) -> AttentionWork {
     let windows = vec![None, Some(64)];
     let decode = (tiled == TiledRows::Prompts).then_some(DecodeKind { windows, part_bytes: 1, counters: 2 });
@@ -49,7 +50,7 @@ fn at(words: &[u32], bytes: u64, count: usize) -> &[u32] {
 }
 
 #[test]
-fn rows_that_decode_are_listed_with_those_that_pad_and_only_what_is_written_is_copied() {
+fn decode_work_lists_padding_and_copies_only_writes() {
     let mut work = work(TiledRows::Prompts, 100);
     let (words, copy) = write(&mut work, &batch(&[(1, 600), (1, 3)]), Some(4));
     let wanted = [None, Some(64)].map(|window| decode_work(&[600, 3, 0, 0], window));
@@ -63,7 +64,7 @@ fn rows_that_decode_are_listed_with_those_that_pad_and_only_what_is_written_is_c
 }
 
 #[test]
-fn rows_of_more_spans_than_there_is_room_for_are_shared_out_over_lists_and_need_a_step_without_a_graph() {
+fn rows_of_too_many_spans_share_lists_without_a_graph() {
     let mut work = work(TiledRows::Prompts, 4);
     // The rows have 3, 1, 1 and 4 spans.
     let batch = batch(&[(1, 600), (1, 3), (1, 255), (1, 1000)]);
@@ -103,7 +104,7 @@ fn prompts_are_cut_into_tiles_behind_rows_that_decode() {
 }
 
 #[test]
-fn a_deterministic_engine_has_tiles_for_all_rows_those_that_pad_too() {
+fn deterministic_engine_tiles_all_rows_even_padding() {
     let mut work = work(TiledRows::All, 100);
     let (words, _) = write(&mut work, &batch(&[(1, 5), (1, 70)]), Some(4));
     let (tiles, count) = work.tiles();

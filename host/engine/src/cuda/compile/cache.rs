@@ -1,5 +1,6 @@
-//! Cache of compiled kernels on disk: a [`CodeCache`], which says why its code may be trusted. An entry's name is the SHA-256 of text, options and
-//! architecture, and the compiler's version. The driver's version isn't part of it: an entry is machine code, which every driver of that
+//! Cache of compiled kernels on disk: a [`CodeCache`], which says why its code may be trusted. An
+//! entry's name is the SHA-256 of text, options and architecture, and the compiler's version. The
+//! driver's version isn't part of it: an entry is machine code, which every driver of that
 //! generation accepts. A cache that can't be read or written costs time, nothing else.
 
 use std::path::Path;
@@ -17,8 +18,8 @@ const ENTRY_BYTES: u64 = 256 << 20;
 pub struct KernelCache(Option<CodeCache>);
 
 impl KernelCache {
-    /// Opens the cache in a folder, which is created if it is missing. A folder that can't be created, or that isn't this user's alone, isn't
-    /// used, with a warning.
+    /// Opens the cache in a folder, which is created if it is missing. A folder that can't be
+    /// created, or that isn't this user's alone, isn't used, with a warning.
     pub fn open(folder: &Path) -> Self {
         let opened = CodeCache::open(folder, ".cubin").inspect_err(|reason| {
             tracing::warn!("the cache of kernels {} is not used: {reason}", folder.display());
@@ -26,7 +27,8 @@ impl KernelCache {
         Self(opened.ok())
     }
 
-    /// The binary that a compiler of this version made; without a compiler, the binary of any version.
+    /// The binary that a compiler of this version made; without a compiler, the binary of any
+    /// version.
     pub(super) fn load(
         &self,
         variant: &Variant,

@@ -1,6 +1,8 @@
-//! Binaries of kernels for a device: read from the cache, or compiled from text and written to the cache.
+//! Binaries of kernels for a device: read from the cache, or compiled from text and written to the
+//! cache.
 //!
-//! Invariant: a binary is what a compiler made of exactly this text; anything else in the cache is ignored.
+//! Invariant: a binary is what a compiler made of exactly this text; anything else in the cache is
+//! ignored.
 
 mod cache;
 
@@ -24,7 +26,8 @@ pub(super) trait Compiler: Sync {
 /// Greatest number of threads that compile; each takes some hundred megabytes.
 const THREADS: usize = 8;
 
-/// Binaries of these variants, in their order; `progress` is told how many are ready, each time one more is.
+/// Binaries of these variants, in their order; `progress` is told how many are ready, each time one
+/// more is.
 pub(super) fn binaries(
     compiler: &dyn Compiler,
     cache: &KernelCache,
@@ -50,7 +53,8 @@ pub(super) fn binaries(
     Ok(all.into_iter().flatten().collect())
 }
 
-/// Compiles the variants at these indices on several threads; `take` receives each index and binary as it is ready.
+/// Compiles the variants at these indices on several threads; `take` receives each index and binary
+/// as it is ready.
 fn compile_all(
     compiler: &dyn Compiler,
     variants: &[Variant],

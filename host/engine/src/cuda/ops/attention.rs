@@ -1,14 +1,15 @@
 //! Attention over grouped heads: the choice of a kernel for each row of a step.
 //!
-//! Rows that decode are computed by spans and rows of prompts by tiles, and both by the simple kernel where no other supports the model's
-//! heads. Spans and tiles add in different orders, and a token may be computed either way: as part of a prompt, too, after its sequence was
-//! preempted. So a deterministic engine computes all rows by tiles, in which a row's sums are the same wherever the row is.
+//! Rows that decode are computed by spans and rows of prompts by tiles, and both by the simple
+//! kernel where no other supports the model's heads. Spans and tiles add in different orders, and a
+//! token may be computed either way: as part of a prompt, too, after its sequence was preempted. So
+//! a deterministic engine computes all rows by tiles, in which a row's sums are the same wherever
+//! the row is.
 
-use cuda_kernels::{Attention, AttentionDecode, AttentionPrefill, PagedCache};
+use cuda_kernels::{Attention, AttentionDecode, AttentionPrefill, PagedCache, size};
 
 use crate::cuda::attention_work::TiledRows;
 use crate::cuda::backend::{CudaBackend, Tensor};
-use crate::cuda::size::size;
 use crate::cuda::step::StepArray;
 use crate::cuda::weights::DeviceVector;
 use crate::models::ops::AttentionSpec;
@@ -18,7 +19,7 @@ impl CudaBackend {
     pub(super) fn attend(
         &mut self,
         layer: usize,
-        spec: AttentionSpec<'_, DeviceVector>,
+        spec: AttentionSpec<&DeviceVector>,
         qkv: &Tensor,
         out: &mut Tensor,
     ) {
@@ -44,12 +45,13 @@ impl CudaBackend {
         }
         let (partials, counters) = (self.work.partials(), self.work.counters());
         let blocks = self.blocks();
-        for work in self.work.lists(attention.window) {
+        for work in self.work.lists(attention.spec.window.map(size)) {
             self.launch(&AttentionDecode { attention, work, partials, counters, blocks }.launch());
         }
     }
 
-    /// Number of blocks in the grid of a kernel that shares out a list: two for each multiprocessor, as many as the device runs at once.
+    /// Number of blocks in the grid of a kernel that shares out a list: two for each
+    /// multiprocessor, as many as the device runs at once.
     pub(super) fn blocks(&self) -> u32 {
         self.driver.device().multiprocessors.max(1) * 2
     }
@@ -57,7 +59,7 @@ impl CudaBackend {
     fn all_rows(
         &self,
         layer: usize,
-        spec: AttentionSpec<'_, DeviceVector>,
+        spec: AttentionSpec<&DeviceVector>,
         qkv: &Tensor,
         out: &Tensor,
     ) -> Attention {
@@ -72,14 +74,9 @@ impl CudaBackend {
             cache,
             lanes: self.input(StepArray::RowLanes),
             positions: self.input(StepArray::Positions),
-            sinks: spec.sinks.map(|sinks| sinks.at),
             out: out.at,
             rows: self.tokens(),
-            heads: size(spec.heads),
-            kv_heads: size(spec.kv_heads),
-            head_dim: size(spec.head_dim),
-            window: spec.window.map(size),
-            scale: spec.scale,
+            spec: spec.map(|sinks| sinks.at),
         }
     }
 }

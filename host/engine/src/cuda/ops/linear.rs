@@ -1,16 +1,18 @@
-//! Linear layers: the choice of a kernel, with the norm in front and the store behind that it includes, or of the vendor's library.
+//! Linear layers: the choice of a kernel, with the norm in front and the store behind that it
+//! includes, or of the vendor's library.
 //!
-//! The library multiplies where there are many rows: its kernels use each architecture's newest instructions for matrices. For few rows
-//! the time is that of reading the weight, which the own kernel does at the speed of memory, with what comes before and behind included.
-//! FP8 weights are for the own kernels alone.
+//! The library multiplies where there are many rows: its kernels use each architecture's newest
+//! instructions for matrices. For few rows the time is that of reading the weight, which the own
+//! kernel does at the speed of memory, with what comes before and behind included. FP8 weights are
+//! for the own kernels alone.
 //!
-//! The kernel for few rows divides the inner dimension among warps, the kernel for many rows adds along it. So a deterministic engine uses
-//! the kernel for many rows for any number of rows: its sums are added in one order.
+//! The kernel for few rows divides the inner dimension among warps, the kernel for many rows adds
+//! along it. So a deterministic engine uses the kernel for many rows for any number of rows: its
+//! sums are added in one order.
 
-use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, RmsNorm, SiluMul};
+use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, RmsNorm, SiluMul, size};
 
 use crate::cuda::backend::{CudaBackend, Tensor};
-use crate::cuda::size::size;
 use crate::cuda::weights::{DeviceMatrix, DeviceVector, INTERLEAVED};
 use crate::models::ops::{LayerInput, Norm, Store, TensorRole};
 
@@ -52,14 +54,15 @@ impl CudaBackend {
         self.launch(&by_tiles.unwrap_or_else(|| linear.launch()));
     }
 
-    /// Enqueues the library's kernel for a linear layer, where it has one and there are enough rows.
+    /// Enqueues the library's kernel for a linear layer, where it has one and there are enough
+    /// rows.
     fn multiply_by_library(&mut self, linear: &Linear) -> bool {
         let wanted = !self.deterministic && linear.rows >= LIBRARY_ROWS;
         wanted && linear.product().is_some_and(|product| self.product(&product))
     }
 
-    /// Linear layer of gate and up, whose rows are interleaved, and the gate behind it. The library has no such gate: it writes gate and
-    /// up to `gate_up`.
+    /// Linear layer of gate and up, whose rows are interleaved, and the gate behind it. The library
+    /// has no such gate: it writes gate and up to `gate_up`.
     pub(super) fn gated(&mut self, x: LinearInput, weight: &DeviceMatrix, gate_up: &Tensor, out: &Tensor) {
         let fused = Linear {
             x,
@@ -87,7 +90,8 @@ impl CudaBackend {
         self.launch(&SiluMul { gate_up: gate_up.at, out: out.at, rows, cols, group }.launch());
     }
 
-    /// Input of a linear layer of all rows of the step: its kernel includes the norm where it can, else the norm is launched here.
+    /// Input of a linear layer of all rows of the step: its kernel includes the norm where it can,
+    /// else the norm is launched here.
     pub(super) fn normed_or_fused(
         &mut self,
         x: LayerInput<'_, Tensor, DeviceVector>,
@@ -121,7 +125,7 @@ impl CudaBackend {
         &mut self,
         rows: u32,
         x: &Tensor,
-        norm: Norm<'_, DeviceVector>,
+        norm: Norm<&DeviceVector>,
         out: &mut Tensor,
     ) {
         let Norm { weight, eps } = norm;

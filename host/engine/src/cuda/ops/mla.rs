@@ -1,23 +1,25 @@
-//! Attention over a compressed cache (MLA) as launches, in its absorbed form: queries are projected into the latent space, attention is
-//! computed there, and its results are projected to values.
+//! Attention over a compressed cache (MLA) as launches, in its absorbed form: queries are projected
+//! into the latent space, attention is computed there, and its results are projected to values.
 //!
-//! Invariant: the buffers between the launches are sized for the largest step, allocated at load and shared by all layers.
+//! Invariant: the buffers between the launches are sized for the largest step, allocated at load
+//! and shared by all layers.
 
-use cuda_kernels::{DevicePtr, MlaAttention, MlaDecode, MlaPrefill, MlaProject, MlaSide, MlaWrite};
+use cuda_kernels::{DevicePtr, MlaAttention, MlaDecode, MlaPrefill, MlaProject, MlaSide, MlaWrite, size};
 
 use super::super::backend::{CudaBackend, Tensor};
 use super::super::content::Content;
 use super::super::scratch::LatentScratch;
-use super::super::size::{mla_shape, size};
 use super::super::step::StepArray;
 use super::super::weights::{DeviceVector, Rope};
-use crate::models::ops::{MlaSpec, Norm};
+use crate::models::ops::{MlaShape, Norm};
 use crate::models::{LoadError, StoredMatrix};
 
 /// A layer's projection between latent rows and heads, and the buffers of its attention.
 #[derive(Debug)]
 pub(in crate::cuda) struct DeviceMla {
-    spec: MlaSpec,
+    shape: MlaShape,
+    /// Factor of scores.
+    scale: f32,
     /// `[heads, nope + value, rank]` bf16.
     projection: DevicePtr,
     room: LatentScratch,
@@ -26,24 +28,26 @@ pub(in crate::cuda) struct DeviceMla {
 impl CudaBackend {
     pub(super) fn load_mla(
         &mut self,
-        spec: MlaSpec,
+        shape: MlaShape,
+        scale: f32,
         projection: &StoredMatrix,
     ) -> Result<DeviceMla, LoadError> {
-        let room = self.latent_scratch(spec)?;
+        let room = self.latent_scratch(shape)?;
         let (driver, weights) = self.upload();
         let projection = weights.put(driver, &[Content::bf16(projection)?])?;
-        Ok(DeviceMla { spec, projection, room })
+        Ok(DeviceMla { shape, scale, projection, room })
     }
 
-    /// Buffers for the latent space: the ones that an earlier layer allocated, since all layers have one shape.
-    fn latent_scratch(&mut self, spec: MlaSpec) -> Result<LatentScratch, LoadError> {
+    /// Buffers for the latent space: the ones that an earlier layer allocated, since all layers
+    /// have one shape.
+    fn latent_scratch(&mut self, shape: MlaShape) -> Result<LatentScratch, LoadError> {
         if let Some(room) = self.latent_scratch {
             return Ok(room);
         }
         let rows = self.rows();
         let mut make =
-            |width| self.driver.allocate("activations of attention", rows * spec.heads * width * 2);
-        let room = LatentScratch { queries: make(spec.cached_width())?, results: make(spec.rank)? };
+            |width| self.driver.allocate("activations of attention", rows * shape.heads * width * 2);
+        let room = LatentScratch { queries: make(shape.cached_width())?, results: make(shape.rank)? };
         self.latent_scratch = Some(room);
         Ok(room)
     }
@@ -51,23 +55,22 @@ impl CudaBackend {
     pub(super) fn launch_mla_write(
         &mut self,
         layer: usize,
-        spec: MlaSpec,
-        norm: &Norm<'_, DeviceVector>,
+        shape: MlaShape,
+        norm: Norm<&DeviceVector>,
         rope: &Rope,
         (queries, kv): (&Tensor, &Tensor),
     ) {
         let launch = MlaWrite {
             queries: queries.at,
             kv: kv.at,
-            norm: norm.weight.at,
-            eps: norm.eps,
+            norm: Norm { weight: norm.weight.at, eps: norm.eps },
             frequencies: rope.frequencies.at,
             rope_factor: rope.scale,
             positions: self.input(StepArray::Positions),
             slots: self.input(StepArray::Slots),
             cache: self.cache.latent(layer),
             rows: self.tokens(),
-            shape: mla_shape(spec),
+            shape,
         };
         self.launch(&launch.launch());
     }
@@ -79,8 +82,8 @@ impl CudaBackend {
         queries: &Tensor,
         out: &Tensor,
     ) {
-        let DeviceMla { spec, projection, room } = *weights;
-        let (rows, shape) = (self.tokens(), mla_shape(spec));
+        let DeviceMla { shape, scale, projection, room } = *weights;
+        let rows = self.tokens();
         let into =
             MlaProject { x: queries.at, projection, out: room.queries, rows, shape, side: MlaSide::Queries };
         self.launch(&into.launch());
@@ -94,7 +97,7 @@ impl CudaBackend {
             out: room.results,
             rows,
             shape,
-            scale: spec.scale,
+            scale,
         };
         self.attend_latent(attention);
         let back =
@@ -102,8 +105,8 @@ impl CudaBackend {
         self.launch(&back.launch());
     }
 
-    /// Computes rows by spans and by tiles as in [`super::attention`], or all of them with the simple kernel where no other supports the
-    /// model's shape.
+    /// Computes rows by spans and by tiles as in [`super::attention`], or all of them with the
+    /// simple kernel where no other supports the model's shape.
     fn attend_latent(&mut self, attention: MlaAttention) {
         if self.work.tiled().is_none() {
             return self.launch(&attention.launch());

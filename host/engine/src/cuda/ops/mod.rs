@@ -5,18 +5,17 @@ mod linear;
 mod mla;
 mod moe;
 
-use cuda_kernels::{Embed, LastSamples, LinearInput, LinearStore, QkNormRopeWrite};
+use cuda_kernels::{Embed, LastSamples, LinearInput, LinearStore, QkNormRopeWrite, size};
 
 #[cfg(test)]
 pub(super) use linear::LIBRARY_ROWS;
 use linear::linear_store;
 
 use super::backend::{CudaBackend, Head, Tensor};
-use super::size::size;
 use super::step::StepArray;
 use super::weights::{DeviceMatrix, DeviceVector, Rope};
 use crate::models::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, LayerInput, MlaSpec, Norm, RopeSpec, Routing, Store,
+    AttentionSpec, ExpertActivation, HeadNorms, LayerInput, MlaShape, Norm, RopeSpec, Routing, Store,
     TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
@@ -69,8 +68,13 @@ impl Backend for CudaBackend {
         self.make_routes(per_token)
     }
 
-    fn mla_weights(&mut self, spec: MlaSpec, projection: &StoredMatrix) -> Result<DeviceMla, LoadError> {
-        self.load_mla(spec, projection)
+    fn mla_weights(
+        &mut self,
+        shape: MlaShape,
+        scale: f32,
+        projection: &StoredMatrix,
+    ) -> Result<DeviceMla, LoadError> {
+        self.load_mla(shape, scale, projection)
     }
 
     fn embed(&mut self, table: &DeviceMatrix, out: &mut Tensor) {
@@ -86,7 +90,7 @@ impl Backend for CudaBackend {
         self.launch(&launch.launch());
     }
 
-    fn rms_norm(&mut self, x: &Tensor, norm: Norm<'_, DeviceVector>, out: &mut Tensor) {
+    fn rms_norm(&mut self, x: &Tensor, norm: Norm<&DeviceVector>, out: &mut Tensor) {
         self.rms_norm_rows(self.tokens(), x, norm, out);
     }
 
@@ -133,14 +137,14 @@ impl Backend for CudaBackend {
     fn qk_norm_rope_write(
         &mut self,
         layer: usize,
-        spec: AttentionSpec<'_, DeviceVector>,
-        norms: Option<HeadNorms<'_, DeviceVector>>,
+        spec: AttentionSpec<&DeviceVector>,
+        norms: Option<HeadNorms<&DeviceVector>>,
         rope: &Rope,
         qkv: &mut Tensor,
     ) {
         let launch = QkNormRopeWrite {
             qkv: qkv.at,
-            norms: norms.map(|HeadNorms { q, k, eps }| cuda_kernels::HeadNorms { q: q.at, k: k.at, eps }),
+            norms: norms.map(|norms| norms.map(|weight| weight.at)),
             frequencies: rope.frequencies.at,
             rope_factor: rope.scale,
             positions: self.input(StepArray::Positions),
@@ -148,9 +152,7 @@ impl Backend for CudaBackend {
             keys: self.cache.keys(layer),
             values: self.cache.values(layer),
             rows: self.tokens(),
-            heads: size(spec.heads),
-            kv_heads: size(spec.kv_heads),
-            head_dim: size(spec.head_dim),
+            shape: spec.shape,
         };
         self.launch(&launch.launch());
     }
@@ -158,7 +160,7 @@ impl Backend for CudaBackend {
     fn attention(
         &mut self,
         layer: usize,
-        spec: AttentionSpec<'_, DeviceVector>,
+        spec: AttentionSpec<&DeviceVector>,
         qkv: &Tensor,
         out: &mut Tensor,
     ) {
@@ -169,8 +171,8 @@ impl Backend for CudaBackend {
         self.silu_mul_groups(gate_up, out, out.cols);
     }
 
-    fn route(&mut self, scores: &Tensor, routing: Routing<'_, DeviceVector>, out: &mut DeviceRoutes) {
-        self.launch_route(scores, &routing, out);
+    fn route(&mut self, scores: &Tensor, routing: Routing<&DeviceVector>, out: &mut DeviceRoutes) {
+        self.launch_route(scores, routing, out);
     }
 
     fn experts(&mut self, x: &Tensor, routes: &DeviceRoutes, experts: &DeviceExperts, out: &mut Tensor) {
@@ -180,20 +182,20 @@ impl Backend for CudaBackend {
     fn mla_write(
         &mut self,
         layer: usize,
-        spec: MlaSpec,
-        norm: Norm<'_, DeviceVector>,
+        shape: MlaShape,
+        norm: Norm<&DeviceVector>,
         rope: &Rope,
         queries: &mut Tensor,
         kv: &Tensor,
     ) {
-        self.launch_mla_write(layer, spec, &norm, rope, (queries, kv));
+        self.launch_mla_write(layer, shape, norm, rope, (queries, kv));
     }
 
     fn mla_attention(&mut self, layer: usize, weights: &DeviceMla, queries: &Tensor, out: &mut Tensor) {
         self.launch_mla_attention(layer, weights, queries, out);
     }
 
-    fn logits(&mut self, x: &Tensor, norm: Norm<'_, DeviceVector>, head: &DeviceMatrix) {
+    fn logits(&mut self, x: &Tensor, norm: Norm<&DeviceVector>, head: &DeviceMatrix) {
         if self.step.logit_rows == 0 {
             return;
         }

@@ -1,22 +1,22 @@
-//! Mixtures of experts as launches. Experts' weights lie on the device in their stored format where a kernel reads it, else as bf16.
+//! Mixtures of experts as launches. Experts' weights lie on the device in their stored format where
+//! a kernel reads it, else as bf16.
 //!
-//! Invariant: all buffers are sized for the largest step and allocated at load. Rows that pad a step are routed as all others are; their
-//! results are never read.
+//! Invariant: all buffers are sized for the largest step and allocated at load. Rows that pad a
+//! step are routed as all others are; their results are never read.
 
 use cuda_kernels::{
     ClampedSwiglu, DevicePtr, ExpertFormat, Fp8Scales, MXFP4_MAX_SCALE, MoeAlign, MoeCombine, MoeLayer,
-    MoeLinear, MoeRoute, SiluMul, StoredExperts,
+    MoeLinear, MoeRoute, SiluMul, StoredExperts, size,
 };
 
 use super::super::backend::{CudaBackend, Tensor};
 use super::super::content::Content;
 use super::super::fp8::Fp8Contents;
 use super::super::scratch::ExpertScratch;
-use super::super::size::size;
 use super::super::supported::{MOST_EXPERTS, unsupported};
 use super::super::weights::{DeviceVector, WeightUpload};
 use crate::cuda::driver::Driver;
-use crate::models::ops::{ExpertActivation, Routing, Scoring};
+use crate::models::ops::{ExpertActivation, Routing};
 use crate::models::{ExpertWeights, LoadError, StoredMatrix, WeightTensor};
 
 /// Weights of the experts of a layer, and the buffers of their activations.
@@ -40,7 +40,8 @@ pub(in crate::cuda) struct DeviceRoutes {
     weights: DevicePtr,
     /// `[routes]` u32: routes ordered by expert.
     order: DevicePtr,
-    /// `[experts + 1]` u32: where the routes of each expert begin in `order`, and the number of routes.
+    /// `[experts + 1]` u32: where the routes of each expert begin in `order`, and the number of
+    /// routes.
     starts: DevicePtr,
     per_token: u32,
 }
@@ -110,19 +111,16 @@ impl CudaBackend {
     pub(super) fn launch_route(
         &mut self,
         scores: &Tensor,
-        routing: &Routing<'_, DeviceVector>,
+        routing: Routing<&DeviceVector>,
         out: &DeviceRoutes,
     ) {
         let (rows, experts) = (self.tokens(), size(routing.experts));
         let route = MoeRoute {
             scores: scores.at,
-            correction: routing.correction.map(|correction| correction.at),
             chosen: out.chosen,
             weights: out.weights,
             rows,
-            experts,
-            per_token: out.per_token,
-            scoring: scoring(routing.scoring),
+            routing: routing.map(|correction| correction.at),
         };
         self.launch(&route.launch());
         let DeviceRoutes { chosen, order, starts, per_token, .. } = *out;
@@ -166,8 +164,8 @@ impl CudaBackend {
         self.launch(&MoeCombine { results, weights, out: out.at, rows, cols: hidden, per_token }.launch());
     }
 
-    /// The kernel for few rows divides the inner dimension among warps, as that of linear layers does. So a deterministic engine uses tiles
-    /// for any number of rows.
+    /// The kernel for few rows divides the inner dimension among warps, as that of linear layers
+    /// does. So a deterministic engine uses tiles for any number of rows.
     fn launch_expert_layer(&mut self, layer: &MoeLinear) {
         let launch = if self.deterministic { layer.tiles() } else { layer.launch() };
         self.launch(&launch);
@@ -212,7 +210,8 @@ fn stored(
     Ok(StoredExperts { at, format, bias })
 }
 
-/// Contents of codes and scales, if all matrices are MXFP4; an error where the kernels wouldn't have each weight exactly.
+/// Contents of codes and scales, if all matrices are MXFP4; an error where the kernels wouldn't
+/// have each weight exactly.
 fn all_mxfp4<'a>(
     matrices: &[&'a StoredMatrix],
 ) -> Result<Option<Vec<(Content<'a>, Content<'a>)>>, LoadError> {
@@ -226,17 +225,4 @@ fn all_mxfp4<'a>(
         contents.push((Content::Mxfp4(codes), Content::Codes(scales)));
     }
     Ok(Some(contents))
-}
-
-fn scoring(scoring: Scoring) -> cuda_kernels::Scoring {
-    match scoring {
-        Scoring::Softmax { normalize } => cuda_kernels::Scoring::Softmax { normalize },
-        Scoring::SoftmaxOfChosen => cuda_kernels::Scoring::SoftmaxOfChosen,
-        Scoring::Sigmoid { groups, top_groups, normalize, scale } => cuda_kernels::Scoring::Sigmoid {
-            groups: size(groups),
-            top_groups: size(top_groups),
-            normalize,
-            scale,
-        },
-    }
 }

@@ -1,5 +1,5 @@
-//! [`Driver`] on a GPU: one context, one stream, raw calls. cudarc's safe layer isn't used: it tracks memory by events, which graphs can't
-//! capture.
+//! [`Driver`] on a GPU: one context, one stream, raw calls. cudarc's safe layer isn't used: it
+//! tracks memory by events, which graphs can't capture.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,7 +33,8 @@ pub(in crate::cuda) struct Gpu {
     allocated: Vec<sys::CUdeviceptr>,
 }
 
-// SAFETY: handles of the driver, which any thread may use that has made their context its current one, as every call here does.
+// SAFETY: handles of the driver, which any thread may use that has made their context its current
+// one, as every call here does.
 unsafe impl Send for Gpu {}
 
 impl Gpu {
@@ -98,14 +99,16 @@ impl Driver for Gpu {
         Ok(Box::new(Pinned::new(&self.context, bytes)?))
     }
 
-    // What the driver does with copies and fills of no bytes isn't documented, so they aren't passed on.
+    // What the driver does with copies and fills of no bytes isn't documented, so they aren't
+    // passed on.
 
     fn upload(&mut self, from: &dyn HostMemory, part: Range<usize>, to: DevicePtr) -> Result<(), CudaError> {
         if part.is_empty() {
             return Ok(());
         }
         self.context.enter()?;
-        // SAFETY: the source is page-locked and stays until an event behind the copy; the target is this driver's.
+        // SAFETY: the source is page-locked and stays until an event behind the copy; the target is
+        // this driver's.
         unsafe { result::memcpy_htod_async(to.0, &from.bytes()[part], self.stream) }.of("cuMemcpyHtoDAsync")
     }
 

@@ -1,17 +1,19 @@
-//! NVRTC and cuBLASLt, opened by their exact names. cudarc's search begins with names without a version, which belong to whatever toolkit is
-//! installed: it may be of another generation than the library that `--cuda-libs` names, and would be taken in its place.
+//! NVRTC and cuBLASLt, opened by their exact names. cudarc's search begins with names without a
+//! version, which belong to whatever toolkit is installed: it may be of another generation than the
+//! library that `--cuda-libs` names, and would be taken in its place.
 
 use std::sync::OnceLock;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-/// Functions of a library, loaded once; what isn't there now may be there once a folder is named. `None` where the library can't be loaded, or
-/// lacks one.
+/// Functions of a library, loaded once; what isn't there now may be there once a folder is named.
+/// `None` where the library can't be loaded, or lacks one.
 pub(super) fn loaded_once<F>(found: &'static OnceLock<F>, load: fn() -> Option<F>) -> Option<&'static F> {
     found.get().or_else(|| load().map(|functions| found.get_or_init(|| functions)))
 }
 
-/// Opens a library by its name: the one that `load_libraries` has loaded, else the one that the loader finds.
+/// Opens a library by its name: the one that `load_libraries` has loaded, else the one that the
+/// loader finds.
 pub(super) fn open(name: &str) -> Option<Library> {
     // SAFETY: NVIDIA's libraries are made to be loaded by any process.
     unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }.ok()

@@ -1,7 +1,8 @@
-//! CUDA's driver and compiler, through cudarc's raw calls: the only place of the engine that calls them.
+//! CUDA's driver and compiler, through cudarc's raw calls: the only place of the engine that calls
+//! them.
 //!
-//! Invariant: no function of a library is called before the library is known to be there and new enough, since cudarc panics where it can't
-//! load a function.
+//! Invariant: no function of a library is called before the library is known to be there and new
+//! enough, since cudarc panics where it can't load a function.
 #![expect(unsafe_code, reason = "calls of C libraries")]
 
 mod calls;

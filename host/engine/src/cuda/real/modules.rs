@@ -50,7 +50,8 @@ impl Modules {
         Ok(())
     }
 
-    /// Launches a kernel on a stream. With `overlaps` it may begin before the launch in front of it has ended.
+    /// Launches a kernel on a stream. With `overlaps` it may begin before the launch in front of it
+    /// has ended.
     pub(super) fn launch(
         &mut self,
         launch: &Launch,
@@ -67,8 +68,9 @@ impl Modules {
             (config.attrs, config.numAttrs) = (&raw mut attribute, 1);
         }
         let mut pointers = launch.args.pointers();
-        // SAFETY: the function is loaded, its arguments are those that its launcher made and outlive the call, and the addresses among them
-        // are of memory that lives as long as the driver.
+        // SAFETY: the function is loaded, its arguments are those that its launcher made and
+        // outlive the call, and the addresses among them are of memory that lives as long as the
+        // driver.
         unsafe {
             sys::cuLaunchKernelEx(
                 &raw const config,

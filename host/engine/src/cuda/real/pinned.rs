@@ -1,5 +1,5 @@
-//! Pinned (page-locked) host memory, which the device reads and writes by itself. It is cached as usual, since the write-combined memory of
-//! `cuMemHostAlloc` is slow to read.
+//! Pinned (page-locked) host memory, which the device reads and writes by itself. It is cached as
+//! usual, since the write-combined memory of `cuMemHostAlloc` is slow to read.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -49,7 +49,8 @@ impl HostMemory for Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // SAFETY: it is the driver's memory; copies to and from it have ended, since freeing waits for the device.
+        // SAFETY: it is the driver's memory; copies to and from it have ended, since freeing waits
+        // for the device.
         let _ = self
             .context
             .enter()

@@ -1,4 +1,5 @@
-//! Random models on the tests' device against the CPU engine: shapes without a golden, and steps that mix all kinds of rows.
+//! Random models on the tests' device against the CPU engine: shapes without a golden, and steps
+//! that mix all kinds of rows.
 
 use super::rig::{Part, batch, device, options};
 use crate::batch::{Batch, TableEdit};
@@ -53,7 +54,8 @@ fn latent(heads: usize) -> ModelConfig {
     ))
 }
 
-/// Prompts in chunks, a sequence that decodes beside other prompts, then steps in which all sequences decode.
+/// Prompts in chunks, a sequence that decodes beside other prompts, then steps in which all
+/// sequences decode.
 fn steps() -> Vec<Batch> {
     let tokens: Vec<u32> = (0..600).map(|at| at * 7 % 50).collect();
     let part = |lane, from: usize, count: usize| Part { lane, tokens: &tokens[from..from + count], from };
@@ -64,7 +66,8 @@ fn steps() -> Vec<Batch> {
     steps
 }
 
-/// The batch with the CPU's smaller KV blocks, several of which lie in each block of the device, at the same slots.
+/// The batch with the CPU's smaller KV blocks, several of which lie in each block of the device, at
+/// the same slots.
 fn for_cpu(batch: &Batch, block_size: usize) -> Batch {
     let parts = u32::try_from(64 / block_size).unwrap();
     let edits = batch.table_edits.iter().flat_map(|edit| {
@@ -119,16 +122,17 @@ const FP8: Shape = Shape {
 };
 
 #[test]
-fn prompts_and_rows_that_decode_come_together_in_all_kernels_of_attention() {
+fn prompts_and_decodes_mix_in_all_attention_kernels() {
     check(ALL, false);
     check(Shape { window: "70", ..ALL }, false);
-    // First 17 heads for one key head, more than the kernel of spans takes; then a width of heads that only the simple kernel has.
+    // First 17 heads for one key head, more than the kernel of spans takes; then a width of heads
+    // that only the simple kernel has.
     check(Shape { heads: 17, kv_heads: 1, ..ALL }, false);
     check(Shape { head_dim: 20, ..ALL }, false);
 }
 
 #[test]
-fn a_deterministic_engine_computes_the_same_but_for_rounding() {
+fn deterministic_engine_differs_only_by_rounding() {
     check(ALL, true);
     check(Shape { head_dim: 20, window: "70", ..ALL }, true);
     check(FP8, true);

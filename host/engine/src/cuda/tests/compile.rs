@@ -1,4 +1,5 @@
-//! Cache of compiled kernels: an entry in the cache needs no compiler, and one that this installation didn't write is compiled again.
+//! Cache of compiled kernels: an entry in the cache needs no compiler, and one that this
+//! installation didn't write is compiled again.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -71,7 +72,7 @@ fn a_full_cache_needs_no_compiler() {
 }
 
 #[test]
-fn without_a_compiler_an_empty_cache_is_an_error_that_names_the_wheel() {
+fn empty_cache_without_a_compiler_names_the_wheel() {
     let folder = private_folder();
     let none = Fake { version: Err(CudaError::NoNvrtc), ..Fake::new() };
     assert_eq!(all(&none, folder.path()), Err(CudaError::NoNvrtc));
@@ -87,7 +88,7 @@ fn another_compiler_makes_its_own() {
 }
 
 #[test]
-fn an_entry_that_is_cut_changed_foreign_or_a_link_is_compiled_again() {
+fn cut_changed_foreign_or_linked_entry_is_recompiled() {
     let [folder, other] = [(); 2].map(|()| private_folder());
     for folder in [&folder, &other] {
         all(&Fake::new(), folder.path()).unwrap();
@@ -126,7 +127,7 @@ fn what_the_compiler_refuses_is_named_with_its_log() {
 }
 
 #[test]
-fn a_folder_to_which_others_have_access_and_a_link_are_not_used() {
+fn folders_open_to_others_and_links_are_not_used() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = private_folder();
     let kernels = folder.path().join("kernels");

@@ -1,5 +1,5 @@
-//! Logits of a row are equal to the last bit whatever is computed beside it, and however its sequence was cut into steps. `deterministic`
-//! promises this.
+//! Logits of a row are equal to the last bit whatever is computed beside it, and however its
+//! sequence was cut into steps. `deterministic` promises this.
 
 use super::rig::{Part, batch, device, load, options};
 use crate::cuda::{CudaOptions, CudaRunner};
@@ -31,8 +31,8 @@ fn own(tokens: &[u32], from: usize) -> Part<'_> {
     Part { lane: 1, tokens, from }
 }
 
-/// Logits of the last tokens, decoded one by one behind a prompt in chunks of `chunk`. Beside each runs a part of another prompt, unless
-/// `other` is empty.
+/// Logits of the last tokens, decoded one by one behind a prompt in chunks of `chunk`. Beside each
+/// runs a part of another prompt, unless `other` is empty.
 fn decoded(runner: &mut CudaRunner, chunk: usize, other: &[u32]) -> Vec<Vec<u32>> {
     for from in (0..PROMPT).step_by(chunk) {
         logits(runner, &[own(&tokens(from, chunk.min(PROMPT - from)), from)]);
@@ -63,8 +63,8 @@ fn computed_again(runner: &mut CudaRunner) -> Vec<Vec<u32>> {
     all
 }
 
-/// Logits of the same tokens computed in several ways: alone, beside others, in other chunks, and as the end of a prompt, as after a
-/// preemption.
+/// Logits of the same tokens computed in several ways: alone, beside others, in other chunks, and
+/// as the end of a prompt, as after a preemption.
 fn ways(name: &str, deterministic: bool) -> Vec<Vec<Vec<u32>>> {
     let options = CudaOptions { deterministic, ..options() };
     let mut runner = load(device(), name, &options, &mut |_| {}).unwrap();
@@ -84,7 +84,7 @@ fn check_same_bits(name: &str) {
 }
 
 #[test]
-fn a_deterministic_engine_computes_the_same_bits_whatever_is_in_a_step() {
+fn deterministic_bits_do_not_depend_on_the_step() {
     check_same_bits(DENSE);
 }
 

@@ -1,4 +1,5 @@
-//! Random weights are drawn on the device with the bits that the host draws, and none of them are copied.
+//! Random weights are drawn on the device with the bits that the host draws, and none of them are
+//! copied.
 
 use serde_json::{Value, json};
 
@@ -23,8 +24,8 @@ fn config(name: &str, changes: &Value) -> ModelConfig {
     ModelConfig::parse("config.json", config.to_string().as_bytes()).unwrap()
 }
 
-/// FP8 in quantisation blocks of published models, with sizes that the kernels for few rows take. A layer has several quantisation
-/// blocks along both dimensions, the last ones partial.
+/// FP8 in quantisation blocks of published models, with sizes that the kernels for few rows take. A
+/// layer has several quantisation blocks along both dimensions, the last ones partial.
 fn published_fp8(name: &str) -> ModelConfig {
     let mut changes =
         json!({ "hidden_size": 192, "intermediate_size": 144, "moe_intermediate_size": 192, "head_dim": 64 });
@@ -78,9 +79,10 @@ fn random_weights_are_not_copied() {
     }
 }
 
-/// The models have weights of all kinds: FP8 for all kernels, FP8 that is converted to bf16, codes with exponents.
+/// The models have weights of all kinds: FP8 for all kernels, FP8 that is converted to bf16, codes
+/// with exponents.
 #[test]
-fn a_random_model_has_the_logits_that_it_has_on_the_cpu() {
+fn random_model_has_the_logits_of_the_cpu() {
     for (name, config) in [
         ("deepseek-fp8", config("deepseek-fp8", &Value::Null)),
         ("gpt-oss-mxfp4", config("gpt-oss-mxfp4", &Value::Null)),

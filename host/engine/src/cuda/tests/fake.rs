@@ -1,4 +1,5 @@
-//! A driver that computes nothing: it records calls, keeps what is copied to it, and fails where a test wants it to.
+//! A driver that computes nothing: it records calls, keeps what is copied to it, and fails where a
+//! test wants it to.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,7 +27,8 @@ pub(super) enum Call {
     Replay(usize),
 }
 
-/// A failure to come: of a call that the function accepts, after so many such calls, with this error.
+/// A failure to come: of a call that the function accepts, after so many such calls, with this
+/// error.
 pub(super) type Failure = (fn(&Call) -> bool, usize, CudaError);
 
 /// Record of a [`FakeDriver`]'s calls, and settings that a test makes.

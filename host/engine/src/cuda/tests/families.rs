@@ -1,13 +1,14 @@
-//! Mixtures of experts, compressed caches and packed weights on the tests' device, against logits that transformers computed; and rows of a
-//! step against the same rows alone.
+//! Mixtures of experts, compressed caches and packed weights on the tests' device, against logits
+//! that transformers computed; and rows of a step against the same rows alone.
 
 use super::goldens::{TRAINED, Tolerance, check, check_each, check_greedy};
 use super::rig::{Part, batch, device, load, options};
 use crate::cuda::CudaRunner;
 use crate::runner::Runner;
 
-/// Bounds where bf16 may choose another expert, since the router's last chosen score and the next one differ by less than a hundredth of
-/// their spread: at the last token of moe-mixed-f32's prompt of 7, and the token before the last of gpt-oss-bf16's.
+/// Bounds where bf16 may choose another expert, since the router's last chosen score and the next
+/// one differ by less than a hundredth of their spread: at the last token of moe-mixed-f32's prompt
+/// of 7, and the token before the last of gpt-oss-bf16's.
 const TIE: Tolerance = Tolerance { greatest: 0.2, root: 0.25 };
 
 const fn within(greatest: f32, root: f32) -> Tolerance {
@@ -15,7 +16,7 @@ const fn within(greatest: f32, root: f32) -> Tolerance {
 }
 
 #[test]
-fn mixtures_of_experts_have_the_logits_of_transformers() {
+fn mixtures_of_experts_have_transformers_logits() {
     check("moe-bf16", within(3e-2, 2.5e-2), 200);
     check("moe-sharded-bf16", within(2e-2, 2e-2), 40);
     check("moe-fp8", within(1.4e-2, 1.4e-2), 40);
@@ -48,7 +49,7 @@ fn trained_families_have_the_logits_of_transformers() {
 }
 
 #[test]
-fn greedy_tokens_of_trained_families_are_those_of_transformers_wherever_one_is_ahead() {
+fn clear_greedy_tokens_of_families_are_transformers() {
     for (name, least) in [("gpt-oss-tiny", 45), ("kimi-tiny", 30)] {
         let compared = check_greedy(name, 0.25, 40);
         assert!(compared >= least, "{name}: only {compared} tokens were far enough ahead");
@@ -62,9 +63,10 @@ fn logits(runner: &mut CudaRunner, parts: &[Part<'_>]) -> Vec<Vec<f32>> {
     runner.step_logits().chunks_exact(vocab).map(<[f32]>::to_vec).collect()
 }
 
-/// Steps have at most eight rows, and the same kernels compute all of them, so bits can be compared.
+/// Steps have at most eight rows, and the same kernels compute all of them, so bits can be
+/// compared.
 #[test]
-fn a_row_has_the_same_logits_alone_and_beside_padding_others_and_prompts() {
+fn row_logits_do_not_depend_on_what_is_beside_it() {
     for name in ["moe-bf16", "gpt-oss-mxfp4", "deepseek-fp8", "kimi-tiny"] {
         let mut runner = load(device(), name, &options(), &mut |_| {}).unwrap();
         let prompts = [&[3, 1, 4, 1, 5][..], &[9, 2], &[6, 5, 3, 5, 8, 9, 7], &[9, 3, 2]];

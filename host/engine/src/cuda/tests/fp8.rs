@@ -15,7 +15,8 @@ fn dense_weights_in_fp8_take_one_byte_each() {
         let calls = &lock(&log).calls;
         calls.iter().filter(|call| matches!(call, Call::Upload { bytes, .. } if *bytes == wanted)).count()
     };
-    // Queries, keys and values; gate and up; down: of two layers each. Blocks of 32 columns: two scales for each eight rows.
+    // Queries, keys and values; gate and up; down: of two layers each. Blocks of 32 columns: two
+    // scales for each eight rows.
     let (qkv, gate_up, down) = (128 * 48, 160 * 48, 48 * 80);
     assert_eq!([qkv, gate_up, down].map(uploads), [2; 3]);
     assert_eq!([2 * qkv, 2 * gate_up].map(uploads), [0; 2]);
@@ -62,7 +63,7 @@ fn gate_and_up_are_interleaved_with_their_scales() {
 }
 
 #[test]
-fn stacked_matrices_have_quantisation_blocks_of_their_own() {
+fn stacked_matrices_have_their_own_scale_blocks() {
     let parts = [matrix("q", (40, 48)), matrix("k", (24, 48)), matrix("v", (8, 48))];
     let stored = parts.each_ref().map(|(stored, ..)| stored.clone());
     let mut driver = device();

@@ -7,8 +7,9 @@ use crate::cuda::driver::Driver;
 use crate::cuda::{CudaOptions, CudaRunner};
 use crate::runner::Runner;
 
-/// Bounds of the difference of logits: its greatest value and its root mean square, each relative to that of the logits. The difference
-/// comes from bf16 activations, which transformers didn't round, and from bf16 weights where the model has other types.
+/// Bounds of the difference of logits: its greatest value and its root mean square, each relative
+/// to that of the logits. The difference comes from bf16 activations, which transformers didn't
+/// round, and from bf16 weights where the model has other types.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tolerance {
     pub(super) greatest: f32,
@@ -44,7 +45,8 @@ fn runner_on(device: Box<dyn Driver>, name: &str) -> CudaRunner {
     load(device, name, &options, &mut |_| {}).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Runs `tokens` on lane 1 in chunks, from position `from` on; returns the logits of the last token.
+/// Runs `tokens` on lane 1 in chunks, from position `from` on; returns the logits of the last
+/// token.
 fn run(runner: &mut CudaRunner, tokens: &[u32], from: usize, chunk: usize) -> Vec<f32> {
     let mut logits = Vec::new();
     for (i, tokens) in tokens.chunks(chunk).enumerate() {
@@ -65,7 +67,8 @@ pub(super) fn assert_close(what: &str, got: &[f32], wanted: &[f32], tolerance: T
     assert!(most <= tolerance.greatest && root <= tolerance.root, "{what}: {most} at most, {root}");
 }
 
-/// Checks every prompt of up to `longest` tokens, run whole, and with its last three tokens one by one: steps with prompts, and graphs.
+/// Checks every prompt of up to `longest` tokens, run whole, and with its last three tokens one by
+/// one: steps with prompts, and graphs.
 pub(super) fn check(name: &str, tolerance: Tolerance, longest: usize) {
     check_each(name, longest, |_| tolerance);
 }
@@ -126,8 +129,9 @@ fn best(logits: &[f32]) -> (u32, f32) {
     (u32::try_from(order[0]).unwrap(), logits[order[0]] - logits[order[1]])
 }
 
-/// Compares the greedy tokens of prompts of up to `longest` tokens with those of transformers, wherever the lead is at least `lead_of`;
-/// rounding may change which of two nearer logits is greater. Returns how many tokens were compared.
+/// Compares the greedy tokens of prompts of up to `longest` tokens with those of transformers,
+/// wherever the lead is at least `lead_of`; rounding may change which of two nearer logits is
+/// greater. Returns how many tokens were compared.
 pub(super) fn check_greedy(name: &str, lead_of: f32, longest: usize) -> usize {
     let (mut runner, mut compared) = (runner_on_shim(name), 0);
     let prompts = golden(name).prompts;
@@ -145,7 +149,7 @@ pub(super) fn check_greedy(name: &str, lead_of: f32, longest: usize) -> usize {
 }
 
 #[test]
-fn greedy_tokens_of_the_trained_model_are_those_of_transformers_wherever_one_is_ahead() {
+fn clear_greedy_tokens_are_those_of_transformers() {
     let compared = check_greedy("qwen3-tiny", 0.25, usize::MAX);
     assert!(compared >= 100, "only {compared} tokens were far enough ahead");
 }

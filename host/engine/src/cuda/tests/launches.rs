@@ -51,7 +51,7 @@ fn more_rows_have_norms_of_their_own() {
 }
 
 #[test]
-fn a_deterministic_engine_has_the_same_kernels_for_any_number_of_rows() {
+fn deterministic_kernels_are_the_same_for_any_rows() {
     let options = CudaOptions { deterministic: true, ..options() };
     let around = ["linear_tiles", "rms_norm", "linear_tiles", "linear_tiles", "rms_norm", "linear_tiles"];
     for number in [0, 3] {
@@ -60,7 +60,8 @@ fn a_deterministic_engine_has_the_same_kernels_for_any_number_of_rows() {
     }
 }
 
-/// Kernels of attention of one layer: in a step of a prompt, and in a step of a sequence that decodes beside a prompt.
+/// Kernels of attention of one layer: in a step of a prompt, and in a step of a sequence that
+/// decodes beside a prompt.
 fn attention(name: &str, options: &CudaOptions) -> [Vec<&'static str>; 2] {
     let (mut runner, log) = model(name, options);
     let mut kernels = |parts: &[Part<'_>]| {
@@ -78,7 +79,7 @@ fn attention(name: &str, options: &CudaOptions) -> [Vec<&'static str>; 2] {
 }
 
 #[test]
-fn rows_of_prompts_and_rows_that_decode_have_kernels_of_their_own() {
+fn prompt_rows_and_decode_rows_have_their_own_kernels() {
     let [prompt, both] = attention(DENSE, &options());
     assert_eq!((prompt, both), (vec!["attention_prefill"], vec!["attention_prefill", "attention_decode"]));
     let [prompt, both] = attention(LATENT, &options());
@@ -92,7 +93,7 @@ fn rows_of_prompts_and_rows_that_decode_have_kernels_of_their_own() {
 }
 
 #[test]
-fn experts_with_few_rows_have_a_kernel_of_their_own_unless_the_engine_is_deterministic() {
+fn few_row_experts_have_a_kernel_unless_deterministic() {
     let experts = |options: &CudaOptions, tokens: &[u32]| {
         let (mut runner, log) = model("moe-bf16", options);
         calls(&log);

@@ -1,4 +1,5 @@
-//! What a start copies to the device, how many KV blocks fit in a cache, and which models are refused.
+//! What a start copies to the device, how many KV blocks fit in a cache, and which models are
+//! refused.
 
 use super::fake::{Call, FakeDriver, lock};
 use super::rig::{folder, load, options};
@@ -50,7 +51,7 @@ fn what_has_no_kernel_is_refused_at_load() {
 }
 
 #[test]
-fn mxfp4_scales_beyond_the_kernels_are_refused_at_load() {
+fn unfit_mxfp4_scales_are_refused_at_load() {
     let name = "gpt-oss-mxfp4";
     let mut bytes = std::fs::read(folder(name).join("model.safetensors")).unwrap();
     let header = 8 + usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
@@ -76,7 +77,7 @@ fn mxfp4_scales_beyond_the_kernels_are_refused_at_load() {
 }
 
 #[test]
-fn a_kernel_that_needs_more_shared_memory_than_the_gpu_has_is_an_error_of_the_start() {
+fn kernel_over_the_gpus_shared_memory_fails_the_start() {
     let start = |name, shared| {
         let driver = FakeDriver::new().0.with_shared(shared);
         load(Box::new(driver), name, &options(), &mut |_| {}).map(|_| ()).map_err(|error| error.to_string())

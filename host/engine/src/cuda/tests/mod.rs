@@ -1,4 +1,5 @@
-//! Tests of the GPU engine that need no GPU; those on `rig::device` run on a GPU where `ENGINE_TESTS_DEVICE` names one.
+//! Tests of the GPU engine that need no GPU; those on `rig::device` run on a GPU where
+//! `ENGINE_TESTS_DEVICE` names one.
 
 mod beside_cpu;
 mod compile;

@@ -1,4 +1,5 @@
-//! NVRTC itself, from the folder `ENGINE_TESTS_CUDA_LIBS`: no GPU is needed (`tests/cuda/compile.sh`).
+//! NVRTC itself, from the folder `ENGINE_TESTS_CUDA_LIBS`: no GPU is needed
+//! (`tests/cuda/compile.sh`).
 
 use std::path::Path;
 

@@ -1,12 +1,12 @@
 //! The tests of this folder once more through `real`: on CUDA's libraries as `tests/cuda-simulator`
-//! installs them in the folder `CUDA_SIMULATOR`. Each runs this program again, since the loader reads
-//! where libraries are when a program starts.
+//! installs them in the folder `CUDA_SIMULATOR`. Each runs this program again, since the loader
+//! reads where libraries are when a program starts.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Runs the tests whose names contain one of `names`. All must pass, at least `fewest` of them, without a
-/// wrong call, and all must be freed.
+/// Runs the tests whose names contain one of `names`. All must pass, at least `fewest` of them,
+/// without a wrong call, and all must be freed.
 fn run(names: &[&str], fewest: usize) {
     let simulator = std::env::var_os("CUDA_SIMULATOR").map(PathBuf::from);
     let simulator = simulator.expect("CUDA_SIMULATOR names the simulator's folder: tests/nightly.sh");

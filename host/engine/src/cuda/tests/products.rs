@@ -1,12 +1,14 @@
-//! Matrix products of the library: of a GPU's cuBLASLt where the tests run on a GPU that has it, else of the shim's own.
+//! Matrix products of the library: of a GPU's cuBLASLt where the tests run on a GPU that has it,
+//! else of the shim's own.
 
 #![expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small shapes")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, LinearWeight, Tolerance, linear_reference};
+use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, LinearWeight, Tolerance};
 use half::bf16;
+use ops::reference;
 
 use super::goldens::{RANDOM, TRAINED, check_on};
 use super::rig::{Part, batch, device, is_a_gpu, load, options};
@@ -46,7 +48,8 @@ fn get(driver: &mut dyn Driver, from: DevicePtr, bytes: usize) -> Vec<u8> {
     memory.bytes()[..bytes].to_vec()
 }
 
-/// Multiplies x by a weight, and compares with the reference; false where the library doesn't take the sizes.
+/// Multiplies x by a weight, and compares with the reference; false where the library doesn't take
+/// the sizes.
 fn multiply(
     driver: &mut dyn Driver,
     (rows, outputs, inputs): (usize, usize, usize),
@@ -54,7 +57,7 @@ fn multiply(
 ) -> bool {
     let (x, weight, before) =
         (values(rows * inputs, 1), values(outputs * inputs, 2), values(rows * outputs, 3));
-    let mut wanted = linear_reference(&x, &weight, None, inputs);
+    let mut wanted = reference::linear(&x, &weight, None, inputs);
     if store == LinearStore::AddF32 {
         wanted.iter_mut().zip(&before).for_each(|(sum, before)| *sum += f64::from(*before));
     }
@@ -112,9 +115,10 @@ fn the_library_computes_steps_of_many_rows() {
     assert!(counts[0] == 0 && counts[1] > 0 && counts[2] == 0, "{counts:?}");
 }
 
-/// Kernels that a library spares are compiled all the same, since a step shows only whether the library takes its sizes.
+/// Kernels that a library spares are compiled all the same, since a step shows only whether the
+/// library takes its sizes.
 #[test]
-fn what_is_prepared_is_the_same_with_and_without_a_library() {
+fn preparation_is_the_same_with_or_without_a_library() {
     let counts = [ShimDriver::new(), ShimDriver::with_library(Arc::default())].map(|driver| {
         let mut kernels = 0;
         load(Box::new(driver), "tied-bf16", &options(), &mut |progress| {

@@ -14,8 +14,8 @@ use crate::runner::{Draw, Draws, RunError, Runner};
 use crate::token::{SamplingParams, Token};
 use crate::{DeviceChoice, ModelFiles};
 
-/// Driver that executes kernels: the shim, or the GPU that `ENGINE_TESTS_DEVICE` names, with NVRTC from the folder
-/// `ENGINE_TESTS_CUDA_LIBS`.
+/// Driver that executes kernels: the shim, or the GPU that `ENGINE_TESTS_DEVICE` names, with NVRTC
+/// from the folder `ENGINE_TESTS_CUDA_LIBS`.
 pub(super) fn device() -> Box<dyn Driver> {
     let Some(choice) = std::env::var("ENGINE_TESTS_DEVICE").ok() else { return Box::new(ShimDriver::new()) };
     if let Some(folder) = std::env::var_os("ENGINE_TESTS_CUDA_LIBS") {
@@ -33,7 +33,8 @@ pub(super) fn is_a_gpu() -> bool {
     std::env::var("ENGINE_TESTS_DEVICE").is_ok_and(|device| device.starts_with("cuda"))
 }
 
-/// Whether shapes are small: on the shim, and where `ENGINE_TESTS_SIZES` is `small`, as on a simulated GPU.
+/// Whether shapes are small: on the shim, and where `ENGINE_TESTS_SIZES` is `small`, as on a
+/// simulated GPU.
 pub(super) fn is_small() -> bool {
     !is_a_gpu() || std::env::var("ENGINE_TESTS_SIZES").is_ok_and(|sizes| sizes == "small")
 }
@@ -81,7 +82,8 @@ pub(super) struct Part<'a> {
     pub(super) from: usize,
 }
 
-/// A batch in which lane `i` has blocks `i`, `i + 8`, and so on. The last row of each part has logits.
+/// A batch in which lane `i` has blocks `i`, `i + 8`, and so on. The last row of each part has
+/// logits.
 pub(super) fn batch(parts: &[Part<'_>]) -> Batch {
     let mut batch = Batch::default();
     batch.clear();

@@ -1,13 +1,14 @@
-//! Driver for this machine's CPU: kernels are compiled as C++ and run thread by thread (`cuda-shim`). It may have a library of matrix
-//! products, which is a loop.
+//! Driver for this machine's CPU: kernels are compiled as C++ and run thread by thread
+//! (`cuda-shim`). It may have a library of matrix products, which is a loop.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cuda_kernels::{DevicePtr, Launch, MatrixProduct, ProductStore, Variant, linear_reference};
+use cuda_kernels::{DevicePtr, Launch, MatrixProduct, ProductStore, Variant};
 use cuda_shim::{Shim, ShimError};
 use half::bf16;
+use ops::reference;
 
 use super::fake::gpu;
 use crate::cuda::driver::{DeviceMemory, Driver, Event, Graph, HostMemory};
@@ -60,7 +61,7 @@ impl ShimDriver {
         let MatrixProduct { x, weight, out, store, rows, outputs, inputs } = *product;
         let [rows, outputs, inputs] = [rows, outputs, inputs].map(|size| size as usize);
         let (x, weight) = (self.read_bf16(x, rows * inputs)?, self.read_bf16(weight, outputs * inputs)?);
-        let mut sums = linear_reference(&x, &weight, None, inputs);
+        let mut sums = reference::linear(&x, &weight, None, inputs);
         if store == ProductStore::Bf16 {
             let sums: Vec<bf16> = sums.into_iter().map(bf16::from_f64).collect();
             return self.shim.upload(out, bytemuck::cast_slice::<bf16, u8>(&sums));

@@ -1,8 +1,10 @@
-//! Scheduler and runner together, on a device that executes the kernels and one step ahead: arrivals, cancellations, preemption, masks and
-//! stops. Every client gets the tokens that it gets alone.
+//! Scheduler and runner together, on a device that executes the kernels and one step ahead:
+//! arrivals, cancellations, preemption, masks and stops. Every client gets the tokens that it gets
+//! alone.
 //!
-//! A row's bits don't depend on its batch where the same kernels compute all steps: in steps of few rows of a model that only the simple
-//! kernel of attention supports, and in a deterministic engine.
+//! A row's bits don't depend on its batch where the same kernels compute all steps: in steps of few
+//! rows of a model that only the simple kernel of attention supports, and in a deterministic
+//! engine.
 
 use super::rig::{device, options};
 use crate::cuda::{CudaOptions, CudaRunner};
@@ -58,8 +60,8 @@ impl Layer {
     }
 }
 
-/// Sizes of an engine. Either it has few sequences, and heads that only the simple kernel supports, or it is deterministic and has many
-/// sequences, and heads that all kernels support.
+/// Sizes of an engine. Either it has few sequences, and heads that only the simple kernel supports,
+/// or it is deterministic and has many sequences, and heads that all kernels support.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     layer: Layer,
@@ -121,7 +123,8 @@ struct Visit {
 impl Visit {
     fn request(&self) -> GenerationRequest {
         let n = self.kind;
-        // Prompts of both lengths begin alike, so that they share blocks; the longer one is more than one block of 64.
+        // Prompts of both lengths begin alike, so that they share blocks; the longer one is more
+        // than one block of 64.
         let prompt: Vec<u32> = (0..self.prompt[n as usize % 2]).map(|at| at * 7 % VOCAB).collect();
         let plain = sampled(prompt, self.answer + self.answer / 9 * (n % 4) as usize, n.into());
         match n % 4 {
@@ -175,7 +178,8 @@ fn drive(rig: &mut Rig<CudaRunner>, visits: &[Visit]) -> Vec<Client> {
     clients.into_iter().flatten().collect()
 }
 
-/// The prompt's tokens with their log-probabilities. A device may round differently in another batch.
+/// The prompt's tokens with their log-probabilities. A device may round differently in another
+/// batch.
 fn scores(client: &Client) -> Vec<(u32, f32)> {
     let score = |token: &Token| (token.id, token.logprobs.as_ref().expect("they were asked for").chosen);
     client.scored.iter().map(score).collect()
@@ -191,8 +195,8 @@ fn alone(shape: Shape, visit: &Visit) -> Client {
     client
 }
 
-/// Runs the visits with each of these numbers of KV blocks (and whether they make it preempt), and compares each client with what it gets
-/// alone.
+/// Runs the visits with each of these numbers of KV blocks (and whether they make it preempt), and
+/// compares each client with what it gets alone.
 fn check(shape: Shape, visits: &[Visit], rooms: &[(u64, bool)]) {
     let expected: Vec<_> = visits.iter().map(|visit| alone(shape, visit)).collect();
     for (blocks, preempts) in rooms.iter().copied() {
@@ -218,7 +222,7 @@ fn check(shape: Shape, visits: &[Visit], rooms: &[(u64, bool)]) {
 }
 
 #[test]
-fn everyone_gets_what_they_get_alone_on_a_device_that_is_one_step_ahead() {
+fn answers_are_those_alone_with_a_device_a_step_ahead() {
     check(SIMPLE, &visits(), &[(20, false), (4, true)]);
 }
 
@@ -227,9 +231,10 @@ fn so_they_do_with_experts_and_a_compressed_cache() {
     check(Shape { layer: Layer::LatentExperts, ..SIMPLE }, &visits(), &[(4, true)]);
 }
 
-/// Steps have up to eighty rows, for which other engines use other kernels of linear layers and attention than for few rows.
+/// Steps have up to eighty rows, for which other engines use other kernels of linear layers and
+/// attention than for few rows.
 #[test]
-fn everyone_gets_what_they_get_alone_from_a_deterministic_engine() {
+fn answers_are_those_alone_from_deterministic_engines() {
     let one =
         |n: u32| Visit { arrival: n / 4, leaves_after: None, kind: n * 5 % 13, prompt: [40, 68], answer: 12 };
     check(DETERMINISTIC, &(0..20).map(one).collect::<Vec<_>>(), &[(60, false)]);

@@ -28,7 +28,7 @@ fn is_replay(call: &Call) -> bool {
 }
 
 #[test]
-fn a_start_compiles_then_runs_every_decode_step_once_and_records_it() {
+fn start_compiles_then_runs_and_records_decode_steps() {
     let (_runner, log) = fake();
     let calls = calls(&log);
     let place = |wanted: fn(&Call) -> bool| calls.iter().position(wanted).unwrap();
@@ -58,14 +58,15 @@ fn progress_is_of_weights_and_then_of_kernels() {
 }
 
 #[test]
-fn a_decode_step_is_a_replay_and_a_sample_and_only_tokens_come_back() {
+fn decode_step_replays_samples_and_returns_tokens() {
     let (mut runner, log) = fake();
     step(&mut runner, &batch(&[Part { lane: 0, tokens: &[1, 2, 3], from: 0 }])).unwrap();
     calls(&log);
     step(&mut runner, &batch(&[one(0, 3)])).unwrap();
     let told = calls(&log);
     let told: Vec<Call> = told.into_iter().filter(|call| !matches!(call, Call::Record(_))).collect();
-    // The first wait is for the staging buffer, which the third step before this one used; the last is for the token.
+    // The first wait is for the staging buffer, which the third step before this one used; the last
+    // is for the token.
     let [
         Call::Wait(_),
         Call::Upload { .. },
@@ -95,7 +96,8 @@ fn three_rows_are_padded_to_the_bucket_of_four() {
     let log = lock(&log);
     let spare = u32::try_from(runner.shape().blocks).unwrap();
     assert_eq!(log.words(to, 4), [5, 5, 5, 0]);
-    // Each array has room for one word more than the greatest number of rows, rounded up to a multiple of 64 words.
+    // Each array has room for one word more than the greatest number of rows, rounded up to a
+    // multiple of 64 words.
     let array = |index: u64| log.words(DevicePtr(to.0 + index * 128 * 4), 4);
     assert_eq!((array(2), array(3)), (vec![2, 66, 130, spare * 64], vec![0, 1, 2, 8]));
     assert_eq!((array(5), array(6)), (vec![3, 3, 3, 1], vec![0, 1, 2, 8]));
@@ -173,7 +175,7 @@ fn calls_out_of_order_are_errors() {
 }
 
 #[test]
-fn a_failure_that_can_be_got_over_ends_the_steps_under_way_alone() {
+fn recoverable_failure_ends_only_the_steps_under_way() {
     let (mut runner, log) = fake();
     step(&mut runner, &batch(&[one(0, 0)])).unwrap();
     lock(&log).fails = Some((is_replay, 0, call_error(1)));
@@ -195,7 +197,7 @@ fn a_sticky_failure_is_the_runners_end() {
 }
 
 #[test]
-fn an_engine_whose_device_is_lost_says_so_once_to_everyone_and_takes_no_more() {
+fn lost_device_is_told_once_to_everyone_and_ends_work() {
     let (runner, log) = fake();
     let engine = LocalEngine::start(Box::new(runner), LocalOptions::default());
     // The driver waits for this lock until all requests are submitted.
@@ -246,7 +248,7 @@ fn a_context_is_no_longer_than_the_models() {
 }
 
 #[test]
-fn an_engine_has_as_many_sequences_at_a_time_as_the_gpu_has_lanes() {
+fn engine_holds_one_sequence_per_lane_of_the_gpu() {
     assert_eq!(LocalRunner::Cuda(Box::new(fake().0)).sequences(), options().lanes);
     assert_eq!(CudaOptions::default().lanes, 256);
 }

@@ -87,7 +87,7 @@ fn a_newer_driver_will_do() {
 }
 
 #[test]
-fn gpus_are_chosen_by_index_and_those_without_bf16_are_refused() {
+fn gpus_go_by_index_and_need_bf16() {
     let survey = Survey::of(&whole());
     assert_eq!(survey.first_usable().unwrap().index, 1);
     assert_eq!(survey.device(1).unwrap().arch().to_string(), "sm_90a");
@@ -107,14 +107,14 @@ fn a_driver_without_gpus_finds_none() {
 }
 
 #[test]
-fn the_compiler_of_kernels_may_be_missing_or_of_another_generation() {
+fn kernel_compiler_may_be_missing_or_too_old_or_new() {
     assert_eq!(Survey::of(&Fake { nvrtc: None, ..whole() }).nvrtc, Err(CudaError::NoNvrtc));
     let found = CudaVersion::new(12, 8);
     assert_eq!(Survey::of(&Fake { nvrtc: Some(found), ..whole() }).nvrtc, Err(CudaError::OldNvrtc { found }));
 }
 
 #[test]
-fn the_library_of_matrix_products_may_be_missing_or_of_another_generation() {
+fn matrix_library_may_be_missing_or_too_old_or_new() {
     assert_eq!(Survey::of(&Fake { cublaslt: None, ..whole() }).cublaslt, Err(CudaError::NoCublasLt));
     let found = CudaVersion::new(12, 9);
     let survey = Survey::of(&Fake { cublaslt: Some(found), ..whole() });

@@ -7,12 +7,13 @@ use super::{
 };
 use crate::models::LoadError;
 use crate::models::fields::Fields;
-use crate::models::ops::RopeSpec;
+use crate::models::ops::{QkvShape, RopeSpec};
 
 /// Maximum number of layers in a model.
 const LAYERS: usize = 4096;
 
-/// Makes a configuration from the parts that a family has read itself, and the fields that all families have.
+/// Makes a configuration from the parts that a family has read itself, and the fields that all
+/// families have.
 #[expect(clippy::cast_possible_truncation, reason = "the norm's constant is rounded to f32")]
 pub(super) fn decoder(
     fields: Fields<'_>,
@@ -62,7 +63,8 @@ pub(super) fn intermediate(fields: Fields<'_>, name: &str) -> Result<usize, Load
     fields.size(name, 1..=1 << 20)
 }
 
-/// Reads grouped-query attention; `head_dim` gives the width of a head from the number of heads, where the configuration has none.
+/// Reads grouped-query attention; `head_dim` gives the width of a head from the number of heads,
+/// where the configuration has none.
 pub(super) fn grouped(
     fields: Fields<'_>,
     head_dim: impl FnOnce(usize) -> Result<usize, LoadError>,
@@ -82,7 +84,8 @@ pub(super) fn grouped(
     if !head_dim.is_multiple_of(2) {
         return Err(fields.invalid(format!("\"head_dim\" must be even, found {head_dim}")));
     }
-    Ok(GroupedConfig { heads, kv_heads, head_dim, bias: false, head_norms: false, sinks: false })
+    let shape = QkvShape { heads, kv_heads, head_dim };
+    Ok(GroupedConfig { shape, bias: false, head_norms: false, sinks: false })
 }
 
 /// Default width of a head in Llama and Mistral: `hidden_size` divided by the number of heads.
@@ -96,7 +99,8 @@ pub(super) fn hidden_by_heads(fields: Fields<'_>, heads: usize) -> Result<usize,
     Err(fields.invalid(reason))
 }
 
-/// Reads (number of experts, experts of a token); `names` are the possible names of the first field, the published one first.
+/// Reads (number of experts, experts of a token); `names` are the possible names of the first
+/// field, the published one first.
 pub(super) fn experts(fields: Fields<'_>, names: [&str; 2]) -> Result<(usize, usize), LoadError> {
     let name = names.into_iter().find(|name| fields.get(name).is_some()).unwrap_or(names[0]);
     let experts = fields.size(name, 1..=1 << 16)?;

@@ -1,5 +1,5 @@
-//! DeepSeek-V3 (arXiv:2412.19437), and Moonlight and Kimi K2, which have its architecture: attention over a compressed cache,
-//! a few dense layers first, then experts with a shared one.
+//! DeepSeek-V3 (arXiv:2412.19437), and Moonlight and Kimi K2, which have its architecture:
+//! attention over a compressed cache, a few dense layers first, then experts with a shared one.
 
 use super::common;
 use super::{
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::models::LoadError;
 use crate::models::fields::Fields;
-use crate::models::ops::{ExpertActivation, RopeScaling, RopeSpec, Scoring};
+use crate::models::ops::{ExpertActivation, MlaShape, RopeScaling, RopeSpec, Scoring};
 
 pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     refuse_unsupported(fields)?;
@@ -38,12 +38,14 @@ fn attention(fields: Fields<'_>, rope: &RopeSpec) -> Result<LatentConfig, LoadEr
         _ => 1.0,
     };
     Ok(LatentConfig {
-        heads: fields.size("num_attention_heads", 1..=4096)?,
+        shape: MlaShape {
+            heads: fields.size("num_attention_heads", 1..=4096)?,
+            rank: fields.size("kv_lora_rank", 1..=1 << 16)?,
+            nope,
+            rope: rotated,
+            value: width("v_head_dim")?,
+        },
         query_rank: fields.optional_size("q_lora_rank", 1..=1 << 16)?,
-        rank: fields.size("kv_lora_rank", 1..=1 << 16)?,
-        nope,
-        rope: rotated,
-        value: width("v_head_dim")?,
         scale: (stretched / ((nope + rotated) as f64).sqrt()) as f32,
     })
 }
@@ -63,7 +65,8 @@ fn experts(fields: Fields<'_>) -> Result<ExpertsConfig, LoadError> {
     })
 }
 
-/// Reads the router's scoring. Groups must be of one size, and the groups that are kept must have enough experts.
+/// Reads the router's scoring. Groups must be of one size, and the groups that are kept must have
+/// enough experts.
 #[expect(clippy::cast_possible_truncation, reason = "the factor is rounded to f32")]
 fn scoring(fields: Fields<'_>, experts: usize, per_token: usize) -> Result<Scoring, LoadError> {
     let groups = fields.optional_size("n_group", 1..=experts)?.unwrap_or(1);

@@ -1,5 +1,7 @@
-//! gpt-oss: grouped attention with sinks and biases, every other layer over a window, experts of all layers in one tensor.
+//! gpt-oss: grouped attention with sinks and biases, every other layer over a window, experts of
+//! all layers in one tensor.
 
+use ops::MXFP4_BLOCK;
 use serde_json::Value;
 
 use super::common;
@@ -14,8 +16,6 @@ use crate::models::ops::{ExpertActivation, RopeScaling, RopeSpec, Scoring, YarnS
 const HEAD_DIM: usize = 64;
 /// Default window, in tokens.
 const WINDOW: usize = 128;
-/// Size of a quantisation block: this many neighbours share a scale in MXFP4.
-const BLOCK: usize = 32;
 
 pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     fields.only_text("hidden_act", "silu")?;
@@ -42,8 +42,9 @@ pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     let config = common::decoder(fields, rope, AttentionConfig::Grouped(attention), layers)?;
     let mxfp4 = config.quantization == Some(super::Quantization::Mxfp4);
     for (name, width) in [("hidden_size", config.hidden), ("intermediate_size", intermediate)] {
-        if mxfp4 && !width.is_multiple_of(BLOCK) {
-            let reason = format!("\"{name}\" ({width}) must be a multiple of {BLOCK}, the block of mxfp4");
+        if mxfp4 && !width.is_multiple_of(MXFP4_BLOCK) {
+            let reason =
+                format!("\"{name}\" ({width}) must be a multiple of {MXFP4_BLOCK}, the block of mxfp4");
             return Err(fields.invalid(reason));
         }
     }
@@ -76,7 +77,8 @@ fn rope(fields: Fields<'_>) -> Result<RopeSpec, LoadError> {
     Ok(RopeSpec { theta, scaling: Some(RopeScaling::Yarn(yarn)) })
 }
 
-/// Window of each layer, from `layer_types`. Without that field every other layer has a window, beginning with the first.
+/// Window of each layer, from `layer_types`. Without that field every other layer has a window,
+/// beginning with the first.
 fn windows(fields: Fields<'_>) -> Result<Vec<Option<usize>>, LoadError> {
     let count = common::layers(fields)?;
     let window = fields.optional_size("sliding_window", 1..=1 << 26)?.unwrap_or(WINDOW);

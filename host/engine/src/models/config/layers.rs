@@ -1,7 +1,7 @@
 //! Configuration of layers, for all families.
 
 use super::LayerCache;
-use crate::models::ops::{ExpertActivation, MlaSpec, Scoring};
+use crate::models::ops::{ExpertActivation, MlaShape, QkvShape, Scoring};
 
 /// Attention of a model's layers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,12 +15,8 @@ pub enum AttentionConfig {
 /// Sizes and optional parts of grouped-query attention.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupedConfig {
-    /// Query heads.
-    pub heads: usize,
-    /// Key and value heads; divides `heads`.
-    pub kv_heads: usize,
-    /// Width of a head; even.
-    pub head_dim: usize,
+    /// Heads.
+    pub shape: QkvShape,
     /// Whether q, k, v and o have biases.
     pub bias: bool,
     /// Whether query and key heads have norms.
@@ -32,28 +28,13 @@ pub struct GroupedConfig {
 /// Sizes of attention over a compressed cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LatentConfig {
-    /// Query heads.
-    pub heads: usize,
-    /// Width of the narrow row that queries are projected from; `None`: they are projected from the residual stream.
+    /// Heads and widths.
+    pub shape: MlaShape,
+    /// Width of the narrow row that queries are projected from; `None`: they are projected from the
+    /// residual stream.
     pub query_rank: Option<usize>,
-    /// Width of the compressed row.
-    pub rank: usize,
-    /// Width of a head's part that isn't rotated.
-    pub nope: usize,
-    /// Width of a head's part that is rotated; even.
-    pub rope: usize,
-    /// Width of a head's value.
-    pub value: usize,
     /// Factor of scores.
     pub scale: f32,
-}
-
-impl LatentConfig {
-    /// Parameters for the backend's operations.
-    pub fn spec(&self) -> MlaSpec {
-        let Self { heads, rank, nope, rope, value, scale, .. } = *self;
-        MlaSpec { heads, rank, nope, rope, value, scale }
-    }
 }
 
 /// Configuration of one layer, for what differs between layers.
@@ -92,7 +73,8 @@ pub struct ExpertsConfig {
     pub activation: ExpertActivation,
     /// How tensors are named and laid out.
     pub layout: ExpertLayout,
-    /// Width of the shared expert, which every token goes to beside the chosen ones; `None`: there is none.
+    /// Width of the shared expert, which every token goes to beside the chosen ones; `None`: there
+    /// is none.
     pub shared: Option<usize>,
 }
 
@@ -104,7 +86,8 @@ pub enum ExpertLayout {
         /// Whether the router has a correction, which is added to the scores for the choice.
         correction: bool,
     },
-    /// One tensor for gate and up of all experts, whose rows alternate, and one for down of all, with biases; the router is `router`.
+    /// One tensor for gate and up of all experts, whose rows alternate, and one for down of all,
+    /// with biases; the router is `router`.
     Packed,
 }
 
@@ -112,12 +95,14 @@ impl AttentionConfig {
     /// What a layer with this window keeps in the KV cache.
     pub(super) fn cache(&self, window: Option<usize>) -> LayerCache {
         match (*self, window) {
-            (Self::Latent(LatentConfig { rank, rope, .. }), _) => LayerCache::Latent { width: rank + rope },
-            (Self::Grouped(GroupedConfig { kv_heads, head_dim, .. }), None) => {
-                LayerCache::Full { kv_heads, head_dim }
+            (Self::Latent(LatentConfig { shape, .. }), _) => {
+                LayerCache::Latent { width: shape.cached_width() }
             }
-            (Self::Grouped(GroupedConfig { kv_heads, head_dim, .. }), Some(window)) => {
-                LayerCache::Window { kv_heads, head_dim, window }
+            (Self::Grouped(GroupedConfig { shape: QkvShape { kv_heads, head_dim, .. }, .. }), window) => {
+                match window {
+                    None => LayerCache::Full { kv_heads, head_dim },
+                    Some(window) => LayerCache::Window { kv_heads, head_dim, window },
+                }
             }
         }
     }

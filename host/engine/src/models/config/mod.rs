@@ -1,5 +1,5 @@
-//! `config.json` of a model directory as a typed description, every size within bounds that keep later products from overflowing.
-//! One file for each family.
+//! `config.json` of a model directory as a typed description, every size within bounds that keep
+//! later products from overflowing. One file for each family.
 
 mod common;
 mod deepseek_v3;
@@ -27,7 +27,8 @@ const FILE: &str = "config.json";
 
 type Reader = fn(Fields<'_>) -> Result<ModelConfig, LoadError>;
 
-/// Supported architectures: the class that checkpoints are saved from, the `model_type`s, and the reader of the configuration.
+/// Supported architectures: the class that checkpoints are saved from, the `model_type`s, and the
+/// reader of the configuration.
 const FAMILIES: [(&str, &[&str], Reader); 6] = [
     ("LlamaForCausalLM", &["llama"], llama::read_llama),
     ("MistralForCausalLM", &["mistral"], llama::read_mistral),
@@ -37,7 +38,8 @@ const FAMILIES: [(&str, &[&str], Reader); 6] = [
     ("DeepseekV3ForCausalLM", &["deepseek_v3", "kimi_k2"], deepseek_v3::read),
 ];
 
-/// Configuration of a model: a decoder of layers that add attention and a feed-forward part to a residual stream.
+/// Configuration of a model: a decoder of layers that add attention and a feed-forward part to a
+/// residual stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelConfig {
     /// Size of the vocabulary: token ids are below it.

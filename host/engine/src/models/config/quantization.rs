@@ -8,7 +8,8 @@ use crate::models::fields::Fields;
 /// Supported formats of quantised weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantization {
-    /// E4M3, with a scale for each quantisation block of rows and columns. A tensor's element type says whether it is FP8.
+    /// E4M3, with a scale for each quantisation block of rows and columns. A tensor's element type
+    /// says whether it is FP8.
     Fp8 {
         /// Rows and columns of a quantisation block.
         block: (usize, usize),
@@ -34,7 +35,8 @@ impl Quantization {
         }
     }
 
-    /// Reads FP8 in blocks. `activation_scheme` is ignored: activations are never rounded to FP8 here.
+    /// Reads FP8 in blocks. `activation_scheme` is ignored: activations are never rounded to FP8
+    /// here.
     fn fp8(fields: Fields<'_>) -> Result<Self, LoadError> {
         fields.only_text("fmt", "e4m3")?;
         let expected = "two sizes of a block, from 1 to 65536";

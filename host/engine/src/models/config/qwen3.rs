@@ -18,7 +18,8 @@ pub(super) fn read_dense(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     read(fields, layers)
 }
 
-/// Every `decoder_sparse_step`th layer has experts, except those in `mlp_only_layers`; all others are dense.
+/// Every `decoder_sparse_step`th layer has experts, except those in `mlp_only_layers`; all others
+/// are dense.
 pub(super) fn read_moe(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     let count = common::layers(fields)?;
     let step = fields.optional_size("decoder_sparse_step", 1..=1 << 16)?.unwrap_or(1);

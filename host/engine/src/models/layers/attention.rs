@@ -1,15 +1,15 @@
-//! Grouped-query attention, loaded by the tensor names of published checkpoints. Families differ in optional parts: biases, norms on query
-//! and key heads, sinks, a window.
+//! Grouped-query attention, loaded by the tensor names of published checkpoints. Families differ in
+//! optional parts: biases, norms on query and key heads, sinks, a window.
 
 use crate::models::config::GroupedConfig;
 use crate::models::loading::{Loading, Parts};
-use crate::models::ops::{AttentionSpec, HeadNorms, LayerInput, Norm, Store, TensorRole};
+use crate::models::ops::{AttentionSpec, HeadNorms, LayerInput, Norm, QkvShape, Store, TensorRole};
 use crate::models::{Backend, LoadError, WeightRole};
 
 /// Weights of one layer's attention.
 #[derive(Debug)]
 pub(super) struct GroupedAttention<B: Backend> {
-    config: GroupedConfig,
+    shape: QkvShape,
     window: Option<usize>,
     qkv: B::Matrix,
     qkv_bias: Option<B::Vector>,
@@ -33,9 +33,8 @@ impl<T> AttentionScratch<T> {
         backend: &mut B,
         config: Option<&GroupedConfig>,
     ) -> Result<Self, LoadError> {
-        let spec = |config| spec::<B::Vector>(config, None, None);
         let (qkv, attended) =
-            config.map_or((1, 1), |config| (spec(config).qkv_width(), spec(config).out_width()));
+            config.map_or((1, 1), |config| (config.shape.width(), config.shape.out_width()));
         Ok(Self {
             qkv: backend.tensor(TensorRole::Inputs, qkv)?,
             attended: backend.tensor(TensorRole::Inputs, attended)?,
@@ -44,9 +43,8 @@ impl<T> AttentionScratch<T> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "widths are far below 2²³")]
-fn spec<'a, V>(config: &GroupedConfig, window: Option<usize>, sinks: Option<&'a V>) -> AttentionSpec<'a, V> {
-    let GroupedConfig { heads, kv_heads, head_dim, .. } = *config;
-    AttentionSpec { heads, kv_heads, head_dim, scale: 1.0 / (head_dim as f32).sqrt(), window, sinks }
+fn spec<V>(shape: QkvShape, window: Option<usize>, sinks: Option<V>) -> AttentionSpec<V> {
+    AttentionSpec { shape, scale: 1.0 / (shape.head_dim as f32).sqrt(), window, sinks }
 }
 
 impl<B: Backend> GroupedAttention<B> {
@@ -57,8 +55,9 @@ impl<B: Backend> GroupedAttention<B> {
         hidden: usize,
         (config, window): (GroupedConfig, Option<usize>),
     ) -> Result<Self, LoadError> {
-        let GroupedConfig { heads, kv_heads, head_dim, bias, head_norms, sinks } = config;
-        let (q, kv) = (heads * head_dim, kv_heads * head_dim);
+        let GroupedConfig { shape, bias, head_norms, sinks } = config;
+        let QkvShape { heads, kv_heads, head_dim } = shape;
+        let (q, kv) = (shape.out_width(), kv_heads * head_dim);
         let qkv = |kind: &str| -> Parts {
             [("q", q), ("k", kv), ("v", kv)]
                 .map(|(p, rows)| (format!("{prefix}.{p}_proj.{kind}"), rows))
@@ -72,20 +71,21 @@ impl<B: Backend> GroupedAttention<B> {
         let sinks = sinks.then(|| loading.vector(&name("sinks"), heads)).transpose()?;
         let o = loading.matrix(&name("o_proj.weight"), hidden, q)?;
         let o_bias = bias.then(|| loading.vector(&name("o_proj.bias"), hidden)).transpose()?;
-        Ok(Self { config, window, qkv: weights, qkv_bias, norms, sinks, o, o_bias })
+        Ok(Self { shape, window, qkv: weights, qkv_bias, norms, sinks, o, o_bias })
     }
 
-    /// Computes attention of the norm of `hidden` over cache layer `layer`, and adds it to `hidden`.
+    /// Computes attention of the norm of `hidden` over cache layer `layer`, and adds it to
+    /// `hidden`.
     pub(super) fn forward(
         &self,
         backend: &mut B,
-        (layer, rope, norm): (usize, &B::Rope, Norm<'_, B::Vector>),
+        (layer, rope, norm): (usize, &B::Rope, Norm<&B::Vector>),
         normed: &mut B::Tensor,
         scratch: &mut AttentionScratch<B::Tensor>,
         hidden: &mut B::Tensor,
     ) {
         let AttentionScratch { qkv, attended } = scratch;
-        let spec = spec(&self.config, self.window, self.sinks.as_ref());
+        let spec = spec(self.shape, self.window, self.sinks.as_ref());
         let norms = self.norms.as_ref().map(|(q, k)| HeadNorms { q, k, eps: norm.eps });
         let x = LayerInput::Normed { x: hidden, norm, normed };
         backend.linear_of(x, &self.qkv, self.qkv_bias.as_ref(), Store::Overwrite, qkv);

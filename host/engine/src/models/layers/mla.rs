@@ -1,15 +1,16 @@
-//! Attention over a compressed cache (MLA, DeepSeek-V2, arXiv:2405.04434), loaded by the tensor names of published checkpoints. Queries
-//! are projected from the residual stream directly, or through a narrower row.
+//! Attention over a compressed cache (MLA, DeepSeek-V2, arXiv:2405.04434), loaded by the tensor
+//! names of published checkpoints. Queries are projected from the residual stream directly, or
+//! through a narrower row.
 
 use crate::models::config::LatentConfig;
 use crate::models::loading::Loading;
-use crate::models::ops::{LayerInput, MlaSpec, Norm, Store, TensorRole};
+use crate::models::ops::{LayerInput, MlaShape, Norm, Store, TensorRole};
 use crate::models::{Backend, LoadError};
 
 /// Weights of one layer's attention.
 #[derive(Debug)]
 pub(super) struct LatentAttention<B: Backend> {
-    spec: MlaSpec,
+    shape: MlaShape,
     queries: Queries<B>,
     kv: B::Matrix,
     kv_norm: B::Vector,
@@ -41,14 +42,14 @@ impl<T> MlaLayerScratch<T> {
         config: Option<&LatentConfig>,
     ) -> Result<Self, LoadError> {
         let narrow = config.and_then(|config| config.query_rank).unwrap_or(1);
-        let width = |of: fn(&MlaSpec) -> usize| config.map_or(1, |config| of(&config.spec()));
+        let width = |of: fn(MlaShape) -> usize| config.map_or(1, |config| of(config.shape));
         let before = backend.tensor(TensorRole::Sums, narrow)?;
         let mut inputs = |width| backend.tensor(TensorRole::Inputs, width);
         Ok(Self {
             narrow: (before, inputs(narrow)?),
-            queries: inputs(width(MlaSpec::query_width))?,
-            kv: inputs(width(MlaSpec::cached_width))?,
-            attended: inputs(width(MlaSpec::out_width))?,
+            queries: inputs(width(MlaShape::query_width))?,
+            kv: inputs(width(MlaShape::cached_width))?,
+            attended: inputs(width(MlaShape::out_width))?,
         })
     }
 }
@@ -61,10 +62,10 @@ impl<B: Backend> LatentAttention<B> {
         hidden: usize,
         config: &LatentConfig,
     ) -> Result<Self, LoadError> {
-        let spec = config.spec();
+        let LatentConfig { shape, query_rank, scale } = *config;
         let name = |part: &str| format!("{prefix}.{part}.weight");
-        let width = spec.query_width();
-        let queries = match config.query_rank {
+        let width = shape.query_width();
+        let queries = match query_rank {
             None => Queries::Direct(loading.matrix(&name("q_proj"), width, hidden)?),
             Some(rank) => Queries::Narrow(
                 loading.matrix(&name("q_a_proj"), rank, hidden)?,
@@ -72,20 +73,21 @@ impl<B: Backend> LatentAttention<B> {
                 loading.matrix(&name("q_b_proj"), width, rank)?,
             ),
         };
-        let kv = loading.matrix(&name("kv_a_proj_with_mqa"), spec.cached_width(), hidden)?;
-        let kv_norm = loading.vector(&name("kv_a_layernorm"), spec.rank)?;
-        let rows = spec.heads * (spec.nope + spec.value);
-        let projection = loading.stored(&vec![(name("kv_b_proj"), rows)], spec.rank)?;
-        let weights = loading.backend.mla_weights(spec, &projection[0])?;
-        let o = loading.matrix(&name("o_proj"), hidden, spec.out_width())?;
-        Ok(Self { spec, queries, kv, kv_norm, weights, o })
+        let kv = loading.matrix(&name("kv_a_proj_with_mqa"), shape.cached_width(), hidden)?;
+        let kv_norm = loading.vector(&name("kv_a_layernorm"), shape.rank)?;
+        let rows = shape.heads * (shape.nope + shape.value);
+        let projection = loading.stored(&vec![(name("kv_b_proj"), rows)], shape.rank)?;
+        let weights = loading.backend.mla_weights(shape, scale, &projection[0])?;
+        let o = loading.matrix(&name("o_proj"), hidden, shape.out_width())?;
+        Ok(Self { shape, queries, kv, kv_norm, weights, o })
     }
 
-    /// Computes attention of the norm of `hidden` over cache layer `layer`, and adds it to `hidden`.
+    /// Computes attention of the norm of `hidden` over cache layer `layer`, and adds it to
+    /// `hidden`.
     pub(super) fn forward(
         &self,
         backend: &mut B,
-        (layer, rope, norm): (usize, &B::Rope, Norm<'_, B::Vector>),
+        (layer, rope, norm): (usize, &B::Rope, Norm<&B::Vector>),
         normed: &mut B::Tensor,
         scratch: &mut MlaLayerScratch<B::Tensor>,
         hidden: &mut B::Tensor,
@@ -104,7 +106,7 @@ impl<B: Backend> LatentAttention<B> {
         }
         backend.linear(normed, &self.kv, None, Store::Overwrite, kv);
         let norm = Norm { weight: &self.kv_norm, eps };
-        backend.mla_write(layer, self.spec, norm, rope, queries, kv);
+        backend.mla_write(layer, self.shape, norm, rope, queries, kv);
         backend.mla_attention(layer, &self.weights, queries, attended);
         backend.linear(attended, &self.o, None, Store::Accumulate, hidden);
     }

@@ -48,7 +48,7 @@ impl<B: Backend> GatedMlp<B> {
     pub(super) fn forward(
         &self,
         backend: &mut B,
-        norm: Norm<'_, B::Vector>,
+        norm: Norm<&B::Vector>,
         normed: &mut B::Tensor,
         scratch: &mut MlpScratch<B::Tensor>,
         hidden: &mut B::Tensor,

@@ -1,4 +1,5 @@
-//! A decoder's layers over any backend: attention and a feed-forward part, each behind a norm, each added to the residual stream.
+//! A decoder's layers over any backend: attention and a feed-forward part, each behind a norm, each
+//! added to the residual stream.
 
 mod attention;
 mod mla;
@@ -35,8 +36,8 @@ enum Mlp<B: Backend> {
     Experts(Box<MoeMlp<B>>),
 }
 
-/// Activations of a step, which all layers share. Those for kinds of layers that a model lacks have width one, so that no activations
-/// are optional.
+/// Activations of a step, which all layers share. Those for kinds of layers that a model lacks have
+/// width one, so that no activations are optional.
 #[derive(Debug)]
 pub(super) struct LayerScratch<B: Backend> {
     normed: B::Tensor,

@@ -1,4 +1,7 @@
-//! Mixture of experts: a router, the experts in the layouts of checkpoints, and perhaps a shared expert that every token goes to.
+//! Mixture of experts: a router, the experts in the layouts of checkpoints, and perhaps a shared
+//! expert that every token goes to.
+
+use ops::MXFP4_BLOCK;
 
 use super::mlp::{self, GatedMlp};
 use crate::models::config::{ExpertLayout, ExpertsConfig, Quantization};
@@ -76,7 +79,7 @@ impl<B: Backend> MoeMlp<B> {
     pub(super) fn forward(
         &self,
         backend: &mut B,
-        norm: Norm<'_, B::Vector>,
+        norm: Norm<&B::Vector>,
         normed: &mut B::Tensor,
         scratch: &mut MoeLayerScratch<B>,
         hidden: &mut B::Tensor,
@@ -128,7 +131,8 @@ fn packed<B: Backend>(
         .collect())
 }
 
-/// Loads a matrix of each expert from MXFP4 codes and exponents, or from plain numbers `[experts, cols, rows]`.
+/// Loads a matrix of each expert from MXFP4 codes and exponents, or from plain numbers
+/// `[experts, cols, rows]`.
 fn packed_part<B: Backend>(
     loading: &mut Loading<'_, B>,
     name: &str,
@@ -138,8 +142,12 @@ fn packed_part<B: Backend>(
         let all = loading.tensor(name, &[count, cols, rows])?;
         return Ok((0..count).map(|i| StoredMatrix::Transposed(all.index(i))).collect());
     }
-    let blocks = cols / 32;
-    let codes = loading.codes(&format!("{name}_blocks"), &[count, rows, blocks, 16], CodeKind::E2m1Pairs)?;
+    let blocks = cols / MXFP4_BLOCK;
+    let codes = loading.codes(
+        &format!("{name}_blocks"),
+        &[count, rows, blocks, MXFP4_BLOCK / 2],
+        CodeKind::E2m1Pairs,
+    )?;
     let scales = loading.codes(&format!("{name}_scales"), &[count, rows, blocks], CodeKind::E8m0)?;
     let one = |i| StoredMatrix::Mxfp4 { codes: codes.index(i), scales: scales.index(i) };
     Ok((0..count).map(one).collect())

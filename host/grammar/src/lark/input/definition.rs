@@ -1,4 +1,5 @@
-//! A grammar's definition, read and checked; [`Definition::nested`] and [`Definition::flat`] write it anew.
+//! A grammar's definition, read and checked; [`Definition::nested`] and [`Definition::flat`] write
+//! it anew.
 //!
 //! Invariant: every name in a definition is defined, once.
 
@@ -71,7 +72,8 @@ impl Definition {
                 others.inspect(|other| users.entry(other).or_default().push(name)).count(),
             );
         }
-        // A name that refers to settled names only is settled; a name that remains refers to a cycle.
+        // A name that refers to settled names only is settled; a name that remains refers to a
+        // cycle.
         let mut settled: Vec<&str> =
             open.iter().filter(|(_, others)| **others == 0).map(|(name, _)| *name).collect();
         while let Some(name) = settled.pop() {
@@ -102,7 +104,8 @@ impl Definition {
         lines
     }
 
-    /// Lines that write every rule as a terminal; [`flat_name`] of `start` is the terminal of the whole definition.
+    /// Lines that write every rule as a terminal; [`flat_name`] of `start` is the terminal of the
+    /// whole definition.
     ///
     /// # Errors
     /// The definition is recursive or has `%ignore`.

@@ -1,12 +1,15 @@
-//! Grammars of text, as requests bring them for inputs of custom tools and for answers: Lark or a regular expression, made part of a
-//! format's own grammar where the format writes such a text raw.
+//! Grammars of text, as requests bring them for inputs of custom tools and for answers: Lark or a
+//! regular expression, made part of a format's own grammar where the format writes such a text raw.
 //!
-//! Invariant: a definition is read word by word and written anew ([`Definition`]), and what isn't understood is refused. So it can't reach
-//! the rules around it, name a token, or mean something else than it says.
+//! Invariant: a definition is read word by word and written anew ([`Definition`]), and what isn't
+//! understood is refused. So it can't reach the rules around it, name a token, or mean something
+//! else than it says.
 //!
-//! Two ways in. Where a *token* ends the input, the definition stands as a nested grammar, with names, imports and `%ignore` of its
-//! own. Where *text* ends it, llguidance's lexer, which takes the longest lexeme and never goes back, would read the end as part of the
-//! input: there the whole input is one terminal with its end behind it, which spells no marker. Such a definition can't be recursive.
+//! Two ways in. Where a *token* ends the input, the definition stands as a nested grammar, with
+//! names, imports and `%ignore` of its own. Where *text* ends it, llguidance's lexer, which takes
+//! the longest lexeme and never goes back, would read the end as part of the input: there the whole
+//! input is one terminal with its end behind it, which spells no marker. Such a definition can't be
+//! recursive.
 
 mod definition;
 mod lexemes;
@@ -31,7 +34,8 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// The grammar of a custom tool, if it has one; `index` keeps the names of its rules apart from other tools'.
+    /// The grammar of a custom tool, if it has one; `index` keeps the names of its rules apart from
+    /// other tools'.
     pub(super) fn of(tool: &ToolDefinition, index: usize) -> Result<Option<Self>, String> {
         let Some(grammar) = &tool.grammar else { return Ok(None) };
         Self::new(grammar, format!("tool {:?}", tool.name), format!("input_{index}")).map(Some)
@@ -60,13 +64,15 @@ impl Input {
         format!("%lark {{\n{}}}", self.definition.nested())
     }
 
-    /// The rule that stands for the input once [`Lark::input`] or [`Lark::input_before`] has defined it.
+    /// The rule that stands for the input once [`Lark::input`] or [`Lark::input_before`] has
+    /// defined it.
     pub(crate) fn rule(&self) -> &str {
         &self.rule
     }
 }
 
-/// Lark expression of a text by a response's grammar, where nothing needs to be kept out of that text.
+/// Lark expression of a text by a response's grammar, where nothing needs to be kept out of that
+/// text.
 ///
 /// # Errors
 /// What is wrong with the grammar.
@@ -95,7 +101,8 @@ impl Lark {
         self.rule(&input.rule, &input.nested());
     }
 
-    /// Defines the rule of an input together with the marker `end` behind it, which is text. The input spells none of `markers`.
+    /// Defines the rule of an input together with the marker `end` behind it, which is text. The
+    /// input spells none of `markers`.
     ///
     /// # Errors
     /// The definition is recursive or has `%ignore`.

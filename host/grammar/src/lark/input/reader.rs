@@ -1,5 +1,6 @@
-//! Reads the lexemes of a Lark definition: Lark as its reference has it, without templates, priorities and any directive but
-//! `%import common.…` and `%ignore`. Aliases only shape trees, and are left out.
+//! Reads the lexemes of a Lark definition: Lark as its reference has it, without templates,
+//! priorities and any directive but `%import common.…` and `%ignore`. Aliases only shape trees, and
+//! are left out.
 //!
 //! Invariant: brackets in what is read are balanced, so a body can stand anywhere.
 
@@ -177,7 +178,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a name, a text, a range of characters, a regular expression or a group. Returns whether there is one.
+    /// Reads a name, a text, a range of characters, a regular expression or a group. Returns
+    /// whether there is one.
     fn value(&mut self, body: &mut Vec<Part>, depth: usize) -> Result<bool, String> {
         let (part, rest) = match self.lexemes {
             [Lexeme::Name(name), rest @ ..] => (Part::Name(name.clone()), rest),

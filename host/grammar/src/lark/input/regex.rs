@@ -1,6 +1,8 @@
-//! Regular expressions in a definition: those that a grammar engine without look-around can't express are refused here.
+//! Regular expressions in a definition: those that a grammar engine without look-around can't
+//! express are refused here.
 //!
-//! The engine parses the others, in Rust's syntax. Each is one terminal, so it can't reach what stands around it.
+//! The engine parses the others, in Rust's syntax. Each is one terminal, so it can't reach what
+//! stands around it.
 
 /// Checks brackets and constructs.
 ///

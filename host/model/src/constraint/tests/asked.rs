@@ -62,7 +62,7 @@ fn may_call() -> Job {
 }
 
 #[tokio::test]
-async fn the_engine_hears_of_constraint_affinity_and_priority() {
+async fn engine_hears_of_constraint_affinity_and_priority() {
     let (model, asked) = model(ALL);
     let thinks = |on: bool| vec![("enable_thinking".to_owned(), json!(on))];
     let first = conversation(&[(Role::User, "Where is it?")]);
@@ -100,7 +100,7 @@ fn model_token_ids() -> Vec<(usize, u32)> {
 }
 
 #[tokio::test]
-async fn without_a_way_to_follow_it_a_demand_is_refused_and_a_wish_left_out() {
+async fn demands_without_means_are_refused_wishes_dropped() {
     let (model, asked) = model(ConstraintSupport::default());
     for (job, field) in [(with_schema(), ConstraintField::Format), (forced(), ConstraintField::ToolChoice)] {
         let reason = "the engine (fake) knows no constrained decoding".to_owned();

@@ -22,12 +22,13 @@ fn wait(mask: &mut GrammarMask) {
 }
 
 #[test]
-fn masks_along_a_draft_are_those_that_would_be_computed() {
+fn masks_along_a_draft_are_those_computed_singly() {
     let grammar = "start: /[a-f]{1,3}/ \"-\" /[0-9]+/";
     let ids = |text: &str| -> Vec<u32> {
         text.chars().flat_map(|one| TOKENIZER.encode_text(&one.to_string()).unwrap()).collect()
     };
-    // The first refused token ends the draft's masks; the sequence may then continue differently from the draft.
+    // The first refused token ends the draft's masks; the sequence may then continue differently
+    // from the draft.
     for (draft, may_come, comes) in
         [("ab-7", 4, "ab-71"), ("abx7", 2, "ab-"), ("fx", 1, "a-"), ("abcd", 3, "c-")]
     {
@@ -57,7 +58,7 @@ fn masks_along_a_draft_are_those_that_would_be_computed() {
 }
 
 #[test]
-fn an_engine_that_asks_for_what_is_ready_waits_for_no_matcher() {
+fn asking_for_ready_masks_waits_for_no_matcher() {
     let compiled = compile("start: /[a-f]{1,9}/ \"-\" | \"waits\"").unwrap();
     let start = compiled.start(&[], &Arc::from([stop()])).unwrap();
     let (mut one, mut other) = (start.mask(), start.mask());
@@ -72,7 +73,8 @@ fn an_engine_that_asks_for_what_is_ready_waits_for_no_matcher() {
     one.prepare(&[a]);
     other.prepare(&[]);
     assert!(!is_ready(&mut one) && !is_ready(&mut other));
-    // An answer that ends meanwhile isn't waited for, and masks of other grammars don't wait either.
+    // An answer that ends meanwhile isn't waited for, and masks of other grammars don't wait
+    // either.
     drop(other);
     let mut third = mask("start: \"other\"");
     third.prepare(&[]);
@@ -90,7 +92,7 @@ fn forced(mask: &mut GrammarMask) -> Vec<u32> {
 }
 
 #[test]
-fn masks_that_take_more_than_their_share_fail_their_answer() {
+fn masks_over_their_share_fail_their_answer() {
     let compiled = grammars(Duration::from_nanos(1)).compile("start: /[a-z]+/", &Caller::default());
     let start = compiled.unwrap().start(&[], &Arc::from([stop()])).unwrap();
     let mut mask = start.mask();
@@ -125,7 +127,7 @@ fn a_grammar_that_grows_too_large_on_the_way_says_so() {
 }
 
 #[test]
-fn a_grammar_whose_first_mask_takes_seconds_is_refused() {
+fn grammar_with_a_first_mask_of_seconds_is_refused() {
     let rule = |at: usize| format!("r{at}: \"a\" r{} | \"a\" start\n", (at * 7 + 1) % 900);
     let rules = (0..900).map(rule).collect::<Vec<_>>().concat();
     let any = (0..900).map(|at| format!("\"a\" r{at}")).collect::<Vec<_>>().join(" | ");

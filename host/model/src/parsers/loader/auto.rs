@@ -1,8 +1,10 @@
-//! Loader of `--parser auto`: checks all plugins, chooses one by their descriptors, and loads that one.
+//! Loader of `--parser auto`: checks all plugins, chooses one by their descriptors, and loads that
+//! one.
 //!
-//! A file in the plugins folder replaces the shipped parser of its name; one that can't be used is excluded from the choice.
-//! The parser for tables is tried only if no other claims a model that has a table. A model that nobody claims gets the parser that reads
-//! what its chat template writes, or none.
+//! A file in the plugins folder replaces the shipped parser of its name; one that can't be used is
+//! excluded from the choice. The parser for tables is tried only if no other claims a model that
+//! has a table. A model that nobody claims gets the parser that reads what its chat template
+//! writes, or none.
 
 use super::usable::Usable;
 use super::{Loader, ParserChoice};
@@ -48,7 +50,8 @@ impl Loader {
         }
     }
 
-    /// Checks one plugin and records the result. Loads it only if its descriptor can't be read without that.
+    /// Checks one plugin and records the result. Loads it only if its descriptor can't be read
+    /// without that.
     fn check(&mut self, source: PluginSource, serving: Option<&str>) -> Result<(), ModelLoadError> {
         let name = source.name().into_owned();
         let (digest, described) = match self.runtime.read(&source) {
@@ -70,7 +73,8 @@ impl Loader {
         self.facts.table.is_some() && matches!(error.problem, LoadProblem::Options(_))
     }
 
-    /// Returns a plugin's descriptor. If the operator set options, which may change it, the plugin is loaded with them.
+    /// Returns a plugin's descriptor. If the operator set options, which may change it, the plugin
+    /// is loaded with them.
     fn describe(&mut self, content: &PluginSource) -> Result<Descriptor, ModelLoadError> {
         let Some(digest) = content.digest() else { return Ok(Descriptor::default()) };
         self.check_file_pin(content, &digest)?;
@@ -98,8 +102,8 @@ impl Loader {
         Ok(())
     }
 
-    /// Checks the tables whose markers the chat template has, unless a parser has a table's name. A table that the operator gives by an option
-    /// is the only one.
+    /// Checks the tables whose markers the chat template has, unless a parser has a table's name. A
+    /// table that the operator gives by an option is the only one.
     fn check_tables(&mut self, serving: Option<&str>) -> Result<(), ModelLoadError> {
         if self.options.iter().any(|(key, _)| key == TABLE_OPTION) {
             return Ok(());
@@ -130,8 +134,9 @@ impl Loader {
         source.table().is_some_and(|table| table.fits(shows))
     }
 
-    /// Keeps one of several files of one parser for this model, such as a backup beside it: the one whose name is the name in the descriptor,
-    /// else the one of the highest version, else the first. Otherwise they would tie, and the server wouldn't start again.
+    /// Keeps one of several files of one parser for this model, such as a backup beside it: the one
+    /// whose name is the name in the descriptor, else the one of the highest version, else the
+    /// first. Otherwise they would tie, and the server wouldn't start again.
     fn drop_copies(&mut self) {
         let model = self.facts.evidence();
         let is_copy = |one: &Usable, other: &Usable| {
@@ -158,7 +163,8 @@ impl Loader {
         self.usable = kept;
     }
 
-    /// Chooses among the parsers that claim the model. If the one doesn't read a call as the template writes it, another may.
+    /// Chooses among the parsers that claim the model. If the one doesn't read a call as the
+    /// template writes it, another may.
     fn select(&mut self) -> Result<Option<Selected>, ModelLoadError> {
         let chosen = select(&self.facts.evidence(), &self.parser_candidates())?;
         let Some(chosen) = chosen else { return Ok(None) };
@@ -186,8 +192,8 @@ impl Loader {
         Ok(with_doubt(&model, select_reader(&model, &self.parser_candidates(), &read_by)?, read))
     }
 
-    /// Candidates that read the template's turns best, of those that are alike by their markers, and how many turns they read. `but` isn't
-    /// asked.
+    /// Candidates that read the template's turns best, of those that are alike by their markers,
+    /// and how many turns they read. `but` isn't asked.
     fn readers(&mut self, but: Option<usize>) -> (Vec<usize>, usize) {
         let groups = to_try(&self.facts.evidence(), &self.parser_candidates(), but);
         let (mut most, mut best) = (0, Vec::new());
@@ -205,7 +211,8 @@ impl Loader {
         (best, most)
     }
 
-    /// Number of the template's turns that a candidate reads; `None` if it can't be loaded, which is reported when it is chosen.
+    /// Number of the template's turns that a candidate reads; `None` if it can't be loaded, which
+    /// is reported when it is chosen.
     fn turns_read(&mut self, index: usize) -> Option<usize> {
         let source = self.usable[index].source.clone();
         let plugin = self.load(&source).ok()?;
@@ -272,7 +279,8 @@ fn set_why_not(candidates: &mut [CandidateReport], source: &str, why: String, is
     }
 }
 
-/// Excludes a plugin that can't be used from the choice. Its error ends the round if it is the current parser or violates a pin.
+/// Excludes a plugin that can't be used from the choice. Its error ends the round if it is the
+/// current parser or violates a pin.
 fn exclude_or_fail(error: ModelLoadError, name: &str, serving: Option<&str>) -> Result<(), ModelLoadError> {
     if matches!(error, ModelLoadError::Pin(_)) || serving == Some(name) { Err(error) } else { Ok(()) }
 }

@@ -46,7 +46,7 @@ fn choose(argument: &str, options: &ModelOptions, facts: ModelFacts) -> Result<P
 }
 
 #[test]
-fn a_model_with_a_table_that_nobody_claims_gets_the_parser_for_tables_and_the_table() {
+fn unclaimed_model_with_a_table_gets_the_table_parser() {
     let folder = folder(&[("t.wasm", "response_template"), ("h.wasm", "healthy")]);
     let mut options = options(folder.path());
     let table = || facts("unheard-of", Some(r#"{"a":1}"#));
@@ -66,7 +66,7 @@ fn a_model_with_a_table_that_nobody_claims_gets_the_parser_for_tables_and_the_ta
 }
 
 #[test]
-fn a_table_doesnt_help_a_model_that_somebody_claims_nor_one_without_the_parser_for_it() {
+fn table_is_unused_if_claimed_or_without_table_parser() {
     let both = folder(&[("t.wasm", "response_template"), ("c.wasm", "claims_qwen3")]);
     let choice = choose("auto", &options(both.path()), facts("mamba", Some("{}"))).unwrap();
     assert_eq!(choice.plugin.descriptor().name, "guest");
@@ -78,7 +78,7 @@ fn a_table_doesnt_help_a_model_that_somebody_claims_nor_one_without_the_parser_f
 
 /// Templates of each family in short, with what their conversations without tools look like.
 #[test]
-fn the_template_chooses_among_the_shipped_parsers_for_types_that_nobody_claims() {
+fn template_chooses_parser_for_unclaimed_types() {
     const CHATML: &str = "<|im_start|>user<|im_end|><|im_start|>assistant<|im_end|>";
     const XML: &str =
         "<think></think><tool_call>\n<function=a>\n<parameter=b>\n</parameter>\n</function>\n</tool_call>";
@@ -119,7 +119,7 @@ fn the_template_chooses_among_the_shipped_parsers_for_types_that_nobody_claims()
 }
 
 #[test]
-fn two_parsers_that_claim_a_model_alike_are_a_tie_with_what_to_type() {
+fn equal_claims_are_a_tie_that_says_what_to_type() {
     let folder = folder(&[]);
     for (file, name) in [("a.wasm", "one"), ("b.wasm", "other")] {
         std::fs::write(folder.path().join(file), pretender(name, "mamba", "1")).unwrap();
@@ -130,7 +130,7 @@ fn two_parsers_that_claim_a_model_alike_are_a_tie_with_what_to_type() {
 }
 
 #[test]
-fn pins_are_compared_before_anything_is_compiled_and_by_the_parsers_own_name() {
+fn pins_go_by_the_parsers_own_name_before_compiling() {
     let folder = folder(&[("h.wasm", "healthy"), ("garbage.wasm", "core_module")]);
     let refusal = |argument: &str, name: &str| {
         let mut options = options(folder.path());
@@ -172,7 +172,7 @@ fn why_not(loader: &Loader, source: &str) -> String {
 }
 
 #[test]
-fn of_files_with_the_same_bytes_the_one_that_bears_its_descriptors_name_is_taken() {
+fn of_equal_files_the_one_with_its_parsers_name_wins() {
     let folder =
         folder(&[("a.wasm", "claims_qwen3"), ("guest.wasm", "claims_qwen3"), ("z.wasm", "claims_qwen3")]);
     let at = |name: &str| folder.path().join(name).display().to_string();
@@ -187,7 +187,7 @@ fn of_files_with_the_same_bytes_the_one_that_bears_its_descriptors_name_is_taken
 }
 
 #[test]
-fn of_several_builds_of_a_parser_one_is_taken_and_the_others_are_named() {
+fn of_several_builds_one_is_taken_and_others_named() {
     let folder = folder(&[("guest.wasm", "claims_qwen3")]);
     let at = |name: &str| folder.path().join(name).display().to_string();
     let build = |file: &str, version: &str| {
@@ -238,7 +238,7 @@ fn pretender(name: &str, model: &str, version: &str) -> Vec<u8> {
 }
 
 #[test]
-fn one_that_is_not_what_its_section_says_is_out_of_the_choice_and_the_shipped_one_is_back_in_it() {
+fn false_section_excludes_file_for_the_shipped_parser() {
     let folder = folder(&[]);
     std::fs::write(folder.path().join("q.wasm"), pretender("qwen3", "qwen3", "1")).unwrap();
     let options = options(folder.path());

@@ -1,4 +1,5 @@
-//! Choice by trial: which parser it is once it is known who reads a call as the chat template writes it. Called by the loader.
+//! Choice by trial: which parser it is once it is known who reads a call as the chat template
+//! writes it. Called by the loader.
 
 use super::{Evidence, ParserCandidate, SelectError, Selected, claims, describe, pointed};
 use crate::printable::{Escaped, shortened};
@@ -7,7 +8,8 @@ use crate::prompt::CallingTurn;
 /// Most bytes of a template's text in a message.
 const EXCERPT_BYTES: usize = 160;
 
-/// Candidates to try on the template's turns, the likeliest first, those that are alike in one group. `but` is left out.
+/// Candidates to try on the template's turns, the likeliest first, those that are alike in one
+/// group. `but` is left out.
 pub(in crate::parsers) fn to_try(
     model: &Evidence,
     candidates: &[ParserCandidate],
@@ -18,7 +20,8 @@ pub(in crate::parsers) fn to_try(
     groups.iter().map(|group| group.iter().map(|weight| weight.index).collect()).collect()
 }
 
-/// Chooses for a model whose template writes calls: `read_by` are the candidates that read them best.
+/// Chooses for a model whose template writes calls: `read_by` are the candidates that read them
+/// best.
 ///
 /// # Errors
 /// The reason why it is none of them.
@@ -42,7 +45,8 @@ pub(in crate::parsers) fn select_reader(
     }
 }
 
-/// Chooses for a model whose claimant `claimed` doesn't read a call as the template writes it: `read_by` are the others that do.
+/// Chooses for a model whose claimant `claimed` doesn't read a call as the template writes it:
+/// `read_by` are the others that do.
 ///
 /// # Errors
 /// None of those that do claims the model.
@@ -71,7 +75,8 @@ pub(in crate::parsers) fn select_instead(
     })
 }
 
-/// Adds to a choice that the parser reads `read` of the template's turns: a call, but perhaps not with reasoning before it.
+/// Adds to a choice that the parser reads `read` of the template's turns: a call, but perhaps not
+/// with reasoning before it.
 pub(in crate::parsers) fn with_doubt(model: &Evidence, chosen: Selected, read: usize) -> Selected {
     let Some(turn) = model.turns.last().filter(|_| read < model.turns.len()) else {
         return Selected { doubtful: false, ..chosen };

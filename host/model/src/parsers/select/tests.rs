@@ -98,7 +98,7 @@ fn a_mistral_of_any_generation_gets_its_parser() {
 }
 
 #[test]
-fn a_claim_that_the_template_contradicts_is_refused_with_both_names() {
+fn claim_that_the_template_contradicts_names_both() {
     let line = choose(&shipped(), &["mistral"], QWEN3_TEMPLATE, QWEN3).unwrap_err().to_string();
     assert_eq!(
         line,
@@ -112,7 +112,8 @@ fn a_claim_that_the_template_contradicts_is_refused_with_both_names() {
     assert_eq!(name, "mine", "a parser without markers can't be contradicted");
 }
 
-/// What is chosen for a model that nobody claims, with this template, which writes `plain` for a conversation without tools.
+/// What is chosen for a model that nobody claims, with this template, which writes `plain` for a
+/// conversation without tools.
 fn choose_unclaimed(template: &str, plain: &str) -> Result<String, String> {
     let types = ["mamba".to_owned()];
     let model = Evidence { types: &types, template, plain, turns: &[], tokens: &HashSet::new() };
@@ -142,7 +143,7 @@ fn the_template_of_a_model_that_nobody_claims_decides() {
 }
 
 #[test]
-fn a_template_that_points_to_two_alike_chooses_none_and_names_them() {
+fn template_pointing_to_two_alike_names_both() {
     let types = ["mamba".to_owned()];
     let model = Evidence { types: &types, template: "<a>", plain: "", turns: &[], tokens: &HashSet::new() };
     let both = [descriptor("one", &[], &["<a>", "<b>"]), descriptor("two", &[], &["<a>", "<c>"])];
@@ -152,7 +153,7 @@ fn a_template_that_points_to_two_alike_chooses_none_and_names_them() {
 }
 
 #[test]
-fn two_that_read_a_call_alike_choose_none_and_are_named() {
+fn two_reading_a_call_alike_are_named_and_not_chosen() {
     let types = ["mamba".to_owned()];
     let turns = [CallingTurn { opening: String::new(), written: "<a>\nq_z".to_owned() }];
     let model =
@@ -184,7 +185,7 @@ fn the_reason_names_the_claimants_and_what_decided() {
 }
 
 #[test]
-fn markers_that_are_missing_speak_against_a_parser_that_knows_more() {
+fn missing_markers_speak_against_a_richer_parser() {
     let mut more = QWEN3.to_vec();
     more.extend(["<extra>", "</extra>"]);
     let both = [descriptor("plain", &["m"], QWEN3), descriptor("extended", &["m"], &more)];
@@ -207,7 +208,7 @@ fn a_tie_lists_the_claimants_and_what_to_type() {
 }
 
 #[test]
-fn a_sole_claimant_that_doesnt_fit_the_files_is_taken_with_doubt() {
+fn sole_claimant_unfit_for_the_files_is_doubtful() {
     let only = [descriptor("llama3", &["llama"], LLAMA3)];
     let (_, selected) = choose(&only, &["llama"], "<tool_call>", QWEN3).unwrap();
     assert_eq!(

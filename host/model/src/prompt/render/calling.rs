@@ -1,7 +1,9 @@
-//! The turn in which a model calls a tool, as its chat template writes it: what the model itself is to write, so the evidence by which its
-//! parser is chosen. Source text would prove less, since it may hold markers in comments and in branches that never run.
+//! The turn in which a model calls a tool, as its chat template writes it: what the model itself is
+//! to write, so the evidence by which its parser is chosen. Source text would prove less, since it
+//! may hold markers in comments and in branches that never run.
 //!
-//! Invariant: the turn's text comes from the template's own output, cut where a token ends the turn. Called by the model room at load.
+//! Invariant: the turn's text comes from the template's own output, cut where a token ends the
+//! turn. Called by the model room at load.
 
 use super::{ChatFormat, Opening, Rendered};
 use crate::prompt::conversation::{Conversation, HistoryCall, Message, Role};
@@ -29,8 +31,8 @@ impl CallingTurn {
 }
 
 impl ChatFormat {
-    /// Turns with a call as the template writes them, without and with reasoning; none if it refuses calls or drops them. `ends` are the
-    /// ids that end a turn.
+    /// Turns with a call as the template writes them, without and with reasoning; none if it
+    /// refuses calls or drops them. `ends` are the ids that end a turn.
     pub fn calling_turns(&self, ends: &[u32]) -> Vec<CallingTurn> {
         let turn = |reasoning| self.calling_turn(reasoning, ends);
         let mut turns: Vec<_> = [None, Some("q z q")].into_iter().filter_map(turn).collect();
@@ -77,7 +79,8 @@ impl ChatFormat {
         })
     }
 
-    /// A conversation as the template writes it, and the opening of the turn to generate, both in pieces; `None` if it refuses them.
+    /// A conversation as the template writes it, and the opening of the turn to generate, both in
+    /// pieces; `None` if it refuses them.
     fn written(&self, conversation: &Conversation) -> Option<(Vec<Piece>, Vec<Piece>)> {
         let Rendered { before, turn } = self.run(conversation, &[], Opening::NewTurn).ok()?;
         let pieces = |segments: Vec<_>| segments.iter().map(super::replayed).collect();
@@ -92,8 +95,8 @@ fn text_of(pieces: &[Piece]) -> String {
     pieces.iter().map(|(_, text)| text.as_str()).collect()
 }
 
-/// Length of what a turn has in common with the opening of turns, without a part of a marker. Openings may go on with what a turn
-/// without reasoning doesn't have, such as `<think>`.
+/// Length of what a turn has in common with the opening of turns, without a part of a marker.
+/// Openings may go on with what a turn without reasoning doesn't have, such as `<think>`.
 fn shared_opening(opening: &str, turn: &str) -> usize {
     let length = common_prefix(opening, turn);
     if length == opening.len() {

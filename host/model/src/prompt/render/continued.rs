@@ -1,4 +1,5 @@
-//! The assistant's last message, which the model is to continue: its text ends with a mark, at which the prompt is cut. `render` calls it.
+//! The assistant's last message, which the model is to continue: its text ends with a mark, at
+//! which the prompt is cut. `render` calls it.
 
 use jinja::{Origin, Text, Value};
 
@@ -22,8 +23,8 @@ pub(super) fn split_last(
     Err(RenderError::Conversation(reason.to_owned()))
 }
 
-/// Cuts the output at the last end mark, which the template got with a space behind it. If it trimmed that space, it trims messages, and
-/// the text before the mark is trimmed, too.
+/// Cuts the output at the last end mark, which the template got with a space behind it. If it
+/// trimmed that space, it trims messages, and the text before the mark is trimmed, too.
 pub(super) fn cut_at_mark(output: &Text) -> Result<Text, RenderError> {
     let marks = marks(output);
     let Some(&end) = marks.last() else {

@@ -1,6 +1,8 @@
-//! What a chat template does, learnt at load from conversations that are tried with it. No template is known by name.
+//! What a chat template does, learnt at load from conversations that are tried with it. No template
+//! is known by name.
 //!
-//! Invariant: a probe holds no control token's literal, so its text shows what the template does with a request's. Called by `render`.
+//! Invariant: a probe holds no control token's literal, so its text shows what the template does
+//! with a request's. Called by `render`.
 
 use super::{ChatFormat, Opening, Rendered, join};
 use crate::prompt::content::Content;
@@ -10,7 +12,8 @@ use crate::prompt::template_changes::TemplateChanges;
 use crate::prompt::variables::{self, ArgumentsForm, Probe};
 
 impl ChatFormat {
-    /// A conversation without tools as the template writes it, without the turn to generate; empty if the template takes none.
+    /// A conversation without tools as the template writes it, without the turn to generate; empty
+    /// if the template takes none.
     pub(crate) fn plain_conversation(&self) -> String {
         let text = |role| Message::text(role, "q z");
         let turns = vec![text(Role::User), text(Role::Assistant)];
@@ -23,8 +26,9 @@ impl ChatFormat {
         shown(with_system).or_else(|| shown(turns)).unwrap_or_default()
     }
 
-    /// Learns from plain conversations what the template does: whether it joins calls' arguments to text, in which form it takes messages'
-    /// content, and which changes of conversations it needs. The error is a reason.
+    /// Learns from plain conversations what the template does: whether it joins calls' arguments to
+    /// text, in which form it takes messages' content, and which changes of conversations it needs.
+    /// The error is a reason.
     pub(super) fn probe(&mut self) -> Result<(), String> {
         let probes = variables::probes();
         let accepted =
@@ -83,7 +87,8 @@ impl ChatFormat {
         ["zq1", "zq2"].iter().all(|word| text.contains(word))
     }
 
-    /// Whether the template shows a tool. One that raises isn't silent, so it counts as one that does.
+    /// Whether the template shows a tool. One that raises isn't silent, so it counts as one that
+    /// does.
     fn detect_tools(&self) -> bool {
         let shows = |messages| {
             let conversation = Conversation { messages, tools: vec![variables::tool("zq_tool")] };
@@ -100,7 +105,8 @@ impl ChatFormat {
         Some(before)
     }
 
-    /// Whether the probe, which spells no control token, gets the ids that the tokenizer gives for its text as a whole.
+    /// Whether the probe, which spells no control token, gets the ids that the tokenizer gives for
+    /// its text as a whole.
     fn is_as_reference(&self, probe: &Probe) -> bool {
         let Some(segments) = self.run_probe(probe) else { return true };
         let text = text_of(&segments);

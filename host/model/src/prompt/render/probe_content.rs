@@ -1,7 +1,8 @@
-//! The form in which a template takes the content of each role's messages, learnt at load. Called by `probe`.
+//! The form in which a template takes the content of each role's messages, learnt at load. Called
+//! by `probe`.
 //!
-//! Invariant: a form is chosen because the template shows text in it. No template gets lists of which it would leave parts out, or which
-//! it would write as Python or JSON spells them.
+//! Invariant: a form is chosen because the template shows text in it. No template gets lists of
+//! which it would leave parts out, or which it would write as Python or JSON spells them.
 
 use super::ChatFormat;
 use crate::prompt::content::{Content, ContentForm, ContentForms};
@@ -27,7 +28,8 @@ enum Outcome {
 type Outcomes = [Outcome; 3];
 
 impl ChatFormat {
-    /// Finds the form for each role. The error is a reason: the template writes conversations without the text of users.
+    /// Finds the form for each role. The error is a reason: the template writes conversations
+    /// without the text of users.
     pub(super) fn detect_contents(&mut self) -> Result<(), String> {
         // Every form is tried as it is.
         let as_sent = ContentForm::AsSent;
@@ -57,7 +59,8 @@ impl ChatFormat {
         conversations(role).into_iter().map(outcomes).collect()
     }
 
-    /// The outcome of `content` in the message `at`. The other messages come in the form that goes better, as theirs aren't known yet.
+    /// The outcome of `content` in the message `at`. The other messages come in the form that goes
+    /// better, as theirs aren't known yet.
     fn outcome(&self, conversation: &Conversation, at: usize, content: &Content) -> Outcome {
         let outcome = |others_are_lists: bool| {
             let mut conversation = conversation.clone();
@@ -81,7 +84,8 @@ impl ChatFormat {
     }
 }
 
-/// The form in which a template shows the most, the plainest first; `None` if it shows nothing in any form.
+/// The form in which a template shows the most, the plainest first; `None` if it shows nothing in
+/// any form.
 fn form(outcomes: &[Outcomes]) -> Option<ContentForm> {
     let count = |form: &ContentForm| {
         let shows = |outcomes: &&Outcomes| {
@@ -100,7 +104,8 @@ fn form(outcomes: &[Outcomes]) -> Option<ContentForm> {
     forms.into_iter().max_by_key(count).filter(|form| count(form) > 0)
 }
 
-/// Whether `text` has both words, and nothing of a part's spelling as Python or JSON before or between them.
+/// Whether `text` has both words, and nothing of a part's spelling as Python or JSON before or
+/// between them.
 fn shows_words(text: &str) -> bool {
     let text = text.to_lowercase();
     let [first, second] = WORDS;
@@ -109,8 +114,8 @@ fn shows_words(text: &str) -> bool {
     !is_spelt && rest.split_once(second).is_some_and(|(between, _)| !between.contains("text"))
 }
 
-/// Conversations with a message of `role`, and the place of the message: alone and among others, with tools and without, first and last,
-/// since templates treat these differently.
+/// Conversations with a message of `role`, and the place of the message: alone and among others,
+/// with tools and without, first and last, since templates treat these differently.
 fn conversations(role: Role) -> Vec<(Conversation, usize)> {
     let text = |role| Message::text(role, "q z");
     let [system, user, answer] = [Role::System, Role::User, Role::Assistant].map(text);

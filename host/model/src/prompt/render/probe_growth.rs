@@ -1,5 +1,6 @@
-//! How a template behaves when a conversation grows, learnt at load and logged for the operator: how its work grows, and whether a new
-//! message changes what was written before it. Called by `probe`.
+//! How a template behaves when a conversation grows, learnt at load and logged for the operator:
+//! how its work grows, and whether a new message changes what was written before it. Called by
+//! `probe`.
 
 use super::ChatFormat;
 use crate::prompt::conversation::{Conversation, Message, Role};
@@ -8,7 +9,8 @@ use crate::prompt::variables::{self, TemplateVariables};
 
 /// Messages of the shorter conversation whose steps are counted.
 const MESSAGES: usize = 64;
-/// Steps of a conversation twice as long, in relation to the shorter one's, from which on they grow faster than in proportion.
+/// Steps of a conversation twice as long, in relation to the shorter one's, from which on they grow
+/// faster than in proportion.
 const QUADRATIC: u64 = 3;
 
 impl ChatFormat {

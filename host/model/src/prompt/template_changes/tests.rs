@@ -8,8 +8,8 @@ use super::*;
 use crate::limits::Limits;
 use crate::prompt::{ChatFiles, ChatFormat, Opening, RenderError, Tokenizer};
 
-/// Template that takes instructions only at the beginning and as one message, one call per message, and either text or reasoning
-/// beside a call.
+/// Template that takes instructions only at the beginning and as one message, one call per message,
+/// and either text or reasoning beside a call.
 const STRICT: &str = r"
 {%- set rest = messages %}
 {%- if messages[0].role in ['developer', 'system'] %}{{ 'I: ' ~ messages[0].content ~ '\n' }}{% set rest = messages[1:] %}{% endif %}
@@ -81,7 +81,7 @@ fn each_of_several_calls_is_seen_before_its_result() {
 }
 
 #[test]
-fn a_template_that_takes_everything_gets_everything_as_it_is() {
+fn lenient_template_gets_everything_unchanged() {
     let said = Message { reasoning: Some("why ".to_owned()), ..calling("I look.", &["first", "second"]) };
     let messages =
         vec![text(Role::System, "one"), text(Role::Developer, "two"), text(Role::User, "hi"), said];
@@ -108,7 +108,7 @@ fn a_template_that_shows_nothing_is_left_alone() {
 }
 
 #[test]
-fn a_role_that_a_template_only_mentions_is_the_systems() {
+fn role_only_mentioned_by_a_template_becomes_system() {
     let template = "{# no developer here #}{% for m in messages %}{% if m.role == 'developer' %}\
         {{ raise_exception('unknown role') }}{% endif %}{{ m.role ~ ' ' ~ m.content ~ '\n' }}{% endfor %}";
     let messages = vec![text(Role::Developer, "be kind"), text(Role::User, "hi")];

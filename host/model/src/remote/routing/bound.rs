@@ -2,7 +2,8 @@
 
 use super::RoutingOptions;
 
-/// This router counts as alone if the engines' requests of other hosts are at most its own divided by this number.
+/// This router counts as alone if the engines' requests of other hosts are at most its own divided
+/// by this number.
 const ALONE: u64 = 8;
 
 /// Sums over the loads of some engines.
@@ -16,7 +17,8 @@ pub(super) struct Loads {
     without_report: u64,
 }
 
-/// Bound of a selection: an engine takes the request only if its load is below the bound for its slots.
+/// Bound of a selection: an engine takes the request only if its load is below the bound for its
+/// slots.
 pub(super) struct Bound {
     /// Bound for every engine, whatever its slots.
     least: u32,
@@ -34,8 +36,8 @@ impl Loads {
         self.without_report += u64::from(others.is_none());
     }
 
-    /// Bound for a key. `is_remembered` says whether the key's last engine is known. A new key is placed more evenly than by
-    /// rendezvous order if no other host has to find its engine.
+    /// Bound for a key. `is_remembered` says whether the key's last engine is known. A new key is
+    /// placed more evenly than by rendezvous order if no other host has to find its engine.
     pub(super) fn bound(&self, is_remembered: bool, options: &RoutingOptions) -> Bound {
         let is_alone = self.without_report == 0 && self.others * ALONE <= self.own;
         if is_alone && !is_remembered {

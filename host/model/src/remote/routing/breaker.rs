@@ -1,5 +1,5 @@
-//! Circuit breaker of one engine. After several failures the engine gets no requests for a while, then exactly one (the
-//! probe).
+//! Circuit breaker of one engine. After several failures the engine gets no requests for a while,
+//! then exactly one (the probe).
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -39,7 +39,8 @@ pub enum BreakerState {
     HalfOpen,
 }
 
-/// The breaker's epoch in which a request was let pass. The request's outcome is ignored if the epoch has changed since.
+/// The breaker's epoch in which a request was let pass. The request's outcome is ignored if the
+/// epoch has changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Permit {
     epoch: u64,
@@ -50,7 +51,8 @@ pub(super) struct Breaker {
     state: State,
     /// Number of the current state, incremented with each change.
     epoch: u64,
-    /// Times of the latest failures while closed, the oldest first; fewer than `BreakerOptions::failures`.
+    /// Times of the latest failures while closed, the oldest first; fewer than
+    /// `BreakerOptions::failures`.
     failures: VecDeque<Instant>,
     /// Length of the last open time; zero while closed.
     open_for: Duration,
@@ -76,7 +78,8 @@ impl Breaker {
         }
     }
 
-    /// Lets a request pass; `permits` must have returned true. The request becomes the probe unless the breaker is closed.
+    /// Lets a request pass; `permits` must have returned true. The request becomes the probe unless
+    /// the breaker is closed.
     pub(super) fn permit(&mut self, now: Instant) -> Permit {
         let probe = !matches!(self.state, State::Closed);
         if probe {
@@ -102,8 +105,8 @@ impl Breaker {
         }
     }
 
-    /// Ends a request without an outcome, as when its client left. If it was the probe, another request may become the
-    /// probe.
+    /// Ends a request without an outcome, as when its client left. If it was the probe, another
+    /// request may become the probe.
     pub(super) fn abandoned(&mut self, permit: Permit) {
         if let State::Probing { since } = self.state
             && permit.epoch == self.epoch

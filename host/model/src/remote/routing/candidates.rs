@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use seeded::mix;
+
 use super::RoutingOptions;
 use super::bound::Loads;
 use super::candidate::{Candidacy, EngineCandidate};
 use super::engines::Engine;
 use super::gauges::LoadReport;
-use super::hash::weight;
 
 /// Why no engine takes a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,7 +29,8 @@ pub enum NoEngine {
 pub(super) struct Choice {
     /// Index of the engine in the list.
     pub(super) at: usize,
-    /// Whether the engine is the first in the key's order among the candidates; otherwise the request was spilled.
+    /// Whether the engine is the first in the key's order among the candidates; otherwise the
+    /// request was spilled.
     pub(super) is_first: bool,
     /// Whether no other host routes to these engines, as far as they report.
     pub(super) is_alone: bool,
@@ -76,7 +78,8 @@ impl<F> Ask<'_, F> {
         {
             let load = engine.candidate.load;
             let class = if load < bound.of(engine.gauges.slots()) { 0 } else { 1 + u64::from(load) };
-            // Order of the engines for this key: its last engine first, then by descending rendezvous weight.
+            // Order of the engines for this key: its last engine first, then by descending
+            // rendezvous weight.
             let order = (self.home != Some(engine.id), !weight(self.key, engine.hash));
             if best.is_none_or(|best| (class, order, at) < best) {
                 best = Some((class, order, at));
@@ -119,4 +122,10 @@ impl<F> Ask<'_, F> {
             None => NoEngine::None { retry_after: down },
         }
     }
+}
+
+/// Rendezvous weight of an engine for a key: the engine with the highest takes the key. It is the
+/// same on every host and in every version.
+fn weight(key: u64, engine: u64) -> u64 {
+    mix(mix(key) ^ engine)
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use seeded::fnv1a;
+
 use super::RoutingOptions;
 use super::breaker::{Breaker, BreakerState, Permit};
 use super::candidate::{Candidacy, EngineCandidate};
 use super::gauges::{Gauges, LoadReport, ReportedLoad};
-use super::hash::name_hash;
 
 /// State of one engine, for metrics and readiness.
 // Each flag is a gauge of its own in the metrics.
@@ -30,7 +31,8 @@ pub struct EngineStatus {
     pub full: bool,
     /// Whether the engine was removed from the list and still has requests.
     pub draining: bool,
-    /// Whether the engine may be selected: it is listed and up, and its breaker lets a request pass.
+    /// Whether the engine may be selected: it is listed and up, and its breaker lets a request
+    /// pass.
     pub available: bool,
 }
 
@@ -53,7 +55,7 @@ impl<T> Engine<T> {
     fn new(id: u32, name: Arc<str>, handle: T, slots: u32) -> Self {
         Self {
             id,
-            hash: name_hash(&name),
+            hash: fnv1a(&name),
             name,
             handle,
             up: false,
@@ -100,7 +102,8 @@ impl<T> Engines<T> {
         Self { list: Vec::new(), last_id: 0 }
     }
 
-    /// Replaces the list of engines. Returns the handles that are no longer needed, to be dropped outside the lock.
+    /// Replaces the list of engines. Returns the handles that are no longer needed, to be dropped
+    /// outside the lock.
     pub(super) fn set(&mut self, listed: Vec<(Arc<str>, T)>, slots: u32) -> Vec<T> {
         let mut unused = Vec::new();
         for engine in &mut self.list {
@@ -141,7 +144,8 @@ impl<T> Engines<T> {
         }
     }
 
-    /// Ends a request of engine `id`. Returns the engine if it was draining and this was its last request.
+    /// Ends a request of engine `id`. Returns the engine if it was draining and this was its last
+    /// request.
     pub(super) fn release(&mut self, id: u32, permit: Permit) -> Option<Engine<T>> {
         let at = self.list.iter().position(|engine| engine.id == id)?;
         let engine = &mut self.list[at];

@@ -1,5 +1,5 @@
-//! An engine's reported gauges, and what they teach: how many requests it runs at once, whether its KV cache is full, and
-//! how many requests it has of other hosts.
+//! An engine's reported gauges, and what they teach: how many requests it runs at once, whether its
+//! KV cache is full, and how many requests it has of other hosts.
 
 use std::time::{Duration, Instant};
 
@@ -42,9 +42,10 @@ impl Gauges {
 
     /// Takes a report of an engine on which this router has `in_flight` requests.
     ///
-    /// Unless the engine says how many slots it has, they are learned: if requests wait in two successive reports, the slots
-    /// become the number of running requests. A single report may show a request on its way into the batch. If no request waits
-    /// although all slots are used, the slots grow to the number of running requests and an eighth more, at least one more.
+    /// Unless the engine says how many slots it has, they are learned: if requests wait in two
+    /// successive reports, the slots become the number of running requests. A single report may
+    /// show a request on its way into the batch. If no request waits although all slots are used,
+    /// the slots grow to the number of running requests and an eighth more, at least one more.
     pub(super) fn report(&mut self, load: ReportedLoad, in_flight: u32, now: Instant) {
         if !self.has_own_slots {
             self.learn(load);

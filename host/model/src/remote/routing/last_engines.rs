@@ -1,9 +1,9 @@
-//! Last engine of each key: a bounded, set-associative table with LRU in each set, as in a CPU's caches.
+//! Last engine of each key: a bounded, set-associative table with LRU in each set, as in a CPU's
+//! caches.
 //!
-//! An entry has 12 bytes and no links. Memory is allocated at the start as zeroed pages, which the system provides when they
-//! are used. Evicting a key does no harm: rendezvous order finds the key's engine again unless the key had been moved.
-
-use super::hash::mix;
+//! An entry has 12 bytes and no links. Memory is allocated at the start as zeroed pages, which the
+//! system provides when they are used. Evicting a key does no harm: rendezvous order finds the
+//! key's engine again unless the key had been moved.
 
 const WAYS: usize = 8;
 
@@ -48,7 +48,7 @@ impl LastEngines {
         let mask = self.sets.len().checked_sub(1)?;
         // Lossless: the mask is below the vector's length.
         #[allow(clippy::cast_possible_truncation)]
-        self.sets.get_mut(mix(key) as usize & mask)
+        self.sets.get_mut(seeded::mix(key) as usize & mask)
     }
 
     #[cfg(test)]

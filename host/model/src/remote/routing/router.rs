@@ -10,7 +10,8 @@ use super::engines::{EngineStatus, Engines};
 use super::gauges::ReportedLoad;
 use super::last_engines::LastEngines;
 
-/// Router over engines with a handle of type `T`: an `Arc` of a client, or a number in a simulation.
+/// Router over engines with a handle of type `T`: an `Arc` of a client, or a number in a
+/// simulation.
 ///
 /// ```
 /// # use std::time::Instant;
@@ -56,19 +57,20 @@ impl<T: Clone> Router<T> {
         Self { shared: Arc::new(Shared { options, state: Mutex::new(state) }) }
     }
 
-    /// Replaces the list of engines, matched by name. An engine that stays keeps its state and gets the new handle. A new
-    /// engine is down until [`Self::set_up`]. An engine that is missing drains: it gets no new requests, and its leases stay
-    /// valid.
+    /// Replaces the list of engines, matched by name. An engine that stays keeps its state and gets
+    /// the new handle. A new engine is down until [`Self::set_up`]. An engine that is missing
+    /// drains: it gets no new requests, and its leases stay valid.
     pub fn set_engines(&self, engines: Vec<(Arc<str>, T)>) {
         let unused = self.shared.lock().engines.set(engines, self.shared.options.slots);
         // Dropping a handle may be slow, so it happens outside the lock.
         drop(unused);
     }
 
-    /// Selects an engine for a request whose prefix has the key `affinity`. The returned lease counts as the engine's load.
+    /// Selects an engine for a request whose prefix has the key `affinity`. The returned lease
+    /// counts as the engine's load.
     ///
-    /// `usable` says whether an engine can serve this request at all; it is called under the router's lock. `excluded` are
-    /// names of engines that were tried before.
+    /// `usable` says whether an engine can serve this request at all; it is called under the
+    /// router's lock. `excluded` are names of engines that were tried before.
     pub fn select(
         &self,
         affinity: u64,
@@ -82,7 +84,8 @@ impl<T: Clone> Router<T> {
         let home = last_engines.get(affinity);
         let ask = Ask { key: affinity, home, usable, excluded, now };
         let choice = ask.choose(&mut engines.list, options)?;
-        // A spill is remembered only if no other host routes: another host would look for the key at its first engine.
+        // A spill is remembered only if no other host routes: another host would look for the key
+        // at its first engine.
         if choice.is_alone || (choice.is_first && !engines.is_up(home)) {
             last_engines.insert(affinity, engines.list[choice.at].id);
         }
@@ -108,12 +111,14 @@ impl<T: Clone> Router<T> {
         self.shared.lock().engines.report(engine, load, now);
     }
 
-    /// Sets the number of requests that an engine runs at a time, if it says so; otherwise its gauges teach it. Unknown names are ignored.
+    /// Sets the number of requests that an engine runs at a time, if it says so; otherwise its
+    /// gauges teach it. Unknown names are ignored.
     pub(crate) fn set_slots(&self, engine: &str, slots: Option<u32>) {
         self.shared.lock().engines.set_slots(engine, slots);
     }
 
-    /// Sets whether an engine is up: whether it answers and has our vocabulary. Unknown names are ignored.
+    /// Sets whether an engine is up: whether it answers and has our vocabulary. Unknown names are
+    /// ignored.
     pub fn set_up(&self, engine: &str, up: bool) {
         self.shared.lock().engines.set_up(engine, up);
     }
@@ -130,7 +135,8 @@ impl<T: Clone> Router<T> {
 }
 
 impl<T> Shared<T> {
-    /// Locks the state. A poisoned lock is usable, since a panic in `usable` happens before any change.
+    /// Locks the state. A poisoned lock is usable, since a panic in `usable` happens before any
+    /// change.
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -163,7 +169,8 @@ impl<T> Lease<T> {
         self.affinity
     }
 
-    /// Reports that the engine answered. A probe's success closes the breaker; any other success changes nothing.
+    /// Reports that the engine answered. A probe's success closes the breaker; any other success
+    /// changes nothing.
     pub fn succeeded(&mut self) {
         if !self.has_failed
             && let Some(engine) = self.shared.lock().engines.by_id(self.id)
@@ -172,7 +179,8 @@ impl<T> Lease<T> {
         }
     }
 
-    /// Reports that the engine failed, also in the middle of its answer. Only a lease's first failure counts.
+    /// Reports that the engine failed, also in the middle of its answer. Only a lease's first
+    /// failure counts.
     pub fn failed(&mut self, now: Instant) {
         if !std::mem::replace(&mut self.has_failed, true)
             && let Some(engine) = self.shared.lock().engines.by_id(self.id)

@@ -1,4 +1,5 @@
-//! Tests of what compilers of schemas follow: for each schema the keyword that llama.cpp's and xgrammar's don't follow, or none.
+//! Tests of what compilers of schemas follow: for each schema the keyword that llama.cpp's and
+//! xgrammar's don't follow, or none.
 
 use serde_json::{Value, json};
 
@@ -83,7 +84,7 @@ fn what_a_compiler_passes_over_is_named() {
 }
 
 #[test]
-fn patterns_that_llamacpp_would_take_for_any_string_are_named() {
+fn patterns_llamacpp_takes_for_any_string_are_named() {
     let pattern = |pattern: &str| {
         let [llamacpp, xgrammar] = gaps(&json!({ "type": "string", "pattern": pattern }));
         assert_eq!(xgrammar, None, "{pattern}");

@@ -1,7 +1,8 @@
 //! Contents of an answer's events, bounded by what the answer may still have.
 //!
-//! Invariants: nothing is added beyond the answer's room, whatever the engine sends, and nothing behind the answer's end except counts.
-//! Each protocol's reader fills a chunk, `reading` takes its contents.
+//! Invariants: nothing is added beyond the answer's room, whatever the engine sends, and nothing
+//! behind the answer's end except counts. Each protocol's reader fills a chunk, `reading` takes its
+//! contents.
 
 use engine::{Logprobs, Token};
 
@@ -29,8 +30,9 @@ pub(in crate::remote) struct Chunk {
     room: Room,
 }
 
-/// What an answer's tokens are read from: the first of both that the engine sends. It may send the same tokens once more in the other form, as
-/// gateways do that send text first and all ids at the end.
+/// What an answer's tokens are read from: the first of both that the engine sends. It may send the
+/// same tokens once more in the other form, as gateways do that send text first and all ids at the
+/// end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::remote) enum TokenSource {
     /// Nothing yet.
@@ -92,10 +94,12 @@ impl Chunk {
         std::mem::replace(self, rest)
     }
 
-    /// Adds an event's tokens: by `ids` or by `text`, whichever the answer began with. With `ids`, the text of an event says nothing.
+    /// Adds an event's tokens: by `ids` or by `text`, whichever the answer began with. With `ids`,
+    /// the text of an event says nothing.
     ///
     /// # Errors
-    /// The ids of an answer that began with them are missing beside text: they may be lost, or have come before.
+    /// The ids of an answer that began with them are missing beside text: they may be lost, or have
+    /// come before.
     pub(super) fn push(
         &mut self,
         ids: Option<&[u32]>,

@@ -1,7 +1,8 @@
 //! llama.cpp's `/completion` (`tools/server/server-schema.cpp` and `server-task.cpp`, b11434).
 //!
-//! An event has one token id. Of several tokens that are parts of one character only the last is sent, with the character's text: the count
-//! of tokens then grows by more than one, and the text stands for all of them.
+//! An event has one token id. Of several tokens that are parts of one character only the last is
+//! sent, with the character's text: the count of tokens then grows by more than one, and the text
+//! stands for all of them.
 
 use engine::{JsonBegins, JsonConstraint};
 use serde::{Deserialize, Serialize};
@@ -60,7 +61,8 @@ struct LlamaCppBody<'a> {
 
 #[derive(Debug, Serialize)]
 struct ConstraintFields<'a> {
-    /// JSON schema, sent without a field `grammar`: beside it, even if it is empty, the server ignores the schema.
+    /// JSON schema, sent without a field `grammar`: beside it, even if it is empty, the server
+    /// ignores the schema.
     json_schema: &'a RawValue,
 }
 
@@ -114,7 +116,8 @@ impl Wire for LlamaCpp {
             top_p: sampling.top_p,
             min_p: sampling.min_p,
             typical_p: 1.0,
-            // Window of the whole context, as a number: the server accepts no value here that means all tokens.
+            // Window of the whole context, as a number: the server accepts no value here that means
+            // all tokens.
             repeat_last_n: facts.context.unwrap_or(request.prompt.len() + request.max_tokens),
             repeat_penalty: processors.repetition,
             presence_penalty: 0.0,
@@ -123,7 +126,8 @@ impl Wire for LlamaCpp {
             xtc_probability: 0.0,
             mirostat: 0,
             logit_bias: biases.chain(banned).collect(),
-            // At least 1: the server reports the chosen token's log-probability only beside alternatives.
+            // At least 1: the server reports the chosen token's log-probability only beside
+            // alternatives.
             n_probs: request.top_logprobs.map_or(0, |count| u32::from(count.max(1))),
             post_sampling_probs: false,
             stop: [],
@@ -139,8 +143,8 @@ impl Wire for LlamaCpp {
 }
 
 impl<'a> ConstraintFields<'a> {
-    /// None if the schema is not JSON, or does not apply from the first token: lazy grammars of the server begin with the text that
-    /// triggers them.
+    /// None if the schema is not JSON, or does not apply from the first token: lazy grammars of the
+    /// server begin with the text that triggers them.
     fn new(json: &'a JsonConstraint) -> Option<Self> {
         let at_once = json.begins == JsonBegins::AtOnce;
         Some(Self { json_schema: serde_json::from_str(&json.schema).ok().filter(|_| at_once)? })

@@ -1,6 +1,8 @@
-//! Protocols of remote engines, a module for each kind: each writes a request as a body and reads the answer's events as tokens.
+//! Protocols of remote engines, a module for each kind: each writes a request as a body and reads
+//! the answer's events as tokens.
 //!
-//! Every field that decides what is generated is sent in every request: the engine's own default would apply to a field left out.
+//! Every field that decides what is generated is sent in every request: the engine's own default
+//! would apply to a field left out.
 
 mod chunk;
 mod llamacpp;
@@ -39,7 +41,8 @@ pub(super) trait Wire: Send + Sync {
     fn path(&self) -> &'static str;
     /// Checks that an engine with these facts can do what the request asks for.
     fn check(&self, request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported>;
-    /// Body of a request that has passed `check`. `id` is the request's id, for protocols that have such ids.
+    /// Body of a request that has passed `check`. `id` is the request's id, for protocols that have
+    /// such ids.
     fn body(&self, request: &RemoteRequest, facts: &Facts, id: &str) -> Vec<u8>;
     /// Makes a reader of one answer's events, with the tokens of a prompt that is scored.
     fn reader(&self, scored_prompt: &[u32]) -> Box<dyn WireReader>;
@@ -106,7 +109,8 @@ pub(super) trait WireReader: Send {
 /// A fault in an event, which ends the answer as failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum WireFault {
-    /// The event doesn't follow the protocol. The message says what is wrong, without the answer's text.
+    /// The event doesn't follow the protocol. The message says what is wrong, without the answer's
+    /// text.
     Unreadable(String),
     /// An error that the engine reports: its HTTP status, if given, and its message.
     Engine(Option<u16>, String),
@@ -130,7 +134,8 @@ fn json<'a, T: serde::Deserialize<'a>>(data: &'a [u8]) -> Result<T, WireFault> {
     })
 }
 
-/// Reads the error in a body or an event: `{"error": {"message", "code"}}`, `{"error": "…"}`, `{"message", "code"}` or `{"detail"}`.
+/// Reads the error in a body or an event: `{"error": {"message", "code"}}`, `{"error": "…"}`,
+/// `{"message", "code"}` or `{"detail"}`.
 pub(super) fn engine_error(data: &[u8]) -> WireFault {
     let value: serde_json::Value = serde_json::from_slice(data).unwrap_or_default();
     let error = value.get("error").unwrap_or(&value);

@@ -1,4 +1,5 @@
-//! `/v1/completions` with a prompt of token ids, in vLLM's form (`vllm/entrypoints/openai/completion/protocol.py`, 0.32).
+//! `/v1/completions` with a prompt of token ids, in vLLM's form
+//! (`vllm/entrypoints/openai/completion/protocol.py`, 0.32).
 
 use engine::{Logprobs, Token};
 use serde::{Deserialize, Serialize};
@@ -117,7 +118,8 @@ impl WireReader for OpenAiReader {
 }
 
 impl OpenAiReader {
-    /// Takes the entries of the prompt's tokens, of which the first says nothing, and returns those behind them.
+    /// Takes the entries of the prompt's tokens, of which the first says nothing, and returns those
+    /// behind them.
     fn take_prompt(&mut self, mut all: CompletionLogprobs, chunk: &mut Chunk) -> CompletionLogprobs {
         let ids = &self.prompt[self.read..];
         let count = ids.len().min(all.token_logprobs.len());
@@ -155,7 +157,8 @@ impl CompletionLogprobs {
         }
     }
 
-    /// Log-probabilities of the tokens `ids`: of each the next entry with its id, or the entry at its place where entries name no ids.
+    /// Log-probabilities of the tokens `ids`: of each the next entry with its id, or the entry at
+    /// its place where entries name no ids.
     fn of(&self, ids: &[u32]) -> Vec<Option<Box<Logprobs>>> {
         let mut next = 0;
         let entry = |(place, id): (usize, &u32)| {
@@ -171,7 +174,8 @@ impl CompletionLogprobs {
         ids.iter().enumerate().map(entry).collect()
     }
 
-    /// Log-probabilities of the entry `at`: as many alternatives as were requested. The engine adds the chosen token if it is not among them.
+    /// Log-probabilities of the entry `at`: as many alternatives as were requested. The engine adds
+    /// the chosen token if it is not among them.
     fn at(&self, at: usize) -> Option<Logprobs> {
         let chosen = (*self.token_logprobs.get(at)?)?;
         let all = self.top_logprobs.as_ref().and_then(|all| all.get(at)?.as_ref());

@@ -1,7 +1,9 @@
-//! SGLang's `/generate` (`sglang/srt/managers/io_struct.py` and `sampling/sampling_params.py`, 0.5.23).
+//! SGLang's `/generate` (`sglang/srt/managers/io_struct.py` and `sampling/sampling_params.py`,
+//! 0.5.23).
 //!
-//! Closing the connection doesn't end a request in every case, so requests are also aborted by their id. The server aborts every request
-//! whose id begins with the given one, and all requests for an empty one. So ids are always 32 hexadecimal digits.
+//! Closing the connection doesn't end a request in every case, so requests are also aborted by
+//! their id. The server aborts every request whose id begins with the given one, and all requests
+//! for an empty one. So ids are always 32 hexadecimal digits.
 
 use std::collections::BTreeMap;
 
@@ -163,8 +165,9 @@ impl Wire for Sglang {
     }
 }
 
-/// Reader of the events. Depending on how the server was started, an event holds the ids and log-probabilities of the whole answer so far
-/// or of the new tokens only; the count of tokens tells which.
+/// Reader of the events. Depending on how the server was started, an event holds the ids and
+/// log-probabilities of the whole answer so far or of the new tokens only; the count of tokens
+/// tells which.
 struct SglangReader {
     seen: usize,
 }

@@ -1,5 +1,6 @@
-//! vLLM's `/inference/v1/generate`, with token ids in and out (`vllm/entrypoints/scale_out/token_in_token_out/protocol.py`, 0.32). It
-//! exists only under `vllm serve --enable-scale-out`.
+//! vLLM's `/inference/v1/generate`, with token ids in and out
+//! (`vllm/entrypoints/scale_out/token_in_token_out/protocol.py`, 0.32). It exists only under
+//! `vllm serve --enable-scale-out`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,7 +20,8 @@ struct VllmBody<'a> {
     model: &'a str,
     token_ids: &'a [u32],
     sampling_params: SamplingParams<'a>,
-    /// Always true, so that constraints apply from the first token; the grammar itself says where reasoning is free.
+    /// Always true, so that constraints apply from the first token; the grammar itself says where
+    /// reasoning is free.
     reasoning_ended: bool,
     stream: bool,
     stream_options: StreamOptions,

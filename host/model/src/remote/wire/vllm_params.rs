@@ -1,4 +1,5 @@
-//! Parts shared by vLLM's two endpoints: `SamplingParams` (`vllm/sampling_params.py`, 0.32), and the fields of chunks.
+//! Parts shared by vLLM's two endpoints: `SamplingParams` (`vllm/sampling_params.py`, 0.32), and
+//! the fields of chunks.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use super::{Chunk, Unsupported, WireEnd, WireFault};
 use crate::remote::facts::Facts;
 use crate::remote::request::RemoteRequest;
 
-/// Largest seed that vLLM takes, and the bias of banned tokens, which is the lowest that vLLM applies.
+/// Largest seed that vLLM takes, and the bias of banned tokens, which is the lowest that vLLM
+/// applies.
 const MAX_SEED: u64 = i64::MAX as u64;
 pub(super) const BAN: f32 = -100.0;
 
@@ -148,7 +150,8 @@ struct PromptTokensDetails {
     cached_tokens: Option<usize>,
 }
 
-/// Reads an event: `add` adds its choices to `chunk`, and the other fields are added here. Nothing is read after the end and the usage.
+/// Reads an event: `add` adds its choices to `chunk`, and the other fields are added here. Nothing
+/// is read after the end and the usage.
 pub(super) fn choices<C: DeserializeOwned>(
     data: &[u8],
     chunk: &mut Chunk,

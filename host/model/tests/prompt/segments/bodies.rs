@@ -1,7 +1,8 @@
-//! Pieces of templates that transform a request's text `t`. Their own constants are `M`, a control token, its halves `A` and `B`, and
-//! the brackets `O` and `C`.
+//! Pieces of templates that transform a request's text `t`. Their own constants are `M`, a control
+//! token, its halves `A` and `B`, and the brackets `O` and `C`.
 
-/// Pieces that write no control token, whatever `t` is: what they write of it is the request's, and no constant is whole.
+/// Pieces that write no control token, whatever `t` is: what they write of it is the request's, and
+/// no constant is whole.
 pub(crate) const TRANSFORMING: &[&str] = &[
     // As it is, and joined to constants.
     "{{ t }}",

@@ -1,4 +1,5 @@
-//! Reasoning that an earlier answer holds as text is stripped as the template says, and what stays of such an answer is text.
+//! Reasoning that an earlier answer holds as text is stripped as the template says, and what stays
+//! of such an answer is text.
 
 use std::sync::Arc;
 
@@ -6,7 +7,8 @@ use super::tokenizers::{VOCABULARIES, Vocabulary};
 use crate::common::{conversation, format_with};
 use model::prompt::{ChatFormat, Message, Opening, Prompt, Role};
 
-/// Template that finds reasoning in an answer's text, as those of Qwen3, DeepSeek and GLM do, and shows that of the last turn only.
+/// Template that finds reasoning in an answer's text, as those of Qwen3, DeepSeek and GLM do, and
+/// shows that of the last turn only.
 const STRIPPING: &str = r"
 {%- set ns = namespace(query=-1) %}
 {%- for m in messages %}{% if m.role == 'user' and not m.content.startswith('<tool_response>') %}{% set ns.query = loop.index0 %}{% endif %}{% endfor %}
@@ -42,7 +44,8 @@ fn earlier_reasoning_in_an_answers_text_is_stripped() {
     let expected = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello!<|im_end|>\n\
                     <|im_start|>user\nMore<|im_end|>\n<|im_start|>assistant\n";
     assert_eq!(ids(answer, "More"), vocabulary.tokenizer.encode_with_added(expected).unwrap());
-    // Behind a tool's result, the reasoning is of the last turn: it stays, between control tokens of the template.
+    // Behind a tool's result, the reasoning is of the last turn: it stays, between control tokens
+    // of the template.
     let result = "<tool_response>\n3\n</tool_response>";
     let shown = ids(answer, result);
     let text = vocabulary.tokenizer.decode(&shown).unwrap();

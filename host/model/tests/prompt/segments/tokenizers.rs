@@ -1,5 +1,5 @@
-//! Tokenizers of three kinds with control tokens of every spelling: the embedded one, one as `SentencePiece` makes them, and one of
-//! tiktoken's ranks.
+//! Tokenizers of three kinds with control tokens of every spelling: the embedded one, one as
+//! `SentencePiece` makes them, and one of tiktoken's ranks.
 
 use std::sync::{Arc, LazyLock};
 
@@ -118,8 +118,8 @@ fn added(id: usize, literal: &str, set: &[&str]) -> Value {
     token
 }
 
-/// A tokenizer as Llama 2 has it: a mark for blanks is put before each text, unknown characters become bytes. Its merges spell some of its
-/// control tokens.
+/// A tokenizer as Llama 2 has it: a mark for blanks is put before each text, unknown characters
+/// become bytes. Its merges spell some of its control tokens.
 fn sentencepiece() -> Tokenizer {
     let added: Vec<Value> =
         ADDED.iter().enumerate().map(|(id, (literal, flags))| added(id, literal, flags)).collect();

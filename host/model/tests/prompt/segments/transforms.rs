@@ -1,8 +1,9 @@
-//! Templates that transform a request's text in every way of the language, between constants that complete control tokens, over three
-//! tokenizers.
+//! Templates that transform a request's text in every way of the language, between constants that
+//! complete control tokens, over three tokenizers.
 //!
-//! The rule: a control token is one whose characters are all the template's constants. So a prompt has the frame's tokens, the tokens that a
-//! piece writes from constants alone, and for constants that are the halves of a token one more where the piece writes nothing between them.
+//! The rule: a control token is one whose characters are all the template's constants. So a prompt
+//! has the frame's tokens, the tokens that a piece writes from constants alone, and for constants
+//! that are the halves of a token one more where the piece writes nothing between them.
 
 use std::sync::Arc;
 
@@ -66,7 +67,8 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Checks the prompt of `text`. At each of the seven places the piece writes `own` control tokens.
+    /// Checks the prompt of `text`. At each of the seven places the piece writes `own` control
+    /// tokens.
     fn check(&self, text: &str, own: usize, counts: &mut Counts) {
         let Self { vocabulary, body, .. } = self;
         let place = format!("{}: {body} with {text:?}", vocabulary.name);
@@ -169,7 +171,8 @@ fn counts(vocabulary: &Vocabulary) -> Counts {
     counts
 }
 
-/// Checks all pairs of a vocabulary. Most of the prompts spell control tokens that aren't the template's.
+/// Checks all pairs of a vocabulary. Most of the prompts spell control tokens that aren't the
+/// template's.
 fn assert_no_forgery(vocabulary: &Vocabulary) {
     let counts = counts(vocabulary);
     counts.assert_right();
@@ -182,22 +185,22 @@ fn assert_no_forgery(vocabulary: &Vocabulary) {
 }
 
 #[test]
-fn no_transformation_makes_a_control_token_of_text_with_the_embedded_tokenizer() {
+fn transforms_forge_no_token_with_embedded_tokenizer() {
     assert_no_forgery(&VOCABULARIES[0]);
 }
 
 #[test]
-fn no_transformation_makes_a_control_token_of_text_with_a_tokenizer_of_sentencepiece() {
+fn transforms_forge_no_token_with_sentencepiece() {
     assert_no_forgery(&VOCABULARIES[1]);
 }
 
 #[test]
-fn no_transformation_makes_a_control_token_of_text_with_a_tokenizer_of_ranks() {
+fn transforms_forge_no_token_with_rank_tokenizer() {
     assert_no_forgery(&VOCABULARIES[2]);
 }
 
 #[test]
-fn every_control_token_that_a_template_writes_is_found_beside_any_text() {
+fn templates_control_tokens_are_found_beside_any_text() {
     let mut counts = Counts::default();
     for vocabulary in &*VOCABULARIES {
         for (body, own) in WRITING {

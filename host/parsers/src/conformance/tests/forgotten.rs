@@ -1,4 +1,5 @@
-//! Markers that a template's `%value` forgot, and that the parser takes for markup inside a value: walks find them.
+//! Markers that a template's `%value` forgot, and that the parser takes for markup inside a value:
+//! walks find them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ fn keeps_its_promise(parser: &dyn ParserSource) -> bool {
 }
 
 #[test]
-fn walks_find_a_marker_that_a_value_may_spell_and_the_parser_reads() {
+fn walks_find_spellable_markers_that_the_parser_reads() {
     let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
     for (name, forgotten) in [("qwen3-coder", "8"), ("kimi-k3", "14"), ("muse", "9"), ("gemma4", "13")] {
         let source = PluginSource::File(plugins.join(name).with_extension("wasm"));

@@ -5,7 +5,7 @@ use super::{Property, TURN, failing, recording, report, reproduced};
 use crate::conformance::play_case;
 
 #[test]
-fn a_parser_without_bad_habits_keeps_every_property_and_each_was_checked() {
+fn clean_parser_keeps_every_property_all_checked() {
     let report = report(Habit::None, TURN);
     for finding in &report.findings {
         assert!(finding.passed, "{finding:?}");
@@ -26,7 +26,7 @@ fn other_items_or_another_end_than_expected_fail() {
 }
 
 #[test]
-fn a_template_that_allows_what_the_parser_reads_otherwise_is_found_with_request_seed_and_text() {
+fn overpromising_template_is_found_with_seed_and_text() {
     assert_eq!(failing(Habit::Overpromises, TURN), [Property::Grammar]);
     let findings = report(Habit::Overpromises, TURN).findings;
     let failure = &findings[Property::Grammar as usize].failures[0];
@@ -43,7 +43,7 @@ fn routing_more_than_is_held_breaks_conservation() {
 }
 
 #[test]
-fn items_that_depend_on_the_chunking_are_found_with_the_smallest_chunking_that_shows_it() {
+fn chunk_dependent_items_are_found_by_least_chunking() {
     assert_eq!(failing(Habit::TrimsChunks, TURN)[..1], [Property::Splits]);
     let case = reproduced(Habit::TrimsChunks, Property::Splits);
     assert_eq!(case["chunks"].as_array().unwrap().len(), 2, "{case}");
@@ -59,8 +59,9 @@ fn said_of_splits(habit: Habit) -> String {
 }
 
 #[test]
-fn a_fault_that_does_not_come_again_is_reported_as_the_failing_outcome_had_it() {
-    // The case in its own chunks is stream 0, the first chunking stream 1; no chunking fails when it is played again.
+fn passing_fault_is_reported_as_its_outcome_had_it() {
+    // The case in its own chunks is stream 0, the first chunking stream 1; no chunking fails when
+    // it is played again.
     assert_eq!(failing(Habit::FailsOnce(1), TURN), [Property::Splits]);
     let what = said_of_splits(Habit::FailsOnce(1));
     assert!(what.contains("the parser failed: this time") && what.contains("played again"), "{what}");
@@ -72,14 +73,14 @@ fn a_fault_that_does_not_come_again_is_reported_as_the_failing_outcome_had_it() 
 }
 
 #[test]
-fn a_fault_of_the_case_as_it_is_cut_is_told_from_one_of_a_chunking() {
+fn fault_of_the_case_as_cut_is_told_from_a_chunkings() {
     let what = said_of_splits(Habit::FailsOnce(0));
     assert!(what.contains("as it is cut the parser failed: this time"), "{what}");
     assert!(!what.contains("played again"), "{what}");
 }
 
 #[test]
-fn a_turn_that_does_not_close_when_cut_off_is_found_where_it_first_happens() {
+fn turn_left_open_when_cut_is_found_where_it_begins() {
     assert_eq!(failing(Habit::GivesUp, TURN), [Property::Truncation]);
     let case = reproduced(Habit::GivesUp, Property::Truncation);
     let text: String =
@@ -89,13 +90,13 @@ fn a_turn_that_does_not_close_when_cut_off_is_found_where_it_first_happens() {
 }
 
 #[test]
-fn arguments_that_are_no_beginning_of_the_expected_ones_are_found() {
+fn arguments_not_prefixing_the_expected_are_found() {
     assert_eq!(failing(Habit::Guesses, TURN), [Property::ArgumentPrefix]);
     assert!(failing(Habit::ShowsEarly, TURN).contains(&Property::ArgumentPrefix));
 }
 
 #[test]
-fn a_call_that_swallows_its_end_for_a_lost_quote_is_found_and_its_case_shows_it() {
+fn call_swallowing_its_end_for_a_lost_quote_is_found() {
     assert_eq!(failing(Habit::ReadsOn, TURN), [Property::LostQuote]);
     let case = reproduced(Habit::ReadsOn, Property::LostQuote);
     assert_eq!(case["expect"]["items"][2]["status"], "incomplete", "{case}");
@@ -136,7 +137,7 @@ fn a_look_alike_stays_text_in_every_chunking() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_report_and_no_case_gives_none() {
+fn report_is_decided_by_its_seed_and_needs_cases() {
     let again = || serde_json::to_string(&report(Habit::TrimsChunks, TURN)).unwrap();
     assert_eq!(again(), again());
     let error = crate::conformance::test(&[], &Native(Habit::None), 1).unwrap_err();

@@ -1,4 +1,5 @@
-//! Tests that each property fails when it is broken: with a toy parser that has them all, and with one bad habit at a time.
+//! Tests that each property fails when it is broken: with a toy parser that has them all, and with
+//! one bad habit at a time.
 
 mod forgotten;
 mod found;

@@ -1,5 +1,5 @@
-//! Every case of every shipped parser under a server's settings that cases don't have: calls that the request forbids, and markers that are
-//! tokens inside strings.
+//! Every case of every shipped parser under a server's settings that cases don't have: calls that
+//! the request forbids, and markers that are tokens inside strings.
 
 use std::path::Path;
 
@@ -14,7 +14,8 @@ use crate::conformance::tape::Tape;
 use contract::FinishReason;
 use turn::{Flow, Turn, TurnEvents, TurnSettings, fold};
 
-/// Calls `test` with each case of the shipped parsers whose file has one of these words in its name.
+/// Calls `test` with each case of the shipped parsers whose file has one of these words in its
+/// name.
 fn each_case(words: &[&str], mut test: impl FnMut(&str, Recording)) {
     let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
     for entry in plugins.read_dir().expect("the parsers") {
@@ -35,8 +36,8 @@ fn each_case(words: &[&str], mut test: impl FnMut(&str, Recording)) {
     }
 }
 
-/// Plays `tape` in steps that are split at `cuts`, with settings that `change` makes. Returns the items, the end, and the number of calls that
-/// were dropped.
+/// Plays `tape` in steps that are split at `cuts`, with settings that `change` makes. Returns the
+/// items, the end, and the number of calls that were dropped.
 fn played(
     recording: &Recording,
     tape: &Tape,
@@ -61,7 +62,7 @@ fn played(
 }
 
 #[test]
-fn forbidden_calls_are_dropped_and_the_rest_of_the_turn_is_what_it_is_with_them() {
+fn forbidden_calls_are_dropped_and_the_rest_stays() {
     let (mut dropped, mut kept) = (0, 0);
     each_case(&[""], |file, recording| {
         let allowed = play_case(&recording);
@@ -79,7 +80,8 @@ fn forbidden_calls_are_dropped_and_the_rest_of_the_turn_is_what_it_is_with_them(
     assert!(dropped > 300 && kept > 300, "{dropped} calls dropped, {kept} items kept");
 }
 
-/// Plays the case with markers as tokens, in whole and cut at every 1, 2, 3 and 7 characters: it gives the items that it expects.
+/// Plays the case with markers as tokens, in whole and cut at every 1, 2, 3 and 7 characters: it
+/// gives the items that it expects.
 fn reads_on(file: &str, recording: &Recording) {
     let recording = recording.by_tokens();
     let tape = &recording.tape;
@@ -91,7 +93,7 @@ fn reads_on(file: &str, recording: &Recording) {
 }
 
 #[test]
-fn a_marker_as_a_token_is_text_of_a_string_that_goes_on_and_ends_one_that_does_not() {
+fn token_marker_is_text_only_if_its_string_goes_on() {
     let (mut content, mut lost) = (0, 0);
     let words =
         ["inside_a_string_is_text.", "inside_strings_are_text", "inside_a_string_are_text", "lost_quote"];

@@ -1,4 +1,5 @@
-//! Toy parser of a small format, `<think>…</think>`, `<call>NAME:ARGUMENTS</call>`, `<end>`, with optional bad habits.
+//! Toy parser of a small format, `<think>…</think>`, `<call>NAME:ARGUMENTS</call>`, `<end>`, with
+//! optional bad habits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

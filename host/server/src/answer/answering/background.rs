@@ -6,8 +6,8 @@ use api::error::not_stored;
 use api::event_buffer::EventBuffer;
 
 impl Answer {
-    /// Generates the answer without a client, and stores its events in `journal` as they come. An answer that lost its lease is another
-    /// host's, and ends here without a word.
+    /// Generates the answer without a client, and stores its events in `journal` as they come. An
+    /// answer that lost its lease is another host's, and ends here without a word.
     pub(crate) async fn run_stored(mut self, mut journal: Journal) {
         let mut buffer = EventBuffer::new();
         self.machine.begin(&mut buffer);

@@ -1,4 +1,5 @@
-//! What a log's lock guards: the events that are kept, in one ring of bytes, and where each reader stands. Only `log` uses it.
+//! What a log's lock guards: the events that are kept, in one ring of bytes, and where each reader
+//! stands. Only `log` uses it.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
@@ -6,10 +7,12 @@ use std::task::{Context, Poll, Waker};
 use super::{Policy, Read, ReadError, Signal};
 use api::event_buffer::{EventBuffer, Label};
 
-/// Largest capacity of an empty ring that is kept for reuse. A response object at the end of a long answer makes it larger.
+/// Largest capacity of an empty ring that is kept for reuse. A response object at the end of a long
+/// answer makes it larger.
 const KEPT_CAPACITY: usize = 16 << 10;
 
-/// Number of bytes after which a read ends, so that a reader that comes late holds the lock for some microseconds only.
+/// Number of bytes after which a read ends, so that a reader that comes late holds the lock for
+/// some microseconds only.
 const READ_BYTES: usize = 64 << 10;
 
 #[derive(Default)]
@@ -115,7 +118,8 @@ impl State {
         }
     }
 
-    /// Passes the events from `from` on to `each`, up to a number of bytes. Returns the number of the next event.
+    /// Passes the events from `from` on to `each`, up to a number of bytes. Returns the number of
+    /// the next event.
     fn read(&self, from: u64, mut each: impl FnMut(u64, Label, (&[u8], &[u8]))) -> u64 {
         let next = self.next();
         if from >= next {

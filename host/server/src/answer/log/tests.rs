@@ -4,6 +4,7 @@ use std::task::Wake;
 
 use futures_util::FutureExt;
 use futures_util::task::noop_waker;
+use seeded::SplitMix64;
 
 use super::*;
 use system::random;
@@ -49,13 +50,12 @@ fn ready(numbers: std::ops::Range<u64>) -> Poll<Result<Option<String>, ReadError
 
 /// Hands the events of a random program of appends and reads to a reader, and compares.
 fn mix(policy: Policy) {
-    let mut draw = random::seed();
+    let mut random = SplitMix64::new(random::seed());
     let (log, mut reader) = event_log(policy);
     let (mut written, mut got) = (0, String::new());
     for _ in 0..1000 {
-        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        if draw >> 63 == 0 {
-            let count = (draw >> 40) % 5;
+        if random.below(2) == 0 {
+            let count = random.draw() % 5;
             append(&log, written..written + count);
             written += count;
         } else if let Poll::Ready(events) = read(&mut reader) {
@@ -71,7 +71,7 @@ fn mix(policy: Policy) {
 }
 
 #[test]
-fn a_reader_gets_every_event_once_and_in_order_however_reads_and_appends_mix() {
+fn reader_gets_every_event_once_in_order_in_any_mix() {
     mix(waiting_for(1000));
     mix(KEEP_ALL);
     // The ring of a log that keeps a part of its events is nearly always in two pieces.
@@ -151,7 +151,7 @@ fn a_log_without_its_end_says_it_broke_off() {
 }
 
 #[test]
-fn an_event_that_is_not_kept_any_more_is_said_to_be_gone() {
+fn event_no_longer_kept_is_said_to_be_gone() {
     let entry = 1 + 32;
     let (log, mut slow) = event_log(Policy::Continue { kept_bytes: 3 * entry });
     append(&log, 0..3);
@@ -170,7 +170,7 @@ fn an_event_that_is_not_kept_any_more_is_said_to_be_gone() {
 }
 
 #[test]
-fn a_log_that_keeps_nothing_holds_nothing_once_all_have_read() {
+fn log_keeping_nothing_is_empty_once_all_have_read() {
     let (log, mut first) = event_log(waiting_for(100));
     let mut second = log.log().reader_from(0).unwrap();
     append(&log, 0..5);
@@ -182,7 +182,7 @@ fn a_log_that_keeps_nothing_holds_nothing_once_all_have_read() {
 }
 
 #[test]
-fn the_writer_waits_for_a_reader_that_is_a_queue_behind_and_for_nobody_else() {
+fn writer_waits_only_for_a_reader_a_queue_behind() {
     let (log, mut reader) = event_log(waiting_for(2));
     append(&log, 0..1);
     assert!(log.has_room());
@@ -210,7 +210,7 @@ fn a_continuing_log_waits_for_nobody() {
 }
 
 #[test]
-fn the_writer_hears_of_a_due_heartbeat_once_and_of_the_last_reader_that_leaves() {
+fn writer_hears_a_heartbeat_once_and_the_last_leaver() {
     let (log, reader) = event_log(waiting_for(2));
     assert_eq!(log.signal().now_or_never(), None);
     reader.ask_for_heartbeat();
@@ -265,7 +265,8 @@ fn nobody_is_woken_under_the_lock() {
     let probe = Arc::new(LockProbe { log: log.log(), wakes: Mutex::default() });
     let waker = Waker::from(Arc::clone(&probe));
     let mut cx = Context::from_waker(&waker);
-    // Two readers that wait for an event, the writer for room, the writer for a signal, two readers that wait for the end.
+    // Two readers that wait for an event, the writer for room, the writer for a signal, two readers
+    // that wait for the end.
     assert!(read_with(&mut first, &cx).is_pending() && read_with(&mut second, &cx).is_pending());
     append(&log, 0..1);
     assert!(Box::pin(log.room()).poll_unpin(&mut cx).is_pending());

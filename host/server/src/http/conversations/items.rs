@@ -21,8 +21,8 @@ pub(crate) use api::responses::own_items::OwnItem;
 use api::{Defaults, Object};
 use model::accounts::Account;
 
-/// Items as they are stored: copies, for which the account pays, in place of references. A reference to what isn't stored is left out, with a
-/// warning.
+/// Items as they are stored: copies, for which the account pays, in place of references. A
+/// reference to what isn't stored is left out, with a warning.
 pub(super) async fn settle(
     app: &App,
     owner: &Owner,

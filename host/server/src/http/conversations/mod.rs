@@ -1,7 +1,8 @@
-//! Routes of conversations. A handler reads its body (`api::conversations`), makes one transaction of the store, and shows the result.
+//! Routes of conversations. A handler reads its body (`api::conversations`), makes one transaction
+//! of the store, and shows the result.
 //!
-//! Invariant: a handler reaches the store only with the owner of its own request, so another owner's conversation is as unknown to it as one that
-//! never was.
+//! Invariant: a handler reaches the store only with the owner of its own request, so another
+//! owner's conversation is as unknown to it as one that never was.
 
 mod conversation;
 mod items;

@@ -1,4 +1,5 @@
-//! Responses that run without a client: stored as queued, then claimed and run by a process that has room, this one or another.
+//! Responses that run without a client: stored as queued, then claimed and run by a process that
+//! has room, this one or another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,12 +22,14 @@ use api::event_buffer::EventBuffer;
 use api::machine::Machine;
 use api::responses::{Continuation, Ending, Queued, WholeInput};
 
-/// Time between two looks for responses that other processes have queued, or that became free to run.
+/// Time between two looks for responses that other processes have queued, or that became free to
+/// run.
 const LOOK: Duration = Duration::from_secs(2);
 /// Time between two attempts to run a response that the engine has no room for.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// Stores a response that will run in the background. Returns its id and its object, which says that it waits.
+/// Stores a response that will run in the background. Returns its id and its object, which says
+/// that it waits.
 ///
 /// # Errors
 /// The store's; nothing is stored then.
@@ -80,8 +83,8 @@ pub(in crate::http) async fn run_claimed(app: App) {
     }
 }
 
-/// Runs a claimed response to its end. If the server stops before the response has begun, it is given back: it has sent nothing yet, so another
-/// process may run it.
+/// Runs a claimed response to its end. If the server stops before the response has begun, it is
+/// given back: it has sent nothing yet, so another process may run it.
 async fn run(app: App, store: Arc<dyn Store>, claimed: Claimed) {
     let place = app.running.enter(claimed.lease.clone());
     let begun = tokio::select! {

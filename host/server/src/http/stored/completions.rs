@@ -1,4 +1,5 @@
-//! Stored chat completions: kept as their answers end, and the routes that read, list, change and delete them.
+//! Stored chat completions: kept as their answers end, and the routes that read, list, change and
+//! delete them.
 
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -20,7 +21,8 @@ use api::deleted::Deletion;
 use api::error::ApiError;
 use api::list;
 
-/// Stores a completion whose answer is about to begin, and has its end stored. Returns the answer's end from outside.
+/// Stores a completion whose answer is about to begin, and has its end stored. Returns the answer's
+/// end from outside.
 ///
 /// # Errors
 /// The store's. Nothing is stored then.

@@ -1,4 +1,5 @@
-//! Readers of stored events: whoever asks for a background response's events gets those behind a number, then each further one as it is stored.
+//! Readers of stored events: whoever asks for a background response's events gets those behind a
+//! number, then each further one as it is stored.
 
 use std::time::Duration;
 
@@ -20,8 +21,9 @@ use api::responses::stored::push;
 /// Shortest and longest time between two looks for events of a response that runs elsewhere.
 const LOOK: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 
-/// The stream of a background response's events behind number `after`, from the first on without one; deltas are padded if the client wants
-/// them so (`pad`). A client that takes nothing for too long is disconnected.
+/// The stream of a background response's events behind number `after`, from the first on without
+/// one; deltas are padded if the client wants them so (`pad`). A client that takes nothing for too
+/// long is disconnected.
 pub(in crate::http) fn follow(
     app: &App,
     owner: Owner,
@@ -48,7 +50,8 @@ struct Follower {
 }
 
 impl Follower {
-    /// Copies events from the store to the log, until the response's end, or until its reader leaves or takes nothing for too long.
+    /// Copies events from the store to the log, until the response's end, or until its reader
+    /// leaves or takes nothing for too long.
     async fn run(mut self, log: LogWriter) {
         let aborting = self.app.aborting.clone();
         tokio::select! {
@@ -71,7 +74,8 @@ impl Follower {
                 }
                 return Ok(());
             }
-            // The number of stored events is watched before the store is read: what comes in between is noticed.
+            // The number of stored events is watched before the store is read: what comes in
+            // between is noticed.
             let running = self.app.running.find(&self.owner, &self.id);
             let events = store.events_after(&self.owner, &self.id, self.after).await.map_err(refusal)?;
             let Events::Log { chunk, end } = events else { return Ok(()) };

@@ -13,8 +13,8 @@ use super::running::RunningPlace;
 use crate::answer::{Answer, Keeper, Keeping, NotKept};
 use api::error::ApiError;
 
-/// Stores an answer that is about to begin, and has its end stored. Returns the answer's end from outside: when the token is cancelled, the
-/// answer ends as cancelled.
+/// Stores an answer that is about to begin, and has its end stored. Returns the answer's end from
+/// outside: when the token is cancelled, the answer ends as cancelled.
 ///
 /// # Errors
 /// The store's. Nothing is stored then.
@@ -42,8 +42,8 @@ pub(in crate::http) async fn keep(
     Ok(kept(answer, store, place))
 }
 
-/// The place of a response that is being stored. A task of its own waits for it, so that one whose client leaves meanwhile gets a place, too, and
-/// with it an end.
+/// The place of a response that is being stored. A task of its own waits for it, so that one whose
+/// client leaves meanwhile gets a place, too, and with it an end.
 pub(super) async fn entered(app: &App, creating: Reply<Lease>) -> Result<RunningPlace, ApiError> {
     let running = app.running.clone();
     let entering = app.tasks.spawn(async move { creating.await.map(|lease| running.enter(lease)) });

@@ -1,8 +1,8 @@
-//! Stored responses: what a request continues (`resolve`), answers that are stored (`keeping`) or run without a client (`background`), and
-//! the routes that read, follow, cancel and delete them.
+//! Stored responses: what a request continues (`resolve`), answers that are stored (`keeping`) or
+//! run without a client (`background`), and the routes that read, follow, cancel and delete them.
 //!
-//! Invariants: nothing of a stored response is sent before it is committed. Every running response of this process is in `Running`, which
-//! renews its lease; whoever loses the lease stops.
+//! Invariants: nothing of a stored response is sent before it is committed. Every running response
+//! of this process is in `Running`, which renews its lease; whoever loses the lease stops.
 
 mod background;
 mod completions;

@@ -1,4 +1,5 @@
-//! What is stored of a request: the response as it was when it began, and the body of one that runs in the background.
+//! What is stored of a request: the response as it was when it began, and the body of one that runs
+//! in the background.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

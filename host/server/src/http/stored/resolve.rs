@@ -15,7 +15,8 @@ use api::responses::{Continuation, OwnItem, WholeInput, Wishes};
 pub(in crate::http) enum Continues {
     /// In the store, under the ids that the body names.
     AsTheBodySays,
-    /// There, too. What the request continues and its own items are wanted, since its answer isn't stored and is remembered.
+    /// There, too. What the request continues and its own items are wanted, since its answer isn't
+    /// stored and is remembered.
     ToRemember,
     /// Here: the JSON of each item, oldest first.
     Remembered(Arc<[Vec<u8>]>),
@@ -59,8 +60,8 @@ impl Resolved {
 /// Resolves what `wishes` refer to: what the request is read with, and what is stored of it.
 ///
 /// # Errors
-/// 400 `previous_response_not_found` where the response to be continued is unknown, runs or failed; 404 for an unknown conversation; and
-/// the store's own.
+/// 400 `previous_response_not_found` where the response to be continued is unknown, runs or failed;
+/// 404 for an unknown conversation; and the store's own.
 pub(in crate::http) async fn resolve(
     app: &App,
     owner: &Owner,
@@ -97,7 +98,8 @@ fn refers(item: &OwnItem) -> bool {
     matches!(item, OwnItem::Reference(_))
 }
 
-/// Checks that a conversation is still as it was read, now that this response has claimed it: another one may have ended in between.
+/// Checks that a conversation is still as it was read, now that this response has claimed it:
+/// another one may have ended in between.
 ///
 /// # Errors
 /// 400 `conversation_locked` if it isn't.
@@ -119,7 +121,8 @@ async fn before(app: &App, owner: &Owner, link: &Link) -> Result<Arc<[Vec<u8>]>,
     Ok(items.into_iter().map(|context| context.item.body).collect())
 }
 
-/// 400: a response to be continued isn't there. It names no id, so that an id of another owner gets the same bytes as an unknown one.
+/// 400: a response to be continued isn't there. It names no id, so that an id of another owner gets
+/// the same bytes as an unknown one.
 pub(in crate::http) fn previous_not_found() -> ApiError {
     let message = "previous_response_id: no response with this id can be continued: it is unknown, still runs, failed, or was deleted. Send the whole input instead.";
     ApiError::invalid("previous_response_id".to_owned(), message).with_code("previous_response_not_found")

@@ -36,15 +36,14 @@ async fn read(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, A
     let (store, id) = (store(app)?, named(id)?);
     let _unpaid = unpaid(app).await?;
     let response = store.response(&asker.owner(), &id).await.map_err(refusal)?;
-    if !asker.query.flag("stream")?.unwrap_or(false) {
+    if !stored::events_are_asked_for(&asker.query)? {
         return show(app, asker, &response);
     }
     if !response.background {
         let what = "stream: only a response that was created with `background: true` has stored events: read it without `stream`";
         return Err(ApiError::invalid("stream".to_owned(), what).with_code("invalid_value"));
     }
-    let after = asker.query.number("starting_after")?;
-    let pad = asker.query.flag("include_obfuscation")?.unwrap_or(true);
+    let (after, pad) = stored::which_events(&asker.query)?;
     let events = store.events_after(&asker.owner(), &id, after).await.map_err(refusal)?;
     if matches!(events, Events::Expired | Events::Unlogged) {
         let what = "stream: the events of this response are no longer stored: read it without `stream`";

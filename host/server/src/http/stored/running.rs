@@ -1,7 +1,9 @@
-//! Stored responses that run in this process, by id: who cancels one, or waits for its events, finds it here.
+//! Stored responses that run in this process, by id: who cancels one, or waits for its events,
+//! finds it here.
 //!
-//! Invariant: a response leaves when its end was stored, or is another's to store. One whose place is dropped before that, since its client left while
-//! it began or its task failed, is handed to the upkeep, which ends it.
+//! Invariant: a response leaves when its end was stored, or is another's to store. One whose place
+//! is dropped before that, since its client left while it began or its task failed, is handed to
+//! the upkeep, which ends it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,5 @@
-//! What keeps stored responses alive and ends lost ones: leases are renewed, and responses whose process is gone are ended.
+//! What keeps stored responses alive and ends lost ones: leases are renewed, and responses whose
+//! process is gone are ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +42,8 @@ pub(in crate::http) async fn upkeep(app: App) {
 async fn end_abandoned(store: &Arc<dyn Store>, lease: Lease) {
     match store.response(lease.owner(), lease.id()).await {
         Ok(response) => end(store, Claimed { lease, response }, Ending::Cancelled).await,
-        // A chat completion, of which nothing stays that doesn't end well, or a response that was deleted.
+        // A chat completion, of which nothing stays that doesn't end well, or a response that was
+        // deleted.
         Err(store::Error::NotFound) => {
             let end = End { status: Status::Cancelled, result: Vec::new(), output: Vec::new(), last: None };
             let _ = store.finish(Target::Lease(lease), end).await;

@@ -1,4 +1,5 @@
-//! The upgrade of a request to a WebSocket (RFC 6455, 4.2). Extensions and subprotocols that a client offers are declined.
+//! The upgrade of a request to a WebSocket (RFC 6455, 4.2). Extensions and subprotocols that a
+//! client offers are declined.
 
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -21,8 +22,8 @@ use model::accounts::Principal;
 /// The version of the WebSocket protocol.
 const VERSION: &str = "13";
 
-/// The handler of `GET /v1/responses`: 101, and the connection becomes a socket. Where sockets are switched off, 426: clients then turn to `POST`
-/// at once, while they try again after 405.
+/// The handler of `GET /v1/responses`: 101, and the connection becomes a socket. Where sockets are
+/// switched off, 426: clients then turn to `POST` at once, while they try again after 405.
 pub(in crate::http) async fn upgrade(State(app): State<App>, request: Request) -> Response {
     if request.method() != Method::GET || !request.headers().contains_key(UPGRADE) {
         let mut response =

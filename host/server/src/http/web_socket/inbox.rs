@@ -1,4 +1,5 @@
-//! The incoming side of a socket: reads messages, checks those that are events of the client, and hands requests on.
+//! The incoming side of a socket: reads messages, checks those that are events of the client, and
+//! hands requests on.
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};

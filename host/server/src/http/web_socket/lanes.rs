@@ -1,4 +1,5 @@
-//! Order of a socket's requests: those of one lane run one after the other, those of different lanes beside each other, up to a number.
+//! Order of a socket's requests: those of one lane run one after the other, those of different
+//! lanes beside each other, up to a number.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_is_first_in_first_out_and_lanes_run_side_by_side() {
+    fn lane_keeps_order_and_lanes_run_side_by_side() {
         let mut lanes = lanes(2);
         for (number, name) in ["a", "a", "b", "c", "b"].into_iter().enumerate() {
             lanes.push(Some(named(name)), u32::try_from(number).unwrap()).unwrap();

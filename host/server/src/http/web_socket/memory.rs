@@ -1,4 +1,5 @@
-//! Unstored responses that a socket remembers, so that its client can continue them: the last one of each lane.
+//! Unstored responses that a socket remembers, so that its client can continue them: the last one
+//! of each lane.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,7 +16,8 @@ const ITEM_BYTES: usize = 64;
 /// Items of a conversation, each as JSON, oldest first.
 pub(super) type Context = Arc<[Vec<u8>]>;
 
-/// The memory of one socket. What it holds is charged to the socket's principal, and all of it is gone with the socket.
+/// The memory of one socket. What it holds is charged to the socket's principal, and all of it is
+/// gone with the socket.
 pub(super) struct Memory {
     app: App,
     principal: Principal,
@@ -46,8 +48,8 @@ impl Memory {
         self.lock().retain(|response| response.lane != *lane || response.id != id);
     }
 
-    /// Remembers a response in place of the lane's last one. The oldest are forgotten where there is too little room; one that is too large alone
-    /// isn't remembered.
+    /// Remembers a response in place of the lane's last one. The oldest are forgotten where there
+    /// is too little room; one that is too large alone isn't remembered.
     fn remember(&self, lane: Lane, id: String, context: Context) {
         let bytes = context.iter().map(|item| item.len() + ITEM_BYTES).sum();
         let mut responses = self.lock();

@@ -1,5 +1,6 @@
-//! The connection under a socket's codec. What the client sends is charged to an account while it arrives, as bodies of requests are: a frame
-//! may be as large as a body, and the codec holds it until it is whole. What goes out is counted, so that a slow client is told from a stopped one.
+//! The connection under a socket's codec. What the client sends is charged to an account while it
+//! arrives, as bodies of requests are: a frame may be as large as a body, and the codec holds it
+//! until it is whole. What goes out is counted, so that a slow client is told from a stopped one.
 
 use std::io;
 use std::pin::Pin;
@@ -15,7 +16,8 @@ use super::super::app::App;
 use super::super::body::COPIES;
 use model::accounts::{Account, Overdrawn, Principal};
 
-/// Bytes that a socket reads at once. A message of this size is charged when it is whole, as every connection has a buffer of it.
+/// Bytes that a socket reads at once. A message of this size is charged when it is whole, as every
+/// connection has a buffer of it.
 pub(super) const READ_BYTES: usize = 16 << 10;
 
 /// What a message that is arriving holds, shared by the connection and the reader of messages.
@@ -48,7 +50,8 @@ impl Intake {
         account.unwrap_or_else(|| self.0.app.accounts.open(self.0.principal.clone()))
     }
 
-    /// Notes a control frame with a payload of this size, which may come between the parts of a message.
+    /// Notes a control frame with a payload of this size, which may come between the parts of a
+    /// message.
     pub(super) fn forget_control(&self, payload: usize) {
         let mut arriving = self.arriving();
         arriving.bytes = arriving.bytes.saturating_sub(payload + CONTROL_HEAD);

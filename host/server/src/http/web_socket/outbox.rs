@@ -44,7 +44,8 @@ impl Outbox {
         }
     }
 
-    /// Sends an event that is made when there is room for it, so that nothing that follows from it comes before it.
+    /// Sends an event that is made when there is room for it, so that nothing that follows from it
+    /// comes before it.
     pub(super) async fn event_made(&self, make: impl FnOnce() -> Bytes) {
         let Ok(place) = self.0.reserve().await else { return };
         match Utf8Bytes::try_from(make()) {
@@ -75,8 +76,8 @@ impl Outbox {
     }
 }
 
-/// Writes the messages of `queue`, all that wait in one go, until its senders are gone. While there is nothing to write, pings keep proxies from
-/// closing the connection.
+/// Writes the messages of `queue`, all that wait in one go, until its senders are gone. While there
+/// is nothing to write, pings keep proxies from closing the connection.
 ///
 /// # Errors
 /// The client has gone, or has taken nothing for as long as clients of streams may.

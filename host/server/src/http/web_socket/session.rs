@@ -26,7 +26,8 @@ use api::error::ApiError;
 use model::accounts::Principal;
 use model::limits::Limits;
 
-/// Serves a socket over an upgraded connection, for `principal`. Dropping the future ends its responses. `disconnect` closes the connection.
+/// Serves a socket over an upgraded connection, for `principal`. Dropping the future ends its
+/// responses. `disconnect` closes the connection.
 pub(super) async fn serve<S>(app: App, principal: Principal, io: S, disconnect: CancellationToken)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,

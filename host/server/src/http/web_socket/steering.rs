@@ -1,4 +1,5 @@
-//! Input that steers the responses of a socket: which responses run and may be steered, and what input waits for the end of each.
+//! Input that steers the responses of a socket: which responses run and may be steered, and what
+//! input waits for the end of each.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -58,7 +59,8 @@ pub(super) struct Steering(Mutex<Responses>);
 #[derive(Default)]
 struct Responses {
     active: Vec<ActiveResponse>,
-    /// Input that waits for the client to continue its response in this lane, one response in each lane.
+    /// Input that waits for the client to continue its response in this lane, one response in each
+    /// lane.
     waiting: Vec<(Lane, Vec<Steer>)>,
     /// Responses that have ended, whether they failed, and their lanes; the latest last.
     ended: VecDeque<(String, bool, Lane)>,
@@ -80,7 +82,8 @@ impl Steering {
         self.lock().active.push(ActiveResponse { response, lane: lane.clone(), stop, steers: Vec::new() });
     }
 
-    /// Takes the client's input for a response that runs, or refuses it. Returns the event that says so.
+    /// Takes the client's input for a response that runs, or refuses it. Returns the event that
+    /// says so.
     pub(super) fn submit(&self, request: SteerRequest, mut account: Account) -> Bytes {
         let SteerRequest { response, input, messages } = request;
         let mut responses = self.lock();
@@ -121,7 +124,8 @@ impl Steering {
         steers
     }
 
-    /// Has input wait for the client to continue its response in the lane. Returns it where the socket takes no more requests.
+    /// Has input wait for the client to continue its response in the lane. Returns it where the
+    /// socket takes no more requests.
     pub(super) fn wait(&self, lane: &Lane, steers: Vec<Steer>) -> Vec<Steer> {
         let mut responses = self.lock();
         if responses.is_closed {
@@ -131,7 +135,8 @@ impl Steering {
         Vec::new()
     }
 
-    /// Takes the input that waits in a lane: that for the response `parent`, which is continued now, and that for another, which is not.
+    /// Takes the input that waits in a lane: that for the response `parent`, which is continued
+    /// now, and that for another, which is not.
     pub(super) fn take_waiting(&self, lane: &Lane, parent: Option<&str>) -> (Vec<Steer>, Vec<Steer>) {
         let mut responses = self.lock();
         let Some(at) = responses.waiting.iter().position(|(of, _)| of == lane) else {

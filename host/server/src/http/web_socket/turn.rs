@@ -64,8 +64,8 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Generates the response and sends its events, or the error that it could not begin; then its successors, while its client steers. Returns
-    /// the lane. Dropping it cancels the response.
+    /// Generates the response and sends its events, or the error that it could not begin; then its
+    /// successors, while its client steers. Returns the lane. Dropping it cancels the response.
     pub(super) async fn turn(&self, create: Create) -> Lane {
         let lane = create.lane.clone();
         let mut next = self.asked(create).await;
@@ -171,7 +171,8 @@ impl Socket {
         Some(Settings { json, _account: account })
     }
 
-    /// Sends the answer's events. While there is none for a while, it is asked for a heartbeat. Returns what follows where its client steered it.
+    /// Sends the answer's events. While there is none for a while, it is asked for a heartbeat.
+    /// Returns what follows where its client steered it.
     async fn send(&self, running: RunningResponse, lane: &Lane) -> Option<Succession> {
         let RunningResponse { answer, id, store, settings } = running;
         let limits = &self.app.limits;
@@ -182,7 +183,8 @@ impl Socket {
         loop {
             match timeout(limits.heartbeat, events.next()).await {
                 Err(_) => events.ask_for_heartbeat(),
-                // `response.failed` says the same, and clients of sockets take errors for those of requests without a response.
+                // `response.failed` says the same, and clients of sockets take errors for those of
+                // requests without a response.
                 Ok(Ok(Some(event))) if event.name == Some("error") => left_out += 1,
                 Ok(Ok(Some(event))) => {
                     let json = renumbered(event.json, event.number, event.number - left_out);
@@ -211,7 +213,8 @@ impl Socket {
         self.after(lane, ended, Succession { parent: id, store, settings: settings?, steers }).await
     }
 
-    /// What follows the end of a response that was steered: its successor; or the client must answer its calls first, or gets its input back.
+    /// What follows the end of a response that was steered: its successor; or the client must
+    /// answer its calls first, or gets its input back.
     async fn after(
         &self,
         lane: &Lane,

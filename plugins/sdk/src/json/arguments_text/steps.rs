@@ -52,7 +52,8 @@ impl ArgumentsText {
         read
     }
 
-    /// Reads the line that opens a fence: three backticks, and what follows them up to the line's end or the value.
+    /// Reads the line that opens a fence: three backticks, and what follows them up to the line's
+    /// end or the value.
     pub(super) fn fence(&mut self, text: &[u8], out: &mut Output) -> usize {
         for (read, byte) in text.iter().enumerate() {
             let is_tick = *byte == b'`';

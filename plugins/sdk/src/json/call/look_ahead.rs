@@ -4,8 +4,8 @@ use super::{Call, Input};
 use crate::{Output, Route};
 
 impl Call {
-    /// Tells the host what to do with the text that comes. Bytes that it routes by itself aren't counted in `read`: once a call is open, only
-    /// the order of offsets matters.
+    /// Tells the host what to do with the text that comes. Bytes that it routes by itself aren't
+    /// counted in `read`: once a call is open, only the order of offsets matters.
     pub(super) fn look_ahead(&mut self, out: &mut Output) {
         match self.input {
             _ if !self.object => {}

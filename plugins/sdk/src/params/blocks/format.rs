@@ -1,4 +1,5 @@
-//! What an author writes of a format with calls in a block: its markers, its style, and its rules for messages and names.
+//! What an author writes of a format with calls in a block: its markers, its style, and its rules
+//! for messages and names.
 
 use super::super::{Mark, Style};
 use crate::{Descriptor, Tools};
@@ -34,7 +35,8 @@ use crate::{Descriptor, Tools};
 /// assert_eq!(items, [Item::message("Sure."), Item::call("add", "{\"word\": \"one\"}")]);
 /// ```
 ///
-/// A format without a [`Part::Block`] isn't compiled, since none of its calls would be found; [`super::super::Calls`] shows how they are read:
+/// A format without a [`Part::Block`] isn't compiled, since none of its calls would be found;
+/// [`super::super::Calls`] shows how they are read:
 ///
 /// ```compile_fail,E0080
 /// use parser_kit::{play, request};
@@ -60,7 +62,8 @@ pub trait Format {
     /// How the format spells a parameter.
     const STYLE: Style;
 
-    /// What the message of a tag is; `tag` is what stands between [`Part::TurnTag`] and [`Part::TagEnd`].
+    /// What the message of a tag is; `tag` is what stands between [`Part::TurnTag`] and
+    /// [`Part::TagEnd`].
     fn message(tag: &str) -> Message {
         let _ = tag;
         Message::Calls
@@ -125,8 +128,8 @@ pub enum Part {
 }
 
 impl Part {
-    /// What the marker means inside a call. Where a marker ends tags, the one that begins a call isn't text, so no header need be read
-    /// before the call in front of it ends.
+    /// What the marker means inside a call. Where a marker ends tags, the one that begins a call
+    /// isn't text, so no header need be read before the call in front of it ends.
     pub(super) fn in_call(self, style: Style) -> Mark {
         match self {
             Self::Block | Self::BlockEnd => Mark::Outside,

@@ -1,6 +1,8 @@
-//! The header of a call behind what may end a value or a call: the next call, whose predecessor has no end, or text of the value.
+//! The header of a call behind what may end a value or a call: the next call, whose predecessor has
+//! no end, or text of the value.
 //!
-//! Invariant: only a declared name makes it a call; otherwise all of it, the end before it included, is part of the value.
+//! Invariant: only a declared name makes it a call; otherwise all of it, the end before it
+//! included, is part of the value.
 
 use super::super::{Mark, Progress, Style, Tag};
 use super::CallReader;
@@ -17,7 +19,8 @@ impl CallReader {
         self.ends_anywhere
     }
 
-    /// Reads `text` of the name. Returns the number of bytes of the header in it once the header is whole and this call closed.
+    /// Reads `text` of the name. Returns the number of bytes of the header in it once the header is
+    /// whole and this call closed.
     pub(super) fn read_name(&mut self, text: &str, tools: &Tools, out: &mut Output) -> Option<usize> {
         let end = if self.style.ends_by_marker() { None } else { text.find('>') };
         self.key.push_str(&text[..end.unwrap_or(text.len())]);
@@ -59,8 +62,8 @@ impl CallReader {
         self.in_value(mark, literal, out)
     }
 
-    /// The turn ends in the header: the call before it is whole, and the one that it begins is broken. The `keep` youngest bytes stand
-    /// behind the header.
+    /// The turn ends in the header: the call before it is whole, and the one that it begins is
+    /// broken. The `keep` youngest bytes stand behind the header.
     pub(super) fn leave_name(&mut self, keep: usize, out: &mut Output) {
         self.close(self.doubt.text().len() - self.before_header + keep, out);
         out.broken_call(keep);

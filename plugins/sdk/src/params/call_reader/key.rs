@@ -1,6 +1,7 @@
 //! Keys of parameters, of which a model may have left out the end.
 //!
-//! Invariant: a key whose end is missing has no white space and no `=`; what follows these begins the value.
+//! Invariant: a key whose end is missing has no white space and no `=`; what follows these begins
+//! the value.
 
 use super::super::doubt::DOUBT;
 use super::super::{Mark, Progress};
@@ -45,7 +46,8 @@ impl CallReader {
         is_word && !is_inner && self.arguments.expects(&key)
     }
 
-    /// Begins the value of a key that something else than its end ended: a second word, or the text behind `=`, begins the value.
+    /// Begins the value of a key that something else than its end ended: a second word, or the text
+    /// behind `=`, begins the value.
     pub(super) fn begin_unended(&mut self, keep: usize, out: &mut Output) {
         let (key, value) =
             if self.style.has_attributes() { (self.key.as_str(), "") } else { split(&self.key) };

@@ -62,7 +62,7 @@ async fn input_for_responses_that_cannot_be_steered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn input_for_a_response_without_an_answer_of_the_model() {
+async fn input_for_a_response_without_a_models_answer() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
     let fields = json!({ "input": "mute", "generate": false });
@@ -133,7 +133,7 @@ async fn input_whose_successor_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn input_that_waits_for_a_call_whose_response_is_not_continued() {
+async fn input_waiting_for_a_call_that_is_not_continued() {
     let gated = Gated::calling().await;
     let mut socket = Socket::open(gated.server.address).await;
     waiting(&gated, &mut socket).await;
@@ -158,7 +158,7 @@ async fn input_that_waits_when_the_next_request_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn input_that_has_no_successor_before_the_server_stops() {
+async fn input_without_a_successor_before_the_server_stops() {
     let mut gated = Gated::calling().await;
     let mut socket = Socket::open(gated.server.address).await;
     waiting(&gated, &mut socket).await;

@@ -1,4 +1,5 @@
-//! Steering: a response ends at its next safe boundary, and another one goes on with the client's input.
+//! Steering: a response ends at its next safe boundary, and another one goes on with the client's
+//! input.
 
 mod given_back;
 mod successors;
@@ -21,7 +22,8 @@ fn weather() -> Value {
     json!([{ "type": "function", "name": "get_weather", "strict": false, "parameters": { "type": "object" } }])
 }
 
-/// Reads up to the first event of this type, which it returns. A response may not end before it, unless the type says that one does.
+/// Reads up to the first event of this type, which it returns. A response may not end before it,
+/// unless the type says that one does.
 async fn until(socket: &mut Socket, kind: &str) -> Value {
     loop {
         let event = socket.event().await;

@@ -14,7 +14,7 @@ use super::super::engine::{Gated, Scripted};
 use super::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reasoning_is_cut_and_the_successor_goes_on_stored_or_not() {
+async fn cut_reasoning_has_its_successor_stored_or_not() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;
     for store in [true, false] {
@@ -80,7 +80,7 @@ async fn a_message_is_ended_before_the_call_behind_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_waits_for_its_result_and_the_input_stands_in_front_of_it() {
+async fn call_waits_for_its_result_behind_the_steered_input() {
     let gated = Gated::calling().await;
     let mut socket = Socket::open(gated.server.address).await;
     let fields = json!({ "input": "Hi", "tools": weather() });
@@ -114,7 +114,7 @@ async fn a_call_waits_for_its_result_and_the_input_stands_in_front_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_that_ends_the_answer_is_followed_by_all_input_in_its_order() {
+async fn message_ending_the_answer_precedes_input_in_order() {
     let gated = Gated::start().await;
     let mut socket = Socket::open(gated.server.address).await;
     let fields = json!({ "input": "Hi", "stream_id": "b" });

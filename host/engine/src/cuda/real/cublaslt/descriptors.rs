@@ -22,7 +22,8 @@ const ALIGNMENT: u32 = 16;
 
 /// The library's descriptors of a product and of its matrices, destroyed when they are dropped.
 ///
-/// The library's matrices have their columns one behind the other, so it sees each of ours transposed: `outᵀ = weight · xᵀ`.
+/// The library's matrices have their columns one behind the other, so it sees each of ours
+/// transposed: `outᵀ = weight · xᵀ`.
 #[derive(Debug)]
 pub(super) struct Descriptors {
     functions: &'static Functions,

@@ -1,8 +1,10 @@
-//! cuBLASLt as the library of matrix products: chooses a kernel for each size once, and enqueues it.
+//! cuBLASLt as the library of matrix products: chooses a kernel for each size once, and enqueues
+//! it.
 //!
-//! Invariants: no call but one that enqueues is made while a stream is captured, if the same size was multiplied before. No kernel
-//! divides the inner dimension among blocks: such kernels were seen to drop its end, and they add in an order of their own.
-//! What the library refuses is computed by own kernels: a refusal is no error.
+//! Invariants: no call but one that enqueues is made while a stream is captured, if the same size
+//! was multiplied before. No kernel divides the inner dimension among blocks: such kernels were
+//! seen to drop its end, and they add in an order of their own. What the library refuses is
+//! computed by own kernels: a refusal is no error.
 
 mod descriptors;
 mod functions;
@@ -22,7 +24,8 @@ use super::Machine;
 use crate::cuda::platform::{self, Platform};
 use crate::cuda::{CudaError, CudaVersion};
 
-/// Bytes of device memory that kernels may use beside their matrices: what NVIDIA recommends for Hopper.
+/// Bytes of device memory that kernels may use beside their matrices: what NVIDIA recommends for
+/// Hopper.
 pub(super) const WORKSPACE_BYTES: usize = 32 << 20;
 
 /// The library on one device.
@@ -32,7 +35,8 @@ pub(super) struct CublasLt {
     handle: cublasLtHandle_t,
     /// Device memory of [`WORKSPACE_BYTES`].
     workspace: u64,
-    /// Whether a call has failed: then own kernels do its work. The handle stays, since graphs may hold its kernels.
+    /// Whether a call has failed: then own kernels do its work. The handle stays, since graphs may
+    /// hold its kernels.
     has_failed: bool,
     /// Kernel chosen for each size; `None` where the library has none.
     plans: HashMap<Sizes, Option<Plan>>,
@@ -67,8 +71,9 @@ impl CublasLt {
         Ok(Self { functions, handle, workspace, has_failed: false, plans: HashMap::new() })
     }
 
-    /// Enqueues a product on a stream. Returns false where the library has no kernel for these sizes, or has failed once: what fails
-    /// before a kernel runs can be done without it, and faults of kernels show at the next call of the driver.
+    /// Enqueues a product on a stream. Returns false where the library has no kernel for these
+    /// sizes, or has failed once: what fails before a kernel runs can be done without it, and
+    /// faults of kernels show at the next call of the driver.
     pub(super) fn multiply(&mut self, product: &MatrixProduct, stream: cudaStream_t) -> bool {
         if self.has_failed {
             return false;
@@ -89,8 +94,9 @@ impl CublasLt {
         }
         let Some(Plan { descriptors, algorithm }) = &self.plans[&sizes] else { return Ok(false) };
         let (factor, kept) = (1f32, if store == ProductStore::AddF32 { 1f32 } else { 0f32 });
-        // SAFETY: descriptors and algorithm belong to these sizes; the addresses are of matrices of these sizes that live as long as the
-        // driver, and the factors are read before the call returns.
+        // SAFETY: descriptors and algorithm belong to these sizes; the addresses are of matrices of
+        // these sizes that live as long as the driver, and the factors are read before the call
+        // returns.
         let enqueued = unsafe {
             (self.functions.matmul)(
                 self.handle,
@@ -120,7 +126,8 @@ impl CublasLt {
         let preference = Preference::new(self.functions)?;
         let Descriptors { product, weight, x, out, .. } = descriptors;
         let (mut found, mut count) = (no_result(), 0);
-        // SAFETY: all of them live until the end of this function; it writes one result at most, and the number of results.
+        // SAFETY: all of them live until the end of this function; it writes one result at most,
+        // and the number of results.
         let status = unsafe {
             (self.functions.heuristic)(
                 self.handle,

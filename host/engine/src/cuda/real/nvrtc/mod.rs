@@ -1,4 +1,5 @@
-//! NVRTC as a [`Compiler`]: compiles text for one architecture, on any machine that has the library.
+//! NVRTC as a [`Compiler`]: compiles text for one architecture, on any machine that has the
+//! library.
 
 mod functions;
 

@@ -9,7 +9,8 @@ use crate::cuda::driver::Driver;
 use crate::cuda::tests::rig::device;
 use crate::cuda::tests::shim::ShimDriver;
 
-/// A shim for each test, or one GPU that all tests share: it has one context, and compiles each kernel once.
+/// A shim for each test, or one GPU that all tests share: it has one context, and compiles each
+/// kernel once.
 pub(crate) fn all() -> impl Iterator<Item = Box<dyn TestDriver>> {
     static GPU: OnceLock<Arc<Mutex<Box<dyn Driver>>>> = OnceLock::new();
     let driver = match std::env::var_os("ENGINE_TESTS_DEVICE") {

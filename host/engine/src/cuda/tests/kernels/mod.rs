@@ -1,4 +1,5 @@
-//! The tests of `cuda-kernels` on this crate's drivers: the shim, or the GPU that `ENGINE_TESTS_DEVICE` names.
+//! The tests of `cuda-kernels` on this crate's drivers: the shim, or the GPU that
+//! `ENGINE_TESTS_DEVICE` names.
 
 #![expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small shapes")]
 

@@ -2,8 +2,9 @@
 
 use cuda_kernels::{
     Attention, AttentionDecode, AttentionPrefill, DevicePtr, PagedCache, PrefillRows, decode_work,
-    prefill_tiles,
+    prefill_tiles, size,
 };
+use ops::{AttentionSpec, QkvShape};
 
 use super::bench::{Bench, Prepared};
 use super::cases::CacheShape;
@@ -16,7 +17,8 @@ pub(super) struct Paged {
     pub(super) table_width: u32,
     pub(super) lanes: DevicePtr,
     pub(super) positions: DevicePtr,
-    /// Bytes of the cache's keys, which are as many as those of its values, or of its compressed rows.
+    /// Bytes of the cache's keys, which are as many as those of its values, or of its compressed
+    /// rows.
     pub(super) plane: u64,
 }
 
@@ -34,7 +36,6 @@ impl Paged {
     }
 
     fn attention(&self, bench: &Bench, number: u64, rows: u32, shape: CacheShape) -> Attention {
-        let CacheShape { heads, kv_heads, head_dim, window, .. } = shape;
         let cache = PagedCache {
             keys: bench.piece(2 * number, self.plane),
             values: bench.piece(2 * number + 1, self.plane),
@@ -46,33 +47,37 @@ impl Paged {
             cache,
             lanes: self.lanes,
             positions: self.positions,
-            sinks: None,
             out: bench.out,
             rows,
-            heads,
-            kv_heads,
-            head_dim,
-            window,
-            scale: 0.1,
+            spec: AttentionSpec {
+                shape: shape.heads,
+                scale: 0.1,
+                window: shape.window.map(|window| window as usize),
+                sinks: None,
+            },
         }
     }
 }
 
 /// Bytes of the KV cache that a launch reads, and of the rows that it reads and writes.
 fn bytes_of(sequences: u32, rows: u32, shape: CacheShape) -> u64 {
-    let CacheShape { heads, kv_heads, head_dim, context, window } = shape;
+    let CacheShape { heads, context, window } = shape;
     let seen = u64::from(window.unwrap_or(context).min(context));
-    u64::from(sequences) * seen * u64::from(kv_heads * head_dim) * 4
-        + u64::from(rows) * u64::from(heads * head_dim) * 4
+    u64::from(sequences) * seen * key_bytes(heads) * 2 + u64::from(rows) * heads.out_width() as u64 * 4
+}
+
+/// Bytes of a token's keys in a layer.
+fn key_bytes(heads: QkvShape) -> u64 {
+    (heads.kv_heads * heads.head_dim) as u64 * 2
 }
 
 pub(super) fn decode(bench: &mut Bench, rows: u32, shape: CacheShape, copies: u64) -> Prepared {
-    let CacheShape { heads, kv_heads, head_dim, context, window } = shape;
-    let paged = Paged::new(bench, rows, rows, context, u64::from(kv_heads * head_dim) * 2);
+    let CacheShape { heads, context, window } = shape;
+    let paged = Paged::new(bench, rows, rows, context, key_bytes(heads));
     let list = decode_work(&vec![context - 1; rows as usize], window);
-    let parts = AttentionDecode::partial_bytes(list[0] as usize, heads, head_dim);
+    let parts = AttentionDecode::partial_bytes(list[0] as usize, heads);
     let partials = bench.driver.allocate("parts", parts).unwrap();
-    let (work, counters) = (bench.u32(&list), bench.zeros(rows * kv_heads));
+    let (work, counters) = (bench.u32(&list), bench.zeros(rows * size(heads.kv_heads)));
     let blocks = bench.driver.device().multiprocessors * 2;
     let launch = |number| {
         let attention = paged.attention(bench, number, rows, shape);
@@ -96,9 +101,9 @@ pub(super) fn seen(rows: u32, context: u32) -> f64 {
 
 /// Attention of the last rows of one prompt.
 pub(super) fn prefill(bench: &mut Bench, rows: u32, shape: CacheShape, copies: u64) -> Prepared {
-    let CacheShape { heads, kv_heads, head_dim, context, .. } = shape;
+    let CacheShape { heads, context, .. } = shape;
     let rows = rows.min(context);
-    let paged = Paged::new(bench, 1, rows, context, u64::from(kv_heads * head_dim) * 2);
+    let paged = Paged::new(bench, 1, rows, context, key_bytes(heads));
     let (tiles, count) = last_rows(bench, rows, context, AttentionPrefill::TILE_ROWS);
     let launch = |number| {
         let attention = paged.attention(bench, number, rows, shape);
@@ -108,6 +113,6 @@ pub(super) fn prefill(bench: &mut Bench, rows: u32, shape: CacheShape, copies: u
         launches: (0..copies).map(launch).collect(),
         products: Vec::new(),
         bytes: bytes_of(1, rows, shape),
-        operations: 4.0 * seen(rows, context) * f64::from(heads * head_dim),
+        operations: 4.0 * seen(rows, context) * heads.out_width() as f64,
     }
 }

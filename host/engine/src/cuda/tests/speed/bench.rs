@@ -69,7 +69,8 @@ impl Bench {
         self.u32(&vec![0; words as usize])
     }
 
-    /// Address of `bytes` bytes of the pool; different numbers give different pieces until the pool is used up.
+    /// Address of `bytes` bytes of the pool; different numbers give different pieces until the pool
+    /// is used up.
     pub(super) fn piece(&self, number: u64, bytes: u64) -> DevicePtr {
         let pieces = (self.pool_bytes / bytes.next_multiple_of(256)).max(1);
         self.pool.offset(number % pieces * bytes.next_multiple_of(256))

@@ -1,6 +1,8 @@
-//! Cases of the benchmark table: kernels with the shapes of Qwen3-8B, 0.6B and 30B-A3B, gpt-oss-20b, Moonlight and DeepSeek-V3.
+//! Cases of the benchmark table: kernels with the shapes of Qwen3-8B, 0.6B and 30B-A3B,
+//! gpt-oss-20b, Moonlight and DeepSeek-V3.
 
 use cuda_kernels::{LinearStore, MlaSide};
+use ops::QkvShape;
 
 /// Format of a weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,9 +46,7 @@ pub(super) struct LinearShape {
 /// Sizes of attention over sequences of `context` tokens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CacheShape {
-    pub(super) heads: u32,
-    pub(super) kv_heads: u32,
-    pub(super) head_dim: u32,
+    pub(super) heads: QkvShape,
     pub(super) context: u32,
     pub(super) window: Option<u32>,
 }
@@ -88,8 +88,8 @@ fn normed(outputs: u32, inputs: u32, store: LinearStore) -> Work {
     Work::Linear(LinearShape { outputs, inputs, store, norm: true, format: Format::Bf16 })
 }
 
-fn cache(heads: u32, kv_heads: u32, head_dim: u32, context: u32) -> CacheShape {
-    CacheShape { heads, kv_heads, head_dim, context, window: None }
+fn cache(heads: usize, kv_heads: usize, head_dim: usize, context: u32) -> CacheShape {
+    CacheShape { heads: QkvShape { heads, kv_heads, head_dim }, context, window: None }
 }
 
 /// Cases as (model and layer, rows, work).
@@ -163,7 +163,7 @@ pub(super) fn shrunk((name, rows, work): Case) -> Case {
             Work::Linear(LinearShape { outputs: less(shape.outputs), inputs: less(shape.inputs), ..shape })
         }
         Work::Decode(shape) => Work::Decode(CacheShape { context: shape.context / 16, ..shape }),
-        Work::Prefill(CacheShape { heads, kv_heads, head_dim, context, .. }) => {
+        Work::Prefill(CacheShape { heads: QkvShape { heads, kv_heads, head_dim }, context, .. }) => {
             Work::Prefill(cache(heads / 8, kv_heads / 8, head_dim, context / 64))
         }
         Work::MlaDecode { heads, context } => Work::MlaDecode { heads, context: context / 16 },

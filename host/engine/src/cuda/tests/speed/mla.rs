@@ -1,23 +1,25 @@
-//! Kernels of the benchmark table for a compressed cache, with the widths of DeepSeek-V3, Kimi K2 and Moonlight.
+//! Kernels of the benchmark table for a compressed cache, with the widths of DeepSeek-V3, Kimi K2
+//! and Moonlight.
 
 use cuda_kernels::{
-    DevicePtr, Launch, MlaAttention, MlaDecode, MlaPrefill, MlaProject, MlaShape, MlaSide, decode_work,
+    DevicePtr, Launch, MlaAttention, MlaDecode, MlaPrefill, MlaProject, MlaSide, decode_work,
 };
+use ops::MlaShape;
 
 use super::attention::{Paged, last_rows, seen};
 use super::bench::{Bench, Prepared};
 
 fn shape(heads: u32) -> MlaShape {
-    MlaShape { heads, rank: 512, nope: 128, rope: 64, value: 128 }
+    MlaShape { heads: heads as usize, rank: 512, nope: 128, rope: 64, value: 128 }
 }
 
 fn token_bytes(shape: MlaShape) -> u64 {
-    u64::from(shape.rank + shape.rope) * 2
+    shape.cached_width() as u64 * 2
 }
 
 /// Bytes of a row's latent queries and results.
 fn row_bytes(shape: MlaShape) -> u64 {
-    u64::from(shape.heads) * u64::from(2 * shape.rank + shape.rope) * 2
+    (shape.heads * (2 * shape.rank + shape.rope)) as u64 * 2
 }
 
 fn attention(bench: &Bench, cache: DevicePtr, rows: u32, shape: MlaShape, paged: &Paged) -> MlaAttention {
@@ -66,7 +68,7 @@ pub(super) fn prefill(bench: &mut Bench, rows: u32, heads: u32, context: u32, co
         let attention = attention(bench, bench.piece(number, paged.plane), rows, shape, &paged);
         MlaPrefill { attention, tiles, count, block_shared_bytes }.launch()
     };
-    let of_pair = f64::from(heads) * f64::from(2 * shape.rank + shape.rope) * 2.0;
+    let of_pair = (shape.heads * (2 * shape.rank + shape.rope)) as f64 * 2.0;
     Prepared {
         launches: (0..copies).map(launch).collect(),
         products: Vec::new(),
@@ -80,7 +82,7 @@ pub(super) fn project(bench: &mut Bench, rows: u32, heads: u32, side: MlaSide, c
     let shape = shape(heads);
     let MlaShape { rank, nope, rope, value, .. } = shape;
     let [of_layer, used] = [nope + value, if side == MlaSide::Queries { nope } else { value }]
-        .map(|width| u64::from(heads) * u64::from(width) * u64::from(rank));
+        .map(|width| (shape.heads * width * rank) as u64);
     let launch = |number| -> Launch {
         let projection = bench.piece(number, of_layer * 2);
         MlaProject { x: bench.inputs, projection, out: bench.out, rows, shape, side }.launch()
@@ -92,7 +94,7 @@ pub(super) fn project(bench: &mut Bench, rows: u32, heads: u32, side: MlaSide, c
     Prepared {
         launches: (0..copies).map(launch).collect(),
         products: Vec::new(),
-        bytes: (used + u64::from(rows) * u64::from(heads) * u64::from(row)) * 2,
+        bytes: (used + u64::from(rows) * (shape.heads * row) as u64) * 2,
         operations: 2.0 * f64::from(rows) * used as f64,
     }
 }

@@ -1,6 +1,7 @@
-//! Benchmark of the kernels on a GPU, in shapes of models. It prints the bytes that a kernel must move, the time of one launch in a graph
-//! of many, and the bandwidth as a share of a copy's in the same run. Each launch has weights or a cache of its own, so that the
-//! second-level cache holds none of them.
+//! Benchmark of the kernels on a GPU, in shapes of models. It prints the bytes that a kernel must
+//! move, the time of one launch in a graph of many, and the bandwidth as a share of a copy's in the
+//! same run. Each launch has weights or a cache of its own, so that the second-level cache holds
+//! none of them.
 //!
 //! With small shapes, as on the shim, the times mean nothing: the cases are only launched.
 
@@ -41,8 +42,8 @@ fn prepare(bench: &mut Bench, rows: u32, work: Work, copies: u64) -> Prepared {
     }
 }
 
-/// Times the launches of a case, and the same products by the library from as many rows on as the engine asks it for; prints a row of
-/// the table for each.
+/// Times the launches of a case, and the same products by the library from as many rows on as the
+/// engine asks it for; prints a row of the table for each.
 fn measure(bench: &mut Bench, name: &str, rows: u32, prepared: &Prepared, copy: f64) {
     let seconds = bench.time(&prepared.launches);
     print_row(prepared.launches[0].kernel.entry, name, rows, prepared, seconds, copy);
@@ -80,7 +81,8 @@ fn table() {
     measure(&mut bench, "matmul rate", rows, &prepared, copy);
     for case in cases() {
         let (name, rows, work) = if small { shrunk(case) } else { case };
-        // Enough launches to read more bytes than caches hold, and to take long enough for the clock.
+        // Enough launches to read more bytes than caches hold, and to take long enough for the
+        // clock.
         let bytes = prepare(&mut bench, rows, work, 1).bytes;
         let copies = if small { 1 } else { ((512 << 20) / bytes).clamp(4, 64) };
         let prepared = prepare(&mut bench, rows, work, copies);

@@ -1,9 +1,10 @@
-//! Configurations as published checkpoints and transformers write them, and what is wrong with others.
+//! Configurations as published checkpoints and transformers write them, and what is wrong with
+//! others.
 
 mod published;
 
 use super::*;
-use crate::models::ops::{ExpertActivation, RopeScaling, Scoring};
+use crate::models::ops::{ExpertActivation, MlaShape, QkvShape, RopeScaling, Scoring};
 
 const SIZES: &str = r#""vocab_size": 100, "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2,
     "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64, "rms_norm_eps": 1e-5"#;
@@ -40,7 +41,7 @@ fn experts(config: &ModelConfig, layer: usize) -> ExpertsConfig {
 }
 
 #[test]
-fn both_spellings_of_the_rotary_parameters_mean_the_same() {
+fn both_spellings_of_rotary_parameters_mean_the_same() {
     let new = parse(
         QWEN3,
         r#", "rope_parameters": {"rope_type": "yarn", "rope_theta": 5e5, "factor": 4.0, "original_max_position_embeddings": 16}"#,
@@ -59,12 +60,12 @@ fn both_spellings_of_the_rotary_parameters_mean_the_same() {
 }
 
 #[test]
-fn llama_has_heads_of_hidden_by_heads_and_its_own_stretching() {
+fn llama_divides_hidden_by_heads_and_has_own_scaling() {
     let scaling = r#", "rope_theta": 500000.0, "rope_scaling": {"rope_type": "llama3", "factor": 8.0,
         "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32}"#;
     let config = parse(LLAMA, scaling).unwrap();
-    let sizes =
-        GroupedConfig { heads: 4, kv_heads: 2, head_dim: 2, bias: false, head_norms: false, sinks: false };
+    let shape = QkvShape { heads: 4, kv_heads: 2, head_dim: 2 };
+    let sizes = GroupedConfig { shape, bias: false, head_norms: false, sinks: false };
     assert_eq!(grouped(&config), sizes);
     let Some(RopeScaling::Llama3(llama)) = config.rope.scaling else { panic!("no llama3") };
     assert_eq!((llama.factor, llama.original_context), (8.0, 32.0));
@@ -84,7 +85,7 @@ fn qwen3_has_experts_where_its_configuration_says() {
     assert_eq!(config.layers[0].mlp, MlpConfig::Gated { intermediate: 16 });
     let sizes = experts(&config, 1);
     assert_eq!((sizes.experts, sizes.per_token, sizes.intermediate), (8, 2, 12));
-    assert_eq!((sizes.scoring, grouped(&config).head_dim), (Scoring::Softmax { normalize: true }, 128));
+    assert_eq!((sizes.scoring, grouped(&config).shape.head_dim), (Scoring::Softmax { normalize: true }, 128));
     let stepped = parse(QWEN3_MOE, r#", "decoder_sparse_step": 2"#).unwrap();
     assert_eq!(stepped.layers, config.layers);
     let newer = QWEN3_MOE.replace("\"num_experts\"", "\"num_local_experts\"");
@@ -92,7 +93,7 @@ fn qwen3_has_experts_where_its_configuration_says() {
 }
 
 #[test]
-fn gpt_oss_has_windows_in_every_other_layer_sinks_and_clamped_experts() {
+fn gpt_oss_has_windows_sinks_and_clamped_experts() {
     let config = parse(GPT_OSS, "").unwrap();
     let written = r#", "layer_types": ["sliding_attention", "full_attention"], "swiglu_limit": 7.0"#;
     assert_eq!(parse(GPT_OSS, written).unwrap(), config);
@@ -104,12 +105,13 @@ fn gpt_oss_has_windows_in_every_other_layer_sinks_and_clamped_experts() {
 }
 
 #[test]
-fn deepseek_v3_and_kimi_have_a_compressed_cache_and_experts_behind_dense_layers() {
+fn deepseek_v3_and_kimi_have_mla_and_dense_then_moe() {
     let yarn = r#", "rope_theta": 10000, "rope_scaling": {"type": "yarn", "factor": 40, "mscale": 1.0,
         "mscale_all_dim": 1.0, "beta_fast": 32, "beta_slow": 1, "original_max_position_embeddings": 16}"#;
     let config = parse(DEEPSEEK, yarn).unwrap();
     let AttentionConfig::Latent(sizes) = config.attention else { panic!("not latent") };
-    assert_eq!((sizes.rank, sizes.nope, sizes.rope, sizes.value, sizes.query_rank), (32, 12, 4, 10, None));
+    let MlaShape { rank, nope, rope, value, .. } = sizes.shape;
+    assert_eq!((rank, nope, rope, value, sizes.query_rank), (32, 12, 4, 10, None));
     let magnitude = 0.1 * 40f64.ln() + 1.0;
     assert!((f64::from(sizes.scale) - magnitude * magnitude / 4.0).abs() < 1e-6, "{}", sizes.scale);
     assert_eq!(config.cache(), [LayerCache::Latent { width: 36 }; 2]);

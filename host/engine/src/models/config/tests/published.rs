@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// The fields of published configurations that matter, and what is read from them: number of layers, first layer's cache, experts.
+/// The fields of published configurations that matter, and what is read from them: number of
+/// layers, first layer's cache, experts.
 #[test]
 fn published_configurations_are_read() {
     let fp8 = r#""quantization_config": {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]}"#;

@@ -1,9 +1,11 @@
-//! Choices by trial: which shipped parser is taken for a turn with a call as a chat template writes it.
+//! Choices by trial: which shipped parser is taken for a turn with a call as a chat template writes
+//! it.
 
 use super::*;
 use crate::prompt::CallingTurn;
 
-/// The beginning of a turn, a call in it, and the shipped parser of the format with a type that it claims.
+/// The beginning of a turn, a call in it, and the shipped parser of the format with a type that it
+/// claims.
 type Format = (&'static str, &'static str, &'static str, &'static str);
 
 const QWEN3: Format = (
@@ -132,7 +134,8 @@ const FORMATS: [Format; 19] = [
     ),
 ];
 
-/// Calls that no shipped parser reads: one with none of their markers, those with markers of some, and one that a template wrote as broken JSON.
+/// Calls that no shipped parser reads: one with none of their markers, those with markers of some,
+/// and one that a template wrote as broken JSON.
 const UNREAD: [&str; 4] = [
     "<calls>[{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}]</calls>",
     "<think>\n</think>\n<TOOLS>[{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}]</TOOLS>",
@@ -140,7 +143,8 @@ const UNREAD: [&str; 4] = [
     "<tool_call>\n{\"name\": \"q_z, \"arguments\": {\"q\": \"z w\"}}\n</tool_call>",
 ];
 
-/// Facts of a model whose template writes this turn. Its source and its tokens have the markers of all formats, which prove nothing.
+/// Facts of a model whose template writes this turn. Its source and its tokens have the markers of
+/// all formats, which prove nothing.
 fn model(model_type: &str, opening: &str, written: &str) -> ModelFacts {
     let all: Vec<String> = FORMATS.iter().map(|format| format.1.to_owned()).collect();
     let turn = CallingTurn { opening: opening.to_owned(), written: written.to_owned() };
@@ -160,7 +164,7 @@ fn chosen(facts: ModelFacts) -> Result<(String, bool, String), String> {
 }
 
 #[test]
-fn a_model_that_nobody_claims_gets_the_parser_that_reads_the_templates_call() {
+fn unclaimed_model_gets_the_parser_reading_its_call() {
     for (opening, written, parser, _) in FORMATS {
         let (source, doubtful, why) = chosen(model("unheard-of", opening, written)).unwrap();
         assert_eq!((source.as_str(), doubtful), (parser, false), "{why}");
@@ -209,7 +213,7 @@ const TABLES: [(&str, &str, &str); 7] = [
 ];
 
 #[test]
-fn a_table_whose_markers_the_template_has_and_that_reads_its_call_is_taken() {
+fn table_with_the_templates_markers_and_call_is_taken() {
     for (opening, written, table) in TABLES {
         let (source, doubtful, why) = chosen(model("unheard-of", opening, written)).unwrap();
         assert_eq!((source.as_str(), doubtful), (table, false), "{why}");
@@ -219,7 +223,7 @@ fn a_table_whose_markers_the_template_has_and_that_reads_its_call_is_taken() {
 }
 
 #[test]
-fn a_table_of_the_folder_replaces_the_shipped_one_and_is_found_by_its_name() {
+fn folder_table_replaces_the_shipped_one_of_its_name() {
     let folder = folder(&[]);
     let tables = folder.path().join("tables");
     std::fs::create_dir(&tables).unwrap();
@@ -242,7 +246,7 @@ fn a_table_of_the_folder_replaces_the_shipped_one_and_is_found_by_its_name() {
 
 /// Lists of calls in Python, which no marker announces.
 #[test]
-fn a_bare_list_of_calls_is_read_by_the_parser_of_python() {
+fn bare_list_of_calls_is_read_by_the_python_parser() {
     for (opening, written) in [
         ("<|header_start|>assistant<|header_end|>\n\n", "[q_z(q=\"z w\")]<|eot|>"),
         ("<|start_header_id|>assistant<|end_header_id|>\n\n", "[q_z(q=z w)]<|eot_id|>"),
@@ -269,7 +273,7 @@ fn a_call_that_no_parser_reads_gets_none_and_is_shown() {
 }
 
 #[test]
-fn a_claim_stands_for_its_own_format_and_is_refused_for_every_other_one() {
+fn claim_holds_for_its_own_format_and_no_other() {
     for (_, _, claimant, model_type) in FORMATS {
         for (opening, written, parser, _) in FORMATS {
             let choice = chosen(model(model_type, opening, written));
@@ -289,7 +293,7 @@ fn a_claim_stands_for_its_own_format_and_is_refused_for_every_other_one() {
 }
 
 #[test]
-fn a_claim_on_a_call_that_no_parser_reads_is_taken_with_doubt_and_the_call_is_shown() {
+fn claim_on_an_unread_call_is_doubtful_and_shows_it() {
     for (_, _, claimant, model_type) in FORMATS {
         for written in UNREAD {
             let (source, doubtful, why) =
@@ -303,7 +307,7 @@ fn a_claim_on_a_call_that_no_parser_reads_is_taken_with_doubt_and_the_call_is_sh
 }
 
 #[test]
-fn of_several_claimants_the_one_that_reads_the_call_is_taken() {
+fn of_several_claimants_the_one_reading_the_call_wins() {
     for (opening, written, parser, _) in [QWEN3, CODER] {
         let (source, doubtful, why) = chosen(model("qwen3_moe", opening, written)).unwrap();
         assert_eq!((source.as_str(), doubtful), (parser, false), "{why}");
@@ -311,7 +315,7 @@ fn of_several_claimants_the_one_that_reads_the_call_is_taken() {
 }
 
 #[test]
-fn reasoning_that_the_parser_doesnt_read_is_a_doubt_and_is_shown() {
+fn unread_reasoning_is_a_doubt_and_is_shown() {
     let (opening, written, parser, claimed) = QWEN3;
     let call = written.trim_start_matches("<think>\n\n</think>\n\n");
     for model_type in ["unheard-of", claimed] {

@@ -31,7 +31,7 @@ fn a_removed_engine_drains() {
 }
 
 #[test]
-fn an_engine_that_comes_back_while_draining_has_its_count() {
+fn engine_returning_while_draining_keeps_its_count() {
     let now = Instant::now();
     let router = router(1);
     let lease = select(&router, 1, now);

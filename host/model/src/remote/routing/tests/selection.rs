@@ -106,7 +106,7 @@ fn a_spill_is_remembered_where_no_other_host_routes() {
 }
 
 #[test]
-fn a_spilled_new_key_is_not_remembered_where_other_hosts_look_for_it() {
+fn spilled_new_key_is_not_remembered_for_other_hosts() {
     let now = Instant::now();
     let router = router(4);
     let busy: Vec<_> = (0..8).map(|_| select(&router, 1, now)).collect();
@@ -132,7 +132,8 @@ fn a_key_whose_engine_went_down_stays_where_it_went() {
     assert_eq!(*select(&router, 1, now).engine(), next);
 }
 
-/// Number of requests on key 1's first engine after key 1 came as a new key; the engine had 3 requests of another key before.
+/// Number of requests on key 1's first engine after key 1 came as a new key; the engine had 3
+/// requests of another key before.
 fn on_first_engine(others: Option<u32>) -> u32 {
     let now = Instant::now();
     let router = router(4);
@@ -149,7 +150,7 @@ fn on_first_engine(others: Option<u32>) -> u32 {
 }
 
 #[test]
-fn a_new_key_is_placed_by_load_unless_other_hosts_must_find_it() {
+fn new_key_goes_by_load_unless_others_must_find_it() {
     assert_eq!(on_first_engine(Some(0)), 3);
     assert_eq!(on_first_engine(Some(1)), 4);
 }

@@ -133,7 +133,7 @@ fn sglang_is_sent_every_field_that_decides_what_comes() {
 }
 
 #[test]
-fn llamacpp_is_sent_every_field_that_decides_what_comes() {
+fn llamacpp_gets_every_field_that_decides_the_answer() {
     let expected = json!({
         "prompt": [1, 2, 3], "stream": true, "return_tokens": true, "return_progress": true, "cache_prompt": true,
         "n_predict": 7, "seed": 0x7fff_ffff, "samplers": ["penalties", "temperature", "min_p", "top_k", "top_p"],
@@ -149,7 +149,7 @@ fn llamacpp_is_sent_every_field_that_decides_what_comes() {
 }
 
 #[test]
-fn constraints_are_sent_in_the_form_that_the_engine_follows() {
+fn constraints_go_in_the_form_each_engine_follows() {
     let with = |constraint: Constraint| RemoteRequest { constraint: Some(Arc::new(constraint)), ..request() };
     let text = r#"{"type":"object"}"#;
     for kind in [EngineKind::OpenAi, EngineKind::Vllm] {
@@ -170,7 +170,7 @@ fn constraints_are_sent_in_the_form_that_the_engine_follows() {
 }
 
 #[test]
-fn a_least_length_is_sent_and_so_is_the_echo_of_a_prompt_that_is_scored() {
+fn min_length_and_scored_prompts_echo_are_sent() {
     let mut asked = request();
     (asked.processors.min_tokens, asked.prompt_logprobs) = (9, Some(2));
     let sent = body(EngineKind::OpenAi, &asked);
@@ -215,7 +215,7 @@ fn what_a_kind_cannot_do_is_refused_by_name() {
 }
 
 #[test]
-fn an_engine_without_the_means_refuses_constraints_and_priorities() {
+fn bare_engine_refuses_constraints_and_priorities() {
     for kind in KINDS {
         let bare = Facts {
             follows_grammars: false,

@@ -48,7 +48,7 @@ fn sglang_tells_all_ids_or_the_new_ones() {
 }
 
 #[test]
-fn log_probabilities_of_a_prompt_come_before_those_of_the_answer_in_the_same_lists() {
+fn prompt_logprobs_precede_the_answers_in_one_list() {
     let event = |text: &str, ids: Value, names: Value, told: Value| {
         let logprobs =
             json!({ "tokens": names, "token_logprobs": told, "top_logprobs": null, "text_offset": [] });
@@ -76,7 +76,7 @@ fn log_probabilities_of_a_prompt_come_before_those_of_the_answer_in_the_same_lis
 }
 
 #[test]
-fn llamacpp_tells_characters_of_several_tokens_as_text() {
+fn llamacpp_characters_of_several_tokens_are_text() {
     let token = |content: &str, id: i64, count: usize| {
         json!({ "content": content, "tokens": [id], "tokens_predicted": count, "stop": false }).to_string()
     };
@@ -117,7 +117,7 @@ fn nothing_is_added_behind_the_end_or_beyond_the_room() {
 }
 
 #[test]
-fn what_an_event_cannot_be_read_for_is_told_without_its_text() {
+fn unreadable_event_is_told_without_its_text() {
     for kind in KINDS {
         for event in [r#"{"choices":"secret","meta_info":"secret","tokens":"secret"}"#, "secret"] {
             let fault = read(kind, &[event]).unwrap_err();
@@ -181,7 +181,7 @@ fn chunks_without_choices_say_nothing() {
 }
 
 #[test]
-fn an_answers_tokens_are_read_from_ids_or_from_text_and_never_from_both() {
+fn answer_tokens_come_from_ids_or_text_never_both() {
     let [ids_alone, with_ids, text_alone, all_ids, end] = [
         r#"{"choices":[{"text":"","token_ids":[6],"finish_reason":null}]}"#,
         r#"{"choices":[{"text":"He","token_ids":[7],"finish_reason":null}]}"#,
@@ -200,7 +200,7 @@ fn an_answers_tokens_are_read_from_ids_or_from_text_and_never_from_both() {
 }
 
 #[test]
-fn log_probabilities_are_found_by_the_ids_that_they_name() {
+fn logprobs_are_found_by_the_ids_that_they_name() {
     let event = r#"{"choices":[{"text":"","token_ids":[6,7,8],"logprobs":{"tokens":["token_id:7","token_id:8"],"token_logprobs":[-0.5,-1.0]}}]}"#;
     let chunk = read(EngineKind::OpenAi, &[event]).unwrap();
     let chosen = |piece: &Piece| match piece {

@@ -1,0 +1,39 @@
+//! A list with its path.
+
+use super::super::error::ApiError;
+use super::value::Elements;
+use super::{Object, Path, Value};
+
+/// A JSON list with its path. Cheap to copy.
+#[derive(Clone, Copy)]
+pub(crate) struct List<'a> {
+    /// The elements.
+    pub(crate) elements: Elements<'a>,
+    /// Path of the list in the body.
+    pub(crate) path: Path<'a>,
+}
+
+impl<'a> List<'a> {
+    /// The list at `path`.
+    pub(crate) fn new(elements: Elements<'a>, path: Path<'a>) -> Self {
+        Self { elements, path }
+    }
+
+    /// The elements with their paths.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Path<'_>, Value<'a>)> {
+        self.elements.iter().enumerate().map(|(index, value)| (self.path.element(index), value))
+    }
+
+    /// The elements as objects, opened.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = Result<Object<'_>, ApiError>> {
+        self.iter().map(|(path, value)| Object::new(value, path))
+    }
+
+    /// Refuses more than `max` elements, which are called `what`.
+    pub(crate) fn check_len(&self, max: usize, what: &str) -> Result<(), ApiError> {
+        if self.elements.is_longer_than(max) {
+            return Err(self.path.invalid(format_args!("at most {max} {what}, got {}", self.elements.len())));
+        }
+        Ok(())
+    }
+}

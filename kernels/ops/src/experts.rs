@@ -1,0 +1,62 @@
+//! Mixtures of experts.
+
+/// Parameters of a router's choice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Routing<V> {
+    /// Number of experts.
+    pub experts: usize,
+    /// Number of experts chosen for each token.
+    pub per_token: usize,
+    /// How scores become a choice and weights.
+    pub scoring: Scoring,
+    /// `[experts]`: added to the scores for the choice, and not for the weights.
+    pub correction: Option<V>,
+}
+
+impl<V> Routing<V> {
+    /// The same parameters with vectors held in another way.
+    pub fn map<U>(self, of: impl FnOnce(V) -> U) -> Routing<U> {
+        let Self { experts, per_token, scoring, correction } = self;
+        Routing { experts, per_token, scoring, correction: correction.map(of) }
+    }
+}
+
+/// How scores of all experts become a choice and weights.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scoring {
+    /// Softmax over all scores; the greatest are chosen (Qwen3).
+    Softmax {
+        /// Whether weights are divided by their sum.
+        normalize: bool,
+    },
+    /// The greatest scores are chosen; softmax over those (gpt-oss).
+    SoftmaxOfChosen,
+    /// Sigmoid of each score. Groups of neighbouring experts with the greatest sums of their best
+    /// two scores are kept, and the greatest scores in these groups are chosen (DeepSeek-V3,
+    /// arXiv:2412.19437).
+    Sigmoid {
+        /// Number of groups; divides the number of experts.
+        groups: usize,
+        /// Number of groups that are kept.
+        top_groups: usize,
+        /// Whether weights are divided by their sum.
+        normalize: bool,
+        /// Factor of weights.
+        scale: f32,
+    },
+}
+
+/// Activation between an expert's two linear layers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ExpertActivation {
+    /// `silu(gate) * up`; the weight has all rows of gate, then all rows of up.
+    SwiGlu,
+    /// `(up + 1) * gate * sigmoid(alpha * gate)` with `gate ≤ limit` and `-limit ≤ up ≤ limit`; the
+    /// weight's rows of gate and up alternate.
+    ClampedSwiGlu {
+        /// Factor within the sigmoid.
+        alpha: f32,
+        /// Bound of gate and up.
+        limit: f32,
+    },
+}

@@ -1,0 +1,29 @@
+//! Parameters of operations, in types that models and the kernels of every device share: shapes,
+//! the choice of experts, number formats; and what the operations mean
+//! ([`reference`](mod@reference)).
+//!
+//! Invariant: plain data without dependencies. `V` is whatever a device holds a vector in: a slice,
+//! or an address in its memory.
+//!
+//! ```
+//! use ops::{AttentionSpec, QkvShape};
+//!
+//! let shape = QkvShape { heads: 32, kv_heads: 8, head_dim: 128 };
+//! let spec = AttentionSpec { shape, scale: 128f32.sqrt().recip(), window: None, sinks: None::<&[f32]> };
+//! assert_eq!(spec.shape.width(), 6144);
+//! ```
+
+mod attention;
+mod experts;
+mod formats;
+mod mla;
+mod norm;
+pub mod reference;
+mod store;
+
+pub use attention::{AttentionSpec, QkvShape};
+pub use experts::{ExpertActivation, Routing, Scoring};
+pub use formats::{E2M1_VALUES, E4M3_VALUES, MXFP4_BLOCK};
+pub use mla::MlaShape;
+pub use norm::{HeadNorms, Norm};
+pub use store::Store;

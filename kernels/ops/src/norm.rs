@@ -1,0 +1,28 @@
+//! RMS norms, of rows and of heads.
+
+/// RMS norm: divides by the root of the mean square.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Norm<V> {
+    /// Factor of each value.
+    pub weight: V,
+    /// Added to the mean square.
+    pub eps: f32,
+}
+
+/// Norms of query and key heads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HeadNorms<V> {
+    /// `[head_dim]`, for queries.
+    pub q: V,
+    /// `[head_dim]`, for keys.
+    pub k: V,
+    /// Added to the mean square.
+    pub eps: f32,
+}
+
+impl<V> HeadNorms<V> {
+    /// The same norms with vectors held in another way.
+    pub fn map<U>(self, mut of: impl FnMut(V) -> U) -> HeadNorms<U> {
+        HeadNorms { q: of(self.q), k: of(self.k), eps: self.eps }
+    }
+}

@@ -1,0 +1,10 @@
+//! Where results go.
+
+/// Where an operation's results go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Store {
+    /// Results replace the output.
+    Overwrite,
+    /// Results are added to the output (a residual connection).
+    Accumulate,
+}
