@@ -1,5 +1,5 @@
 //! Connections: access control, their maximum number, clients that half-close one or leave,
-//! web sockets, and the server's drain.
+//! `WebSocket` mode, and the server's drain.
 
 mod access;
 mod capacity;
