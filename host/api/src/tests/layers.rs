@@ -66,7 +66,7 @@ fn leaf_builders_take_plain_values_only() {
 fn violation_of(line: &str) -> Option<String> {
     let source =
         format!("//! A leaf.\n\nuse super::At;\n{line}\n#[cfg(test)]\nmod tests {{ use turn::Turn; }}\n");
-    violation(&module_of("api/responses/events/message.rs"), &source, &modules(&leaves()))
+    violation(&module_of("responses/events/message.rs"), &source, &modules(&leaves()))
 }
 
 #[test]
