@@ -130,7 +130,7 @@ fn an_address_in_use_is_said() {
 
 #[test]
 fn streams_are_linted_from_files() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api/testdata/responses-long.sse");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("api/src/testdata/responses-long.sse");
     let good = host(&["stream", "lint", path(&golden)]);
     assert!(good.status.success(), "{good:?}");
     let text = std::fs::read_to_string(&golden).expect("read");
