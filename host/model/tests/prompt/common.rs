@@ -19,7 +19,7 @@ pub(crate) fn path(relative: &str) -> PathBuf {
 
 /// The embedded model's files.
 pub(crate) fn model_files() -> ModelFiles {
-    ModelFiles::Directory(path("models/qwen3-tiny"))
+    ModelFiles::Directory(path("../models/qwen3-tiny"))
 }
 
 /// The embedded model's tokenizer.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// The embedded tokenizer with added `tokens`: (literal, name of the flag that is set).
 fn with_added(tokens: &[(&str, &str)], alter: impl Fn(&mut Value)) -> Arc<Tokenizer> {
     let mut file: Value =
-        serde_json::from_slice(&std::fs::read(path("models/qwen3-tiny/tokenizer.json")).unwrap()).unwrap();
+        serde_json::from_slice(&std::fs::read(path("../models/qwen3-tiny/tokenizer.json")).unwrap()).unwrap();
     for (index, (literal, flag)) in tokens.iter().enumerate() {
         let mut token = json!({"id": 549 + index, "content": literal, "single_word": false, "lstrip": false,
             "rstrip": false, "normalized": false, "special": false});
