@@ -46,4 +46,12 @@ pub(crate) const FRAGMENTS: &[&str] = &[
     "Zürich 😀",
     "[get_weather(city=\"Oslo\", days=3)]",
     "{\"name\": \"add\", \"arguments\": {\"a\": 1}}",
+    "[add(a=",
+    "<|tool_call_start|>[patch(input='",
+    "<function_calls>\nadd(s=\"",
+    "', s=\"\"\"",
+    ", s=New York, i=",
+    "{'a': (1, None)}",
+    "[{\"name\": \"add\", \"arguments\": ",
+    ")]",
 ];

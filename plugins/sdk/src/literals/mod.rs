@@ -228,7 +228,9 @@ impl Literals {
     /// anything.
     fn flowing(&self) -> Option<&'static str> {
         match self.place {
-            Place::Quoted(quoted) if self.pending.is_empty() => Some(quoted.stops()),
+            Place::Quoted(quoted) if self.pending.is_empty() && quoted.has_begun() => {
+                Some(quoted.stops())
+            }
             _ => None,
         }
     }

@@ -31,6 +31,11 @@ impl Quoted {
         !self.is_triple && self.quotes > 0
     }
 
+    /// Whether two quotes can't be the rest of those that begin the string.
+    pub(super) fn has_begun(self) -> bool {
+        self.any || self.is_triple
+    }
+
     /// The bytes that mean something in the string.
     pub(super) fn stops(self) -> &'static str {
         if self.quote == b'"' { "\"\\" } else { "'\\" }
@@ -94,8 +99,7 @@ impl Literals {
     /// Reads a quote or what follows it.
     fn quote(&mut self, mut quoted: Quoted, byte: u8, out: &mut Output) -> usize {
         let is_quote = byte == quoted.quote && self.pending.last().is_none_or(|last| *last == byte);
-        let at_first_quotes = !quoted.is_triple && !quoted.any;
-        if is_quote && (quoted.is_triple || quoted.quotes == 0 || at_first_quotes) {
+        if is_quote && (quoted.is_triple || quoted.quotes == 0 || !quoted.has_begun()) {
             self.pending.push(byte);
             quoted.quotes += 1;
             if quoted.quotes == 2 && !quoted.is_triple {
