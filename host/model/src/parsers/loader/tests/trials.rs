@@ -230,7 +230,7 @@ fn folder_table_replaces_the_shipped_one_of_its_name() {
     let file = tables.join("seed-oss.json");
     let path = file.to_str().unwrap().to_owned();
     let (opening, written, _) = TABLES[0];
-    std::fs::copy("../plugins/tables/seed-oss.json", &file).unwrap();
+    std::fs::copy("../../plugins/tables/seed-oss.json", &file).unwrap();
     let options = options(folder.path());
     for argument in ["auto", "seed-oss", &path] {
         let choice = choose(argument, &options, model("unheard-of", opening, written)).unwrap();
