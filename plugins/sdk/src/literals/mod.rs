@@ -228,9 +228,7 @@ impl Literals {
     /// anything.
     fn flowing(&self) -> Option<&'static str> {
         match self.place {
-            Place::Quoted(quoted) if self.pending.is_empty() && quoted.has_begun() => {
-                Some(quoted.stops())
-            }
+            Place::Quoted(quoted) if self.pending.is_empty() && quoted.has_begun() => Some(quoted.stops()),
             _ => None,
         }
     }
