@@ -20,11 +20,11 @@ from transformers import AutoTokenizer
 import chats
 
 HERE = pathlib.Path(__file__).parent
-MODEL = HERE / "../../../models/qwen3-tiny"
+MODEL = HERE / "../../../../models/qwen3-tiny"
 TEMPLATES = {
-    "qwen3-tiny": "../../../models/qwen3-tiny/chat_template.jinja",
-    "gpt-oss-tiny": "../../../models/gpt-oss-tiny/chat_template.jinja",
-    "kimi-tiny": "../../../models/kimi-tiny/chat_template.jinja",
+    "qwen3-tiny": "../../../../models/qwen3-tiny/chat_template.jinja",
+    "gpt-oss-tiny": "../../../../models/gpt-oss-tiny/chat_template.jinja",
+    "kimi-tiny": "../../../../models/kimi-tiny/chat_template.jinja",
     "thinking": "thinking.jinja",
     "typescript": "typescript.jinja",
 }
