@@ -12,7 +12,7 @@ import pathlib
 from transformers import AutoTokenizer
 
 HERE = pathlib.Path(__file__).parent
-MODEL = HERE / "../../models/qwen3-tiny"
+MODEL = HERE / "../../../models/qwen3-tiny"
 
 TEXTS = [
     "", " ", "  ", "\n", "\n\n", "\t", " \n ", "\r\n", "a", " a", "Hello", " Hello", "hello there!",
