@@ -20,7 +20,7 @@ const ASKED: [(&str, usize); 19] = [
     ("minimax-m2", 11),
     ("minimax-m3", 13),
     ("gemma4", 7),
-    ("pythonic", 7),
+    ("pythonic", 8),
     ("apertus", 7),
     ("deepseek-v4", 11),
     ("kimi-k3", 10),
