@@ -40,7 +40,7 @@ impl Fp8Scales {
     }
 
     /// Whether the kernels for few rows take the scales: a warp reads 128 columns at a time.
-    pub(crate) fn are_skinny(&self) -> bool {
+    pub(crate) fn fit_few_row_kernel(&self) -> bool {
         self.block_cols == 128
     }
 }

@@ -49,14 +49,14 @@ enum PartWeights {
 
 impl PartWeights {
     /// Whether the weights were repacked or quantised at load.
-    fn are_made(&self) -> bool {
+    fn are_converted(&self) -> bool {
         matches!(self, Self::Repacked(_) | Self::Quantized(_))
     }
 }
 
 #[derive(Debug)]
 enum Bytes {
-    Lent(WeightTensor),
+    Mapped(WeightTensor),
     Copied(MmapMut),
 }
 
@@ -89,7 +89,7 @@ impl Storage {
             (WeightRole::Linear | WeightRole::GateUp, Some(to)) => quantized(cpu, &plain()?, to)?,
         };
         let table = match role {
-            WeightRole::Embedding { tied: true } if parts[0].weights.are_made() => {
+            WeightRole::Embedding { tied: true } if parts[0].weights.are_converted() => {
                 plain()?.into_iter().next()
             }
             _ => None,
@@ -226,7 +226,7 @@ impl Part {
 
 fn plain(bytes: &Bytes, dtype: Dtype) -> Elements<'_> {
     let bytes = match bytes {
-        Bytes::Lent(tensor) => tensor.bytes(),
+        Bytes::Mapped(tensor) => tensor.bytes(),
         Bytes::Copied(map) => map,
     };
     match dtype {
@@ -239,7 +239,7 @@ fn plain(bytes: &Bytes, dtype: Dtype) -> Elements<'_> {
 /// The tensor, or a copy that begins at a page.
 fn aligned(tensor: &WeightTensor) -> Result<Bytes, LoadError> {
     if tensor.bytes().as_ptr().addr().is_multiple_of(tensor.dtype.size()) {
-        return Ok(Bytes::Lent(tensor.clone()));
+        return Ok(Bytes::Mapped(tensor.clone()));
     }
     let mut map = memory("a copy of unaligned weights", tensor.bytes().len())?;
     map.copy_from_slice(tensor.bytes());

@@ -151,7 +151,7 @@ impl Scheduler {
             sequence.end(began.clone());
             sequence.free(&mut self.pool, &mut self.lanes);
         }
-        for mut sequence in self.queue.take(|_| true) {
+        for mut sequence in self.queue.remove_if(|_| true) {
             self.counts.failed += 1;
             sequence.end(new.clone());
         }
@@ -164,7 +164,7 @@ impl Scheduler {
             self.counts.cancelled += 1;
         }
         let gone = |one: &Sequence| one.outlet.is_closed();
-        let left = self.preempted.extract_if(.., |one| gone(one)).count() + self.queue.take(gone).len();
+        let left = self.preempted.extract_if(.., |one| gone(one)).count() + self.queue.remove_if(gone).len();
         self.counts.cancelled += left as u64;
         // The client of a sequence that hasn't begun has no step that it could leave unread.
         for sequence in self.running.iter_mut().chain(&mut self.preempted) {
@@ -183,7 +183,7 @@ impl Scheduler {
     fn refuse_late(&mut self) {
         let Some(timeout) = self.options.queue_timeout else { return };
         let is_late = |one: &Sequence| self.now.saturating_sub(one.queued_at) >= timeout;
-        for mut late in self.queue.take(is_late) {
+        for mut late in self.queue.remove_if(is_late) {
             let refusal = SubmitError::Overloaded { retry_after: Some(timeout) };
             late.end(Finish::Refused(refusal));
             self.counts.refused += 1;

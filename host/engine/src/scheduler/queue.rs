@@ -82,11 +82,11 @@ impl Queue {
         self.tokens.charge(principal, tokens);
     }
 
-    /// Removes all requests for which `is_meant` is true.
-    pub(super) fn take(&mut self, is_meant: impl Fn(&Sequence) -> bool) -> Vec<Sequence> {
+    /// Removes all requests for which `should_leave` is true.
+    pub(super) fn remove_if(&mut self, should_leave: impl Fn(&Sequence) -> bool) -> Vec<Sequence> {
         let mut taken = Vec::new();
         self.lines.retain(|_, line| {
-            taken.extend(line.extract_if(.., |_, one| is_meant(one)).map(|(_, one)| one));
+            taken.extend(line.extract_if(.., |_, one| should_leave(one)).map(|(_, one)| one));
             !line.is_empty()
         });
         self.length -= taken.len();

@@ -36,6 +36,8 @@ pub(crate) fn child(role: &str, file: &Path) -> Child {
         .arg(std::env::current_exe().unwrap())
         .env(ROLE, role)
         .env(FILE, file)
+        // A pipe of its own: the caller's standard input may be at its end, and "hold" waits for that.
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap()

@@ -49,7 +49,9 @@ pub(super) fn is_shared(rows: u32, inputs: u32) -> bool {
 /// Whether the kernel takes such a weight, whose rows begin at multiples of 16 bytes; FP8 in
 /// quantisation blocks of 128 columns only.
 pub(super) fn takes(inputs: u32, weight: &LinearWeight) -> bool {
-    inputs.is_multiple_of(8) && weight.at.is_wide() && weight.fp8.is_none_or(|scales| scales.are_skinny())
+    inputs.is_multiple_of(8)
+        && weight.at.is_wide()
+        && weight.fp8.is_none_or(|scales| scales.fit_few_row_kernel())
 }
 
 impl Linear {

@@ -119,7 +119,7 @@ impl MoeLinear {
     /// blocks of other widths than 128 columns, or with columns that aren't a multiple of 64.
     fn skinny(&self) -> Option<Launch> {
         let is_read = match self.weights.format {
-            ExpertFormat::Fp8(scales) => scales.are_skinny() && self.k.is_multiple_of(64),
+            ExpertFormat::Fp8(scales) => scales.fit_few_row_kernel() && self.k.is_multiple_of(64),
             ExpertFormat::Bf16 | ExpertFormat::Mxfp4 { .. } => true,
         };
         // The kernel's indexes of rows in x, and of 16 bytes of the weights, have 32 bits.
