@@ -22,10 +22,7 @@ use std::time::{Duration, Instant};
 
 use engine::cpu::{CpuOptions, CpuRunner, Threads};
 use engine::models::{ModelConfig, Weights};
-use engine::{
-    Engine, GenerationRequest, LocalEngine, LocalOptions, LogitsProcessors, MaskError, SamplingParams,
-    TokenMask,
-};
+use engine::{Engine, GenerationRequest, LocalEngine, LocalOptions, MaskError, TokenMask};
 use tests::measure::processor_time;
 
 const QWEN3_06B: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "vocab_size": 151936, "hidden_size": 1024,
@@ -126,24 +123,9 @@ impl Edit {
     /// Generates the answer up to the end of `measured`; tokens before that range aren't measured.
     fn run(&self, engine: &LocalEngine, measured: Range<usize>, drafts: bool) -> Run {
         let script = Script { tokens: Arc::clone(&self.answer), at: 0, drafts };
-        let request = GenerationRequest {
-            prompt: self.prompt.clone(),
-            max_tokens: measured.end,
-            sampling: SamplingParams::GREEDY,
-            processors: LogitsProcessors::default(),
-            stop_ids: Arc::new([]),
-            ignore_eos: false,
-            top_logprobs: None,
-            prompt_logprobs: None,
-            mask: Some(Box::new(script)),
-            constraint: None,
-            principal: 0,
-            cache_salt: 0,
-            affinity: 0,
-            priority: 0,
-            // One step at a time, so that the engine's statistics are read between steps.
-            queue: 1,
-        };
+        // One step at a time, so that the engine's statistics are read between steps.
+        let greedy = GenerationRequest::greedy(self.prompt.clone(), measured.end, 1);
+        let request = GenerationRequest { mask: Some(Box::new(script)), ..greedy };
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let mut generation = engine.submit(request).expect("taken on");
         let (mut written, mut steps) = (Vec::new(), 0);

@@ -1,20 +1,18 @@
 //! A real server on a free port of the loopback interface, in this process.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use api::Defaults;
-use api::mcp::McpServers;
 use api::seal::Seal;
-use engine::{DeviceChoice, SpeculationOptions};
+use mcp::McpServers;
 use model::limits::Limits;
-use model::{EngineChoice, KvCacheBytes, LoadFormat, Model, ModelOptions, Models, SharedOptions};
+use model::{EngineChoice, KvCacheBytes, Model, ModelOptions, Models, SharedOptions};
 use serde_json::{Value, json};
 use server::http::{Access, App, CorsOrigin, HostName, Keys, Server, install_metrics};
 use store::{Options, Sqlite, Store};
 use tokio::sync::oneshot;
-use turn::FaultPolicy;
 
 /// Configuration of a test server. Its streams are always checked against the event grammar.
 #[derive(Clone)]
@@ -50,27 +48,8 @@ impl Default for Setup {
     /// The embedded model and parser on the CPU, as in `host serve --store memory`.
     fn default() -> Self {
         let model = ModelOptions {
-            model: None,
-            parser: None,
-            plugins: PathBuf::from("no-such-folder"),
-            parser_options: Vec::new(),
-            parser_pins: Vec::new(),
-            fault_policy: FaultPolicy::Continue,
-            engine: EngineChoice::Local,
-            engine_kind: None,
-            engine_key: None,
-            engine_ca: None,
-            load_format: LoadFormat::Auto,
-            device: DeviceChoice::Cpu,
             kv_cache_bytes: KvCacheBytes { cpu: 64 << 20, cpu_most: 0, gpu: None },
-            numerics: engine::cpu::Numerics::default(),
-            prefix_cache: true,
-            speculation: SpeculationOptions::default(),
-            queue_timeout: None,
-            sequences: None,
-            context: None,
-            chat_template: None,
-            served_names: Vec::new(),
+            ..ModelOptions::new("no-such-folder", EngineChoice::Local)
         };
         let shared = SharedOptions {
             // One cache for all tests: `auto` looks at every shipped parser, and each is compiled

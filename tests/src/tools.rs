@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use api::mcp::{Approval, Endpoint, McpConfig, McpServers, RequestUrls, ServerConfig};
+use mcp::{Approval, Endpoint, McpConfig, McpServers, RequestUrls, ServerConfig};
 use model::limits::McpLimits;
 use serde_json::{Value, json};
 

@@ -21,7 +21,6 @@ pub mod ids;
 mod json;
 pub mod list;
 pub mod machine;
-pub mod mcp;
 pub mod messages;
 mod metadata;
 pub mod models;

@@ -13,7 +13,7 @@ use super::machine::Machine;
 use super::options;
 use super::seal::Seal;
 use crate::agent::{Compaction, DEFAULT_PROMPT, Hosted};
-use crate::mcp::McpServers;
+use mcp::McpServers;
 use model::limits::Limits;
 use model::{Job, Model};
 

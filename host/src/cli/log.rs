@@ -20,7 +20,7 @@ use tracing_subscriber::prelude::*;
 use super::stderr;
 
 /// First parts of the targets of this project's own lines.
-const OWN: [&str; 8] = ["host", "api", "bench", "engine", "kernels", "model", "parsers", "server"];
+const OWN: [&str; 9] = ["host", "api", "bench", "engine", "kernels", "mcp", "model", "parsers", "server"];
 
 /// Levels of the log.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use api::mcp::{McpConfig, McpServers, RequestUrls};
+use mcp::{McpConfig, McpServers, RequestUrls};
 use model::limits::McpLimits;
 
 use super::limits::Switches;

@@ -10,10 +10,7 @@ use std::time::{Duration, Instant};
 
 use engine::batch::Batch;
 use engine::runner::{Draw, Draws, RunError, Runner, RunnerShape, Sampled};
-use engine::{
-    Engine, Finish, GenerationRequest, LocalEngine, LocalOptions, LogitsProcessors, SamplingParams,
-    SpeculationOptions, Token,
-};
+use engine::{Engine, Finish, GenerationRequest, LocalEngine, LocalOptions, SpeculationOptions, Token};
 use futures_util::future::join_all;
 use model::mask::MaskStart;
 
@@ -87,22 +84,11 @@ fn options(sequences: usize) -> LocalOptions {
 /// Generates one answer; its number is the prompt's only token.
 async fn read(engine: &LocalEngine, number: usize, answer: &Answer) {
     let stop = *answer.ids.last().expect("a stop");
+    let prompt = [u32::try_from(number).expect("few")];
     let request = GenerationRequest {
-        prompt: vec![u32::try_from(number).expect("few")],
-        max_tokens: answer.ids.len(),
-        sampling: SamplingParams::GREEDY,
-        processors: LogitsProcessors::default(),
         stop_ids: Arc::from([stop]),
-        ignore_eos: false,
-        top_logprobs: None,
-        prompt_logprobs: None,
         mask: Some(Box::new(answer.start.mask())),
-        constraint: None,
-        principal: 0,
-        cache_salt: 0,
-        affinity: 0,
-        priority: 0,
-        queue: 16,
+        ..GenerationRequest::greedy(prompt, answer.ids.len(), 16)
     };
     let mut generation = engine.submit(request).expect("a request that is taken");
     let mut finish = None;

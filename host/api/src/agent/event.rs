@@ -1,7 +1,7 @@
 //! Events of an answer of several turns, in plain values. A call to a tool of the server isn't
 //! among the turn's events: `ServerEvent`s report it, from its first byte on.
 
-use crate::mcp::McpTool;
+use mcp::McpTool;
 use turn::TurnEvent;
 
 /// An event of an answer.

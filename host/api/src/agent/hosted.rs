@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::mcp::{Approval, McpServer};
+use mcp::{Approval, McpServer};
 
 /// Tools of the server that one request uses.
 #[derive(Debug, Clone, Default)]

@@ -6,7 +6,7 @@ use futures_util::stream::FuturesUnordered;
 
 use super::event::ServerEvent;
 use super::hosted::{HostedTools, Purpose};
-use crate::mcp::{McpError, McpTool};
+use mcp::{McpError, McpTool};
 
 /// Index of a server, and the list or error that it answered with.
 type Answer = (usize, Result<Vec<McpTool>, McpError>);

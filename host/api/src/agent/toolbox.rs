@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::event::{AnswerEvent, CallKind, Called, Consent, ServerEvent};
 use super::hosted::{Approved, HostedTools, Purpose};
-use crate::mcp::{McpServer, McpTool};
 use contract::{Payload, ToolKind};
 use grammar::ToolDefinition;
+use mcp::{McpServer, McpTool};
 use model::Job;
 use model::prompt::ToolDeclaration;
 

@@ -8,7 +8,7 @@ use super::super::responses;
 use super::goldens::compare;
 use super::read;
 use crate::agent::{AnswerEvent, CallKind, Called, Consent, Purpose, ServerEvent};
-use crate::mcp::{Approval, McpConfig, McpServers, McpTool, RequestUrls};
+use mcp::{Approval, McpConfig, McpServers, McpTool, RequestUrls};
 use model::limits::McpLimits;
 use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};
 

@@ -18,14 +18,7 @@ pub(super) fn start(format: &str) -> Option<Start> {
         _ => return None,
     };
     let (reasonings, tools) = (Reasonings::new(), Tools::new());
-    let function = Function {
-        name: TOOL.to_owned(),
-        description: None,
-        parameters: parameters(),
-        strict: None,
-        extra: serde_json::Map::new(),
-    };
-    let declared = vec![Tool { tool_type: "function".to_owned(), function }];
+    let declared = vec![declared()];
     Some(Box::new(move |_| {
         Some(Box::new(Smg {
             reasoning: reasonings.registry().create_parser(reasoning).expect("its own name"),
@@ -33,6 +26,18 @@ pub(super) fn start(format: &str) -> Option<Start> {
             declared: declared.clone(),
         }))
     }))
+}
+
+/// The tool as a request declares it.
+pub(super) fn declared() -> Tool {
+    let function = Function {
+        name: TOOL.to_owned(),
+        description: None,
+        parameters: parameters(),
+        strict: None,
+        extra: serde_json::Map::new(),
+    };
+    Tool { tool_type: "function".to_owned(), function }
 }
 
 struct Smg {

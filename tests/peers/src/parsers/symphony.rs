@@ -1,11 +1,10 @@
 //! `smg-symphony`: its one engine with the format's table, fed with the text of each delta (it
 //! needs no token ids).
 
-use openai_protocol::common::{Function, Tool};
 use symphony::formats::Table;
 use symphony::{Declared, Engine, EngineFinish, Event, Events, Input, Parser};
 
-use super::{TOOL, parameters};
+use super::smg::declared;
 use crate::stream::{Delta, Sink, Start, Stream};
 
 pub(super) fn start(format: &str) -> Option<Start> {
@@ -15,16 +14,8 @@ pub(super) fn start(format: &str) -> Option<Start> {
         _ => return None,
     };
     Some(Box::new(move |_| {
-        let function = Function {
-            name: TOOL.to_owned(),
-            description: None,
-            parameters: parameters(),
-            strict: None,
-            extra: serde_json::Map::new(),
-        };
-        let tool = Tool { tool_type: "function".to_owned(), function };
-        let mut symphony =
-            Symphony { engine: Engine::new(table.format(), Declared::of(&[tool])), events: Events::new() };
+        let declared = Declared::of(&[declared()]);
+        let mut symphony = Symphony { engine: Engine::new(table.format(), declared), events: Events::new() };
         let prompt = Input::Prompt { token_ids: &[], text: "<|im_start|>assistant\n" };
         symphony.engine.feed(prompt, &mut symphony.events).expect("a prompt");
         Some(Box::new(symphony))

@@ -253,7 +253,7 @@ async fn a_server_that_stops_ends_calls_under_way_at_once() {
 async fn tools_not_run_by_the_server_are_ignored_and_warned() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = setup(folder.path(), HOSTILE, &json!([{ "text": "<think>\n</think>\n\nHi." }]));
-    setup.mcp = api::mcp::McpServers::default();
+    setup.mcp = mcp::McpServers::default();
     let server = TestServer::start(setup).await;
     let tools = json!([
         { "type": "mcp", "server_label": "hostile", "server_url": "https://example.org/mcp" },

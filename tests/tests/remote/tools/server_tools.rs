@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use api::mcp::{Endpoint, UrlEndpoint, UrlTransport};
 use http::{HeaderValue, header};
+use mcp::{Endpoint, UrlEndpoint, UrlTransport};
 use serde_json::{Value, json};
 use tests::client::{json_request, open, post};
 use tests::server::TestServer;

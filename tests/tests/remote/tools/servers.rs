@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use api::mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig, UrlEndpoint, UrlTransport};
 use http::{HeaderValue, header};
+use mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig, UrlEndpoint, UrlTransport};
 use model::limits::McpLimits;
 use tests::measure::{growth, runs_alone};
 use tests::tool_server_http::HttpToolServer;

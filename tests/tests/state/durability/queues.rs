@@ -2,28 +2,20 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::{Method, Request};
-use http_body_util::Full;
+use http::Method;
 use serde_json::{Value, json};
 use store::{Bounds, Options, Sqlite, Store};
-use tests::client::{Answer, send};
+use tests::client::Answer;
 use tests::server::{Setup, TestServer};
+
+use crate::support;
 
 const OWNERS: usize = 12;
 const RUNNING: u64 = 2;
 const QUEUED: u64 = 5;
 
 async fn ask(server: &TestServer, owner: usize, method: Method, path: &str, body: &Value) -> Answer {
-    let text = if body.is_null() { String::new() } else { body.to_string() };
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header("host", "localhost")
-        .header("content-type", "application/json")
-        .header("authorization", format!("Bearer key-of-{owner}"))
-        .body(Full::new(Bytes::from(text)));
-    send(server.address, request.unwrap()).await
+    support::ask(server, &format!("key-of-{owner}"), method, path, body).await
 }
 
 async fn queue(server: &TestServer, owner: usize, input: &str) -> Answer {

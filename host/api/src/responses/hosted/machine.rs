@@ -11,7 +11,7 @@ use super::of_calls::{begun, code_of, completed, new_item, prefix, set_result, s
 use crate::agent::{CallKind, Called, Consent, ServerEvent};
 use crate::event_buffer::EventBuffer;
 use crate::ids::Ids;
-use crate::mcp::McpTool;
+use mcp::McpTool;
 
 /// Calls and lists of tools that are open.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::events::hosted::ItemProgress;
 use super::items::{CallError, CallStatus, ErrorText, HostedItem, ListedTool, Logs, WebAction};
 use crate::agent::{CallKind, Called, Consent};
-use crate::mcp::McpTool;
+use mcp::McpTool;
 
 /// A tool as a list of tools shows it.
 pub(super) fn shown(tool: &McpTool) -> ListedTool {

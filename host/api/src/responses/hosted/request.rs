@@ -8,10 +8,10 @@ use super::input;
 use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
 use crate::error::ApiError;
 use crate::json::{Field, List, Object, Value};
-use crate::mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
 use crate::raw::{self, Json};
 use crate::tools::{Allowed, TOOLS, ToolChoiceField};
 use crate::warnings::Warnings;
+use mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
 use model::printable::printable;
 use std::sync::Arc;
 

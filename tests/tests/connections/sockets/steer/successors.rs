@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use api::mcp::{Endpoint, UrlEndpoint};
+use mcp::{Endpoint, UrlEndpoint};
 use serde_json::{Value, json};
 use tests::server::TestServer;
 use tests::socket::{Socket, text};

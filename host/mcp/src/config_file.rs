@@ -165,7 +165,7 @@ pub(super) fn header((name, value): (String, String)) -> Result<(HeaderName, Hea
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::config::{Approval, Endpoint, McpConfig, UrlTransport};
+    use crate::config::{Approval, Endpoint, McpConfig, UrlTransport};
 
     fn parse(config: &Value) -> Result<McpConfig, String> {
         let variable = |name: &str| (name == "TOKEN").then(|| "s3cret".to_owned());

@@ -3,8 +3,9 @@
 //!
 //! Knows no client protocol, no model and no job. A tool server that dies, hangs, or answers
 //! garbage or far too much causes a [`McpError`] of the current call, within its limits of time and
-//! memory; the next call opens a new connection. `agent` calls it; `cli::serve` reads the
+//! memory; the next call opens a new connection. `api::agent` calls it; `cli::serve` reads the
 //! configuration.
+#![doc = include_str!("../DESIGN.md")]
 
 mod allowance;
 mod bounded;

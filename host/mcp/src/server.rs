@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::timeout;
@@ -111,7 +112,13 @@ impl McpServer {
     /// Lists the tools that the operator allows, which may be as large as an output. The connection
     /// caches the list only for as long as the server's answer permits (`ttlMs`), and until the
     /// server reports a change.
-    pub async fn tools(&self) -> Result<Vec<McpTool>, McpError> {
+    // Boxed, as below: an async function's body is compiled in the crate that polls it, and all of
+    // the library with it.
+    pub fn tools(&self) -> BoxFuture<'_, Result<Vec<McpTool>, McpError>> {
+        Box::pin(self.list())
+    }
+
+    async fn list(&self) -> Result<Vec<McpTool>, McpError> {
         let McpLimits { start_time: time, tools_per_server: most, message_bytes, output_bytes, .. } =
             self.limits;
         let list = async |connection: &Connection| connection.list(most, message_bytes, time).await;
@@ -129,7 +136,11 @@ impl McpServer {
 
     /// Runs a tool; `arguments` is the JSON text that the model wrote. Dropping the future cancels
     /// the call.
-    pub async fn call(&self, tool: &str, arguments: &str) -> Result<String, McpError> {
+    pub fn call<'a>(&'a self, tool: &'a str, arguments: &'a str) -> BoxFuture<'a, Result<String, McpError>> {
+        Box::pin(self.counted(tool, arguments))
+    }
+
+    async fn counted(&self, tool: &str, arguments: &str) -> Result<String, McpError> {
         let mut counted = Counted { server: &self.public_label, outcome: "cancelled" };
         let result = self.run(tool, arguments).await;
         counted.outcome = if result.is_ok() { "completed" } else { "failed" };
