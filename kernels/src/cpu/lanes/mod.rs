@@ -182,6 +182,13 @@ impl Element for f16 {
     }
 }
 
+/// One of `count` passes over the same weights.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pass {
+    pub(super) index: usize,
+    pub(super) count: usize,
+}
+
 /// Prefetch of memory into the second-level cache, a few lines at each step of a loop. Fetched into
 /// the first level, the lines would delay the loop's own loads.
 #[derive(Debug, Clone, Copy)]
@@ -199,13 +206,24 @@ impl Prefetch {
         Self { at: std::ptr::null(), lines_per_step: 0 }
     }
 
-    /// Prefetches part `part` of `parts` of the `bytes` bytes behind `in_use`, in `steps` steps.
-    /// There needn't be memory at these addresses.
+    /// Prefetches this pass's share of the tile of `N` rows or panels behind `tile`, in `steps`
+    /// steps; nothing if `N` is 1, since such tiles are read in one go.
     #[inline(always)]
-    pub(super) fn behind<T>(in_use: &[T], bytes: usize, (part, parts): (usize, usize), steps: usize) -> Self {
-        let part_bytes = bytes.div_ceil(parts).next_multiple_of(Self::LINE);
-        let at = in_use.as_ptr_range().end.cast::<u8>().wrapping_add(part * part_bytes);
-        let left = bytes.saturating_sub(part * part_bytes).min(part_bytes);
+    pub(super) fn behind_tile<const N: usize, T>(tile: &[T], pass: Pass, steps: usize) -> Self {
+        match N {
+            1 => Self::none(),
+            _ => Self::behind(tile, size_of_val(tile), pass, steps),
+        }
+    }
+
+    /// Prefetches this pass's share of the `bytes` bytes behind `in_use`, in `steps` steps. There
+    /// needn't be memory at these addresses.
+    #[inline(always)]
+    pub(super) fn behind<T>(in_use: &[T], bytes: usize, pass: Pass, steps: usize) -> Self {
+        let share = bytes.div_ceil(pass.count).next_multiple_of(Self::LINE);
+        let before = pass.index * share;
+        let at = in_use.as_ptr_range().end.cast::<u8>().wrapping_add(before);
+        let left = bytes.saturating_sub(before).min(share);
         Self { at, lines_per_step: left.div_ceil(Self::LINE).div_ceil(steps.max(1)) }
     }
 

@@ -9,7 +9,7 @@ use half::bf16;
 use super::chunk::chunk;
 use super::tile::DotRows;
 use crate::cpu::lanes::dots::{Dots, PAIRS};
-use crate::cpu::lanes::{Prefetch, sums_of_tile};
+use crate::cpu::lanes::{Pass, Prefetch, sums_of_tile};
 use crate::cpu::packed::Fp8Blocks;
 
 /// Rows of x with their stride, and the rows of a weight from `first` on, `k` elements long.
@@ -82,12 +82,7 @@ impl<L: Dots, C: CodeRows<L>> DotRows<L> for Fp8Pairs<'_, L, C> {
         unsafe_code,
         reason = "the innermost loop: no bounds checks on loads that the assertion has checked"
     )]
-    fn sums<const M: usize, const N: usize>(
-        &self,
-        row: usize,
-        col: usize,
-        pass: (usize, usize),
-    ) -> [[f32; N]; M] {
+    fn sums<const M: usize, const N: usize>(&self, row: usize, col: usize, pass: Pass) -> [[f32; N]; M] {
         let (lanes, stride) = (self.lanes, self.x.1);
         let x = &self.x.0[row * stride..];
         let whole = self.k / PAIRS;

@@ -5,7 +5,7 @@ use half::bf16;
 use super::chunk::chunk;
 use super::tile::{DotRows, Tiles};
 use crate::cpu::lanes::dots::{Dots, PAIRS};
-use crate::cpu::lanes::{Prefetch, sums_of_tile};
+use crate::cpu::lanes::{Pass, Prefetch, sums_of_tile};
 
 /// Rows of x, `stride` elements apart, and rows of a weight, `k` elements long.
 pub(super) struct Pairs<'a, L> {
@@ -28,17 +28,9 @@ impl<L: Dots> DotRows<L> for Pairs<'_, L> {
     const ONE_BY_ONE: bool = true;
 
     #[inline(always)]
-    fn sums<const M: usize, const N: usize>(
-        &self,
-        row: usize,
-        col: usize,
-        pass: (usize, usize),
-    ) -> [[f32; N]; M] {
+    fn sums<const M: usize, const N: usize>(&self, row: usize, col: usize, pass: Pass) -> [[f32; N]; M] {
         let weight = &self.weight[col * self.k..(col + N) * self.k];
-        let next = match N {
-            1 => Prefetch::none(),
-            _ => Prefetch::behind(weight, size_of_val(weight), pass, self.k / PAIRS),
-        };
+        let next = Prefetch::behind_tile::<N, _>(weight, pass, self.k / PAIRS);
         let x = (&self.x[row * self.stride..], self.stride);
         dot_tile_of_pairs(self.lanes, x, weight, self.k, next)
     }

@@ -4,20 +4,15 @@
 use std::ops::Range;
 
 use super::tile::{RowTile, Tiles, by_rows};
-use crate::cpu::lanes::LANES;
 use crate::cpu::lanes::dots::Dots;
+use crate::cpu::lanes::{LANES, Pass};
 
 /// Rows of x and panels of a weight, whose products a tile sums up.
 pub(super) trait PanelRows<L: Dots> {
     /// Returns the sixteen sums of each of `M` rows of x from `row` on with each of `N` panels from
-    /// `panel` on, as pass `pass.0` of `pass.1` over the same panels. `#[inline(always)]` in every
+    /// `panel` on, as one pass over the same panels. `#[inline(always)]` in every
     /// implementation.
-    fn sums<const M: usize, const N: usize>(
-        &self,
-        row: usize,
-        panel: usize,
-        pass: (usize, usize),
-    ) -> [[L::V; N]; M];
+    fn sums<const M: usize, const N: usize>(&self, row: usize, panel: usize, pass: Pass) -> [[L::V; N]; M];
 }
 
 /// Multiplies all panels of the rows `cols` of a weight, `N` at a time, with all rows of x, `M` at
@@ -60,7 +55,7 @@ struct PanelTileOf<'a, L, R, const N: usize>(PanelTile<'a, L, R>);
 
 impl<L: Dots, R: PanelRows<L>, const N: usize> RowTile for PanelTileOf<'_, L, R, N> {
     #[inline(always)]
-    fn run<const M: usize>(&self, row: usize, pass: (usize, usize)) {
+    fn run<const M: usize>(&self, row: usize, pass: Pass) {
         let tile = &self.0;
         let sums = tile.weight.sums::<M, N>(row, tile.panel, pass);
         for (m, sums) in sums.into_iter().enumerate() {

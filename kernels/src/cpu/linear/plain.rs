@@ -4,7 +4,7 @@
 use super::chunk::chunk;
 use super::tile::DotRows;
 use crate::cpu::lanes::dots::Dots;
-use crate::cpu::lanes::{Element, LANES, Lanes, Prefetch, sums_of_tile};
+use crate::cpu::lanes::{Element, LANES, Lanes, Pass, Prefetch, sums_of_tile};
 
 /// Rows of x and of a weight, `k` elements long.
 pub(super) struct Plain<'a, L, W> {
@@ -18,17 +18,9 @@ impl<L: Dots, W: Element> DotRows<L> for Plain<'_, L, W> {
     const ONE_BY_ONE: bool = true;
 
     #[inline(always)]
-    fn sums<const M: usize, const N: usize>(
-        &self,
-        row: usize,
-        col: usize,
-        pass: (usize, usize),
-    ) -> [[f32; N]; M] {
+    fn sums<const M: usize, const N: usize>(&self, row: usize, col: usize, pass: Pass) -> [[f32; N]; M] {
         let weight = &self.weight[col * self.k..(col + N) * self.k];
-        let next = match N {
-            1 => Prefetch::none(),
-            _ => Prefetch::behind(weight, size_of_val(weight), pass, self.k / LANES),
-        };
+        let next = Prefetch::behind_tile::<N, _>(weight, pass, self.k / LANES);
         dot_tile(self.lanes, &self.x[row * self.k..], weight, self.k, next)
     }
 }

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use super::panels::{PanelRows, multiply_panels};
 use super::tile::Tiles;
-use crate::cpu::lanes::Prefetch;
 use crate::cpu::lanes::dots::Dots;
+use crate::cpu::lanes::{Pass, Prefetch};
 use crate::cpu::quantized::{
     CodeLine, Format, GroupCodes, GroupFactors, Mxfp4Panels, PanelFormat, PanelRow, Q4Panels, Q8Panels,
     QuantizedMatrix, QuantizedRows,
@@ -50,12 +50,7 @@ struct QuantizedPanels<'a, L, F> {
 
 impl<L: Dots, F: PanelFormat> PanelRows<L> for QuantizedPanels<'_, L, F> {
     #[inline(always)]
-    fn sums<const M: usize, const N: usize>(
-        &self,
-        row: usize,
-        panel: usize,
-        pass: (usize, usize),
-    ) -> [[L::V; N]; M] {
+    fn sums<const M: usize, const N: usize>(&self, row: usize, panel: usize, pass: Pass) -> [[L::V; N]; M] {
         let (lanes, groups) = (self.lanes, self.weight.groups());
         let panels = panel..panel + N;
         let first = (self.first + row) * groups;
@@ -69,11 +64,7 @@ impl<L: Dots, F: PanelFormat> PanelRows<L> for QuantizedPanels<'_, L, F> {
             format: PhantomData,
         };
         operands.check();
-        let bytes = size_of_val(operands.weights);
-        let mut next = match N {
-            1 => Prefetch::none(),
-            _ => Prefetch::behind(operands.weights, bytes, pass, groups * F::LINES),
-        };
+        let mut next = Prefetch::behind_tile::<N, _>(operands.weights, pass, groups * F::LINES);
         let mut sums = [[lanes.splat(0.0); N]; M];
         for group in 0..groups {
             #[expect(unsafe_code, reason = "no bounds checks on loads that `check` has checked")]

@@ -8,8 +8,8 @@ use half::bf16;
 use super::chunk::chunk;
 use super::panels::{PanelRows, multiply_panels};
 use super::tile::Tiles;
-use crate::cpu::lanes::Prefetch;
 use crate::cpu::lanes::dots::Dots;
+use crate::cpu::lanes::{Pass, Prefetch};
 use crate::cpu::repacked::{PairLine, RepackedMatrix};
 
 /// Multiplies the rows `cols` of a weight with all rows of x.
@@ -33,15 +33,10 @@ struct PairPanels<'a, L> {
 
 impl<L: Dots> PanelRows<L> for PairPanels<'_, L> {
     #[inline(always)]
-    fn sums<const M: usize, const N: usize>(
-        &self,
-        row: usize,
-        panel: usize,
-        pass: (usize, usize),
-    ) -> [[L::V; N]; M] {
+    fn sums<const M: usize, const N: usize>(&self, row: usize, panel: usize, pass: Pass) -> [[L::V; N]; M] {
         let (lines, pairs) = (self.weight.panel_lines(panel..panel + N), self.weight.pairs());
         let next = match N {
-            1 if pass.1 == 1 => Prefetch::none(),
+            1 if pass.count == 1 => Prefetch::none(),
             _ => Prefetch::behind(lines, size_of_val(lines), pass, pairs),
         };
         let x = (&self.x[row * self.stride..], self.stride);

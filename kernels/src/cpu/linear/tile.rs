@@ -4,12 +4,14 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::inputs::InputRows;
+use crate::cpu::lanes::Pass;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::output::Output;
 use ops::Store;
 
 /// Number of rows of x that are multiplied with a tile of weights before the next tile.
 const BLOCK_ROWS: usize = 64;
+
 /// Inputs and outputs of one task.
 pub(super) struct Tiles<'a> {
     pub(super) x: InputRows<'a>,
@@ -27,28 +29,28 @@ pub(super) struct Tiles<'a> {
 
 /// Tile of weights that rows of x are multiplied with, a few rows at a time.
 pub(super) trait RowTile {
-    /// Computes rows `row..row + M`, as pass `pass.0` of `pass.1` over the same weights.
+    /// Computes rows `row..row + M`, as one pass over the same weights.
     /// `#[inline(always)]` in every implementation.
-    fn run<const M: usize>(&self, row: usize, pass: (usize, usize));
+    fn run<const M: usize>(&self, row: usize, pass: Pass);
 }
 
 /// Runs `tile` for all rows, `M` at a time and then the rest.
 #[inline(always)]
 pub(super) fn by_rows<const M: usize, T: RowTile>(rows: Range<usize>, tile: &T) {
-    let passes = rows.len().div_ceil(M);
-    let (mut row, mut pass) = (rows.start, 0);
+    let mut pass = Pass { index: 0, count: rows.len().div_ceil(M) };
+    let mut row = rows.start;
     while row + M <= rows.end {
-        tile.run::<M>(row, (pass, passes));
-        (row, pass) = (row + M, pass + 1);
+        tile.run::<M>(row, pass);
+        (row, pass.index) = (row + M, pass.index + 1);
     }
     if M > 4 && row + 4 <= rows.end {
-        tile.run::<4>(row, (pass, passes));
-        (row, pass) = (row + 4, pass + 1);
+        tile.run::<4>(row, pass);
+        (row, pass.index) = (row + 4, pass.index + 1);
     }
     match rows.end - row {
-        3 if M > 3 => tile.run::<3>(row, (pass, passes)),
-        2 if M > 2 => tile.run::<2>(row, (pass, passes)),
-        1 if M > 1 => tile.run::<1>(row, (pass, passes)),
+        3 if M > 3 => tile.run::<3>(row, pass),
+        2 if M > 2 => tile.run::<2>(row, pass),
+        1 if M > 1 => tile.run::<1>(row, pass),
         _ => {}
     }
 }
@@ -63,13 +65,8 @@ pub(super) trait DotRows<L: Dots> {
     const TWO_SUMS: bool = false;
 
     /// Returns the sums of `M` rows of x from `row` on with `N` of the weight from `col` on, as
-    /// pass `pass.0` of `pass.1` over the same weights.
-    fn sums<const M: usize, const N: usize>(
-        &self,
-        row: usize,
-        col: usize,
-        pass: (usize, usize),
-    ) -> [[f32; N]; M];
+    /// one pass over the same weights.
+    fn sums<const M: usize, const N: usize>(&self, row: usize, col: usize, pass: Pass) -> [[f32; N]; M];
 }
 
 /// Tile of `N` columns of a task, to be multiplied with rows of x.
@@ -84,7 +81,7 @@ struct ColumnTile<'a, D, const N: usize> {
 
 impl<L: Dots, D: DotRows<L>, const N: usize> RowTile for (&ColumnTile<'_, D, N>, PhantomData<L>) {
     #[inline(always)]
-    fn run<const M: usize>(&self, row: usize, pass: (usize, usize)) {
+    fn run<const M: usize>(&self, row: usize, pass: Pass) {
         let ColumnTile { tiles, rows, from, col } = self.0;
         for (m, sums) in rows.sums::<M, N>(row, *from, pass).iter().enumerate() {
             tiles.store_few(row + m, *col, sums);
