@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use parser_kit::{agree, check_broken_off};
+use parser_kit::{VALUES, agree, check_broken_off};
 use parser_sdk::{Descriptor, Parser};
 
 use crate::Stream;
@@ -54,6 +54,8 @@ pub struct Format {
     pub plugin: &'static str,
     prompts: &'static [&'static str],
     fragments: &'static [&'static str],
+    /// Fragments of values, if the format writes them as text.
+    values: &'static [&'static str],
     /// Response templates with their fragments, one of which the head selects; empty if the format
     /// is the parser's own.
     tables: &'static [(&'static str, &'static [&'static str])],
@@ -73,7 +75,12 @@ impl Format {
         prompts: &'static [&'static str],
         fragments: &'static [&'static str],
     ) -> Self {
-        Self { plugin, prompts, fragments, tables: &[], describe: P::describe, play: play::<P> }
+        Self { plugin, prompts, fragments, values: &[], tables: &[], describe: P::describe, play: play::<P> }
+    }
+
+    /// The format, whose values are text ([`parser_kit::ParameterFormat`]).
+    const fn with_values(self) -> Self {
+        Self { values: VALUES, ..self }
     }
 
     /// Plays `data` as a turn of this format in every way that must give the same result.
@@ -105,7 +112,7 @@ impl Format {
     /// format, or of its table of this number, and the common ones.
     pub fn fragments<'a>(&self, table: u8, markers: &'a [String]) -> Vec<&'a str> {
         let of_table = self.table(table).map_or(&[][..], |(_, fragments)| fragments);
-        let all = markers.iter().map(String::as_str).chain([of_table, self.fragments, COMMON].concat());
+        let all = markers.iter().map(String::as_str).chain([of_table, self.fragments, self.values, COMMON].concat());
         let mut seen = std::collections::HashSet::new();
         all.filter(|fragment| seen.insert(*fragment)).collect()
     }
@@ -172,7 +179,7 @@ pub const QWEN3: Format = Format::of::<qwen3_parser::Qwen3>("qwen3", qwen3::PROM
 
 /// Qwen3-Coder: calls in XML.
 pub const QWEN3_CODER: Format =
-    Format::of::<qwen3_coder_parser::Qwen3Coder>("qwen3-coder", qwen3_coder::PROMPTS, qwen3_coder::FRAGMENTS);
+    Format::of::<qwen3_coder_parser::Qwen3Coder>("qwen3-coder", qwen3_coder::PROMPTS, qwen3_coder::FRAGMENTS).with_values();
 
 /// Harmony: channels and recipients.
 pub const HARMONY: Format =
@@ -187,7 +194,7 @@ pub const DEEPSEEK_V3: Format =
     Format::of::<deepseek_v3_parser::DeepSeekV3>("deepseek-v3", deepseek_v3::PROMPTS, deepseek_v3::FRAGMENTS);
 
 /// GLM 4.5 to 4.7: calls in XML.
-pub const GLM: Format = Format::of::<glm_parser::Glm>("glm", glm::PROMPTS, glm::FRAGMENTS);
+pub const GLM: Format = Format::of::<glm_parser::Glm>("glm", glm::PROMPTS, glm::FRAGMENTS).with_values();
 
 /// Llama 3: calls as JSON, after `<|python_tag|>`, and in `<function=…>`.
 pub const LLAMA3: Format = Format::of::<llama3_parser::Llama3>("llama3", llama3::PROMPTS, llama3::FRAGMENTS);
@@ -198,7 +205,7 @@ pub const MISTRAL: Format =
 
 /// MiniMax-M2: calls in XML, names and keys in quotes.
 pub const MINIMAX_M2: Format =
-    Format::of::<minimax_m2_parser::MiniMaxM2>("minimax-m2", minimax_m2::PROMPTS, minimax_m2::FRAGMENTS);
+    Format::of::<minimax_m2_parser::MiniMaxM2>("minimax-m2", minimax_m2::PROMPTS, minimax_m2::FRAGMENTS).with_values();
 
 /// Gemma 4 and `FunctionGemma`: keys without quotes, strings between markers.
 pub const GEMMA4: Format = Format::of::<gemma4_parser::Gemma4>("gemma4", gemma4::PROMPTS, gemma4::FRAGMENTS);
@@ -213,7 +220,7 @@ pub const APERTUS: Format =
 
 /// DeepSeek V3.2 to V4.1: calls in DSML, whose parameters say whether they are text.
 pub const DEEPSEEK_V4: Format =
-    Format::of::<deepseek_v4_parser::DeepSeekV4>("deepseek-v4", deepseek_v4::PROMPTS, deepseek_v4::FRAGMENTS);
+    Format::of::<deepseek_v4_parser::DeepSeekV4>("deepseek-v4", deepseek_v4::PROMPTS, deepseek_v4::FRAGMENTS).with_values();
 
 /// Hunyuan A13B: a JSON list of calls.
 pub const HUNYUAN: Format =
@@ -221,14 +228,14 @@ pub const HUNYUAN: Format =
 
 /// Kimi K3: channels, and arguments that say their types.
 pub const KIMI_K3: Format =
-    Format::of::<kimi_k3_parser::KimiK3>("kimi-k3", kimi_k3::PROMPTS, kimi_k3::FRAGMENTS);
+    Format::of::<kimi_k3_parser::KimiK3>("kimi-k3", kimi_k3::PROMPTS, kimi_k3::FRAGMENTS).with_values();
 
 /// MiniMax-M3: calls as namespaced tags, nested as the values are.
 pub const MINIMAX_M3: Format =
-    Format::of::<minimax_m3_parser::MiniMaxM3>("minimax-m3", minimax_m3::PROMPTS, minimax_m3::FRAGMENTS);
+    Format::of::<minimax_m3_parser::MiniMaxM3>("minimax-m3", minimax_m3::PROMPTS, minimax_m3::FRAGMENTS).with_values();
 
 /// Muse Glimmer: messages that name their recipient, calls in ATEM.
-pub const MUSE: Format = Format::of::<muse_parser::Muse>("muse", muse::PROMPTS, muse::FRAGMENTS);
+pub const MUSE: Format = Format::of::<muse_parser::Muse>("muse", muse::PROMPTS, muse::FRAGMENTS).with_values();
 
 /// Formats that are tables in a model's `tokenizer_config.json`.
 pub const RESPONSE_TEMPLATE: Format = Format {

@@ -40,9 +40,9 @@ pub use check::{check_cases, check_cases_with};
 pub use cut::{Script, agree, cut};
 pub use items::{Head, Item};
 pub use lost_quote::{LostQuote, lost_quotes};
-pub use parameters::{ParameterFormat, typed_request};
+pub use parameters::{ParameterFormat, VALUES, typed_request};
 pub use player::{Player, play};
-pub use scan::check_scan;
+pub use scan::{Member, check_scan, scanned_members};
 pub use streams::{Drawn, Streams};
 pub use written::{
     check_asked_once, check_input_flows, check_long_arguments, check_string_parameters, check_turns,

@@ -20,12 +20,41 @@ const TURNS: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": [
 const REPEATED: usize = 25_000;
 const PARAMETERS: usize = 5_000;
 
+/// Fragments that are hard to parse where values are text: what may be a number, a word, JSON or
+/// neither, and halves of markers.
+pub const VALUES: &[&str] = &[
+    "add",
+    "\"add\"",
+    "i",
+    ">",
+    "5",
+    "5.0",
+    "[1, 2]",
+    "[",
+    "null",
+    "true",
+    "word",
+    "Zürich",
+    "😀",
+    "\"",
+    "'",
+    "\\",
+    "{",
+    "{\"k\": 1}",
+    "<",
+    "</",
+    "\n\n\n",
+    "\n",
+    " ",
+    "prose, long enough to be no number or word at all, ",
+];
+
 /// How a format spells its turns, whose calls have parameters one by one as text.
 #[derive(Debug, Clone, Copy)]
 pub struct ParameterFormat<'a> {
     /// Generation prompts that may open a turn.
     pub prompts: &'a [&'a str],
-    /// Fragments that the model may write ([`Streams::fragments`]).
+    /// Fragments that the model may write beside [`VALUES`] ([`Streams::fragments`]).
     pub fragments: &'a [&'a str],
     /// Literals that end the turn.
     pub ends: &'a [&'a str],
@@ -40,7 +69,12 @@ pub struct ParameterFormat<'a> {
     pub string: &'a [&'a str],
 }
 
-impl ParameterFormat<'_> {
+impl<'a> ParameterFormat<'a> {
+    /// All fragments that the model may write.
+    pub fn fragments(&self) -> Vec<&'a str> {
+        [self.fragments, VALUES].concat()
+    }
+
     /// Checks that any cut of any stream gives the same items ([`Streams::check`]), and arguments
     /// are written as sound JSON ([`Streams::check_written_arguments`]); that turns
     /// ([`super::check_turns`]), strings ([`check_string_parameters`]), long ones and very many
@@ -50,7 +84,8 @@ impl ParameterFormat<'_> {
     /// One of them isn't so; the place in this file says which.
     pub fn check<P: Parser>(&self) {
         let requests = [typed_request(), with_schema(TURNS)];
-        let streams = Streams::of(&requests, self.prompts, self.fragments, self.ends);
+        let fragments = self.fragments();
+        let streams = Streams::of(&requests, self.prompts, &fragments, self.ends);
         streams.check::<P>();
         streams.check_written_arguments::<P>();
         let [typed, turns] = &requests;

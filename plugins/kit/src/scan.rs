@@ -10,9 +10,21 @@ use serde_json::value::RawValue;
 use contract::json_text::{Unescape, unescape};
 use parser_sdk::json::{Event, Scanner};
 
-/// Members of an object: each key, decoded, with its value as written. `None` is a key too long to
-/// be kept.
-type Members = Vec<(Option<String>, String)>;
+/// A member of an object as the scanner finds it.
+#[derive(Debug)]
+pub struct Member {
+    /// Its key, decoded; `None` is one too long to be kept.
+    pub key: Option<String>,
+    /// Its value as written.
+    pub value: String,
+    /// Its value decoded, if it is a string short enough to be kept.
+    pub string: Option<String>,
+}
+
+/// The members of an object, found byte by byte.
+pub fn scanned_members(json: &str) -> Vec<Member> {
+    members(json.as_bytes(), &scanned(json.as_bytes()))
+}
 
 /// Scans `bytes` byte by byte and in pieces of `sizes` bytes (over and over), which must give the
 /// same events; where serde reads an object in them, the members found are serde's: names, order,
@@ -21,18 +33,22 @@ type Members = Vec<(Option<String>, String)>;
 /// # Panics
 /// Events, members or strings differ.
 pub fn check_scan(bytes: &[u8], sizes: &[usize]) {
-    let mut scanner = Scanner::default();
-    let each: Vec<(Event, Option<String>)> = bytes.iter().map(|byte| pushed(&mut scanner, *byte)).collect();
+    let each = scanned(bytes);
     check_pieces(bytes, sizes, &each);
     check_end(bytes, sizes, &each);
     check_unescape(bytes, sizes);
     let Ok(Object(expected)) = serde_json::from_slice(bytes) else { return };
     let found = members(bytes, &each);
     assert_eq!(found.len(), expected.len(), "{found:?}\nserde: {expected:?}");
-    for ((key, value), (serde_key, serde_value)) in found.iter().zip(&expected) {
+    for (Member { key, value, .. }, (serde_key, serde_value)) in found.iter().zip(&expected) {
         assert!(key.as_ref().is_none_or(|key| key == serde_key), "{key:?}, serde: {serde_key:?}");
         assert_eq!(value, serde_value);
     }
+}
+
+fn scanned(bytes: &[u8]) -> Vec<(Event, Option<String>)> {
+    let mut scanner = Scanner::default();
+    bytes.iter().map(|byte| pushed(&mut scanner, *byte)).collect()
 }
 
 /// Pushes a byte. Returns its event, and the string that is known after it.
@@ -97,7 +113,7 @@ fn check_unescape(bytes: &[u8], sizes: &[usize]) {
     }
 }
 
-fn members(bytes: &[u8], each: &[(Event, Option<String>)]) -> Members {
+fn members(bytes: &[u8], each: &[(Event, Option<String>)]) -> Vec<Member> {
     let (mut key, mut start, mut members) = (None, None, Vec::new());
     for (at, (event, string)) in each.iter().enumerate() {
         let end = match event {
@@ -115,7 +131,7 @@ fn members(bytes: &[u8], each: &[(Event, Option<String>)]) -> Members {
         };
         if let Some(start) = start.take() {
             let value = String::from_utf8_lossy(&bytes[start..end]).into_owned();
-            members.push((key.clone(), value));
+            members.push(Member { key: key.clone(), value, string: string.clone() });
         }
     }
     members

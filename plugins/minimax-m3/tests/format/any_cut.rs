@@ -40,7 +40,8 @@ fn turns_come_back_as_they_were_however_they_are_cut() {
 fn nested_values_are_the_same_however_they_are_cut() {
     let nested = with_tools([function("add", NESTED), function("get_weather", NESTED), custom_tool("patch")]);
     let requests = [nested];
-    let streams = Streams::of(&requests, FORMAT.prompts, FRAGMENTS, FORMAT.ends);
+    let fragments = FORMAT.fragments();
+    let streams = Streams::of(&requests, FORMAT.prompts, &fragments, FORMAT.ends);
     streams.check::<MiniMaxM3>();
     streams.check_written_arguments::<MiniMaxM3>();
 }

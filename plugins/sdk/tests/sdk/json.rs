@@ -1,36 +1,14 @@
 //! The JSON scanner and the string decoder: byte by byte they can be cut anywhere, so each test
 //! feeds bytes.
 
-use std::borrow::Cow;
-
-use parser_kit::check_scan;
+use parser_kit::{check_scan, scanned_members};
 use parser_sdk::json::{Event, Scanner};
 use proptest::prelude::*;
 
 /// The members of an object as the scanner finds them: key, raw value, decoded string if it is one.
 fn members(json: &str) -> Vec<(String, String, Option<String>)> {
-    let mut scanner = Scanner::default();
-    let (mut key, mut start, mut members) = (String::new(), None, Vec::new());
-    for (at, byte) in json.bytes().enumerate() {
-        let event = scanner.push(byte);
-        let end = match event {
-            Event::Key => {
-                key = scanner.string().unwrap_or_default().into_owned();
-                continue;
-            }
-            Event::ValueStart => {
-                start = Some(at);
-                continue;
-            }
-            Event::ValueEnd => at + 1,
-            Event::ValueEndBefore | Event::End => at,
-            Event::Nothing | Event::Object | Event::NotAnObject => continue,
-        };
-        if let Some(start) = start.take() {
-            members.push((key.clone(), json[start..end].to_owned(), scanner.string().map(Cow::into_owned)));
-        }
-    }
-    members
+    let found = scanned_members(json).into_iter();
+    found.map(|member| (member.key.unwrap_or_default(), member.value, member.string)).collect()
 }
 
 /// The scanner's events, each with the index of its byte, without [`Event::Nothing`].
