@@ -94,6 +94,33 @@ pub struct GenerationRequest {
 }
 
 impl GenerationRequest {
+    /// A request for the likeliest tokens, with nothing else asked for: up to `max_tokens` of them,
+    /// of which up to `queue` steps may wait unread.
+    ///
+    /// ```
+    /// let request = engine::GenerationRequest::greedy([1, 2, 3], 16, 64);
+    /// assert!(request.check_plain("any").is_ok());
+    /// ```
+    pub fn greedy(prompt: impl Into<Vec<u32>>, max_tokens: usize, queue: usize) -> Self {
+        Self {
+            prompt: prompt.into(),
+            max_tokens,
+            sampling: SamplingParams::GREEDY,
+            processors: LogitsProcessors::default(),
+            stop_ids: Arc::new([]),
+            ignore_eos: false,
+            top_logprobs: None,
+            prompt_logprobs: None,
+            mask: None,
+            constraint: None,
+            principal: 0,
+            cache_salt: 0,
+            affinity: 0,
+            priority: 0,
+            queue,
+        }
+    }
+
     /// Checks the request's constraint for an engine that supports masks only. `engine` is the
     /// engine's name.
     ///

@@ -4,7 +4,6 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
 use std::path::Path;
-use std::sync::Arc;
 
 use engine::cpu::{CpuOptions, CpuRunner, Numerics, Threads};
 use engine::models::{ModelConfig, Weights};
@@ -58,23 +57,12 @@ fn engine() -> LocalEngine {
 }
 
 fn request(length: u32, salt: u32, sampling: SamplingParams) -> GenerationRequest {
+    // The first 20 tokens are the same for all.
+    let prompt = (0..length).map(|at| (at * 37 + if at < 20 { 0 } else { salt }) % 1001);
     GenerationRequest {
-        // The first 20 tokens are the same for all.
-        prompt: (0..length).map(|at| (at * 37 + if at < 20 { 0 } else { salt }) % 1001).collect(),
-        max_tokens: 60,
         sampling,
-        processors: LogitsProcessors::default(),
-        stop_ids: Arc::new([]),
-        ignore_eos: false,
         top_logprobs: Some(3),
-        prompt_logprobs: None,
-        mask: None,
-        principal: 0,
-        cache_salt: 0,
-        constraint: None,
-        affinity: 0,
-        priority: 0,
-        queue: 100,
+        ..GenerationRequest::greedy(prompt.collect::<Vec<_>>(), 60, 100)
     }
 }
 

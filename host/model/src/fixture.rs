@@ -1,54 +1,25 @@
-//! Test fixtures of models: options, and the embedded model with an engine of the test.
+//! Test fixtures of models: the embedded model with an engine of the test.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use engine::{Engine, SpeculationOptions};
+use engine::Engine;
 
 use super::served::Model;
 use super::shared::SharedParts;
 use super::source::TokenSource;
-use super::{EngineChoice, KvCacheBytes, LoadFormat, ModelOptions, SharedOptions};
+use super::{EngineChoice, ModelOptions, SharedOptions};
 use crate::limits::Limits;
 use crate::mask::GrammarShare;
-use parsers::ParserLimits;
-use parsers::{CompileCache, Runtime};
-use turn::FaultPolicy;
-
-/// Options of the embedded model, with nothing else chosen.
-pub(super) fn options(plugins: &Path, engine: EngineChoice) -> ModelOptions {
-    ModelOptions {
-        model: None,
-        parser: None,
-        plugins: plugins.to_owned(),
-        parser_options: Vec::new(),
-        parser_pins: Vec::new(),
-        fault_policy: FaultPolicy::Continue,
-        engine,
-        engine_kind: None,
-        engine_key: None,
-        engine_ca: None,
-        load_format: LoadFormat::Auto,
-        device: engine::DeviceChoice::Cpu,
-        kv_cache_bytes: KvCacheBytes { cpu: 0, cpu_most: 0, gpu: None },
-        numerics: engine::cpu::Numerics::default(),
-        prefix_cache: true,
-        speculation: SpeculationOptions::default(),
-        queue_timeout: None,
-        sequences: None,
-        context: None,
-        chat_template: None,
-        served_names: Vec::new(),
-    }
-}
+use parsers::{CompileCache, ParserLimits, Runtime};
 
 /// The embedded model with its tokenizer, its template and the parser that claims it, over this
 /// engine.
 pub(super) fn model_over(engine: impl Engine + 'static) -> Model {
     let mut script = tempfile::NamedTempFile::new().unwrap();
     script.write_all(br#"{"rules": [{"text": "x"}]}"#).unwrap();
-    let options = options(Path::new("none"), EngineChoice::Replay(script.path().to_owned()));
+    let options = ModelOptions::new("none", EngineChoice::Replay(script.path().to_owned()));
     let limits = Limits::default();
     let shared = SharedOptions { parser_cache: Some(parser_cache()), ..SharedOptions::default() };
     let shared = SharedParts::new(&shared, &limits.parser).unwrap();

@@ -79,3 +79,37 @@ pub struct ModelOptions {
     /// Names that clients ask for; empty: the model's own name.
     pub served_names: Vec<String>,
 }
+
+impl ModelOptions {
+    /// Options of the embedded model, with nothing else chosen and no memory for a KV cache.
+    ///
+    /// ```
+    /// let options = model::ModelOptions::new("plugins", model::EngineChoice::Local);
+    /// assert!(options.model.is_none() && options.prefix_cache);
+    /// ```
+    pub fn new(plugins: impl Into<PathBuf>, engine: EngineChoice) -> Self {
+        Self {
+            model: None,
+            parser: None,
+            plugins: plugins.into(),
+            parser_options: Vec::new(),
+            parser_pins: Vec::new(),
+            fault_policy: FaultPolicy::Continue,
+            engine,
+            engine_kind: None,
+            engine_key: None,
+            engine_ca: None,
+            load_format: LoadFormat::Auto,
+            device: DeviceChoice::Cpu,
+            kv_cache_bytes: KvCacheBytes { cpu: 0, cpu_most: 0, gpu: None },
+            numerics: Numerics::default(),
+            prefix_cache: true,
+            speculation: SpeculationOptions::default(),
+            queue_timeout: None,
+            sequences: None,
+            context: None,
+            chat_template: None,
+            served_names: Vec::new(),
+        }
+    }
+}

@@ -128,37 +128,27 @@ fn deserialize<C: MachineCode>(engine: &Engine, code: &[u8]) -> Result<C, Privat
     code.map_err(|error| PrivateError::Io(io::Error::other(error.to_string())))
 }
 
-impl MachineCode for Component {
-    fn compile(engine: &Engine, wasm: &[u8]) -> wasmtime::Result<Self> {
-        Self::new(engine, wasm)
-    }
+macro_rules! machine_code {
+    ($($code:ty),+) => {$(
+        impl MachineCode for $code {
+            fn compile(engine: &Engine, wasm: &[u8]) -> wasmtime::Result<Self> {
+                Self::new(engine, wasm)
+            }
 
-    fn serialize(&self) -> wasmtime::Result<Vec<u8>> {
-        self.serialize()
-    }
+            fn serialize(&self) -> wasmtime::Result<Vec<u8>> {
+                self.serialize()
+            }
 
-    #[allow(unsafe_code, reason = "as the trait's")]
-    unsafe fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Self> {
-        // SAFETY: the caller's promise.
-        unsafe { Self::deserialize(engine, code) }
-    }
+            #[allow(unsafe_code, reason = "as the trait's")]
+            unsafe fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Self> {
+                // SAFETY: the caller's promise.
+                unsafe { Self::deserialize(engine, code) }
+            }
+        }
+    )+};
 }
 
-impl MachineCode for Module {
-    fn compile(engine: &Engine, wasm: &[u8]) -> wasmtime::Result<Self> {
-        Self::new(engine, wasm)
-    }
-
-    fn serialize(&self) -> wasmtime::Result<Vec<u8>> {
-        self.serialize()
-    }
-
-    #[allow(unsafe_code, reason = "as the trait's")]
-    unsafe fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Self> {
-        // SAFETY: the caller's promise.
-        unsafe { Self::deserialize(engine, code) }
-    }
-}
+machine_code!(Component, Module);
 
 /// Returns the name of an entry: a digest of everything that the compiled bytes depend on.
 fn entry_name(engine: &Engine, content: &str) -> String {

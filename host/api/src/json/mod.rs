@@ -23,6 +23,8 @@ pub(crate) use path::Path;
 pub(crate) use value::{Elements, Text, Value};
 
 #[cfg(test)]
+use super::warnings::Warnings;
+#[cfg(test)]
 use model::limits::Limits;
 
 /// Calls `read` with `value` as a reader of requests sees it.
@@ -30,6 +32,18 @@ use model::limits::Limits;
 pub(crate) fn with_value<T>(value: &serde_json::Value, read: impl FnOnce(Value<'_>) -> T) -> T {
     let document = Document::new(&Limits::default());
     read(Value::new(&value.to_string(), &document))
+}
+
+/// Calls `read` with `content` as a reader of the body's field of that name sees it. Returns what
+/// was read, and the warnings.
+#[cfg(test)]
+pub(crate) fn with_content<T, E: std::fmt::Debug>(
+    content: &serde_json::Value,
+    read: impl FnOnce(Value<'_>, Path<'_>, &mut Warnings) -> Result<T, E>,
+) -> (T, Vec<String>) {
+    let mut warnings = Warnings::default();
+    let content = with_value(content, |content| read(content, Path::Body.field("content"), &mut warnings));
+    (content.unwrap(), warnings.into_lines())
 }
 
 #[cfg(test)]

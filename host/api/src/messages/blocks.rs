@@ -97,16 +97,12 @@ fn headed(block: &Object<'_>, fields: [Field<&str>; 2], body: &str) -> Result<St
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::json::with_value;
+    use crate::json::with_content;
 
-    use super::{Content, Path, Warnings};
+    use super::Content;
 
     fn read(content: &Value) -> (Content, Vec<String>) {
-        let mut warnings = Warnings::default();
-        let read =
-            |content: super::Value<'_>| super::read(content, Path::Body.field("content"), &mut warnings);
-        let content = with_value(content, read).unwrap();
-        (content, warnings.into_lines())
+        with_content(content, super::read)
     }
 
     #[test]

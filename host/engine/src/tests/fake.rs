@@ -15,7 +15,7 @@ use crate::batch::{Batch, BlockTables, LAST};
 use crate::cpu::Sampler;
 use crate::engine_step::engine_step;
 use crate::generation::{Finish, GenerationRequest, Step, StepStream, TokenMask};
-use crate::logits::{LogitsProcessors, LogitsState};
+use crate::logits::LogitsState;
 use crate::mask_patience::MaskPatience;
 use crate::notify::Notify;
 use crate::options::LocalOptions;
@@ -204,23 +204,7 @@ impl Runner for FakeRunner {
 
 /// A request with nothing special about it.
 pub(crate) fn request(prompt: impl Into<Vec<u32>>, max_tokens: usize) -> GenerationRequest {
-    GenerationRequest {
-        prompt: prompt.into(),
-        max_tokens,
-        sampling: SamplingParams::GREEDY,
-        processors: LogitsProcessors::default(),
-        stop_ids: Arc::new([]),
-        ignore_eos: false,
-        top_logprobs: None,
-        prompt_logprobs: None,
-        mask: None,
-        principal: 0,
-        cache_salt: 0,
-        constraint: None,
-        affinity: 0,
-        priority: 0,
-        queue: 1000,
-    }
+    GenerationRequest::greedy(prompt, max_tokens, 1000)
 }
 
 pub(crate) fn sampled(prompt: impl Into<Vec<u32>>, max_tokens: usize, seed: u64) -> GenerationRequest {

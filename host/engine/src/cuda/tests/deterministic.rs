@@ -89,12 +89,14 @@ fn deterministic_bits_do_not_depend_on_the_step() {
 }
 
 #[test]
+#[ignore = "a quarter of a minute: tests/nightly.sh"]
 fn so_it_does_with_experts_and_a_compressed_cache() {
     check_same_bits(LATENT);
 }
 
 /// Checks that the tests above compare ways that can differ.
 #[test]
+#[ignore = "a quarter of a minute: tests/nightly.sh"]
 fn the_kernels_of_other_engines_add_in_other_orders() {
     // Layers of the second model are so narrow that more rows don't change their sums.
     for (name, different) in [(DENSE, &[1, 3][..]), (LATENT, &[3])] {

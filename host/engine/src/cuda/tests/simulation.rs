@@ -222,11 +222,13 @@ fn check(shape: Shape, visits: &[Visit], rooms: &[(u64, bool)]) {
 }
 
 #[test]
+#[ignore = "a quarter of a minute: tests/nightly.sh"]
 fn answers_are_those_alone_with_a_device_a_step_ahead() {
     check(SIMPLE, &visits(), &[(20, false), (4, true)]);
 }
 
 #[test]
+#[ignore = "a quarter of a minute: tests/nightly.sh"]
 fn so_they_do_with_experts_and_a_compressed_cache() {
     check(Shape { layer: Layer::LatentExperts, ..SIMPLE }, &visits(), &[(4, true)]);
 }

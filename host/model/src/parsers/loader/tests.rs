@@ -21,7 +21,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 fn options(folder: &Path) -> ModelOptions {
-    fixture::options(folder, EngineChoice::Local)
+    ModelOptions::new(folder, EngineChoice::Local)
 }
 
 fn facts(model_type: &str, table: Option<&str>) -> ModelFacts {
