@@ -43,6 +43,11 @@ impl McpServers {
         self.0.servers.get(label).cloned()
     }
 
+    /// All configured servers, by label.
+    pub fn all(&self) -> impl Iterator<Item = &McpServer> {
+        self.0.servers.values().map(Arc::as_ref)
+    }
+
     /// Server behind `web_search`.
     pub fn web_search(&self) -> Option<Arc<McpServer>> {
         self.0.web_search.as_deref().and_then(|label| self.get(label))

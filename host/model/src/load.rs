@@ -1,5 +1,4 @@
-//! Loads a served model from its files: tokenizer, template, parser and engine, checked against
-//! each other.
+//! Loads a served model: what is `prepared` of its files, and its engine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,19 +10,17 @@ use engine::{
     ConstraintSupport, EngineInfo, LocalEngine, LocalOptions, LocalRunner, ModelFiles, WaitingRoom,
 };
 
-use super::config::Config;
 use super::context_cut::ContextCut;
 use super::load_error::ModelLoadError;
-use super::locate::{Located, locate};
 use super::options::{KvCacheBytes, LoadFormat, ModelOptions};
-use super::parsers::{ModelFacts, ModelTokens, Parsers};
+use super::prepared::Prepared;
 use super::runner::RunnerOptions;
 use super::served::{Model, Served};
 use super::shared::SharedParts;
 use super::source::{EngineChoice, TokenSource};
 use crate::limits::Limits;
 use crate::mask::Grammars;
-use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
+use crate::prompt::Tokenizer;
 use crate::remote::{EngineList, RemoteEngine, RemoteModel, RemoteOptions};
 use crate::replay::{Script, Vocabulary};
 
@@ -36,60 +33,29 @@ impl Model {
         limits: &Limits,
         progress: &mut dyn FnMut(&str, Progress),
     ) -> Result<Self, ModelLoadError> {
-        let Located { files, name } = locate(options.model.as_deref())?;
-        let config = Config::load(&files)?;
-        let names =
-            if options.served_names.is_empty() { vec![name.clone()] } else { options.served_names.clone() };
-        let label: Arc<str> = names[0].as_str().into();
-        let tokenizer = Arc::new(Tokenizer::load(&files)?);
-        let chat = ChatFiles::load(&files, options.chat_template.clone())?;
-        let eos_token = chat.special_tokens.iter().find(|(name, _)| name == "eos_token");
-        let defaults =
-            GenerationDefaults::load(&files, &tokenizer, eos_token.map(|(_, literal)| literal.as_str()))?;
-        let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
-        let format = ChatFormat::load(&files, &chat, Arc::clone(&tokenizer), limits, context)?;
-        let facts = ModelFacts::read(&files, &config, &chat, &tokenizer, &format, &defaults.eos_token_ids)?;
-        let shows_calls = !facts.turns.is_empty();
-        let model_tokens =
-            ModelTokens { tokenizer: Arc::clone(&tokenizer), eos: defaults.eos_token_ids.clone() };
-        let parsers = Parsers::load(options, shared, Arc::clone(&label), facts, model_tokens)?;
-        let mut context_cut = None;
-        let source = match &options.engine {
-            EngineChoice::Local => {
+        let prepared = Prepared::read(options, shared, limits)?;
+        let label = Arc::clone(&prepared.label);
+        let (source, context_cut) = match source_elsewhere(options, &prepared, limits)? {
+            Some(source_and_cut) => source_and_cut,
+            None => {
                 if options.load_format == LoadFormat::Dummy {
                     tracing::warn!(model = %label, "weights are random: what the model says means nothing");
                 }
                 let progress = &mut |parts| progress(&label, parts);
-                let runner = load_runner(options, shared, &files, progress)?;
+                let runner = load_runner(options, shared, &prepared.files, progress)?;
                 let KvCacheBytes { cpu, cpu_most, .. } = options.kv_cache_bytes;
                 let kv_cache_bytes = matches!(runner, LocalRunner::Cpu(_)).then_some(cpu.max(cpu_most));
-                context_cut = ContextCut::local(runner.shape(), kv_cache_bytes);
-                start_engine(runner, options, shared, limits)
-            }
-            EngineChoice::Replay(file) => load_script(file, &name, context, &tokenizer)?,
-            EngineChoice::Remote(engines) => {
-                let mut known: Vec<String> = names.clone();
-                known.push(name.clone());
-                let model = RemoteModel {
-                    label: Arc::clone(&label),
-                    names: known,
-                    tokenizer: Arc::clone(&tokenizer),
-                    context,
-                };
-                let source = start_remote(engines, options, model, limits)?;
-                context_cut = ContextCut::remote(source.info().context, context);
-                source
+                let cut = ContextCut::local(runner.shape(), kv_cache_bytes);
+                (start_engine(runner, options, shared, limits), cut)
             }
         };
         if let Some(cut) = &context_cut {
             tracing::warn!(model = %label, "{cut}");
         }
-        let format = format.with_context(limits, source.info().context);
-        if !format.shows_tools() {
-            tracing::warn!(model = %label, "the chat template doesn't show tools: those of requests have no effect; --chat-template gives another");
-        } else if !shows_calls {
-            tracing::warn!(model = %label, "the chat template shows tools, but not the calls of earlier turns: the model doesn't see what it called; --chat-template gives another");
+        if let Some(unshown) = prepared.unshown() {
+            tracing::warn!(model = %label, "{unshown}");
         }
+        let Prepared { name, names, tokenizer, chat, format, defaults, parsers, .. } = prepared;
         let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Ok(Self::new(Served {
             name,
@@ -98,7 +64,7 @@ impl Model {
             created,
             context_cut,
             chat,
-            format,
+            format: format.with_context(limits, source.info().context),
             grammars: Grammars::new(Arc::clone(&tokenizer), limits.mask_time, Arc::clone(&shared.grammars)),
             tokenizer,
             parsers,
@@ -111,6 +77,31 @@ impl Model {
             is_shared: shared.principals > 1,
             is_remote: matches!(options.engine, EngineChoice::Remote(_)),
         }))
+    }
+}
+
+/// The source of tokens of an engine that computes none on this machine, and how much shorter its
+/// context is; `None` if the engine is local. Remote engines are probed.
+pub(super) fn source_elsewhere(
+    options: &ModelOptions,
+    prepared: &Prepared,
+    limits: &Limits,
+) -> Result<Option<(TokenSource, Option<ContextCut>)>, ModelLoadError> {
+    let Prepared { name, names, label, tokenizer, context, .. } = prepared;
+    match &options.engine {
+        EngineChoice::Local => Ok(None),
+        EngineChoice::Replay(file) => Ok(Some((load_script(file, name, *context, tokenizer)?, None))),
+        EngineChoice::Remote(engines) => {
+            let model = RemoteModel {
+                label: Arc::clone(label),
+                names: names.iter().chain([name]).cloned().collect(),
+                tokenizer: Arc::clone(tokenizer),
+                context: *context,
+            };
+            let source = start_remote(engines, options, model, limits)?;
+            let cut = ContextCut::remote(source.info().context, *context);
+            Ok(Some((source, cut)))
+        }
     }
 }
 

@@ -99,7 +99,7 @@ fn is_lack(error: &LoadError) -> bool {
 }
 
 /// Returns the first switch that was given for number types that only the CPU has.
-fn cpu_only(numerics: Numerics) -> Option<&'static str> {
+pub(super) fn cpu_only(numerics: Numerics) -> Option<&'static str> {
     let Numerics { kv_cache_dtype, dtype, quantize, repack } = Numerics::default();
     let differs = [
         (numerics.quantize != quantize, "--quantize"),

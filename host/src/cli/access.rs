@@ -83,10 +83,17 @@ fn key(text: &str) -> Result<String, &'static str> {
 /// Warnings, for the log and the summary, of addresses that others can reach although no key is
 /// required.
 pub(super) fn warn_of_public(addresses: &[(&str, SocketAddr)]) -> Vec<String> {
-    let public = addresses.iter().filter(|(_, address)| !address.ip().to_canonical().is_loopback());
     let warn = |(_, address): &(&str, SocketAddr)| {
+        let warning = unprotected(*address)?;
         tracing::warn!(%address, "no API key: everybody who can reach this address can use the server (set --api-key)");
-        format!("no API key: everybody who can reach {address} can use this server; set --api-key")
+        Some(warning)
     };
-    public.map(warn).collect()
+    addresses.iter().filter_map(warn).collect()
+}
+
+/// The warning of an address that others can reach, for a server that requires no key.
+pub(super) fn unprotected(address: SocketAddr) -> Option<String> {
+    let is_public = !address.ip().to_canonical().is_loopback();
+    is_public
+        .then(|| format!("no API key: everybody who can reach {address} can use this server; set --api-key"))
 }

@@ -1,4 +1,4 @@
-//! Arrangement of the help of `serve`: the switches that people use first, then all others under
+//! Arrangement of the help of `serve` and `doctor`: the switches that people use first, then all others under
 //! headings. `-h` shows the former only.
 
 use clap::Command;
@@ -70,21 +70,26 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ),
 ];
 
-/// Arranges the switches of `serve`.
+/// Arranges the switches of `serve`, which are those of `doctor`, too.
 pub(super) fn arranged(command: Command) -> Command {
-    command.mut_subcommand("serve", |serve| {
-        let serve = serve.mut_args(|argument| {
-            let id = argument.get_id().as_str().to_owned();
-            if let Some(place) = FIRST.iter().position(|first| *first == id) {
-                return argument.display_order(place);
-            }
-            match GROUPS.iter().find(|(_, ids)| ids.contains(&&*id)) {
-                Some((heading, _)) => argument.help_heading(*heading).hide_short_help(true),
-                None => argument,
-            }
-        });
-        serve.after_help("`host serve --help` shows all switches, with their limits.").after_long_help("")
+    command.mut_subcommand("serve", arranged_serve).mut_subcommand("doctor", |doctor| {
+        arranged_serve(doctor).mut_arg("json", |json| json.display_order(FIRST.len()))
     })
+}
+
+fn arranged_serve(serve: Command) -> Command {
+    let serve = serve.mut_args(|argument| {
+        let id = argument.get_id().as_str().to_owned();
+        if let Some(place) = FIRST.iter().position(|first| *first == id) {
+            return argument.display_order(place);
+        }
+        match GROUPS.iter().find(|(_, ids)| ids.contains(&&*id)) {
+            Some((heading, _)) => argument.help_heading(*heading).hide_short_help(true),
+            None => argument,
+        }
+    });
+    let help = format!("`host {} --help` shows all switches, with their limits.", serve.get_name());
+    serve.after_help(help).after_long_help("")
 }
 
 #[cfg(test)]

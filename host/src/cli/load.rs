@@ -104,6 +104,11 @@ impl LoadArguments {
         LocalDevices::new(self.threads, self.kernel_cache()).deterministic(self.deterministic)
     }
 
+    /// Whether a model is to run on a GPU and nowhere else.
+    pub(super) fn asks_for_gpu(&self) -> bool {
+        self.device.iter().any(|given| matches!(given.value, DeviceChoice::Cuda(_)))
+    }
+
     /// Loads CUDA's libraries from the given folder, if one is given.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod cache;
 mod compaction;
 mod data;
 mod devices;
+mod doctor;
 mod drafts;
 mod ending;
 mod engines;
@@ -54,6 +55,9 @@ enum Command {
     /// List the devices that models can run on: the CPU and GPUs, and for each GPU what is missing
     /// to use it.
     Devices(devices::DevicesArguments),
+    /// Say what a server with these switches would find on this machine, before it starts. Takes the
+    /// switches of `serve`.
+    Doctor(Box<doctor::DoctorArguments>),
     /// List, create, test and measure output parsers.
     Parser(Box<parser::ParserCommandArguments>),
     /// Show, export, back up, check and delete what a server has stored.
@@ -91,6 +95,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(*arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Parser(arguments) => parser::run(&arguments),
         Command::Store(arguments) => store::run(&arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
@@ -139,7 +144,8 @@ fn refuse(error: &clap::Error) -> ! {
 /// model.
 fn is_stray_word(error: &clap::Error) -> bool {
     let word = error.get(ContextKind::InvalidArg).map(ToString::to_string);
-    let is_serve = std::env::args_os().nth(1).is_some_and(|command| command == "serve");
+    let is_serve =
+        std::env::args_os().nth(1).is_some_and(|command| command == "serve" || command == "doctor");
     is_serve && error.kind() == ErrorKind::UnknownArgument && word.is_some_and(|word| !word.starts_with('-'))
 }
 

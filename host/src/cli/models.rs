@@ -60,7 +60,7 @@ pub(super) struct ModelArguments {
     #[command(flatten)]
     remote_engines: EngineArguments,
     #[command(flatten)]
-    load: LoadArguments,
+    pub(super) load: LoadArguments,
     /// Share of `--kv-cache` for this model, in proportion to the shares of the others [default:
     /// 1].
     #[arg(long, value_name = "[NAME=]PARTS", value_parser = for_model(number::<u32>(1..=MAX_KV_PARTS)))]
@@ -99,10 +99,15 @@ const MAX_SEQUENCES: u64 = 512;
 const MAX_QUEUE_SECONDS: u64 = 86_400;
 
 impl ModelArguments {
+    /// Folder for compiled parsers; `None` if they aren't cached.
+    pub(super) fn parser_cache(&self) -> Option<PathBuf> {
+        cache::folder(self.parser_cache.as_deref(), "parsers")
+    }
+
     /// Options that all models share. `principals` is the number of owners of API keys.
     pub(super) fn shared(&self, principals: usize) -> SharedOptions {
         SharedOptions {
-            parser_cache: cache::folder(self.parser_cache.as_deref(), "parsers"),
+            parser_cache: self.parser_cache(),
             draft_contracts: self.drafts.allowed(),
             threads: self.load.threads(),
             kernel_cache: self.load.kernel_cache(),

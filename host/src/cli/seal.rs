@@ -6,6 +6,9 @@ use std::path::Path;
 use anyhow::Context;
 use api::seal::Seal;
 
+/// Name of the default file in the user's data folder.
+pub(super) const FILE: &str = "seal.key";
+
 /// Loads the operator's seal: a file, or `none` for a key of this process only. Without a setting
 /// it is a file in the user's data folder; if there can't be one, a key of this process is used and
 /// sealed data is lost at its end. A faulty key file is always an error: others may have read the
@@ -16,7 +19,7 @@ pub(super) fn load(given: Option<&Path>) -> anyhow::Result<Seal> {
         Some(file) => return Seal::from_file(file).context("--seal-key"),
         None => {}
     }
-    let Some(file) = super::data::file("seal.key") else {
+    let Some(file) = super::data::file(FILE) else {
         tracing::info!("no data folder: encrypted reasoning is lost at a restart; --seal-key keeps it");
         return Ok(Seal::random());
     };

@@ -28,7 +28,7 @@ use super::summary::announce;
 #[derive(clap::Args)]
 pub(super) struct ServeArguments {
     #[command(flatten)]
-    models: ModelArguments,
+    pub(super) models: ModelArguments,
     #[command(flatten)]
     parser_limits: Switches<ParserLimits>,
     /// Template argument that requests may set in `chat_template_kwargs` (repeatable).
@@ -41,24 +41,24 @@ pub(super) struct ServeArguments {
     /// if missing. `none` uses a key that lasts as long as the process [default: sluice/seal.key in
     /// the user's data folder; if that isn't possible, `none`, with a warning].
     #[arg(long, value_name = "FILE|none")]
-    seal_key: Option<PathBuf>,
+    pub(super) seal_key: Option<PathBuf>,
     /// File with the prompt by which the model writes the summary when a conversation is compacted
     /// [default: the server's own].
     #[arg(long, value_name = "FILE")]
-    compaction_prompt: Option<PathBuf>,
+    pub(super) compaction_prompt: Option<PathBuf>,
     #[command(flatten)]
-    store: StoreArguments,
+    pub(super) store: StoreArguments,
     #[command(flatten)]
-    mcp: McpArguments,
+    pub(super) mcp: McpArguments,
     /// Address to listen on. A port alone means the loopback interface; a host name is looked up.
     #[arg(long, value_name = "[HOST:]PORT", default_value = "127.0.0.1:8000")]
-    listen: ListenAddress,
+    pub(super) listen: ListenAddress,
     /// Address for operators: metrics, list and reload of parsers [default: none]. It requires the
     /// same API keys; don't expose it.
     #[arg(long, value_name = "[HOST:]PORT")]
-    admin_listen: Option<ListenAddress>,
+    pub(super) admin_listen: Option<ListenAddress>,
     #[command(flatten)]
-    access: AccessArguments,
+    pub(super) access: AccessArguments,
     /// Check every stream against the event grammar while it is sent. Costs CPU; on in debug
     /// builds.
     #[arg(long, default_value_t = cfg!(debug_assertions))]
@@ -75,7 +75,7 @@ pub(super) struct ServeArguments {
 
 impl ServeArguments {
     /// The limits, with what `owners` of keys share.
-    fn limits(&self, owners: usize) -> anyhow::Result<Limits> {
+    pub(super) fn limits(&self, owners: usize) -> anyhow::Result<Limits> {
         let limits = self.limits.0.clone();
         let Limits { sequences, waiting_requests: waiting, body_bytes: body, request_memory: memory, .. } =
             limits;

@@ -1,7 +1,7 @@
 //! Switches of other inference servers, and ours of the same meaning: who comes from there reads
 //! the right one in the error.
 //!
-//! Called before clap reads the arguments of `serve`, since clap takes `-hf` for `-h -f` and prints
+//! Called before clap reads the arguments of `serve` and `doctor`, since clap takes `-hf` for `-h -f` and prints
 //! the help.
 
 use std::ffi::OsString;
@@ -109,7 +109,7 @@ const TIPS: [(&[&str], &str); 21] = [
 /// What to give in place of the first argument of `serve` that is another program's; `None` if
 /// there is none.
 pub(super) fn for_arguments(arguments: &[OsString]) -> Option<String> {
-    if arguments.get(1)?.to_str()? != "serve" {
+    if !["serve", "doctor"].contains(&arguments.get(1)?.to_str()?) {
         return None;
     }
     arguments[2..]

@@ -16,7 +16,7 @@ mod types;
 pub use bounds::{Bounds, Clock, ITEM_BYTES, ROW_BYTES};
 pub use error::{Error, Full, OpenCause, OpenError, Result, TooLong};
 pub use records::{Evicted, Purge, Record, Stats};
-pub use sqlite::{Options, Schema, Sqlite, Synchronous, backup};
+pub use sqlite::{Options, Schema, Sqlite, Synchronous, backup, is_in_use};
 pub use store::{Reply, Store};
 pub use types::{
     Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Finished, Item, Items,

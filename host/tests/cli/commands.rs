@@ -33,7 +33,7 @@ fn path(path: &Path) -> &str {
 }
 
 /// Copies the embedded model's directory except the file `without`.
-fn model(without: &str) -> tempfile::TempDir {
+pub(crate) fn model(without: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny");
     for entry in source.read_dir().expect("the model's folder") {

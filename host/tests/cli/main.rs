@@ -9,6 +9,7 @@ mod bench_model;
 mod bench_serve;
 mod commands;
 mod contracts;
+mod doctor;
 mod logs;
 mod parser_commands;
 mod parser_new;

@@ -18,7 +18,7 @@ mod traffic;
 use std::sync::Arc;
 
 pub use kernels::cpu::MAX_THREADS;
-use kernels::cpu::{BLOCK_SIZE, KvCache, KvShape};
+use kernels::cpu::{BLOCK_SIZE, Isa, KvCache, KvShape};
 
 use crate::batch::Batch;
 use crate::device_lock::DeviceLock;
@@ -163,6 +163,11 @@ fn context(config: &ModelConfig, options: &CpuOptions) -> Result<usize, LoadErro
         Some(asked) if !(1..=most).contains(&asked) => Err(LoadError::Context { asked, most }),
         asked => Ok(asked.unwrap_or(most)),
     }
+}
+
+/// Name of the best set of instructions that kernels have for this machine, for people.
+pub fn instruction_set() -> &'static str {
+    Isa::detect().name()
 }
 
 /// Size of a KV cache that holds one sequence of the maximum length, in bytes.

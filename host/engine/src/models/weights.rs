@@ -89,6 +89,14 @@ impl Weights {
         Ok(Self(WeightSource::Files { described, files: mapped, tensors }))
     }
 
+    /// Size of the files, in bytes; 0 without files.
+    pub fn file_bytes(&self) -> u64 {
+        match &self.0 {
+            WeightSource::Files { files, .. } => files.iter().map(|(_, bytes)| bytes.len() as u64).sum(),
+            WeightSource::Random(_) => 0,
+        }
+    }
+
     /// Releases the files' pages from this process's memory, for a caller that has copied most of
     /// the weights.
     pub(crate) fn release_pages(&self) {

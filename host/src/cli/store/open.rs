@@ -56,6 +56,20 @@ pub(in super::super) struct StoreArguments {
 type Opened = (Option<Arc<dyn Store>>, String);
 
 impl StoreArguments {
+    /// Whether the operator named the place, so that there is no other if it can't be used.
+    pub(in super::super) fn is_named(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// The store's file; `None` if it is in memory or nowhere, or there is no data folder.
+    pub(in super::super) fn file(&self) -> Option<PathBuf> {
+        match &self.store {
+            Some(Place::Sqlite(file)) => Some(file.clone()),
+            Some(Place::Memory | Place::Nowhere) => None,
+            None => data::file(DEFAULT),
+        }
+    }
+
     /// Opens the store. The default is the file in the user's data folder; where there can't be
     /// one, or another server has it open, the store is in memory, with a warning.
     ///

@@ -26,7 +26,7 @@ use open_file::OpenFile;
 use queue::Queue;
 use session::Session;
 
-pub use open::{Schema, backup};
+pub use open::{Schema, backup, is_in_use};
 
 const READERS: usize = 2;
 

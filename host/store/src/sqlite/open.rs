@@ -33,9 +33,7 @@ pub(crate) fn lock(path: &Path) -> Result<(File, PathBuf), OpenError> {
     }
     let file = private(path).map_err(io)?;
     let real = path.canonicalize().map_err(io)?;
-    let mut name = real.clone().into_os_string();
-    name.push(".lock");
-    let lock = private(Path::new(&name)).map_err(io)?;
+    let lock = private(&lock_file(&real)).map_err(io)?;
     lock.try_lock().map_err(|e| match e {
         TryLockError::WouldBlock => {
             let why = "another process has it open; stop that one, or give each a file of its own";
@@ -45,6 +43,19 @@ pub(crate) fn lock(path: &Path) -> Result<(File, PathBuf), OpenError> {
     })?;
     file.set_permissions(Permissions::from_mode(0o600)).map_err(io)?;
     Ok((lock, real))
+}
+
+/// Path of the lock of a file.
+fn lock_file(real: &Path) -> PathBuf {
+    let mut name = real.to_owned().into_os_string();
+    name.push(".lock");
+    name.into()
+}
+
+/// Whether a process has the store in this file open. Nothing is made or changed.
+pub fn is_in_use(path: &Path) -> bool {
+    let lock = path.canonicalize().and_then(|real| File::open(lock_file(&real)));
+    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 fn private(path: &Path) -> std::io::Result<File> {

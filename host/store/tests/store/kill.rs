@@ -213,6 +213,7 @@ fn second_process_is_refused_until_the_first_is_gone() {
     let mut first = child("hold", &path(&folder));
     let lines = BufReader::new(first.stdout.take().unwrap()).lines();
     assert!(lines.map_while(Result::ok).any(|line| line.starts_with("ack holds")));
+    assert!(store::is_in_use(&path(&folder)));
     let error = Sqlite::open(&path(&folder), &options()).err().unwrap().to_string();
     assert!(
         error.ends_with("another process has it open; stop that one, or give each a file of its own"),
@@ -220,5 +221,6 @@ fn second_process_is_refused_until_the_first_is_gone() {
     );
     first.kill().unwrap();
     first.wait().unwrap();
+    assert!(!store::is_in_use(&path(&folder)));
     Sqlite::open(&path(&folder), &options()).unwrap();
 }

@@ -1,0 +1,113 @@
+//! What a model is and needs, found without loading its weights: `host doctor` asks before a start.
+
+use engine::ModelFiles;
+use engine::cpu::{CpuOptions, QuantizeTo, whole_context_bytes};
+use engine::cuda::{DeviceInfo, Survey, choose_device};
+use engine::models::{LoadError, ModelConfig, Weights};
+
+use super::load::source_elsewhere;
+use super::load_error::ModelLoadError;
+use super::options::{KvCacheBytes, LoadFormat, ModelOptions};
+use super::prepared::Prepared;
+use super::runner::cpu_only;
+use super::shared::{SharedOptions, SharedParts};
+use crate::limits::Limits;
+
+/// A model that could be served.
+#[derive(Debug, Clone)]
+pub struct Examination {
+    /// Its label in logs, and its own name if that is another.
+    pub name: String,
+    /// Where its files are.
+    pub files: String,
+    /// Name and version of its parser.
+    pub parser: String,
+    /// The engine that would run it.
+    pub engine: String,
+    /// Most tokens of prompt and answer together.
+    pub context: usize,
+    /// What its engine on this machine takes; `None` if it computes nothing here.
+    pub memory: Option<MemoryNeed>,
+    /// What is worth a warning at the start.
+    pub warnings: Vec<String>,
+}
+
+/// Memory of an engine, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryNeed {
+    /// Of the weights, in the form in which they are used.
+    pub weights: u64,
+    /// Of the KV cache; 0 on a GPU, where it takes what is left.
+    pub kv_cache: u64,
+    /// Of the GPU as a whole; `None` for the CPU, whose engine takes the machine's memory.
+    pub gpu: Option<u64>,
+}
+
+impl Examination {
+    /// Examines a model with the options that it would be served with. Remote engines are probed.
+    ///
+    /// # Errors
+    /// The model couldn't be served; the error is the one of its start. What only reading all
+    /// weights shows (a tensor's shape, a number that isn't finite) isn't found here.
+    pub fn of(
+        options: &ModelOptions,
+        shared: &SharedOptions,
+        limits: &Limits,
+    ) -> Result<Self, ModelLoadError> {
+        let prepared = Prepared::read(options, &SharedParts::new(shared, &limits.parser)?, limits)?;
+        let mut warnings: Vec<String> = prepared.unshown().map(str::to_owned).into_iter().collect();
+        let (engine, context, memory) = match source_elsewhere(options, &prepared, limits)? {
+            Some((source, cut)) => {
+                warnings.extend(cut.map(|cut| cut.to_string()));
+                (source.info().name.clone(), source.info().context, None)
+            }
+            None => {
+                let (device, context, memory) = on_this_machine(options, &prepared)?;
+                (device, context, Some(memory))
+            }
+        };
+        let Prepared { label, name, files, parsers, .. } = &prepared;
+        let parser = parsers.current();
+        let parser = parser.descriptor();
+        Ok(Self {
+            name: if **label == **name { name.clone() } else { format!("{label}: {name}") },
+            files: match files {
+                ModelFiles::Directory(folder) => folder.display().to_string(),
+                ModelFiles::Embedded(_) => "the binary".to_owned(),
+            },
+            parser: format!("{} {}", parser.name, parser.version),
+            engine,
+            context,
+            memory,
+            warnings,
+        })
+    }
+}
+
+/// The device that would run the model, its context, and the memory that it takes.
+fn on_this_machine(
+    options: &ModelOptions,
+    prepared: &Prepared,
+) -> Result<(String, usize, MemoryNeed), LoadError> {
+    let config = ModelConfig::read(&prepared.files)?;
+    let stored = match options.load_format {
+        LoadFormat::Auto => Weights::open(&prepared.files)?.file_bytes(),
+        LoadFormat::Dummy => 0,
+    };
+    let numerics = options.numerics;
+    let gpu = choose_device(options.device, Survey::of_this_machine, cpu_only(numerics))?;
+    if let Some(DeviceInfo { index, name, memory_bytes, .. }) = gpu {
+        let need = MemoryNeed { weights: stored, kv_cache: 0, gpu: Some(memory_bytes) };
+        return Ok((format!("cuda:{index}, {name}"), prepared.context, need));
+    }
+    let weights = match numerics.quantize {
+        None => stored,
+        // 8.5 or 5 bits a weight with its group's scales (docs/quantization.md), in place of 16.
+        Some(QuantizeTo::Q8) => stored / 32 * 17,
+        Some(QuantizeTo::Q4) => stored / 32 * 10,
+    };
+    let cpu = CpuOptions { context: options.context, numerics, ..CpuOptions::default() };
+    let KvCacheBytes { cpu: least, cpu_most: most, .. } = options.kv_cache_bytes;
+    let kv_cache = whole_context_bytes(&config, &cpu)?.min(most).max(least) as u64;
+    Ok(("cpu".to_owned(), prepared.context, MemoryNeed { weights, kv_cache, gpu: None }))
+}

@@ -1,0 +1,79 @@
+//! The models: whether each could be served, and what it needs.
+
+use std::path::Path;
+
+use model::{Examination, MemoryNeed, SharedOptions, free_memory};
+
+use super::super::load::with_switch;
+use super::super::serve::ServeArguments;
+use super::findings::{Findings, Level};
+
+/// Tokens of context that coding agents need: Codex's first prompt takes half of them.
+const AGENT_CONTEXT: usize = 32_768;
+
+pub(super) fn examine(findings: &mut Findings, arguments: &ServeArguments) {
+    let Some(access) = arguments.access.access().ok() else { return };
+    let owners = access.keys.owners();
+    let Some(limits) = findings.value("limits", arguments.limits(owners)) else { return };
+    let Some((first, others)) = findings.value("model", arguments.models.models()) else { return };
+    let shared = arguments.models.shared(owners);
+    // A cache that isn't there yet isn't made.
+    let parser_cache = shared.parser_cache.clone().filter(|folder| folder.exists());
+    let shared = SharedOptions { parser_cache, ..shared };
+    let mut need = 0;
+    for options in std::iter::once(&first).chain(&others) {
+        let examined = Examination::of(options, &shared, &limits).map_err(with_switch);
+        let Some(examined) = findings.value("model", examined) else { continue };
+        need += show(findings, &examined);
+    }
+    if let Some(free) = free_memory(Path::new("/")) {
+        let (level, advice) = match need > free {
+            true => {
+                (Level::Fail, ": --quantize q8 or q4, a shorter --context or a smaller --kv-cache take less")
+            }
+            false => (Level::Ok, ""),
+        };
+        findings.add(level, "memory", format!("models take {} of {} free{advice}", size(need), size(free)));
+    }
+}
+
+/// Adds what was found of a model; returns the bytes that it takes of this machine's memory.
+fn show(findings: &mut Findings, model: &Examination) -> u64 {
+    let Examination { name, files, parser, engine, context, memory, warnings } = model;
+    let taken = match memory {
+        None => String::new(),
+        Some(MemoryNeed { weights, kv_cache: 0, .. }) => format!(", {} of weights", size(*weights)),
+        Some(MemoryNeed { weights, kv_cache, .. }) => {
+            format!(", {} of weights, {} of KV cache", size(*weights), size(*kv_cache))
+        }
+    };
+    findings.ok("model", format!("{name} in {files}: {context} tokens of context, {engine}{taken}"));
+    findings.ok("parser", format!("{parser} for {name}"));
+    for warning in warnings {
+        findings.warn("model", format!("{name}: {warning}"));
+    }
+    if *context < AGENT_CONTEXT {
+        findings.warn(
+            "agents",
+            format!("{name} has {context} tokens of context; coding agents need {AGENT_CONTEXT}"),
+        );
+    }
+    match memory {
+        Some(MemoryNeed { weights, gpu: Some(most), .. }) => {
+            if weights > most {
+                findings
+                    .fail("memory", format!("{name} takes {} of the GPU's {}", size(*weights), size(*most)));
+            }
+            0
+        }
+        Some(MemoryNeed { weights, kv_cache, gpu: None }) => weights + kv_cache,
+        None => 0,
+    }
+}
+
+fn size(bytes: u64) -> String {
+    match bytes.div_ceil(1 << 20) {
+        mib @ 0..10_240 => format!("{mib} MiB"),
+        mib => format!("{} GiB", mib >> 10),
+    }
+}
