@@ -24,6 +24,7 @@ mod per_model;
 mod progress;
 mod seal;
 mod serve;
+mod shell;
 mod stderr;
 mod store;
 mod summary;
@@ -65,6 +66,10 @@ enum Command {
     /// Check recorded event streams.
     #[command(subcommand)]
     Stream(StreamCommand),
+    /// Print the script with which a shell completes commands and switches.
+    Completions(shell::CompletionsArguments),
+    /// Write the pages of the manual.
+    Man(shell::ManArguments),
 }
 
 #[derive(Subcommand)]
@@ -99,6 +104,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Parser(arguments) => parser::run(&arguments),
         Command::Store(arguments) => store::run(&arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
+        Command::Completions(arguments) => shell::completions(&arguments, command_line()),
+        Command::Man(arguments) => shell::manual(&arguments, command_line()),
     };
     let code = match result {
         Ok(code) => code,
@@ -112,8 +119,12 @@ pub(crate) fn main() -> ExitCode {
     code
 }
 
+fn command_line() -> clap::Command {
+    help::arranged(CommandLine::command())
+}
+
 fn parse(arguments: Vec<OsString>) -> Result<CommandLine, clap::Error> {
-    let mut command = help::arranged(CommandLine::command());
+    let mut command = command_line();
     let mut matches = command.try_get_matches_from_mut(arguments)?;
     CommandLine::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }

@@ -17,6 +17,7 @@ mod refusals;
 mod serve_switches;
 mod serving_parsers;
 mod several_models;
+mod shell;
 mod start_and_stop;
 mod stderr;
 mod store_commands;
