@@ -39,8 +39,22 @@ pub struct MemoryNeed {
     pub weights: u64,
     /// Of the KV cache; 0 on a GPU, where it takes what is left.
     pub kv_cache: u64,
+    /// Of a KV cache with room for one answer of the whole context; 0 on a GPU.
+    pub whole_context: u64,
     /// Of the GPU as a whole; `None` for the CPU, whose engine takes the machine's memory.
     pub gpu: Option<u64>,
+}
+
+impl MemoryNeed {
+    /// The warning of a KV cache that has no room for one answer of `context` tokens.
+    fn short_of_context(&self, context: usize) -> Option<String> {
+        let Self { kv_cache, whole_context, .. } = *self;
+        (kv_cache < whole_context).then(|| {
+            let tokens = u128::from(kv_cache) * context as u128 / u128::from(whole_context);
+            let mib = whole_context.div_ceil(1 << 20);
+            format!("the KV cache has room for {tokens} of the {context} tokens of the context; {mib} MiB would do (--kv-cache, --kv-share)")
+        })
+    }
 }
 
 impl Examination {
@@ -56,15 +70,14 @@ impl Examination {
     ) -> Result<Self, ModelLoadError> {
         let prepared = Prepared::read(options, &SharedParts::new(shared, &limits.parser)?, limits)?;
         let mut warnings: Vec<String> = prepared.unshown().map(str::to_owned).into_iter().collect();
-        let (engine, context, memory) = match source_elsewhere(options, &prepared, limits)? {
-            Some((source, cut)) => {
-                warnings.extend(cut.map(|cut| cut.to_string()));
-                (source.info().name.clone(), source.info().context, None)
-            }
-            None => {
-                let (device, context, memory) = on_this_machine(options, &prepared)?;
-                (device, context, Some(memory))
-            }
+        let elsewhere = source_elsewhere(options, &prepared, limits)?;
+        let (engine, context, memory) = if let Some((source, cut)) = elsewhere {
+            warnings.extend(cut.map(|cut| cut.to_string()));
+            (source.info().name.clone(), source.info().context, None)
+        } else {
+            let (device, memory) = on_this_machine(options, &prepared)?;
+            warnings.extend(memory.short_of_context(prepared.context));
+            (device, prepared.context, Some(memory))
         };
         let Prepared { label, name, files, parsers, .. } = &prepared;
         let parser = parsers.current();
@@ -84,11 +97,8 @@ impl Examination {
     }
 }
 
-/// The device that would run the model, its context, and the memory that it takes.
-fn on_this_machine(
-    options: &ModelOptions,
-    prepared: &Prepared,
-) -> Result<(String, usize, MemoryNeed), LoadError> {
+/// The device that would run the model, and the memory that it takes.
+fn on_this_machine(options: &ModelOptions, prepared: &Prepared) -> Result<(String, MemoryNeed), LoadError> {
     let config = ModelConfig::read(&prepared.files)?;
     let stored = match options.load_format {
         LoadFormat::Auto => Weights::open(&prepared.files)?.file_bytes(),
@@ -97,8 +107,8 @@ fn on_this_machine(
     let numerics = options.numerics;
     let gpu = choose_device(options.device, Survey::of_this_machine, cpu_only(numerics))?;
     if let Some(DeviceInfo { index, name, memory_bytes, .. }) = gpu {
-        let need = MemoryNeed { weights: stored, kv_cache: 0, gpu: Some(memory_bytes) };
-        return Ok((format!("cuda:{index}, {name}"), prepared.context, need));
+        let need = MemoryNeed { weights: stored, kv_cache: 0, whole_context: 0, gpu: Some(memory_bytes) };
+        return Ok((format!("cuda:{index}, {name}"), need));
     }
     let weights = match numerics.quantize {
         None => stored,
@@ -108,6 +118,8 @@ fn on_this_machine(
     };
     let cpu = CpuOptions { context: options.context, numerics, ..CpuOptions::default() };
     let KvCacheBytes { cpu: least, cpu_most: most, .. } = options.kv_cache_bytes;
-    let kv_cache = whole_context_bytes(&config, &cpu)?.min(most).max(least) as u64;
-    Ok(("cpu".to_owned(), prepared.context, MemoryNeed { weights, kv_cache, gpu: None }))
+    let whole_context = whole_context_bytes(&config, &cpu)?;
+    let kv_cache = whole_context.min(most).max(least) as u64;
+    let need = MemoryNeed { weights, kv_cache, whole_context: whole_context as u64, gpu: None };
+    Ok(("cpu".to_owned(), need))
 }

@@ -35,19 +35,19 @@ impl Model {
     ) -> Result<Self, ModelLoadError> {
         let prepared = Prepared::read(options, shared, limits)?;
         let label = Arc::clone(&prepared.label);
-        let (source, context_cut) = match source_elsewhere(options, &prepared, limits)? {
-            Some(source_and_cut) => source_and_cut,
-            None => {
-                if options.load_format == LoadFormat::Dummy {
-                    tracing::warn!(model = %label, "weights are random: what the model says means nothing");
-                }
-                let progress = &mut |parts| progress(&label, parts);
-                let runner = load_runner(options, shared, &prepared.files, progress)?;
-                let KvCacheBytes { cpu, cpu_most, .. } = options.kv_cache_bytes;
-                let kv_cache_bytes = matches!(runner, LocalRunner::Cpu(_)).then_some(cpu.max(cpu_most));
-                let cut = ContextCut::local(runner.shape(), kv_cache_bytes);
-                (start_engine(runner, options, shared, limits), cut)
+        let elsewhere = source_elsewhere(options, &prepared, limits)?;
+        let (source, context_cut) = if let Some(elsewhere) = elsewhere {
+            elsewhere
+        } else {
+            if options.load_format == LoadFormat::Dummy {
+                tracing::warn!(model = %label, "weights are random: what the model says means nothing");
             }
+            let progress = &mut |parts| progress(&label, parts);
+            let runner = load_runner(options, shared, &prepared.files, progress)?;
+            let KvCacheBytes { cpu, cpu_most, .. } = options.kv_cache_bytes;
+            let kv_cache_bytes = matches!(runner, LocalRunner::Cpu(_)).then_some(cpu.max(cpu_most));
+            let cut = ContextCut::local(runner.shape(), kv_cache_bytes);
+            (start_engine(runner, options, shared, limits), cut)
         };
         if let Some(cut) = &context_cut {
             tracing::warn!(model = %label, "{cut}");

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anyhow::Context;
 use model::{Examination, MemoryNeed, SharedOptions, free_memory};
 
 use super::super::load::with_switch;
@@ -23,15 +24,16 @@ pub(super) fn examine(findings: &mut Findings, arguments: &ServeArguments) {
     let mut need = 0;
     for options in std::iter::once(&first).chain(&others) {
         let examined = Examination::of(options, &shared, &limits).map_err(with_switch);
+        let examined =
+            if others.is_empty() { examined } else { examined.context(options.served_names[0].clone()) };
         let Some(examined) = findings.value("model", examined) else { continue };
         need += show(findings, &examined);
     }
     if let Some(free) = free_memory(Path::new("/")) {
-        let (level, advice) = match need > free {
-            true => {
-                (Level::Fail, ": --quantize q8 or q4, a shorter --context or a smaller --kv-cache take less")
-            }
-            false => (Level::Ok, ""),
+        let (level, advice) = if need > free {
+            (Level::Fail, ": --quantize q8 or q4, a shorter --context or a smaller --kv-cache take less")
+        } else {
+            (Level::Ok, "")
         };
         findings.add(level, "memory", format!("models take {} of {} free{advice}", size(need), size(free)));
     }
@@ -66,7 +68,7 @@ fn show(findings: &mut Findings, model: &Examination) -> u64 {
             }
             0
         }
-        Some(MemoryNeed { weights, kv_cache, gpu: None }) => weights + kv_cache,
+        Some(MemoryNeed { weights, kv_cache, gpu: None, .. }) => weights + kv_cache,
         None => 0,
     }
 }

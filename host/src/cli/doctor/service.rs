@@ -88,7 +88,8 @@ async fn tools(findings: &mut Findings, servers: &McpServers) {
             Ok(Ok(tools)) => findings.ok("tools", format!("{label}: {} tools", tools.len())),
             Ok(Err(error)) => findings.warn("tools", format!("{label}: {error}")),
             Err(_) => {
-                findings.warn("tools", format!("{label}: no list of tools in {} s", TOOLS_TIME.as_secs()))
+                let time = TOOLS_TIME.as_secs();
+                findings.warn("tools", format!("{label}: no list of tools in {time} s"));
             }
         }
     }
