@@ -132,10 +132,7 @@ class Evaluation(ToolRows):
 
 
 def main():
-    parser = evaluation.parser(__doc__.split("\n")[0])
-    parser.add_argument("--server", help="address of a server that has the model")
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
+    args = evaluation.arguments(__doc__, may_ask_server=True)
     if args.server:
         generate = Server(
             args.server, body_of=lambda mode: {"chat_template_kwargs": mode}, thinks=lambda mode: mode == THINKING

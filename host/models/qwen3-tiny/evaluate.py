@@ -242,8 +242,7 @@ def on(thinking):
 
 
 def main():
-    args = evaluation.parser(__doc__.split("\n")[0]).parse_args()
-    torch.set_num_threads(args.threads)
+    args = evaluation.arguments(__doc__)
     model = AutoModelForCausalLM.from_pretrained(args.model, dtype=torch.float32)
     Evaluation(Generator(args.model, model), args.bad).everything()
 

@@ -97,3 +97,13 @@ def parser(description):
     parser.add_argument("--bad", type=int, default=0, help="failures to show for each test")
     parser.add_argument("--threads", type=int, default=2)
     return parser
+
+
+def arguments(doc, may_ask_server=False):
+    """Returns the arguments of an evaluate.py with this docstring, and sets the number of threads."""
+    command_line = parser(doc.split("\n")[0])
+    if may_ask_server:
+        command_line.add_argument("--server", help="address of a server that has the model")
+    args = command_line.parse_args()
+    torch.set_num_threads(args.threads)
+    return args
