@@ -42,6 +42,15 @@ impl ContextCut {
         (has < shape.context).then_some(Self { has, whole: shape.context, reason })
     }
 
+    /// The cut of a KV cache of `bytes` bytes on the CPU, of which the `whole` tokens take
+    /// `whole_bytes`.
+    pub(super) fn planned(whole: usize, bytes: usize, whole_bytes: usize) -> Option<Self> {
+        let has = bytes as u128 * whole as u128 / whole_bytes.max(1) as u128;
+        let has = usize::try_from(has).unwrap_or(usize::MAX);
+        let reason = Reason::KvCache { needed_mib: whole_bytes.div_ceil(1 << 20) };
+        (bytes < whole_bytes).then_some(Self { has, whole, reason })
+    }
+
     /// The cut of a remote engine that takes `has` of the `whole` tokens.
     pub(super) fn remote(has: usize, whole: usize) -> Option<Self> {
         (has < whole).then_some(Self { has, whole, reason: Reason::RemoteEngine })

@@ -1,15 +1,16 @@
 //! What a model is and needs, found without loading its weights: `host doctor` asks before a start.
 
 use engine::ModelFiles;
-use engine::cpu::{CpuOptions, QuantizeTo, whole_context_bytes};
+use engine::cpu::{QuantizeTo, whole_context_bytes};
 use engine::cuda::{DeviceInfo, Survey, choose_device};
 use engine::models::{LoadError, ModelConfig, Weights};
 
+use super::context_cut::ContextCut;
 use super::load::source_elsewhere;
 use super::load_error::ModelLoadError;
-use super::options::{KvCacheBytes, LoadFormat, ModelOptions};
+use super::options::{LoadFormat, ModelOptions};
 use super::prepared::Prepared;
-use super::runner::cpu_only;
+use super::runner::{cpu_only, cpu_options};
 use super::shared::{SharedOptions, SharedParts};
 use crate::limits::Limits;
 
@@ -39,22 +40,8 @@ pub struct MemoryNeed {
     pub weights: u64,
     /// Of the KV cache; 0 on a GPU, where it takes what is left.
     pub kv_cache: u64,
-    /// Of a KV cache with room for one answer of the whole context; 0 on a GPU.
-    pub whole_context: u64,
     /// Of the GPU as a whole; `None` for the CPU, whose engine takes the machine's memory.
     pub gpu: Option<u64>,
-}
-
-impl MemoryNeed {
-    /// The warning of a KV cache that has no room for one answer of `context` tokens.
-    fn short_of_context(&self, context: usize) -> Option<String> {
-        let Self { kv_cache, whole_context, .. } = *self;
-        (kv_cache < whole_context).then(|| {
-            let tokens = u128::from(kv_cache) * context as u128 / u128::from(whole_context);
-            let mib = whole_context.div_ceil(1 << 20);
-            format!("the KV cache has room for {tokens} of the {context} tokens of the context; {mib} MiB would do (--kv-cache, --kv-share)")
-        })
-    }
 }
 
 impl Examination {
@@ -75,8 +62,8 @@ impl Examination {
             warnings.extend(cut.map(|cut| cut.to_string()));
             (source.info().name.clone(), source.info().context, None)
         } else {
-            let (device, memory) = on_this_machine(options, &prepared)?;
-            warnings.extend(memory.short_of_context(prepared.context));
+            let (device, memory, cut) = on_this_machine(options, &prepared)?;
+            warnings.extend(cut.map(|cut| cut.to_string()));
             (device, prepared.context, Some(memory))
         };
         let Prepared { label, name, files, parsers, .. } = &prepared;
@@ -97,8 +84,12 @@ impl Examination {
     }
 }
 
-/// The device that would run the model, and the memory that it takes.
-fn on_this_machine(options: &ModelOptions, prepared: &Prepared) -> Result<(String, MemoryNeed), LoadError> {
+/// The device that would run the model, the memory that it takes, and how much shorter its context
+/// is on the CPU.
+fn on_this_machine(
+    options: &ModelOptions,
+    prepared: &Prepared,
+) -> Result<(String, MemoryNeed, Option<ContextCut>), LoadError> {
     let config = ModelConfig::read(&prepared.files)?;
     let stored = match options.load_format {
         LoadFormat::Auto => Weights::open(&prepared.files)?.file_bytes(),
@@ -107,8 +98,8 @@ fn on_this_machine(options: &ModelOptions, prepared: &Prepared) -> Result<(Strin
     let numerics = options.numerics;
     let gpu = choose_device(options.device, Survey::of_this_machine, cpu_only(numerics))?;
     if let Some(DeviceInfo { index, name, memory_bytes, .. }) = gpu {
-        let need = MemoryNeed { weights: stored, kv_cache: 0, whole_context: 0, gpu: Some(memory_bytes) };
-        return Ok((format!("cuda:{index}, {name}"), need));
+        let need = MemoryNeed { weights: stored, kv_cache: 0, gpu: Some(memory_bytes) };
+        return Ok((format!("cuda:{index}, {name}"), need, None));
     }
     let weights = match numerics.quantize {
         None => stored,
@@ -116,10 +107,8 @@ fn on_this_machine(options: &ModelOptions, prepared: &Prepared) -> Result<(Strin
         Some(QuantizeTo::Q8) => stored / 32 * 17,
         Some(QuantizeTo::Q4) => stored / 32 * 10,
     };
-    let cpu = CpuOptions { context: options.context, numerics, ..CpuOptions::default() };
-    let KvCacheBytes { cpu: least, cpu_most: most, .. } = options.kv_cache_bytes;
-    let whole_context = whole_context_bytes(&config, &cpu)?;
-    let kv_cache = whole_context.min(most).max(least) as u64;
-    let need = MemoryNeed { weights, kv_cache, whole_context: whole_context as u64, gpu: None };
-    Ok(("cpu".to_owned(), need))
+    let cpu = cpu_options(&config, options.kv_cache_bytes, options.context, numerics)?;
+    let cut = ContextCut::planned(prepared.context, cpu.kv_cache_bytes, whole_context_bytes(&config, &cpu)?);
+    let need = MemoryNeed { weights, kv_cache: cpu.kv_cache_bytes as u64, gpu: None };
+    Ok(("cpu".to_owned(), need, cut))
 }

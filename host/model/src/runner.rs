@@ -62,10 +62,7 @@ impl RunnerOptions {
         devices: &LocalDevices,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<LocalRunner, LoadError> {
-        let Self { kv_cache_bytes, context, numerics, .. } = self;
-        let KvCacheBytes { cpu, cpu_most, .. } = kv_cache_bytes;
-        let mut options = CpuOptions { kv_cache_bytes: cpu, context, numerics, ..CpuOptions::default() };
-        options.kv_cache_bytes = whole_context_bytes(config, &options)?.min(cpu_most).max(cpu);
+        let options = cpu_options(config, self.kv_cache_bytes, self.context, self.numerics)?;
         let runner = CpuRunner::new(config, weights, devices.threads()?, &options, progress)?;
         Ok(LocalRunner::Cpu(Box::new(runner)))
     }
@@ -85,6 +82,18 @@ impl RunnerOptions {
         let runner = CudaRunner::new(gpu, config, weights, &options, progress)?;
         Ok(LocalRunner::Cuda(Box::new(runner)))
     }
+}
+
+/// Options of the CPU's runner, whose KV cache holds the whole context if `sizes` allow that.
+pub(super) fn cpu_options(
+    config: &ModelConfig,
+    sizes: KvCacheBytes,
+    context: Option<usize>,
+    numerics: Numerics,
+) -> Result<CpuOptions, LoadError> {
+    let options = CpuOptions { context, numerics, ..CpuOptions::default() };
+    let whole = whole_context_bytes(config, &options)?;
+    Ok(CpuOptions { kv_cache_bytes: whole.min(sizes.cpu_most).max(sizes.cpu), ..options })
 }
 
 /// Whether the error is a lack of support on the GPU, so that the CPU may run the model.

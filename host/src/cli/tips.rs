@@ -1,8 +1,8 @@
 //! Switches of other inference servers, and ours of the same meaning: who comes from there reads
 //! the right one in the error.
 //!
-//! Called before clap reads the arguments of `serve` and `doctor`, since clap takes `-hf` for `-h -f` and prints
-//! the help.
+//! Called before clap reads the arguments of `serve` and `doctor`, since clap takes `-hf` for
+//! `-h -f` and prints the help.
 
 use std::ffi::OsString;
 

@@ -13,10 +13,15 @@ struct Doctor {
 }
 
 impl Doctor {
+    /// With any free address.
     fn with(arguments: &[&str]) -> Self {
+        Self::on("0", arguments)
+    }
+
+    fn on(address: &str, arguments: &[&str]) -> Self {
         let home = tempfile::tempdir().expect("a temporary folder");
         let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
-        command.args(["doctor", "--listen", "0"]).args(arguments);
+        command.args(["doctor", "--listen", address]).args(arguments);
         for variable in ["XDG_CACHE_HOME", "XDG_DATA_HOME"] {
             command.env(variable, home.path());
         }
@@ -69,6 +74,24 @@ fn a_taken_port_is_named_and_the_rest_still_said() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound").to_string();
     assert!(Doctor::with(&["--admin-listen", &address]).fails("port").contains("in use"));
+}
+
+#[test]
+fn one_address_for_both_listeners_is_a_failure() {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|bound| bound.local_addr()).expect("a port");
+    let free = free.to_string();
+    let mut doctor = Doctor::on(&free, &["--admin-listen", &free]);
+    assert!(doctor.fails("port").contains("the same address"));
+}
+
+#[test]
+fn a_cache_too_small_for_the_context_is_a_warning() {
+    let (code, lines) = Doctor::with(&["--kv-cache", "1"]).says();
+    assert_eq!(code, Some(0), "{lines:#?}");
+    assert!(
+        lines.iter().any(|line| line.starts_with("warn  model    qwen3-tiny: prompt and answer")),
+        "{lines:#?}"
+    );
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn show(findings: &mut Findings, model: &Examination) -> u64 {
             }
             0
         }
-        Some(MemoryNeed { weights, kv_cache, gpu: None, .. }) => weights + kv_cache,
+        Some(MemoryNeed { weights, kv_cache, gpu: None }) => weights + kv_cache,
         None => 0,
     }
 }

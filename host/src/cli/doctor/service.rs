@@ -1,6 +1,7 @@
 //! What surrounds the models: addresses, keys, files that are kept, and tool servers.
 
 use std::fs::OpenOptions;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,9 +24,14 @@ pub(super) async fn examine(findings: &mut Findings, arguments: &ServeArguments)
         [("--listen", Some(&arguments.listen)), ("--admin-listen", arguments.admin_listen.as_ref())];
     let access = findings.value("keys", arguments.access.access());
     let keyed = access.as_ref().is_none_or(|access| !access.keys.is_empty());
+    let mut bound = Vec::new();
     for (switch, address) in addresses {
         if let Some(address) = address {
-            port(findings, switch, address, keyed).await;
+            let address = port(findings, switch, address, keyed).await;
+            if address.is_some_and(|address| bound.contains(&address)) {
+                findings.fail("port", format!("{switch}: the other switch has the same address"));
+            }
+            bound.extend(address);
         }
     }
     if let Some(access) = access.filter(|_| keyed) {
@@ -39,13 +45,20 @@ pub(super) async fn examine(findings: &mut Findings, arguments: &ServeArguments)
     }
 }
 
-async fn port(findings: &mut Findings, switch: &str, address: &ListenAddress, keyed: bool) {
-    let Some(socket) = findings.value("port", address.bind(switch).await) else { return };
-    let Ok(address) = socket.local_addr() else { return };
+/// Binds an address, and gives it back; returns which one it was.
+async fn port(
+    findings: &mut Findings,
+    switch: &str,
+    address: &ListenAddress,
+    keyed: bool,
+) -> Option<SocketAddr> {
+    let socket = findings.value("port", address.bind(switch).await)?;
+    let address = socket.local_addr().ok()?;
     match unprotected(address) {
         Some(warning) if !keyed => findings.warn("port", warning),
         _ => findings.ok("port", format!("{address} is free")),
     }
+    Some(address)
 }
 
 fn seal_key(findings: &mut Findings, given: Option<&Path>) {
