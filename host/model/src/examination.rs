@@ -60,6 +60,9 @@ impl Examination {
         let elsewhere = source_elsewhere(options, &prepared, limits)?;
         let (engine, context, memory) = if let Some((source, cut)) = elsewhere {
             warnings.extend(cut.map(|cut| cut.to_string()));
+            if !source.is_alive() {
+                warnings.push("no engine answers: requests get 503 until one does".to_owned());
+            }
             (source.info().name.clone(), source.info().context, None)
         } else {
             let (device, memory, cut) = on_this_machine(options, &prepared)?;

@@ -95,6 +95,13 @@ fn a_cache_too_small_for_the_context_is_a_warning() {
 }
 
 #[test]
+fn a_remote_engine_that_is_not_there_is_a_warning() {
+    let (code, lines) = Doctor::with(&["--engine", "http://127.0.0.1:9"]).says();
+    assert_eq!(code, Some(0), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.contains("no engine answers")), "{lines:#?}");
+}
+
+#[test]
 fn half_a_model_is_no_model() {
     let folder = model("model.safetensors");
     let index = r#"{"weight_map": {"a": "model-00001-of-00002.safetensors"}}"#;
