@@ -6,8 +6,10 @@ use engine::cuda::{DeviceInfo, Survey, choose_device};
 use engine::models::{LoadError, ModelConfig, Weights};
 
 use super::context_cut::ContextCut;
+use super::hub::{self, Need};
 use super::load::source_elsewhere;
 use super::load_error::ModelLoadError;
+use super::locate::NotFound;
 use super::options::{LoadFormat, ModelOptions};
 use super::prepared::Prepared;
 use super::runner::{cpu_only, cpu_options};
@@ -55,6 +57,9 @@ impl Examination {
         shared: &SharedOptions,
         limits: &Limits,
     ) -> Result<Self, ModelLoadError> {
+        if let Some(name) = hub::lacking(options.model.as_deref(), Need::of(options)) {
+            return Err(NotFound::Cache { model: name.to_string() }.into());
+        }
         let prepared = Prepared::read(options, &SharedParts::new(shared, &limits.parser)?, limits)?;
         let mut warnings: Vec<String> = prepared.unshown().map(str::to_owned).into_iter().collect();
         let elsewhere = source_elsewhere(options, &prepared, limits)?;

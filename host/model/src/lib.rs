@@ -20,6 +20,7 @@ mod failure;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod generate;
+pub mod hub;
 mod job;
 pub mod limits;
 mod load;
@@ -55,6 +56,7 @@ pub use error::{ConstraintField, StartError};
 pub use examination::{Examination, MemoryNeed};
 pub use generate::{EndedTurn, TurnStream};
 pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
+pub use load::LoadProgress;
 pub use load_error::ModelLoadError;
 pub use locate::{NotFound, default_name};
 pub use memory::free_memory;

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::models::Progress;
 use engine::runner::Runner as _;
 use engine::{
     ConstraintSupport, EngineInfo, LocalEngine, LocalOptions, LocalRunner, ModelFiles, WaitingRoom,
@@ -18,21 +17,34 @@ use super::runner::RunnerOptions;
 use super::served::{Model, Served};
 use super::shared::SharedParts;
 use super::source::{EngineChoice, TokenSource};
+use crate::hub::{self, DownloadProgress, Need};
 use crate::limits::Limits;
 use crate::mask::Grammars;
 use crate::prompt::Tokenizer;
 use crate::remote::{EngineList, RemoteEngine, RemoteModel, RemoteOptions};
 use crate::replay::{Script, Vocabulary};
 
+/// How far the load of a model is.
+#[derive(Debug, Clone, Copy)]
+pub enum LoadProgress<'a> {
+    /// What the cache lacked is downloaded.
+    Download(DownloadProgress<'a>),
+    /// The engine gets ready.
+    Engine(engine::models::Progress),
+}
+
 impl Model {
-    /// Loads the model that `options` describe. `progress` is called with the model's label and the
-    /// progress of its weights.
+    /// Loads the model that `options` describe; what the cache lacks of a model of the hub is
+    /// downloaded first. `progress` is called with the model's label.
     pub(super) fn load(
         options: &ModelOptions,
         shared: &SharedParts,
         limits: &Limits,
-        progress: &mut dyn FnMut(&str, Progress),
+        progress: &mut dyn FnMut(&str, LoadProgress<'_>),
     ) -> Result<Self, ModelLoadError> {
+        hub::fetch_missing(options.model.as_deref(), Need::of(options), &mut |download| {
+            progress(&download.model.to_string(), LoadProgress::Download(download));
+        })?;
         let prepared = Prepared::read(options, shared, limits)?;
         let label = Arc::clone(&prepared.label);
         let elsewhere = source_elsewhere(options, &prepared, limits)?;
@@ -42,7 +54,7 @@ impl Model {
             if options.load_format == LoadFormat::Dummy {
                 tracing::warn!(model = %label, "weights are random: what the model says means nothing");
             }
-            let progress = &mut |parts| progress(&label, parts);
+            let progress = &mut |parts| progress(&label, LoadProgress::Engine(parts));
             let runner = load_runner(options, shared, &prepared.files, progress)?;
             let KvCacheBytes { cpu, cpu_most, .. } = options.kv_cache_bytes;
             let kv_cache_bytes = matches!(runner, LocalRunner::Cpu(_)).then_some(cpu.max(cpu_most));
@@ -109,7 +121,7 @@ fn load_runner(
     options: &ModelOptions,
     shared: &SharedParts,
     files: &ModelFiles,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(engine::models::Progress),
 ) -> Result<LocalRunner, ModelLoadError> {
     let runner = RunnerOptions {
         load_format: options.load_format,

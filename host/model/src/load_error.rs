@@ -10,6 +10,9 @@ pub enum ModelLoadError {
     /// There is no such model.
     #[error(transparent)]
     Locate(#[from] super::locate::NotFound),
+    /// A model of the hub can't be had.
+    #[error("--model {0}")]
+    Hub(#[from] super::hub::HubError),
     /// `config.json` can't be read.
     #[error("{file}: {reason}")]
     Config {

@@ -1,8 +1,10 @@
-//! Finds the files of `--model`: in a directory, in the local Hugging Face cache, or in the binary.
+//! Finds the files of `--model`: in a directory, in the cache of the hub, or in the binary.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use engine::ModelFiles;
+
+use super::hub::{self, HubName};
 
 /// Name of the embedded model, which is the default. The scripts in its folder make it.
 pub(super) const EMBEDDED_NAME: &str = "qwen3-tiny";
@@ -27,110 +29,95 @@ pub(super) struct Located {
 
 /// Error of a `--model` that can't be found.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct NotFound(String);
+pub enum NotFound {
+    /// There is no such model, or it isn't in a form that is read.
+    #[error("--model {model}: {reason}")]
+    Model {
+        /// What was given.
+        model: String,
+        /// Why there is none, and what to do.
+        reason: String,
+    },
+    /// The model isn't in the cache, or not as a whole.
+    #[error("--model {model}: not whole in the Hugging Face cache; get it with: host pull {model}")]
+    Cache {
+        /// What was given.
+        model: String,
+    },
+}
 
 /// Returns the name of a model that is given none: `ORG/NAME`, the directory's name, or the
 /// embedded model's.
 ///
 /// # Errors
-/// There is no such model.
+/// There is no such model. Whether the hub has one is asked when it is loaded.
 pub fn default_name(model: Option<&str>) -> Result<String, NotFound> {
-    Ok(locate(model)?.name)
+    match model.and_then(hub_name) {
+        Some(name) => Ok(name.repository().to_owned()),
+        None => Ok(locate(model)?.name),
+    }
 }
 
-/// Finds the model; `None` is the embedded one.
+/// Finds the model on this machine; `None` is the embedded one.
 pub(super) fn locate(model: Option<&str>) -> Result<Located, NotFound> {
     let Some(model) = model else {
         return Ok(Located { files: ModelFiles::Embedded(EMBEDDED), name: EMBEDDED_NAME.to_owned() });
     };
+    if let Some(name) = hub_name(model) {
+        let files = hub::snapshot(&name).ok_or_else(|| NotFound::Cache { model: model.to_owned() })?;
+        return Ok(Located { files, name: name.repository().to_owned() });
+    }
     let path = Path::new(model);
-    if is_gguf(path) && !path.is_dir() {
-        return Err(gguf(model));
-    }
+    let not_found = |reason: &str| NotFound::Model { model: model.to_owned(), reason: reason.to_owned() };
     if path.is_dir() {
-        check_directory(path, model)?;
-        return Ok(Located { files: ModelFiles::Directory(path.to_owned()), name: directory_name(path) });
+        if holds_only_gguf(path) {
+            return Err(not_found(GGUF_REASON));
+        }
+        Ok(Located { files: ModelFiles::Directory(path.to_owned()), name: directory_name(path) })
+    } else if is_gguf(path) || is_hub_gguf(model) {
+        Err(not_found(GGUF_REASON))
+    } else if path.exists() {
+        Err(not_found("this is a file; give the directory that holds config.json"))
+    } else {
+        Err(not_found("no such directory"))
     }
-    if path.exists() {
-        return Err(NotFound(format!(
-            "--model {model}: this is a file; give the directory that holds config.json"
-        )));
+}
+
+/// The model's name on the hub, if it is given by one: it is no path, and not that of GGUF files.
+pub(super) fn hub_name(model: &str) -> Option<HubName> {
+    if Path::new(model).exists() || is_gguf(Path::new(model)) || is_hub_gguf(model) {
+        return None;
     }
-    if is_hub_gguf(model) {
-        return Err(gguf(model));
-    }
-    if !is_hub_name(model) {
-        return Err(NotFound(format!("--model {model}: no such directory")));
-    }
-    let cache = cache_directory();
-    let snapshot = snapshot(&cache, model).ok_or_else(|| {
-        NotFound(format!(
-            "--model {model}: neither a directory nor in the Hugging Face cache ({}); get it with: hf download {model}",
-            cache.display()
-        ))
-    })?;
-    check_directory(&snapshot, model)?;
-    Ok(Located { files: ModelFiles::Directory(snapshot), name: model.to_owned() })
+    HubName::parse(model)
 }
 
 fn is_gguf(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
 }
 
-/// Refuses a directory that holds GGUF files and no model in the form that is read.
-fn check_directory(directory: &Path, model: &str) -> Result<(), NotFound> {
+/// Whether a directory holds GGUF files, and no model in the form that is read.
+fn holds_only_gguf(directory: &Path) -> bool {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let has_gguf = entries.map(|entry| entry.path()).any(|path| is_gguf(&path));
-    if has_gguf && !directory.join("config.json").exists() { Err(gguf(model)) } else { Ok(()) }
+    has_gguf && !directory.join("config.json").exists()
 }
 
 /// Whether the name is that of a repository of GGUF files: `ORG/NAME-GGUF`, or `ORG/NAME:QUANT` as
 /// llama.cpp takes it.
 fn is_hub_gguf(model: &str) -> bool {
     let (name, quant) = model.split_once(':').unwrap_or((model, ""));
-    is_hub_name(name) && (!quant.is_empty() || name.to_ascii_lowercase().ends_with("gguf"))
+    HubName::parse(name).is_some() && (!quant.is_empty() || name.to_ascii_lowercase().ends_with("gguf"))
 }
 
-fn gguf(model: &str) -> NotFound {
-    NotFound(format!(
-        "--model {model}: GGUF is not read; give the directory of the original model (config.json, tokenizer.json, *.safetensors), \
-         got with: hf download ORG/NAME; to keep the file, serve it with llama.cpp and add --engine http://HOST:PORT to that directory"
-    ))
-}
+/// Why GGUF files are refused, and what to do.
+pub(super) const GGUF_REASON: &str = "GGUF is not read; give the directory of the original model (config.json, tokenizer.json, \
+     *.safetensors), or its name: --model ORG/NAME; to keep the file, serve it with llama.cpp and add \
+     --engine http://HOST:PORT to that directory";
 
 /// Returns the last part of a directory's path, also for `.` and `models/x/`.
 fn directory_name(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     whole.file_name().map_or_else(|| "model".to_owned(), |name| name.to_string_lossy().into_owned())
-}
-
-/// Whether `model` is `ORG/NAME` in characters that the hub allows.
-fn is_hub_name(model: &str) -> bool {
-    let plain = |part: &str| {
-        !part.is_empty()
-            && !part.starts_with('.')
-            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-    };
-    model.split_once('/').is_some_and(|(organisation, name)| plain(organisation) && plain(name))
-}
-
-/// Folder of the hub cache, from the variables that Hugging Face's own tools read.
-fn cache_directory() -> PathBuf {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    variable("HF_HUB_CACHE")
-        .or_else(|| variable("HF_HOME").map(|home| home.join("hub")))
-        .or_else(|| variable("XDG_CACHE_HOME").map(|cache| cache.join("huggingface/hub")))
-        .or_else(|| variable("HOME").map(|home| home.join(".cache/huggingface/hub")))
-        .unwrap_or_else(|| PathBuf::from(".cache/huggingface/hub"))
-}
-
-/// Folder of the snapshot that `refs/main` names.
-fn snapshot(cache: &Path, model: &str) -> Option<PathBuf> {
-    let repository = cache.join(format!("models--{}", model.replace('/', "--")));
-    let revision = std::fs::read_to_string(repository.join("refs/main")).ok()?;
-    let snapshot = repository.join("snapshots").join(revision.trim());
-    snapshot.is_dir().then_some(snapshot)
 }
 
 #[cfg(test)]
@@ -142,25 +129,6 @@ mod tests {
         let located = locate(None).unwrap();
         assert_eq!(located.name, "qwen3-tiny");
         assert!(located.files.read("config.json").unwrap().is_some());
-    }
-
-    #[test]
-    fn a_hub_name_leads_to_the_snapshot_that_main_names() {
-        let cache = tempfile::tempdir().unwrap();
-        let repository = cache.path().join("models--org--name");
-        std::fs::create_dir_all(repository.join("refs")).unwrap();
-        std::fs::create_dir_all(repository.join("snapshots/abc")).unwrap();
-        std::fs::write(repository.join("refs/main"), "abc\n").unwrap();
-        assert_eq!(snapshot(cache.path(), "org/name"), Some(repository.join("snapshots/abc")));
-        assert_eq!(snapshot(cache.path(), "org/other"), None);
-    }
-
-    #[test]
-    fn only_plain_names_are_looked_up_in_the_cache() {
-        assert!(is_hub_name("Qwen/Qwen3-0.6B"));
-        for name in ["Qwen3", "../up", "a/../b", "a/b/c", "/etc", "a/"] {
-            assert!(!is_hub_name(name), "{name}");
-        }
     }
 
     #[test]
@@ -186,6 +154,7 @@ mod tests {
         let message = locate(Some("no-such-dir")).unwrap_err().to_string();
         assert!(message.contains("no such directory") && !message.contains('\n'), "{message}");
         let message = locate(Some("org/definitely-not-here")).unwrap_err().to_string();
-        assert!(message.contains("hf download org/definitely-not-here"), "{message}");
+        assert!(message.contains("host pull org/definitely-not-here"), "{message}");
+        assert_eq!(default_name(Some("org/definitely-not-here@v1")).unwrap(), "org/definitely-not-here");
     }
 }

@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::models::Progress;
 use futures_util::future::join_all;
 
+use super::load::LoadProgress;
 use super::load_error::ModelLoadError;
 use super::locate::{EMBEDDED_NAME, default_name};
 use super::options::ModelOptions;
@@ -26,8 +26,7 @@ pub struct Models {
 }
 
 impl Models {
-    /// Loads one model after the other. `progress` is called with a model's label and the progress
-    /// of its weights.
+    /// Loads one model after the other. `progress` is called with a model's label.
     ///
     /// # Errors
     /// Two models have the same name, which is checked before any model is loaded; or one can't be
@@ -37,7 +36,7 @@ impl Models {
         others: &[ModelOptions],
         shared: &SharedOptions,
         limits: &Limits,
-        progress: &mut dyn FnMut(&str, Progress),
+        progress: &mut dyn FnMut(&str, LoadProgress<'_>),
     ) -> Result<Self, ModelLoadError> {
         let options = || std::iter::once(first).chain(others);
         check_names(options())?;

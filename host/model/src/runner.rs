@@ -7,6 +7,8 @@ use engine::models::{LoadError, ModelConfig, Progress, Weights};
 use engine::{DeviceChoice, LocalRunner, ModelFiles};
 
 use super::devices::LocalDevices;
+use super::hub::{self, Need};
+use super::load::LoadProgress;
 use super::load_error::ModelLoadError;
 use super::locate::locate;
 use super::options::{KvCacheBytes, LoadFormat};
@@ -120,12 +122,17 @@ pub(super) fn cpu_only(numerics: Numerics) -> Option<&'static str> {
 }
 
 /// Loads the runner of the model that `--model` names (`None`: the embedded one), without
-/// tokenizer, template and parser.
+/// tokenizer, template and parser. What the cache lacks of a model of the hub is downloaded first.
 pub fn load_runner(
     model: Option<&str>,
     options: RunnerOptions,
     devices: &LocalDevices,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(LoadProgress<'_>),
 ) -> Result<LocalRunner, ModelLoadError> {
-    Ok(options.load(&locate(model)?.files, devices, progress)?)
+    let need = match options.load_format {
+        LoadFormat::Auto => Need::Weights,
+        LoadFormat::Dummy => Need::Prompt,
+    };
+    hub::fetch_missing(model, need, &mut |download| progress(LoadProgress::Download(download)))?;
+    Ok(options.load(&locate(model)?.files, devices, &mut |parts| progress(LoadProgress::Engine(parts)))?)
 }

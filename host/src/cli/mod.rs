@@ -22,6 +22,7 @@ mod models;
 mod parser;
 mod per_model;
 mod progress;
+mod pull;
 mod seal;
 mod serve;
 mod shell;
@@ -61,6 +62,8 @@ enum Command {
     Doctor(Box<doctor::DoctorArguments>),
     /// List, create, test and measure output parsers.
     Parser(Box<parser::ParserCommandArguments>),
+    /// Download models into the cache that Hugging Face's own tools share.
+    Pull(pull::PullArguments),
     /// Show, export, back up, check and delete what a server has stored.
     Store(store::StoreCommandArguments),
     /// Check recorded event streams.
@@ -102,6 +105,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Parser(arguments) => parser::run(&arguments),
+        Command::Pull(arguments) => pull::run(&arguments),
         Command::Store(arguments) => store::run(&arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
         Command::Completions(arguments) => shell::completions(&arguments, command_line()),

@@ -19,7 +19,7 @@ use super::values::{fault_policy, key_value, number, parsed, speculation, text};
 
 #[derive(clap::Args)]
 pub(super) struct ModelArguments {
-    /// Model: a directory in Hugging Face's layout, or ORG/NAME from the local Hugging Face cache
+    /// Model: a directory in Hugging Face's layout, or ORG/NAME of the Hugging Face hub
     /// (repeatable) [default: the tiny test model inside the binary]. NAME is the model's name in
     /// requests: letters, digits, `-`, `_` and `.`. A directory with a `=` in its name needs a
     /// slash before it (`./a=b`).

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 use api::{Defaults, ReasoningEvents};
 use clap::builder::NonEmptyStringValueParser;
-use model::Models;
 use model::limits::{Limits, PROMPT_THREADS};
+use model::{LoadProgress, Models};
 use parsers::ParserLimits;
 use server::http::{App, Keys, Server, install_metrics, largest_body};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -20,7 +20,7 @@ use super::load::with_switch;
 use super::log::{LogLevel, log_to_stderr};
 use super::mcp::McpArguments;
 use super::models::ModelArguments;
-use super::progress::show_loading;
+use super::progress::LoadingLine;
 use super::stderr;
 use super::store::StoreArguments;
 use super::summary::announce;
@@ -134,7 +134,9 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
         None => None,
     };
     let (store, stored) = tokio::task::block_in_place(|| arguments.store.open())?;
-    let load = || Models::load(&first, &others, &shared, &limits, &mut show_loading);
+    let mut line = LoadingLine::default();
+    let show = &mut |model: &str, progress: LoadProgress<'_>| line.show(model, progress);
+    let load = || Models::load(&first, &others, &shared, &limits, show);
     let models = tokio::task::block_in_place(load).map_err(with_switch)?;
     let defaults = Defaults {
         template_arguments: arguments.template_argument.clone(),

@@ -48,7 +48,6 @@ pub(crate) fn model(without: &str) -> tempfile::TempDir {
 #[test]
 fn models_that_are_not_there() {
     assert!(refusal(&["--model", "no-such-folder"]).contains("no such directory"));
-    assert!(refusal(&["--model", "nobody/nothing"]).contains("hf download nobody/nothing"));
     assert!(refusal(&["--model", path(tempfile::tempdir().expect("made").path())]).contains("config.json"));
 }
 

@@ -35,7 +35,7 @@ pub use stored::{CodeKind, ExpertWeights, StoredMatrix, WeightRole};
 pub use tensor::{Codes, Dtype, StoredTensor, WeightTensor};
 pub use timed::{Op, OpCost, OpCosts};
 pub(crate) use timed::{TimedBackend, TrafficCounter};
-pub use weights::Weights;
+pub use weights::{WEIGHTS_FILE, WEIGHTS_INDEX, Weights};
 
 /// Progress of the loading of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,8 +15,10 @@ use super::tensor::{Codes, Dtype, WeightTensor};
 use super::{LoadError, Quantization};
 use crate::files::{FileBytes, ModelFiles};
 
-const SINGLE: &str = "model.safetensors";
-const INDEX: &str = "model.safetensors.index.json";
+/// File of the weights, where they are in one.
+pub const WEIGHTS_FILE: &str = "model.safetensors";
+/// File that lists the files of the weights, where there are several.
+pub const WEIGHTS_INDEX: &str = "model.safetensors.index.json";
 
 /// Source of a model's tensors: files, or random numbers.
 #[derive(Debug)]
@@ -34,11 +36,42 @@ struct Index {
     weight_map: HashMap<String, String>,
 }
 
+impl Index {
+    /// Reads the index, whose files must be beside it.
+    fn parse(files: &ModelFiles, text: &[u8]) -> Result<Self, LoadError> {
+        let invalid = |reason| LoadError::invalid(files.describe(WEIGHTS_INDEX), reason);
+        let index: Self =
+            serde_json::from_slice(text).map_err(|error| invalid(format!("no index of weights: {error}")))?;
+        match index.weight_map.values().find(|file| file.contains(['/', '\\']) || file.starts_with('.')) {
+            Some(file) => Err(invalid(format!("{file:?} is not the name of a file beside it"))),
+            None => Ok(index),
+        }
+    }
+}
+
 impl Weights {
+    /// Names of the files that hold the weights, which needn't be there.
+    ///
+    /// # Errors
+    /// There is neither [`WEIGHTS_FILE`] nor a [`WEIGHTS_INDEX`], or the latter names a file that isn't beside
+    /// it.
+    pub fn file_names(files: &ModelFiles) -> Result<Vec<String>, LoadError> {
+        if files.map(WEIGHTS_FILE)?.is_some() {
+            return Ok(vec![WEIGHTS_FILE.to_owned()]);
+        }
+        match files.read(WEIGHTS_INDEX)? {
+            Some(index) => {
+                let Index { weight_map } = Index::parse(files, &index)?;
+                Ok(weight_map.into_values().collect::<BTreeSet<_>>().into_iter().collect())
+            }
+            None => Err(LoadError::Missing { file: files.describe(WEIGHTS_FILE) }),
+        }
+    }
+
     /// Maps the weights of a model and checks their headers.
     pub fn open(files: &ModelFiles) -> Result<Self, LoadError> {
-        if let Some(bytes) = files.map(SINGLE)? {
-            let name = files.describe(SINGLE);
+        if let Some(bytes) = files.map(WEIGHTS_FILE)? {
+            let name = files.describe(WEIGHTS_FILE);
             let entries = header::parse(&name, &bytes)?;
             let tensors = entries.into_iter().map(|(tensor, entry)| (tensor, (0, entry))).collect();
             return Ok(Self(WeightSource::Files {
@@ -47,9 +80,9 @@ impl Weights {
                 tensors,
             }));
         }
-        match files.read(INDEX)? {
+        match files.read(WEIGHTS_INDEX)? {
             Some(index) => Self::sharded(files, &index),
-            None => Err(LoadError::Missing { file: files.describe(SINGLE) }),
+            None => Err(LoadError::Missing { file: files.describe(WEIGHTS_FILE) }),
         }
     }
 
@@ -66,17 +99,12 @@ impl Weights {
     }
 
     fn sharded(files: &ModelFiles, index: &[u8]) -> Result<Self, LoadError> {
-        let described = files.describe(INDEX);
-        let Index { weight_map } = serde_json::from_slice(index)
-            .map_err(|error| LoadError::invalid(&described, format!("no index of weights: {error}")))?;
+        let described = files.describe(WEIGHTS_INDEX);
+        let Index { weight_map } = Index::parse(files, index)?;
         let shards: BTreeSet<&String> = weight_map.values().collect();
         let mut mapped = Vec::new();
         let mut tensors = HashMap::new();
         for shard in shards {
-            if shard.contains(['/', '\\']) || shard.starts_with('.') {
-                let reason = format!("{shard:?} is not the name of a file beside it");
-                return Err(LoadError::invalid(&described, reason));
-            }
             let name = files.describe(shard);
             let bytes = files.map(shard)?.ok_or_else(|| LoadError::Missing { file: name.clone() })?;
             for (tensor, entry) in header::parse(&name, &bytes)? {

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use engine::ModelFiles;
 use serde_json::Value;
 
+use super::generation_defaults;
+
 /// Error about a model file that can't be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {reason}; {remedy}")]
@@ -59,6 +61,16 @@ const PROCESSOR_FILES: [&str; 2] = ["chat_template.json", "processor_config.json
 /// Older file of special tokens. It counts only where [`CONFIG_FILE`] has no
 /// `added_tokens_decoder`.
 const SPECIAL_TOKENS_FILE: &str = "special_tokens_map.json";
+/// Files that are read where a model has them, beside its tokenizer.
+pub(crate) const PROMPT_FILES: [&str; 7] = [
+    generation_defaults::FILE,
+    CONFIG_FILE,
+    TEMPLATE_FILE,
+    TOOL_TEMPLATE_FILE,
+    PROCESSOR_FILES[0],
+    PROCESSOR_FILES[1],
+    SPECIAL_TOKENS_FILE,
+];
 
 impl ChatFiles {
     /// Reads the templates (`chat_template.jinja` and `additional_chat_templates/tool_use.jinja`

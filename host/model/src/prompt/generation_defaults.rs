@@ -28,7 +28,7 @@ pub struct GenerationDefaults {
     pub repetition_penalty: Option<f32>,
 }
 
-const FILE: &str = "generation_config.json";
+pub(super) const FILE: &str = "generation_config.json";
 
 impl GenerationDefaults {
     /// Reads `generation_config.json`, and `eos_token_id` of `config.json` if the former has none.

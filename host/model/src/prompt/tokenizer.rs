@@ -43,6 +43,8 @@ pub struct Tokenizer {
 
 const FILE: &str = "tokenizer.json";
 const RANKS_FILE: &str = "tiktoken.model";
+/// Files of which a model has one, the first of those that are there.
+pub(crate) const TOKENIZER_FILES: [&str; 2] = [FILE, RANKS_FILE];
 /// Maximum number of ids, since tables are as long as the highest id. Published vocabularies have
 /// less than 2^19.
 const MAX_VOCAB: usize = 1 << 22;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use ::bench::model::{self, BenchError, Measured, ModelReport, PARTS, Plan};
-use ::model::{ModelLoadError, RunnerOptions, default_name, load_runner};
+use ::model::{LoadProgress, ModelLoadError, RunnerOptions, default_name, load_runner};
 use engine::LocalRunner;
 use engine::cpu::ReadBuffer;
 use engine::runner::Runner;
@@ -14,13 +14,13 @@ use engine::runner::Runner;
 use super::output::OutputArguments;
 use crate::cli::load::{LoadArguments, with_switch};
 use crate::cli::log::log_to_stderr;
-use crate::cli::progress::{show, show_loading};
+use crate::cli::progress::{LoadingLine, show};
 use crate::cli::table::Table;
 use crate::cli::values::number;
 
 #[derive(clap::Args)]
 pub(super) struct BenchModelArguments {
-    /// Model: a directory in Hugging Face's layout, or ORG/NAME from the local Hugging Face cache.
+    /// Model: a directory in Hugging Face's layout, or ORG/NAME of the Hugging Face hub.
     /// With `--load-format dummy` only its config.json is read [default: the tiny test model inside
     /// the binary].
     #[arg(long, value_name = "DIR|ORG/NAME")]
@@ -72,7 +72,8 @@ pub(super) fn run(arguments: &BenchModelArguments) -> anyhow::Result<ExitCode> {
     arguments.load.load_cuda_libraries()?;
     let devices = arguments.load.devices();
     let begin = Instant::now();
-    let progress = &mut |parts| show_loading(&name, parts);
+    let mut line = LoadingLine::default();
+    let progress = &mut |progress: LoadProgress<'_>| line.show(&name, progress);
     let loaded: Result<_, ModelLoadError> =
         load_runner(arguments.model.as_deref(), options, &devices, progress);
     let mut runner = loaded.map_err(with_switch)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use model::{Examination, MemoryNeed, SharedOptions, free_memory};
+use model::{Examination, MemoryNeed, ModelLoadError, NotFound, SharedOptions, free_memory};
 
 use super::super::load::with_switch;
 use super::super::serve::ServeArguments;
@@ -26,6 +26,12 @@ pub(super) fn examine(findings: &mut Findings, arguments: &ServeArguments) {
         let examined = Examination::of(options, &shared, &limits).map_err(with_switch);
         let examined =
             if others.is_empty() { examined } else { examined.context(options.served_names[0].clone()) };
+        if let Err(error) = &examined
+            && is_to_download(error)
+        {
+            findings.warn("model", format!("{error:#}, or the start downloads it"));
+            continue;
+        }
         let Some(examined) = findings.value("model", examined) else { continue };
         need += show(findings, &examined);
     }
@@ -37,6 +43,12 @@ pub(super) fn examine(findings: &mut Findings, arguments: &ServeArguments) {
         };
         findings.add(level, "memory", format!("models take {} of {} free{advice}", size(need), size(free)));
     }
+}
+
+/// Whether a start would first download the model.
+fn is_to_download(error: &anyhow::Error) -> bool {
+    let cause = error.downcast_ref::<ModelLoadError>().map(ModelLoadError::cause);
+    matches!(cause, Some(ModelLoadError::Locate(NotFound::Cache { .. })))
 }
 
 /// Adds what was found of a model; returns the bytes that it takes of this machine's memory.

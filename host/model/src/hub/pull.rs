@@ -1,0 +1,218 @@
+//! Download of a model: what is needed, whether there is room for it, and then several files at a
+//! time.
+
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+
+use engine::ModelFiles;
+use engine::models::ModelConfig;
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+
+use super::blob::{Download, has_size, partial_path};
+use super::cache::{Cache, variable};
+use super::client::HubClient;
+use super::files::{self, CONFIG};
+use super::listing::{HubFile, Listing};
+use super::{HubError, HubName, Need};
+use crate::locate::GGUF_REASON;
+
+/// Files that are downloaded at a time.
+const AT_ONCE: usize = 4;
+/// Most bytes of the files that are downloaded before the room on the disk is checked.
+const MAX_DESCRIPTION: u64 = 128 << 20;
+
+/// A download that is planned: the configuration and the index of the weights are in the cache, and
+/// what else is needed is known.
+pub struct Pull {
+    client: HubClient,
+    cache: Cache,
+    name: HubName,
+    commit: String,
+    /// Files by path, in the order in which they are downloaded.
+    files: Vec<(String, HubFile)>,
+}
+
+/// A file of a planned download.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedFile {
+    /// Path in the repository.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// What of it the cache lacks.
+    pub missing_bytes: u64,
+}
+
+/// How far a download is.
+#[derive(Debug, Clone, Copy)]
+pub struct DownloadProgress<'a> {
+    /// The model.
+    pub model: &'a HubName,
+    /// Files that are there, and all.
+    pub files: usize,
+    /// Number of all files.
+    pub of_files: usize,
+    /// Bytes that are there.
+    pub bytes: u64,
+    /// Size of all files.
+    pub of_bytes: u64,
+}
+
+impl Pull {
+    /// Asks the hub what the model consists of. Downloads the configuration and the index of the
+    /// weights, without which that can't be said.
+    ///
+    /// # Errors
+    /// The hub can't be asked, or has no such model; or the engine doesn't know its family.
+    pub async fn plan(name: &HubName, need: Need) -> Result<Self, HubError> {
+        let cache = Cache::of(name);
+        if is_offline() {
+            let cache = cache.root().display().to_string();
+            return Err(HubError::Offline { name: name.to_string(), cache });
+        }
+        let client = HubClient::from_environment()?;
+        let commit = client.commit(name).await?;
+        let listing = client.files(name, &commit).await?;
+        let mut pull = Self { client, cache, name: name.clone(), commit, files: Vec::new() };
+        let snapshot = ModelFiles::Directory(pull.cache.snapshot(&pull.commit));
+        pull.get(&listing, CONFIG).await?;
+        if need == Need::Weights {
+            ModelConfig::read(&snapshot)?;
+        }
+        if let Some(index) = files::index(&listing, need) {
+            pull.get(&listing, index).await?;
+        }
+        let paths = files::needed(name.repository(), &listing, &snapshot, need)?;
+        pull.files = paths
+            .into_iter()
+            .filter_map(|path| listing.get_key_value(&path))
+            .map(|(path, file)| (path.clone(), file.clone()))
+            .collect();
+        Ok(pull)
+    }
+
+    /// The commit.
+    pub fn commit(&self) -> &str {
+        &self.commit
+    }
+
+    /// Folder of the cache.
+    pub fn folder(&self) -> &std::path::Path {
+        self.cache.root()
+    }
+
+    /// What the disk has left; `None` if that can't be found out.
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.cache.free_bytes()
+    }
+
+    /// Files of the model.
+    pub fn files(&self) -> impl Iterator<Item = PlannedFile> {
+        self.files.iter().map(|(path, file)| {
+            let blob = self.cache.blob(&file.digest);
+            let present = if has_size(&blob, file.bytes) {
+                file.bytes
+            } else {
+                std::fs::metadata(partial_path(&blob)).map_or(0, |partial| partial.len().min(file.bytes))
+            };
+            PlannedFile { path: path.clone(), bytes: file.bytes, missing_bytes: file.bytes - present }
+        })
+    }
+
+    /// Downloads what is missing; returns the folder with all files.
+    ///
+    /// # Errors
+    /// The disk has too little room, which is checked first; or the hub sends something else than
+    /// it lists, or ends its answers.
+    pub async fn run(&self, progress: &mut dyn FnMut(DownloadProgress<'_>)) -> Result<PathBuf, HubError> {
+        self.check_room()?;
+        let received = RefCell::new(vec![0; self.files.len()]);
+        let whole = Cell::new(0);
+        let progress = RefCell::new(progress);
+        let of_bytes = total(self.files.iter().map(|(_, file)| file.bytes));
+        let report = || {
+            let bytes = total(received.borrow().iter().copied());
+            let (files, of_files) = (whole.get(), self.files.len());
+            progress.borrow_mut()(DownloadProgress { model: &self.name, files, of_files, bytes, of_bytes });
+        };
+        let downloads = self.files.iter().enumerate().map(|(index, (path, file))| {
+            let (received, whole, report) = (&received, &whole, &report);
+            async move {
+                let note = |bytes| {
+                    received.borrow_mut()[index] = bytes;
+                    report();
+                };
+                self.download(path, file).run(&note).await?;
+                whole.set(whole.get() + 1);
+                report();
+                Ok::<_, HubError>(())
+            }
+        });
+        stream::iter(downloads).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
+        self.cache.set_reference(self.name.revision(), &self.commit)?;
+        Ok(self.cache.snapshot(&self.commit))
+    }
+
+    /// Downloads one file of the listing, which describes the others.
+    async fn get(&self, listing: &Listing, path: &str) -> Result<(), HubError> {
+        match listing.get(path) {
+            Some(file) if file.bytes > MAX_DESCRIPTION => {
+                Err(HubError::wrong(path, format!("it has {}, which no such file has", size(file.bytes))))
+            }
+            Some(file) => self.download(path, file).run(&|_| {}).await,
+            None => Err(self.no_model(listing, path)),
+        }
+    }
+
+    fn download<'a>(&'a self, path: &'a str, file: &'a HubFile) -> Download<'a> {
+        let Self { client, cache, name, commit, .. } = self;
+        Download { client, cache, name, commit, path, file }
+    }
+
+    fn no_model(&self, listing: &Listing, path: &str) -> HubError {
+        let is_gguf = |file: &String| file.to_ascii_lowercase().ends_with(".gguf");
+        let reason = if listing.keys().any(is_gguf) {
+            GGUF_REASON.to_owned()
+        } else {
+            format!("no {path} there: it is no model in the form that is read")
+        };
+        HubError::NoModel { name: self.name.repository().to_owned(), reason }
+    }
+
+    fn check_room(&self) -> Result<(), HubError> {
+        let need = total(self.files().map(|file| file.missing_bytes));
+        match self.free_bytes() {
+            Some(free) if free < need => Err(HubError::Disk {
+                name: self.name.to_string(),
+                need: size(need),
+                free: size(free),
+                folder: self.folder().display().to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Sum of sizes; the hub may list any.
+fn total(sizes: impl Iterator<Item = u64>) -> u64 {
+    sizes.fold(0, u64::saturating_add)
+}
+
+/// A size for people, in powers of ten as disks have them.
+pub fn size(bytes: u64) -> String {
+    let (unit, name) = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1000, "kB")]
+        .into_iter()
+        .find(|(unit, _)| bytes >= *unit)
+        .unwrap_or((1, "B"));
+    let (whole, tenth) = (bytes / unit, bytes % unit * 10 / unit);
+    if unit == 1 || whole >= 100 { format!("{whole} {name}") } else { format!("{whole}.{tenth} {name}") }
+}
+
+/// Whether nothing may be downloaded, in the words that Hugging Face's own tools take.
+fn is_offline() -> bool {
+    let is_set = |name| {
+        let value = variable(name).map(|value| value.to_string_lossy().to_ascii_uppercase());
+        value.is_some_and(|value| ["1", "ON", "YES", "TRUE"].contains(&value.as_str()))
+    };
+    is_set("HF_HUB_OFFLINE") || is_set("TRANSFORMERS_OFFLINE")
+}

@@ -1,0 +1,340 @@
+"""Models of the hub: `host pull`, and servers that download what they lack, into the cache that Python's tools share."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from hub import COMMIT, Hub, entry, tiny_model
+from openai import OpenAI
+from server import HOST, Server
+
+MODEL = "org/tiny"
+SHARDS = [f"model-{number:05}-of-00003.safetensors" for number in (1, 2, 3)]
+SMALL = {"chat_template.jinja", "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"}
+NEEDED = SMALL | {"model.safetensors.index.json", *SHARDS}
+
+
+@pytest.fixture
+def hub():
+    hub = Hub({MODEL: tiny_model()})
+    yield hub
+    hub.stop()
+
+
+@pytest.fixture
+def env(hub, tmp_path):
+    mine = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
+    return {**mine, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path), "HF_TOKEN": "secret", "HF_HUB_DISABLE_XET": "1"}
+
+
+def repository(env):
+    return pathlib.Path(env["HF_HOME"]) / "hub/models--org--tiny"
+
+
+def present(env):
+    """Files of the snapshot whose content is there."""
+    folder = repository(env) / "snapshots" / COMMIT
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def pull(env, *arguments):
+    return subprocess.run([HOST, "pull", *(arguments or [MODEL])], env=env, capture_output=True, text=True, timeout=300)
+
+
+def pulled(env, *arguments):
+    """Pulls, and checks that every file has the content that the hub has."""
+    done = pull(env, *arguments)
+    assert done.returncode == 0, done.stderr
+    model = tiny_model()
+    folder = pathlib.Path(done.stdout.strip().splitlines()[-1])
+    assert folder == repository(env) / "snapshots" / COMMIT
+    assert {path: (folder / path).read_bytes() == model[path] for path in NEEDED} == dict.fromkeys(NEEDED, True)
+    assert not list((repository(env) / "blobs").glob("*.incomplete"))
+    return done
+
+
+def refused(env, *arguments):
+    """The one line with which a pull fails; nothing has its final name unless its digest is right."""
+    done = pull(env, *arguments)
+    assert done.returncode == 1 and not done.stdout, done
+    lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(lines) == 1 and done.stderr.endswith(lines[0] + "\n") and len(lines[0]) < 600, done.stderr
+    assert not (repository(env) / "refs").exists()
+    return lines[0]
+
+
+def python(env, code, **settings):
+    """Runs Python's own client."""
+    command = [sys.executable, "-c", f"from huggingface_hub import snapshot_download\n{code}"]
+    return subprocess.Popen(command, env={**env, "HF_HUB_DISABLE_PROGRESS_BARS": "1", **settings}, stdout=subprocess.PIPE, text=True)
+
+
+def answers(env, *arguments):
+    server = Server("--model", *arguments, env=env)
+    text = asked(server, MODEL)
+    server.stop()
+    return text
+
+
+def asked(server, model):
+    client = OpenAI(base_url=server.address + "/v1", api_key="none", max_retries=0)
+    return client.responses.create(model=model, input="What is 2 plus 3?", temperature=0).output_text
+
+
+def test_what_is_needed_comes_and_nothing_else(hub, env):
+    pulled(env)
+    assert present(env) == NEEDED
+    assert (repository(env) / "refs/main").read_text() == COMMIT
+    assert all(path.is_symlink() for path in (repository(env) / "snapshots" / COMMIT).iterdir())
+    tokens = {(headers["Host"].split(":")[0], headers.get("Authorization")) for _, _, headers in hub.requests}
+    assert tokens == {("127.0.0.1", "Bearer secret"), ("localhost", None)}
+    hub.requests.clear()
+    pulled(env)
+    assert not hub.paths("/org/tiny"), "a second pull asks for the listing alone"
+
+
+def test_server_downloads_at_its_first_start_only(hub, env, embedded):
+    text = answers(env, MODEL)
+    assert text == asked(embedded, "qwen3-tiny") != ""
+    hub.stop()
+    assert answers(env, MODEL) == text
+    assert answers({**env, "HF_HUB_OFFLINE": "1"}, f"{MODEL}@{COMMIT}") == text
+
+
+def test_half_a_snapshot_is_completed(hub, env):
+    pulled(env)
+    (repository(env) / "snapshots" / COMMIT / SHARDS[1]).resolve().unlink()
+    assert answers(env, MODEL) != ""
+    assert present(env) == NEEDED
+    shutil.rmtree(repository(env) / "blobs")
+    offline = subprocess.run([HOST, "serve", "--model", MODEL], env={**env, "HF_HUB_OFFLINE": "1"}, capture_output=True, text=True)
+    assert "HF_HUB_OFFLINE is set: unset it" in offline.stderr and offline.returncode == 1
+
+
+def test_remote_engines_need_no_weights(hub, env, embedded):
+    server = Server("--model", MODEL, "--engine", embedded.address, "--served-model-name", "qwen3-tiny", env=env)
+    server.stop()
+    assert present(env) == SMALL
+
+
+def test_revisions_have_references_of_their_own(hub, env):
+    pulled(env, f"{MODEL}@refs/pr/1")
+    pulled(env, f"{MODEL}@{COMMIT}")
+    references = repository(env) / "refs"
+    assert [str(path.relative_to(references)) for path in references.rglob("*") if path.is_file()] == ["refs/pr/1"]
+    assert "no such revision" in pull(env, f"{MODEL}@v9").stderr
+
+
+def test_dry_run_says_what_would_come(hub, env):
+    done = pull(env, MODEL, "--dry-run")
+    assert done.returncode == 0 and present(env) == {"config.json", "model.safetensors.index.json"}
+    rows = {line.split()[0]: line.split()[-1] for line in done.stdout.splitlines()[1:-1]}
+    assert set(rows) == NEEDED and rows["config.json"] == "-" and rows[SHARDS[0]] != "-"
+    assert f"at {COMMIT}" in done.stdout.splitlines()[-1]
+
+
+def test_python_takes_our_cache_and_we_take_its(hub, env, tmp_path):
+    pulled(env)
+    hub.stop()
+    ours = python(env, f"print(snapshot_download({MODEL!r}))", HF_HUB_OFFLINE="1").communicate()[0].strip()
+    assert pathlib.Path(ours) == repository(env) / "snapshots" / COMMIT
+    hub = Hub({MODEL: tiny_model()})
+    env = {**env, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "other")}
+    assert python(env, f"snapshot_download({MODEL!r})").wait() == 0
+    hub.requests.clear()
+    assert answers(env, MODEL) != ""
+    assert hub.requests == []
+    hub.stop()
+
+
+def test_processes_at_once_download_nothing_twice(hub, env):
+    everyone, begun = threading.Barrier(3), set()
+
+    def wait_for_all(request):
+        # Each process asks for the commit first; none goes on before all have.
+        if "/revision/" in request.path and request.command == "GET" and len(begun) < 3:
+            begun.add(request.client_address)
+            everyone.wait(120)
+
+    hub.answer = wait_for_all
+    other = python(env, f"snapshot_download({MODEL!r}, allow_patterns=['*.json', '*.safetensors', '*.jinja'], max_workers=2)")
+    ours = [subprocess.Popen([HOST, "pull", MODEL], env=env, stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [process.wait(300) for process in (*ours, other)] == [0, 0, 0]
+    sizes = {path: len(content) for path, content in tiny_model().items() if path.endswith("safetensors")}
+    assert {path: hub.delivered()[path] for path in sizes} == sizes
+    pulled(env)
+
+
+def test_cut_downloads_go_on_where_they_ended(hub, env):
+    def cut(request, content):
+        half = len(content) // 2 if request.path.startswith("/org/tiny/model") and len(content) > 50_000 else len(content)
+        request.wfile.write(content[:half])
+        request.close_connection = half < len(content)
+
+    hub.send = cut
+    pulled(env)
+    ranges = [headers["Range"] for _, path, headers in hub.requests if SHARDS[0] in path and "Range" in headers]
+    starts = [int(part.split("=")[1].split("-")[0]) for part in ranges]
+    assert len(starts) > 2 and starts == sorted(starts)
+
+
+def test_killed_download_goes_on_in_the_next_process(hub, env):
+    size, reached = len(tiny_model()[SHARDS[0]]), threading.Event()
+    stop = threading.Event()
+
+    def hang(request, content):
+        if SHARDS[0] in request.path and "Range" not in request.headers:
+            request.wfile.write(content[:size // 2])
+            request.wfile.flush()
+            reached.set()
+            stop.wait(120)
+            request.close_connection = True
+        else:
+            request.wfile.write(content)
+
+    hub.send = hang
+    process = subprocess.Popen([HOST, "pull", MODEL], env=env)
+    assert reached.wait(120)
+    digest = entry(SHARDS[0], tiny_model()[SHARDS[0]])["lfs"]["oid"]
+    partial = repository(env) / "blobs" / f"{digest}.sluice.incomplete"
+    while not partial.exists() or partial.stat().st_size < size // 2:
+        assert process.poll() is None
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    stop.set()
+    assert SHARDS[0] not in present(env) and not (repository(env) / "refs").exists()
+    hub.requests.clear()
+    pulled(env)
+    assert f"bytes={size // 2}-{size - 1}" in [headers.get("Range") for _, _, headers in hub.requests]
+
+
+def test_delivery_that_ignores_ranges_starts_over(hub, env):
+    cuts = []
+
+    def cut_once(request, content):
+        is_first = request.path.startswith("/org/tiny/model-00001") and not cuts
+        cuts.append(request.path) if is_first else None
+        request.wfile.write(content[:1000] if is_first else content)
+        request.close_connection = is_first
+
+    def without_range(request):
+        if request.path.startswith("/org/tiny/") and "signature" in request.path:
+            del request.headers["Range"]
+
+    hub.send, hub.answer = cut_once, without_range
+    pulled(env)
+    assert cuts
+
+
+def test_wrong_content_is_downloaded_again_once(hub, env):
+    def damaged(times):
+        left = [times]
+
+        def content(path, content):
+            if path == SHARDS[2] and left[0] > 0:
+                left[0] -= 1
+                return content[:-1] + bytes([content[-1] ^ 1])
+            return content
+
+        return content
+
+    # Each download asks twice: where the file is, and for the file.
+    hub.content = damaged(1000)
+    line = refused(env)
+    assert f"{SHARDS[2]}: the hub lists the digest" in line
+    assert SHARDS[2] not in present(env)
+    hub.content = damaged(2)
+    pulled(env)
+
+
+def test_expired_addresses_and_short_failures_are_asked_for_again(hub, env):
+    failures = {"/org/tiny/model-00002": [403], "/api/models/org/tiny/tree": [500, 503], "/org/tiny/resolve": [429]}
+
+    def fail(request):
+        for start, statuses in failures.items():
+            if statuses and request.path.startswith(start):
+                status = statuses.pop()
+                return status, {"RateLimit": '"resolvers";r=0;t=1'} if status == 429 else {}
+        return None
+
+    hub.answer = fail
+    pulled(env)
+    assert not any(failures.values())
+
+
+@pytest.mark.parametrize("status, code, message, expected", [
+    (401, "RepoNotFound", "Repository not found", "neither a directory here nor a model on"),
+    (404, "RepoNotFound", "Repository not found", "check the name, and what your token may read"),
+    (403, "GatedRepo", "Access is restricted", "org/tiny is gated: accept its conditions at http://127.0.0.1"),
+    (401, "", "Invalid credentials in Authorization header", "refuses the token (HF_TOKEN)"),
+    (403, "", "Forbidden: pass a token with more rights", "refuses the token (HF_TOKEN)"),
+    (451, "", "gone", "answers 451"),
+])
+def test_refusals_say_what_to_do(hub, env, status, code, message, expected):
+    hub.answer = lambda request: (status, {"X-Error-Code": code, "X-Error-Message": message})
+    line = refused(env)
+    assert expected in line and "secret" not in line, line
+
+
+def test_nothing_answers(hub, env):
+    hub.stop()
+    assert "no connection" in refused(env)
+    assert "no http or https URL" in refused({**env, "HF_ENDPOINT": "ftp://x"})
+
+
+def test_unknown_family_costs_its_configuration_alone(hub, env):
+    config = json.loads(tiny_model()["config.json"])
+    hub.repositories[MODEL]["config.json"] = json.dumps({**config, "model_type": "new", "architectures": ["NewForCausalLM"]}).encode()
+    assert "NewForCausalLM" in refused(env)
+    assert hub.paths("/org/tiny/resolve") == [f"/org/tiny/resolve/{COMMIT}/config.json"]
+    assert pull(env, MODEL, "--no-weights").returncode == 0
+
+
+def test_other_forms_of_weights_are_refused(hub, env):
+    files = hub.repositories[MODEL]
+    for name in [*SHARDS, "model.safetensors.index.json"]:
+        del files[name]
+    assert "no *.safetensors there" in refused(env)
+    del files["config.json"]
+    assert "no config.json there" in refused(env)
+    files["tiny-Q4_K_M.gguf"] = b"GGUF"
+    assert "GGUF is not read" in refused(env)
+
+
+def listed(**changes):
+    return lambda entry: {**entry, **changes} if entry["path"] == SHARDS[0] else entry
+
+
+def index_of(name):
+    return {"model.safetensors.index.json": json.dumps({"weight_map": {"x": name}}).encode()}
+
+
+@pytest.mark.parametrize("lie, expected", [
+    ({"entry": listed(lfs={"oid": "a" * 64, "size": 10})}, "more than the 10 bytes that the hub lists come"),
+    ({"entry": listed(lfs={"oid": "a" * 64, "size": 10**19})}, "HF_HUB_CACHE names another folder"),
+    ({"entry": lambda entry: {**entry, "size": 10**12}}, "config.json: it has 1000 GB, which no such file has"),
+    ({"entry": listed(lfs={"oid": "../../../evil", "size": 10})}, "has no digest"),
+    ({"entry": listed(lfs=None, oid="x" * 40)}, "has no digest"),
+    ({"files": index_of("../../evil")}, "is not the name of a file beside it"),
+    ({"files": index_of("other.safetensors")}, "its index names other.safetensors, which isn't there"),
+    ({"files": {"model.safetensors.index.json": b"["}}, "no index of weights"),
+    ({"answer": {"/revision/": (200, {}, b'{"sha": "../../evil"}')}}, "it names no commit"),
+    ({"answer": {"/revision/": (200, {}, b"<html>")}}, "not the expected JSON"),
+    ({"answer": {"/revision/": (302, {"Location": "file:///etc/passwd"})}}, "it redirects to file"),
+    ({"answer": {"/revision/": (302, {"Location": "/api/models/org/tiny/revision/main"})}}, "more than 8 redirects"),
+    ({"answer": {"/tree/": (200, {"Link": '<http://localhost:1/x>; rel="next"'}, b"[]")}}, "is elsewhere"),
+    ({"answer": {"/tree/": (200, {"Link": '</api/models/org/tiny/tree/main>; rel="next"'}, b"[]")}}, "more than 100 pages"),
+    ({"answer": {"model-00001": (206, {"Content-Range": "bytes 7-9/10"}, b"abc")}}, "bytes 7-9/10 came"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_hub_that_lies_is_refused(hub, env, lie, expected):
+    hub.entry = lie.get("entry", hub.entry)
+    hub.repositories[MODEL].update(lie.get("files", {}))
+    hub.answer = lambda request: next((answer for part, answer in lie.get("answer", {}).items() if part in request.path), None)
+    assert expected in refused(env)
+    strays = [path for path in pathlib.Path(env["HF_HOME"]).rglob("*evil*")]
+    assert strays == []
