@@ -10,7 +10,7 @@ use mcp::McpServers;
 use model::limits::Limits;
 use model::{EngineChoice, KvCacheBytes, Model, ModelOptions, Models, SharedOptions};
 use serde_json::{Value, json};
-use server::http::{Access, App, CorsOrigin, HostName, Keys, Server, install_metrics};
+use server::http::{Access, App, CorsOrigin, HostName, Keys, Named, Server, install_metrics};
 use store::{Options, Sqlite, Store};
 use tokio::sync::oneshot;
 
@@ -151,7 +151,7 @@ impl TestServer {
         let models =
             Models::load(&model, &others, &shared, &limits, &mut |_, _| {}).expect("the models load");
         let defaults = Defaults { limits: limits.clone(), mcp, seal, ..Defaults::default() };
-        let access = Access { keys, hosts, cors_origins, no_web_socket };
+        let access = Access { keys, named: Named::new(hosts, cors_origins), no_web_socket };
         let app = App::new(models.clone(), limits, access, &defaults, true, store);
         let mut server = Server::bind(([127, 0, 0, 1], 0).into(), app).await.expect("a free port");
         let admin = server.bind_admin(([127, 0, 0, 1], 0).into()).await.expect("a free port");

@@ -167,7 +167,7 @@ fn start_remote(
     };
     let started = RemoteEngine::start(options, model, limits.remote.clone());
     let engine = tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(started))?;
-    Ok(TokenSource::Engine(Box::new(engine)))
+    Ok(TokenSource::Remote(Box::new(engine)))
 }
 
 /// Loads a script, encoded with the tokenizer of the model `name`.

@@ -16,6 +16,7 @@ use crate::accounts::{Account, Caller, CpuMeter, Principal, TurnSlots};
 use crate::limits::Limits;
 use crate::mask::Grammars;
 use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
+use crate::remote::RemoteEngine;
 use turn::FaultPolicy;
 
 /// A served model. Cheap to clone.
@@ -157,6 +158,11 @@ impl Model {
     /// Whether the engine takes requests.
     pub(crate) fn is_alive(&self) -> bool {
         self.served.source.is_alive()
+    }
+
+    /// The remote engines, if the model has any.
+    pub fn remote(&self) -> Option<&RemoteEngine> {
+        self.served.source.remote()
     }
 
     /// Figures of the engine, by name, for metrics.

@@ -7,7 +7,7 @@ use engine::{Engine, EngineInfo, Generation, GenerationRequest, SubmitError};
 
 use super::error::StartError;
 use crate::prompt::Conversation;
-use crate::remote::EngineList;
+use crate::remote::{EngineList, RemoteEngine};
 use crate::replay::Script;
 
 /// Value of `--engine`.
@@ -39,6 +39,7 @@ impl FromStr for EngineChoice {
 /// The source of a model's tokens.
 pub(super) enum TokenSource {
     Engine(Box<dyn Engine>),
+    Remote(Box<RemoteEngine>),
     Replay { script: Script, info: EngineInfo },
 }
 
@@ -46,16 +47,28 @@ impl TokenSource {
     pub(super) fn info(&self) -> &EngineInfo {
         match self {
             Self::Engine(engine) => engine.info(),
+            Self::Remote(engine) => engine.info(),
             Self::Replay { info, .. } => info,
+        }
+    }
+
+    /// The remote engines, if there are any.
+    pub(super) fn remote(&self) -> Option<&RemoteEngine> {
+        if let Self::Remote(engine) = self { Some(engine) } else { None }
+    }
+
+    /// What computes tokens; `None` for a script.
+    fn engine(&self) -> Option<&dyn Engine> {
+        match self {
+            Self::Engine(engine) => Some(&**engine),
+            Self::Remote(engine) => Some(&**engine),
+            Self::Replay { .. } => None,
         }
     }
 
     /// Name that may be shown to clients, without file names.
     pub(super) fn name(&self) -> &str {
-        match self {
-            Self::Engine(engine) => &engine.info().name,
-            Self::Replay { .. } => "replay",
-        }
+        self.engine().map_or("replay", |engine| &engine.info().name)
     }
 
     /// Queues a request. A script chooses its output by the conversation from which the request was
@@ -67,6 +80,7 @@ impl TokenSource {
     ) -> Result<Generation, StartError> {
         match self {
             Self::Engine(engine) => Ok(engine.submit(request)?),
+            Self::Remote(engine) => Ok(engine.submit(request)?),
             Self::Replay { script, .. } => {
                 self.check_length(request.prompt.len(), request.max_tokens)?;
                 request.check_plain(self.name())?;
@@ -87,29 +101,23 @@ impl TokenSource {
 
     /// Whether a model writes the answers.
     pub(super) fn generates(&self) -> bool {
-        matches!(self, Self::Engine(_))
+        self.engine().is_some()
     }
 
     /// Whether requests are taken.
     pub(super) fn is_alive(&self) -> bool {
-        match self {
-            Self::Engine(engine) => engine.is_alive(),
-            Self::Replay { .. } => true,
-        }
+        self.engine().is_none_or(Engine::is_alive)
     }
 
     /// Error of the lost device, after which the engine can't run in this process; `None` while the
     /// device works.
     pub(super) fn lost(&self) -> Option<&str> {
-        match self {
-            Self::Engine(engine) => engine.lost(),
-            Self::Replay { .. } => None,
-        }
+        self.engine()?.lost()
     }
 
     /// Figures by name, for metrics.
     pub(super) fn figures(&self) -> Vec<(&'static str, f64)> {
-        let Self::Engine(engine) = self else { return Vec::new() };
+        let Some(engine) = self.engine() else { return Vec::new() };
         let stats = engine.stats();
         #[expect(clippy::cast_precision_loss, reason = "metrics are f64; counts below 2^53 are exact")]
         let figures = [

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use server::http::{Access, ApiKey, CorsOrigin, HostName, Keys, read_keys};
+use server::http::{Access, ApiKey, CorsOrigin, HostName, Keys, Named, read_keys};
 
 #[derive(clap::Args)]
 pub(super) struct AccessArguments {
@@ -32,32 +32,25 @@ pub(super) struct AccessArguments {
 }
 
 impl AccessArguments {
-    pub(super) fn access(&self) -> anyhow::Result<Access> {
+    /// Who may use the server. `may_change` says that keys may come with a signal.
+    pub(super) fn access(&self, may_change: bool) -> anyhow::Result<Access> {
         let keys = Keys::new(self.keys()?).context("--api-key")?;
+        let may_change = self.api_keys_file.is_some() || (may_change && !keys.is_empty());
         Ok(Access {
-            keys: if self.api_keys_file.is_some() { keys.replaceable() } else { keys },
-            hosts: self.allow_host.clone(),
-            cors_origins: self.cors_origin.clone(),
+            keys: if may_change { keys.replaceable() } else { keys },
+            named: Named::new(self.allow_host.clone(), self.cors_origin.clone()),
             no_web_socket: self.no_websocket,
         })
     }
 
-    /// Reads the file of keys again, and replaces `keys`. A file that is no longer good changes
-    /// nothing.
-    pub(super) fn reload(&self, keys: &Keys) {
-        let Some(file) = &self.api_keys_file else { return };
-        match self.keys().and_then(|new| Ok(keys.replace(new)?)) {
-            Ok(()) => tracing::info!(file = %file.display(), "API keys reloaded"),
-            Err(error) => {
-                let error = format!("{error:#}");
-                tracing::error!(error, "API keys not reloaded: the old ones stay in use");
-            }
-        }
+    /// The hosts and origins.
+    pub(super) fn named(&self) -> (Vec<HostName>, Vec<CorsOrigin>) {
+        (self.allow_host.clone(), self.cors_origin.clone())
     }
 
     /// Keys of the switch and of the file. Errors give a key's number among those of the switch,
     /// and never show one.
-    fn keys(&self) -> anyhow::Result<Vec<ApiKey>> {
+    pub(super) fn keys(&self) -> anyhow::Result<Vec<ApiKey>> {
         let key = |(number, text): (usize, &String)| {
             text.parse::<ApiKey>().with_context(|| format!("--api-key: key {number}"))
         };

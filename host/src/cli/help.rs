@@ -58,6 +58,8 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Access and logs",
         &[
+            "config",
+            "print_config",
             "admin_listen",
             "api_keys_file",
             "allow_host",

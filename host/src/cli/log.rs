@@ -7,20 +7,24 @@
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, IsTerminal as _, Write};
 use std::panic::PanicHookInfo;
+use std::sync::OnceLock;
 
 use model::printable::Escaped;
 use tracing::Metadata;
 use tracing::field::Field;
-use tracing_subscriber::Registry;
 use tracing_subscriber::field::MakeExt as _;
 use tracing_subscriber::filter::{EnvFilter, FilterExt as _, filter_fn};
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::prelude::*;
+use tracing_subscriber::{Registry, reload};
 
 use super::stderr;
 
 /// First parts of the targets of this project's own lines.
 const OWN: [&str; 9] = ["host", "api", "bench", "engine", "kernels", "mcp", "model", "parsers", "server"];
+
+/// The filter of this process's log.
+static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 
 /// Levels of the log.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -47,17 +51,30 @@ impl From<LogLevel> for EnvFilter {
 /// Sends logs to stderr, from `level` on; without one filtered by `RUST_LOG`, else from level
 /// `least` on. Panics become lines of the log. Text of requests and answers is logged at no level.
 pub(super) fn log_to_stderr(json: bool, level: Option<LogLevel>, least: &str) {
-    let by_environment = || EnvFilter::try_from_default_env().unwrap_or_else(|_| least.into());
-    let filter = level.map_or_else(by_environment, EnvFilter::from);
+    let (filter, reload) = reload::Layer::new(filter(level, least));
     let layer = tracing_subscriber::fmt::layer::<Registry>()
         .with_writer(|| Lines)
         .with_ansi(io::stderr().is_terminal());
     let layer =
         if json { layer.json().boxed() } else { layer.fmt_fields(debug_fn(field).delimited(" ")).boxed() };
     let logged = layer.with_filter(filter.and(filter_fn(is_own)));
-    // Fails only if logs go elsewhere already.
+    // Both fail only if logs go elsewhere already.
     let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(logged));
+    let _ = FILTER.set(reload);
     std::panic::set_hook(Box::new(log_panic));
+}
+
+/// Sets the level of a log that has begun.
+pub(super) fn set_level(level: Option<LogLevel>, least: &str) {
+    if let Some(reload) = FILTER.get() {
+        // Fails only if the log has ended.
+        let _ = reload.reload(filter(level, least));
+    }
+}
+
+fn filter(level: Option<LogLevel>, least: &str) -> EnvFilter {
+    let by_environment = || EnvFilter::try_from_default_env().unwrap_or_else(|_| least.into());
+    level.map_or_else(by_environment, EnvFilter::from)
 }
 
 fn is_own(line: &Metadata<'_>) -> bool {

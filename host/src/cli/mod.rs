@@ -5,6 +5,7 @@ mod access;
 mod bench;
 mod cache;
 mod compaction;
+mod config;
 mod data;
 mod devices;
 mod doctor;
@@ -23,6 +24,7 @@ mod parser;
 mod per_model;
 mod progress;
 mod pull;
+mod reload;
 mod seal;
 mod serve;
 mod shell;
@@ -34,11 +36,14 @@ mod tips;
 mod values;
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use config::{ConfigError, Parsed};
 use model::printable::Escaped;
+use reload::Reload;
 
 /// Sluice: an LLM inference server whose output parsers are WebAssembly components.
 #[derive(Parser)]
@@ -97,10 +102,15 @@ pub(crate) fn main() -> ExitCode {
         stderr::flush();
         return ExitCode::from(USAGE);
     }
-    let arguments = parse(arguments).unwrap_or_else(|error| refuse(&error));
-    let serves = matches!(arguments.command, Command::Serve(_));
-    let result = match arguments.command {
-        Command::Serve(arguments) => serve::run(*arguments),
+    let (parsed, line) = match parse(&arguments) {
+        Ok(parsed) => parsed,
+        Err(ConfigError::Usage { error, place }) => refuse(&error, place.as_deref()),
+        Err(ConfigError::File(error)) => return fail(&error),
+    };
+    let serves = matches!(line.command, Command::Serve(_));
+    let result = match line.command {
+        Command::Serve(serve) if serve.config.is_printed() => print(&parsed.print()),
+        Command::Serve(serve) => serve::run(*serve, Reload::new(arguments, &parsed)),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
@@ -114,10 +124,7 @@ pub(crate) fn main() -> ExitCode {
     let code = match result {
         Ok(code) => code,
         Err(error) if !serves && is_broken_pipe(&error) => ExitCode::from(BROKEN_PIPE),
-        Err(error) => {
-            stderr::write(format!("error: {}\n", Escaped(one_line(&error))).as_bytes());
-            ExitCode::FAILURE
-        }
+        Err(error) => fail(&one_line(&error)),
     };
     stderr::flush();
     code
@@ -127,10 +134,25 @@ fn command_line() -> clap::Command {
     help::arranged(CommandLine::command())
 }
 
-fn parse(arguments: Vec<OsString>) -> Result<CommandLine, clap::Error> {
-    let mut command = command_line();
-    let mut matches = command.try_get_matches_from_mut(arguments)?;
-    CommandLine::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+/// Reads the command line, and the configuration that it names.
+fn parse(arguments: &[OsString]) -> Result<(Parsed, CommandLine), ConfigError> {
+    let mut parsed = Parsed::of(command_line(), arguments)?;
+    let line = CommandLine::from_arg_matches_mut(&mut parsed.matches.clone());
+    match line {
+        Ok(line) => Ok((parsed, line)),
+        Err(error) => Err(ConfigError::Usage { error: error.format(&mut parsed.command), place: None }),
+    }
+}
+
+fn print(text: &str) -> anyhow::Result<ExitCode> {
+    std::io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn fail(error: &str) -> ExitCode {
+    stderr::write(format!("error: {}\n", Escaped(error)).as_bytes());
+    stderr::flush();
+    ExitCode::FAILURE
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -140,19 +162,34 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// Prints clap's message and ends the process with clap's exit status. An error is printed as one
 /// line, followed by the usage unless only a value is wrong.
-fn refuse(error: &clap::Error) -> ! {
+fn refuse(error: &clap::Error, place: Option<&str>) -> ! {
     let text = error.render().to_string();
     if !text.starts_with("error: ") {
         error.exit(); // Help or the version.
     }
-    let only_a_value = matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue);
-    let end = if only_a_value { "\n\nFor more" } else { "\n\n" };
-    let (said, rest) = text.split_once(end).unwrap_or((&text, ""));
+    let usage = match text.split_once("\n\n") {
+        Some((_, usage)) if !is_of_a_value(error) => format!("\n{}\n", usage.trim_end()),
+        _ => String::new(),
+    };
     let tip = if is_stray_word(error) { ": a model is given by --model DIR|ORG/NAME" } else { "" };
-    let usage = if only_a_value { String::new() } else { format!("\n{}\n", rest.trim_end()) };
-    stderr::write(format!("{}\n{usage}", Escaped(words(said) + tip)).as_bytes());
+    let line = format!("error: {}{tip}", reason(error, place));
+    stderr::write(format!("{}\n{usage}", Escaped(line)).as_bytes());
     stderr::flush();
     std::process::exit(error.exit_code());
+}
+
+/// What is wrong with the command line, on one line. `place` is where the value stands, if it is a
+/// file's.
+fn reason(error: &clap::Error, place: Option<&str>) -> String {
+    let text = error.render().to_string();
+    let end = if is_of_a_value(error) { "\n\nFor more" } else { "\n\n" };
+    let said = text.split_once(end).map_or(&*text, |(said, _)| said);
+    let said = words(said.strip_prefix("error: ").unwrap_or(said));
+    place.map_or_else(|| said.clone(), |place| format!("{place}: {said}"))
+}
+
+fn is_of_a_value(error: &clap::Error) -> bool {
+    matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue)
 }
 
 /// Whether the error is about a word that is no switch, in a place where other programs take a

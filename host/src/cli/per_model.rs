@@ -17,7 +17,8 @@ pub(super) fn for_model<T>(
     read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
 ) -> impl Fn(&str) -> Result<ForModel<T>, String> + Clone + Send + Sync + 'static {
     move |text| {
-        let (model, value) = split(text).map_or((None, text), |(name, value)| (Some(name), value));
+        let model = model_of(text, false);
+        let value = model.map_or(text, |name| &text[name.len() + 1..]);
         Ok(ForModel { model: model.map(str::to_owned), value: read(value)? })
     }
 }
@@ -28,10 +29,16 @@ pub(super) fn pair_for_model<T>(
     read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
 ) -> impl Fn(&str) -> Result<ForModel<T>, String> + Clone + Send + Sync + 'static {
     move |text| {
-        let named = split(text).filter(|(_, pair)| split(pair).is_some());
-        let (model, value) = named.map_or((None, text), |(name, pair)| (Some(name), pair));
+        let model = model_of(text, true);
+        let value = model.map_or(text, |name| &text[name.len() + 1..]);
         Ok(ForModel { model: model.map(str::to_owned), value: read(value)? })
     }
+}
+
+/// Name of the model in a value, or in a `KEY=VALUE` if the switch takes pairs.
+pub(super) fn model_of(text: &str, is_pair: bool) -> Option<&str> {
+    let named = split(text).filter(|(_, rest)| !is_pair || split(rest).is_some());
+    named.map(|(name, _)| name)
 }
 
 fn split(text: &str) -> Option<(&str, &str)> {

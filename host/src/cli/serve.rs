@@ -9,10 +9,11 @@ use clap::builder::NonEmptyStringValueParser;
 use model::limits::{Limits, PROMPT_THREADS};
 use model::{LoadProgress, Models};
 use parsers::ParserLimits;
-use server::http::{App, Keys, Server, install_metrics, largest_body};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use server::http::{App, Server, install_metrics, largest_body};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::access::AccessArguments;
+use super::config::ConfigArguments;
 use super::ending::{StopSignals, run_until_stopped};
 use super::limits::Switches;
 use super::listen::{ListenAddress, listen};
@@ -21,12 +22,15 @@ use super::log::{LogLevel, log_to_stderr};
 use super::mcp::McpArguments;
 use super::models::ModelArguments;
 use super::progress::LoadingLine;
+use super::reload::{LEAST_LEVEL, Reload, Running};
 use super::stderr;
 use super::store::StoreArguments;
 use super::summary::announce;
 
 #[derive(clap::Args)]
 pub(super) struct ServeArguments {
+    #[command(flatten)]
+    pub(super) config: ConfigArguments,
     #[command(flatten)]
     pub(super) models: ModelArguments,
     #[command(flatten)]
@@ -68,7 +72,7 @@ pub(super) struct ServeArguments {
     log_json: bool,
     /// Least level of the log's lines [default: what `RUST_LOG` says, else info].
     #[arg(long, value_enum, value_name = "LEVEL")]
-    log_level: Option<LogLevel>,
+    pub(super) log_level: Option<LogLevel>,
     #[command(flatten)]
     limits: Switches<Limits>,
 }
@@ -101,25 +105,26 @@ impl ServeArguments {
     }
 }
 
-pub(super) fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
-    log_to_stderr(arguments.log_json, arguments.log_level, "info");
+/// Serves until a signal ends it; `reload` reads the arguments and their file again.
+pub(super) fn run(arguments: ServeArguments, reload: Reload) -> anyhow::Result<ExitCode> {
+    log_to_stderr(arguments.log_json, arguments.log_level, LEAST_LEVEL);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(PROMPT_THREADS)
         .build()
         .context("can't start the runtime")?;
-    let result = runtime.block_on(serve(arguments));
+    let result = runtime.block_on(serve(arguments, reload));
     // A parser may still be compiling, which takes seconds; its result is not needed.
     runtime.shutdown_background();
     result?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
+async fn serve(arguments: ServeArguments, reload: Reload) -> anyhow::Result<()> {
     // This comes first: until a handler is installed, the signal ends the process.
     let hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
     install_metrics();
-    let access = arguments.access.access()?;
+    let access = arguments.access.access(reload.has_file())?;
     let limits = arguments.limits(access.keys.owners())?;
     let mcp = arguments.mcp.servers(&limits.mcp)?;
     let compaction_prompt = super::compaction::prompt(arguments.compaction_prompt.as_deref())?;
@@ -147,8 +152,8 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
         compaction_prompt,
         ..Defaults::default()
     };
-    let keys = access.keys.clone();
-    let keyed = !keys.is_empty();
+    let keyed = !access.keys.is_empty();
+    let running = Running { models: models.clone(), keys: access.keys.clone(), named: access.named.clone() };
     let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, store);
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
     let mut addresses = vec![("address", server.address()?)];
@@ -162,14 +167,6 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     tokio::select! {
         ended = run_until_stopped(|stop| server.run(stop), models.lost(), async || signals.next().await) => ended.map_err(anyhow::Error::msg),
         () = follow_plugin_files => Ok(()),
-        () = reload_on_hangup(&models, &arguments.access, &keys, hangup) => Ok(()),
-    }
-}
-
-/// Reloads the API keys and the parsers at each SIGHUP; never ready.
-async fn reload_on_hangup(models: &Models, access: &AccessArguments, keys: &Keys, mut hangup: Signal) {
-    while hangup.recv().await.is_some() {
-        tokio::task::block_in_place(|| access.reload(keys));
-        models.reload_parsers("signal").await;
+        () = running.reload_on(hangup, reload) => Ok(()),
     }
 }

@@ -94,11 +94,11 @@ fn a_hangup_reads_the_file_again_whole_or_not_at_all() {
     let mut server = Serving::start(command);
     assert!(admits(&server, "old") && admits(&server, "switch"));
     write(&file, "alice=old\nbob=new\nhidden\n", 0o600);
-    let line = server.hang_up("API keys not reloaded");
+    let line = server.hang_up("settings not reloaded");
     assert!(line.contains("line 3") && !line.contains("hidden"), "{line}");
     assert!(admits(&server, "old") && !admits(&server, "new"));
     write(&file, "alice=newer\nbob=new\n", 0o600);
-    server.hang_up("API keys reloaded");
+    server.hang_up("settings reloaded");
     assert!(admits(&server, "newer") && admits(&server, "new") && admits(&server, "switch"));
     assert!(!admits(&server, "old"));
 }

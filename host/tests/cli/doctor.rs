@@ -111,6 +111,15 @@ fn half_a_model_is_no_model() {
 }
 
 #[test]
+fn a_model_that_a_start_would_download_is_a_warning() {
+    let mut doctor = Doctor::with(&["--model", "org/name"]);
+    doctor.command.env("HF_HUB_CACHE", doctor.home.path());
+    let (code, lines) = doctor.says();
+    assert_eq!(code, Some(0), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.contains("host pull org/name, or the start")), "{lines:#?}");
+}
+
+#[test]
 fn more_memory_than_is_free_is_a_failure() {
     assert!(Doctor::with(&["--kv-cache", "9000000"]).fails("memory").contains("8789 GiB"));
 }

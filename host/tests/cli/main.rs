@@ -8,6 +8,7 @@ mod api_keys;
 mod bench_model;
 mod bench_serve;
 mod commands;
+mod config;
 mod contracts;
 mod doctor;
 mod logs;

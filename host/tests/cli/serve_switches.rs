@@ -85,7 +85,7 @@ impl Serving {
 
     /// Posts a body and returns the whole response as text.
     pub(super) fn post(&self, path: &str, body: &str) -> String {
-        self.send("POST", path, "", body)
+        self.send("POST", path, "host: localhost\r\n", body)
     }
 
     pub(super) fn get(&self, path: &str) -> String {
@@ -93,14 +93,19 @@ impl Serving {
     }
 
     pub(super) fn get_with_key(&self, path: &str, key: &str) -> String {
-        self.send("GET", path, &format!("x-api-key: {key}\r\n"), "")
+        self.send("GET", path, &format!("host: localhost\r\nx-api-key: {key}\r\n"), "")
+    }
+
+    /// Gets with these headers, which name the host.
+    pub(super) fn get_with(&self, path: &str, headers: &str) -> String {
+        self.send("GET", path, headers, "")
     }
 
     fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         let length = body.len();
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+            "{method} {path} HTTP/1.1\r\nconnection: close\r\n{headers}content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
         );
         stream.write_all((head + body).as_bytes()).expect("written");
         let mut answer = String::new();

@@ -10,7 +10,7 @@ use engine::{
 use futures_util::future::join_all;
 use tokio::task::JoinSet;
 
-use super::options::{EngineUrl, RemoteOptions};
+use super::options::{EngineList, EngineUrl, RemoteOptions};
 use super::pool::{PoolSettings, UpstreamPool};
 use super::probe::ProbeError;
 use super::request::RemoteRequest;
@@ -74,7 +74,8 @@ impl RemoteEngine {
         limits: RemoteLimits,
     ) -> Result<Self, RemoteError> {
         let urls = options.engines.read().map_err(RemoteError::List)?;
-        let client = upstream::client(&urls, &options, &limits).map_err(RemoteError::Client)?;
+        let has_tls = needs_tls(&options.engines, &urls);
+        let client = upstream::client(has_tls, &options, &limits).map_err(RemoteError::Client)?;
         let RemoteModel { label, names, tokenizer, context } = model;
         let vocabulary = Vocabulary::new(tokenizer);
         let vocab = vocabulary.size();
@@ -82,7 +83,8 @@ impl RemoteEngine {
             router: Router::new(RoutingOptions::default()),
             limits,
             vocabulary,
-            settings: PoolSettings { options, client, label, names },
+            list: Mutex::new(options.engines.clone()),
+            settings: PoolSettings { options, client, has_tls, label, names },
             upstreams: Mutex::default(),
         });
         pool.set_urls(urls);
@@ -106,6 +108,34 @@ impl RemoteEngine {
         watching.spawn(watch::run(Arc::clone(&pool)));
         Ok(Self { pool, info, _watching: watching })
     }
+
+    /// Where the engines' URLs are from.
+    pub fn list(&self) -> EngineList {
+        self.pool.list()
+    }
+
+    /// Checks a list that may replace the engines'.
+    ///
+    /// # Errors
+    /// The file can't be read; or certificates would have to be checked, which was not set up at the
+    /// start.
+    pub fn check(&self, list: &EngineList) -> Result<(), String> {
+        let urls = list.read()?;
+        if needs_tls(list, &urls) && !self.pool.settings.has_tls {
+            return Err("engines behind https, or in a file, need a restart where none was before".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Replaces the list. The next health check applies it: answers under way go on.
+    pub fn replace(&self, list: EngineList) {
+        *self.pool.list.lock().unwrap_or_else(PoisonError::into_inner) = list;
+    }
+}
+
+/// Whether certificates must be checked: the file may list `https` engines later.
+fn needs_tls(list: &EngineList, urls: &[EngineUrl]) -> bool {
+    matches!(list, EngineList::File(_)) || urls.iter().any(EngineUrl::is_https)
 }
 
 /// Facts of all engines together. The context is the smallest one, so that every engine can take

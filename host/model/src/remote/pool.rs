@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use engine::SubmitError;
 use reqwest::Client;
 
-use super::options::RemoteOptions;
+use super::options::{EngineList, RemoteOptions};
 use super::request::RemoteRequest;
 use super::routing::Router;
 use super::upstream::Upstream;
@@ -16,6 +16,8 @@ use crate::limits::RemoteLimits;
 pub(super) struct PoolSettings {
     pub(super) options: RemoteOptions,
     pub(super) client: Client,
+    /// Whether the client checks certificates, which it can't be taught later.
+    pub(super) has_tls: bool,
     /// Name of the model in logs and metrics.
     pub(super) label: Arc<str>,
     pub(super) names: Vec<String>,
@@ -29,11 +31,17 @@ pub(super) struct UpstreamPool {
     /// Engines that are listed now.
     pub(super) upstreams: Mutex<Vec<Arc<Upstream>>>,
     pub(super) settings: PoolSettings,
+    /// Where the engines' URLs are from.
+    pub(super) list: Mutex<EngineList>,
 }
 
 impl UpstreamPool {
     pub(super) fn upstreams(&self) -> Vec<Arc<Upstream>> {
         self.upstreams.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn list(&self) -> EngineList {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Error for a request that no available engine can serve.

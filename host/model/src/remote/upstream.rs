@@ -147,7 +147,7 @@ impl Upstream {
     }
 }
 
-/// HTTP client for all engines of a list. It follows no redirects and uses no proxy, so that
+/// HTTP client for all engines of a list, which checks certificates if it `has_tls`. It follows no redirects and uses no proxy, so that
 /// requests and their key go only where they are configured to go. It accepts no compressed bodies,
 /// so that small bodies stay small. Each request has a connection of its own: engines close idle
 /// connections after seconds, and a request on a connection that is being closed is lost.
@@ -155,7 +155,7 @@ impl Upstream {
 /// # Errors
 /// TLS can't be set up.
 pub(super) fn client(
-    urls: &[EngineUrl],
+    has_tls: bool,
     options: &RemoteOptions,
     limits: &RemoteLimits,
 ) -> Result<Client, String> {
@@ -166,12 +166,7 @@ pub(super) fn client(
         .connect_timeout(limits.connect_time)
         .pool_max_idle_per_host(0)
         .user_agent(concat!("sluice/", env!("CARGO_PKG_VERSION")));
-    // The file may list `https` engines later, whose certificates must be checked.
-    let is_https = matches!(options.engines, super::options::EngineList::File(_))
-        || urls.iter().any(EngineUrl::is_https);
-    tls::with_tls(builder, is_https, options.ca_file.as_deref())?
-        .build()
-        .map_err(|error| format!("{error:?}"))
+    tls::with_tls(builder, has_tls, options.ca_file.as_deref())?.build().map_err(|error| format!("{error:?}"))
 }
 
 /// Body of a response that isn't a stream; an error if it has more than `most` bytes.

@@ -51,14 +51,17 @@ pub(super) async fn run(pool: Arc<UpstreamPool>) {
     }
 }
 
-/// Applies the list of engines in the file. A file that can't be read changes nothing.
+/// Applies the list of engines, which the operator or the file may have changed. A file that can't
+/// be read changes nothing.
 async fn reread(pool: &UpstreamPool, last_error: &mut String) {
-    if matches!(pool.settings.options.engines, EngineList::Urls(_)) {
-        return;
-    }
-    let engines = pool.settings.options.engines.clone();
-    let read = tokio::task::spawn_blocking(move || engines.read()).await;
-    match read.unwrap_or_else(|error| Err(error.to_string())) {
+    let read = match pool.list() {
+        EngineList::Urls(urls) => Ok(urls),
+        file @ EngineList::File(_) => {
+            let read = tokio::task::spawn_blocking(move || file.read()).await;
+            read.unwrap_or_else(|error| Err(error.to_string()))
+        }
+    };
+    match read {
         Ok(urls) => {
             last_error.clear();
             let known = pool.upstreams();

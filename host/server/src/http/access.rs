@@ -6,7 +6,6 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
-use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -16,6 +15,7 @@ use http::{HeaderMap, Uri, header};
 
 use super::answer::refuse;
 use super::keys::Keys;
+use super::named::{Named, NamedLists};
 use api::error::ApiError;
 
 /// The operator's settings for access.
@@ -23,11 +23,8 @@ use api::error::ApiError;
 pub struct Access {
     /// Keys that clients may use; if there are none, no key is required.
     pub keys: Keys,
-    /// Host names that are allowed besides loopback names and the listen address. Any entry makes
-    /// every listener check hosts.
-    pub hosts: Vec<HostName>,
-    /// Origins whose web pages may read answers.
-    pub cors_origins: Vec<CorsOrigin>,
+    /// Hosts and origins that are allowed besides loopback names and the listen address.
+    pub named: Named,
     /// Whether clients that ask for a WebSocket are sent to HTTP.
     pub no_web_socket: bool,
 }
@@ -40,8 +37,9 @@ impl Access {
         let text =
             |name| headers.get(name).map(|value: &http::HeaderValue| value.to_str().unwrap_or_default());
         let Some(origin) = text(header::ORIGIN).filter(|_| self.keys.is_empty()) else { return Ok(()) };
-        let allowed = is_named(&self.cors_origins, origin)
-            || is_own_page(origin, text(header::HOST), &self.hosts)
+        let named = self.named.lists();
+        let allowed = is_named(&named.origins, origin)
+            || is_own_page(origin, text(header::HOST), &named.hosts)
             || origin_host(origin).is_some_and(|host| is_loopback(&host));
         if allowed { Ok(()) } else { Err(ApiError::origin_not_allowed(origin)) }
     }
@@ -93,43 +91,40 @@ impl FromStr for CorsOrigin {
 
 /// Check of `Host` and `Origin` for one listener.
 #[derive(Clone)]
-pub(super) struct HostCheck(Arc<Allowed>);
-
-struct Allowed {
-    hosts: Vec<HostName>,
-    origins: Vec<CorsOrigin>,
+pub(super) struct HostCheck {
+    named: Named,
+    is_keyed: bool,
     listen: IpAddr,
 }
 
 impl HostCheck {
-    /// The check that a listener on `listen` needs. There is none if a key is required, or if the
-    /// address isn't loopback and so its names aren't known. There always is one if the operator
-    /// named hosts.
-    pub(super) fn new(access: &Access, listen: IpAddr) -> Option<Self> {
-        let needed = !access.hosts.is_empty() || (access.keys.is_empty() && listen.is_loopback());
-        needed.then(|| {
-            let (hosts, origins) = (access.hosts.clone(), access.cors_origins.clone());
-            Self(Arc::new(Allowed { hosts, origins, listen }))
-        })
+    /// The check of a listener on `listen`.
+    pub(super) fn new(access: &Access, listen: IpAddr) -> Self {
+        Self { named: access.named.clone(), is_keyed: !access.keys.is_empty(), listen }
     }
 
+    /// Checks a request. Everything is allowed if a key is required, or if the address isn't
+    /// loopback and so its names aren't known; but not if the operator named hosts.
     fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
+        let lists = self.named.lists();
+        if lists.hosts.is_empty() && (self.is_keyed || !self.listen.is_loopback()) {
+            return Ok(());
+        }
         let named = headers.get_all(header::HOST).iter().map(|value| value.to_str().unwrap_or_default());
         let named = named.chain(uri.authority().map(Authority::as_str));
         for authority in named {
-            if !Authority::from_str(authority).is_ok_and(|authority| self.0.allows(authority.host())) {
+            let host = Authority::from_str(authority);
+            if !host.is_ok_and(|authority| self.allows(&lists, authority.host())) {
                 return Err(ApiError::host_not_allowed(authority));
             }
         }
         match headers.get(header::ORIGIN).map(|value| value.to_str().unwrap_or_default()) {
-            Some(origin) if !self.0.allows_origin(origin) => Err(ApiError::origin_not_allowed(origin)),
+            Some(origin) if !self.allows_origin(&lists, origin) => Err(ApiError::origin_not_allowed(origin)),
             _ => Ok(()),
         }
     }
-}
 
-impl Allowed {
-    fn allows(&self, host: &str) -> bool {
+    fn allows(&self, lists: &NamedLists, host: &str) -> bool {
         let host = normal(host);
         let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
         let is_own = |address: IpAddr| {
@@ -140,11 +135,11 @@ impl Allowed {
         };
         is_loopback(&host)
             || address.is_some_and(is_own)
-            || self.hosts.iter().any(|allowed| allowed.0 == host)
+            || lists.hosts.iter().any(|allowed| allowed.0 == host)
     }
 
-    fn allows_origin(&self, origin: &str) -> bool {
-        is_named(&self.origins, origin) || origin_host(origin).is_some_and(|host| self.allows(&host))
+    fn allows_origin(&self, lists: &NamedLists, origin: &str) -> bool {
+        is_named(&lists.origins, origin) || origin_host(origin).is_some_and(|host| self.allows(lists, &host))
     }
 }
 
@@ -190,10 +185,11 @@ pub(super) async fn refuse_foreign_pages(
     request: Request,
     next: Next,
 ) -> Response {
+    let hosts = access.named.lists().hosts.clone();
     let own = request.headers().get(header::HOST).and_then(|value| value.to_str().ok());
     let origins = request.headers().get_all(header::ORIGIN).iter();
     let mut origins = origins.map(|value| value.to_str().unwrap_or_default());
-    match origins.find(|origin| !is_own_page(origin, own, &access.hosts)) {
+    match origins.find(|origin| !is_own_page(origin, own, &hosts)) {
         Some(origin) => refuse(&ApiError::origin_not_allowed(origin)),
         None => next.run(request).await,
     }
@@ -218,14 +214,14 @@ mod tests {
         if let Some(origin) = origin {
             headers.insert(header::ORIGIN, origin.parse().expect("a header"));
         }
-        let check = HostCheck::new(access, listen.parse().expect("an address"))?;
+        let check = HostCheck::new(access, listen.parse().expect("an address"));
         check.check(&Uri::from_static("/v1/models"), &headers).err()?.code
     }
 
     fn access(hosts: &[&str], origins: &[&str]) -> Access {
         let hosts = hosts.iter().map(|host| host.parse().expect("a host")).collect();
-        let cors_origins = origins.iter().map(|origin| origin.parse().expect("an origin")).collect();
-        Access { hosts, cors_origins, ..Access::default() }
+        let origins = origins.iter().map(|origin| origin.parse().expect("an origin")).collect();
+        Access { named: Named::new(hosts, origins), ..Access::default() }
     }
 
     #[test]
@@ -304,7 +300,7 @@ mod tests {
 
     #[test]
     fn the_authority_of_an_absolute_target_counts_too() {
-        let check = HostCheck::new(&Access::default(), [127, 0, 0, 1].into()).expect("needed");
+        let check = HostCheck::new(&Access::default(), [127, 0, 0, 1].into());
         let mut headers = HeaderMap::new();
         headers.insert(header::HOST, "localhost".parse().expect("a header"));
         let refused = check.check(&Uri::from_static("http://evil.example/v1/models"), &headers);

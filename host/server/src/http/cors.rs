@@ -3,10 +3,15 @@
 
 use std::time::Duration;
 
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
 use http::{HeaderName, HeaderValue, Method, header};
+use tower::{Layer as _, ServiceExt as _};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use super::access::CorsOrigin;
+use super::named::Named;
 
 /// Headers of answers that web pages may read.
 const EXPOSED: [HeaderName; 4] = [
@@ -18,7 +23,16 @@ const EXPOSED: [HeaderName; 4] = [
 /// Time for which a browser may cache a preflight's answer.
 const MAX_AGE: Duration = Duration::from_mins(10);
 
-/// Middleware for `origins`; none if the list is empty. Keys travel in headers, so cookies
+/// Middleware: answers preflights and adds headers, for the origins that are named now.
+pub(super) async fn answer(State(named): State<Named>, request: Request, next: Next) -> Response {
+    let lists = named.lists();
+    match &lists.cors {
+        None => next.run(request).await,
+        Some(cors) => cors.layer(next).oneshot(request).await.into_response(),
+    }
+}
+
+/// What adds the headers for `origins`; none if the list is empty. Keys travel in headers, so cookies
 /// (credentials) are never allowed.
 pub(super) fn layer(origins: &[CorsOrigin]) -> Option<CorsLayer> {
     let exactly = |origin: &CorsOrigin| match origin {

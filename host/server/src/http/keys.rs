@@ -139,6 +139,14 @@ impl Keys {
         Ok(())
     }
 
+    /// Checks keys that may replace these.
+    ///
+    /// # Errors
+    /// Two owners have the same key.
+    pub fn check(keys: &[ApiKey]) -> Result<(), KeyError> {
+        check_owners(keys).map(drop)
+    }
+
     /// Whether no key is required.
     pub fn is_empty(&self) -> bool {
         self.owners == 0

@@ -12,7 +12,6 @@ use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use futures_util::FutureExt;
 use tower::util::option_layer;
-use tower_http::cors::CorsLayer;
 
 use super::access::{HostCheck, check_host};
 use super::answer::{identify, json, refuse};
@@ -25,6 +24,7 @@ use super::cors;
 use super::count::{count_messages, count_responses};
 use super::excess::refuse_excess;
 use super::guard::refuse_malformed;
+use super::named::Named;
 use super::request_log::log;
 use super::server_info::{health, index, list_models, one_model, scrape, version};
 use super::stored;
@@ -47,8 +47,8 @@ pub(super) const DRAINING: &str =
 
 /// All routes, for a listener on `listen`.
 pub(super) fn router(app: App, listen: IpAddr) -> Router {
-    let cors = cors::layer(&app.access.cors_origins);
-    layered(app, listen, cors, routes(open()), routes(keyed()).fallback(no_route))
+    let pages = Some(app.access.named.clone());
+    layered(app, listen, pages, routes(open()), routes(keyed()).fallback(no_route))
 }
 
 fn routes(routes: Vec<Route>) -> Router<App> {
@@ -127,13 +127,13 @@ fn at(methods: &'static [&'static str], path: &'static str, handler: MethodRoute
     (methods, path, handler.fallback(fallback))
 }
 
-/// Adds the layers that every listener has. If keys are set, only `open` is answered without one.
+/// Adds the layers that every listener has. Pages of the origins in `pages` may read answers. If keys are set, only `open` is answered without one.
 /// Layers run from the last added to the first: id, log, panic guard, excess connections, malformed
 /// requests, host, CORS (whose preflights carry no key), key, drain.
 pub(super) fn layered(
     app: App,
     listen: IpAddr,
-    cors: Option<CorsLayer>,
+    pages: Option<Named>,
     open: Router<App>,
     keyed: Router<App>,
 ) -> Router {
@@ -142,8 +142,8 @@ pub(super) fn layered(
         .layer(from_fn_with_state(app.clone(), require_key));
     let check = HostCheck::new(&app.access, listen);
     open.merge(keyed)
-        .layer(option_layer(cors))
-        .layer(option_layer(check.map(|check| from_fn_with_state(check, check_host))))
+        .layer(option_layer(pages.map(|named| from_fn_with_state(named, cors::answer))))
+        .layer(from_fn_with_state(check, check_host))
         .layer(from_fn_with_state(app.clone(), refuse_malformed))
         .layer(from_fn_with_state(app.clone(), refuse_excess))
         .layer(from_fn(survive_panics))

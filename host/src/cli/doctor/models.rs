@@ -13,7 +13,7 @@ use super::findings::{Findings, Level};
 const AGENT_CONTEXT: usize = 32_768;
 
 pub(super) fn examine(findings: &mut Findings, arguments: &ServeArguments) {
-    let Some(access) = arguments.access.access().ok() else { return };
+    let Some(access) = arguments.access.access(false).ok() else { return };
     let owners = access.keys.owners();
     let Some(limits) = findings.value("limits", arguments.limits(owners)) else { return };
     let Some((first, others)) = findings.value("model", arguments.models.models()) else { return };

@@ -22,7 +22,7 @@ const TOOLS_TIME: Duration = Duration::from_secs(30);
 pub(super) async fn examine(findings: &mut Findings, arguments: &ServeArguments) {
     let addresses =
         [("--listen", Some(&arguments.listen)), ("--admin-listen", arguments.admin_listen.as_ref())];
-    let access = findings.value("keys", arguments.access.access());
+    let access = findings.value("keys", arguments.access.access(false));
     let keyed = access.as_ref().is_none_or(|access| !access.keys.is_empty());
     let mut bound = Vec::new();
     for (switch, address) in addresses {
