@@ -33,6 +33,9 @@ tests/cuda/simulated.sh
 echo "== machine code of CUDA kernels"
 tests/cuda/compile.sh
 
+echo "== thousands of requests made from the OpenAPI document"
+tests/openapi.sh
+
 echo "== the JSON-Schema test suite in every format's grammars"
 SUITE=$BUILT/json-schema-suite
 tests/json-schema-suite.sh "$SUITE"

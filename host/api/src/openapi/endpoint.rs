@@ -87,7 +87,8 @@ impl Endpoint {
                 ("500", "The server failed."),
             ]);
         }
-        if self.path.contains("{id}") {
+        let reads_stored = self.path.contains("{id}") || !self.query.is_empty();
+        if reads_stored {
             all.extend([
                 ("400", "The path is not UTF-8, or the query is wrong."),
                 ("404", "No such model, or nothing is stored under the id."),
@@ -96,11 +97,12 @@ impl Endpoint {
         if self.upgrades {
             all.extend([
                 ("400", "The request has no key of a WebSocket."),
+                ("405", "The request asks for no WebSocket."),
                 ("426", "There are no WebSockets here, or not of this version: the header `upgrade` says what is spoken."),
                 ("503", "The server is stopping, or too many connections are open."),
             ]);
         }
-        if self.request.is_some() || self.path.contains("{id}") || self.open {
+        if self.request.is_some() || reads_stored || self.open {
             all.push(("503", "The server is starting or stopping, or its store can't be reached."));
         }
         all
