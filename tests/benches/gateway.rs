@@ -8,15 +8,13 @@
 //! `SLUICE_HOST` names, else the one beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
-use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use tests::fake_engine::{Action, FakeEngine, done, event, head, ids};
+use serde_json::json;
 use tests::load::{self, Clients, Cost, Delays, Load};
+use tests::paced_engine::{self, PacedEngine, Process};
 use tests::process::{CpuTime, ServerProcess};
 
 /// Milliseconds between tokens: twenty tokens a second.
@@ -28,59 +26,6 @@ const STREAMS: [u32; 3] = [1, 100, 1000];
 /// Maximum number of streams for the other gateway, which can't carry more.
 const MOST_OF_ANOTHER: u32 = 100;
 const CHAT: &str = "/v1/chat/completions";
-
-/// Child process that is killed when dropped.
-struct Process(Child);
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Event of Chat Completions, for clients that send such requests to the fake.
-fn chat_event(text: &str, finish: Option<&str>) -> Vec<u8> {
-    let choice = json!({ "index": 0, "delta": { "content": text }, "finish_reason": finish });
-    let event = json!({ "id": "c", "object": "chat.completion.chunk", "created": 1, "model": "bench", "choices": [choice] });
-    format!("data: {event}\n\n").into_bytes()
-}
-
-/// Main function of the fake engine's process: prints its address and serves until its input ends.
-fn run_engine() {
-    let ids = ids(&("<think>\n\n</think>\n\n".to_owned() + &"a ".repeat(TOKENS)));
-    let (end, all) = ids.split_last().expect("a text");
-    let last = [event(&[*end], Some("stop")), done()].concat();
-    let tokens: Arc<[Vec<u8>]> = all.iter().map(|id| event(&[*id], None)).chain([last]).collect();
-    let end = [chat_event("", Some("stop")), b"data: [DONE]\n\n".to_vec()].concat();
-    let chat: Arc<[Vec<u8>]> = (0..TOKENS).map(|_| chat_event("a ", None)).chain([end]).collect();
-    let pace = Duration::from_millis(PACE_MS);
-    let script = move |_: usize, body: &Value| {
-        let events = if body["messages"].is_null() { &tokens } else { &chat };
-        vec![Action::Send(head()), Action::Paced(Arc::clone(events), pace)]
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        let engine = FakeEngine::start(script).await;
-        println!("{}", engine.address);
-        std::io::stdout().flush().expect("somebody listens");
-        let ended = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
-        let _ = ended.await;
-    });
-}
-
-fn start_engine() -> (Process, SocketAddr) {
-    let mut child = Command::new(std::env::current_exe().expect("this program has a path"))
-        .arg("--engine-process")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("this program starts");
-    let mut line = String::new();
-    let stdout = child.stdout.take().expect("piped");
-    BufReader::new(stdout).read_line(&mut line).expect("it writes its address");
-    (Process(child), line.trim().parse().expect("an address"))
-}
 
 /// Runs streams against the server at `address`; returns the cost from the readings of `cpu`, and
 /// the delays.
@@ -137,10 +82,11 @@ fn main() {
     if load::run_clients_if_asked() {
         return;
     }
-    if std::env::args().any(|argument| argument == "--engine-process") {
-        return run_engine();
+    if paced_engine::run_if_asked() {
+        return;
     }
-    let (_engine, engine) = start_engine();
+    let engine_process = PacedEngine::start(TOKENS, PACE_MS);
+    let engine = engine_process.address;
     let folder = tempfile::tempdir().expect("a temporary folder");
     println!(
         "{:28}{:>8}{:>8}{:>8}{:>8}{:>10}{:>10}{:>10}{:>10}   µs of CPU per token; ms behind the engine's tick, and added",

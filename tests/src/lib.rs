@@ -10,6 +10,7 @@ mod listen;
 pub mod load;
 pub mod mask;
 pub mod measure;
+pub mod paced_engine;
 pub mod path;
 pub mod post;
 pub mod process;
