@@ -44,6 +44,8 @@ pub struct Delays {
     pub p50: f64,
     /// 99th percentile.
     pub p99: f64,
+    /// Number of all words `a` behind a blank that came, a token each but a stream's first.
+    pub words: f64,
 }
 
 impl Clients {
@@ -86,8 +88,8 @@ impl Clients {
     /// # Panics
     /// If the process died.
     pub fn delays(mut self) -> Delays {
-        let [p50, p99] = self.line();
-        Delays { p50, p99 }
+        let [p50, p99, words] = self.line();
+        Delays { p50, p99, words }
     }
 }
 
@@ -134,6 +136,7 @@ struct Progress {
     pace: Duration,
     begun: AtomicUsize,
     events: AtomicU64,
+    words: AtomicU64,
     delays: Vec<AtomicU64>,
 }
 
@@ -173,11 +176,13 @@ async fn read(address: String, request: Arc<str>, progress: Arc<Progress>) {
         if count == 0 {
             return;
         }
-        let mut ends = 0;
+        let (mut ends, mut words) = (0, 0);
         for byte in &buffer[..count] {
             ends += u64::from(*byte == b'\n' && last == b'\n');
+            words += u64::from(*byte == b'a' && last == b' ');
             last = *byte;
         }
+        progress.words.fetch_add(words, Ordering::Relaxed);
         let events = progress.events.fetch_add(ends, Ordering::AcqRel) + ends;
         if begun {
             progress.note_delay();
@@ -211,6 +216,7 @@ pub fn run_clients_if_asked() -> bool {
         pace: Duration::from_millis(pace_ms.parse().expect("a number")),
         begun: AtomicUsize::new(0),
         events: AtomicU64::new(0),
+        words: AtomicU64::new(0),
         delays: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
     });
     let body = json!({ "model": "bench", "input": name, "messages": [{ "role": "user", "content": name }], "stream": true }).to_string();
@@ -227,7 +233,8 @@ pub fn run_clients_if_asked() -> bool {
         }
         readers.join_all().await;
         print_line(&progress.events.load(Ordering::Acquire).to_string());
-        print_line(&format!("{} {}", progress.percentile(50), progress.percentile(99)));
+        let words = progress.words.load(Ordering::Acquire);
+        print_line(&format!("{} {} {words}", progress.percentile(50), progress.percentile(99)));
     });
     true
 }
