@@ -6,10 +6,12 @@ use std::process::ExitCode;
 use anyhow::Context;
 use api::{Defaults, ReasoningEvents};
 use clap::builder::NonEmptyStringValueParser;
+use clap::{Args as _, FromArgMatches as _};
 use model::Models;
 use model::limits::{Limits, PROMPT_THREADS};
 use parsers::ParserLimits;
 use server::http::{App, Keys, Server, install_metrics, largest_body};
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::access::AccessArguments;
@@ -74,6 +76,17 @@ pub(super) struct ServeArguments {
 }
 
 impl ServeArguments {
+    /// Arguments of a server inside another command: the defaults of `serve`, on a free port of the
+    /// loopback interface, for whoever has `key`; it stores nothing that outlives it.
+    pub(super) fn in_process(models: ModelArguments, key: &str) -> Result<Self, clap::Error> {
+        let command = Self::augment_args(clap::Command::new("serve").no_binary_name(true));
+        let switches =
+            ["--listen", "127.0.0.1:0", "--store", "memory", "--seal-key", "none", "--api-key", key];
+        let mut arguments = Self::from_arg_matches(&command.try_get_matches_from(switches)?)?;
+        arguments.models = models;
+        Ok(arguments)
+    }
+
     /// The limits, with what `owners` of keys share.
     pub(super) fn limits(&self, owners: usize) -> anyhow::Result<Limits> {
         let limits = self.limits.0.clone();
@@ -103,11 +116,7 @@ impl ServeArguments {
 
 pub(super) fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
     log_to_stderr(arguments.log_json, arguments.log_level, "info");
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .max_blocking_threads(PROMPT_THREADS)
-        .build()
-        .context("can't start the runtime")?;
+    let runtime = runtime()?;
     let result = runtime.block_on(serve(arguments));
     // A parser may still be compiling, which takes seconds; its result is not needed.
     runtime.shutdown_background();
@@ -115,9 +124,27 @@ pub(super) fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
-    // This comes first: until a handler is installed, the signal ends the process.
-    let hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
+/// The runtime of a process that serves.
+pub(super) fn runtime() -> anyhow::Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(PROMPT_THREADS)
+        .build()
+        .context("can't start the runtime")
+}
+
+/// Models that are loaded, and the server of them, which listens and isn't run yet.
+pub(super) struct Prepared {
+    pub(super) models: Models,
+    pub(super) server: Server,
+    /// Where the store is, for the summary.
+    stored: String,
+    keys: Keys,
+}
+
+/// Loads the models, and binds the addresses first, so that an operator who forgot a running server
+/// sees the error at once.
+pub(super) async fn prepare(arguments: &ServeArguments) -> anyhow::Result<Prepared> {
     install_metrics();
     let access = arguments.access.access()?;
     let limits = arguments.limits(access.keys.owners())?;
@@ -126,8 +153,6 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     let seal = super::seal::load(arguments.seal_key.as_deref())?;
     let (first, others) = arguments.models.models()?;
     let shared = arguments.models.shared(access.keys.owners());
-    // The address is bound before weights are read, so that an operator who forgot a running server
-    // sees the error at once.
     let socket = arguments.listen.bind("--listen").await?;
     let admin_socket = match &arguments.admin_listen {
         Some(address) => Some(address.bind("--admin-listen").await?),
@@ -146,9 +171,16 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
         ..Defaults::default()
     };
     let keys = access.keys.clone();
-    let keyed = !keys.is_empty();
     let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, store);
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
+    Ok(Prepared { models, server, stored, keys })
+}
+
+async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
+    // This comes first: until a handler is installed, the signal ends the process.
+    let hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
+    let Prepared { models, server, stored, keys } = prepare(&arguments).await?;
+    let keyed = !keys.is_empty();
     let mut addresses = vec![("address", server.address()?)];
     addresses.extend(server.admin_address()?.map(|address| ("admin", address)));
     // Warnings come before the summary, which is what an operator reads.
