@@ -4,6 +4,8 @@
 mod access;
 mod bench;
 mod cache;
+mod chat;
+mod client;
 mod compaction;
 mod data;
 mod devices;
@@ -12,6 +14,7 @@ mod drafts;
 mod ending;
 mod engines;
 mod help;
+mod launch;
 mod limits;
 mod lint;
 mod listen;
@@ -22,6 +25,7 @@ mod models;
 mod parser;
 mod per_model;
 mod progress;
+mod run;
 mod seal;
 mod serve;
 mod shell;
@@ -51,6 +55,12 @@ struct CommandLine {
 enum Command {
     /// Serve models over HTTP: Responses API, Chat Completions, Messages, Completions.
     Serve(Box<serve::ServeArguments>),
+    /// Ask a model one question: text on stdout, the way it ended as the exit status.
+    Run(Box<run::RunArguments>),
+    /// Talk with a model in this terminal.
+    Chat(Box<chat::ChatArguments>),
+    /// Start a coding agent with a model: Codex, Claude Code, Qwen Code, opencode.
+    Launch(Box<launch::LaunchArguments>),
     /// Measure a model on this machine, or a running server.
     Bench(Box<bench::BenchArguments>),
     /// List the devices that models can run on: the CPU and GPUs, and for each GPU what is missing
@@ -98,6 +108,9 @@ pub(crate) fn main() -> ExitCode {
     let serves = matches!(arguments.command, Command::Serve(_));
     let result = match arguments.command {
         Command::Serve(arguments) => serve::run(*arguments),
+        Command::Run(arguments) => run::run(*arguments),
+        Command::Chat(arguments) => chat::run(*arguments),
+        Command::Launch(arguments) => launch::run(*arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
