@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-ALL=(light litellm libraries mastra coding codex claude-code)
+ALL=(light litellm libraries mastra coding codex claude-code launch)
 agents=("$@")
 [ ${#agents[@]} -gt 0 ] || agents=("${ALL[@]}")
 
@@ -34,6 +34,7 @@ for agent in "${agents[@]}"; do
     litellm) python_of litellm ;;
     libraries) ;; # each program names its packages, and uv keeps their environments
     mastra | coding | codex | claude-code) node_of "$agent" ;;
+    launch) for folder in codex claude-code coding; do node_of "$folder"; done ;;
     *) echo "no agent $agent; there are: ${ALL[*]}" >&2; exit 1 ;;
     esac
     tests+=("test_${agent//-/_}.py")

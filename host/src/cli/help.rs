@@ -1,7 +1,10 @@
-//! Arrangement of the help of `serve` and `doctor`: the switches that people use first, then all others under
-//! headings. `-h` shows the former only.
+//! Arrangement of the help of commands that load models: the switches that people use first, then
+//! all others under headings. `-h` shows the former only.
 
-use clap::Command;
+use clap::{Args as _, Command};
+
+use super::mcp::McpArguments;
+use super::models::ModelArguments;
 
 /// The switches that people use first, in this order.
 const FIRST: [&str; 12] = [
@@ -72,11 +75,32 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ),
 ];
 
-/// Arranges the switches of `serve`, which are those of `doctor`, too.
+/// Arranges the switches of `serve`, which are those of `doctor`, too, and of the commands that ask.
 pub(super) fn arranged(command: Command) -> Command {
-    command.mut_subcommand("serve", arranged_serve).mut_subcommand("doctor", |doctor| {
+    let command = command.mut_subcommand("serve", arranged_serve).mut_subcommand("doctor", |doctor| {
         arranged_serve(doctor).mut_arg("json", |json| json.display_order(FIRST.len()))
-    })
+    });
+    ["run", "chat", "launch"]
+        .into_iter()
+        .fold(command, |command, name| command.mut_subcommand(name, arranged_client))
+}
+
+/// Heading of the switches that mean nothing to a server elsewhere.
+const IN_PROCESS: &str = "Without --url: the model in this process";
+
+/// Arranges the switches of a command that asks another server, or loads a model. Those of the
+/// model are refused beside a URL, rather than ignored; only its name is for both.
+fn arranged_client(client: Command) -> Command {
+    let loading = McpArguments::augment_args(ModelArguments::augment_args(Command::new("model")));
+    let is_loading = |id: &str| id != "model" && loading.get_arguments().any(|one| one.get_id() == id);
+    let client = client.mut_args(|argument| {
+        if !is_loading(argument.get_id().as_str()) {
+            return argument;
+        }
+        let is_first = FIRST.contains(&argument.get_id().as_str());
+        argument.conflicts_with("url").help_heading(IN_PROCESS).hide_short_help(!is_first)
+    });
+    with_hint(client)
 }
 
 fn arranged_serve(serve: Command) -> Command {
@@ -90,8 +114,12 @@ fn arranged_serve(serve: Command) -> Command {
             None => argument,
         }
     });
-    let help = format!("`host {} --help` shows all switches, with their limits.", serve.get_name());
-    serve.after_help(help).after_long_help("")
+    with_hint(serve)
+}
+
+fn with_hint(command: Command) -> Command {
+    let help = format!("`host {} --help` shows all switches, with their limits.", command.get_name());
+    command.after_help(help).after_long_help("")
 }
 
 #[cfg(test)]

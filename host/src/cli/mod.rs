@@ -4,6 +4,8 @@
 mod access;
 mod bench;
 mod cache;
+mod chat;
+mod client;
 mod compaction;
 mod config;
 mod data;
@@ -13,6 +15,7 @@ mod drafts;
 mod ending;
 mod engines;
 mod help;
+mod launch;
 mod limits;
 mod lint;
 mod listen;
@@ -25,6 +28,7 @@ mod per_model;
 mod progress;
 mod pull;
 mod reload;
+mod run;
 mod seal;
 mod serve;
 mod shell;
@@ -57,6 +61,12 @@ struct CommandLine {
 enum Command {
     /// Serve models over HTTP: Responses API, Chat Completions, Messages, Completions.
     Serve(Box<serve::ServeArguments>),
+    /// Ask a model one question: text on stdout, the way it ended as the exit status.
+    Run(Box<run::RunArguments>),
+    /// Talk with a model in this terminal.
+    Chat(Box<chat::ChatArguments>),
+    /// Start a coding agent with a model: Codex, Claude Code, Qwen Code, opencode.
+    Launch(Box<launch::LaunchArguments>),
     /// Measure a model on this machine, or a running server.
     Bench(Box<bench::BenchArguments>),
     /// List the devices that models can run on: the CPU and GPUs, and for each GPU what is missing
@@ -111,6 +121,9 @@ pub(crate) fn main() -> ExitCode {
     let result = match line.command {
         Command::Serve(serve) if serve.config.is_printed() => print(&parsed.print()),
         Command::Serve(serve) => serve::run(*serve, Reload::new(arguments, &parsed)),
+        Command::Run(arguments) => run::run(*arguments),
+        Command::Chat(arguments) => chat::run(*arguments),
+        Command::Launch(arguments) => launch::run(*arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

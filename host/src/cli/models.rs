@@ -23,7 +23,7 @@ pub(super) struct ModelArguments {
     /// (repeatable) [default: the tiny test model inside the binary]. NAME is the model's name in
     /// requests: letters, digits, `-`, `_` and `.`. A directory with a `=` in its name needs a
     /// slash before it (`./a=b`).
-    #[arg(long, value_name = "[NAME=]DIR|ORG/NAME", value_parser = for_model(text))]
+    #[arg(short, long, value_name = "[NAME=]DIR|ORG/NAME", value_parser = for_model(text))]
     model: Vec<ForModel<String>>,
     /// Output parser: `auto` takes the parser that claims the model; otherwise a file, or a name in
     /// the plugins folder or among the shipped parsers; `none` treats all text as content [default:
@@ -99,6 +99,11 @@ const MAX_SEQUENCES: u64 = 512;
 const MAX_QUEUE_SECONDS: u64 = 86_400;
 
 impl ModelArguments {
+    /// The models as given, without their names.
+    pub(super) fn given(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.model.iter().map(|given| given.value.as_str())
+    }
+
     /// Folder for compiled parsers; `None` if they aren't cached.
     pub(super) fn parser_cache(&self) -> Option<PathBuf> {
         cache::folder(self.parser_cache.as_deref(), "parsers")

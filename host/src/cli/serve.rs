@@ -6,10 +6,12 @@ use std::process::ExitCode;
 use anyhow::Context;
 use api::{Defaults, ReasoningEvents};
 use clap::builder::NonEmptyStringValueParser;
+use clap::{Args as _, FromArgMatches as _};
 use model::limits::{Limits, PROMPT_THREADS};
 use model::{LoadProgress, Models};
 use parsers::ParserLimits;
 use server::http::{App, Server, install_metrics, largest_body};
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::access::AccessArguments;
@@ -78,6 +80,17 @@ pub(super) struct ServeArguments {
 }
 
 impl ServeArguments {
+    /// Arguments of a server inside another command: the defaults of `serve`, on a free port of the
+    /// loopback interface, for whoever has `key`; it stores nothing that outlives it.
+    pub(super) fn in_process(models: ModelArguments, key: &str) -> Result<Self, clap::Error> {
+        let command = Self::augment_args(clap::Command::new("serve").no_binary_name(true));
+        let switches =
+            ["--listen", "127.0.0.1:0", "--store", "memory", "--seal-key", "none", "--api-key", key];
+        let mut arguments = Self::from_arg_matches(&command.try_get_matches_from(switches)?)?;
+        arguments.models = models;
+        Ok(arguments)
+    }
+
     /// The limits, with what `owners` of keys share.
     pub(super) fn limits(&self, owners: usize) -> anyhow::Result<Limits> {
         let limits = self.limits.0.clone();
@@ -108,11 +121,7 @@ impl ServeArguments {
 /// Serves until a signal ends it; `reload` reads the arguments and their file again.
 pub(super) fn run(arguments: ServeArguments, reload: Reload) -> anyhow::Result<ExitCode> {
     log_to_stderr(arguments.log_json, arguments.log_level, LEAST_LEVEL);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .max_blocking_threads(PROMPT_THREADS)
-        .build()
-        .context("can't start the runtime")?;
+    let runtime = runtime()?;
     let result = runtime.block_on(serve(arguments, reload));
     // A parser may still be compiling, which takes seconds; its result is not needed.
     runtime.shutdown_background();
@@ -120,19 +129,36 @@ pub(super) fn run(arguments: ServeArguments, reload: Reload) -> anyhow::Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-async fn serve(arguments: ServeArguments, reload: Reload) -> anyhow::Result<()> {
-    // This comes first: until a handler is installed, the signal ends the process.
-    let hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
+/// The runtime of a process that serves.
+pub(super) fn runtime() -> anyhow::Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(PROMPT_THREADS)
+        .build()
+        .context("can't start the runtime")
+}
+
+/// Models and settings of a server, and the server itself, which listens and isn't run yet.
+pub(super) struct Prepared {
+    pub(super) running: Running,
+    pub(super) server: Server,
+    /// Where the store is, for the summary.
+    stored: String,
+}
+
+/// Loads the models, and binds the addresses first, so that an operator who forgot a running server
+/// sees the error at once.
+///
+/// `may_change` says that a signal may bring other settings.
+pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> anyhow::Result<Prepared> {
     install_metrics();
-    let access = arguments.access.access(reload.has_file())?;
+    let access = arguments.access.access(may_change)?;
     let limits = arguments.limits(access.keys.owners())?;
     let mcp = arguments.mcp.servers(&limits.mcp)?;
     let compaction_prompt = super::compaction::prompt(arguments.compaction_prompt.as_deref())?;
     let seal = super::seal::load(arguments.seal_key.as_deref())?;
     let (first, others) = arguments.models.models()?;
     let shared = arguments.models.shared(access.keys.owners());
-    // The address is bound before weights are read, so that an operator who forgot a running server
-    // sees the error at once.
     let socket = arguments.listen.bind("--listen").await?;
     let admin_socket = match &arguments.admin_listen {
         Some(address) => Some(address.bind("--admin-listen").await?),
@@ -152,10 +178,17 @@ async fn serve(arguments: ServeArguments, reload: Reload) -> anyhow::Result<()> 
         compaction_prompt,
         ..Defaults::default()
     };
-    let keyed = !access.keys.is_empty();
     let running = Running { models: models.clone(), keys: access.keys.clone(), named: access.named.clone() };
     let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, store);
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
+    Ok(Prepared { running, server, stored })
+}
+
+async fn serve(arguments: ServeArguments, reload: Reload) -> anyhow::Result<()> {
+    // This comes first: until a handler is installed, the signal ends the process.
+    let hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
+    let Prepared { running, server, stored } = prepare(&arguments, reload.has_file()).await?;
+    let (models, keyed) = (running.models.clone(), !running.keys.is_empty());
     let mut addresses = vec![("address", server.address()?)];
     addresses.extend(server.admin_address()?.map(|address| ("admin", address)));
     // Warnings come before the summary, which is what an operator reads.

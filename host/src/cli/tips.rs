@@ -9,7 +9,7 @@ use std::ffi::OsString;
 /// Switches of other programs that mean the same, and what to give in their place.
 const TIPS: [(&[&str], &str); 21] = [
     (
-        &["-m", "--model-path", "--model-id", "-hf", "-hfr", "--hf-repo", "-mu", "--model-url"],
+        &["--model-path", "--model-id", "-hf", "-hfr", "--hf-repo", "-mu", "--model-url"],
         "--model DIR|ORG/NAME (a directory in Hugging Face's layout, or one in its local cache)",
     ),
     (&["--port", "--host", "-p", "--hostname"], "--listen HOST:PORT"),

@@ -1,5 +1,5 @@
 //! What the server asks of its system beside files and sockets: CPU clocks, files that only this
-//! user can have written, machine code among them, permissions, and random ids.
+//! user can have written, machine code among them, permissions, signals to other processes, and random ids.
 #![doc = include_str!("../DESIGN.md")]
 
 pub mod code_cache;
@@ -7,3 +7,4 @@ pub mod cpu_clock;
 pub mod permission;
 pub mod private;
 pub mod random;
+pub mod signal;

@@ -2,12 +2,12 @@
 //! failure is counted. The tests check no times.
 
 use std::collections::HashMap;
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::bench_model::rows;
+use crate::scripted_server::scripted;
 use crate::serve_switches::{Serving, serve};
 
 type Row = HashMap<String, String>;
@@ -200,33 +200,8 @@ fn random_weights_are_served_only_with_a_tokenizer() {
     assert_counted(&server, [0; 3], loaded.sums());
 }
 
-/// Starts a server that gives these answers, one for each connection, over and over; it runs until
-/// the process ends.
-fn failing(answers: &'static [&'static str]) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let url = format!("http://{}/v1", listener.local_addr().expect("bound"));
-    std::thread::spawn(move || {
-        for (connection, answer) in listener.incoming().zip(answers.iter().cycle()) {
-            // The test doesn't care about clients that disconnect.
-            let _ = connection.and_then(|stream| answer_one(stream, answer));
-        }
-    });
-    url
-}
-
-fn answer_one(mut stream: TcpStream, answer: &str) -> std::io::Result<()> {
-    let (mut request, mut piece) = (Vec::new(), [0; 4096]);
-    loop {
-        let count = stream.read(&mut piece)?;
-        request.extend_from_slice(&piece[..count]);
-        let text = String::from_utf8_lossy(&request).to_lowercase();
-        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
-        if body.len() >= length.unwrap_or(0) {
-            break;
-        }
-    }
-    stream.write_all(answer.as_bytes())
+fn failing(answers: &[&str]) -> String {
+    scripted(answers.iter().map(|answer| (*answer).to_owned()).collect()).0
 }
 
 const BUSY: &str = "HTTP/1.1 429 Too Many Requests\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";

@@ -87,7 +87,7 @@ fn every_command_has_rows() {
     let has = |command: &str| {
         ROWS.lines().any(|row| row.split(" | ").nth(1).is_some_and(|row| row.starts_with(command)))
     };
-    for command in ["serve", "bench model", "bench serve", "stream lint"] {
+    for command in ["serve", "bench model", "bench serve", "stream lint", "run", "chat", "launch"] {
         assert!(has(command), "{command}");
     }
     for command in ["stats", "export", "purge", "check", "migrate", "backup"] {

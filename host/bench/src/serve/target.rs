@@ -3,15 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use http::{HeaderValue, header};
-use reqwest::redirect::Policy;
-use reqwest::{Client, RequestBuilder, Response};
-use serde::Deserialize;
+use reqwest::Response;
 use serde_json::{Map, Value};
 
 use super::api::{Api, Prompt};
-use ::model::remote::{EngineKey, EngineUrl};
-use ::model::tls;
+use ::model::remote::{ApiClient, EngineKey, EngineUrl};
 
 /// The operator's settings for the server.
 #[derive(Debug, Clone)]
@@ -35,24 +31,10 @@ pub struct TargetOptions {
 /// Client of the server that is measured.
 #[derive(Debug)]
 pub struct Target {
-    client: Client,
+    client: ApiClient,
     options: TargetOptions,
     model: String,
 }
-
-#[derive(Deserialize)]
-struct Listed {
-    data: Vec<ListedModel>,
-}
-
-#[derive(Deserialize)]
-struct ListedModel {
-    id: String,
-}
-
-/// Largest list of models, in bytes.
-const MAX_LIST: usize = 1 << 20;
-const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 impl Target {
     /// Makes a client. If no model is configured, the server is asked for its list of models.
@@ -60,7 +42,7 @@ impl Target {
     /// # Errors
     /// The server can't be asked or lists no model. The message is one line.
     pub async fn new(options: TargetOptions) -> Result<Self, String> {
-        let client = client(&options)?;
+        let client = ApiClient::new(options.url.clone(), options.key.clone(), options.ca_file.as_deref())?;
         let mut target = Self { client, model: options.model.clone().unwrap_or_default(), options };
         if target.options.model.is_none() {
             target.model = target.first_model().await?;
@@ -86,48 +68,13 @@ impl Target {
         let Self { options, model, client } = self;
         let mut body = options.api.body(model, prompt);
         body.extend(options.extra.clone());
-        let request = client.post(options.url.route(options.api.path()));
-        let request = request.header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        self.with_key(request.body(Value::Object(body).to_string())).send().await
-    }
-
-    fn with_key(&self, request: RequestBuilder) -> RequestBuilder {
-        match &self.options.key {
-            Some(key) => request.header(header::AUTHORIZATION, key.header()),
-            None => request,
-        }
+        client.post(options.api.path(), Value::Object(body).to_string()).send().await
     }
 
     async fn first_model(&self) -> Result<String, String> {
-        let asked = self.with_key(self.client.get(self.options.url.route("v1/models")));
         let said = |what: String| format!("/v1/models of the server: {what}; name the model by --model");
-        let answer = tokio::time::timeout(self.options.timeout, listed(asked)).await;
+        let answer = tokio::time::timeout(self.options.timeout, self.client.models()).await;
         let listed = answer.map_err(|_| said("no answer in time".to_owned()))?.map_err(said)?;
-        let first = listed.data.into_iter().next();
-        first.map(|model| model.id).ok_or_else(|| said("it lists none".to_owned()))
+        listed.into_iter().next().map(|model| model.id).ok_or_else(|| said("it lists none".to_owned()))
     }
-}
-
-async fn listed(request: RequestBuilder) -> Result<Listed, String> {
-    let words = |error: reqwest::Error| ::model::remote::connection_words(&error);
-    let answer = request.send().await.map_err(words)?;
-    if !answer.status().is_success() {
-        return Err(format!("status {}", answer.status().as_u16()));
-    }
-    let body = ::model::remote::read_body(answer, MAX_LIST).await?;
-    serde_json::from_slice(&body).map_err(|_| "no list of models".to_owned())
-}
-
-/// HTTP client without redirects, proxy or compressed bodies, so that the server at this URL is
-/// measured. Connections are reused for later requests, as other clients do.
-fn client(options: &TargetOptions) -> Result<Client, String> {
-    let builder = Client::builder()
-        .redirect(Policy::none())
-        .no_proxy()
-        .http1_only()
-        .tcp_nodelay(true)
-        .connect_timeout(CONNECT_TIME)
-        .user_agent(concat!("sluice/", env!("CARGO_PKG_VERSION")));
-    let builder = tls::with_tls(builder, options.url.is_https(), options.ca_file.as_deref())?;
-    builder.build().map_err(|error| format!("{error:?}"))
 }

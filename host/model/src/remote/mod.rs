@@ -10,6 +10,7 @@
 #![doc = include_str!("DESIGN.md")]
 
 mod abort;
+mod api_client;
 mod attempt;
 mod engine;
 mod facts;
@@ -34,6 +35,7 @@ mod words;
 
 use std::time::Duration;
 
+pub use api_client::{ApiClient, ListedModel};
 pub use engine::{RemoteEngine, RemoteError, RemoteModel};
 pub use kind::EngineKind;
 pub use metrics::describe;

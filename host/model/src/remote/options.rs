@@ -139,18 +139,30 @@ impl FromStr for EngineUrl {
     }
 }
 
+/// What precedes the key in its header.
+const BEARER: &str = "Bearer ";
+
 impl EngineKey {
     /// Value of the `Authorization` header.
     pub fn header(&self) -> HeaderValue {
         self.0.clone()
     }
 
-    fn new(key: &str) -> Result<Self, String> {
+    /// The key itself, for whoever calls the server in this process's place.
+    pub fn secret(&self) -> &str {
+        self.0.to_str().ok().and_then(|value| value.strip_prefix(BEARER)).unwrap_or_default()
+    }
+
+    /// A key from its text; white space around it is removed.
+    ///
+    /// # Errors
+    /// It is empty, or has characters that no header can have.
+    pub fn new(key: &str) -> Result<Self, String> {
         let key = key.trim();
         if key.is_empty() {
             return Err("the key is empty".to_owned());
         }
-        let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
+        let mut value = HeaderValue::from_str(&format!("{BEARER}{key}"))
             .map_err(|_| "the key holds characters that no header can".to_owned())?;
         value.set_sensitive(true);
         Ok(Self(value))
@@ -221,7 +233,7 @@ mod tests {
     fn a_key_is_shown_nowhere() {
         let key = EngineKey::new("secret\n").unwrap();
         assert!(!format!("{key:?} {:?}", key.header()).contains("secret"));
-        assert_eq!(key.header(), "Bearer secret");
+        assert_eq!((key.header().as_bytes(), key.secret()), (&b"Bearer secret"[..], "secret"));
         assert!(EngineKey::new(" ").is_err() && EngineKey::new("a\nb").is_err());
         assert!("secret".parse::<EngineKey>().is_err());
     }

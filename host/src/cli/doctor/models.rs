@@ -5,12 +5,13 @@ use std::path::Path;
 use anyhow::Context;
 use model::{Examination, MemoryNeed, ModelLoadError, NotFound, SharedOptions, free_memory};
 
+use super::super::launch::CODEX_CONTEXT;
 use super::super::load::with_switch;
 use super::super::serve::ServeArguments;
 use super::findings::{Findings, Level};
 
-/// Tokens of context that coding agents need: Codex's first prompt takes half of them.
-const AGENT_CONTEXT: usize = 32_768;
+/// Tokens of context that coding agents need, as many as the most demanding one.
+const AGENT_CONTEXT: usize = CODEX_CONTEXT as usize;
 
 pub(super) fn examine(findings: &mut Findings, arguments: &ServeArguments) {
     let Some(access) = arguments.access.access(false).ok() else { return };

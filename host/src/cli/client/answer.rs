@@ -1,0 +1,197 @@
+//! One request and its streamed answer.
+//!
+//! Invariant: an answer has one end, whatever the server sends or leaves out: a stream that breaks
+//! off has failed.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{anyhow, bail};
+use model::printable::shortened;
+use model::remote::{ApiClient, connection_words, read_body};
+use model::sse::SseReader;
+use reqwest::Response;
+use serde_json::{Map, Value};
+
+use super::events::{ServerEvent, read};
+
+/// Largest event, in bytes: the last one holds the whole answer, and repeats the request's tools.
+const MAX_ANSWER_EVENT: usize = 64 << 20;
+/// Largest body of a refusal that is read, and how much of its message is shown.
+const MAX_REFUSAL: usize = 1 << 20;
+const MAX_MESSAGE: usize = 600;
+
+/// What an answer brings, in order.
+pub(super) enum Event {
+    Reasoning(String),
+    Text(String),
+    /// Another message begins.
+    Message,
+    /// A call that the server runs, in words.
+    HostedCall(String),
+    End(Box<Finished>),
+}
+
+/// An answer that has ended.
+pub(in super::super) struct Finished {
+    pub(in super::super) ending: Ending,
+    /// The response object, as far as the server sent it.
+    pub(in super::super) response: Map<String, Value>,
+    /// The items that the model wrote.
+    pub(in super::super) items: Vec<Value>,
+    times: Times,
+}
+
+/// How an answer ended.
+pub(in super::super) enum Ending {
+    Completed,
+    /// With the server's reason.
+    Incomplete(String),
+    /// With the server's message, or what broke.
+    Failed(String),
+}
+
+/// Times since the request was sent.
+struct Times {
+    first: Option<Duration>,
+    last: Duration,
+}
+
+/// An answer that is being read.
+pub(super) struct AnswerStream {
+    response: Response,
+    reader: SseReader,
+    data: Vec<u8>,
+    sent: Instant,
+    first: Option<Duration>,
+    items: Vec<Value>,
+    /// Message of an `error` event, after which most servers send the failed response.
+    error: Option<String>,
+}
+
+impl AnswerStream {
+    /// Sends a request; ready when the head of its answer has come.
+    ///
+    /// # Errors
+    /// There is no connection, or the server refuses the request.
+    pub(super) async fn open(api: &ApiClient, body: String) -> anyhow::Result<Self> {
+        let sent = Instant::now();
+        let response = api.post("v1/responses", body).send().await;
+        let response = response.map_err(|error| anyhow!("{}: {}", api.url(), connection_words(&error)))?;
+        let status = response.status();
+        if !status.is_success() {
+            let body = read_body(response, MAX_REFUSAL).await.unwrap_or_default();
+            bail!("{} refused the request ({}): {}", api.url(), status.as_u16(), refusal(&body));
+        }
+        let kind = response.headers().get("content-type").and_then(|kind| kind.to_str().ok());
+        if !kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
+            let kind = shortened(kind.unwrap_or("of no type"), MAX_MESSAGE);
+            bail!("{} sent no stream of events, but {kind}: it has no Responses API", api.url());
+        }
+        Ok(Self {
+            response,
+            reader: SseReader::new(MAX_ANSWER_EVENT),
+            data: Vec::new(),
+            sent,
+            first: None,
+            items: Vec::new(),
+            error: None,
+        })
+    }
+
+    /// The next event. After the end there is nothing to read.
+    pub(super) async fn next(&mut self) -> Event {
+        loop {
+            match self.reader.next(&mut self.data) {
+                Err(_) => return self.failed("the server sent an event that is too long".to_owned()),
+                Ok(false) => {}
+                Ok(true) => match self.event() {
+                    Some(event) => return event,
+                    None => continue,
+                },
+            }
+            match self.response.chunk().await {
+                Ok(Some(bytes)) => self.reader.push(&bytes),
+                Ok(None) => return self.failed("the stream broke off before the answer's end".to_owned()),
+                Err(error) => {
+                    return self.failed(format!("the connection broke: {}", connection_words(&error)));
+                }
+            }
+        }
+    }
+
+    /// Reads the event in `data`; none if it says nothing here.
+    fn event(&mut self) -> Option<Event> {
+        let event = read(&self.data)?;
+        if matches!(event, ServerEvent::Reasoning(_) | ServerEvent::Text(_)) {
+            self.first.get_or_insert_with(|| self.sent.elapsed());
+        }
+        match event {
+            ServerEvent::Reasoning(text) => return Some(Event::Reasoning(text)),
+            ServerEvent::Text(text) => return Some(Event::Text(text)),
+            ServerEvent::Message => return Some(Event::Message),
+            ServerEvent::HostedCall(what) => return Some(Event::HostedCall(what)),
+            ServerEvent::Item(item) => self.items.push(item),
+            ServerEvent::Error(message) => self.error = Some(message),
+            ServerEvent::End(ending, response) => return Some(self.end(ending, response)),
+        }
+        None
+    }
+
+    /// The end of an answer that the server didn't end: with the message of its error, or `reason`.
+    fn failed(&mut self, reason: String) -> Event {
+        let message = self.error.take().unwrap_or(reason);
+        self.end(Ending::Failed(message), Map::new())
+    }
+
+    fn end(&mut self, ending: Ending, response: Map<String, Value>) -> Event {
+        let ending = match (ending, self.error.take()) {
+            (Ending::Failed(message), Some(error)) if message.is_empty() => Ending::Failed(error),
+            (ending, _) => ending,
+        };
+        let whole = response.get("output").and_then(Value::as_array).filter(|items| !items.is_empty());
+        let items = whole.cloned().unwrap_or_else(|| std::mem::take(&mut self.items));
+        let times = Times { first: self.first, last: self.sent.elapsed() };
+        Event::End(Box::new(Finished { ending, response, items, times }))
+    }
+}
+
+impl Finished {
+    /// Counts of tokens and times, in one line.
+    pub(in super::super) fn figures(&self) -> String {
+        let usage = |path: &str| self.response.get("usage").and_then(|usage| usage.pointer(path)?.as_u64());
+        let count = |path| usage(path).unwrap_or_default();
+        let (written, Times { first, last }) = (count("/output_tokens"), &self.times);
+        let mut figures = vec![format!(
+            "{} tokens in ({} cached), {written} out ({} of reasoning)",
+            count("/input_tokens"),
+            count("/input_tokens_details/cached_tokens"),
+            count("/output_tokens_details/reasoning_tokens"),
+        )];
+        if let Some(first) = first {
+            figures.push(format!("first after {:.2} s", first.as_secs_f64()));
+            let rest = last.saturating_sub(*first).as_secs_f64();
+            if written > 1 && rest > 0.0 {
+                #[allow(clippy::cast_precision_loss, reason = "a rate is rounded anyway")]
+                figures.push(format!("then {:.1} tok/s", (written - 1) as f64 / rest));
+            }
+        }
+        figures.push(format!("{:.2} s in all", last.as_secs_f64()));
+        figures.join(", ")
+    }
+}
+
+/// The message of a refusal, as OpenAI, vLLM and others word it.
+fn refusal(body: &[u8]) -> String {
+    let parsed: Option<Value> = serde_json::from_slice(body).ok();
+    let said = parsed.as_ref().and_then(|value| {
+        ["/error/message", "/message", "/detail", "/error"]
+            .iter()
+            .find_map(|path| value.pointer(path)?.as_str())
+    });
+    match said {
+        Some("Not Found") => "it has no Responses API (/v1/responses)".to_owned(),
+        Some(message) => shortened(message, MAX_MESSAGE),
+        None if body.is_empty() => "without a message".to_owned(),
+        None => shortened(String::from_utf8_lossy(body), MAX_MESSAGE),
+    }
+}

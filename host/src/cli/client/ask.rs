@@ -1,0 +1,134 @@
+//! Switches of the commands that ask, and one question with its answer on the screen.
+
+use std::io;
+
+use anyhow::Context;
+use serde_json::{Map, Value};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::answer::{AnswerStream, Event, Finished};
+use super::fields::{Field, field, set};
+use super::screen::Screen;
+use super::target::{Target, TargetArguments};
+
+#[derive(clap::Args)]
+pub(in super::super) struct AskArguments {
+    #[command(flatten)]
+    pub(in super::super) target: TargetArguments,
+    /// Instructions, which the model sees before everything else.
+    #[arg(short, long, value_name = "TEXT")]
+    pub(in super::super) system: Option<String>,
+    /// Field of the request (repeatable), such as `temperature=0` or `reasoning.effort=low`: dots
+    /// lead into objects, VALUE is JSON or else a text.
+    #[arg(short = 'o', long = "option", value_name = "KEY=VALUE", value_parser = field)]
+    pub(in super::super) options: Vec<Field>,
+    /// Show the model's reasoning on stderr, also where that is no terminal. `--think=LEVEL` sets
+    /// how much it reasons, too: `none`, `minimal`, `low`, `medium`, `high`, …
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    think: Option<String>,
+    /// Don't show the model's reasoning.
+    #[arg(long, conflicts_with = "think")]
+    hide_thinking: bool,
+    /// Say on stderr how many tokens an answer took, and how long.
+    #[arg(long)]
+    pub(in super::super) verbose: bool,
+}
+
+impl AskArguments {
+    /// Fields of every request: what the switches set, without input and model.
+    pub(in super::super) fn fields(&self) -> Map<String, Value> {
+        let mut body = Map::new();
+        body.insert("store".to_owned(), false.into());
+        if let Some(level) = self.think.as_ref().filter(|level| !level.is_empty()) {
+            set(&mut body, &("reasoning.effort".to_owned(), level.as_str().into()));
+        }
+        for field in &self.options {
+            set(&mut body, field);
+        }
+        body
+    }
+
+    pub(in super::super) fn screen(&self, shows_text: bool) -> Screen {
+        let asked = self.think.is_some().then_some(true);
+        Screen::new(if self.hide_thinking { Some(false) } else { asked }, shows_text)
+    }
+}
+
+/// Exit status after ctrl-c: the one that shells report after SIGINT.
+pub(in super::super) const INTERRUPTED: u8 = 128 + 2;
+
+/// Ctrl-C. From the time that this is made, it no longer ends the process.
+pub(in super::super) struct Interrupts(Signal);
+
+impl Interrupts {
+    pub(in super::super) fn catch() -> anyhow::Result<Self> {
+        Ok(Self(signal(SignalKind::interrupt()).context("can't wait for SIGINT")?))
+    }
+
+    /// Ends the process at the second one, whatever it is doing: the first may find it waiting for
+    /// an output that nobody reads. Never ready.
+    pub(in super::super) async fn leave_at_second(mut self) {
+        self.next().await;
+        self.next().await;
+        std::process::exit(INTERRUPTED.into());
+    }
+
+    /// Waits for the next one.
+    pub(in super::super) async fn next(&mut self) {
+        self.0.recv().await;
+    }
+}
+
+/// What became of a question.
+pub(in super::super) enum Asked {
+    Ended(Box<Finished>),
+    /// The user stopped the answer; with the text that was shown.
+    Stopped(String),
+}
+
+/// Asks, and shows the answer while it comes.
+///
+/// # Errors
+/// The server can't be reached or refuses the request; or stdout can't be written.
+pub(in super::super) async fn ask(
+    target: &Target,
+    body: Map<String, Value>,
+    screen: &mut Screen,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<Asked> {
+    let mut text = String::new();
+    let asked = async {
+        let mut answer = target.ask(body).await?;
+        anyhow::Ok(read(&mut answer, screen, &mut text).await?)
+    };
+    tokio::select! {
+        biased;
+        () = interrupts.next() => {}
+        asked = asked => {
+            screen.end()?;
+            return asked.map(Asked::Ended);
+        }
+    }
+    screen.end()?;
+    Ok(Asked::Stopped(text))
+}
+
+/// Shows the answer to its end; `text` gets what it says.
+async fn read(
+    answer: &mut AnswerStream,
+    screen: &mut Screen,
+    text: &mut String,
+) -> io::Result<Box<Finished>> {
+    loop {
+        match answer.next().await {
+            Event::Reasoning(delta) => screen.reasoning(&delta),
+            Event::Text(delta) => {
+                screen.text(&delta)?;
+                text.push_str(&delta);
+            }
+            Event::Message => screen.message()?,
+            Event::HostedCall(what) => screen.remark(&format!("[{what}]"))?,
+            Event::End(finished) => return Ok(finished),
+        }
+    }
+}

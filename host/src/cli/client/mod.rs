@@ -1,0 +1,16 @@
+//! Client of the Responses API, for the commands that ask a model: which server, the request, its
+//! streamed answer, and how a terminal shows it. `run` and `chat` ask; `launch` leaves that to an
+//! agent and takes the server alone.
+
+mod answer;
+mod ask;
+mod events;
+mod fields;
+mod screen;
+mod target;
+
+pub(super) use answer::{Ending, Finished};
+pub(super) use ask::{AskArguments, Asked, INTERRUPTED, Interrupts, ask};
+pub(super) use fields::{field, json_file, set};
+pub(super) use screen::{Screen, shown};
+pub(super) use target::{KEY_VARIABLE, Target, TargetArguments};

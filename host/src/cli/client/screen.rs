@@ -1,0 +1,143 @@
+//! How an answer is shown: its text on stdout, all else on stderr.
+//!
+//! Invariant: a terminal gets nothing of the model's that it acts on but ends of lines and tabs;
+//! what isn't a terminal gets the text's bytes as they are, and no reasoning unless it was asked
+//! for.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::Style;
+use model::printable::Escaped;
+
+use super::super::stderr;
+
+/// Reasoning and remarks.
+const DIM: Style = Style::new().dimmed();
+
+/// What was shown last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// A whole line, or nothing.
+    Line,
+    Reasoning,
+    Text,
+}
+
+/// Where the answer's text goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TextPlace {
+    Nowhere,
+    Terminal,
+    /// A pipe or a file.
+    Output,
+}
+
+/// Shows answers, one after the other.
+pub(in super::super) struct Screen {
+    text: TextPlace,
+    shows_reasoning: bool,
+    /// Whether stderr is a terminal that takes colours.
+    is_dim: bool,
+    last: Shown,
+    /// Whether the answer has text already.
+    has_text: bool,
+}
+
+impl Screen {
+    /// `reasoning` says whether reasoning is shown; where it doesn't, terminals show it.
+    pub(in super::super) fn new(reasoning: Option<bool>, shows_text: bool) -> Self {
+        let stderr = io::stderr();
+        let is_dim = stderr.is_terminal() && AutoStream::choice(&stderr) != ColorChoice::Never;
+        Self {
+            text: match (shows_text, io::stdout().is_terminal()) {
+                (false, _) => TextPlace::Nowhere,
+                (true, true) => TextPlace::Terminal,
+                (true, false) => TextPlace::Output,
+            },
+            shows_reasoning: reasoning.unwrap_or_else(|| stderr.is_terminal()),
+            is_dim,
+            last: Shown::Line,
+            has_text: false,
+        }
+    }
+
+    pub(super) fn reasoning(&mut self, text: &str) {
+        if self.shows_reasoning {
+            self.last = Shown::Reasoning;
+            self.aside(&shown(text));
+        }
+    }
+
+    pub(super) fn text(&mut self, text: &str) -> io::Result<()> {
+        if self.text == TextPlace::Nowhere || text.is_empty() {
+            return Ok(());
+        }
+        self.end_reasoning();
+        let line = if text.ends_with('\n') { Shown::Line } else { Shown::Text };
+        (self.last, self.has_text) = (line, true);
+        if self.text == TextPlace::Terminal { write(shown(text).as_bytes()) } else { write(text.as_bytes()) }
+    }
+
+    /// Another message begins.
+    pub(super) fn message(&mut self) -> io::Result<()> {
+        if self.has_text { self.text("\n\n") } else { Ok(()) }
+    }
+
+    /// A remark beside the answer, on a line of its own.
+    pub(in super::super) fn remark(&mut self, text: &str) -> io::Result<()> {
+        self.end()?;
+        self.aside(&format!("{}\n", Escaped(text)));
+        Ok(())
+    }
+
+    /// Ends the line that the answer is on.
+    pub(in super::super) fn end(&mut self) -> io::Result<()> {
+        self.end_reasoning();
+        let is_open = std::mem::replace(&mut self.last, Shown::Line) == Shown::Text;
+        self.has_text = false;
+        if is_open { write(b"\n") } else { Ok(()) }
+    }
+
+    /// Ends reasoning, which must be on the screen before text that follows it.
+    fn end_reasoning(&mut self) {
+        if self.last == Shown::Reasoning {
+            self.last = Shown::Line;
+            stderr::write(b"\n");
+            stderr::flush();
+        }
+    }
+
+    fn aside(&self, text: &str) {
+        let text = if self.is_dim { format!("{DIM}{text}{DIM:#}") } else { text.to_owned() };
+        stderr::write(text.as_bytes());
+    }
+}
+
+fn write(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+/// Text of several lines as a terminal may have it.
+pub(in super::super) fn shown(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for part in text.split_inclusive(['\n', '\t']) {
+        let end = part.strip_suffix(['\n', '\t']).map_or(part.len(), str::len);
+        let _ = write!(safe, "{}{}", Escaped(&part[..end]), &part[end..]);
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn only_lines_and_tabs_act_on_a_terminal() {
+        assert_eq!(shown("a\tb\n\u{1b}[2J\r\n# ü\n\n"), "a\tb\n\\u{1b}[2J\\u{d}\n# ü\n\n");
+        assert_eq!(shown(""), "");
+    }
+}

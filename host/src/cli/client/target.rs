@@ -1,0 +1,150 @@
+//! The server that answers: another one behind a URL, or one in this process with a model of its
+//! own, which listens on a free port of the loopback interface and admits a key of this run alone.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use model::remote::{ApiClient, EngineKey, EngineUrl};
+use serde_json::{Map, Value};
+use system::random::hex;
+use tokio::task::JoinSet;
+
+use super::super::mcp::McpArguments;
+use super::super::models::ModelArguments;
+use super::super::serve::{ServeArguments, prepare};
+use super::super::values::parsed;
+use super::answer::AnswerStream;
+
+/// Variable that holds the key of the server, where no switch names another place.
+pub(in super::super) const KEY_VARIABLE: &str = "SLUICE_API_KEY";
+/// Time for a server to list its models.
+const LIST_TIME: Duration = Duration::from_secs(30);
+
+#[derive(clap::Args)]
+pub(in super::super) struct TargetArguments {
+    /// Base URL of the server to ask, with or without `/v1`; `--model` is then a model's name there
+    /// [default: a server in this process; and of the models that a server lists the first].
+    #[arg(long, value_name = "URL", value_parser = parsed::<EngineUrl>)]
+    pub(in super::super) url: Option<EngineUrl>,
+    /// API key that is sent to the server at `--url`: an environment variable or a file that holds
+    /// it [default: `env:SLUICE_API_KEY`, if that is set].
+    #[arg(long, value_name = "env:VARIABLE|file:PATH", value_parser = parsed::<EngineKey>, requires = "url")]
+    key: Option<EngineKey>,
+    /// PEM file of the only certificate authorities that the server at `--url` is trusted by
+    /// [default: the system's].
+    #[arg(long, value_name = "FILE", requires = "url")]
+    ca: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in super::super) models: ModelArguments,
+}
+
+/// A server that can be asked, and the model to name in requests.
+pub(in super::super) struct Target {
+    api: ApiClient,
+    pub(in super::super) model: String,
+    /// Most tokens of prompt and answer together, if the server says.
+    pub(in super::super) context: Option<u64>,
+    /// Labels of the tool servers that the server in this process has.
+    pub(in super::super) tool_servers: Vec<String>,
+    /// The server in this process, which ends with this value.
+    _server: JoinSet<()>,
+}
+
+impl TargetArguments {
+    /// Finds the server, or starts one with these tool servers.
+    ///
+    /// # Errors
+    /// The model can't be served here; or the server at the URL can't be asked for its models, and
+    /// no model was named.
+    pub(in super::super) async fn reach(self, mcp: Option<McpArguments>) -> anyhow::Result<Target> {
+        let given: Vec<&str> = self.models.given().collect();
+        let name = match given[..] {
+            [] => None,
+            [name] => Some(name.to_owned()),
+            _ => return Err(anyhow!("--model is given {} times: one model is asked", given.len())),
+        };
+        let Some(url) = self.url else { return in_process(self.models, mcp).await };
+        let key = match self.key {
+            Some(key) => Some(key),
+            None => key_of_environment()?,
+        };
+        let api = ApiClient::new(url, key, self.ca.as_deref()).map_err(anyhow::Error::msg)?;
+        Target::of(api, name, JoinSet::new(), Vec::new()).await
+    }
+}
+
+/// The key in the variable for it; none if it isn't set.
+fn key_of_environment() -> anyhow::Result<Option<EngineKey>> {
+    let given = std::env::var(KEY_VARIABLE).ok().filter(|key| !key.trim().is_empty());
+    given.map(|key| EngineKey::new(&key)).transpose().map_err(|reason| anyhow!("{KEY_VARIABLE}: {reason}"))
+}
+
+/// Loads the model and serves it.
+async fn in_process(models: ModelArguments, mcp: Option<McpArguments>) -> anyhow::Result<Target> {
+    let key = hex::<24>();
+    let mut arguments = ServeArguments::in_process(models, &key)?;
+    if let Some(mcp) = mcp {
+        arguments.mcp = mcp;
+    }
+    let labels = arguments.mcp.servers(&arguments.mcp.limits())?;
+    let labels = labels.all().map(|server| server.label().to_owned()).collect();
+    let prepared = prepare(&arguments, false).await?;
+    let url = format!("http://{}", prepared.server.address()?).parse().map_err(anyhow::Error::msg)?;
+    let name = prepared.running.models.first().names()[0].clone();
+    let mut server = JoinSet::new();
+    server.spawn(prepared.server.run(std::future::pending()));
+    let key = EngineKey::new(&key).map_err(anyhow::Error::msg)?;
+    let api = ApiClient::new(url, Some(key), None).map_err(anyhow::Error::msg)?;
+    Target::of(api, Some(name), server, labels).await
+}
+
+impl Target {
+    /// Asks the server for its models. A server that lists none is no error if the model is named.
+    async fn of(
+        api: ApiClient,
+        name: Option<String>,
+        server: JoinSet<()>,
+        tool_servers: Vec<String>,
+    ) -> anyhow::Result<Self> {
+        let listed = tokio::time::timeout(LIST_TIME, api.models()).await;
+        let listed = listed.unwrap_or_else(|_| Err("no answer in time".to_owned()));
+        let (model, context) = match (name, listed) {
+            (Some(name), listed) => {
+                let listed = listed.unwrap_or_default().into_iter().find(|model| model.id == name);
+                (name, listed.and_then(|model| model.context()))
+            }
+            (None, Ok(listed)) => {
+                let first = listed.into_iter().next();
+                let first =
+                    first.with_context(|| format!("{} lists no model: name one with --model", api.url()))?;
+                let context = first.context();
+                (first.id, context)
+            }
+            (None, Err(reason)) => {
+                return Err(anyhow!("the list of models of {}: {reason}", api.url()));
+            }
+        };
+        Ok(Self { api, model, context, tool_servers, _server: server })
+    }
+
+    /// Base URL of the server, without `/v1`.
+    pub(in super::super) fn url(&self) -> String {
+        self.api.url().to_string()
+    }
+
+    /// The key that the server wants, as text; none if none is known.
+    pub(in super::super) fn key(&self) -> Option<&str> {
+        self.api.key().map(EngineKey::secret)
+    }
+
+    /// Sends a request, whose body lacks the model; ready when the answer begins.
+    ///
+    /// # Errors
+    /// The server can't be reached or refuses the request; one line.
+    pub(super) async fn ask(&self, mut body: Map<String, Value>) -> anyhow::Result<AnswerStream> {
+        body.insert("model".to_owned(), self.model.as_str().into());
+        body.insert("stream".to_owned(), true.into());
+        AnswerStream::open(&self.api, Value::Object(body).to_string()).await
+    }
+}

@@ -1,0 +1,90 @@
+//! `host launch`: a coding agent with a model of this machine, or of a server behind a URL.
+//!
+//! Invariant: the agent gets all its settings as arguments and variables, so no file of the user's
+//! is touched; a file that it needs beside them is a temporary one, which goes when the agent ends.
+
+mod agents;
+mod catalog;
+mod child;
+mod print;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use model::Examination;
+use model::limits::Limits;
+
+use super::client::{Target, TargetArguments};
+use super::load::with_switch;
+use super::log::log_to_stderr;
+use super::models::ModelArguments;
+use super::serve::runtime;
+pub(super) use agents::CODEX_CONTEXT;
+use agents::{Agent, Endpoint};
+use catalog::Catalog;
+
+#[derive(clap::Args)]
+pub(super) struct LaunchArguments {
+    /// The agent.
+    #[arg(value_enum)]
+    agent: Agent,
+    #[command(flatten)]
+    target: TargetArguments,
+    /// Print the command with its variables instead of running it. The key is named, not shown;
+    /// without `--url` the command is for a `host serve` on its usual address.
+    #[arg(long)]
+    print: bool,
+    /// Arguments of the agent.
+    #[arg(last = true, value_name = "ARGS")]
+    arguments: Vec<OsString>,
+}
+
+/// Where `host serve` listens unless it is told otherwise.
+const SERVED: &str = "http://127.0.0.1:8000";
+
+pub(super) fn run(arguments: LaunchArguments) -> anyhow::Result<ExitCode> {
+    // The screen is the agent's: less than an error isn't worth a line in the midst of it.
+    log_to_stderr(false, None, "error");
+    let runtime = runtime()?;
+    let code = runtime.block_on(launch(arguments));
+    runtime.shutdown_background();
+    code
+}
+
+async fn launch(arguments: LaunchArguments) -> anyhow::Result<ExitCode> {
+    let LaunchArguments { agent, target, print, arguments } = arguments;
+    if print {
+        let endpoint = match &target.url {
+            None => tokio::task::block_in_place(|| examined(&target.models))?,
+            Some(_) => endpoint(&target.reach(None).await?),
+        };
+        agent.check(&endpoint)?;
+        let catalog = Catalog::for_agent(agent, &endpoint)?;
+        print::command(&agent.command(&endpoint, catalog.as_ref().map(Catalog::path)), &arguments)?;
+        if let Some(catalog) = catalog {
+            catalog.keep();
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    ensure!(child::is_installed(agent.program()), "{} is not installed: {}", agent.program(), agent.advice());
+    let target = target.reach(None).await?;
+    let endpoint = endpoint(&target);
+    agent.check(&endpoint)?;
+    let catalog = Catalog::for_agent(agent, &endpoint)?;
+    let command = agent.command(&endpoint, catalog.as_ref().map(Catalog::path));
+    child::run(&command, &arguments, target.key().unwrap_or(agents::NO_KEY)).await
+}
+
+fn endpoint(target: &Target) -> Endpoint {
+    Endpoint { url: target.url(), model: target.model.clone(), context: target.context }
+}
+
+/// The endpoint that `host serve` would have with these switches.
+fn examined(models: &ModelArguments) -> anyhow::Result<Endpoint> {
+    let (options, others) = models.models()?;
+    ensure!(others.is_empty(), "--model: an agent takes one model");
+    let examined = Examination::of(&options, &models.shared(1), &Limits::default()).map_err(with_switch)?;
+    let context = u64::try_from(examined.context).context("the context")?;
+    Ok(Endpoint { url: SERVED.to_owned(), model: examined.name, context: Some(context) })
+}

@@ -1,0 +1,189 @@
+//! `host chat`: conversations on a terminal, and of lines that are piped in.
+
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Output, Stdio};
+use std::sync::mpsc::Receiver;
+
+use serde_json::{Value, json};
+
+use crate::pseudo_terminal::Terminal;
+use crate::run::{Scripted, host};
+use crate::scripted_server::{EVENTS, scripted};
+
+/// An answer with these items, as a stream that has nothing else.
+fn answer(items: &Value) -> String {
+    let messages = items.as_array().expect("a list").iter().filter(|item| item["type"] == "message");
+    let deltas = messages.filter_map(|item| item["content"][0]["text"].as_str());
+    let deltas = deltas.map(|text| json!({"type": "response.output_text.delta", "delta": text}));
+    let end = json!({"type": "response.completed", "response": {"output": items}});
+    let events: Vec<String> = deltas.chain([end]).map(|event| format!("data: {event}\n\n")).collect();
+    EVENTS.to_owned() + &events.concat()
+}
+
+fn message(text: &str) -> Value {
+    json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]})
+}
+
+/// Chats with a server that gives these answers; returns what was printed, and the inputs that the
+/// server got.
+fn chat(answers: Vec<String>, lines: &str, more: &[&str]) -> (Output, Vec<Value>) {
+    let models = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{\"data\": []}".to_owned();
+    let (url, requests) = scripted([vec![models], answers].concat());
+    let mut command = host(&[&["chat", "--url", &url, "--model", "m"], more].concat());
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.expect("the binary runs");
+    child.stdin.take().expect("piped").write_all(lines.as_bytes()).expect("it reads");
+    (child.wait_with_output().expect("it ends"), bodies(&requests))
+}
+
+fn bodies(requests: &Receiver<String>) -> Vec<Value> {
+    let body = |request: String| serde_json::from_str(request.split_once("\r\n\r\n")?.1).ok();
+    requests.try_iter().filter_map(body).collect()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("UTF-8")
+}
+
+#[test]
+fn each_turn_sends_the_conversation() {
+    let reasoning = json!({"type": "reasoning", "content": [{"type": "reasoning_text", "text": "r"}]});
+    let first = answer(&json!([reasoning, message("one")]));
+    let lines = "Hi\n\"\"\"two\nlines\"\"\"\n";
+    let (output, asked) = chat(vec![first, answer(&json!([message("two")]))], lines, &["-s", "Be brief."]);
+    assert_eq!((text(&output.stdout), text(&output.stderr)), ("one\ntwo\n", ""));
+    let question = |text: &str| json!({"type": "message", "role": "user", "content": text});
+    assert_eq!(asked[0]["input"], json!([question("Hi")]));
+    assert_eq!(asked[1]["input"], json!([question("Hi"), reasoning, message("one"), question("two\nlines")]));
+    assert!(asked.iter().all(|body| body["instructions"] == "Be brief." && body["store"] == false));
+}
+
+#[test]
+fn a_broken_answer_is_one_line_and_the_chat_goes_on() {
+    let broken =
+        format!("{EVENTS}data: {{\"type\": \"response.output_text.delta\", \"delta\": \"lost\"}}\n\n");
+    let refused = "HTTP/1.1 500 Oops\r\nconnection: close\r\ncontent-length: 0\r\n\r\n".to_owned();
+    let good = answer(&json!([message("found")]));
+    let (output, asked) = chat(vec![broken, refused, good], "Hi\n/retry\n/retry\n", &[]);
+    assert_eq!((text(&output.stdout), output.status.code()), ("lost\nfound\n", Some(0)));
+    let lines: Vec<&str> = text(&output.stderr).lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].starts_with("error: the stream broke off") && lines[1].contains("(500)"), "{lines:?}");
+    assert_eq!((asked.len(), &asked[2]["input"]), (3, &asked[0]["input"]));
+}
+
+#[test]
+fn a_call_gets_the_result_that_is_typed() {
+    let call = json!({"type": "function_call", "call_id": "c1", "name": "get_weather", "arguments": "{\"city\":\"Oslo\"}"});
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("tools.json");
+    std::fs::write(&file, r#"[{"type": "function", "name": "get_weather", "parameters": {}}]"#)
+        .expect("written");
+    let lines = format!("/tools {}\nHow is Oslo?\nsunny\n", file.display());
+    let (output, asked) =
+        chat(vec![answer(&json!([call])), answer(&json!([message("Sunny.")]))], &lines, &[]);
+    assert_eq!(text(&output.stdout), "Sunny.\n");
+    assert_eq!(text(&output.stderr), "tools: get_weather\ncall get_weather({\"city\":\"Oslo\"})\n");
+    assert_eq!(asked[0]["tools"][0]["name"], "get_weather");
+    let result = json!({"type": "function_call_output", "call_id": "c1", "output": "sunny"});
+    assert_eq!((&asked[1]["input"][1], &asked[1]["input"][2]), (&call, &result));
+}
+
+#[test]
+fn a_call_without_a_result_takes_the_turn_back() {
+    let call = json!({"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"});
+    let (output, asked) = chat(vec![answer(&json!([call]))], "Hi\n", &[]);
+    assert_eq!(text(&output.stderr), "call f({})\nerror: the call has no result; /retry asks again\n");
+    assert_eq!((asked.len(), output.status.code()), (1, Some(0)));
+}
+
+#[test]
+fn an_approval_is_asked_for() {
+    let request = json!({"type": "mcp_approval_request", "id": "a1", "name": "rm", "arguments": "{}", "server_label": "s"});
+    for (typed, approve) in [("y", true), ("no", false)] {
+        let answers = vec![answer(&json!([request])), answer(&json!([message("Done.")]))];
+        let (output, asked) = chat(answers, &format!("Hi\n{typed}\n"), &[]);
+        assert_eq!((text(&output.stdout), text(&output.stderr)), ("Done.\n", "allow rm({})?\n"));
+        let expected =
+            json!({"type": "mcp_approval_response", "approval_request_id": "a1", "approve": approve});
+        assert_eq!(asked[1]["input"][2], expected);
+    }
+}
+
+#[test]
+fn commands_set_show_and_save() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("saved.json");
+    let lines = format!("/set seed=7\n/system Be brief.\nHi\n/save {0}\n/save {0}\n/bogus\n", file.display());
+    let (output, asked) = chat(vec![answer(&json!([message("one")]))], &lines, &[]);
+    let said: Vec<&str> = text(&output.stderr).lines().collect();
+    assert_eq!((said.len(), said[0]), (5, "{\"store\":false,\"seed\":7}"), "{said:?}");
+    assert!(
+        said[3].ends_with(" exists: name a new file") && said[4].starts_with("no command /bogus"),
+        "{said:?}"
+    );
+    let saved: Value = serde_json::from_slice(&std::fs::read(&file).expect("a file")).expect("JSON");
+    assert_eq!(
+        (&saved["seed"], &saved["model"], saved["input"].as_array().map(Vec::len)),
+        (&asked[0]["seed"], &"m".into(), Some(2))
+    );
+    assert_eq!(file.metadata().expect("a file").permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_terminal_shows_reasoning_dim_and_acts_on_nothing() {
+    let scripted = Scripted::new(r#"[{"text": "<think>\nHm.\n</think>\n\nRed \u001b[31m."}]"#);
+    let mut terminal = Terminal::start(scripted.command(&["chat"]));
+    terminal.until(">>> ");
+    terminal.keys("Hi\r");
+    let reasoning = terminal.until("Red \\u{1b}[31m.");
+    let (dim, plain) = ("\u{1b}[2m", "\u{1b}[0m");
+    assert!(reasoning.contains(&format!("{dim}H")), "{reasoning:?}");
+    assert!(reasoning.replace(dim, "").replace(plain, "").contains("Hm.\r\n"), "{reasoning:?}");
+    terminal.until(">>> ");
+    terminal.keys("\u{4}");
+    assert_eq!(terminal.end().1, Some(0));
+}
+
+#[test]
+fn ctrl_c_stops_an_answer_and_then_leaves() {
+    let rules = r#"[{"when": {"contains": "more"}, "text": "Good."}, {"text": "begun", "finish": "hang"}]"#;
+    let scripted = Scripted::new(rules);
+    let mut terminal = Terminal::start(scripted.command(&["chat"]));
+    terminal.until(">>> ");
+    terminal.keys("Hi\r");
+    terminal.until("begun");
+    terminal.keys("\u{3}");
+    terminal.until("stopped; /retry asks again");
+    terminal.until(">>> ");
+    terminal.keys("more\r");
+    terminal.until("Good.");
+    terminal.until(">>> ");
+    terminal.keys("\u{3}");
+    terminal.until("Ctrl-C once more");
+    terminal.until(">>> ");
+    terminal.keys("\u{3}");
+    assert_eq!(terminal.end().1, Some(130));
+}
+
+#[test]
+fn a_question_can_be_edited_and_is_kept_privately() {
+    let scripted =
+        Scripted::new(r#"[{"when": {"contains": "Hi Bo"}, "text": "Edited."}, {"text": "Plain."}]"#);
+    let mut terminal = Terminal::start(scripted.command(&["chat"]));
+    terminal.until(">>> ");
+    terminal.keys("Hi\r");
+    terminal.until("Plain.");
+    terminal.until(">>> ");
+    terminal.keys("/edit\r");
+    terminal.until(">>> Hi");
+    terminal.keys(" Bo\r");
+    terminal.until("Edited.");
+    terminal.until(">>> ");
+    terminal.keys("\u{4}");
+    assert_eq!(terminal.end().1, Some(0));
+    let history = scripted.path("sluice/chat_history");
+    assert!(std::fs::read_to_string(&history).expect("a history").contains("\nHi Bo\n"));
+    assert_eq!(history.metadata().expect("a file").permissions().mode() & 0o777, 0o600);
+}
