@@ -8,6 +8,7 @@
 
 pub mod accounts;
 mod affinity;
+mod answer_context;
 mod choices;
 mod config;
 mod constraint;
@@ -48,6 +49,7 @@ mod text;
 pub mod tls;
 mod tokenize;
 
+pub use answer_context::{AnswerContext, GenerationNumber};
 pub use choices::Choices;
 pub use devices::LocalDevices;
 pub use echo::{Echo, EchoedToken};

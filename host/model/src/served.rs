@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine::{Place, SubmitError, WaitingRoom};
 
+use super::answer_context::AnswerContext;
 use super::choices::Choices;
 use super::context_cut::ContextCut;
 use super::error::StartError;
@@ -26,6 +27,8 @@ pub struct Model {
     meter: CpuMeter,
     /// Principal whose jobs this handle starts.
     principal: Principal,
+    /// The answer whose turns this handle starts.
+    context: AnswerContext,
 }
 
 /// Parts of a served model.
@@ -76,7 +79,12 @@ impl Lane {
 
 impl Model {
     pub(super) fn new(served: Served) -> Self {
-        Self { served: Arc::new(served), meter: CpuMeter::default(), principal: Principal::default() }
+        Self {
+            served: Arc::new(served),
+            meter: CpuMeter::default(),
+            principal: Principal::default(),
+            context: AnswerContext::default(),
+        }
     }
 
     /// This model for one request: the CPU time of prompts is booked on the request's account, and
@@ -87,7 +95,19 @@ impl Model {
             served: Arc::clone(&self.served),
             meter: account.meter(),
             principal: account.principal().clone(),
+            context: AnswerContext::default(),
         }
+    }
+
+    /// The answer whose turns this handle starts.
+    pub fn answer_context(&self) -> &AnswerContext {
+        &self.context
+    }
+
+    /// This model for the turns of one answer.
+    #[must_use]
+    pub fn for_answer(self, context: AnswerContext) -> Self {
+        Self { context, ..self }
     }
 
     /// This model with another engine.
@@ -219,9 +239,10 @@ impl Model {
     pub async fn start(&self, job: Job) -> Result<TurnStream, StartError> {
         self.check(&job)?;
         let (demand, lane) = (job.demanding_field(), Lane::of(&job));
+        let context = self.context.clone();
         let starting = async {
             let (mut turn, _place) =
-                self.prepare_in_place(lane, move |served, caller| served.turn(job, caller)).await?;
+                self.prepare_in_place(lane, move |served, caller| served.turn(job, caller, &context)).await?;
             turn.started().await?;
             Ok(turn)
         };
@@ -232,9 +253,11 @@ impl Model {
     pub async fn start_choices(&self, job: Job) -> Result<Choices, StartError> {
         self.check(&job)?;
         let (demand, lane) = (job.demanding_field(), Lane::of(&job));
+        let context = self.context.clone();
         let starting = async {
-            let (mut choices, _place) =
-                self.prepare_in_place(lane, move |served, caller| served.choices(job, caller)).await?;
+            let (mut choices, _place) = self
+                .prepare_in_place(lane, move |served, caller| served.choices(job, caller, &context))
+                .await?;
             choices.started().await?;
             Ok(choices)
         };

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use engine::{Generation, GenerationRequest, LogitsProcessors, SamplingParams, SubmitError};
 
 use super::affinity::AffinityInput;
+use super::answer_context::{AnswerContext, GenerationNumber};
 use super::choices::Choices;
 use super::constraint::AnswerConstraint;
 use super::echo::PendingEcho;
@@ -24,7 +25,6 @@ use crate::prompt::{
     Conversation, Message, Opening, Prompt, RenderError, Role, TokenizeError, approximate_bytes, drop_oldest,
     spell_history_call_ids,
 };
-use system::random;
 use turn::{StopPatterns, StopStrings};
 
 /// A prompt, ready to be submitted.
@@ -55,24 +55,35 @@ struct ChoiceStart<'a> {
     request: ParserRequest,
     stop: StopPatterns,
     principal: &'a Principal,
+    context: &'a AnswerContext,
     constraint: AnswerConstraint,
     call_ids: Vec<String>,
 }
 
 impl Served {
     /// Starts the first choice of the job's first prompt.
-    pub(super) fn turn(&self, job: Job, caller: &Caller) -> Result<TurnStream, StartError> {
+    pub(super) fn turn(
+        &self,
+        job: Job,
+        caller: &Caller,
+        context: &AnswerContext,
+    ) -> Result<TurnStream, StartError> {
         let PreparedJob { job, parser, prompts, call_ids } = self.read(job, &caller.principal)?;
-        let start = self.choice_start(&job, &parser, &prompts, call_ids, caller)?;
+        let start = self.choice_start(&job, &parser, &prompts, call_ids, (caller, context))?;
         let prompt = prompts.into_iter().next().ok_or(StartError::Internal)?;
         self.begin(&start, 0, prompt)
     }
 
     /// Starts all choices of the job.
-    pub(super) fn choices(&self, job: Job, caller: &Caller) -> Result<Choices, StartError> {
+    pub(super) fn choices(
+        &self,
+        job: Job,
+        caller: &Caller,
+        context: &AnswerContext,
+    ) -> Result<Choices, StartError> {
         let PreparedJob { job, parser, prompts, call_ids } = self.read(job, &caller.principal)?;
         let per_prompt = job.sampling.n.unwrap_or(1).max(1);
-        let start = self.choice_start(&job, &parser, &prompts, call_ids, caller)?;
+        let start = self.choice_start(&job, &parser, &prompts, call_ids, (caller, context))?;
         let mut turns = Vec::new();
         for (index, prompt) in (0..).zip(prompts) {
             for choice in 0..per_prompt {
@@ -122,7 +133,7 @@ impl Served {
         parser: &'a ParserBinding,
         prompts: &[PreparedPrompt],
         call_ids: Vec<String>,
-        caller: &'a Caller,
+        (caller, context): (&'a Caller, &'a AnswerContext),
     ) -> Result<ChoiceStart<'a>, StartError> {
         // Prompts that don't fit are refused before work is done for a constraint.
         let most = most_tokens(job);
@@ -132,7 +143,8 @@ impl Served {
         let request = parser.request(job);
         let constraint = self.constraint(job, parser, &request, opening, caller)?;
         let stop = StopPatterns::new(&job.stop);
-        Ok(ChoiceStart { job, parser, request, stop, principal: &caller.principal, constraint, call_ids })
+        let principal = &caller.principal;
+        Ok(ChoiceStart { job, parser, request, stop, principal, context, constraint, call_ids })
     }
 
     /// Makes the prompt of the job's conversation. Call ids in the history are rewritten to the
@@ -209,14 +221,18 @@ impl Served {
         choice: u32,
         PreparedPrompt { prompt, conversation, affinity, written }: PreparedPrompt,
     ) -> Result<TurnStream, StartError> {
-        let ChoiceStart { job, parser, request: told, stop, call_ids, .. } = start;
+        let ChoiceStart { job, parser, request: told, stop, call_ids, context, .. } = start;
+        let generation_number = context.next_generation();
         let input_tokens = u32::try_from(prompt.ids.len()).unwrap_or(u32::MAX);
         let markers = Arc::clone(&parser.marker_ids);
         let text = StreamText::new(Arc::clone(&self.tokenizer), markers, &prompt.ids);
         let tokens = job.raw.then(|| RawTokens::new(Arc::clone(&self.tokenizer), &prompt.ids));
         let ids = if job.logprobs.is_some() { prompt.ids.clone() } else { Vec::new() };
         let echo = written.filter(|_| job.echo).map(|text| PendingEcho { text, ids });
-        let request = GenerationRequest { affinity, ..self.generation_request(start, choice, prompt.ids)? };
+        let request = GenerationRequest {
+            affinity,
+            ..self.generation_request(start, choice, generation_number, prompt.ids)?
+        };
         let generation = if request.max_tokens == 0 && request.prompt_logprobs.is_none() {
             Generation::nothing()
         } else {
@@ -226,9 +242,9 @@ impl Served {
             .with_stop_shown(job.sampling.include_stop)
             .with_min_tokens(job.sampling.min_tokens);
         let held = self.limits.parser.held_bytes;
-        let mut start = parser.start(told, prompt.generation_prompt, self.fault_policy, held);
+        let own_ids = context.call_ids(generation_number).besides(call_ids.iter().cloned());
+        let mut start = parser.start(told, prompt.generation_prompt, self.fault_policy, held, own_ids);
         start.settings.stop = stop;
-        start.settings.call_ids = start.settings.call_ids.besides(call_ids.iter().cloned());
         let label = Arc::clone(&self.label);
         Ok(TurnStream::new(label, generation, text, start, input_tokens, tokens).with_echo(echo))
     }
@@ -237,16 +253,19 @@ impl Served {
         &self,
         start: &ChoiceStart<'_>,
         choice: u32,
+        number: GenerationNumber,
         prompt: Vec<u32>,
     ) -> Result<GenerationRequest, StartError> {
-        let ChoiceStart { job, parser, principal, .. } = start;
+        let ChoiceStart { job, parser, principal, context, .. } = start;
         let (asked, own) = (&job.sampling, &self.defaults);
         let sampling = SamplingParams {
             temperature: asked.temperature.or(own.temperature).unwrap_or(1.0),
             top_p: asked.top_p.or(own.top_p).unwrap_or(1.0),
             top_k: asked.top_k.or(own.top_k).unwrap_or(0),
             min_p: asked.min_p.or(own.min_p).unwrap_or(0.0),
-            seed: asked.seed.map_or_else(random::seed, |seed| seed.wrapping_add(choice.into())),
+            seed: asked
+                .seed
+                .map_or_else(|| context.sampling_seed(number), |seed| seed.wrapping_add(choice.into())),
         };
         let max_tokens = most_tokens(job);
         let room = self.source.info().context.saturating_sub(prompt.len());

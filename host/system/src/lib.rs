@@ -1,9 +1,14 @@
 //! What the server asks of its system beside files and sockets: CPU clocks, files that only this
-//! user can have written, machine code among them, permissions, and random ids.
+//! user can have written, machine code among them, permissions, random ids, and an answer's clock.
 #![doc = include_str!("../DESIGN.md")]
 
+mod clock;
 pub mod code_cache;
 pub mod cpu_clock;
+pub mod id_seed;
 pub mod permission;
 pub mod private;
 pub mod random;
+
+pub use clock::Clock;
+pub use id_seed::IdSeed;

@@ -36,7 +36,7 @@ pub struct ChatRequest {
 impl ChatRequest {
     /// The machine that answers this request.
     pub fn machine(&self, ids: Ids, now: Clock) -> ChatMachine {
-        ChatMachine::new(ids, now(), self.model.clone(), self.asked)
+        ChatMachine::new(ids, now.now(), self.model.clone(), self.asked)
     }
 }
 

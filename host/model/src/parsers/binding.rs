@@ -12,7 +12,6 @@ use crate::prompt::{Conversation, Tokenizer};
 use contract::{Descriptor, Request};
 use grammar::{Demand, MarkerTokens, ToolChoice};
 use parsers::{ContractVersion, Plugin};
-use system::random;
 use turn::{AllowedCalls, Binding, CallIds, FaultPolicy, MarkerError, TurnSettings, values};
 
 /// The model's tokenizer and end tokens, to which plugins are bound.
@@ -123,8 +122,8 @@ impl ParserBinding {
         opening: Vec<(Option<u32>, String)>,
         fault_policy: FaultPolicy,
         held_bytes: usize,
+        call_ids: CallIds,
     ) -> ParserStart {
-        let call_ids = CallIds::new(|| format!("call_{}", random::hex::<12>()));
         let own = TurnSettings::of(request, call_ids);
         let settings = TurnSettings { reads_on: true, calls: *calls, fault_policy, held_bytes, ..own };
         let (plugin, binding) = (Arc::clone(&self.plugin), Arc::clone(&self.turns));

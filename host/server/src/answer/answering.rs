@@ -24,7 +24,7 @@ use api::agent::{AnswerEventRef, AnswerStream, CompactionEvent};
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
 use api::machine::{Machine, Record};
-use model::EndedTurn;
+use model::{AnswerContext, EndedTurn};
 use turn::{TurnEnd, TurnFailure};
 
 mod background;
@@ -44,6 +44,7 @@ pub struct Answer {
     /// Cancelled when the answer is to end as soon as it may.
     steered: Option<CancellationToken>,
     keeper: Option<Box<dyn Keeper>>,
+    context: AnswerContext,
 }
 
 /// The answer isn't wanted any more: no reader is left, or one takes nothing.
@@ -80,8 +81,15 @@ impl Answer {
             aborting: FuturesUnordered::from_iter([aborted(aborting, shutting_down)]),
             steered: None,
             keeper: None,
+            context: AnswerContext::default(),
             figures: AnswerFigures::begin(model),
         }
+    }
+
+    /// Tells the time by the clock of this context, which is the machine's, too.
+    #[must_use]
+    pub fn in_context(self, context: AnswerContext) -> Self {
+        Self { context, ..self }
     }
 
     /// Leaves out the check of the stream, for an answer whose first events were sent by another.
@@ -167,6 +175,7 @@ impl Answer {
                 signal = log.signal() => match signal {
                     Signal::NoReader => return Err(Abandoned),
                     Signal::HeartbeatDue => {
+                        self.context.clock().tick();
                         self.machine.heartbeat(&mut buffer);
                         false
                     }
@@ -231,6 +240,7 @@ impl Answer {
 
     /// Has the machine tell the events of a choice's last step, and its end.
     fn take(&mut self, choice: usize, ended: Option<EndedTurn>, buffer: &mut EventBuffer) {
+        self.context.clock().tick();
         self.machine.choose(choice);
         if let Some(step) = self.stream.next_raw(choice) {
             self.machine.tokens(&step);

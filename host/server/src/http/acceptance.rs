@@ -14,12 +14,12 @@ use crate::answer::Answer;
 use api::agent::AnswerStream;
 use api::chat::{self, stored::Wish};
 use api::error::ApiError;
-use api::ids::{Ids, unix_now};
+use api::ids::Ids;
 use api::responses::{self, Continuation, Wishes};
 use api::{ApiRequest, Object, Protocol};
 use model::accounts::Account;
 use model::prompt::Role;
-use model::{Job, Model};
+use model::{AnswerContext, Job, Model};
 
 /// An answer that is about to be generated.
 pub(super) struct Begun {
@@ -178,17 +178,18 @@ async fn read(
     body: CheckedBody,
     continuation: Continuation,
 ) -> Result<(ApiRequest, Model, Account), ApiError> {
+    let context = AnswerContext::default();
+    let (ids, now) = (Ids::seeded(context.seed()), context.clock().clone());
     let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
         let mut read = match protocol {
-            Protocol::Responses => {
-                responses::read_continuing(body, &continuation, defaults, Ids::random(), unix_now)
-            }
-            _ => protocol.read_object(body, defaults),
+            Protocol::Responses => responses::read_continuing(body, &continuation, defaults, ids, now),
+            _ => protocol.read_object(body, defaults, ids, now),
         }?;
         read.warnings.extend(model.warnings(&read.job));
         Ok(read)
     };
-    body.read(app, read).await
+    let (request, model, account) = body.read(app, read).await?;
+    Ok((request, model.for_answer(context), account))
 }
 
 /// Starts a request's generation.
@@ -205,7 +206,7 @@ pub(super) async fn launch(
         // Only the client is told which: they are names of the request.
         tracing::debug!(id = %caller.id, fields = warnings.len(), "parts of the request are ignored");
     }
-    let label = model.label();
+    let (label, context) = (model.label(), model.answer_context().clone());
     let events = match extent {
         Extent::Answer => {
             let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
@@ -219,7 +220,8 @@ pub(super) async fn launch(
     }
     .map_err(|error| protocol.refusal(&error))?;
     let check = app.check_streams.then(|| protocol.check());
-    Ok(Answer::new(label, caller.id.clone(), caller.began, events, machine, check, &app.aborting))
+    let answer = Answer::new(label, caller.id.clone(), caller.began, events, machine, check, &app.aborting);
+    Ok(answer.in_context(context))
 }
 
 /// Whether a user speaks in the job's conversation. Templates render no other.

@@ -10,9 +10,9 @@ use super::body::check_json;
 use super::caller::Caller;
 use super::stored::Continues;
 use api::error::ApiError;
-use api::ids::{Ids, unix_now};
+use api::ids::Ids;
 use api::{Object, Protocol, responses};
-use model::Model;
+use model::{AnswerContext, Model};
 
 /// The handler.
 pub(super) async fn compact(State(app): State<App>, request: Request) -> Response {
@@ -23,14 +23,16 @@ async fn run(app: &App, request: Request) -> Result<Response, ApiError> {
     let caller = Caller::of(&request);
     let body = check_json(app, request).await?;
     let (body, continuation, _) = consult(app, &caller, body, Continues::AsTheBodySays).await?;
+    let context = AnswerContext::default();
+    let (ids, now) = (Ids::seeded(context.seed()), context.clock().clone());
     let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
-        let mut read = responses::compact(body, &continuation, defaults, Ids::random(), unix_now)?;
+        let mut read = responses::compact(body, &continuation, defaults, ids, now)?;
         read.warnings.extend(model.warnings(&read.job));
         Ok(read)
     };
     // The account lives as long as the answer, which holds the users' messages.
     let (request, model, _account) = body.read(app, read).await?;
-    let warnings = request.warnings.clone();
+    let (warnings, model) = (request.warnings.clone(), model.for_answer(context));
     // A client that leaves drops the answer, and with it the generation.
     let (status, body) =
         launch(app, &caller, Protocol::Responses, request, model, Extent::Answer).await?.whole().await;
