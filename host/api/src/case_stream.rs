@@ -30,7 +30,7 @@ fn machine(protocol: Protocol) -> Box<dyn Machine> {
         Protocol::Completions => (completions::read, COMPLETIONS_BODY),
         Protocol::Messages => (messages::read, MESSAGES_BODY),
     };
-    read_body(body, &defaults.limits, |body| call(body, &defaults, Ids::counted(), Clock::at(0)))
+    read_body(body, &defaults.limits, |body| call(body, &defaults, Ids::counted(), &Clock::at(0)))
         .expect("the request is whole")
         .machine
 }

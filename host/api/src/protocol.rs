@@ -51,10 +51,15 @@ impl Protocol {
         }
     }
 
+    /// The protocol of this word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|protocol| protocol.word() == word)
+    }
+
     /// Reads a request body, whichever model it asks for.
     pub fn read(self, body: &[u8], defaults: &Defaults) -> Result<ApiRequest, ApiError> {
         read_body(body, &defaults.limits, |body| {
-            self.read_object(body, defaults, Ids::random(), Clock::system())
+            self.read_object(body, defaults, Ids::random(), &Clock::system())
         })
     }
 
@@ -65,7 +70,7 @@ impl Protocol {
         body: &Object<'_>,
         defaults: &Defaults,
         ids: Ids,
-        now: Clock,
+        now: &Clock,
     ) -> Result<ApiRequest, ApiError> {
         match self {
             Self::Responses => responses::read(body, defaults, ids, now),

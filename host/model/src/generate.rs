@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use engine::{Finish, Generation, Step, SubmitError, Token};
 
+use super::answer_context::{AnswerContext, GenerationNumber};
 use super::echo::{Echo, PendingEcho};
 use super::failure;
 use super::raw::{RawStep, RawTokens, RawTurn};
@@ -73,6 +74,8 @@ pub struct TurnStream {
     echo: Option<Echo>,
     /// The token that ended the turn, if its log-probabilities are known.
     stop_token: Option<TokenLogprobs>,
+    /// The answer that the turn belongs to, and the turn's number in it.
+    context: (AnswerContext, GenerationNumber),
 }
 
 impl TurnStream {
@@ -83,6 +86,7 @@ impl TurnStream {
         parser: ParserStart,
         input_tokens: u32,
         tokens: Option<RawTokens>,
+        context: (AnswerContext, GenerationNumber),
     ) -> Self {
         Self {
             model,
@@ -94,6 +98,7 @@ impl TurnStream {
             pending_echo: None,
             echo: None,
             stop_token: None,
+            context,
             state: State::Waiting(Box::new(parser)),
         }
     }
@@ -238,6 +243,8 @@ impl TurnStream {
         }
         if let Some(fault) = turn.fault() {
             report_fault(&self.model, fault);
+            let (context, number) = &self.context;
+            context.record_fault(*number, fault);
         }
         report_malformed(&self.model, turn.malformed_calls());
         report_dropped(&self.model, turn.dropped_calls());

@@ -36,6 +36,7 @@ mod prepared;
 pub mod printable;
 pub mod prompt;
 mod raw;
+pub mod record;
 pub mod remote;
 pub mod replay;
 mod runner;

@@ -1,8 +1,8 @@
 //! The served model: its parts, shared by all answers, and the operations that start an answer.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use engine::{Place, SubmitError, WaitingRoom};
+use engine::{ModelFiles, Place, SubmitError, WaitingRoom};
 
 use super::answer_context::AnswerContext;
 use super::choices::Choices;
@@ -17,7 +17,10 @@ use crate::accounts::{Account, Caller, CpuMeter, Principal, TurnSlots};
 use crate::limits::Limits;
 use crate::mask::Grammars;
 use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
+use crate::record::FileDigests;
 use turn::FaultPolicy;
+
+mod facts;
 
 /// A served model. Cheap to clone.
 #[derive(Clone)]
@@ -57,6 +60,10 @@ pub(super) struct Served {
     pub(super) waiting_room: WaitingRoom,
     /// Threads for jobs that may need a grammar, shared by all models.
     pub(super) constrained: TurnSlots,
+    /// The model's files, for the digests in records.
+    pub(super) files: ModelFiles,
+    /// Digests of the files, once a record needs them.
+    pub(super) digests: OnceLock<FileDigests>,
     /// Whether several principals send requests.
     pub(super) is_shared: bool,
     /// Whether the engine is a remote one, which doesn't know of principals.
@@ -184,22 +191,6 @@ impl Model {
         self.served.source.figures()
     }
 
-    /// Description of the model, its parser and its engine for people, as pairs of a word and its
-    /// value.
-    pub fn summary(&self) -> Vec<(&'static str, String)> {
-        let Served { name, label, parsers, source, context_cut, .. } = &*self.served;
-        let model = if **label == **name { name.clone() } else { format!("{label}: {name}") };
-        let parser = parsers.current();
-        let descriptor = parser.descriptor();
-        let info = source.info();
-        let of = context_cut.map(|cut| format!(" of {}", cut.whole)).unwrap_or_default();
-        vec![
-            ("model", format!("{model} ({}{of} tokens of context)", info.context)),
-            ("parser", format!("{} {}", descriptor.name, descriptor.version)),
-            ("engine", info.name.clone()),
-        ]
-    }
-
     /// Report on the model's parsers.
     pub fn parsers(&self) -> ParserReport {
         self.served.parsers.report()
@@ -280,28 +271,6 @@ impl Model {
             return Err(SubmitError::Unsupported { field: "priority", reason: reason.to_owned() }.into());
         }
         Ok(())
-    }
-
-    /// Lines on what of the job the model doesn't get as it was sent, or can't use.
-    pub fn warnings(&self, job: &Job) -> Vec<String> {
-        let Served { format, parsers, .. } = &*self.served;
-        let mut lines = Vec::new();
-        if !job.conversation.tools.is_empty() {
-            if !format.shows_tools() {
-                lines.push("tools have no effect: this model's chat template does not show them".to_owned());
-            }
-            if parsers.current().is_none() {
-                lines.push("calls come as text: this model is served without a parser".to_owned());
-            }
-        }
-        let calls = job.conversation.messages.iter().flat_map(|message| &message.tool_calls);
-        if calls.filter(|call| format.wraps(&call.arguments)).count() > 0 {
-            lines.push(
-                "arguments of an earlier call are no JSON object: the model sees them as {\"input\": ...}"
-                    .to_owned(),
-            );
-        }
-        lines
     }
 
     /// Counts the tokens of the job's prompt; of the first one, if it has several.

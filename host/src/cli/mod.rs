@@ -22,6 +22,8 @@ mod models;
 mod parser;
 mod per_model;
 mod progress;
+mod record;
+mod replay;
 mod seal;
 mod serve;
 mod shell;
@@ -59,6 +61,8 @@ enum Command {
     /// Say what a server with these switches would find on this machine, before it starts. Takes the
     /// switches of `serve`.
     Doctor(Box<doctor::DoctorArguments>),
+    /// Generate recorded answers again from their inputs, and compare the events.
+    Replay(replay::ReplayArguments),
     /// List, create, test and measure output parsers.
     Parser(Box<parser::ParserCommandArguments>),
     /// Show, export, back up, check and delete what a server has stored.
@@ -101,7 +105,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
-        Command::Parser(arguments) => parser::run(&arguments),
+        Command::Parser(arguments) => parser::run(&arguments, &command_line()),
+        Command::Replay(arguments) => replay::run(&arguments, &command_line()),
         Command::Store(arguments) => store::run(&arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
         Command::Completions(arguments) => shell::completions(&arguments, command_line()),
@@ -126,7 +131,16 @@ fn command_line() -> clap::Command {
 fn parse(arguments: Vec<OsString>) -> Result<CommandLine, clap::Error> {
     let mut command = command_line();
     let mut matches = command.try_get_matches_from_mut(arguments)?;
-    CommandLine::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    let switches = match (command.find_subcommand("serve"), matches.subcommand_matches("serve")) {
+        (Some(serve), Some(matches)) => record::switches::given(serve, matches),
+        _ => Vec::new(),
+    };
+    let mut parsed =
+        CommandLine::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))?;
+    if let Command::Serve(arguments) = &mut parsed.command {
+        arguments.record.switches = switches;
+    }
+    Ok(parsed)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

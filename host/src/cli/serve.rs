@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use api::seal::Seal;
 use api::{Defaults, ReasoningEvents};
 use clap::builder::NonEmptyStringValueParser;
 use model::Models;
@@ -21,6 +22,7 @@ use super::log::{LogLevel, log_to_stderr};
 use super::mcp::McpArguments;
 use super::models::ModelArguments;
 use super::progress::show_loading;
+use super::record::RecordArguments;
 use super::stderr;
 use super::store::StoreArguments;
 use super::summary::announce;
@@ -58,6 +60,8 @@ pub(super) struct ServeArguments {
     #[arg(long, value_name = "[HOST:]PORT")]
     pub(super) admin_listen: Option<ListenAddress>,
     #[command(flatten)]
+    pub(super) record: RecordArguments,
+    #[command(flatten)]
     pub(super) access: AccessArguments,
     /// Check every stream against the event grammar while it is sent. Costs CPU; on in debug
     /// builds.
@@ -74,6 +78,19 @@ pub(super) struct ServeArguments {
 }
 
 impl ServeArguments {
+    /// Defaults for requests under these limits, with this seal.
+    pub(super) fn defaults(&self, limits: &Limits, seal: Seal) -> anyhow::Result<Defaults> {
+        Ok(Defaults {
+            template_arguments: self.template_argument.clone(),
+            reasoning_events: self.reasoning_events,
+            limits: limits.clone(),
+            mcp: self.mcp.servers(&limits.mcp)?,
+            seal,
+            compaction_prompt: super::compaction::prompt(self.compaction_prompt.as_deref())?,
+            ..Defaults::default()
+        })
+    }
+
     /// The limits, with what `owners` of keys share.
     pub(super) fn limits(&self, owners: usize) -> anyhow::Result<Limits> {
         let limits = self.limits.0.clone();
@@ -121,9 +138,8 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     install_metrics();
     let access = arguments.access.access()?;
     let limits = arguments.limits(access.keys.owners())?;
-    let mcp = arguments.mcp.servers(&limits.mcp)?;
-    let compaction_prompt = super::compaction::prompt(arguments.compaction_prompt.as_deref())?;
-    let seal = super::seal::load(arguments.seal_key.as_deref())?;
+    let defaults = arguments.defaults(&limits, super::seal::load(arguments.seal_key.as_deref())?)?;
+    let records = arguments.record.open()?;
     let (first, others) = arguments.models.models()?;
     let shared = arguments.models.shared(access.keys.owners());
     // The address is bound before weights are read, so that an operator who forgot a running server
@@ -136,18 +152,15 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     let (store, stored) = tokio::task::block_in_place(|| arguments.store.open())?;
     let load = || Models::load(&first, &others, &shared, &limits, &mut show_loading);
     let models = tokio::task::block_in_place(load).map_err(with_switch)?;
-    let defaults = Defaults {
-        template_arguments: arguments.template_argument.clone(),
-        reasoning_events: arguments.reasoning_events,
-        limits: limits.clone(),
-        mcp,
-        seal,
-        compaction_prompt,
-        ..Defaults::default()
-    };
+    if records.is_some() {
+        // The digests of files are made once.
+        models.iter().for_each(|model| drop(model.record_line()));
+    }
     let keys = access.keys.clone();
     let keyed = !keys.is_empty();
-    let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, store);
+    let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, store)
+        .with_records(records);
+    let recording = app.clone();
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
     let mut addresses = vec![("address", server.address()?)];
     addresses.extend(server.admin_address()?.map(|address| ("admin", address)));
@@ -157,11 +170,15 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     stderr::flush();
     let mut signals = StopSignals::catch().context("can't wait for SIGTERM")?;
     announce(&models, &stored, &addresses, keyed, &warnings);
-    tokio::select! {
+    let ended = tokio::select! {
         ended = run_until_stopped(|stop| server.run(stop), models.lost(), async || signals.next().await) => ended.map_err(anyhow::Error::msg),
         () = follow_plugin_files => Ok(()),
         () = reload_on_hangup(&models, &arguments.access, &keys, hangup) => Ok(()),
+    };
+    if let Some(records) = &recording.records {
+        tokio::task::block_in_place(|| records.close());
     }
+    ended
 }
 
 /// Reloads the API keys and the parsers at each SIGHUP; never ready.

@@ -13,6 +13,7 @@ mod doctor;
 mod logs;
 mod parser_commands;
 mod parser_new;
+mod records;
 mod refusals;
 mod serve_switches;
 mod serving_parsers;

@@ -88,6 +88,11 @@ impl Serving {
         self.send("POST", path, "", body)
     }
 
+    /// As [`Self::post`], with a key.
+    pub(super) fn post_with_key(&self, path: &str, key: &str, body: &str) -> String {
+        self.send("POST", path, &format!("x-api-key: {key}\r\n"), body)
+    }
+
     pub(super) fn get(&self, path: &str) -> String {
         self.get_with_key(path, "")
     }

@@ -23,7 +23,7 @@ pub(crate) fn read(
     body: &Object<'_>,
     defaults: &Defaults,
     mut ids: Ids,
-    now: Clock,
+    now: &Clock,
 ) -> Result<ApiRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
     let prompts = prompts(body, defaults.limits.prompts, defaults)?;

@@ -36,7 +36,7 @@ macro_rules! reader {
     ($protocol:ident) => {
         |body| {
             let call =
-                read(body, |body, defaults| $protocol::read(body, defaults, Ids::counted(), Clock::at(0)));
+                read(body, |body, defaults| $protocol::read(body, defaults, Ids::counted(), &Clock::at(0)));
             call.map(|call| call.warnings)
         }
     };
@@ -69,7 +69,7 @@ const READERS: [Reader; 13] = [
                     &responses::Continuation::default(),
                     defaults,
                     Ids::counted(),
-                    Clock::at(0),
+                    &Clock::at(0),
                 )
             };
             read(body, compact).map(|request| request.warnings)

@@ -57,12 +57,22 @@ pub struct ResponsesMachine {
 
 impl ResponsesMachine {
     /// A machine for `response`, which gets its id and time here.
-    pub(super) fn new(mut response: Resource, options: EventOptions, mut ids: Ids, now: Clock) -> Self {
+    pub(super) fn new(mut response: Resource, options: EventOptions, mut ids: Ids, now: &Clock) -> Self {
         response.id = ids.next("resp_");
         response.created_at = now.now();
         let sequence = SequenceNumbers::default();
         let hosted = HostedCalls::default();
-        Self { response, open: None, sequence, hosted, options, ids, now, failure: None, was_queued: false }
+        Self {
+            response,
+            open: None,
+            sequence,
+            hosted,
+            options,
+            ids,
+            now: now.clone(),
+            failure: None,
+            was_queued: false,
+        }
     }
 
     /// Goes on with a response that was told of when it was queued.

@@ -275,7 +275,7 @@ fn deciding_fields_may_stand_only_once() {
         let rest = r#""model":"m","messages":[{"role":"user","content":"x"}]"#;
         format!(r#"{{"{field}":{first},{rest},"{field}":{second}}}"#)
     };
-    let read = |body: &str| read(chat::read, body.as_bytes(), &defaults(), Clock::at(0));
+    let read = |body: &str| read(chat::read, body.as_bytes(), &defaults(), &Clock::at(0));
     for (field, value) in [
         ("model", r#""m""#),
         ("m\\u006fdel", r#""m""#),

@@ -196,7 +196,7 @@ fn answer_repeats_request_and_says_nothing_is_stored() {
 fn servers_default_dialect_applies_unless_asked() {
     let events = |default, body: Value| {
         let defaults = Defaults { reasoning_events: default, ..Defaults::default() };
-        let call = read(responses::read, with(&body).to_string().as_bytes(), &defaults, Clock::at(0));
+        let call = read(responses::read, with(&body).to_string().as_bytes(), &defaults, &Clock::at(0));
         let turn = Turn::new(vec![reasoning(&["r"])], TurnEnd::Completed);
         turn.run(&mut *call.unwrap_or_else(|error| panic!("{error}")).machine, EventBuffer::new(), 9).0
     };
@@ -213,7 +213,7 @@ fn body_waits_between_steps_and_moves_across_threads() {
     assert_eq!(references(&mut document).unwrap(), References { model: Some("m".to_owned()) });
     let read = move || {
         Protocol::Responses
-            .read_object(&document.body(), &Defaults::default(), Ids::random(), Clock::at(0))
+            .read_object(&document.body(), &Defaults::default(), Ids::random(), &Clock::at(0))
             .unwrap()
             .warnings
     };

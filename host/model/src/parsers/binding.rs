@@ -41,8 +41,8 @@ pub(crate) struct ParserBinding {
 
 /// What all parsers of a job's turns are told, and the calls that its turns may make.
 pub(crate) struct ParserRequest {
-    request: Request,
-    calls: AllowedCalls,
+    pub(crate) request: Request,
+    pub(crate) calls: AllowedCalls,
 }
 
 impl ParserBinding {
@@ -93,6 +93,16 @@ impl ParserBinding {
         let end = self.descriptor().reasoning_end.as_deref().map(|end| self.pieces(end));
         self.reasoning_end = end.filter(|pieces| pieces.iter().any(|(id, _)| id.is_some()));
         self
+    }
+
+    /// Markers and other facts that its turns need.
+    pub(crate) fn turns(&self) -> &Binding {
+        &self.turns
+    }
+
+    /// Options that each stream's parser gets.
+    pub(crate) fn options(&self) -> &[(String, String)] {
+        &self.options
     }
 
     /// The parser's descriptor.

@@ -16,7 +16,7 @@ mod log;
 mod sse_body;
 mod unframed;
 
-pub use answering::Answer;
+pub use answering::{Answer, Replay, ReplayError};
 pub use keeper::{Journal, Keeper, Keeping, NotKept};
 pub use log::{EventLog, LogReader, LogWriter, Policy, ReadError, event_log};
 pub use sse_body::SseBody;

@@ -8,18 +8,17 @@ use tokio_util::sync::CancellationToken;
 use super::app::App;
 use super::body::CheckedBody;
 use super::caller::Caller;
+use super::record_draft::RecordDraft;
 use super::stored::{self, Continues, Resolved, resolve};
 use super::unpaid::unpaid;
 use crate::answer::Answer;
 use api::agent::AnswerStream;
 use api::chat::{self, stored::Wish};
 use api::error::ApiError;
-use api::ids::Ids;
 use api::responses::{self, Continuation, Wishes};
 use api::{ApiRequest, Object, Protocol};
+use model::Model;
 use model::accounts::Account;
-use model::prompt::Role;
-use model::{AnswerContext, Job, Model};
 
 /// An answer that is about to be generated.
 pub(super) struct Begun {
@@ -88,9 +87,11 @@ pub(super) async fn accept(
     let (body, mut continuation, mut resolved) = consult(app, caller, body, continues).await?;
     continuation.prompt_only = extent == Extent::Prefill;
     let store = continuation.store;
-    let (request, model, account) = read(app, protocol, body, continuation).await?;
+    let (request, model, account) = read(app, caller, protocol, body, continuation).await?;
     let (stream, warnings) = (request.stream, request.warnings.clone());
     if resolved.background {
+        // It is recorded when it runs.
+        model.answer_context().discard_record();
         model.check(&request.job).map_err(|error| protocol.refusal(&error))?;
         let (mut machine, pad) = (request.machine, resolved.pad);
         let (id, object) = stored::enqueue(app, &caller.owner(), &mut *machine, resolved).await?;
@@ -117,7 +118,7 @@ async fn accept_other(
     body: CheckedBody,
 ) -> Result<Accepted, ApiError> {
     let (body, wish) = completion_wish(app, protocol, body).await?;
-    let (request, model, account) = read(app, protocol, body, Continuation::default()).await?;
+    let (request, model, account) = read(app, caller, protocol, body, Continuation::default()).await?;
     let (stream, mut warnings) = (request.stream, request.warnings.clone());
     let mut answer = launch(app, caller, protocol, request, model, Extent::Answer).await?;
     let withdrawn = match wish {
@@ -174,22 +175,23 @@ pub(super) async fn consult(
 /// The second step: reads the request with what it continues.
 async fn read(
     app: &App,
+    caller: &Caller,
     protocol: Protocol,
     body: CheckedBody,
     continuation: Continuation,
 ) -> Result<(ApiRequest, Model, Account), ApiError> {
-    let context = AnswerContext::default();
-    let (ids, now) = (Ids::seeded(context.seed()), context.clock().clone());
+    let draft = RecordDraft::new(app, caller, protocol, &body, &continuation);
+    let (ids, now) = draft.ids_and_clock();
     let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
         let mut read = match protocol {
-            Protocol::Responses => responses::read_continuing(body, &continuation, defaults, ids, now),
-            _ => protocol.read_object(body, defaults, ids, now),
+            Protocol::Responses => responses::read_continuing(body, &continuation, defaults, ids, &now),
+            _ => protocol.read_object(body, defaults, ids, &now),
         }?;
         read.warnings.extend(model.warnings(&read.job));
         Ok(read)
     };
     let (request, model, account) = body.read(app, read).await?;
-    Ok((request, model.for_answer(context), account))
+    Ok((request, draft.begin(app, model), account))
 }
 
 /// Starts a request's generation.
@@ -212,21 +214,15 @@ pub(super) async fn launch(
             let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
             AnswerStream::begin(model, job, hosted, compaction, &app.limits.mcp, refusal).await
         }
-        Extent::Prefill if has_question(&job) => {
-            let job = Job { max_output_tokens: Some(1), ..job };
-            model.start_choices(job).await.map(AnswerStream::of_prompt)
-        }
-        Extent::Prefill => Ok(AnswerStream::empty()),
+        Extent::Prefill => AnswerStream::of_prompt(model, job).await,
     }
-    .map_err(|error| protocol.refusal(&error))?;
+    .map_err(|error| {
+        context.discard_record();
+        protocol.refusal(&error)
+    })?;
     let check = app.check_streams.then(|| protocol.check());
     let answer = Answer::new(label, caller.id.clone(), caller.began, events, machine, check, &app.aborting);
-    Ok(answer.in_context(context))
-}
-
-/// Whether a user speaks in the job's conversation. Templates render no other.
-fn has_question(job: &Job) -> bool {
-    job.conversation.messages.iter().any(|message| message.role == Role::User)
+    Ok(answer.in_context(context, &app.any_defaults().seal))
 }
 
 /// Starts the generation of a stored request that has waited.
@@ -236,7 +232,7 @@ pub(super) async fn start(
     body: CheckedBody,
     continuation: Continuation,
 ) -> Result<Answer, ApiError> {
-    let (request, model, _account) = read(app, Protocol::Responses, body, continuation).await?;
+    let (request, model, _account) = read(app, caller, Protocol::Responses, body, continuation).await?;
     let mut answer = launch(app, caller, Protocol::Responses, request, model, Extent::Answer).await?;
     // Its first events were checked when they were made.
     answer.uncheck();

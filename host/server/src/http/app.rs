@@ -16,6 +16,7 @@ use api::Defaults;
 use api::error::ApiError;
 use model::accounts::Accounts;
 use model::limits::Limits;
+use model::record::Records;
 use model::{Model, Models};
 
 /// Shared state of all requests. Cheap to clone.
@@ -47,6 +48,8 @@ pub struct AppState {
     pub check_streams: bool,
     /// Where responses and conversations are kept; none: nothing is.
     pub store: Option<Arc<dyn Store>>,
+    /// Records of answers; none: nothing is recorded.
+    pub records: Option<Records>,
     /// Stored responses that run in this process.
     pub(super) running: Running,
     /// Told when a response was stored that waits to run.
@@ -92,12 +95,20 @@ impl App {
             access,
             check_streams,
             store: store.map(|store| Arc::new(MeteredStore::new(store)) as Arc<dyn Store>),
+            records: None,
             running: Running::default(),
             queued: Notify::new(),
             stopping: CancellationToken::new(),
             aborting: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }))
+    }
+
+    /// The app, which has not been used yet, with records of its answers.
+    #[must_use]
+    pub fn with_records(self, records: Option<Records>) -> Self {
+        let Some(state) = Arc::into_inner(self.0) else { unreachable!("nobody else has it yet") };
+        Self(Arc::new(AppState { records, ..state }))
     }
 
     /// Defaults for what doesn't depend on a model.
