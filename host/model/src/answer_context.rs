@@ -14,6 +14,7 @@ use turn::{CallIds, TurnEnd, TurnFailure};
 
 use crate::record::line::{FailureLine, FaultLine, Line, Moment};
 use crate::record::{self, Input, Playback, Recorder};
+use crate::trace::Trace;
 
 /// What the turns of one answer share. Cheap to clone; clones are the same answer's.
 #[derive(Debug, Clone)]
@@ -26,6 +27,7 @@ struct Shared {
     /// Number of generations so far.
     generations: AtomicU32,
     inputs: Inputs,
+    trace: Option<Trace>,
 }
 
 /// Where an answer's inputs come from, and go to.
@@ -47,21 +49,27 @@ pub struct GenerationNumber(pub u32);
 impl AnswerContext {
     /// The context of an answer whose random values follow from `seed`.
     pub fn new(seed: IdSeed, clock: Clock) -> Self {
-        Self::of(seed, clock, Inputs::Live)
+        Self::of(seed, clock, Inputs::Live, None)
     }
 
-    /// The context of an answer that is recorded, if there is a recorder.
-    pub fn recorded(seed: IdSeed, clock: Clock, recorder: Option<Recorder>) -> Self {
-        Self::of(seed, clock, recorder.map_or(Inputs::Live, Inputs::Recorded))
+    /// The context of an answer that is recorded, if there is a recorder, and traced, if there is a
+    /// trace.
+    pub fn observed(seed: IdSeed, clock: Clock, recorder: Option<Recorder>, trace: Option<Trace>) -> Self {
+        Self::of(seed, clock, recorder.map_or(Inputs::Live, Inputs::Recorded), trace)
     }
 
     /// The context of a recorded answer that is played back.
     pub fn played(seed: IdSeed, playback: Playback) -> Self {
-        Self::of(seed, playback.clock().clone(), Inputs::Played(playback))
+        Self::of(seed, playback.clock().clone(), Inputs::Played(playback), None)
     }
 
-    fn of(seed: IdSeed, clock: Clock, inputs: Inputs) -> Self {
-        Self(Arc::new(Shared { seed, clock, generations: AtomicU32::new(0), inputs }))
+    fn of(seed: IdSeed, clock: Clock, inputs: Inputs, trace: Option<Trace>) -> Self {
+        Self(Arc::new(Shared { seed, clock, generations: AtomicU32::new(0), inputs, trace }))
+    }
+
+    /// The answer's trace, if it has one.
+    pub fn trace(&self) -> Option<&Trace> {
+        self.0.trace.as_ref()
     }
 
     /// The answer's recorder, if it is recorded.
@@ -90,8 +98,16 @@ impl AnswerContext {
 
     /// Records an input: `line` makes its line, of the milliseconds since the request.
     pub fn record(&self, line: impl FnOnce(u64) -> Line) {
-        if let Some(recorder) = self.recorder() {
-            recorder.line(&line(recorder.tick()));
+        let (recorder, trace) = (self.recorder(), self.trace());
+        if recorder.is_none() && trace.is_none() {
+            return;
+        }
+        let line = line(recorder.map_or(0, Recorder::tick));
+        if let Some(trace) = trace {
+            trace.input(&line);
+        }
+        if let Some(recorder) = recorder {
+            recorder.line(&line);
         }
     }
 

@@ -49,6 +49,7 @@ mod start;
 mod text;
 pub mod tls;
 mod tokenize;
+pub mod trace;
 
 pub use answer_context::{AnswerContext, GenerationNumber};
 pub use choices::Choices;
@@ -68,7 +69,7 @@ pub use parsers::{
 };
 pub use raw::{RawStep, RawText, RawTurn};
 pub use runner::{RunnerOptions, load_runner};
-pub use served::Model;
+pub use served::{Model, Written};
 pub use shared::SharedOptions;
 pub use shipped::{find_parser, shipped_parsers, tables};
 pub use source::EngineChoice;

@@ -22,6 +22,8 @@ use turn::FaultPolicy;
 
 mod facts;
 
+pub use facts::Written;
+
 /// A served model. Cheap to clone.
 #[derive(Clone)]
 pub struct Model {

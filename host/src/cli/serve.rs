@@ -159,7 +159,7 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     let keys = access.keys.clone();
     let keyed = !keys.is_empty();
     let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, store)
-        .with_records(records);
+        .observed(records, arguments.record.inspect);
     let recording = app.clone();
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
     let mut addresses = vec![("address", server.address()?)];

@@ -16,6 +16,7 @@ mod parser_new;
 mod records;
 mod refusals;
 mod serve_switches;
+mod serving;
 mod serving_parsers;
 mod several_models;
 mod shell;

@@ -137,7 +137,7 @@ impl ParserBinding {
         let own = TurnSettings::of(request, call_ids);
         let settings = TurnSettings { reads_on: true, calls: *calls, fault_policy, held_bytes, ..own };
         let (plugin, binding) = (Arc::clone(&self.plugin), Arc::clone(&self.turns));
-        ParserStart { plugin, binding, request: request.clone(), settings, opening }
+        ParserStart { plugin, binding, request: request.clone(), settings, opening, calls: None }
     }
 
     /// What the parsers of a job's turns are told. They read calls that are forbidden, too, so that
@@ -176,7 +176,7 @@ impl ParserBinding {
     }
 
     /// A text as the tokens of markers in it, with their ids, and text between them.
-    fn pieces(&self, text: &str) -> Vec<(Option<u32>, String)> {
+    pub(crate) fn pieces(&self, text: &str) -> Vec<(Option<u32>, String)> {
         let markers = self.markers().filter_map(|(literal, id)| Some((literal, id?)));
         let inner = self.inner.iter().map(|(token, id)| (token.as_str(), *id));
         let tokens: Vec<_> = markers.chain(inner).collect();

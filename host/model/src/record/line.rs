@@ -147,7 +147,7 @@ pub struct Moment {
 }
 
 /// A generation: its prompt, what its parser is told, and how its tokens are chosen.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PromptLine {
     /// Milliseconds since the request.
     pub ms: u64,
@@ -198,7 +198,7 @@ pub struct ToolLineOf {
 }
 
 /// How tokens are chosen, with the model's defaults filled in.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct SamplingLine {
     /// Temperature.
     pub temperature: f64,

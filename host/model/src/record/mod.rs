@@ -7,6 +7,7 @@
 //! Lines go from an answer's [`Recorder`] through a bounded queue (`queue`) to one thread
 //! (`writer`), which writes them into a folder (`folder`). [`Record`] reads a file, and
 //! [`Playback`] hands its inputs to the code that took them the first time.
+#![doc = include_str!("DESIGN.md")]
 
 mod digests;
 mod folder;
@@ -14,6 +15,7 @@ mod generation;
 pub mod line;
 mod playback;
 mod queue;
+mod raw_output;
 mod reader;
 mod recorder;
 mod records;
@@ -25,6 +27,7 @@ pub(crate) use digests::FileDigests;
 pub use folder::EXTENSION;
 pub(crate) use generation::{played, recorded, resumed};
 pub use playback::{Input, Playback};
+pub use raw_output::RawOutput;
 pub use reader::{MAGIC, Record, RecordError};
 pub use recorder::{Recorder, digest, word_of};
 pub use records::{RecordOptions, Records};

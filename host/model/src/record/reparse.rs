@@ -11,7 +11,7 @@ use super::line::{Line, PromptLine};
 use super::reader::Record;
 use crate::answer_context::{AnswerContext, GenerationNumber};
 use crate::generate::TurnStream;
-use crate::parsers::ParserRequest;
+use crate::parsers::{ParserBinding, ParserRequest};
 use crate::served::Served;
 use crate::text::StreamText;
 use contract::{Request, ToolKind};
@@ -32,10 +32,29 @@ pub struct Reparsed {
 }
 
 impl Served {
-    /// Parses a recorded generation again.
+    /// Parses a recorded generation again, by the parser that the model has now.
     pub(crate) fn reparse(&self, record: &Record, prompt: &PromptLine) -> Reparsed {
-        let steps: Vec<Step> = record.steps(prompt.generation).collect();
         let parser = if prompt.raw { self.parsers.without_parser() } else { self.parsers.current() };
+        let steps = record.steps(prompt.generation).collect();
+        self.parse_steps(&parser, prompt, steps, AnswerContext::default())
+    }
+
+    /// Parses all generations of a record again by `parser`, in a context with a trace.
+    pub(crate) fn trace_record(&self, record: &Record, parser: &ParserBinding, context: &AnswerContext) {
+        for prompt in record.prompts.values() {
+            let steps = record.steps(prompt.generation).collect();
+            self.parse_steps(parser, prompt, steps, context.clone());
+        }
+    }
+
+    /// Parses steps as those of a turn that begins as `prompt` says.
+    pub(crate) fn parse_steps(
+        &self,
+        parser: &ParserBinding,
+        prompt: &PromptLine,
+        steps: Vec<Step>,
+        context: AnswerContext,
+    ) -> Reparsed {
         let ids = prompt.ids.as_deref().unwrap_or_default();
         let text = || StreamText::new(Arc::clone(&self.tokenizer), Arc::clone(&parser.marker_ids), ids);
         let written = written(&mut text(), &steps);
@@ -47,7 +66,7 @@ impl Served {
             .with_stop_shown(prompt.include_stop)
             .with_min_tokens(prompt.min_tokens);
         let generation = resumed(steps, Generation::nothing());
-        let context = (AnswerContext::default(), GenerationNumber(prompt.generation));
+        let context = (context, GenerationNumber(prompt.generation));
         let label = Arc::clone(&self.label);
         let turn = TurnStream::new(label, generation, text(), start, prompt.tokens, None, context);
         let (events, end) = run(turn, written.len());

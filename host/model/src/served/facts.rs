@@ -1,9 +1,15 @@
 //! What a served model says of itself: to people, to records, and to whoever sent a job.
 
+use serde_json::{Map, Value, json};
+use system::{Clock, IdSeed};
+
 use super::{Model, Served};
+use crate::answer_context::AnswerContext;
 use crate::job::Job;
+use crate::parsers::ParserBinding;
 use crate::record::line::ModelLine;
-use crate::record::{FileDigests, Record, Reparsed};
+use crate::record::{FileDigests, RawOutput, Record, Reparsed};
+use crate::trace::Trace;
 
 impl Model {
     /// Description of the model, its parser and its engine for people, as pairs of a word and its
@@ -46,6 +52,33 @@ impl Model {
         Some(self.served.reparse(record, record.prompts.get(&generation)?))
     }
 
+    /// Parser and markers, for traces of answers.
+    pub fn trace_facts(&self) -> Map<String, Value> {
+        facts_of(&self.served.parsers.current())
+    }
+
+    /// Parses what a model wrote, or might have written, and has `trace` written of it. The parser
+    /// is the one of this name, or the model's own. Returns the facts about it. Blocks.
+    ///
+    /// # Errors
+    /// One line: there is no such parser, or the text can't be tokenised.
+    pub fn trace_again(
+        &self,
+        written: &Written,
+        parser: Option<&str>,
+        trace: Trace,
+    ) -> Result<Map<String, Value>, String> {
+        let Served { parsers, .. } = &*self.served;
+        let parser = parser.map_or_else(|| Ok(parsers.current()), |name| parsers.named(name))?;
+        let (seed, clock) = (IdSeed::random(), Clock::system());
+        let context = AnswerContext::observed(seed, clock, None, Some(trace));
+        match written {
+            Written::Record(record) => self.served.trace_record(record, &parser, &context),
+            Written::Raw(output) => self.served.trace_raw(output, &parser, &context)?,
+        }
+        Ok(facts_of(&parser))
+    }
+
     /// Literals of the parser's markers, with their token ids where they are tokens.
     pub fn markers(&self) -> Vec<(String, Option<u32>)> {
         let parser = self.served.parsers.current();
@@ -73,4 +106,27 @@ impl Model {
         }
         lines
     }
+}
+
+/// What a model wrote.
+#[derive(Debug)]
+pub enum Written {
+    /// The answers of a record.
+    Record(Box<Record>),
+    /// This text.
+    Raw(RawOutput),
+}
+
+/// Parser and markers.
+fn facts_of(parser: &ParserBinding) -> Map<String, Value> {
+    let descriptor = parser.descriptor();
+    let markers = (0..).zip(parser.markers()).map(|(index, (literal, id))| {
+        let stop = descriptor.stops.contains(&index);
+        json!({ "literal": literal, "id": id, "stop": stop })
+    });
+    Map::from_iter([
+        ("parser".to_owned(), format!("{} {}", descriptor.name, descriptor.version).into()),
+        ("parser_sha256".to_owned(), parser.plugin.digest().into()),
+        ("markers".to_owned(), markers.collect()),
+    ])
 }

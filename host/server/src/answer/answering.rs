@@ -19,6 +19,7 @@ use super::figures::AnswerFigures;
 use super::framed_check::FramedCheck;
 use super::keeper::Keeper;
 use super::log::{LogWriter, Signal};
+use super::tap::TapWriter;
 use api::StreamCheck;
 use api::agent::AnswerStream;
 use api::event_buffer::EventBuffer;
@@ -54,6 +55,8 @@ pub struct Answer {
     context: AnswerContext,
     /// Makes events comparable, if the answer is recorded or replayed.
     seal: Option<Seal>,
+    /// Writer of the answer's trace, if it has one.
+    tap: Option<Box<TapWriter>>,
     /// Whether the client steers.
     is_steered: bool,
     /// How the choice ended that ended last.
@@ -96,6 +99,7 @@ impl Answer {
             keeper: None,
             context: AnswerContext::default(),
             seal: None,
+            tap: None,
             is_steered: false,
             ended: TurnEnd::Cancelled,
             figures: AnswerFigures::begin(model),
@@ -146,7 +150,9 @@ impl Answer {
         self.record_delivery(Delivery::Whole);
         let mut buffer = EventBuffer::discarding();
         self.machine.begin(&mut buffer);
-        while !self.advance(&mut buffer).await {}
+        while !self.advance(&mut buffer).await {
+            self.trace_events(0, None);
+        }
         self.keep(None, &mut buffer).await;
         let (status, body) = self.machine.body();
         self.record_body(&body);
@@ -233,6 +239,7 @@ impl Answer {
     ) -> Result<(), Abandoned> {
         self.check(buffer, over);
         self.record_events(buffer);
+        let (count, ready) = (buffer.len(), self.tap.is_some().then(Instant::now));
         if !buffer.is_empty() && !log.has_room() && timeout(slow.patience, log.room()).await.is_err() {
             self.figures.slow_reader();
             if let Some(too_slow) = &slow.too_slow {
@@ -245,6 +252,7 @@ impl Answer {
         } else if !buffer.is_empty() {
             log.append(buffer);
         }
+        self.trace_events(count, ready.map(|ready| ready.elapsed()));
         Ok(())
     }
 

@@ -19,6 +19,7 @@ use api::responses::{self, Continuation, Wishes};
 use api::{ApiRequest, Object, Protocol};
 use model::Model;
 use model::accounts::Account;
+use model::record::Recorder;
 
 /// An answer that is about to be generated.
 pub(super) struct Begun {
@@ -209,6 +210,7 @@ pub(super) async fn launch(
         tracing::debug!(id = %caller.id, fields = warnings.len(), "parts of the request are ignored");
     }
     let (label, context) = (model.label(), model.answer_context().clone());
+    let facts = context.trace().is_some().then(|| facts(caller, protocol, &model));
     let events = match extent {
         Extent::Answer => {
             let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
@@ -222,7 +224,21 @@ pub(super) async fn launch(
     })?;
     let check = app.check_streams.then(|| protocol.check());
     let answer = Answer::new(label, caller.id.clone(), caller.began, events, machine, check, &app.aborting);
-    Ok(answer.in_context(context, &app.any_defaults().seal))
+    let answer = answer.in_context(context, &app.any_defaults().seal);
+    Ok(answer.traced(app.taps.as_ref(), || facts.unwrap_or_default()))
+}
+
+/// What is shown of an answer that is traced.
+fn facts(caller: &Caller, protocol: Protocol, model: &Model) -> serde_json::Map<String, serde_json::Value> {
+    let context = model.answer_context();
+    let mut facts = model.trace_facts();
+    let mut add = |name: &str, value: serde_json::Value| facts.insert(name.to_owned(), value);
+    add("request_id", caller.id.clone().into());
+    add("model", model.label().to_string().into());
+    add("protocol", protocol.word().into());
+    add("began_at", context.clock().now().into());
+    add("record", context.recorder().map(Recorder::name).into());
+    facts
 }
 
 /// Starts the generation of a stored request that has waited.

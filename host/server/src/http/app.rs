@@ -12,6 +12,7 @@ use super::capacity::Capacity;
 use super::metered_store::MeteredStore;
 use super::stored::Running;
 use super::unpaid::UNPAID;
+use crate::answer::Taps;
 use api::Defaults;
 use api::error::ApiError;
 use model::accounts::Accounts;
@@ -50,6 +51,10 @@ pub struct AppState {
     pub store: Option<Arc<dyn Store>>,
     /// Records of answers; none: nothing is recorded.
     pub records: Option<Records>,
+    /// Traces of answers; none: nothing is traced.
+    pub taps: Option<Taps>,
+    /// Permit to parse something for an operator: one at a time.
+    pub(super) parsing: Semaphore,
     /// Stored responses that run in this process.
     pub(super) running: Running,
     /// Told when a response was stored that waits to run.
@@ -96,6 +101,8 @@ impl App {
             check_streams,
             store: store.map(|store| Arc::new(MeteredStore::new(store)) as Arc<dyn Store>),
             records: None,
+            taps: None,
+            parsing: Semaphore::new(1),
             running: Running::default(),
             queued: Notify::new(),
             stopping: CancellationToken::new(),
@@ -104,11 +111,13 @@ impl App {
         }))
     }
 
-    /// The app, which has not been used yet, with records of its answers.
+    /// The app, which has not been used yet, with records of its answers, and with traces of them if
+    /// it records or `inspects`.
     #[must_use]
-    pub fn with_records(self, records: Option<Records>) -> Self {
+    pub fn observed(self, records: Option<Records>, inspects: bool) -> Self {
         let Some(state) = Arc::into_inner(self.0) else { unreachable!("nobody else has it yet") };
-        Self(Arc::new(AppState { records, ..state }))
+        let taps = (inspects || records.is_some()).then(Taps::default);
+        Self(Arc::new(AppState { records, taps, ..state }))
     }
 
     /// Defaults for what doesn't depend on a model.

@@ -9,6 +9,7 @@
 mod acceptance;
 mod access;
 mod admin;
+mod admin_parse;
 mod answer;
 mod answer_body;
 mod app;

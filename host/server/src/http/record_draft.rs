@@ -1,6 +1,8 @@
 //! The head of an answer's record, from the request's reading to its model: what is not recorded has
 //! a seed and a clock, too.
 
+use std::time::Instant;
+
 use super::app::App;
 use super::body::CheckedBody;
 use super::caller::Caller;
@@ -9,12 +11,15 @@ use api::ids::{Clock, IdSeed, Ids};
 use api::recorded::continuation_line;
 use api::responses::Continuation;
 use model::record::line::{FORMAT, Head, Line, ModelLine};
+use model::trace::Trace;
 use model::{AnswerContext, Model};
 
 /// An answer's seed and clock, and what is recorded of its request.
 pub(super) struct RecordDraft {
     seed: IdSeed,
     clock: Clock,
+    /// When the request came.
+    began: Instant,
     /// `None`: the server records nothing.
     head: Option<Box<Head>>,
 }
@@ -48,7 +53,7 @@ impl RecordDraft {
                 switches: records.switches().to_vec(),
             })
         });
-        Self { seed, clock, head }
+        Self { seed, clock, began: caller.began, head }
     }
 
     /// The draft of a request that only compacts its conversation.
@@ -66,10 +71,11 @@ impl RecordDraft {
 
     /// `model` for this answer, whose record begins, if it is recorded.
     pub(super) fn begin(self, app: &App, model: Model) -> Model {
-        let Self { seed, clock, head } = self;
+        let Self { seed, clock, began, head } = self;
         let recorder = app.records.as_ref().zip(head).and_then(|(records, head)| {
             records.begin(&clock, || Line::Head(Box::new(Head { model: model.record_line(), ..*head })))
         });
-        model.for_answer(AnswerContext::recorded(seed, clock, recorder))
+        let trace = app.taps.as_ref().map(|_| Trace::new(began));
+        model.for_answer(AnswerContext::observed(seed, clock, recorder, trace))
     }
 }

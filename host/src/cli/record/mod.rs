@@ -26,6 +26,10 @@ pub(super) struct RecordArguments {
     /// stays in them.
     #[arg(long, requires = "record")]
     redact: bool,
+    /// Keep traces of the last 64 answers for `/admin/answers` (docs/inspector.md), as `--record`
+    /// does, too.
+    #[arg(long)]
+    pub(super) inspect: bool,
     /// Switches on which answers depend, for the records.
     #[arg(skip)]
     pub(super) switches: Vec<String>,

@@ -37,7 +37,7 @@ pub(in crate::cli) fn given(serve: &Command, matches: &ArgMatches) -> Vec<String
         let values = values.map(|value| value.to_string_lossy());
         if argument.get_action().takes_values() {
             all.extend(values.map(|value| format!("--{long}={value}")));
-        } else if values.last().is_some_and(|value| value == "true") {
+        } else if values.into_iter().any(|value| value == "true") {
             all.push(format!("--{long}"));
         }
     }

@@ -32,8 +32,8 @@ pub(super) struct ReplayArguments {
     /// Go on by the engine behind the first N tokens, and print the answer's body.
     #[arg(long, value_name = "N", conflicts_with = "parser")]
     fork: Option<usize>,
-    /// Setting of the tokens behind the fork (repeatable): temperature, top_p, top_k, min_p, seed,
-    /// presence_penalty, frequency_penalty, repetition_penalty or max_tokens.
+    /// Setting of the tokens behind the fork (repeatable): `temperature`, `top_p`, `top_k`, `min_p`,
+    /// `seed`, `presence_penalty`, `frequency_penalty`, `repetition_penalty` or `max_tokens`.
     #[arg(long, value_name = "KEY=VALUE", requires = "fork", value_parser = super::values::key_value)]
     set: Vec<(String, String)>,
     /// Key file of the server, for requests with reasoning that it has sealed (as in `serve`).

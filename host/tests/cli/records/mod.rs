@@ -5,6 +5,8 @@ mod forks;
 mod kept;
 mod parsed;
 mod replays;
+mod tools;
+mod traces;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

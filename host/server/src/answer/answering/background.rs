@@ -23,6 +23,7 @@ impl Answer {
             }
         }
         self.record_events(&buffer);
+        self.trace_events(buffer.len(), None);
         journal.add(&mut buffer);
         self.keep(journal.take(), &mut buffer).await;
         self.record_end();
@@ -36,6 +37,7 @@ impl Answer {
     ) -> Result<(), store::Error> {
         loop {
             self.record_events(buffer);
+            self.trace_events(buffer.len(), None);
             journal.add(buffer);
             if journal.is_full() {
                 journal.flush().await?;
