@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::event_buffer::EventBuffer;
 use super::frames::Frames;
-use super::ids::Ids;
+use super::ids::{Clock, Ids};
 use super::machine::Machine;
 use super::request::ReadRequest;
 use super::{Defaults, Protocol, chat, completions, messages, read_body, responses, sse};
@@ -30,7 +30,7 @@ fn machine(protocol: Protocol) -> Box<dyn Machine> {
         Protocol::Completions => (completions::read, COMPLETIONS_BODY),
         Protocol::Messages => (messages::read, MESSAGES_BODY),
     };
-    read_body(body, &defaults.limits, |body| call(body, &defaults, Ids::counted(), || 0))
+    read_body(body, &defaults.limits, |body| call(body, &defaults, Ids::counted(), &Clock::at(0)))
         .expect("the request is whole")
         .machine
 }

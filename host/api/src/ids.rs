@@ -1,17 +1,9 @@
-//! Ids and time for answers. Both are handed to the machines from outside, so that tests can give
-//! the same ids and times in each run.
+//! Ids and time for answers. Both are handed to the machines from outside, so that they are the same
+//! in each run of a test, and when a recorded answer is replayed.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+pub use system::{Clock, IdSeed};
 
-use system::random;
-
-/// A clock: returns seconds since 1970, UTC.
-pub type Clock = fn() -> u64;
-
-/// The system's clock.
-pub fn unix_now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
+use system::id_seed::Purpose;
 
 /// A source of ids such as `msg_6f1c…`; each id is new.
 #[derive(Debug, Clone)]
@@ -19,14 +11,19 @@ pub struct Ids(IdSource);
 
 #[derive(Debug, Clone)]
 enum IdSource {
-    Random,
+    Seeded(IdSeed, u64),
     Counted(u64),
 }
 
 impl Ids {
     /// Ids of 128 random bits each, which can't be guessed.
     pub fn random() -> Self {
-        Self(IdSource::Random)
+        Self::seeded(IdSeed::random())
+    }
+
+    /// Ids of 128 bits each, which follow from the seed and can't be guessed without it.
+    pub fn seeded(seed: IdSeed) -> Self {
+        Self(IdSource::Seeded(seed, 0))
     }
 
     /// `resp_1`, `msg_2`, …: for tests.
@@ -34,22 +31,13 @@ impl Ids {
         Self(IdSource::Counted(0))
     }
 
-    /// A seed for random values of an answer: it differs between answers, and is the same in each
-    /// run of a test.
-    pub fn seed(&self) -> u64 {
-        match self.0 {
-            IdSource::Random => random::seed(),
-            IdSource::Counted(count) => count,
-        }
-    }
-
     /// The next id, beginning with `prefix`.
-    ///
-    /// # Panics
-    /// If the system has no random bytes to give.
     pub fn next(&mut self, prefix: &str) -> String {
         match &mut self.0 {
-            IdSource::Random => format!("{prefix}{}", random::hex::<16>()),
+            IdSource::Seeded(seed, count) => {
+                *count += 1;
+                format!("{prefix}{}", seed.id::<16>(Purpose::Ids, 0, *count))
+            }
             IdSource::Counted(count) => {
                 *count += 1;
                 format!("{prefix}{count}")
@@ -60,7 +48,7 @@ impl Ids {
 
 #[cfg(test)]
 mod tests {
-    use super::Ids;
+    use super::{IdSeed, Ids};
 
     #[test]
     fn random_ids_carry_the_prefix_and_differ() {
@@ -68,5 +56,15 @@ mod tests {
         let (a, b) = (ids.next("msg_"), ids.next("msg_"));
         assert_ne!(a, b);
         assert!(a.starts_with("msg_") && a.len() == 4 + 32);
+    }
+
+    #[test]
+    fn equal_seeds_give_equal_ids() {
+        let seed = IdSeed::random();
+        let (mut one, mut other) = (Ids::seeded(seed), Ids::seeded(seed));
+        for prefix in ["resp_", "msg_"] {
+            assert_eq!(one.next(prefix), other.next(prefix));
+        }
+        assert_ne!(one.next(""), Ids::random().next(""));
     }
 }

@@ -30,6 +30,7 @@ mod options;
 mod protocol;
 pub mod query;
 mod raw;
+pub mod recorded;
 pub mod request;
 pub mod responses;
 mod schema;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::SubmitError;
 
 use super::error::ApiError;
-use super::ids::{Ids, unix_now};
+use super::ids::{Clock, Ids};
 use super::json::Object;
 use super::request::{ApiRequest, Defaults, read_body};
 use super::stream_check::StreamCheck;
@@ -51,18 +51,32 @@ impl Protocol {
         }
     }
 
-    /// Reads a request body, whichever model it asks for.
-    pub fn read(self, body: &[u8], defaults: &Defaults) -> Result<ApiRequest, ApiError> {
-        read_body(body, &defaults.limits, |body| self.read_object(body, defaults))
+    /// The protocol of this word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|protocol| protocol.word() == word)
     }
 
-    /// Reads a request body with the defaults of the model that it asks for.
-    pub fn read_object(self, body: &Object<'_>, defaults: &Defaults) -> Result<ApiRequest, ApiError> {
+    /// Reads a request body, whichever model it asks for.
+    pub fn read(self, body: &[u8], defaults: &Defaults) -> Result<ApiRequest, ApiError> {
+        read_body(body, &defaults.limits, |body| {
+            self.read_object(body, defaults, Ids::random(), &Clock::system())
+        })
+    }
+
+    /// Reads a request body with the defaults of the model that it asks for. The answer's ids are
+    /// `ids`, and its times `now`.
+    pub fn read_object(
+        self,
+        body: &Object<'_>,
+        defaults: &Defaults,
+        ids: Ids,
+        now: &Clock,
+    ) -> Result<ApiRequest, ApiError> {
         match self {
-            Self::Responses => responses::read(body, defaults, Ids::random(), unix_now),
-            Self::Chat => chat::read(body, defaults, Ids::random(), unix_now),
-            Self::Completions => completions::read(body, defaults, Ids::random(), unix_now),
-            Self::Messages => messages::read(body, defaults, Ids::random(), unix_now),
+            Self::Responses => responses::read(body, defaults, ids, now),
+            Self::Chat => chat::read(body, defaults, ids, now),
+            Self::Completions => completions::read(body, defaults, ids, now),
+            Self::Messages => messages::read(body, defaults, ids, now),
         }
     }
 

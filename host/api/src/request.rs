@@ -46,7 +46,7 @@ pub struct ApiRequest {
 }
 
 /// How a protocol reads a body. Each protocol's `read` is one of these.
-pub(crate) type ReadRequest = fn(&Object<'_>, &Defaults, Ids, Clock) -> Result<ApiRequest, ApiError>;
+pub(crate) type ReadRequest = fn(&Object<'_>, &Defaults, Ids, &Clock) -> Result<ApiRequest, ApiError>;
 
 /// Fields that a body may have once only: what stands in front of this server routes, filters and
 /// forwards by them, and might read another one of two. Of other fields the last one counts, with a

@@ -9,6 +9,7 @@
 //! A signature proves that this server wrote a text that is in the clear: base64url of version ‖ id
 //! of the key ‖ HMAC-SHA256 of purpose and text, under a key derived from the sealing key.
 
+mod comparable;
 mod key_file;
 
 use std::fmt;

@@ -53,7 +53,10 @@ pub trait Engine: Send + Sync {
 pub struct GenerationRequest {
     /// Token ids of the prompt: at least one, each below [`EngineInfo::vocab`].
     pub prompt: Vec<u32>,
-    /// Maximum number of generated tokens: at least 1, or 0 where the prompt is scored and has
+    /// Tokens that were generated already, behind the prompt: the sequence goes on with the next one,
+    /// and reports none of them. The mask was advanced by them. Only the local engine takes them.
+    pub begun: Vec<u32>,
+    /// Maximum number of tokens that are still to be generated: at least 1, or 0 where the prompt is scored and has
     /// several tokens.
     pub max_tokens: usize,
     /// Temperature, seed and other parameters of sampling.
@@ -104,6 +107,7 @@ impl GenerationRequest {
     pub fn greedy(prompt: impl Into<Vec<u32>>, max_tokens: usize, queue: usize) -> Self {
         Self {
             prompt: prompt.into(),
+            begun: Vec::new(),
             max_tokens,
             sampling: SamplingParams::GREEDY,
             processors: LogitsProcessors::default(),
@@ -139,6 +143,20 @@ impl GenerationRequest {
         if self.prompt_logprobs.is_some() { Err(SubmitError::no_scores(engine)) } else { Ok(()) }
     }
 
+    /// Checks the request for an engine that can't go on with an output. `engine` is the engine's
+    /// name.
+    ///
+    /// # Errors
+    /// The output has begun.
+    pub fn check_not_begun(&self, engine: &str) -> Result<(), SubmitError> {
+        if self.begun.is_empty() {
+            return Ok(());
+        }
+        let reason =
+            format!("the engine ({engine}) goes on with no output: only a model on this machine does");
+        Err(SubmitError::Unsupported { field: "begun", reason })
+    }
+
     /// Checks the request for an engine that supports no constraints but masks, no priorities and
     /// no scores of prompts. `engine` is the engine's name.
     ///
@@ -148,6 +166,7 @@ impl GenerationRequest {
     pub fn check_plain(&self, engine: &str) -> Result<(), SubmitError> {
         self.check_constraint(engine)?;
         self.check_no_scores(engine)?;
+        self.check_not_begun(engine)?;
         if self.priority != 0 {
             let reason = format!("the engine ({engine}) knows no priorities");
             return Err(SubmitError::Unsupported { field: "priority", reason });

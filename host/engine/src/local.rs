@@ -86,12 +86,12 @@ impl LocalEngine {
     }
 
     fn check(&self, request: &GenerationRequest) -> Result<(), SubmitError> {
-        let (prompt, context) = (&request.prompt, self.info.context);
+        let (prompt, begun, context) = (&request.prompt, &request.begun, self.info.context);
         // The answer has one token at least, unless the prompt is scored only.
-        if prompt.is_empty() || prompt.len() + request.max_tokens.min(1) > context {
+        if prompt.is_empty() || prompt.len() + begun.len() + request.max_tokens.min(1) > context {
             return Err(SubmitError::PromptLength { tokens: prompt.len(), context });
         }
-        self.check_ids(prompt.iter())
+        self.check_ids(prompt.iter().chain(begun))
     }
 
     fn check_processors(&self, processors: &LogitsProcessors) -> Result<(), SubmitError> {

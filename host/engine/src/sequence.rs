@@ -103,16 +103,18 @@ pub(crate) struct Sequence {
 impl Sequence {
     /// A sequence that may grow to `capacity` tokens.
     pub(crate) fn new(request: GenerationRequest, capacity: usize, outlet: Outlet) -> Self {
-        let prompt = request.prompt.len();
+        let (prompt, mut tokens) = (request.prompt.len(), request.prompt);
+        tokens.extend(request.begun);
         let is_only_scored = request.prompt_logprobs.is_some() && prompt > 1;
         let most = request.max_tokens.max(usize::from(!is_only_scored));
+        let limit = tokens.len().saturating_add(most).min(capacity);
         Self {
             admission: 0,
             priority: request.priority,
             principal: request.principal,
             queued_at: Duration::ZERO,
             place: None,
-            tokens: request.prompt,
+            tokens,
             computed: 0,
             scheduled: 0,
             steps_in_flight: 0,
@@ -132,7 +134,7 @@ impl Sequence {
             mask_wait: MaskWait::default(),
             outlet,
             stop_ids: request.stop_ids,
-            limit: prompt.saturating_add(most).min(capacity),
+            limit,
             prompt,
             cached: None,
         }

@@ -4,14 +4,18 @@
 //! failed.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use engine::{Finish, Generation, Step, SubmitError, Token};
 
+use super::answer_context::{AnswerContext, GenerationNumber};
 use super::echo::{Echo, PendingEcho};
 use super::failure;
 use super::raw::{RawStep, RawTokens, RawTurn};
 use super::text::StreamText;
+use super::trace::{TracedTokens, TurnTrace};
 use contract::{Fault, FinishReason, Request};
+use parsers::trace::CallLog;
 use parsers::{FailedParser, Plugin};
 use turn::{
     Binding, Flow, TokenLogprobs, TokenText, Turn, TurnEnd, TurnEvents, TurnFailure, TurnSettings, Usage,
@@ -34,6 +38,8 @@ pub(super) struct ParserStart {
     pub(super) settings: TurnSettings,
     /// The part of the turn that the prompt has written, which is replayed to the parser.
     pub(super) opening: Vec<(Option<u32>, String)>,
+    /// Where the parser's calls are recorded, if the turn is traced.
+    pub(super) calls: Option<CallLog>,
 }
 
 impl ParserStart {
@@ -41,6 +47,10 @@ impl ParserStart {
     /// one that failed.
     pub(super) fn open(self, out: &mut TurnEvents) -> (Turn, Flow) {
         let parser = self.plugin.start(&self.request).unwrap_or_else(|fault| Box::new(FailedParser(fault)));
+        let parser = match &self.calls {
+            Some(calls) => calls.of(parser),
+            None => parser,
+        };
         let mut turn = Turn::new(&self.binding, parser, self.settings);
         let pieces: Vec<_> = self.opening.iter().map(|(id, text)| TokenText::new(*id, text)).collect();
         let flow = turn.replay(&pieces, out);
@@ -73,6 +83,12 @@ pub struct TurnStream {
     echo: Option<Echo>,
     /// The token that ended the turn, if its log-probabilities are known.
     stop_token: Option<TokenLogprobs>,
+    /// The answer that the turn belongs to, and the turn's number in it.
+    context: (AnswerContext, GenerationNumber),
+    /// The turn's trace, if its answer has one.
+    trace: Option<Box<TurnTrace>>,
+    /// The parser's fault, for the trace.
+    fault: Option<String>,
 }
 
 impl TurnStream {
@@ -80,10 +96,16 @@ impl TurnStream {
         model: Arc<str>,
         generation: Generation,
         text: StreamText,
-        parser: ParserStart,
+        mut parser: ParserStart,
         input_tokens: u32,
         tokens: Option<RawTokens>,
+        context: (AnswerContext, GenerationNumber),
     ) -> Self {
+        let trace = context
+            .0
+            .trace()
+            .map(|trace| Box::new(TurnTrace::new(trace.clone(), context.1.0, input_tokens, &parser.opening)));
+        parser.calls = trace.as_ref().map(|trace| trace.calls.clone());
         Self {
             model,
             generation,
@@ -94,6 +116,9 @@ impl TurnStream {
             pending_echo: None,
             echo: None,
             stop_token: None,
+            context,
+            trace,
+            fault: None,
             state: State::Waiting(Box::new(parser)),
         }
     }
@@ -151,12 +176,29 @@ impl TurnStream {
 
     /// Ends the turn as failed, as its caller decides; open items are closed.
     pub fn abort(&mut self, failure: TurnFailure, out: &mut TurnEvents) -> EndedTurn {
+        let before = out.len();
         let mut ended = self.finish(FinishReason::Cancelled, None, out);
         ended.end = TurnEnd::Failed(failure);
+        if let Some(trace) = &mut self.trace {
+            trace.end(&ended.end, ended.usage, self.fault.as_deref(), &out[before..]);
+        }
         ended
     }
 
     fn step(&mut self, step: Step, out: &mut TurnEvents) -> Option<EndedTurn> {
+        let Some(mut trace) = self.trace.take() else { return self.apply(step, out) };
+        let (began, before) = (Instant::now(), out.len());
+        let tokens = TracedTokens::of(&step, &self.text);
+        let ended = self.apply(step, out);
+        trace.step(tokens, &out[before..], began.elapsed());
+        if let Some(ended) = &ended {
+            trace.end(&ended.end, ended.usage, self.fault.as_deref(), &[]);
+        }
+        self.trace = Some(trace);
+        ended
+    }
+
+    fn apply(&mut self, step: Step, out: &mut TurnEvents) -> Option<EndedTurn> {
         if let Some(pending) = self.pending_echo.take() {
             self.echo = Some(self.text.echo(pending, step.prompt_tokens));
         }
@@ -238,6 +280,9 @@ impl TurnStream {
         }
         if let Some(fault) = turn.fault() {
             report_fault(&self.model, fault);
+            let (context, number) = &self.context;
+            context.record_fault(*number, fault);
+            self.fault = Some(fault.in_full());
         }
         report_malformed(&self.model, turn.malformed_calls());
         report_dropped(&self.model, turn.dropped_calls());

@@ -8,6 +8,7 @@
 
 pub mod accounts;
 mod affinity;
+mod answer_context;
 mod choices;
 mod config;
 mod constraint;
@@ -36,6 +37,7 @@ mod prepared;
 pub mod printable;
 pub mod prompt;
 mod raw;
+pub mod record;
 pub mod remote;
 pub mod replay;
 mod runner;
@@ -48,7 +50,9 @@ mod start;
 mod text;
 pub mod tls;
 mod tokenize;
+pub mod trace;
 
+pub use answer_context::{AnswerContext, GenerationNumber};
 pub use choices::Choices;
 pub use devices::LocalDevices;
 pub use echo::{Echo, EchoedToken};
@@ -67,7 +71,7 @@ pub use parsers::{
 };
 pub use raw::{RawStep, RawText, RawTurn};
 pub use runner::{RunnerOptions, load_runner};
-pub use served::Model;
+pub use served::{Model, Written};
 pub use shared::SharedOptions;
 pub use shipped::{find_parser, shipped_parsers, tables};
 pub use source::EngineChoice;

@@ -1,7 +1,7 @@
 //! Loads a served model: what is `prepared` of its files, and its engine.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::runner::Runner as _;
@@ -67,7 +67,7 @@ impl Model {
         if let Some(unshown) = prepared.unshown() {
             tracing::warn!(model = %label, "{unshown}");
         }
-        let Prepared { name, names, tokenizer, chat, format, defaults, parsers, .. } = prepared;
+        let Prepared { files, name, names, tokenizer, chat, format, defaults, parsers, .. } = prepared;
         let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Ok(Self::new(Served {
             name,
@@ -85,6 +85,8 @@ impl Model {
             defaults,
             limits: limits.clone(),
             constrained: shared.constrained.clone(),
+            files,
+            digests: OnceLock::new(),
             waiting_room: WaitingRoom::new(limits.waiting_requests, shared.principals),
             is_shared: shared.principals > 1,
             is_remote: matches!(options.engine, EngineChoice::Remote(_)),
@@ -102,6 +104,10 @@ pub(super) fn source_elsewhere(
     let Prepared { name, names, label, tokenizer, context, .. } = prepared;
     match &options.engine {
         EngineChoice::Local => Ok(None),
+        EngineChoice::None => {
+            let info = script_info("none".to_owned(), *context, tokenizer);
+            Ok(Some((TokenSource::Replay { script: Script::default(), info }, None)))
+        }
         EngineChoice::Replay(file) => Ok(Some((load_script(file, name, *context, tokenizer)?, None))),
         EngineChoice::Remote(engines) => {
             let model = RemoteModel {
@@ -170,6 +176,12 @@ fn start_remote(
     Ok(TokenSource::Remote(Box::new(engine)))
 }
 
+/// Facts about a source of scripted tokens.
+fn script_info(name: String, context: usize, tokenizer: &Tokenizer) -> EngineInfo {
+    let constraints = ConstraintSupport { masks: true, ..ConstraintSupport::default() };
+    EngineInfo { name, context, vocab: tokenizer.vocab_size(), constraints }
+}
+
 /// Loads a script, encoded with the tokenizer of the model `name`.
 fn load_script(
     file: &Path,
@@ -178,8 +190,7 @@ fn load_script(
     tokenizer: &Tokenizer,
 ) -> Result<TokenSource, ModelLoadError> {
     let engine = format!("replay of {}, in the words of {name}", file.display());
-    let constraints = ConstraintSupport { masks: true, ..ConstraintSupport::default() };
-    let info = EngineInfo { name: engine, context, vocab: tokenizer.vocab_size(), constraints };
+    let info = script_info(engine, context, tokenizer);
     let encode = |text: &str| tokenizer.encode_with_added(text).map_err(|error| error.to_string());
     let script = Script::load(file, &Vocabulary { encode: &encode, size: info.vocab })?;
     Ok(TokenSource::Replay { script, info })

@@ -97,9 +97,9 @@ impl OpeningProbe<'_> {
     /// Plays `sample` behind `opening` and returns the items; `None` if the parser fails.
     fn play(&self, opening: &OpeningPieces, sample: &[TokenText<'_>]) -> Option<SampleResult> {
         let held = usize::MAX;
-        let mut start = self.parser.start(self.request, opening.to_vec(), FaultPolicy::Fail, held);
         // All call ids are empty, so that equal turns have equal items.
-        start.settings.call_ids = CallIds::new(String::new);
+        let call_ids = CallIds::new(String::new);
+        let start = self.parser.start(self.request, opening.to_vec(), FaultPolicy::Fail, held, call_ids);
         let mut events = TurnEvents::default();
         let (mut turn, _) = start.open(&mut events);
         let _ = turn.step(sample, &mut events);

@@ -1,9 +1,10 @@
 //! The served model: its parts, shared by all answers, and the operations that start an answer.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use engine::{Place, SubmitError, WaitingRoom};
+use engine::{ModelFiles, Place, SubmitError, WaitingRoom};
 
+use super::answer_context::AnswerContext;
 use super::choices::Choices;
 use super::context_cut::ContextCut;
 use super::error::StartError;
@@ -16,8 +17,13 @@ use crate::accounts::{Account, Caller, CpuMeter, Principal, TurnSlots};
 use crate::limits::Limits;
 use crate::mask::Grammars;
 use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
+use crate::record::FileDigests;
 use crate::remote::RemoteEngine;
 use turn::FaultPolicy;
+
+mod facts;
+
+pub use facts::Written;
 
 /// A served model. Cheap to clone.
 #[derive(Clone)]
@@ -27,6 +33,8 @@ pub struct Model {
     meter: CpuMeter,
     /// Principal whose jobs this handle starts.
     principal: Principal,
+    /// The answer whose turns this handle starts.
+    context: AnswerContext,
 }
 
 /// Parts of a served model.
@@ -55,6 +63,10 @@ pub(super) struct Served {
     pub(super) waiting_room: WaitingRoom,
     /// Threads for jobs that may need a grammar, shared by all models.
     pub(super) constrained: TurnSlots,
+    /// The model's files, for the digests in records.
+    pub(super) files: ModelFiles,
+    /// Digests of the files, once a record needs them.
+    pub(super) digests: OnceLock<FileDigests>,
     /// Whether several principals send requests.
     pub(super) is_shared: bool,
     /// Whether the engine is a remote one, which doesn't know of principals.
@@ -77,7 +89,12 @@ impl Lane {
 
 impl Model {
     pub(super) fn new(served: Served) -> Self {
-        Self { served: Arc::new(served), meter: CpuMeter::default(), principal: Principal::default() }
+        Self {
+            served: Arc::new(served),
+            meter: CpuMeter::default(),
+            principal: Principal::default(),
+            context: AnswerContext::default(),
+        }
     }
 
     /// This model for one request: the CPU time of prompts is booked on the request's account, and
@@ -88,7 +105,19 @@ impl Model {
             served: Arc::clone(&self.served),
             meter: account.meter(),
             principal: account.principal().clone(),
+            context: AnswerContext::default(),
         }
+    }
+
+    /// The answer whose turns this handle starts.
+    pub fn answer_context(&self) -> &AnswerContext {
+        &self.context
+    }
+
+    /// This model for the turns of one answer.
+    #[must_use]
+    pub fn for_answer(self, context: AnswerContext) -> Self {
+        Self { context, ..self }
     }
 
     /// This model with another engine.
@@ -170,22 +199,6 @@ impl Model {
         self.served.source.figures()
     }
 
-    /// Description of the model, its parser and its engine for people, as pairs of a word and its
-    /// value.
-    pub fn summary(&self) -> Vec<(&'static str, String)> {
-        let Served { name, label, parsers, source, context_cut, .. } = &*self.served;
-        let model = if **label == **name { name.clone() } else { format!("{label}: {name}") };
-        let parser = parsers.current();
-        let descriptor = parser.descriptor();
-        let info = source.info();
-        let of = context_cut.map(|cut| format!(" of {}", cut.whole)).unwrap_or_default();
-        vec![
-            ("model", format!("{model} ({}{of} tokens of context)", info.context)),
-            ("parser", format!("{} {}", descriptor.name, descriptor.version)),
-            ("engine", info.name.clone()),
-        ]
-    }
-
     /// Report on the model's parsers.
     pub fn parsers(&self) -> ParserReport {
         self.served.parsers.report()
@@ -225,9 +238,10 @@ impl Model {
     pub async fn start(&self, job: Job) -> Result<TurnStream, StartError> {
         self.check(&job)?;
         let (demand, lane) = (job.demanding_field(), Lane::of(&job));
+        let context = self.context.clone();
         let starting = async {
             let (mut turn, _place) =
-                self.prepare_in_place(lane, move |served, caller| served.turn(job, caller)).await?;
+                self.prepare_in_place(lane, move |served, caller| served.turn(job, caller, &context)).await?;
             turn.started().await?;
             Ok(turn)
         };
@@ -238,9 +252,11 @@ impl Model {
     pub async fn start_choices(&self, job: Job) -> Result<Choices, StartError> {
         self.check(&job)?;
         let (demand, lane) = (job.demanding_field(), Lane::of(&job));
+        let context = self.context.clone();
         let starting = async {
-            let (mut choices, _place) =
-                self.prepare_in_place(lane, move |served, caller| served.choices(job, caller)).await?;
+            let (mut choices, _place) = self
+                .prepare_in_place(lane, move |served, caller| served.choices(job, caller, &context))
+                .await?;
             choices.started().await?;
             Ok(choices)
         };
@@ -263,28 +279,6 @@ impl Model {
             return Err(SubmitError::Unsupported { field: "priority", reason: reason.to_owned() }.into());
         }
         Ok(())
-    }
-
-    /// Lines on what of the job the model doesn't get as it was sent, or can't use.
-    pub fn warnings(&self, job: &Job) -> Vec<String> {
-        let Served { format, parsers, .. } = &*self.served;
-        let mut lines = Vec::new();
-        if !job.conversation.tools.is_empty() {
-            if !format.shows_tools() {
-                lines.push("tools have no effect: this model's chat template does not show them".to_owned());
-            }
-            if parsers.current().is_none() {
-                lines.push("calls come as text: this model is served without a parser".to_owned());
-            }
-        }
-        let calls = job.conversation.messages.iter().flat_map(|message| &message.tool_calls);
-        if calls.filter(|call| format.wraps(&call.arguments)).count() > 0 {
-            lines.push(
-                "arguments of an earlier call are no JSON object: the model sees them as {\"input\": ...}"
-                    .to_owned(),
-            );
-        }
-        lines
     }
 
     /// Counts the tokens of the job's prompt; of the first one, if it has several.

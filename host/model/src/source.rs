@@ -19,6 +19,8 @@ pub enum EngineChoice {
     Replay(PathBuf),
     /// Remote engines.
     Remote(EngineList),
+    /// None: only recorded answers are played.
+    None,
 }
 
 impl FromStr for EngineChoice {

@@ -4,27 +4,31 @@
 //! Runs on a blocking thread (`served`). All choices of a job have the same parser, even if another
 //! is loaded meanwhile.
 
+mod processors;
+mod recorded;
+
 use std::sync::Arc;
 
-use engine::{Generation, GenerationRequest, LogitsProcessors, SamplingParams, SubmitError};
+use engine::{GenerationRequest, SamplingParams};
 
+use self::processors::check_grammar_ends;
 use super::affinity::AffinityInput;
+use super::answer_context::{AnswerContext, GenerationNumber};
 use super::choices::Choices;
 use super::constraint::AnswerConstraint;
 use super::echo::PendingEcho;
 use super::error::StartError;
 use super::generate::TurnStream;
-use super::job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
+use super::job::{Beginning, Job, RawPrompt, Truncation};
 use super::parsers::{ParserBinding, ParserRequest};
 use super::raw::RawTokens;
 use super::served::Served;
 use super::text::StreamText;
 use crate::accounts::{Caller, Principal};
 use crate::prompt::{
-    Conversation, Message, Opening, Prompt, RenderError, Role, TokenizeError, approximate_bytes, drop_oldest,
+    Conversation, Message, Opening, Prompt, RenderError, Role, approximate_bytes, drop_oldest,
     spell_history_call_ids,
 };
-use system::random;
 use turn::{StopPatterns, StopStrings};
 
 /// A prompt, ready to be submitted.
@@ -55,24 +59,35 @@ struct ChoiceStart<'a> {
     request: ParserRequest,
     stop: StopPatterns,
     principal: &'a Principal,
+    context: &'a AnswerContext,
     constraint: AnswerConstraint,
     call_ids: Vec<String>,
 }
 
 impl Served {
     /// Starts the first choice of the job's first prompt.
-    pub(super) fn turn(&self, job: Job, caller: &Caller) -> Result<TurnStream, StartError> {
-        let PreparedJob { job, parser, prompts, call_ids } = self.read(job, &caller.principal)?;
-        let start = self.choice_start(&job, &parser, &prompts, call_ids, caller)?;
+    pub(super) fn turn(
+        &self,
+        job: Job,
+        caller: &Caller,
+        context: &AnswerContext,
+    ) -> Result<TurnStream, StartError> {
+        let PreparedJob { job, parser, prompts, call_ids } = self.read(job, &caller.principal, context)?;
+        let start = self.choice_start(&job, &parser, &prompts, call_ids, (caller, context))?;
         let prompt = prompts.into_iter().next().ok_or(StartError::Internal)?;
         self.begin(&start, 0, prompt)
     }
 
     /// Starts all choices of the job.
-    pub(super) fn choices(&self, job: Job, caller: &Caller) -> Result<Choices, StartError> {
-        let PreparedJob { job, parser, prompts, call_ids } = self.read(job, &caller.principal)?;
+    pub(super) fn choices(
+        &self,
+        job: Job,
+        caller: &Caller,
+        context: &AnswerContext,
+    ) -> Result<Choices, StartError> {
+        let PreparedJob { job, parser, prompts, call_ids } = self.read(job, &caller.principal, context)?;
         let per_prompt = job.sampling.n.unwrap_or(1).max(1);
-        let start = self.choice_start(&job, &parser, &prompts, call_ids, caller)?;
+        let start = self.choice_start(&job, &parser, &prompts, call_ids, (caller, context))?;
         let mut turns = Vec::new();
         for (index, prompt) in (0..).zip(prompts) {
             for choice in 0..per_prompt {
@@ -84,12 +99,20 @@ impl Served {
 
     /// Makes the token ids of the job's first prompt.
     pub(super) fn ids(&self, job: Job) -> Result<Vec<u32>, StartError> {
-        let PreparedJob { prompts, .. } = self.read(job, &Principal::default())?;
+        let PreparedJob { prompts, .. } = self.read(job, &Principal::default(), &AnswerContext::default())?;
         Ok(prompts.into_iter().next().ok_or(StartError::Internal)?.prompt.ids)
     }
 
     /// Takes the job's parser and makes its prompts.
-    fn read(&self, mut job: Job, principal: &Principal) -> Result<PreparedJob, StartError> {
+    fn read(
+        &self,
+        mut job: Job,
+        principal: &Principal,
+        context: &AnswerContext,
+    ) -> Result<PreparedJob, StartError> {
+        if let Some(playback) = context.playback() {
+            return self.read_recorded(job, principal, playback, context.upcoming_generation());
+        }
         if let Beginning::Raw(prompts) = &job.beginning {
             let prompts =
                 prompts.iter().map(|prompt| self.raw(prompt, principal)).collect::<Result<_, _>>()?;
@@ -122,7 +145,7 @@ impl Served {
         parser: &'a ParserBinding,
         prompts: &[PreparedPrompt],
         call_ids: Vec<String>,
-        caller: &'a Caller,
+        (caller, context): (&'a Caller, &'a AnswerContext),
     ) -> Result<ChoiceStart<'a>, StartError> {
         // Prompts that don't fit are refused before work is done for a constraint.
         let most = most_tokens(job);
@@ -130,9 +153,14 @@ impl Served {
         // Only raw prompts may be several, and they have no opening.
         let opening = prompts.first().map_or(&[][..], |first| &first.prompt.generation_prompt);
         let request = parser.request(job);
-        let constraint = self.constraint(job, parser, &request, opening, caller)?;
+        let constraint = match context.playback() {
+            // What was constrained when it was recorded needn't be again.
+            Some(playback) if playback.forks_after().is_none() => AnswerConstraint::Free,
+            _ => self.constraint(job, parser, &request, opening, caller)?,
+        };
         let stop = StopPatterns::new(&job.stop);
-        Ok(ChoiceStart { job, parser, request, stop, principal: &caller.principal, constraint, call_ids })
+        let principal = &caller.principal;
+        Ok(ChoiceStart { job, parser, request, stop, principal, context, constraint, call_ids })
     }
 
     /// Makes the prompt of the job's conversation. Call ids in the history are rewritten to the
@@ -209,44 +237,47 @@ impl Served {
         choice: u32,
         PreparedPrompt { prompt, conversation, affinity, written }: PreparedPrompt,
     ) -> Result<TurnStream, StartError> {
-        let ChoiceStart { job, parser, request: told, stop, call_ids, .. } = start;
+        let ChoiceStart { job, parser, request: told, stop, call_ids, context, .. } = start;
+        let number = context.next_generation();
         let input_tokens = u32::try_from(prompt.ids.len()).unwrap_or(u32::MAX);
         let markers = Arc::clone(&parser.marker_ids);
         let text = StreamText::new(Arc::clone(&self.tokenizer), markers, &prompt.ids);
         let tokens = job.raw.then(|| RawTokens::new(Arc::clone(&self.tokenizer), &prompt.ids));
         let ids = if job.logprobs.is_some() { prompt.ids.clone() } else { Vec::new() };
         let echo = written.filter(|_| job.echo).map(|text| PendingEcho { text, ids });
-        let request = GenerationRequest { affinity, ..self.generation_request(start, choice, prompt.ids)? };
-        let generation = if request.max_tokens == 0 && request.prompt_logprobs.is_none() {
-            Generation::nothing()
-        } else {
-            self.source.submit(request, &conversation)?
-        };
+        let request =
+            GenerationRequest { affinity, ..self.generation_request(start, choice, number, prompt.ids)? };
+        Self::record_prompt(start, number, &request, &prompt.generation_prompt, &conversation);
+        let generation = self.generation(context, number, request, &conversation)?;
         let stop = StopStrings::new(stop.clone())
             .with_stop_shown(job.sampling.include_stop)
             .with_min_tokens(job.sampling.min_tokens);
         let held = self.limits.parser.held_bytes;
-        let mut start = parser.start(told, prompt.generation_prompt, self.fault_policy, held);
+        let own_ids = context.call_ids(number).besides(call_ids.iter().cloned());
+        let mut start = parser.start(told, prompt.generation_prompt, self.fault_policy, held, own_ids);
         start.settings.stop = stop;
-        start.settings.call_ids = start.settings.call_ids.besides(call_ids.iter().cloned());
         let label = Arc::clone(&self.label);
-        Ok(TurnStream::new(label, generation, text, start, input_tokens, tokens).with_echo(echo))
+        let context = ((*context).clone(), number);
+        Ok(TurnStream::new(label, generation, text, start, input_tokens, tokens, context).with_echo(echo))
     }
 
     fn generation_request(
         &self,
         start: &ChoiceStart<'_>,
         choice: u32,
+        number: GenerationNumber,
         prompt: Vec<u32>,
     ) -> Result<GenerationRequest, StartError> {
-        let ChoiceStart { job, parser, principal, .. } = start;
+        let ChoiceStart { job, parser, principal, context, .. } = start;
         let (asked, own) = (&job.sampling, &self.defaults);
         let sampling = SamplingParams {
             temperature: asked.temperature.or(own.temperature).unwrap_or(1.0),
             top_p: asked.top_p.or(own.top_p).unwrap_or(1.0),
             top_k: asked.top_k.or(own.top_k).unwrap_or(0),
             min_p: asked.min_p.or(own.min_p).unwrap_or(0.0),
-            seed: asked.seed.map_or_else(random::seed, |seed| seed.wrapping_add(choice.into())),
+            seed: asked
+                .seed
+                .map_or_else(|| context.sampling_seed(number), |seed| seed.wrapping_add(choice.into())),
         };
         let max_tokens = most_tokens(job);
         let room = self.source.info().context.saturating_sub(prompt.len());
@@ -262,6 +293,7 @@ impl Served {
             // A single token has none before it that could tell its probability.
             prompt_logprobs: job.logprobs.filter(|_| job.echo && prompt.len() > 1),
             prompt,
+            begun: Vec::new(),
             sampling,
             processors: self.processors(job, &stop_ids)?,
             stop_ids,
@@ -279,52 +311,9 @@ impl Served {
             queue: self.limits.stream_queue,
         })
     }
-
-    fn processors(&self, job: &Job, stop_ids: &[u32]) -> Result<LogitsProcessors, StartError> {
-        let asked = &job.sampling;
-        let ids: Vec<u32> = asked.logit_bias.iter().map(|(id, _)| *id).collect();
-        self.check_ids(&ids)?;
-        let banned =
-            asked.bad_words.iter().map(|word| self.token_sequences(word)).collect::<Result<Vec<_>, _>>();
-        Ok(LogitsProcessors {
-            presence: asked.presence_penalty,
-            frequency: asked.frequency_penalty,
-            repetition: asked.repetition_penalty.or(self.defaults.repetition_penalty).unwrap_or(1.0),
-            bias: asked.logit_bias.clone(),
-            banned: banned.map_err(StartError::tokenize)?.concat(),
-            min_tokens: asked.min_tokens as usize,
-            ends: if asked.min_tokens > 0 { stop_ids.to_vec() } else { Vec::new() },
-        })
-    }
-
-    /// Token sequences of `word`: at the beginning of a text, and behind a space. (vLLM's
-    /// `bad_words` takes the second one only if it has as many tokens as the first, and so misses
-    /// words that are one token only behind a space.)
-    fn token_sequences(&self, word: &str) -> Result<Vec<Vec<u32>>, TokenizeError> {
-        let first = self.tokenizer.encode_text(word.trim_start())?;
-        let second = self.tokenizer.encode_text(&format!(" {}", word.trim_start()))?;
-        // A sequence that ends with the first one is banned with it.
-        let differs = !second.ends_with(&first);
-        Ok([Some(first), differs.then_some(second)]
-            .into_iter()
-            .flatten()
-            .filter(|ids| !ids.is_empty())
-            .collect())
-    }
 }
 
 /// Most generated tokens of the job.
 fn most_tokens(job: &Job) -> usize {
     job.max_output_tokens.map_or(usize::MAX, |most| most as usize)
-}
-
-/// Refuses fields that keep the answer from ending: a grammar says itself where it ends.
-fn check_grammar_ends(asked: &SamplingRequest) -> Result<(), SubmitError> {
-    let field = match asked {
-        SamplingRequest { ignore_eos: true, .. } => "ignore_eos",
-        SamplingRequest { min_tokens: 1.., .. } => "min_tokens",
-        _ => return Ok(()),
-    };
-    let reason = "a grammar restricts this answer and says where it ends: leave this out, or what restricts the answer";
-    Err(SubmitError::Unsupported { field, reason: reason.to_owned() })
 }

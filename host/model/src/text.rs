@@ -48,6 +48,11 @@ impl StreamText {
         pieces.collect()
     }
 
+    /// The tokenizer.
+    pub(super) fn tokenizer(&self) -> &Tokenizer {
+        &self.tokenizer
+    }
+
     /// Text of these tokens alone, special ones included.
     pub(super) fn of(&self, ids: &[u32]) -> String {
         let (mut detokenizer, mut text) = (Detokenizer::new(Arc::clone(&self.tokenizer), &[]), String::new());

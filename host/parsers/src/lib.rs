@@ -31,6 +31,7 @@ mod source;
 mod stamp;
 mod table;
 mod ticker;
+pub mod trace;
 mod version;
 
 pub use cache::{CacheError, CompileCache, MachineCode};

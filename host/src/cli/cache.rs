@@ -16,6 +16,11 @@ pub(super) struct CacheArgument {
 }
 
 impl CacheArgument {
+    /// The folder; none if caching is switched off.
+    pub(super) fn folder(&self) -> Option<PathBuf> {
+        folder(self.parser_cache.as_deref(), "parsers")
+    }
+
     /// Opens the cache. If the default folder can't be used, there is no cache.
     ///
     /// # Errors

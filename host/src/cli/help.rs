@@ -23,7 +23,7 @@ const FIRST: [&str; 12] = [
 ];
 
 /// Headings of the others, with the switches below each.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 8] = [
     (
         "Model and prompt",
         &[
@@ -56,6 +56,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
         &["plugins", "parser_option", "parser_sha256", "parser_cache", "parser_fault", "draft_contracts"],
     ),
     ("Stored responses", &["store", "store_sync"]),
+    ("Records of answers", &["record", "record_failed", "record_sample", "redact", "inspect"]),
     ("Remote engines", &["engine_kind", "engine_key", "engine_ca"]),
     ("Tools that the server runs", &["mcp_request_urls"]),
     (

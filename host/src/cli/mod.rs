@@ -27,7 +27,9 @@ mod parser;
 mod per_model;
 mod progress;
 mod pull;
+mod record;
 mod reload;
+mod replay;
 mod run;
 mod seal;
 mod serve;
@@ -75,6 +77,8 @@ enum Command {
     /// Say what a server with these switches would find on this machine, before it starts. Takes the
     /// switches of `serve`.
     Doctor(Box<doctor::DoctorArguments>),
+    /// Generate recorded answers again from their inputs, and compare the events.
+    Replay(replay::ReplayArguments),
     /// List, create, test and measure output parsers.
     Parser(Box<parser::ParserCommandArguments>),
     /// Download models into the cache that Hugging Face's own tools share.
@@ -127,8 +131,9 @@ pub(crate) fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
-        Command::Parser(arguments) => parser::run(&arguments),
+        Command::Parser(arguments) => parser::run(&arguments, &command_line()),
         Command::Pull(arguments) => pull::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments, &command_line()),
         Command::Store(arguments) => store::run(&arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
         Command::Completions(arguments) => shell::completions(&arguments, command_line()),
@@ -150,9 +155,18 @@ fn command_line() -> clap::Command {
 /// Reads the command line, and the configuration that it names.
 fn parse(arguments: &[OsString]) -> Result<(Parsed, CommandLine), ConfigError> {
     let mut parsed = Parsed::of(command_line(), arguments)?;
-    let line = CommandLine::from_arg_matches_mut(&mut parsed.matches.clone());
-    match line {
-        Ok(line) => Ok((parsed, line)),
+    let serve = (parsed.command.find_subcommand("serve"), parsed.matches.subcommand_matches("serve"));
+    let switches = match serve {
+        (Some(serve), Some(matches)) => record::switches::given(serve, matches),
+        _ => Vec::new(),
+    };
+    match CommandLine::from_arg_matches_mut(&mut parsed.matches.clone()) {
+        Ok(mut line) => {
+            if let Command::Serve(arguments) = &mut line.command {
+                arguments.record.switches = switches;
+            }
+            Ok((parsed, line))
+        }
         Err(error) => Err(ConfigError::Usage { error: error.format(&mut parsed.command), place: None }),
     }
 }

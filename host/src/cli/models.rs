@@ -218,7 +218,7 @@ impl ModelArguments {
             .enumerate()
             .map(|(model, engine)| match engine {
                 EngineChoice::Local => shares.one(model).copied().unwrap_or(1),
-                EngineChoice::Replay(_) | EngineChoice::Remote(_) => 0,
+                EngineChoice::None | EngineChoice::Replay(_) | EngineChoice::Remote(_) => 0,
             })
             .collect();
         Ok(divide(bytes, &parts))

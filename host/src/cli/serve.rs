@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use api::seal::Seal;
 use api::{Defaults, ReasoningEvents};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as _, FromArgMatches as _};
@@ -24,6 +25,7 @@ use super::log::{LogLevel, log_to_stderr};
 use super::mcp::McpArguments;
 use super::models::ModelArguments;
 use super::progress::LoadingLine;
+use super::record::RecordArguments;
 use super::reload::{LEAST_LEVEL, Reload, Running};
 use super::stderr;
 use super::store::StoreArguments;
@@ -64,6 +66,8 @@ pub(super) struct ServeArguments {
     #[arg(long, value_name = "[HOST:]PORT")]
     pub(super) admin_listen: Option<ListenAddress>,
     #[command(flatten)]
+    pub(super) record: RecordArguments,
+    #[command(flatten)]
     pub(super) access: AccessArguments,
     /// Check every stream against the event grammar while it is sent. Costs CPU; on in debug
     /// builds.
@@ -89,6 +93,19 @@ impl ServeArguments {
         let mut arguments = Self::from_arg_matches(&command.try_get_matches_from(switches)?)?;
         arguments.models = models;
         Ok(arguments)
+    }
+
+    /// Defaults for requests under these limits, with this seal.
+    pub(super) fn defaults(&self, limits: &Limits, seal: Seal) -> anyhow::Result<Defaults> {
+        Ok(Defaults {
+            template_arguments: self.template_argument.clone(),
+            reasoning_events: self.reasoning_events,
+            limits: limits.clone(),
+            mcp: self.mcp.servers(&limits.mcp)?,
+            seal,
+            compaction_prompt: super::compaction::prompt(self.compaction_prompt.as_deref())?,
+            ..Defaults::default()
+        })
     }
 
     /// The limits, with what `owners` of keys share.
@@ -144,6 +161,8 @@ pub(super) struct Prepared {
     pub(super) server: Server,
     /// Where the store is, for the summary.
     stored: String,
+    /// The server's parts, whose records are closed at its end.
+    recording: App,
 }
 
 /// Loads the models, and binds the addresses first, so that an operator who forgot a running server
@@ -154,9 +173,8 @@ pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> any
     install_metrics();
     let access = arguments.access.access(may_change)?;
     let limits = arguments.limits(access.keys.owners())?;
-    let mcp = arguments.mcp.servers(&limits.mcp)?;
-    let compaction_prompt = super::compaction::prompt(arguments.compaction_prompt.as_deref())?;
-    let seal = super::seal::load(arguments.seal_key.as_deref())?;
+    let defaults = arguments.defaults(&limits, super::seal::load(arguments.seal_key.as_deref())?)?;
+    let records = arguments.record.open()?;
     let (first, others) = arguments.models.models()?;
     let shared = arguments.models.shared(access.keys.owners());
     let socket = arguments.listen.bind("--listen").await?;
@@ -169,25 +187,22 @@ pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> any
     let show = &mut |model: &str, progress: LoadProgress<'_>| line.show(model, progress);
     let load = || Models::load(&first, &others, &shared, &limits, show);
     let models = tokio::task::block_in_place(load).map_err(with_switch)?;
-    let defaults = Defaults {
-        template_arguments: arguments.template_argument.clone(),
-        reasoning_events: arguments.reasoning_events,
-        limits: limits.clone(),
-        mcp,
-        seal,
-        compaction_prompt,
-        ..Defaults::default()
-    };
+    if records.is_some() {
+        // The digests of files are made once.
+        models.iter().for_each(|model| drop(model.record_line()));
+    }
     let running = Running { models: models.clone(), keys: access.keys.clone(), named: access.named.clone() };
-    let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, store);
+    let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, store)
+        .observed(records, arguments.record.inspect);
+    let recording = app.clone();
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
-    Ok(Prepared { running, server, stored })
+    Ok(Prepared { running, server, stored, recording })
 }
 
 async fn serve(arguments: ServeArguments, reload: Reload) -> anyhow::Result<()> {
     // This comes first: until a handler is installed, the signal ends the process.
     let hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
-    let Prepared { running, server, stored } = prepare(&arguments, reload.has_file()).await?;
+    let Prepared { running, server, stored, recording } = prepare(&arguments, reload.has_file()).await?;
     let (models, keyed) = (running.models.clone(), !running.keys.is_empty());
     let mut addresses = vec![("address", server.address()?)];
     addresses.extend(server.admin_address()?.map(|address| ("admin", address)));
@@ -197,9 +212,13 @@ async fn serve(arguments: ServeArguments, reload: Reload) -> anyhow::Result<()> 
     stderr::flush();
     let mut signals = StopSignals::catch().context("can't wait for SIGTERM")?;
     announce(&models, &stored, &addresses, keyed, &warnings);
-    tokio::select! {
+    let ended = tokio::select! {
         ended = run_until_stopped(|stop| server.run(stop), models.lost(), async || signals.next().await) => ended.map_err(anyhow::Error::msg),
         () = follow_plugin_files => Ok(()),
         () = running.reload_on(hangup, reload) => Ok(()),
+    };
+    if let Some(records) = &recording.records {
+        tokio::task::block_in_place(|| records.close());
     }
+    ended
 }

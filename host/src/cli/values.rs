@@ -154,3 +154,8 @@ pub(super) fn key_value(text: &str) -> Result<(String, String), String> {
         _ => Err("expected KEY=VALUE".to_owned()),
     }
 }
+/// A share from 0 to 1.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}

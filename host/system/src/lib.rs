@@ -1,10 +1,16 @@
 //! What the server asks of its system beside files and sockets: CPU clocks, files that only this
-//! user can have written, machine code among them, permissions, signals to other processes, and random ids.
+//! user can have written, machine code among them, permissions, signals to other processes, random
+//! ids, and an answer's clock.
 #![doc = include_str!("../DESIGN.md")]
 
+mod clock;
 pub mod code_cache;
 pub mod cpu_clock;
+pub mod id_seed;
 pub mod permission;
 pub mod private;
 pub mod random;
 pub mod signal;
+
+pub use clock::Clock;
+pub use id_seed::IdSeed;

@@ -18,20 +18,31 @@ thread_local! {
 /// # Panics
 /// If the system has no randomness, without which nothing could be served safely.
 pub fn hex<const N: usize>() -> String {
+    to_hex(&bytes::<N>())
+}
+
+/// `N` random bytes.
+///
+/// # Panics
+/// As `hex`.
+pub fn bytes<const N: usize>() -> [u8; N] {
     const { assert!(N <= STOCK) };
-    let mut text = String::with_capacity(2 * N);
+    let mut taken = [0; N];
     BYTES.with_borrow_mut(|Stock(bytes, used)| {
         if STOCK - *used < N {
             getrandom::fill(bytes).expect("the system gives randomness");
             *used = 0;
         }
-        for byte in &bytes[*used..][..N] {
-            let digit = |value: u8| char::from_digit(value.into(), 16).expect("four bits");
-            text.extend([digit(byte >> 4), digit(byte & 15)]);
-        }
+        taken.copy_from_slice(&bytes[*used..][..N]);
         *used += N;
     });
-    text
+    taken
+}
+
+/// `bytes` as lower-case hex.
+pub fn to_hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from_digit(value.into(), 16).expect("four bits");
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// A random seed.

@@ -199,7 +199,7 @@ fn a_hangup_brings_new_settings_or_none() {
     let file = File::new(&settings("a=old", "allow-host = ['one.example']\nlog-level = 'info'\n"));
     let mut server = Serving::start(file.serve(&[]));
     let ask = |server: &Serving, host: &str, key: &str| {
-        status(server, &format!("x-api-key: {key}\r\nx-forwarded-host: x\r\nhost: {host}\r\n"))
+        status(server, &format!("x-api-key: {key}\r\nhost: {host}\r\n"))
     };
     let [admitted, unknown, foreign] =
         ["HTTP/1.1 200 OK", "HTTP/1.1 401 Unauthorized", "HTTP/1.1 403 Forbidden"];

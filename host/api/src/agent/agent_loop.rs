@@ -72,13 +72,14 @@ impl AgentLoop {
     pub(super) fn new(model: Model, job: Job, hosted: Hosted, limits: &McpLimits, refusal: Refusal) -> Self {
         let max_output_tokens = job.max_output_tokens;
         let written = TurnRecord::new(hosted.max_calls);
+        let context = model.answer_context().clone();
         Self {
             model,
             job,
             hosted,
             refusal,
             toolbox: Toolbox::default(),
-            calls: Calls::new(limits.calls_at_once),
+            calls: Calls::new(limits.calls_at_once, context),
             stage: Stage::Begin,
             written,
             usage: Usage::default(),
@@ -111,7 +112,10 @@ impl AgentLoop {
             },
             Stage::Starting(starting) => match starting.await {
                 Ok(turn) => self.stage = Stage::Turn(Box::new(turn)),
-                Err(error) => return Some(self.end(TurnEnd::Failed((self.refusal)(&error)))),
+                Err(error) => {
+                    let failure = self.model.answer_context().refusal(|| (self.refusal)(&error));
+                    return Some(self.end(TurnEnd::Failed(failure)));
+                }
             },
             Stage::Turn(turn) => tokio::select! {
                 ended = turn.next(&mut self.raw) => {
@@ -175,7 +179,7 @@ impl AgentLoop {
             let names = builtin_names(&tools);
             self.job.template_arguments.push(("builtin_tools".to_owned(), names.into()));
         }
-        let listing = Listing::new(tools);
+        let listing = Listing::new(tools, self.model.answer_context().clone());
         out.extend(listing.begin_events().map(AnswerEvent::Server));
         self.stage = Stage::Listing(listing);
     }

@@ -7,7 +7,7 @@ use super::compaction::{Compaction, Occasion, is_worth_it, summary_job};
 use super::event::{AnswerEvent, AnswerEventRef};
 use super::hosted::Hosted;
 use model::limits::McpLimits;
-use model::prompt::RenderError;
+use model::prompt::{RenderError, Role};
 use model::{Choices, Echo, EndedTurn, Job, Model, RawStep, RawTurn, StartError, Truncation};
 use turn::{TokenLogprobs, TurnEnd, TurnEvent, TurnEvents, TurnFailure, Usage};
 
@@ -77,15 +77,17 @@ impl AnswerStream {
         Self(Turns::One { choices, events: TurnEvents::default(), prompt_only: false })
     }
 
-    /// Makes an empty answer, after which the engine has the prompt in its cache. `choices` is one
-    /// choice of as few tokens as can be.
-    pub fn of_prompt(choices: Choices) -> Self {
-        Self(Turns::One { choices, events: TurnEvents::default(), prompt_only: true })
-    }
-
-    /// Makes an answer that is empty, for which nothing runs.
-    pub fn empty() -> Self {
-        Self(Turns::None(false))
+    /// Makes an empty answer, after which the engine has the prompt of `job` in its cache. Without a
+    /// question there is no prompt, since templates render none.
+    ///
+    /// # Errors
+    /// The prompt can't be made, or the engine refuses it.
+    pub async fn of_prompt(model: Model, job: Job) -> Result<Self, StartError> {
+        if !job.conversation.messages.iter().any(|message| message.role == Role::User) {
+            return Ok(Self(Turns::None(false)));
+        }
+        let choices = model.start_choices(Job { max_output_tokens: Some(1), ..job }).await?;
+        Ok(Self(Turns::One { choices, events: TurnEvents::default(), prompt_only: true }))
     }
 
     fn of(agent: AgentLoop) -> Self {

@@ -8,6 +8,9 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 
 use super::toolbox::Route;
+use model::AnswerContext;
+use model::record::Input;
+use model::record::line::{Line, ToolLine};
 
 /// A call's id, and its output or error.
 type EndedCall = (String, Result<String, String>);
@@ -21,23 +24,34 @@ pub(super) struct Calls {
     open: Vec<String>,
     /// Results for the model, by call id.
     results: HashMap<String, String>,
+    context: AnswerContext,
 }
 
 impl Calls {
     /// Makes an empty set, of which `at_once` calls may run at a time.
-    pub(super) fn new(at_once: usize) -> Self {
+    pub(super) fn new(at_once: usize, context: AnswerContext) -> Self {
         let (running, waiting) = (FuturesUnordered::new(), VecDeque::new());
-        Self { running, waiting, at_once, open: Vec::new(), results: HashMap::new() }
+        Self { running, waiting, at_once, open: Vec::new(), results: HashMap::new(), context }
     }
 
-    /// Queues a call; it runs as soon as there is a place.
+    /// Queues a call; it runs as soon as there is a place. In a replayed answer it ends as recorded.
     pub(super) fn run(&mut self, id: &str, route: Route, arguments: String) {
         let key = id.to_owned();
         self.open.push(key.clone());
-        self.waiting.push_back(Box::pin(async move {
-            let result = route.server.call(&route.called.name, &arguments).await;
-            (key, result.map_err(|error| error.to_string()))
-        }));
+        self.waiting.push_back(match self.context.playback().cloned() {
+            Some(playback) => Box::pin(async move {
+                let is_own = |input: &Input| matches!(input, Input::Tool(line) if line.call_id == key);
+                let result = match playback.next(is_own).await {
+                    Input::Tool(line) => line.result,
+                    _ => Err(String::new()),
+                };
+                (key, result)
+            }),
+            None => Box::pin(async move {
+                let result = route.server.call(&route.called.name, &arguments).await;
+                (key, result.map_err(|error| error.to_string()))
+            }),
+        });
         self.start();
     }
 
@@ -52,6 +66,8 @@ impl Calls {
     /// Waits for the next call to end; never ready while none runs. Cancel-safe.
     pub(super) async fn next(&mut self) -> EndedCall {
         let Some((id, result)) = self.running.next().await else { return std::future::pending().await };
+        let line = |ms| Line::Tool(ToolLine { ms, call_id: id.clone(), result: result.clone() });
+        self.context.record(line);
         self.open.retain(|open| *open != id);
         self.note(&id, &result);
         self.start();

@@ -6,16 +6,20 @@ use futures_util::stream::FuturesUnordered;
 
 use super::event::ServerEvent;
 use super::hosted::{HostedTools, Purpose};
-use mcp::{McpError, McpTool};
+use mcp::McpTool;
+use model::AnswerContext;
+use model::record::Input;
+use model::record::line::{Line, ListedLine, ListedTool};
 
 /// Index of a server, and the list or error that it answered with.
-type Answer = (usize, Result<Vec<McpTool>, McpError>);
+type Answer = (usize, Result<Vec<McpTool>, String>);
 
 /// Listing of several servers' tools.
 pub(super) struct Listing {
     servers: Vec<HostedTools>,
     asked: FuturesUnordered<BoxFuture<'static, Answer>>,
     answers: Vec<Listed>,
+    context: AnswerContext,
 }
 
 /// State of one server's list.
@@ -27,15 +31,23 @@ enum Listed {
 }
 
 impl Listing {
-    /// Requests the lists of all `servers`.
-    pub(super) fn new(servers: Vec<HostedTools>) -> Self {
+    /// Requests the lists of all `servers`; in a replayed answer, the recorded ones.
+    pub(super) fn new(servers: Vec<HostedTools>, context: AnswerContext) -> Self {
         let asked = FuturesUnordered::new();
         for (place, tools) in servers.iter().enumerate() {
-            let server = std::sync::Arc::clone(&tools.server);
-            asked.push(Box::pin(async move { (place, server.tools().await) }) as BoxFuture<'static, Answer>);
+            let answer: BoxFuture<'static, Answer> = if let Some(playback) = context.playback().cloned() {
+                Box::pin(async move {
+                    let is_own = |input: &Input| matches!(input, Input::Listed(line) if line.server == place);
+                    (place, recorded(playback.next(is_own).await))
+                })
+            } else {
+                let server = std::sync::Arc::clone(&tools.server);
+                Box::pin(async move { (place, server.tools().await.map_err(|error| error.to_string())) })
+            };
+            asked.push(answer);
         }
         let answers = vec![Listed::Asked; servers.len()];
-        Self { servers, asked, answers }
+        Self { servers, asked, answers, context }
     }
 
     /// Events to send before the first list comes.
@@ -48,12 +60,13 @@ impl Listing {
     /// servers have answered.
     pub(super) async fn next(&mut self) -> Option<Option<ServerEvent>> {
         let (place, answer) = self.asked.next().await?;
+        self.context.record(|ms| Line::Listed(line(ms, place, &answer)));
         let server = &self.servers[place];
         self.answers[place] = answer.as_ref().map_or(Listed::Failed, |tools| Listed::Tools(tools.clone()));
         let server_label = server.server.label().to_owned();
         Some(needs_list_events(server).then(|| ServerEvent::ListEnded {
             server: server_label,
-            tools: answer.map(|tools| allowed(server, tools)).map_err(|error| error.to_string()),
+            tools: answer.map(|tools| allowed(server, tools)),
         }))
     }
 
@@ -82,4 +95,26 @@ fn needs_list_events(tools: &HostedTools) -> bool {
 fn allowed(hosted: &HostedTools, tools: Vec<McpTool>) -> Vec<McpTool> {
     let allowed = |tool: &McpTool| hosted.allowed.as_ref().is_none_or(|allowed| allowed.contains(&tool.name));
     tools.into_iter().filter(allowed).collect()
+}
+
+/// The line of a server's answer.
+fn line(ms: u64, server: usize, answer: &Result<Vec<McpTool>, String>) -> ListedLine {
+    let tool = |tool: &McpTool| {
+        let McpTool { name, description, input_schema, annotations } = tool.clone();
+        ListedTool { name, description, input_schema, annotations }
+    };
+    let tools = answer.as_ref().map(|tools| tools.iter().map(tool).collect()).map_err(Clone::clone);
+    ListedLine { ms, server, tools }
+}
+
+/// A server's recorded answer.
+fn recorded(input: Input) -> Result<Vec<McpTool>, String> {
+    let Input::Listed(line) = input else { return Err(String::new()) };
+    let tool = |ListedTool { name, description, input_schema, annotations }| McpTool {
+        name,
+        description,
+        input_schema,
+        annotations,
+    };
+    line.tools.map(|tools| tools.into_iter().map(tool).collect())
 }

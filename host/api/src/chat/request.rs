@@ -35,8 +35,8 @@ pub struct ChatRequest {
 
 impl ChatRequest {
     /// The machine that answers this request.
-    pub fn machine(&self, ids: Ids, now: Clock) -> ChatMachine {
-        ChatMachine::new(ids, now(), self.model.clone(), self.asked)
+    pub fn machine(&self, ids: Ids, now: &Clock) -> ChatMachine {
+        ChatMachine::new(ids, now.now(), self.model.clone(), self.asked)
     }
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn read(
     body: &Object<'_>,
     defaults: &Defaults,
     ids: Ids,
-    now: Clock,
+    now: &Clock,
 ) -> Result<ApiRequest, ApiError> {
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, now));

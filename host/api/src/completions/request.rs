@@ -23,7 +23,7 @@ pub(crate) fn read(
     body: &Object<'_>,
     defaults: &Defaults,
     mut ids: Ids,
-    now: Clock,
+    now: &Clock,
 ) -> Result<ApiRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
     let prompts = prompts(body, defaults.limits.prompts, defaults)?;
@@ -41,7 +41,7 @@ pub(crate) fn read(
         include_usage: stream_options.include_usage,
     };
     let model = body.require(fields::MODEL)?.to_owned();
-    let machine = CompletionMachine::new(ids.next("cmpl-"), now(), model, asked);
+    let machine = CompletionMachine::new(ids.next("cmpl-"), now.now(), model, asked);
     Ok(ApiRequest {
         stream: body.get(fields::STREAM)?.unwrap_or(false),
         job: job(body, defaults, n, prompts)?,

@@ -96,6 +96,11 @@ impl Document {
         }
     }
 
+    /// The body's text.
+    pub fn text(&self) -> &Bytes {
+        &self.text
+    }
+
     /// The body's object.
     pub fn body(&self) -> Object<'_> {
         let part = |place: &Range<usize>| {

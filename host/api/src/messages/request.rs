@@ -54,7 +54,7 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<MessagesRe
 }
 
 /// Reads a request's body and makes the machine that answers it, as the transport needs them.
-pub fn read(body: &Object<'_>, defaults: &Defaults, ids: Ids, _now: Clock) -> Result<ApiRequest, ApiError> {
+pub fn read(body: &Object<'_>, defaults: &Defaults, ids: Ids, _now: &Clock) -> Result<ApiRequest, ApiError> {
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, defaults.seal.clone()));
     let MessagesRequest { stream, job, warnings, .. } = request;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::super::fields::{self, Row, Shape, Support, Tables};
-use super::super::ids::Ids;
+use super::super::ids::{Clock, Ids};
 use super::super::json::Object;
 use super::super::request::{Defaults, read_body};
 use super::super::{chat, completions, conversations, error::ApiError, messages, responses, tokenize};
@@ -35,7 +35,8 @@ fn read<T>(
 macro_rules! reader {
     ($protocol:ident) => {
         |body| {
-            let call = read(body, |body, defaults| $protocol::read(body, defaults, Ids::counted(), || 0));
+            let call =
+                read(body, |body, defaults| $protocol::read(body, defaults, Ids::counted(), &Clock::at(0)));
             call.map(|call| call.warnings)
         }
     };
@@ -63,7 +64,13 @@ const READERS: [Reader; 13] = [
         base: || json!({ "model": "m", "input": "x" }),
         read: |body| {
             let compact = |body: &Object<'_>, defaults: &_| {
-                responses::compact(body, &responses::Continuation::default(), defaults, Ids::counted(), || 0)
+                responses::compact(
+                    body,
+                    &responses::Continuation::default(),
+                    defaults,
+                    Ids::counted(),
+                    &Clock::at(0),
+                )
             };
             read(body, compact).map(|request| request.warnings)
         },

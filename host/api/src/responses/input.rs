@@ -21,7 +21,7 @@ use model::printable::printable;
 use model::prompt::{HistoryCall, Message, Role};
 
 /// Purpose of the seal on encrypted reasoning.
-pub(super) const REASONING: &str = "responses reasoning";
+pub(crate) const REASONING: &str = "responses reasoning";
 
 /// Reads `instructions` and `input` into the conversation.
 pub(super) fn messages(

@@ -42,6 +42,20 @@ impl WholeInput {
         Ok(Self { document: Document::read(Bytes::from(text), limits)?, before: before.len() })
     }
 
+    /// The text, an object with the items in `input`, and the number of those that the request
+    /// continues.
+    pub fn parts(&self) -> (&Bytes, usize) {
+        (self.document.text(), self.before)
+    }
+
+    /// The input of these [`Self::parts`].
+    ///
+    /// # Errors
+    /// 400 where the text is no such object, or nests deeper than allowed.
+    pub fn of_parts(text: Bytes, before: usize, limits: &Limits) -> Result<Self, ApiError> {
+        Ok(Self { document: Document::read(text, limits)?, before })
+    }
+
     /// Size of its text, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.document.size()

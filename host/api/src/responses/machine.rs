@@ -57,12 +57,22 @@ pub struct ResponsesMachine {
 
 impl ResponsesMachine {
     /// A machine for `response`, which gets its id and time here.
-    pub(super) fn new(mut response: Resource, options: EventOptions, mut ids: Ids, now: Clock) -> Self {
+    pub(super) fn new(mut response: Resource, options: EventOptions, mut ids: Ids, now: &Clock) -> Self {
         response.id = ids.next("resp_");
-        response.created_at = now();
+        response.created_at = now.now();
         let sequence = SequenceNumbers::default();
         let hosted = HostedCalls::default();
-        Self { response, open: None, sequence, hosted, options, ids, now, failure: None, was_queued: false }
+        Self {
+            response,
+            open: None,
+            sequence,
+            hosted,
+            options,
+            ids,
+            now: now.clone(),
+            failure: None,
+            was_queued: false,
+        }
     }
 
     /// Goes on with a response that was told of when it was queued.
@@ -225,7 +235,7 @@ impl Machine for ResponsesMachine {
             TurnEnd::MaxOutputTokens => self.incomplete("max_output_tokens", buffer),
             TurnEnd::Completed => {
                 self.response.status = ResponseStatus::Completed;
-                self.response.completed_at = Some((self.now)().max(self.response.created_at));
+                self.response.completed_at = Some(self.now.now().max(self.response.created_at));
                 self.sequence.send(events::response("response.completed", &self.response), buffer);
             }
         }

@@ -30,10 +30,11 @@ mod tools;
 pub mod validator;
 pub mod web_socket;
 
+pub(crate) use compaction::SUMMARY;
 pub use compaction::{CompactedResponse, compact};
 pub use continuation::{Continuation, Queued, Wishes};
 pub use ending::Ending;
-pub(crate) use input::check_item;
+pub(crate) use input::{REASONING, check_item};
 pub use input_items::WholeInput;
 pub use machine::ResponsesMachine;
 pub use own_items::OwnItem;

@@ -44,7 +44,7 @@ pub struct ResponsesRequest {
 
 impl ResponsesRequest {
     /// The machine that answers this request. `now` is read here and when the answer is complete.
-    pub fn machine(&self, ids: Ids, now: Clock) -> ResponsesMachine {
+    pub fn machine(&self, ids: Ids, now: &Clock) -> ResponsesMachine {
         ResponsesMachine::new(Resource::new(self.echo.clone()), self.options.clone(), ids, now)
     }
 }
@@ -168,7 +168,7 @@ pub(super) fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
 
 /// Reads a request that continues nothing and isn't stored, and makes the machine that answers it,
 /// as the transport needs them.
-pub fn read(body: &Object<'_>, defaults: &Defaults, ids: Ids, now: Clock) -> Result<ApiRequest, ApiError> {
+pub fn read(body: &Object<'_>, defaults: &Defaults, ids: Ids, now: &Clock) -> Result<ApiRequest, ApiError> {
     read_continuing(body, &Continuation::default(), defaults, ids, now)
 }
 
@@ -178,7 +178,7 @@ pub fn read_continuing(
     continuation: &Continuation,
     defaults: &Defaults,
     ids: Ids,
-    now: Clock,
+    now: &Clock,
 ) -> Result<ApiRequest, ApiError> {
     let request = parse(body, continuation, defaults)?;
     let mut machine = request.machine(ids, now);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::event_buffer::EventBuffer;
+use super::super::ids::Clock;
 use super::super::obfuscation::encoded_len;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::seal::Seal;
@@ -15,7 +16,7 @@ use turn::{ItemHead, Phase, TurnEnd};
 fn ask(extra: &Value, defaults: &Defaults) -> ApiRequest {
     let mut body = json!({ "model": "m", "input": "x" });
     body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
-    read(responses::read, body.to_string().as_bytes(), defaults, || 0)
+    read(responses::read, body.to_string().as_bytes(), defaults, &Clock::at(0))
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -31,7 +32,7 @@ fn answer(extra: &Value, turn: &Turn, defaults: &Defaults) -> (Vec<Value>, Value
 /// The messages made of an input, or code and message of the refusal.
 fn messages(input: &Value, defaults: &Defaults) -> Result<Vec<Message>, (String, String)> {
     let body = json!({ "model": "m", "input": input }).to_string();
-    match read(responses::read, body.as_bytes(), defaults, || 0) {
+    match read(responses::read, body.as_bytes(), defaults, &Clock::at(0)) {
         Ok(call) => Ok(call.job.conversation.messages),
         Err(error) => Err((error.code.unwrap_or_default().to_owned(), error.message)),
     }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::chat;
+use super::super::ids::Clock;
 use super::{defaults, job, read, refusal};
 use contract::ToolKind;
 use grammar::ToolChoice;
@@ -274,7 +275,7 @@ fn deciding_fields_may_stand_only_once() {
         let rest = r#""model":"m","messages":[{"role":"user","content":"x"}]"#;
         format!(r#"{{"{field}":{first},{rest},"{field}":{second}}}"#)
     };
-    let read = |body: &str| read(chat::read, body.as_bytes(), &defaults(), || 0);
+    let read = |body: &str| read(chat::read, body.as_bytes(), &defaults(), &Clock::at(0));
     for (field, value) in [
         ("model", r#""m""#),
         ("m\\u006fdel", r#""m""#),

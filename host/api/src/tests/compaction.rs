@@ -25,7 +25,8 @@ fn body(extra: &Value) -> Value {
 }
 
 fn asked(extra: &Value) -> Option<Occasion> {
-    let request = read(responses::read, body(extra).to_string().as_bytes(), &defaults(), || 0).unwrap();
+    let request =
+        read(responses::read, body(extra).to_string().as_bytes(), &defaults(), &Clock::at(0)).unwrap();
     request.compaction.map(|compaction| compaction.occasion)
 }
 
@@ -215,14 +216,14 @@ fn failed_compaction_leaves_an_item_without_content() {
     }
 }
 
-fn compact(body: &Object<'_>, defaults: &Defaults, ids: Ids, now: Clock) -> Result<ApiRequest, ApiError> {
+fn compact(body: &Object<'_>, defaults: &Defaults, ids: Ids, now: &Clock) -> Result<ApiRequest, ApiError> {
     responses::compact(body, &Continuation::default(), defaults, ids, now)
 }
 
 /// The answer to a request to compact.
 fn compacted(input: &Value, summary: Option<&str>, end: &TurnEnd) -> (u16, Value) {
     let body = json!({ "model": "m", "input": input });
-    let request = read(compact, body.to_string().as_bytes(), &defaults(), || 1_700_000_000);
+    let request = read(compact, body.to_string().as_bytes(), &defaults(), &Clock::at(1_700_000_000_000));
     let ApiRequest { mut machine, stream, .. } = request.unwrap_or_else(|error| panic!("{error}"));
     assert!(!stream);
     let mut buffer = EventBuffer::discarding();

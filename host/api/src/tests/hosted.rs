@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::event_buffer::EventBuffer;
+use super::super::ids::Clock;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::responses;
 use super::goldens::compare;
@@ -25,13 +26,13 @@ fn call(tools: &Value, input: &Value, defaults: &Defaults) -> ApiRequest {
     let body = json!({
         "model": "m", "input": input, "tools": tools, "stream": true, "stream_options": { "include_obfuscation": false }
     });
-    let call = read(responses::read, body.to_string().as_bytes(), defaults, || 1_700_000_000);
+    let call = read(responses::read, body.to_string().as_bytes(), defaults, &Clock::at(1_700_000_000_000));
     call.unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn refusal(tool: &Value, defaults: &Defaults) -> String {
     let body = json!({ "model": "m", "input": "x", "tools": [tool] });
-    match read(responses::read, body.to_string().as_bytes(), defaults, || 0) {
+    match read(responses::read, body.to_string().as_bytes(), defaults, &Clock::at(0)) {
         Ok(_) => panic!("not refused: {tool}"),
         Err(error) => error.message,
     }

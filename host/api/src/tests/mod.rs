@@ -133,26 +133,26 @@ fn sign(thinking: &str) -> String {
 }
 
 /// Reads a body with `call`.
-fn read(call: ReadRequest, body: &[u8], defaults: &Defaults, now: Clock) -> Result<ApiRequest, ApiError> {
+fn read(call: ReadRequest, body: &[u8], defaults: &Defaults, now: &Clock) -> Result<ApiRequest, ApiError> {
     read_body(body, &defaults.limits, |body| call(body, defaults, Ids::counted(), now))
 }
 
 /// The machine that answers a request.
 fn machine(call: ReadRequest, body: &Value) -> Box<dyn Machine> {
-    let call = read(call, body.to_string().as_bytes(), &defaults(), || 1_700_000_000);
+    let call = read(call, body.to_string().as_bytes(), &defaults(), &Clock::at(1_700_000_000_000));
     call.unwrap_or_else(|error| panic!("{error}")).machine
 }
 
 /// The job of a request, and the warnings.
 fn job(call: ReadRequest, body: &Value) -> (Job, Vec<String>) {
-    let call = read(call, body.to_string().as_bytes(), &defaults(), || 0);
+    let call = read(call, body.to_string().as_bytes(), &defaults(), &Clock::at(0));
     let call = call.unwrap_or_else(|error| panic!("{error}"));
     (call.job, call.warnings)
 }
 
 /// The refusal of a request.
 fn refusal(call: ReadRequest, body: &Value) -> ApiError {
-    match read(call, body.to_string().as_bytes(), &defaults(), || 0) {
+    match read(call, body.to_string().as_bytes(), &defaults(), &Clock::at(0)) {
         Ok(_) => panic!("not refused: {body}"),
         Err(error) => error,
     }

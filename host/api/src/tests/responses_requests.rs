@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::ids::{Clock, Ids};
 use super::super::request::{Defaults, ReasoningEvents};
 use super::super::responses;
 use super::{Turn, job, machine, read, reasoning, refusal};
@@ -195,7 +196,7 @@ fn answer_repeats_request_and_says_nothing_is_stored() {
 fn servers_default_dialect_applies_unless_asked() {
     let events = |default, body: Value| {
         let defaults = Defaults { reasoning_events: default, ..Defaults::default() };
-        let call = read(responses::read, with(&body).to_string().as_bytes(), &defaults, || 0);
+        let call = read(responses::read, with(&body).to_string().as_bytes(), &defaults, &Clock::at(0));
         let turn = Turn::new(vec![reasoning(&["r"])], TurnEnd::Completed);
         turn.run(&mut *call.unwrap_or_else(|error| panic!("{error}")).machine, EventBuffer::new(), 9).0
     };
@@ -210,8 +211,12 @@ fn body_waits_between_steps_and_moves_across_threads() {
     let body = br#"{ "model": "m", "input": "x", "a\u0062": 1, "ab": 2 }"#;
     let mut document = Document::read(body[..].into(), &Defaults::default().limits).unwrap();
     assert_eq!(references(&mut document).unwrap(), References { model: Some("m".to_owned()) });
-    let read =
-        move || Protocol::Responses.read_object(&document.body(), &Defaults::default()).unwrap().warnings;
+    let read = move || {
+        Protocol::Responses
+            .read_object(&document.body(), &Defaults::default(), Ids::random(), &Clock::at(0))
+            .unwrap()
+            .warnings
+    };
     let warnings = std::thread::spawn(read).join().unwrap();
     assert_eq!(warnings, ["unknown field ab ignored", "ab is given more than once: the last one counts"]);
     for (twice, name) in

@@ -165,3 +165,22 @@ fn sequence_with_every_token_banned_fails_alone() {
     );
     assert_eq!(free.finish, Some(Finish::Length));
 }
+
+#[test]
+fn a_begun_output_goes_on_as_it_would_have() {
+    for (n, begun) in (0..6).zip([1, 5, 8, 19, 20, 39]) {
+        let straight = alone(&processed_request(n));
+        let request = GenerationRequest {
+            begun: straight[..begun].to_vec(),
+            max_tokens: 40 - begun,
+            ..processed_request(n)
+        };
+        let options = LocalOptions { batch_tokens: 16, ..LocalOptions::default() };
+        let mut rig = Rig::new(shape(20, 4), options);
+        let mut client = rig.submit(request);
+        rig.run();
+        client.read(usize::MAX);
+        assert_eq!(client.tokens, straight[begun..], "behind {begun} tokens");
+        assert_eq!(client.finish, Some(Finish::Length));
+    }
+}

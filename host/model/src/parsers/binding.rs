@@ -12,7 +12,6 @@ use crate::prompt::{Conversation, Tokenizer};
 use contract::{Descriptor, Request};
 use grammar::{Demand, MarkerTokens, ToolChoice};
 use parsers::{ContractVersion, Plugin};
-use system::random;
 use turn::{AllowedCalls, Binding, CallIds, FaultPolicy, MarkerError, TurnSettings, values};
 
 /// The model's tokenizer and end tokens, to which plugins are bound.
@@ -42,8 +41,8 @@ pub(crate) struct ParserBinding {
 
 /// What all parsers of a job's turns are told, and the calls that its turns may make.
 pub(crate) struct ParserRequest {
-    request: Request,
-    calls: AllowedCalls,
+    pub(crate) request: Request,
+    pub(crate) calls: AllowedCalls,
 }
 
 impl ParserBinding {
@@ -96,6 +95,16 @@ impl ParserBinding {
         self
     }
 
+    /// Markers and other facts that its turns need.
+    pub(crate) fn turns(&self) -> &Binding {
+        &self.turns
+    }
+
+    /// Options that each stream's parser gets.
+    pub(crate) fn options(&self) -> &[(String, String)] {
+        &self.options
+    }
+
     /// The parser's descriptor.
     pub(crate) fn descriptor(&self) -> &Descriptor {
         self.plugin.descriptor()
@@ -123,12 +132,12 @@ impl ParserBinding {
         opening: Vec<(Option<u32>, String)>,
         fault_policy: FaultPolicy,
         held_bytes: usize,
+        call_ids: CallIds,
     ) -> ParserStart {
-        let call_ids = CallIds::new(|| format!("call_{}", random::hex::<12>()));
         let own = TurnSettings::of(request, call_ids);
         let settings = TurnSettings { reads_on: true, calls: *calls, fault_policy, held_bytes, ..own };
         let (plugin, binding) = (Arc::clone(&self.plugin), Arc::clone(&self.turns));
-        ParserStart { plugin, binding, request: request.clone(), settings, opening }
+        ParserStart { plugin, binding, request: request.clone(), settings, opening, calls: None }
     }
 
     /// What the parsers of a job's turns are told. They read calls that are forbidden, too, so that
@@ -167,7 +176,7 @@ impl ParserBinding {
     }
 
     /// A text as the tokens of markers in it, with their ids, and text between them.
-    fn pieces(&self, text: &str) -> Vec<(Option<u32>, String)> {
+    pub(crate) fn pieces(&self, text: &str) -> Vec<(Option<u32>, String)> {
         let markers = self.markers().filter_map(|(literal, id)| Some((literal, id?)));
         let inner = self.inner.iter().map(|(token, id)| (token.as_str(), *id));
         let tokens: Vec<_> = markers.chain(inner).collect();

@@ -59,6 +59,11 @@ pub(super) struct Loader {
 }
 
 impl Loader {
+    /// What loads a parser beside the model's own: runtime, folder and options.
+    pub(super) fn parts(&self) -> (Arc<Runtime>, PathBuf, Vec<(String, String)>) {
+        (Arc::clone(&self.runtime), self.folder.clone(), self.options.clone())
+    }
+
     pub(super) fn new(
         runtime: Arc<Runtime>,
         argument: ParserArgument,

@@ -34,6 +34,7 @@ pub use select::SelectError;
 use super::load_error::ModelLoadError;
 use super::options::ModelOptions;
 use super::shared::SharedParts;
+use super::shipped::find_parser;
 use argument::ParserArgument;
 use loader::{Loader, ParserChoice};
 use parsers::{ContractVersion, Plugin};
@@ -104,6 +105,27 @@ impl Parsers {
     /// The parser for a stream that starts now.
     pub(super) fn current(&self) -> Arc<ParserBinding> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A parser of the plugins folder or among the shipped ones, bound to the model and not
+    /// installed. Compiling it may take seconds.
+    ///
+    /// # Errors
+    /// One line: there is no parser of that name, or it can't be used.
+    pub(super) fn named(&self, name: &str) -> Result<Arc<ParserBinding>, String> {
+        if name == "none" {
+            return Ok(self.without_parser());
+        }
+        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+            return Err(format!("{name:?} is no parser's name"));
+        }
+        let loader = self.loader.lock().unwrap_or_else(PoisonError::into_inner);
+        let (runtime, folder, options) = loader.parts();
+        drop(loader);
+        let source = find_parser(name, &folder).map_err(|error| error.to_string())?;
+        let plugin = runtime.load(&source, &options).map_err(|error| error.to_string())?;
+        let binding = ParserBinding::new(plugin, options, &self.model_tokens);
+        binding.map(Arc::new).map_err(|error| error.to_string())
     }
 
     /// The binding without a parser, whose output is all text.

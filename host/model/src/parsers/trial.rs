@@ -12,7 +12,7 @@ use crate::prompt::{CallingTurn, spell_call_id};
 use contract::{FinishReason, ToolKind};
 use grammar::{Demand, ToolDefinition};
 use parsers::Plugin;
-use turn::{FaultPolicy, Item, ItemHead, ItemStatus, TokenText, TurnEnd, TurnEvents, fold};
+use turn::{FaultPolicy, Item, ItemHead, ItemStatus, TokenText, TurnEnd, TurnEvents, counted_call_ids, fold};
 
 /// Most bytes that a parser may hold in a trial.
 const HELD_BYTES: usize = 1 << 20;
@@ -32,7 +32,7 @@ pub(super) fn turns_read(
     let request = parser.request(&Job { demand, ..Job::default() });
     let reads = |turn: &&CallingTurn| {
         let opening = vec![(None, turn.opening.clone())];
-        let start = parser.start(&request, opening, FaultPolicy::Fail, HELD_BYTES);
+        let start = parser.start(&request, opening, FaultPolicy::Fail, HELD_BYTES, counted_call_ids());
         let mut events = TurnEvents::default();
         let (mut running, _) = start.open(&mut events);
         let written = turn.written.replace(CallingTurn::CALL_ID, call_id);

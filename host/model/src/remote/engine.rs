@@ -167,6 +167,7 @@ impl Engine for RemoteEngine {
         if tokens == 0 || tokens >= context {
             return Err(SubmitError::PromptLength { tokens, context });
         }
+        request.check_not_begun(&self.info.name)?;
         let request = RemoteRequest::new(request, context);
         Ok(Generation::new(RemoteStream::new(Arc::clone(&self.pool), request)))
     }

@@ -8,16 +8,20 @@
 
 mod condition;
 mod file;
+mod record;
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use engine::PlayedOutput;
 
 use self::condition::Condition;
 use crate::prompt::Conversation;
+use crate::record::MAGIC;
 
 /// Script of a replay file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Script {
     rules: Vec<Rule>,
 }
@@ -53,9 +57,13 @@ pub struct ScriptError {
 pub struct NoRule;
 
 impl Script {
-    /// Reads a replay file.
+    /// Reads a replay file, or a record, which is known by its first bytes.
     pub fn load(path: &Path, vocabulary: &Vocabulary<'_>) -> Result<Self, ScriptError> {
         let name = path.display().to_string();
+        if is_record(path) {
+            let rules = record::rules(path, vocabulary);
+            return rules.map(|rules| Self { rules }).map_err(|reason| ScriptError { file: name, reason });
+        }
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse(&name, &text, vocabulary),
             Err(error) => Err(ScriptError { file: name, reason: format!("cannot be read: {error}") }),
@@ -75,6 +83,12 @@ impl Script {
         let rule = self.rules.iter().find(|rule| rule.when.holds(conversation));
         rule.map(|rule| &rule.output).ok_or(NoRule)
     }
+}
+
+/// Whether the file begins as records do.
+fn is_record(path: &Path) -> bool {
+    let mut first = [0; MAGIC.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == MAGIC
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::call_log::{CallInput, ParserCall};
+use crate::trace::{CallInput, ParserCall};
 use contract::{HoldUntil, Op, Route, Segment as PathSegment, Step};
 use turn::{ASKED_BYTES, HoldRule, PresetRoute, StepError, TokenText};
 

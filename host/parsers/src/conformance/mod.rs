@@ -9,7 +9,6 @@
 //! found. Only `subject` knows where parsers come from: everything else runs on any [`Subject`], so
 //! that the tests can show each property failing. The command line calls this module.
 
-mod call_log;
 mod compare;
 mod cost;
 mod demanded;
@@ -36,7 +35,7 @@ mod trace;
 mod truncation;
 pub mod walk;
 
-pub use call_log::{CallInput, ParserCall};
+pub use crate::trace::{CallInput, ParserCall};
 pub use cost::{Cost, cost};
 pub use demanded::{TextJudge, satisfies};
 pub use play::{Outcome, play_case};

@@ -4,11 +4,11 @@ use parser_kit::Item;
 use parser_kit::case::{CaseItem, CasePayload, End, Status};
 use serde::de::IgnoredAny;
 
-use super::call_log::CallLog;
 use super::recording::Recording;
 use super::subject::Subject;
 use super::tape::Tape;
 use crate::FailedParser;
+use crate::trace::CallLog;
 use contract::{Fault, FinishReason, Request};
 use turn::{ByteCounts, Flow, FoldError, ItemHead, TokenText, Turn, TurnEnd, TurnEvent, TurnEvents, fold};
 

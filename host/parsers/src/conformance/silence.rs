@@ -14,7 +14,6 @@
 
 use parser_kit::case::MarkerMode;
 
-use super::call_log::CallLog;
 use super::compare::{difference, shortened};
 use super::ledger::Ledger;
 use super::limits;
@@ -24,6 +23,7 @@ use super::report::{Property, Tally};
 use super::stretch::{Stretch, StretchKind};
 use super::tape::Tape;
 use super::thresholds::{DELTA_CHARACTERS, MAX_SILENT_DELTAS};
+use crate::trace::CallLog;
 use contract::{FinishReason, ResourceUsage};
 use turn::{TurnEvent, TurnEvents};
 

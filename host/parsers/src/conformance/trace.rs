@@ -1,9 +1,9 @@
 //! Trace of one turn, step by step: input, calls of the parser with their answers, and the events
 //! that followed.
 
-use super::call_log::{CallLog, ParserCall};
 use super::play::{Outcome, Session};
 use super::recording::Recording;
+use crate::trace::{CallLog, ParserCall};
 use turn::{TurnEvent, TurnEvents};
 
 /// One step of the engine.

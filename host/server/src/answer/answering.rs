@@ -19,15 +19,23 @@ use super::figures::AnswerFigures;
 use super::framed_check::FramedCheck;
 use super::keeper::Keeper;
 use super::log::{LogWriter, Signal};
+use super::tap::TapWriter;
 use api::StreamCheck;
-use api::agent::{AnswerEventRef, AnswerStream, CompactionEvent};
+use api::agent::AnswerStream;
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
 use api::machine::{Machine, Record};
-use model::EndedTurn;
+use api::seal::Seal;
+use model::AnswerContext;
+use model::record::line::{Delivery, Line};
 use turn::{TurnEnd, TurnFailure};
 
 mod background;
+mod record;
+mod replay;
+mod telling;
+
+pub use replay::{Replay, ReplayError};
 
 /// An answer that is being generated.
 pub struct Answer {
@@ -44,6 +52,15 @@ pub struct Answer {
     /// Cancelled when the answer is to end as soon as it may.
     steered: Option<CancellationToken>,
     keeper: Option<Box<dyn Keeper>>,
+    context: AnswerContext,
+    /// Makes events comparable, if the answer is recorded or replayed.
+    seal: Option<Seal>,
+    /// Writer of the answer's trace, if it has one.
+    tap: Option<Box<TapWriter>>,
+    /// Whether the client steers.
+    is_steered: bool,
+    /// How the choice ended that ended last.
+    ended: TurnEnd,
 }
 
 /// The answer isn't wanted any more: no reader is left, or one takes nothing.
@@ -80,8 +97,20 @@ impl Answer {
             aborting: FuturesUnordered::from_iter([aborted(aborting, shutting_down)]),
             steered: None,
             keeper: None,
+            context: AnswerContext::default(),
+            seal: None,
+            tap: None,
+            is_steered: false,
+            ended: TurnEnd::Cancelled,
             figures: AnswerFigures::begin(model),
         }
+    }
+
+    /// Tells the time by the clock of this context, which is the machine's, too, and is recorded if
+    /// the context is. `seal` is the machine's.
+    #[must_use]
+    pub fn in_context(self, context: AnswerContext, seal: &Seal) -> Self {
+        Self { context, seal: Some(seal.clone()), ..self }
     }
 
     /// Leaves out the check of the stream, for an answer whose first events were sent by another.
@@ -118,23 +147,32 @@ impl Answer {
     /// Generates the answer in one piece, with the same machine; its events are discarded. Returns
     /// HTTP status and JSON text.
     pub async fn whole(mut self) -> (u16, String) {
+        self.record_delivery(Delivery::Whole);
         let mut buffer = EventBuffer::discarding();
         self.machine.begin(&mut buffer);
-        while !self.advance(&mut buffer).await {}
+        while !self.advance(&mut buffer).await {
+            self.trace_events(0, None);
+        }
         self.keep(None, &mut buffer).await;
-        self.machine.body()
+        let (status, body) = self.machine.body();
+        self.record_body(&body);
+        (status, body)
     }
 
     /// Writes the answer into `log`, to its end or until it isn't wanted. `too_slow` is cancelled
     /// when a reader that the log waits for takes nothing for `patience`.
     pub async fn run(mut self, log: LogWriter, patience: Duration, too_slow: Option<CancellationToken>) {
+        self.record_delivery(Delivery::Streamed);
         let slow = SlowReader { patience, too_slow };
         if self.drive(&log, &slow).await.is_err() {
             let ms = self.age_ms();
             tracing::info!(id = %self.id, ms, "the client left; generation cancelled");
-            self.withdraw(TurnFailure::withdrawn(), &mut EventBuffer::discarding());
-            self.keep(None, &mut EventBuffer::discarding()).await;
+            let mut buffer = self.unread_buffer();
+            self.withdraw(TurnFailure::withdrawn(), &mut buffer);
+            self.keep(None, &mut buffer).await;
+            self.record_events(&buffer);
         }
+        self.record_end();
     }
 
     /// Has the answer's end kept, with the `last` events of one that is stored while it runs. Where
@@ -143,6 +181,7 @@ impl Answer {
         let Some(keeper) = self.keeper.take() else { return };
         let Some(Record { status: Some(status), object, output, .. }) = self.machine.record() else { return };
         if keeper.keep(End { status, result: object, output, last }).await.is_err() {
+            self.context.record_moment(Line::Unstored);
             self.machine.not_stored(buffer);
         }
     }
@@ -150,9 +189,15 @@ impl Answer {
     /// Ends an answer that nobody wants any more, if it hasn't ended.
     fn withdraw(&mut self, failure: TurnFailure, buffer: &mut EventBuffer) {
         if self.keeper.is_some() && !self.stream.is_over() {
-            let (choice, ended) = self.stream.abort(failure);
-            self.take(choice, ended, buffer);
+            self.abort(failure, buffer);
         }
+    }
+
+    /// Ends the answer from outside.
+    fn abort(&mut self, failure: TurnFailure, buffer: &mut EventBuffer) {
+        self.context.record_cancel(&failure);
+        let (choice, ended) = self.stream.abort(failure);
+        self.take(choice, ended, buffer);
     }
 
     async fn drive(&mut self, log: &LogWriter, slow: &SlowReader) -> Result<(), Abandoned> {
@@ -167,7 +212,7 @@ impl Answer {
                 signal = log.signal() => match signal {
                     Signal::NoReader => return Err(Abandoned),
                     Signal::HeartbeatDue => {
-                        self.machine.heartbeat(&mut buffer);
+                        self.heartbeat(&mut buffer);
                         false
                     }
                 },
@@ -193,6 +238,8 @@ impl Answer {
         slow: &SlowReader,
     ) -> Result<(), Abandoned> {
         self.check(buffer, over);
+        self.record_events(buffer);
+        let (count, ready) = (buffer.len(), self.tap.is_some().then(Instant::now));
         if !buffer.is_empty() && !log.has_room() && timeout(slow.patience, log.room()).await.is_err() {
             self.figures.slow_reader();
             if let Some(too_slow) = &slow.too_slow {
@@ -205,17 +252,22 @@ impl Answer {
         } else if !buffer.is_empty() {
             log.append(buffer);
         }
+        self.trace_events(count, ready.map(|ready| ready.elapsed()));
         Ok(())
     }
 
     /// Waits for the next events of any choice and has the machine tell them. Returns whether the
     /// answer is complete. Cancel-safe.
     async fn advance(&mut self, buffer: &mut EventBuffer) -> bool {
-        let is_steered = self.is_steered();
+        self.look_for_steering();
+        let is_steered = self.is_steered;
         let may_stop = is_steered && self.machine.may_stop();
         let (choice, ended) = tokio::select! {
             biased;
-            Some(failure) = self.aborting.next() => self.stream.abort(failure),
+            Some(failure) = self.aborting.next() => {
+                self.abort(failure, buffer);
+                return self.stream.is_over();
+            }
             () = std::future::ready(()), if may_stop => self.stream.abort(TurnFailure::steered()),
             () = cancelled(self.steered.as_ref()), if !is_steered => return false,
             next = self.stream.next() => next,
@@ -224,71 +276,18 @@ impl Answer {
         self.stream.is_over()
     }
 
-    /// Whether the answer is to end as soon as it may.
-    fn is_steered(&self) -> bool {
-        self.steered.as_ref().is_some_and(CancellationToken::is_cancelled)
-    }
-
-    /// Has the machine tell the events of a choice's last step, and its end.
-    fn take(&mut self, choice: usize, ended: Option<EndedTurn>, buffer: &mut EventBuffer) {
-        self.machine.choose(choice);
-        if let Some(step) = self.stream.next_raw(choice) {
-            self.machine.tokens(&step);
-        }
-        if let Some(echo) = self.stream.take_echo(choice) {
-            self.machine.echo(&echo, buffer);
-        }
-        if let Some(ended) = self.emit(ended, buffer) {
-            for raw in self.stream.take_raw(choice) {
-                self.machine.raw(raw);
-            }
-            if let Some(stop) = self.stream.stop_string(choice) {
-                self.machine.stopped_by(stop);
-            }
-            if let Some(token) = self.stream.stop_token(choice) {
-                self.machine.stopped_at(token);
-            }
-            self.machine.end(&ended.end, ended.usage, buffer);
-            self.report_end(&ended);
-        } else {
-            self.machine.tokens_over(buffer);
+    /// Notes that the client steers, if it does by now.
+    fn look_for_steering(&mut self) {
+        if !self.is_steered && self.steered.as_ref().is_some_and(CancellationToken::is_cancelled) {
+            self.is_steered = true;
+            self.context.record_moment(Line::Steer);
         }
     }
 
-    /// Has the machine tell the events of the last step. A steered answer ends before the first
-    /// event from which on it may leave all out. Calls of the server's tools are told in any case,
-    /// since they run already. Returns how the choice ended, if it did.
-    fn emit(&mut self, ended: Option<EndedTurn>, buffer: &mut EventBuffer) -> Option<EndedTurn> {
-        let is_steered = self.is_steered()
-            && ended.as_ref().is_none_or(|ended| ended.end.is_own() || ended.end.is_steered());
-        let mut events = self.stream.events();
-        loop {
-            let mut rest = events.clone();
-            let Some(event) = events.next() else { return ended };
-            if is_steered
-                && self.machine.may_stop()
-                && !rest.any(|event| matches!(event, AnswerEventRef::Server(_)))
-            {
-                break;
-            }
-            let is_announcement = matches!(event, AnswerEventRef::Compaction(CompactionEvent::Begun));
-            if !self.first_event_sent && !is_announcement {
-                self.first_event_sent = true;
-                self.figures.first_token(self.began.elapsed());
-            }
-            match event {
-                AnswerEventRef::Turn(event) => self.machine.turn(event, buffer),
-                AnswerEventRef::Server(event) => self.machine.server(event, buffer),
-                AnswerEventRef::Compaction(event) => self.machine.compaction(event, buffer),
-            }
-        }
-        drop(events);
-        match ended {
-            Some(EndedTurn { usage, .. }) => {
-                Some(EndedTurn { end: TurnEnd::Failed(TurnFailure::steered()), usage })
-            }
-            None => self.stream.abort(TurnFailure::steered()).1,
-        }
+    fn heartbeat(&mut self, buffer: &mut EventBuffer) {
+        self.context.record_moment(Line::Heartbeat);
+        self.context.came();
+        self.machine.heartbeat(buffer);
     }
 
     /// Checks events that are about to be written against the event grammar, if that is switched
@@ -301,20 +300,6 @@ impl Answer {
             let model = self.figures.model();
             tracing::error!(id = %self.id, model, violation, "this stream breaks the event grammar");
         }
-    }
-
-    /// Updates the counters and writes the log line of a turn that has ended.
-    fn report_end(&mut self, ended: &EndedTurn) {
-        self.figures.end(ended.usage, self.began.elapsed());
-        let (input, output) = (ended.usage.input_tokens, ended.usage.output_tokens);
-        let end = match &ended.end {
-            TurnEnd::Completed => "completed",
-            TurnEnd::MaxOutputTokens => "max_output_tokens",
-            TurnEnd::Cancelled => "cancelled",
-            TurnEnd::Failed(failure) => failure.code,
-        };
-        let (model, ms) = (self.figures.model(), self.age_ms());
-        tracing::info!(id = %self.id, model, end, input, output, ms, "turn ended");
     }
 
     fn age_ms(&self) -> u64 {

@@ -14,12 +14,14 @@ mod idle_timer;
 mod keeper;
 mod log;
 mod sse_body;
+mod tap;
 mod unframed;
 
-pub use answering::Answer;
+pub use answering::{Answer, Replay, ReplayError};
 pub use keeper::{Journal, Keeper, Keeping, NotKept};
 pub use log::{EventLog, LogReader, LogWriter, Policy, ReadError, event_log};
 pub use sse_body::SseBody;
+pub use tap::Taps;
 pub use unframed::{Event, EventReader};
 
 #[cfg(test)]

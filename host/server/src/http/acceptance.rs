@@ -8,18 +8,18 @@ use tokio_util::sync::CancellationToken;
 use super::app::App;
 use super::body::CheckedBody;
 use super::caller::Caller;
+use super::record_draft::RecordDraft;
 use super::stored::{self, Continues, Resolved, resolve};
 use super::unpaid::unpaid;
 use crate::answer::Answer;
 use api::agent::AnswerStream;
 use api::chat::{self, stored::Wish};
 use api::error::ApiError;
-use api::ids::{Ids, unix_now};
 use api::responses::{self, Continuation, Wishes};
 use api::{ApiRequest, Object, Protocol};
+use model::Model;
 use model::accounts::Account;
-use model::prompt::Role;
-use model::{Job, Model};
+use model::record::Recorder;
 
 /// An answer that is about to be generated.
 pub(super) struct Begun {
@@ -88,9 +88,11 @@ pub(super) async fn accept(
     let (body, mut continuation, mut resolved) = consult(app, caller, body, continues).await?;
     continuation.prompt_only = extent == Extent::Prefill;
     let store = continuation.store;
-    let (request, model, account) = read(app, protocol, body, continuation).await?;
+    let (request, model, account) = read(app, caller, protocol, body, continuation).await?;
     let (stream, warnings) = (request.stream, request.warnings.clone());
     if resolved.background {
+        // It is recorded when it runs.
+        model.answer_context().discard_record();
         model.check(&request.job).map_err(|error| protocol.refusal(&error))?;
         let (mut machine, pad) = (request.machine, resolved.pad);
         let (id, object) = stored::enqueue(app, &caller.owner(), &mut *machine, resolved).await?;
@@ -117,7 +119,7 @@ async fn accept_other(
     body: CheckedBody,
 ) -> Result<Accepted, ApiError> {
     let (body, wish) = completion_wish(app, protocol, body).await?;
-    let (request, model, account) = read(app, protocol, body, Continuation::default()).await?;
+    let (request, model, account) = read(app, caller, protocol, body, Continuation::default()).await?;
     let (stream, mut warnings) = (request.stream, request.warnings.clone());
     let mut answer = launch(app, caller, protocol, request, model, Extent::Answer).await?;
     let withdrawn = match wish {
@@ -174,21 +176,23 @@ pub(super) async fn consult(
 /// The second step: reads the request with what it continues.
 async fn read(
     app: &App,
+    caller: &Caller,
     protocol: Protocol,
     body: CheckedBody,
     continuation: Continuation,
 ) -> Result<(ApiRequest, Model, Account), ApiError> {
+    let draft = RecordDraft::new(app, caller, protocol, &body, &continuation);
+    let (ids, now) = draft.ids_and_clock();
     let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
         let mut read = match protocol {
-            Protocol::Responses => {
-                responses::read_continuing(body, &continuation, defaults, Ids::random(), unix_now)
-            }
-            _ => protocol.read_object(body, defaults),
+            Protocol::Responses => responses::read_continuing(body, &continuation, defaults, ids, &now),
+            _ => protocol.read_object(body, defaults, ids, &now),
         }?;
         read.warnings.extend(model.warnings(&read.job));
         Ok(read)
     };
-    body.read(app, read).await
+    let (request, model, account) = body.read(app, read).await?;
+    Ok((request, draft.begin(app, model), account))
 }
 
 /// Starts a request's generation.
@@ -205,26 +209,36 @@ pub(super) async fn launch(
         // Only the client is told which: they are names of the request.
         tracing::debug!(id = %caller.id, fields = warnings.len(), "parts of the request are ignored");
     }
-    let label = model.label();
+    let (label, context) = (model.label(), model.answer_context().clone());
+    let facts = context.trace().is_some().then(|| facts(caller, protocol, &model));
     let events = match extent {
         Extent::Answer => {
             let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
             AnswerStream::begin(model, job, hosted, compaction, &app.limits.mcp, refusal).await
         }
-        Extent::Prefill if has_question(&job) => {
-            let job = Job { max_output_tokens: Some(1), ..job };
-            model.start_choices(job).await.map(AnswerStream::of_prompt)
-        }
-        Extent::Prefill => Ok(AnswerStream::empty()),
+        Extent::Prefill => AnswerStream::of_prompt(model, job).await,
     }
-    .map_err(|error| protocol.refusal(&error))?;
+    .map_err(|error| {
+        context.discard_record();
+        protocol.refusal(&error)
+    })?;
     let check = app.check_streams.then(|| protocol.check());
-    Ok(Answer::new(label, caller.id.clone(), caller.began, events, machine, check, &app.aborting))
+    let answer = Answer::new(label, caller.id.clone(), caller.began, events, machine, check, &app.aborting);
+    let answer = answer.in_context(context, &app.any_defaults().seal);
+    Ok(answer.traced(app.taps.as_ref(), || facts.unwrap_or_default()))
 }
 
-/// Whether a user speaks in the job's conversation. Templates render no other.
-fn has_question(job: &Job) -> bool {
-    job.conversation.messages.iter().any(|message| message.role == Role::User)
+/// What is shown of an answer that is traced.
+fn facts(caller: &Caller, protocol: Protocol, model: &Model) -> serde_json::Map<String, serde_json::Value> {
+    let context = model.answer_context();
+    let mut facts = model.trace_facts();
+    let mut add = |name: &str, value: serde_json::Value| facts.insert(name.to_owned(), value);
+    add("request_id", caller.id.clone().into());
+    add("model", model.label().to_string().into());
+    add("protocol", protocol.word().into());
+    add("began_at", context.clock().now().into());
+    add("record", context.recorder().map(Recorder::name).into());
+    facts
 }
 
 /// Starts the generation of a stored request that has waited.
@@ -234,7 +248,7 @@ pub(super) async fn start(
     body: CheckedBody,
     continuation: Continuation,
 ) -> Result<Answer, ApiError> {
-    let (request, model, _account) = read(app, Protocol::Responses, body, continuation).await?;
+    let (request, model, _account) = read(app, caller, Protocol::Responses, body, continuation).await?;
     let mut answer = launch(app, caller, Protocol::Responses, request, model, Extent::Answer).await?;
     // Its first events were checked when they were made.
     answer.uncheck();

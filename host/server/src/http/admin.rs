@@ -1,5 +1,5 @@
-//! Routes for operators, on an address of their own (`--admin-listen`): list the parsers, and
-//! reload them.
+//! Routes for operators, on an address of their own (`--admin-listen`): list the parsers, reload
+//! them, and look into answers.
 //!
 //! They require the same keys as the other routes. The main address serves none of the `/admin`
 //! routes. Pages of other origins can't use them, whatever `--cors-origin` says: that switch opens
@@ -8,16 +8,20 @@
 use std::net::IpAddr;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
+use http::{Method, Uri};
 use serde::Serialize;
 
 use super::access::refuse_foreign_pages;
+use super::admin_parse::parse;
 use super::answer::{json, to_json};
 use super::app::App;
 use super::routes::{get_only, layered, no_route, post_only};
 use super::server_info::{health, scrape};
+use super::stream::event_stream;
+use api::frames::Frames;
 use model::{LoadResult, Model, ParserReport};
 
 /// All routes of the admin address, in the same layers as those of the main address, without CORS.
@@ -26,6 +30,9 @@ pub(super) fn router(app: App, listen: IpAddr) -> Router {
     let keyed = Router::new()
         .route("/admin/parsers", get_only(parsers))
         .route("/admin/parsers/reload", post_only(reload))
+        .route("/admin/answers", get_only(answers))
+        .route("/admin/answers/{id}/tap", get_only(tap))
+        .route("/admin/parse", post_only(parse))
         .route("/metrics", get_only(scrape))
         .fallback(no_route);
     let same_origin = from_fn_with_state(app.access.clone(), refuse_foreign_pages);
@@ -57,6 +64,26 @@ impl ParserList {
 async fn parsers(State(app): State<App>) -> Response {
     let reports = app.models.iter().map(Model::parsers).collect();
     json(200, to_json(&ParserList::new(&app, reports)))
+}
+
+/// The last answers, newest first.
+async fn answers(State(app): State<App>, method: Method, uri: Uri) -> Response {
+    match &app.taps {
+        Some(taps) => json(200, taps.list_json().to_string()),
+        None => no_route(method, uri).await,
+    }
+}
+
+/// The lines of one answer's trace, to its end; with `?after=LINE` those behind that one.
+async fn tap(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Response {
+    let reader = app.taps.as_ref().zip(id.parse().ok()).and_then(|(taps, id)| {
+        let after = uri.query().and_then(|query| query.strip_prefix("after=")?.parse::<u64>().ok());
+        taps.reader(id, after.map_or(0, |after| after.saturating_add(1)))
+    });
+    match reader {
+        Some(reader) => event_stream(&app, reader, Frames::new(false)),
+        None => no_route(Method::GET, uri).await,
+    }
 }
 
 /// Answers after all loads have ended: 200 with the reports, or 409 if a parser can't be loaded and

@@ -12,10 +12,12 @@ use super::capacity::Capacity;
 use super::metered_store::MeteredStore;
 use super::stored::Running;
 use super::unpaid::UNPAID;
+use crate::answer::Taps;
 use api::Defaults;
 use api::error::ApiError;
 use model::accounts::Accounts;
 use model::limits::Limits;
+use model::record::Records;
 use model::{Model, Models};
 
 /// Shared state of all requests. Cheap to clone.
@@ -47,6 +49,12 @@ pub struct AppState {
     pub check_streams: bool,
     /// Where responses and conversations are kept; none: nothing is.
     pub store: Option<Arc<dyn Store>>,
+    /// Records of answers; none: nothing is recorded.
+    pub records: Option<Records>,
+    /// Traces of answers; none: nothing is traced.
+    pub taps: Option<Taps>,
+    /// Permit to parse something for an operator: one at a time.
+    pub(super) parsing: Semaphore,
     /// Stored responses that run in this process.
     pub(super) running: Running,
     /// Told when a response was stored that waits to run.
@@ -92,12 +100,24 @@ impl App {
             access,
             check_streams,
             store: store.map(|store| Arc::new(MeteredStore::new(store)) as Arc<dyn Store>),
+            records: None,
+            taps: None,
+            parsing: Semaphore::new(1),
             running: Running::default(),
             queued: Notify::new(),
             stopping: CancellationToken::new(),
             aborting: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }))
+    }
+
+    /// The app, which has not been used yet, with records of its answers, and with traces of them if
+    /// it records or `inspects`.
+    #[must_use]
+    pub fn observed(self, records: Option<Records>, inspects: bool) -> Self {
+        let Some(state) = Arc::into_inner(self.0) else { unreachable!("nobody else has it yet") };
+        let taps = (inspects || records.is_some()).then(Taps::default);
+        Self(Arc::new(AppState { records, taps, ..state }))
     }
 
     /// Defaults for what doesn't depend on a model.

@@ -132,6 +132,11 @@ impl CheckedBody {
         work(app, size, move || arrived.check(&server.limits)).await
     }
 
+    /// The body's text.
+    pub(super) fn text(&self) -> &Bytes {
+        self.document.text()
+    }
+
     /// Reads what the request refers to in the words of its protocol.
     pub(super) async fn refer<T: Send + 'static>(
         mut self,

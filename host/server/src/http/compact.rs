@@ -8,9 +8,9 @@ use super::answer::{answer, json, warn};
 use super::app::App;
 use super::body::check_json;
 use super::caller::Caller;
+use super::record_draft::RecordDraft;
 use super::stored::Continues;
 use api::error::ApiError;
-use api::ids::{Ids, unix_now};
 use api::{Object, Protocol, responses};
 use model::Model;
 
@@ -23,14 +23,16 @@ async fn run(app: &App, request: Request) -> Result<Response, ApiError> {
     let caller = Caller::of(&request);
     let body = check_json(app, request).await?;
     let (body, continuation, _) = consult(app, &caller, body, Continues::AsTheBodySays).await?;
+    let draft = RecordDraft::new(app, &caller, Protocol::Responses, &body, &continuation).of_compaction();
+    let (ids, now) = draft.ids_and_clock();
     let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
-        let mut read = responses::compact(body, &continuation, defaults, Ids::random(), unix_now)?;
+        let mut read = responses::compact(body, &continuation, defaults, ids, &now)?;
         read.warnings.extend(model.warnings(&read.job));
         Ok(read)
     };
     // The account lives as long as the answer, which holds the users' messages.
     let (request, model, _account) = body.read(app, read).await?;
-    let warnings = request.warnings.clone();
+    let (warnings, model) = (request.warnings.clone(), draft.begin(app, model));
     // A client that leaves drops the answer, and with it the generation.
     let (status, body) =
         launch(app, &caller, Protocol::Responses, request, model, Extent::Answer).await?.whole().await;

@@ -9,6 +9,7 @@
 mod acceptance;
 mod access;
 mod admin;
+mod admin_parse;
 mod answer;
 mod answer_body;
 mod app;
@@ -33,6 +34,7 @@ mod metered_store;
 mod metrics;
 mod named;
 mod path;
+mod record_draft;
 mod request_log;
 mod routes;
 mod server;

@@ -2,6 +2,7 @@
 //! `run`.
 
 mod bench;
+mod case;
 mod inspect;
 mod list;
 mod new;
@@ -33,19 +34,23 @@ enum Command {
     Test(test::TestArguments),
     /// Run cases through a parser and print the resulting items as JSON.
     Run(run::RunArguments),
+    /// Write a turn of a record (`serve --record`) as a case.
+    Case(case::CaseArguments),
     /// Show one turn step by step: deltas, markers, operations, items, events.
     Trace(trace::TraceArguments),
     /// Measure the cost of a delta in a parser.
     Bench(bench::BenchParserArguments),
 }
 
-pub(super) fn run(arguments: &ParserCommandArguments) -> anyhow::Result<ExitCode> {
+/// `command` is the whole command line.
+pub(super) fn run(arguments: &ParserCommandArguments, command: &clap::Command) -> anyhow::Result<ExitCode> {
     match &arguments.command {
         Command::List(arguments) => list::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::New(arguments) => new::run(arguments),
         Command::Test(arguments) => test::run(arguments),
         Command::Run(arguments) => run::run(arguments),
+        Command::Case(arguments) => case::run(arguments, command),
         Command::Trace(arguments) => trace::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
     }

@@ -55,8 +55,8 @@ pub(super) struct CompactMachine {
 
 impl CompactMachine {
     /// A machine that gets its id and time here. `messages` come before the compaction item.
-    pub(super) fn new(messages: Vec<Json>, seal: Seal, mut ids: Ids, now: Clock) -> Self {
-        Self { id: ids.next("resp_"), created_at: now(), messages, item: None, ended: None, seal, ids }
+    pub(super) fn new(messages: Vec<Json>, seal: Seal, mut ids: Ids, now: &Clock) -> Self {
+        Self { id: ids.next("resp_"), created_at: now.now(), messages, item: None, ended: None, seal, ids }
     }
 }
 

@@ -24,7 +24,7 @@ pub use machine::CompactedResponse;
 pub use request::compact;
 
 /// Purpose of the seal on summaries.
-pub(super) const SUMMARY: &str = "responses compaction";
+pub(crate) const SUMMARY: &str = "responses compaction";
 
 /// The item type that asks for a compaction.
 pub(super) const TRIGGER: &str = "compaction_trigger";

@@ -20,7 +20,7 @@ pub fn compact(
     continuation: &Continuation,
     defaults: &Defaults,
     mut ids: Ids,
-    now: Clock,
+    now: &Clock,
 ) -> Result<ApiRequest, ApiError> {
     let ResponsesRequest { job, warnings, .. } = parse(body, continuation, defaults)?;
     let messages = user_messages(Input::new(body, continuation.whole.as_ref()), &mut ids)?;

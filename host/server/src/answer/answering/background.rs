@@ -4,11 +4,13 @@ use super::Answer;
 use crate::answer::keeper::Journal;
 use api::error::not_stored;
 use api::event_buffer::EventBuffer;
+use model::record::line::Delivery;
 
 impl Answer {
     /// Generates the answer without a client, and stores its events in `journal` as they come. An
     /// answer that lost its lease is another host's, and ends here without a word.
     pub(crate) async fn run_stored(mut self, mut journal: Journal) {
+        self.record_delivery(Delivery::Stored);
         let mut buffer = EventBuffer::new();
         self.machine.begin(&mut buffer);
         let failed = self.drive_stored(&mut journal, &mut buffer).await.err();
@@ -20,8 +22,11 @@ impl Answer {
                 self.withdraw(not_stored(), &mut buffer);
             }
         }
+        self.record_events(&buffer);
+        self.trace_events(buffer.len(), None);
         journal.add(&mut buffer);
         self.keep(journal.take(), &mut buffer).await;
+        self.record_end();
     }
 
     /// Stores events until the answer's last ones are in the buffer.
@@ -31,6 +36,8 @@ impl Answer {
         buffer: &mut EventBuffer,
     ) -> Result<(), store::Error> {
         loop {
+            self.record_events(buffer);
+            self.trace_events(buffer.len(), None);
             journal.add(buffer);
             if journal.is_full() {
                 journal.flush().await?;

@@ -1,6 +1,11 @@
-//! Recorder around a parser: records its calls, its answers, and the resources that it used.
+//! Recorder around a parser: records its calls, its answers, and the resources that it used, for
+//! conformance and for traces of answers.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+mod json;
+
+pub use json::payload_name;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use contract::{Fault, FinishReason, ResourceUsage, SendParser, Step, StreamParser};
 
@@ -26,7 +31,7 @@ pub struct ParserCall {
 
 /// Calls recorded since they were last taken, shared between the recorder and its reader.
 #[derive(Debug, Clone, Default)]
-pub(super) struct CallLog(Arc<Mutex<CallLogState>>);
+pub struct CallLog(Arc<Mutex<CallLogState>>);
 
 #[derive(Debug, Default)]
 struct CallLogState {
@@ -36,23 +41,23 @@ struct CallLogState {
 
 impl CallLog {
     /// Wraps `parser` so that its calls are recorded here.
-    pub(super) fn of(&self, parser: SendParser) -> SendParser {
+    pub fn of(&self, parser: SendParser) -> SendParser {
         self.lock().usage = parser.usage();
         Box::new(Recorder { parser, log: self.clone() })
     }
 
     /// Takes the calls recorded since the last time.
-    pub(super) fn take(&self) -> Vec<ParserCall> {
+    pub fn take(&self) -> Vec<ParserCall> {
         std::mem::take(&mut self.lock().calls)
     }
 
     /// Resources that the parser has used, if it is metered.
-    pub(super) fn usage(&self) -> Option<ResourceUsage> {
+    pub fn usage(&self) -> Option<ResourceUsage> {
         self.lock().usage
     }
 
     fn lock(&self) -> MutexGuard<'_, CallLogState> {
-        self.0.lock().expect("nothing panics while it records")
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,0 +1,220 @@
+//! Trace of an answer, as its turns write it: lines of JSON (docs/inspector.md) that wait until it is
+//! known which events they led to.
+//!
+//! Invariant: an answer without a trace pays nothing for it, and nothing waits for a trace.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use engine::{Finish, Step, Token};
+use parsers::trace::{CallLog, ParserCall, payload_name};
+use serde_json::{Map, Value, json};
+
+use crate::prompt::Tokenizer;
+use crate::record::line::Line;
+use crate::text::StreamText;
+use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};
+
+/// Trace of one answer. Clones are the same trace.
+#[derive(Debug, Clone)]
+pub struct Trace(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    began: Instant,
+    waiting: Mutex<Vec<Map<String, Value>>>,
+}
+
+impl Trace {
+    /// The trace of an answer whose request came at `began`.
+    pub fn new(began: Instant) -> Self {
+        Self(Arc::new(Shared { began, waiting: Mutex::default() }))
+    }
+
+    /// Adds a line of this type; its time is now.
+    pub fn push(&self, kind: &str, fields: Value) {
+        let mut line = Map::new();
+        line.insert("type".to_owned(), kind.into());
+        line.insert("ms".to_owned(), json!(milliseconds(self.0.began.elapsed())));
+        if let Value::Object(fields) = fields {
+            line.extend(fields);
+        }
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+
+    /// Adds the line of an input of the answer's, if it is one that traces have.
+    pub(crate) fn input(&self, line: &Line) {
+        match line {
+            Line::Tool(tool) => {
+                let (output, error) = (tool.result.as_ref().ok(), tool.result.as_ref().err());
+                self.push("tool", json!({ "call_id": tool.call_id, "output": output, "error": error }));
+            }
+            Line::Listed(listed) => {
+                let tools = listed.tools.as_ref().map(Vec::len).unwrap_or_default();
+                let fields = json!({
+                    "server": listed.server, "tools": tools, "error": listed.tools.as_ref().err(),
+                });
+                self.push("listed", fields);
+            }
+            Line::Cancel(failure) => self.push("cancel", json!({ "code": failure.code })),
+            _ => {}
+        }
+    }
+
+    /// Takes the lines since the last call.
+    pub fn take(&self) -> Vec<Map<String, Value>> {
+        std::mem::take(&mut *self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Milliseconds since the request.
+    pub fn age(&self) -> f64 {
+        milliseconds(self.0.began.elapsed())
+    }
+}
+
+/// A time in milliseconds, to the microsecond.
+fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}
+
+/// Trace of one turn of an answer.
+pub(crate) struct TurnTrace {
+    trace: Trace,
+    /// Calls of the turn's parser.
+    pub(crate) calls: CallLog,
+    generation: u32,
+    steps: u32,
+    /// Number of the items so far, the open one included.
+    items: usize,
+    /// Number of bytes of the open item.
+    bytes: usize,
+}
+
+impl TurnTrace {
+    /// The trace of a turn that begins.
+    pub(crate) fn new(trace: Trace, generation: u32, tokens: u32, opening: &[(Option<u32>, String)]) -> Self {
+        let opening: Vec<Value> =
+            opening.iter().map(|(id, text)| json!({ "id": id, "text": text })).collect();
+        trace.push("prompt", json!({ "turn": generation, "tokens": tokens, "opening": opening }));
+        Self { trace, calls: CallLog::default(), generation, steps: 0, items: 0, bytes: 0 }
+    }
+
+    /// Adds the line of a step that took `time`, with the events that it brought.
+    pub(crate) fn step(&mut self, step: TracedTokens, events: &[TurnEvent], time: Duration) {
+        self.steps += 1;
+        let TracedTokens { tokens, cached, finish } = step;
+        let fields = json!({
+            "turn": self.generation,
+            "step": self.steps,
+            "cached": cached,
+            "tokens": tokens,
+            "calls": self.calls(),
+            "items": self.items(events),
+            "finish": finish,
+            "parse_us": u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
+        });
+        self.trace.push("step", fields);
+    }
+
+    /// Adds the line of the turn's end.
+    pub(crate) fn end(&mut self, end: &TurnEnd, usage: Usage, fault: Option<&str>, events: &[TurnEvent]) {
+        let why = match end {
+            TurnEnd::Failed(failure) => Some(&failure.message),
+            _ => None,
+        };
+        let fields = json!({
+            "turn": self.generation,
+            "end": crate::record::word_of(end),
+            "usage": usage_json(usage),
+            "fault": fault,
+            "why": why,
+            "calls": self.calls(),
+            "items": self.items(events),
+        });
+        self.trace.push("turn-end", fields);
+    }
+
+    fn calls(&self) -> Vec<Value> {
+        self.calls.take().iter().map(ParserCall::to_json).collect()
+    }
+
+    fn items(&mut self, events: &[TurnEvent]) -> Vec<Value> {
+        let item = |event: &TurnEvent| match event {
+            TurnEvent::Open(head) => {
+                self.items += 1;
+                self.bytes = 0;
+                json!({ "item": self.items - 1, "open": head_json(head) })
+            }
+            TurnEvent::Text(delta) => {
+                let from = self.bytes;
+                self.bytes += delta.text.len();
+                let item = self.items.saturating_sub(1);
+                json!({ "item": item, "range": [from, self.bytes], "text": delta.text })
+            }
+            TurnEvent::Close(status) => {
+                let status = match status {
+                    ItemStatus::Completed => "completed",
+                    ItemStatus::Incomplete => "incomplete",
+                };
+                json!({ "item": self.items.saturating_sub(1), "close": status })
+            }
+        };
+        events.iter().map(item).collect()
+    }
+}
+
+/// The tokens of a step, as a trace has them.
+pub(crate) struct TracedTokens {
+    tokens: Vec<Value>,
+    cached: usize,
+    finish: Value,
+}
+
+impl TracedTokens {
+    /// Those of a step.
+    pub(crate) fn of(step: &Step, text: &StreamText) -> Self {
+        let tokenizer = text.tokenizer();
+        let finish = match &step.finish {
+            None => Value::Null,
+            Some(Finish::Stop(id)) => json!({ "stop": id }),
+            Some(Finish::Length) => json!("length"),
+            Some(Finish::Error(error)) => json!({ "error": error.kind() }),
+            Some(Finish::Refused(error)) => json!({ "error": error.to_string() }),
+        };
+        let tokens = step.tokens.iter().map(|token| token_json(token, tokenizer)).collect();
+        Self { tokens, cached: step.cached_tokens, finish }
+    }
+}
+
+fn token_json(token: &Token, tokenizer: &Tokenizer) -> Value {
+    let mut json = json!({ "id": token.id });
+    match String::from_utf8(tokenizer.token(token.id)) {
+        Ok(text) => json["text"] = text.into(),
+        Err(error) => json["bytes"] = system::random::to_hex(error.as_bytes()).into(),
+    }
+    if let Some(logprobs) = &token.logprobs {
+        json["logprob"] = json!(logprobs.chosen);
+    }
+    json
+}
+
+fn head_json(head: &ItemHead) -> Value {
+    match head {
+        ItemHead::Reasoning => json!({ "type": "reasoning" }),
+        ItemHead::Message { phase: Phase::Unspecified } => json!({ "type": "message" }),
+        ItemHead::Message { phase } => json!({ "type": "message", "phase": phase.name() }),
+        ItemHead::ToolCall { call_id, name, payload } => {
+            json!({ "type": "tool_call", "call_id": call_id, "name": name, "payload": payload_name(*payload) })
+        }
+    }
+}
+
+/// Counts of tokens as JSON.
+pub fn usage_json(usage: Usage) -> Value {
+    json!({
+        "input_tokens": usage.input_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "output_tokens": usage.output_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+    })
+}

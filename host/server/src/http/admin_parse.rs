@@ -1,0 +1,92 @@
+//! `POST /admin/parse`: what a parser makes of a text or a record, as the lines of a trace
+//! (docs/inspector.md). Nothing is generated or installed.
+
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::{Method, Uri};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::answer::{refuse, typed};
+use super::app::App;
+use super::body::check_json;
+use super::routes::no_route;
+use api::error::ApiError;
+use model::record::{EXTENSION, RawOutput, Record};
+use model::trace::Trace;
+use model::{Model, Written};
+
+/// Longest text that is parsed, in bytes: its lines are some fifty times as long.
+const RAW_BYTES: usize = 256 << 10;
+
+/// What is to be parsed, and by which parser.
+#[derive(Debug, Deserialize)]
+struct ParseBody {
+    model: Option<String>,
+    parser: Option<String>,
+    /// Name of a record in the server's folder.
+    record: Option<String>,
+    #[serde(flatten)]
+    output: Option<RawOutput>,
+}
+
+/// The handler.
+pub(super) async fn parse(State(app): State<App>, uri: Uri, request: Request) -> Response {
+    if app.taps.is_none() {
+        return no_route(Method::POST, uri).await;
+    }
+    match lines(&app, request).await {
+        Ok(lines) => typed(200, "text/event-stream; charset=utf-8", Body::from(lines)),
+        Err(error) => refuse(&error),
+    }
+}
+
+async fn lines(app: &App, request: Request) -> Result<String, ApiError> {
+    let body = check_json(app, request).await?;
+    let body: ParseBody = serde_json::from_slice(body.text())
+        .map_err(|error| ApiError::invalid(None, format!("body: {error}")))?;
+    let _permit = app.parsing.try_acquire().map_err(|_| ApiError::rate_limited(1))?;
+    let (model, _) = app.pick(body.model.as_deref())?;
+    let (model, folder) = (model.clone(), app.records.as_ref().map(|records| records.folder().to_owned()));
+    let work = move || {
+        let written = match (body.record, body.output) {
+            (Some(name), _) => Written::Record(Box::new(record(folder, &name)?)),
+            (None, Some(output)) if output.raw.len() <= RAW_BYTES => Written::Raw(output),
+            (None, Some(_)) => return Err(format!("raw: it has more than {RAW_BYTES} bytes")),
+            (None, None) => return Err("raw, or record: one of them is needed".to_owned()),
+        };
+        traced(&model, &written, body.parser.as_deref())
+    };
+    let done = tokio::task::spawn_blocking(work).await;
+    let done = done.map_err(|_| ApiError::internal("The server failed to parse this."))?;
+    done.map_err(|reason| ApiError::invalid(None, reason))
+}
+
+/// A record of the server's folder.
+fn record(folder: Option<std::path::PathBuf>, name: &str) -> Result<Record, String> {
+    let folder = folder.ok_or("record: this server records nothing (--record)")?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    let stem = name.strip_suffix(EXTENSION).and_then(|stem| stem.strip_suffix('.'));
+    if !stem.is_some_and(|stem| stem.bytes().all(is_plain)) {
+        return Err(format!("record: {name:?} is no record's name"));
+    }
+    Record::load(&folder.join(name)).map_err(|error| format!("record: {}", error.reason))
+}
+
+/// The lines as server-sent events.
+fn traced(model: &Model, written: &Written, parser: Option<&str>) -> Result<String, String> {
+    let trace = Trace::new(Instant::now());
+    let mut first = model.trace_again(written, parser, trace.clone())?;
+    first.insert("type".to_owned(), json!("answer"));
+    first.insert("model".to_owned(), json!(&*model.label()));
+    let last = Map::from_iter([("type".to_owned(), json!("end"))]);
+    let lines = std::iter::once(first).chain(trace.take()).chain([last]);
+    let lines = lines.enumerate().map(|(number, mut line)| {
+        line.insert("line".to_owned(), json!(number));
+        format!("data: {}\n\n", Value::Object(line))
+    });
+    Ok(lines.fold(String::new(), |all, line| all + &line))
+}

@@ -1,0 +1,122 @@
+//! Records that are cut off, changed, of another version, or never were records: one line each.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{Recorded, Records, lines, replay, text_of, write};
+
+/// A record of a streamed answer.
+fn record() -> (Records, PathBuf) {
+    let server = Recorded::start("qwen3-tiny", &[]);
+    let body = json!({"model": "qwen3-tiny", "input": "Hello!", "max_output_tokens": 12, "stream": true});
+    server.post("/v1/responses", &body);
+    let records = server.stop();
+    let file = records.files().remove(0);
+    (records, file)
+}
+
+/// Replays a file that can't be; returns the only line on stderr.
+fn refusal(file: &Path) -> String {
+    let output = replay(&[file.to_owned()], &[]);
+    let error = text_of(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}{}", text_of(&output.stdout));
+    assert_eq!((error.lines().count(), output.stdout.len()), (1, 0), "{error}");
+    error
+}
+
+#[test]
+fn records_that_were_cut_off_replay_as_far_as_they_go() {
+    let (records, file) = record();
+    let all = lines(&file);
+    let cut = records.0.path().join("cut.slrec");
+    for count in 1..=all.len() {
+        write(&cut, &all[..count]);
+        let output = replay(std::slice::from_ref(&cut), &[]);
+        let error = text_of(&output.stderr);
+        let begins = all[..count].iter().any(|line| line.get("prompt").is_some());
+        assert_eq!(output.status.success(), begins, "{count}: {}{error}", text_of(&output.stdout));
+        assert!(begins || error.contains("cut off before its first turn"), "{count}: {error}");
+    }
+    let bytes = std::fs::read(&file).unwrap();
+    for size in [0, 3, 20, bytes.len() / 2, bytes.len() - 1] {
+        std::fs::write(&cut, &bytes[..size]).unwrap();
+        let output = replay(std::slice::from_ref(&cut), &[]);
+        let error = text_of(&output.stderr);
+        assert!(output.status.success() || error.lines().count() == 1, "{size}: {error}");
+    }
+}
+
+#[test]
+fn the_first_event_that_differs_is_shown() {
+    let (records, file) = record();
+    let mut all = lines(&file);
+    let changed = records.0.path().join("changed.slrec");
+    let text = all.iter_mut().filter_map(|line| line.get_mut("events")).flat_map(|events| {
+        events
+            .as_array_mut()
+            .unwrap()
+            .iter_mut()
+            .filter(|event| event["type"] == "response.output_item.added")
+    });
+    let event = text.into_iter().next().unwrap();
+    let number = event["sequence_number"].clone();
+    event["item"]["role"] = json!("robot");
+    write(&changed, &all);
+    let output = replay(&[changed], &[]);
+    let out = text_of(&output.stdout);
+    assert_eq!(output.status.code(), Some(1));
+    let lines: Vec<_> = out.lines().collect();
+    assert!(lines[0].ends_with(&format!("event {number} differs")), "{out}");
+    assert!(lines[1].starts_with("expected: {") && lines[1].contains("robot"), "{out}");
+    assert!(lines[2].starts_with("got:      {") && !lines[2].contains("robot"), "{out}");
+}
+
+#[test]
+fn what_is_no_record_of_this_version_is_refused() {
+    let (records, file) = record();
+    let all = lines(&file);
+    let path = records.0.path().join("wrong.slrec");
+    let head = |change: &dyn Fn(&mut Value)| {
+        let mut lines = all.clone();
+        change(&mut lines[0]["head"]);
+        write(&path, &lines);
+        refusal(&path)
+    };
+    assert!(head(&|head| head["format"] = json!(2)).contains("it has format 2"));
+    assert!(head(&|head| head["format"] = json!("x")).contains("its first line is no head"));
+    assert!(head(&|head| head["model"]["tokenizer"] = json!("00")).contains("had another tokenizer"));
+    assert!(head(&|head| head["id_seed"] = json!("00")).contains("its seed is no seed"));
+    assert!(head(&|head| head["protocol"] = json!("gopher")).contains("its protocol is unknown"));
+    assert!(head(&|head| head["body"] = json!("{")).contains("not valid JSON"));
+    for switch in ["--cuda-libs=/tmp", "--listen=0.0.0.0:1", "--engine=http://a:1", "x", "--record=/tmp/x"] {
+        assert!(head(&|head| head["switches"] = json!([switch])).contains("no switch of a record"));
+    }
+    let other = |lines: &[Value]| {
+        write(&path, lines);
+        refusal(&path)
+    };
+    assert!(other(&all[1..]).contains("its first line is no head"));
+    assert!(other(&[&all[..1], &[json!({"riddle": 1})]].concat()).contains("line 2: unknown variant"));
+    assert!(other(&[&all[..1], &all[..1]].concat()).contains("line 2: there is a second head"));
+    for bytes in [&b"{}\n"[..], b"\x28\xb5\x2f\xfdxxxxxxxx", &[0; 100]] {
+        std::fs::write(&path, bytes).unwrap();
+        assert!(refusal(&path).contains("wrong.slrec: it "), "{bytes:?}");
+    }
+    assert!(refusal(&records.0.path().join("none.slrec")).contains("No such file"));
+}
+
+#[test]
+fn a_record_that_swells_is_refused_in_bounded_memory() {
+    let (records, file) = record();
+    let path = records.0.path().join("bomb.slrec");
+    let mut encoder = zstd::Encoder::new(std::fs::File::create(&path).unwrap(), 3).unwrap();
+    std::io::Write::write_all(&mut encoder, format!("{}\n", lines(&file)[0]).as_bytes()).unwrap();
+    let blank = vec![b' '; 1 << 20];
+    for _ in 0..1024 {
+        std::io::Write::write_all(&mut encoder, &blank).unwrap();
+    }
+    encoder.finish().unwrap();
+    assert!(std::fs::metadata(&path).unwrap().len() < 1 << 20);
+    assert!(refusal(&path).contains("line 2 has more than 16 MiB"));
+}

@@ -1,0 +1,179 @@
+//! Recorded answers of every protocol replay to the same events.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use super::{MODELS, Recorded, with};
+use crate::guests::guest;
+use crate::serve_switches::text;
+
+/// A schema that leaves the model some choice.
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {"city": {"type": "string", "maxLength": 8}, "days": {"type": "integer", "maximum": 9}},
+        "required": ["city", "days"],
+        "additionalProperties": false,
+    })
+}
+
+/// Requests in all protocols: plain ones, with tools, log-probabilities, several choices, formats and
+/// sealed reasoning. `seed` varies them.
+fn requests(model: &str, seed: u64) -> Vec<(&'static str, Value)> {
+    let question = ["What is the weather in Paris?", "Hello!", "Count to five.", "Who are you?"];
+    let question = question[usize::try_from(seed).expect("small") % question.len()];
+    let base = json!({"model": model, "temperature": 1.5, "stream": seed.is_multiple_of(2)});
+    let asked = |extra: Value| with(base.clone(), &extra);
+    let messages = json!([{"role": "user", "content": question}]);
+    let parameters = json!({"name": "get_weather", "parameters": schema()});
+    let function = json!({"type": "function", "function": parameters});
+    let flat = json!({"type": "function", "name": "get_weather", "parameters": schema()});
+    let format = json!({"type": "json_schema", "name": "trip", "schema": schema()});
+    vec![
+        (
+            "/v1/responses",
+            asked(json!({
+                "input": question, "max_output_tokens": 50, "top_logprobs": 2,
+                "include": ["reasoning.encrypted_content", "message.output_text.logprobs"],
+            })),
+        ),
+        (
+            "/v1/responses",
+            asked(json!({
+                "input": question, "max_output_tokens": 60, "tools": [flat], "tool_choice": "required",
+            })),
+        ),
+        (
+            "/v1/responses",
+            asked(json!({
+                "input": question, "max_output_tokens": 60, "text": {"format": format},
+            })),
+        ),
+        (
+            "/v1/chat/completions",
+            asked(json!({
+                "messages": messages, "max_tokens": 40, "n": 3, "logprobs": true, "top_logprobs": 3,
+                "frequency_penalty": 0.5,
+            })),
+        ),
+        (
+            "/v1/chat/completions",
+            asked(json!({
+                "messages": messages, "max_tokens": 60, "tools": [function], "stop": ["e"],
+                "stream_options": {"include_usage": true},
+            })),
+        ),
+        (
+            "/v1/messages",
+            asked(json!({
+                "messages": messages, "max_tokens": 50, "temperature": 1.0,
+                "thinking": {"type": "enabled", "budget_tokens": 1024},
+            })),
+        ),
+        (
+            "/v1/completions",
+            asked(json!({
+                "prompt": [question, "The"], "max_tokens": 20, "n": 2, "logprobs": 2, "echo": true,
+            })),
+        ),
+    ]
+}
+
+#[test]
+fn answers_of_all_protocols_and_families_replay_equal() {
+    // By night a thousand and more.
+    let rounds = std::env::var("SLUICE_REPLAYS").map_or(21, |count| count.parse().unwrap());
+    let rounds = u64::div_ceil(rounds, 21) * 2;
+    for name in MODELS {
+        let server = Recorded::start(name, &["--seal-key", "none"]);
+        let mut count = 0;
+        for (path, body) in (0..rounds).flat_map(|seed| requests(name, seed)) {
+            server.post(path, &body);
+            count += 1;
+        }
+        server.stop().assert_equal(count);
+    }
+}
+
+#[test]
+fn conversations_in_the_store_replay_equal() {
+    let server = Recorded::start("qwen3-tiny", &["--seal-key", "none"]);
+    let base = json!({"model": "qwen3-tiny", "input": "Hello!", "max_output_tokens": 20});
+    let ask = |extra: Value| {
+        let answer = server.post("/v1/responses", &with(base.clone(), &extra));
+        serde_json::from_str::<Value>(&answer).unwrap()
+    };
+    let first = ask(json!({}));
+    let second = ask(json!({"previous_response_id": first["id"]}));
+    ask(json!({"previous_response_id": second["id"], "input": [{"role": "user", "content": "And?"}]}));
+    let waiting = ask(json!({"background": true}));
+    let id = waiting["id"].as_str().unwrap();
+    let under_way = ["\"status\":\"queued\"", "\"status\":\"in_progress\""];
+    while under_way.iter().any(|status| server.serving.get(&format!("/v1/responses/{id}")).contains(status)) {
+        std::thread::yield_now();
+    }
+    server.post(
+        "/v1/responses/compact",
+        &json!({"model": "qwen3-tiny", "input": [
+            {"role": "user", "content": "Hello!"}, {"role": "assistant", "content": "Hi!"},
+            {"role": "user", "content": "How are you?"},
+        ]}),
+    );
+    server.stop().assert_equal(5);
+}
+
+/// Parsers that fail, each in its own way.
+#[test]
+fn answers_of_parsers_that_fail_replay_equal() {
+    for name in
+        ["trap_in_text", "trap_later", "trap_in_finish", "fault_in_text", "op_flood", "bytes_beyond_held"]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("p.wasm");
+        std::fs::write(&file, guest(name)).unwrap();
+        let server = Recorded::start("qwen3-tiny", &["--parser", text(&file)]);
+        let body = json!({"model": "qwen3-tiny", "input": "Hello!", "max_output_tokens": 20});
+        for stream in [false, true] {
+            let mut body = body.clone();
+            body["stream"] = stream.into();
+            // A failed answer in one piece has the status of a server error.
+            server.serving.post("/v1/responses", &body.to_string());
+        }
+        server.stop().assert_equal(2);
+    }
+}
+
+/// An answer that goes on until its client leaves, or the server stops.
+#[test]
+fn answers_that_were_broken_off_replay_equal() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("hang.json");
+    std::fs::write(&script, r#"{"rules": [{"text": "<think>\nIt goes on", "finish": "hang"}]}"#).unwrap();
+    let engine = format!("replay:{}", script.display());
+    let server = Recorded::start("qwen3-tiny", &["--engine", &engine, "--grace-seconds", "1"]);
+    let body = json!({"model": "qwen3-tiny", "input": "Hello!", "stream": true, "store": false}).to_string();
+    let begin = || {
+        let address = server.serving.url();
+        let address = address.strip_prefix("http://").unwrap().strip_suffix("/v1").unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut seen = Vec::new();
+        while String::from_utf8_lossy(&seen).matches("reasoning_text.delta").count() < 4 {
+            let mut part = [0; 4096];
+            let read = stream.read(&mut part).unwrap();
+            assert!(read > 0, "{}", String::from_utf8_lossy(&seen));
+            seen.extend_from_slice(&part[..read]);
+        }
+        stream
+    };
+    drop(begin());
+    let _stays = begin();
+    server.stop().assert_equal(2);
+}

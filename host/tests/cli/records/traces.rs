@@ -1,0 +1,178 @@
+//! Traces of answers on the admin address: `serve --inspect`.
+
+use serde_json::{Value, json};
+
+use super::{host, model};
+use crate::serve_switches::{Admin, Serving};
+
+/// A server with traces, and its addresses: of clients, and of operators.
+fn start(arguments: &[&str]) -> (Serving, Admin) {
+    let mut command = host();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--store", "none"]);
+    command.args(["--model", &model("gpt-oss-tiny")]).args(arguments);
+    Serving::start_with_admin(command)
+}
+
+fn body_of(answer: &str) -> Value {
+    let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}\n{body}");
+    serde_json::from_str(body).expect("JSON")
+}
+
+/// The lines of a trace, to its end.
+fn lines(admin: &Admin, path: &str) -> Vec<Value> {
+    let answer = admin.get(path);
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("text/event-stream"), "{answer}");
+    let data = answer.split("data: ").skip(1).map(|data| data.split("\n\n").next().expect("a frame"));
+    data.map(|data| serde_json::from_str(data).expect("JSON")).collect()
+}
+
+/// A request that makes the model think and call a tool.
+fn call() -> Value {
+    json!({
+        "model": "gpt-oss-tiny", "max_output_tokens": 80, "tool_choice": "required", "temperature": 0,
+        "input": "What is the weather in Paris?", "stream": true,
+        "tools": [{"type": "function", "name": "get_weather", "parameters":
+            {"type": "object", "properties": {"city": {"type": "string", "maxLength": 8}}, "required": ["city"]}}],
+    })
+}
+
+#[test]
+fn a_trace_accounts_for_each_token_item_and_event() {
+    let (server, admin) = start(&["--inspect"]);
+    let stream = server.post("/v1/responses", &call().to_string());
+    let list = body_of(&admin.get("/admin/answers"));
+    let [answer] = &list["data"].as_array().unwrap()[..] else { panic!("{list}") };
+    assert_eq!((&answer["state"], &answer["protocol"]), (&json!("completed"), &json!("responses")));
+    let all = lines(&admin, &format!("/admin/answers/{}/tap", answer["id"].as_str().unwrap()));
+    let of = |kind: &str| all.iter().filter(|line| line["type"] == kind).collect::<Vec<_>>();
+    assert!(all.iter().enumerate().all(|(number, line)| line["line"] == number), "{all:?}");
+    assert_eq!((&all[0]["type"], &all[all.len() - 1]["type"]), (&json!("answer"), &json!("end")));
+    assert_eq!(of("prompt")[0]["opening"][0]["text"], "<|start|>");
+
+    // Events: all of them, each once, but for those before the first step.
+    let events = stream.matches("\nevent: ").count();
+    let end = of("end")[0];
+    assert_eq!(end["events"], events);
+    let spans: Vec<(u64, u64)> = all
+        .iter()
+        .filter_map(|line| Some((line["events"][0].as_u64()?, line["events"][1].as_u64()?)))
+        .collect();
+    assert!(spans.windows(2).all(|pair| pair[0].1 == pair[1].0), "{spans:?}");
+    assert_eq!(spans.last().unwrap().1, events as u64);
+
+    // Tokens: as many as the usage counts, with the one that ended the turn.
+    let steps = of("step");
+    let tokens: usize = steps.iter().map(|step| step["tokens"].as_array().unwrap().len()).sum();
+    assert_eq!(end["usage"]["output_tokens"], tokens + 1);
+    assert_eq!(answer["tokens"], tokens);
+
+    // Items: ranges join, and their text is the item's.
+    let items: Vec<&Value> = steps.iter().flat_map(|step| step["items"].as_array().unwrap()).collect();
+    let text = |item: usize| {
+        let parts = items.iter().filter(|part| part["item"] == item && part.get("range").is_some());
+        parts.fold(String::new(), |text, part| {
+            assert_eq!(part["range"][0], text.len());
+            let text = text + part["text"].as_str().unwrap();
+            assert_eq!(part["range"][1], text.len());
+            text
+        })
+    };
+    assert_eq!(text(0), "The user wants the weather in Paris. I call get_weather.");
+    assert_eq!(text(1), r#"{"city": "Paris"}"#);
+    let heads: Vec<_> = items.iter().filter_map(|part| part.get("open")).collect();
+    assert_eq!((&heads[0]["type"], &heads[1]["name"]), (&json!("reasoning"), &json!("get_weather")));
+
+    // Calls of the parser: it was asked about the format's markers, and answered with ops.
+    let calls: Vec<&Value> = steps.iter().flat_map(|step| step["calls"].as_array().unwrap()).collect();
+    assert!(calls.iter().any(|call| call.get("marker").is_some()), "{calls:?}");
+    let ops: Vec<&Value> = calls.iter().filter_map(|call| call["answer"].as_array()).flatten().collect();
+    assert!(ops.iter().any(|op| op["op"] == "tool-call" && op["name"] == "get_weather"), "{ops:?}");
+}
+
+#[test]
+fn a_reader_comes_back_behind_a_line() {
+    let (server, admin) = start(&["--inspect"]);
+    server.post("/v1/responses", &call().to_string());
+    let all = lines(&admin, "/admin/answers/1/tap");
+    assert_eq!(lines(&admin, "/admin/answers/1/tap?after=4"), all[5..]);
+}
+
+#[test]
+fn the_last_64_answers_are_listed() {
+    let (server, admin) = start(&["--inspect"]);
+    let body = json!({"model": "gpt-oss-tiny", "input": "Hello!", "max_output_tokens": 1}).to_string();
+    for _ in 0..70 {
+        server.post("/v1/responses", &body);
+    }
+    let list = body_of(&admin.get("/admin/answers"));
+    let ids: Vec<_> = list["data"].as_array().unwrap().iter().map(|one| one["id"].clone()).collect();
+    assert_eq!((ids.len(), &ids[0], &ids[63]), (64, &json!("70"), &json!("7")));
+    assert!(admin.get("/admin/answers/6/tap").starts_with("HTTP/1.1 404"));
+}
+
+#[test]
+fn traces_are_off_unless_asked_for_and_never_public() {
+    let (server, admin) = start(&[]);
+    assert!(admin.get("/admin/answers").starts_with("HTTP/1.1 404"));
+    assert!(admin.get("/admin/answers/1/tap").starts_with("HTTP/1.1 404"));
+    assert!(server.get("/admin/answers").starts_with("HTTP/1.1 404"));
+    let (server, admin) = start(&["--inspect", "--api-key", "sk-0123456789abcdef"]);
+    assert!(server.get("/admin/answers").starts_with("HTTP/1.1 40"));
+    assert!(admin.get("/admin/answers").starts_with("HTTP/1.1 401"));
+    assert!(admin.get_with_key("/admin/answers", "sk-0123456789abcdef").starts_with("HTTP/1.1 200"));
+}
+
+/// The lines that `POST /admin/parse` gives.
+fn parsed(admin: &Admin, body: &Value) -> Vec<Value> {
+    let answer = admin.post("/admin/parse", &body.to_string());
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let data = answer.split("data: ").skip(1).map(|data| data.split("\n\n").next().expect("a frame"));
+    data.map(|data| serde_json::from_str(data).expect("JSON")).collect()
+}
+
+fn names_of_calls(lines: &[Value]) -> Vec<Value> {
+    let items = lines.iter().filter_map(|line| line["items"].as_array()).flatten();
+    items.filter_map(|item| item["open"].get("name").cloned()).collect()
+}
+
+#[test]
+fn any_text_is_parsed_by_any_parser() {
+    let (_server, admin) = start(&["--inspect"]);
+    let raw = "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>";
+    let all = parsed(&admin, &json!({"raw": raw, "tools": ["f"], "parser": "qwen3", "step": 3}));
+    assert_eq!(names_of_calls(&all), ["f"]);
+    assert_eq!((&all[0]["type"], &all[all.len() - 1]["type"]), (&json!("answer"), &json!("end")));
+    assert!(all[0]["parser"].as_str().unwrap().starts_with("qwen3 "), "{}", all[0]);
+    let none = parsed(&admin, &json!({"raw": raw, "tools": ["f"], "parser": "none"}));
+    assert_eq!(names_of_calls(&none).len(), 0);
+    for (body, says) in [
+        (json!({"parser": "qwen3"}), "raw, or record"),
+        (json!({"raw": "x", "parser": "../p"}), "is no parser's name"),
+        (json!({"raw": "x", "parser": "nobody"}), "nobody"),
+        (json!({"record": "../x.slrec"}), "this server records nothing"),
+    ] {
+        let answer = admin.post("/admin/parse", &body.to_string());
+        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains(says), "{answer}");
+    }
+}
+
+#[test]
+fn a_record_is_parsed_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("records");
+    let (server, admin) = start(&["--record", records.to_str().unwrap()]);
+    server.post("/v1/responses", &call().to_string());
+    let list = body_of(&admin.get("/admin/answers"));
+    let name = list["data"][0]["record"].clone();
+    let written =
+        || std::fs::read(records.join(name.as_str().unwrap())).is_ok_and(|bytes| bytes.len() > 1000);
+    while !written() {
+        std::thread::yield_now();
+    }
+    assert_eq!(names_of_calls(&parsed(&admin, &json!({"record": name}))), ["get_weather"]);
+    let none = parsed(&admin, &json!({"record": name, "parser": "none"}));
+    assert_eq!(names_of_calls(&none).len(), 0);
+    let answer = admin.post("/admin/parse", &json!({"record": "../x.slrec"}).to_string());
+    assert!(answer.contains("is no record's name"), "{answer}");
+}
