@@ -31,11 +31,14 @@ fn answer_one(mut stream: TcpStream, answer: &str, sender: &SyncSender<String>) 
     let (mut request, mut piece) = (Vec::new(), [0; 1 << 12]);
     loop {
         let count = stream.read(&mut piece)?;
+        if count == 0 {
+            return Ok(()); // The client is gone.
+        }
         request.extend_from_slice(&piece[..count]);
         let Some(end) = request.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
         let head = String::from_utf8_lossy(&request[..end]).to_lowercase();
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
-        if request.len() - end - 4 >= length.unwrap_or(0) || count == 0 {
+        if request.len() - end - 4 >= length.unwrap_or(0) {
             break;
         }
     }
