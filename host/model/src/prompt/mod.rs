@@ -31,7 +31,8 @@ pub use conversation::{Conversation, HistoryCall, Message, Role, ToolDeclaration
 pub use detokenizer::Detokenizer;
 pub use files::{ChatFiles, ChatFilesError, response_template};
 pub use generation_defaults::GenerationDefaults;
-pub(crate) use history::{spell_call_id, spell_history_call_ids};
+pub use history::spell_call_id;
+pub(crate) use history::spell_history_call_ids;
 pub use render::{CallingTurn, ChatFormat, Opening, Prompt, RenderError};
 pub use shorten::approximate_bytes;
 pub(crate) use shorten::drop_oldest;
