@@ -111,7 +111,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if !serves && is_broken_pipe(&error) => ExitCode::from(BROKEN_PIPE),
         Err(error) => {
-            stderr::write(format!("error: {}\n", Escaped(one_line(&error))).as_bytes());
+            tell(&error);
             ExitCode::FAILURE
         }
     };
@@ -162,6 +162,11 @@ fn is_stray_word(error: &clap::Error) -> bool {
 
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Writes an error as one line.
+fn tell(error: &anyhow::Error) {
+    stderr::write(format!("error: {}\n", Escaped(one_line(error))).as_bytes());
 }
 
 /// The error and its causes on one line.

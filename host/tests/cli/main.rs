@@ -12,6 +12,7 @@ mod contracts;
 mod doctor;
 mod logs;
 mod parser_commands;
+mod parser_fit;
 mod parser_new;
 mod refusals;
 mod serve_switches;

@@ -2,6 +2,7 @@
 //! `run`.
 
 mod bench;
+mod fit;
 mod inspect;
 mod list;
 mod new;
@@ -33,6 +34,8 @@ enum Command {
     Test(test::TestArguments),
     /// Run cases through a parser and print the resulting items as JSON.
     Run(run::RunArguments),
+    /// Check that a parser reads what a model's chat template writes.
+    Fit(fit::FitArguments),
     /// Show one turn step by step: deltas, markers, operations, items, events.
     Trace(trace::TraceArguments),
     /// Measure the cost of a delta in a parser.
@@ -46,6 +49,7 @@ pub(super) fn run(arguments: &ParserCommandArguments) -> anyhow::Result<ExitCode
         Command::New(arguments) => new::run(arguments),
         Command::Test(arguments) => test::run(arguments),
         Command::Run(arguments) => run::run(arguments),
+        Command::Fit(arguments) => fit::run(arguments),
         Command::Trace(arguments) => trace::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
     }
