@@ -216,5 +216,6 @@ fn is_shown(string: &str, text: &str) -> bool {
 }
 
 fn utf16(c: char) -> String {
-    c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+    let units = c.encode_utf16(&mut [0; 2]).to_vec();
+    units.iter().fold(String::new(), |text, unit| text + &format!("\\u{unit:04x}"))
 }

@@ -68,7 +68,7 @@ fn mutants_fail_a_named_probe() {
             TAGS,
             "qwen3-coder",
             "else value|tojson",
-            "else value if value is none else value|tojson",
+            "else '' if value is none else value|tojson",
             "null",
             "ambiguous",
         ),
