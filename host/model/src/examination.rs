@@ -62,6 +62,10 @@ impl Examination {
         }
         let prepared = Prepared::read(options, &SharedParts::new(shared, &limits.parser)?, limits)?;
         let mut warnings: Vec<String> = prepared.unshown().map(str::to_owned).into_iter().collect();
+        let serving = prepared.parsers.report().serving;
+        if serving.is_doubtful {
+            warnings.push(format!("parser {}: {}", serving.name, serving.why));
+        }
         let elsewhere = source_elsewhere(options, &prepared, limits)?;
         let (engine, context, memory) = if let Some((source, cut)) = elsewhere {
             warnings.extend(cut.map(|cut| cut.to_string()));

@@ -15,6 +15,7 @@ mod doctor;
 mod launch;
 mod logs;
 mod parser_commands;
+mod parser_fit;
 mod parser_new;
 mod pseudo_terminal;
 mod records;

@@ -233,7 +233,9 @@ fn models_sharing_a_parser_compile_its_new_build_once() {
         assert_eq!(model["serving"]["sha256"], build, "{report}");
     }
     let log = running.ended();
-    assert_eq!(log.matches("compiled in").count(), 2, "once for each build: {log}");
+    // The trial on the template's call compiles the parser that reads it, too.
+    let is_build = |line: &&str| line.contains("compiled in") && line.contains("p.wasm");
+    assert_eq!(log.lines().filter(is_build).count(), 2, "once for each build: {log}");
     assert_eq!(log.matches("parser swapped").count(), 3, "{log}");
 }
 

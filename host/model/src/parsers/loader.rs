@@ -21,6 +21,7 @@ use contract::Descriptor;
 use parsers::{LoadProblem, Plugin, PluginSource, Runtime, TABLE_OPTION};
 
 mod auto;
+mod named;
 mod usable;
 use usable::Usable;
 
@@ -109,7 +110,9 @@ impl Loader {
     fn named(&mut self, name: &str) -> Result<ParserChoice, ModelLoadError> {
         let source = find_parser(name, &self.folder)?;
         let plugin = self.load(&source)?;
-        Ok(self.choice(plugin, &source, "it was asked for".to_owned(), false))
+        let doubt = self.doubt_of_named(&plugin);
+        let why = doubt.as_ref().map_or_else(String::new, |doubt| format!(", though {doubt}"));
+        Ok(self.choice(plugin, &source, format!("it was asked for{why}"), doubt.is_some()))
     }
 
     fn choice(

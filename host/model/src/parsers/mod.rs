@@ -230,6 +230,7 @@ fn serving(choice: &ParserChoice) -> Serving {
         sha256: choice.plugin.digest().to_owned(),
         bytes: choice.plugin.size(),
         why: choice.why.clone(),
+        is_doubtful: choice.doubtful,
         since: now(),
     }
 }

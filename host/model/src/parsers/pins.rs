@@ -61,7 +61,7 @@ pub enum PinError {
 }
 
 /// All pins, and the names that were checked in one round of loading.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Pins {
     pins: Vec<Pin>,
     seen: Vec<String>,

@@ -41,6 +41,9 @@ pub struct Serving {
     pub bytes: usize,
     /// Reason why the parser was chosen.
     pub why: String,
+    /// Whether the model's files have no sign of this parser's format, or a sign against it.
+    #[serde(skip)]
+    pub is_doubtful: bool,
     /// Time since which the parser serves, in seconds since 1970.
     pub since: u64,
 }

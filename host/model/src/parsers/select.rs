@@ -28,7 +28,7 @@ use contract::Descriptor;
 
 mod reader;
 mod weight;
-pub(super) use reader::{select_instead, select_reader, to_try, with_doubt};
+pub(super) use reader::{misread, misread_reasoning, select_instead, select_reader, to_try, with_doubt};
 use weight::Weight;
 
 /// Facts from a model's files that decide the choice.

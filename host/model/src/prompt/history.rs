@@ -28,7 +28,7 @@ pub(crate) fn spell_history_call_ids(conversation: &mut Conversation, pattern: &
 
 /// Returns the id that `pattern` gives to the call `index` of the tool `name`. It is filled in in
 /// one pass, so that `{index}` inside a tool's name stays as it is.
-pub(crate) fn spell_call_id(pattern: &str, name: &str, index: usize) -> String {
+pub fn spell_call_id(pattern: &str, name: &str, index: usize) -> String {
     let mut id = String::with_capacity(pattern.len() + name.len());
     let mut rest = pattern;
     while let Some(at) = rest.find('{') {

@@ -3,6 +3,7 @@
 
 mod bench;
 mod case;
+mod fit;
 mod inspect;
 mod list;
 mod new;
@@ -36,6 +37,8 @@ enum Command {
     Run(run::RunArguments),
     /// Write a turn of a record (`serve --record`) as a case.
     Case(case::CaseArguments),
+    /// Check that a parser reads what a model's chat template writes.
+    Fit(fit::FitArguments),
     /// Show one turn step by step: deltas, markers, operations, items, events.
     Trace(trace::TraceArguments),
     /// Measure the cost of a delta in a parser.
@@ -51,6 +54,7 @@ pub(super) fn run(arguments: &ParserCommandArguments, command: &clap::Command) -
         Command::Test(arguments) => test::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Case(arguments) => case::run(arguments, command),
+        Command::Fit(arguments) => fit::run(arguments),
         Command::Trace(arguments) => trace::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
     }

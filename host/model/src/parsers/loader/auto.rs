@@ -52,7 +52,11 @@ impl Loader {
 
     /// Checks one plugin and records the result. Loads it only if its descriptor can't be read
     /// without that.
-    fn check(&mut self, source: PluginSource, serving: Option<&str>) -> Result<(), ModelLoadError> {
+    pub(super) fn check(
+        &mut self,
+        source: PluginSource,
+        serving: Option<&str>,
+    ) -> Result<(), ModelLoadError> {
         let name = source.name().into_owned();
         let (digest, described) = match self.runtime.read(&source) {
             Ok(content) => (content.digest(), self.describe(&content)),
@@ -88,7 +92,7 @@ impl Loader {
     }
 
     /// Checks the shipped parsers that no file replaces.
-    fn check_shipped(&mut self, serving: Option<&str>) -> Result<(), ModelLoadError> {
+    pub(super) fn check_shipped(&mut self, serving: Option<&str>) -> Result<(), ModelLoadError> {
         for (name, bytes) in SHIPPED {
             let is_known = self.candidates.iter().any(|candidate| candidate.source == *name);
             let is_replaced = self.usable.iter().any(|usable| usable.descriptor.name == *name);
@@ -104,7 +108,7 @@ impl Loader {
 
     /// Checks the tables whose markers the chat template has, unless a parser has a table's name. A
     /// table that the operator gives by an option is the only one.
-    fn check_tables(&mut self, serving: Option<&str>) -> Result<(), ModelLoadError> {
+    pub(super) fn check_tables(&mut self, serving: Option<&str>) -> Result<(), ModelLoadError> {
         if self.options.iter().any(|(key, _)| key == TABLE_OPTION) {
             return Ok(());
         }
@@ -194,7 +198,7 @@ impl Loader {
 
     /// Candidates that read the template's turns best, of those that are alike by their markers,
     /// and how many turns they read. `but` isn't asked.
-    fn readers(&mut self, but: Option<usize>) -> (Vec<usize>, usize) {
+    pub(super) fn readers(&mut self, but: Option<usize>) -> (Vec<usize>, usize) {
         let groups = to_try(&self.facts.evidence(), &self.parser_candidates(), but);
         let (mut most, mut best) = (0, Vec::new());
         for group in groups {

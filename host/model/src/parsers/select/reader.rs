@@ -78,11 +78,23 @@ pub(in crate::parsers) fn select_instead(
 /// Adds to a choice that the parser reads `read` of the template's turns: a call, but perhaps not
 /// with reasoning before it.
 pub(in crate::parsers) fn with_doubt(model: &Evidence, chosen: Selected, read: usize) -> Selected {
-    let Some(turn) = model.turns.last().filter(|_| read < model.turns.len()) else {
+    if read >= model.turns.len() {
         return Selected { doubtful: false, ..chosen };
-    };
-    let why = format!("{}, though it doesn't read a turn with reasoning: {}", chosen.why, in_one_line(turn));
+    }
+    let why = format!("{}, though {}", chosen.why, misread_reasoning(model));
     Selected { why, doubtful: true, ..chosen }
+}
+
+/// Says that a parser doesn't read a call as the template writes it, and which others do.
+pub(in crate::parsers) fn misread(model: &Evidence, others: &[String]) -> String {
+    let others = if others.is_empty() { String::new() } else { format!(", as {} can", others.join(" or ")) };
+    format!("it doesn't read a call as the chat template writes it{others}: {}", excerpt(model))
+}
+
+/// Says that a parser reads a call, but not with reasoning before it.
+pub(in crate::parsers) fn misread_reasoning(model: &Evidence) -> String {
+    let turn = model.turns.last().map(in_one_line).unwrap_or_default();
+    format!("it doesn't read a turn with reasoning: {turn}")
 }
 
 /// What the template writes for a call, in one line.

@@ -1,0 +1,114 @@
+//! Probes: turns of the model that a chat template is given to write. Their words begin with `zq`
+//! and `zk`, which no template has.
+
+use serde_json::{Value, json};
+
+/// Names of the declared tools.
+pub(crate) const TOOLS: [&str; 3] = ["zqalpha", "zqbeta", "zqgamma"];
+const REASONING: &str = "zqreason first\nthen zqreasonend";
+const TEXT: &str = "zqtext first\nthen zqtextend";
+/// Bytes of the long string.
+const LONG: usize = 8192;
+
+/// A turn of the model.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Probe {
+    pub(crate) name: String,
+    pub(crate) reasoning: Option<&'static str>,
+    pub(crate) text: Option<&'static str>,
+    /// Names and arguments of the calls.
+    pub(crate) calls: Vec<(&'static str, Value)>,
+    /// Other arguments of the only call; a template that writes them alike makes the probe
+    /// ambiguous.
+    pub(crate) twins: Vec<Value>,
+    /// Whether a value spells a marker, which only ids can tell from the marker itself.
+    pub(crate) only_by_id: bool,
+}
+
+impl Probe {
+    fn calls(name: &str, calls: Vec<(&'static str, Value)>) -> Self {
+        Self { name: name.to_owned(), calls, ..Self::default() }
+    }
+
+    fn value(name: &str, arguments: Value) -> Self {
+        Self::calls(name, vec![(TOOLS[0], arguments)])
+    }
+
+    /// Words that the template has to show, in this order.
+    pub(crate) fn words(&self) -> Vec<&str> {
+        let prose = |text: Option<&'static str>| text.into_iter().flat_map(|text| text.lines());
+        let calls = self.calls.iter().flat_map(|(name, arguments)| {
+            let values = arguments.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str());
+            [*name].into_iter().chain(values.filter(|value| value.starts_with("zqv") && !value.contains(' ')))
+        });
+        prose(self.reasoning).chain(prose(self.text)).chain(calls).collect()
+    }
+
+    /// String values, which the template has to show as they are or as JSON.
+    pub(crate) fn strings(&self) -> impl Iterator<Item = &str> {
+        let arguments = self.calls.iter().filter_map(|(_, arguments)| arguments.as_object());
+        arguments.flat_map(|arguments| arguments.values().filter_map(Value::as_str))
+    }
+}
+
+/// All probes for a parser with these markers.
+pub(crate) fn probes(markers: &[String]) -> Vec<Probe> {
+    let one = || json!({ "zkone": "zqv1" });
+    let call = |tool: usize| (TOOLS[tool], one());
+    let prose = |name: &str, reasoning, text, calls| Probe { reasoning, text, ..Probe::calls(name, calls) };
+    let (reasoning, text) = (Some(REASONING), Some(TEXT));
+    let mut probes = vec![
+        prose("text", None, text, vec![]),
+        prose("reasoning-text", reasoning, text, vec![]),
+        Probe::value("one-argument", one()),
+        Probe::value("two-arguments", json!({ "zkone": "zqv1", "zktwo": "zqv2" })),
+        Probe::calls("two-tools", vec![call(0), call(1)]),
+        Probe::calls("one-tool-twice", vec![call(0), (TOOLS[0], json!({ "zktwo": "zqv2" }))]),
+        Probe::value("no-arguments", json!({})),
+        Probe::calls("no-arguments-first", vec![(TOOLS[0], json!({})), call(1)]),
+        prose("reasoning-call", reasoning, None, vec![call(0)]),
+        prose("text-call", None, text, vec![call(0)]),
+        prose("reasoning-text-call", reasoning, text, vec![call(0)]),
+        Probe::calls("another-name", vec![call(2)]),
+    ];
+    probes.extend(values());
+    probes.extend(markers.iter().enumerate().map(|(index, marker)| Probe {
+        only_by_id: true,
+        ..Probe::value(&format!("marker-{index}"), json!({ "zkone": format!("zq {marker} zq") }))
+    }));
+    probes
+}
+
+/// Probes of single values.
+fn values() -> Vec<Probe> {
+    let string = |name: &str, value: &str| Probe::value(name, json!({ "zkone": value }));
+    let null = Probe::value("null", json!({ "zkone": null }));
+    let alike = ["None", "null", ""].map(|text| json!({ "zkone": text }));
+    vec![
+        Probe::value("numbers", json!({ "zkint": -42, "zkflt": 2.5, "zkbool": false })),
+        Probe::value(
+            "nested",
+            json!({ "zkobj": { "a": { "b": [1, null, "x"] } }, "zkarr": [1, "two", { "c": true }] }),
+        ),
+        Probe { twins: alike.into(), ..null },
+        string("quotes", "zq \"say\" it's a \\ zq"),
+        string("lines", "zq\n\tone\n  two zq"),
+        string("blanks", "  zq  "),
+        Probe::value("like-numbers", json!({ "zkone": "42", "zktwo": "true" })),
+        string("like-none", "None"),
+        Probe { twins: vec![json!({}), json!({ "zkone": null })], ..string("empty", "") },
+        string("unicode", "zq é日本🙂 zq"),
+        string("markup", "zq <b>&amp;</b> {x} zq"),
+        string("long", &"zq long ".repeat(LONG / 8)),
+    ]
+}
+
+/// JSON schema of every tool's arguments. `nullable` allows the null of the probe for it.
+pub(crate) fn parameters(nullable: bool) -> Value {
+    let string = json!({ "type": "string" });
+    let one = if nullable { json!({ "type": ["string", "null"] }) } else { string.clone() };
+    json!({ "type": "object", "properties": {
+        "zkone": one, "zktwo": string, "zkint": { "type": "integer" }, "zkflt": { "type": "number" },
+        "zkbool": { "type": "boolean" }, "zkobj": { "type": "object" }, "zkarr": { "type": "array" },
+    } })
+}

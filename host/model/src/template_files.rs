@@ -1,0 +1,47 @@
+//! What a model's files say of its output: the chat template, and which literals are tokens. Read
+//! without weights, for commands that compare parsers with a template.
+
+use std::sync::Arc;
+
+use crate::load_error::ModelLoadError;
+use crate::locate::{Located, locate};
+use crate::prompt::{ChatFiles, GenerationDefaults, Tokenizer, response_template};
+
+/// A model's chat template and tokens.
+#[derive(Debug, Clone)]
+pub struct TemplateFiles {
+    /// The model's own name.
+    pub name: String,
+    /// Template and special tokens.
+    pub chat: ChatFiles,
+    /// Literals of the added tokens.
+    pub tokens: Vec<Arc<str>>,
+    /// Literals of the tokens that end a turn.
+    pub ends: Vec<Arc<str>>,
+    /// The model's own response template as JSON.
+    pub table: Option<String>,
+}
+
+impl TemplateFiles {
+    /// Reads the files of `model`, which is what `--model` takes. `chat_template` replaces the
+    /// model's own.
+    ///
+    /// # Errors
+    /// There is no such model, or one of the files can't be used.
+    pub fn read(model: &str, chat_template: Option<String>) -> Result<Self, ModelLoadError> {
+        let Located { files, name } = locate(Some(model))?;
+        let tokenizer = Tokenizer::load(&files)?;
+        let chat = ChatFiles::load(&files, chat_template)?;
+        let eos = chat.special_tokens.iter().find(|(name, _)| name == "eos_token");
+        let eos = eos.map(|(_, literal)| literal.as_str());
+        let defaults = GenerationDefaults::load(&files, &tokenizer, eos)?;
+        let ends = defaults.eos_token_ids.iter().filter_map(|&id| tokenizer.added_token(id));
+        Ok(Self {
+            name,
+            ends: ends.map(|token| Arc::from(token.literal.as_str())).collect(),
+            tokens: tokenizer.added_literals().map(Arc::from).collect(),
+            table: response_template(&files)?,
+            chat,
+        })
+    }
+}
