@@ -11,6 +11,7 @@ use super::echo::{Echo, PendingEcho};
 use super::failure;
 use super::raw::{RawStep, RawTokens, RawTurn};
 use super::text::StreamText;
+use crate::observe::{FinishedReason, TurnMeter};
 use contract::{Fault, FinishReason, Request};
 use parsers::{FailedParser, Plugin};
 use turn::{
@@ -59,6 +60,7 @@ enum State {
 pub struct TurnStream {
     /// Label of the model, for logs and metrics.
     model: Arc<str>,
+    meter: TurnMeter,
     generation: Generation,
     text: StreamText,
     state: State,
@@ -78,6 +80,7 @@ pub struct TurnStream {
 impl TurnStream {
     pub(super) fn new(
         model: Arc<str>,
+        meter: TurnMeter,
         generation: Generation,
         text: StreamText,
         parser: ParserStart,
@@ -86,6 +89,7 @@ impl TurnStream {
     ) -> Self {
         Self {
             model,
+            meter,
             generation,
             text,
             stop_string: None,
@@ -146,22 +150,33 @@ impl TurnStream {
             tracing::error!("the engine ended a generation without saying so");
             return Some(self.abort(failure::of_engine(), out));
         };
-        self.step(step, out)
+        let ended = self.step(step, out);
+        if let Some(ended) = &ended {
+            self.meter.end(FinishedReason::of(&ended.end));
+        }
+        ended
     }
 
     /// Ends the turn as failed, as its caller decides; open items are closed.
     pub fn abort(&mut self, failure: TurnFailure, out: &mut TurnEvents) -> EndedTurn {
         let mut ended = self.finish(FinishReason::Cancelled, None, out);
         ended.end = TurnEnd::Failed(failure);
+        self.meter.end(FinishedReason::of(&ended.end));
         ended
     }
 
     fn step(&mut self, step: Step, out: &mut TurnEvents) -> Option<EndedTurn> {
+        self.meter.step(&step);
         if let Some(pending) = self.pending_echo.take() {
             self.echo = Some(self.text.echo(pending, step.prompt_tokens));
         }
         self.usage.cached_tokens = count(step.cached_tokens);
-        if self.take(&step.tokens, out) == Flow::Stop {
+        let began = self.meter.parsing_begins();
+        let flow = self.take(&step.tokens, out);
+        if let State::Running(turn) = &self.state {
+            self.meter.parsed(began, turn.parser_calls());
+        }
+        if flow == Flow::Stop {
             return Some(self.finish(FinishReason::Stop, None, out));
         }
         self.usage.output_tokens += count(step.untold_tokens);
@@ -252,7 +267,7 @@ fn count(tokens: usize) -> u32 {
 
 fn report_fault(model: &Arc<str>, fault: &Fault) {
     let (label, parser) = (Arc::clone(model), fault.parser.to_string());
-    metrics::counter!("sluice_parser_faults_total", "model" => label, "parser" => parser).increment(1);
+    metrics::counter!("sluice_parser_faults_total", "model_name" => label, "parser" => parser).increment(1);
     tracing::warn!(%model, parser = %fault.parser, reason = %fault.reason, "the parser failed");
 }
 
@@ -261,7 +276,7 @@ fn report_fault(model: &Arc<str>, fault: &Fault) {
 /// them.
 fn report_malformed(model: &Arc<str>, calls: u32) {
     if calls > 0 {
-        metrics::counter!("sluice_malformed_arguments_total", "model" => Arc::clone(model))
+        metrics::counter!("sluice_malformed_arguments_total", "model_name" => Arc::clone(model))
             .increment(calls.into());
         tracing::warn!(%model, calls, "the model called tools with arguments that are no JSON");
     }
@@ -270,7 +285,8 @@ fn report_malformed(model: &Arc<str>, calls: u32) {
 /// Counts and logs calls that the model wrote although the request forbids them.
 fn report_dropped(model: &Arc<str>, calls: u32) {
     if calls > 0 {
-        metrics::counter!("sluice_dropped_calls_total", "model" => Arc::clone(model)).increment(calls.into());
+        metrics::counter!("sluice_dropped_calls_total", "model_name" => Arc::clone(model))
+            .increment(calls.into());
         tracing::warn!(%model, calls, "the model called tools although tool_choice is none: the calls were dropped");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Place, SubmitError, WaitingRoom};
+use engine::{EngineStats, Place, SubmitError, WaitingRoom};
 
 use super::choices::Choices;
 use super::context_cut::ContextCut;
@@ -15,6 +15,7 @@ use super::tokenize::TokenizerInfo;
 use crate::accounts::{Account, Caller, CpuMeter, Principal, TurnSlots};
 use crate::limits::Limits;
 use crate::mask::Grammars;
+use crate::observe::ModelMetrics;
 use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
 use turn::FaultPolicy;
 
@@ -33,6 +34,7 @@ pub(super) struct Served {
     pub(super) name: String,
     /// The first of the model's names, used in logs and metrics.
     pub(super) label: Arc<str>,
+    pub(super) metrics: Arc<ModelMetrics>,
     pub(super) names: Vec<String>,
     pub(super) created: u64,
     /// That the engine has less context than the model allows.
@@ -155,13 +157,23 @@ impl Model {
     }
 
     /// Whether the engine takes requests.
-    pub(crate) fn is_alive(&self) -> bool {
+    pub fn is_alive(&self) -> bool {
         self.served.source.is_alive()
     }
 
-    /// Figures of the engine, by name, for metrics.
-    pub fn engine_figures(&self) -> Vec<(&'static str, f64)> {
-        self.served.source.figures()
+    /// Whether the engine runs in this process.
+    pub fn is_local(&self) -> bool {
+        !self.served.is_remote
+    }
+
+    /// Figures of the engine, for metrics; zeros where it keeps none.
+    pub fn engine_stats(&self) -> EngineStats {
+        self.served.source.stats()
+    }
+
+    /// Metrics of the model's turns and answers.
+    pub fn metrics(&self) -> &Arc<ModelMetrics> {
+        &self.served.metrics
     }
 
     /// Description of the model, its parser and its engine for people, as pairs of a word and its

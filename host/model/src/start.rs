@@ -20,6 +20,7 @@ use super::raw::RawTokens;
 use super::served::Served;
 use super::text::StreamText;
 use crate::accounts::{Caller, Principal};
+use crate::observe::TurnMeter;
 use crate::prompt::{
     Conversation, Message, Opening, Prompt, RenderError, Role, TokenizeError, approximate_bytes, drop_oldest,
     spell_history_call_ids,
@@ -171,7 +172,7 @@ impl Served {
             if dropped == 0 {
                 return prompt;
             }
-            metrics::counter!("sluice_truncated_messages_total", "model" => Arc::clone(&self.label))
+            metrics::counter!("sluice_truncated_messages_total", "model_name" => Arc::clone(&self.label))
                 .increment(dropped as u64);
             // Each round drops at least twice as many parts, so a wrong estimate costs few rounds.
             parts *= 2;
@@ -217,6 +218,10 @@ impl Served {
         let ids = if job.logprobs.is_some() { prompt.ids.clone() } else { Vec::new() };
         let echo = written.filter(|_| job.echo).map(|text| PendingEcho { text, ids });
         let request = GenerationRequest { affinity, ..self.generation_request(start, choice, prompt.ids)? };
+        let owns_prompt = choice.is_multiple_of(job.sampling.n.unwrap_or(1).max(1));
+        let plugin = Arc::clone(&parser.plugin);
+        let meter =
+            TurnMeter::new(Arc::clone(&self.metrics), plugin, job.trace.clone(), input_tokens, owns_prompt);
         let generation = if request.max_tokens == 0 && request.prompt_logprobs.is_none() {
             Generation::nothing()
         } else {
@@ -230,7 +235,7 @@ impl Served {
         start.settings.stop = stop;
         start.settings.call_ids = start.settings.call_ids.besides(call_ids.iter().cloned());
         let label = Arc::clone(&self.label);
-        Ok(TurnStream::new(label, generation, text, start, input_tokens, tokens).with_echo(echo))
+        Ok(TurnStream::new(label, meter, generation, text, start, input_tokens, tokens).with_echo(echo))
     }
 
     fn generation_request(
@@ -277,6 +282,7 @@ impl Served {
                 .as_deref()
                 .map_or_else(|| principal.cache_salt(), |text| principal.cache_salt_with(text)),
             queue: self.limits.stream_queue,
+            traceparent: job.trace.as_ref().map(|trace| trace.context().to_string().into()),
         })
     }
 

@@ -20,7 +20,7 @@ const FIRST: [&str; 12] = [
 ];
 
 /// Headings of the others, with the switches below each.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 8] = [
     (
         "Model and prompt",
         &[
@@ -68,6 +68,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "log_level",
         ],
     ),
+    ("Metrics and traces", &["metrics_prefix", "otlp_endpoint"]),
 ];
 
 /// Arranges the switches of `serve`, which are those of `doctor`, too.

@@ -11,6 +11,7 @@ mod doctor;
 mod drafts;
 mod ending;
 mod engines;
+mod health;
 mod help;
 mod limits;
 mod lint;
@@ -29,6 +30,7 @@ mod stderr;
 mod store;
 mod summary;
 mod table;
+mod telemetry;
 mod tips;
 mod values;
 
@@ -59,6 +61,8 @@ enum Command {
     /// Say what a server with these switches would find on this machine, before it starts. Takes the
     /// switches of `serve`.
     Doctor(Box<doctor::DoctorArguments>),
+    /// Ask a running server whether it takes new work, as health checks of containers do.
+    Health(health::HealthArguments),
     /// List, create, test and measure output parsers.
     Parser(Box<parser::ParserCommandArguments>),
     /// Show, export, back up, check and delete what a server has stored.
@@ -101,6 +105,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Health(arguments) => health::run(&arguments),
         Command::Parser(arguments) => parser::run(&arguments),
         Command::Store(arguments) => store::run(&arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),

@@ -24,6 +24,7 @@ use super::progress::show_loading;
 use super::stderr;
 use super::store::StoreArguments;
 use super::summary::announce;
+use super::telemetry::TelemetryArguments;
 
 #[derive(clap::Args)]
 pub(super) struct ServeArguments {
@@ -63,6 +64,8 @@ pub(super) struct ServeArguments {
     /// builds.
     #[arg(long, default_value_t = cfg!(debug_assertions))]
     check_streams: bool,
+    #[command(flatten)]
+    telemetry: TelemetryArguments,
     /// Write logs as JSON lines.
     #[arg(long)]
     log_json: bool,
@@ -118,7 +121,8 @@ pub(super) fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
 async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     // This comes first: until a handler is installed, the signal ends the process.
     let hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
-    install_metrics();
+    install_metrics(arguments.telemetry.metrics_prefix.as_deref());
+    let exporter = arguments.telemetry.exporter()?;
     let access = arguments.access.access()?;
     let limits = arguments.limits(access.keys.owners())?;
     let mcp = arguments.mcp.servers(&limits.mcp)?;
@@ -148,6 +152,10 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     let keys = access.keys.clone();
     let keyed = !keys.is_empty();
     let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, store);
+    let app = match exporter {
+        Some(exporter) => app.traced(exporter),
+        None => app,
+    };
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
     let mut addresses = vec![("address", server.address()?)];
     addresses.extend(server.admin_address()?.map(|address| ("admin", address)));

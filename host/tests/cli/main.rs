@@ -10,6 +10,7 @@ mod bench_serve;
 mod commands;
 mod contracts;
 mod doctor;
+mod health;
 mod logs;
 mod parser_commands;
 mod parser_new;

@@ -70,6 +70,11 @@ pub(super) struct Serving {
 }
 
 impl Serving {
+    /// Address that it listens on.
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
     pub(super) fn start(command: Command) -> Self {
         let mut running = Running::start(command);
         let lines = running.startup_lines();

@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 
 use super::toolbox::Route;
+use model::observe::Trace;
 
 /// A call's id, and its output or error.
 type EndedCall = (String, Result<String, String>);
@@ -17,6 +18,8 @@ pub(super) struct Calls {
     running: FuturesUnordered<BoxFuture<'static, EndedCall>>,
     waiting: VecDeque<BoxFuture<'static, EndedCall>>,
     at_once: usize,
+    /// Trace that the answer belongs to.
+    trace: Option<Trace>,
     /// Ids of calls that run or wait.
     open: Vec<String>,
     /// Results for the model, by call id.
@@ -25,17 +28,22 @@ pub(super) struct Calls {
 
 impl Calls {
     /// Makes an empty set, of which `at_once` calls may run at a time.
-    pub(super) fn new(at_once: usize) -> Self {
+    pub(super) fn new(at_once: usize, trace: Option<Trace>) -> Self {
         let (running, waiting) = (FuturesUnordered::new(), VecDeque::new());
-        Self { running, waiting, at_once, open: Vec::new(), results: HashMap::new() }
+        Self { running, waiting, at_once, trace, open: Vec::new(), results: HashMap::new() }
     }
 
     /// Queues a call; it runs as soon as there is a place.
     pub(super) fn run(&mut self, id: &str, route: Route, arguments: String) {
         let key = id.to_owned();
         self.open.push(key.clone());
+        let trace = self.trace.clone();
         self.waiting.push_back(Box::pin(async move {
-            let result = route.server.call(&route.called.name, &arguments).await;
+            let (server, name) = (&route.server, &route.called.name);
+            let result = match &trace {
+                Some(trace) => server.call_traced(name, &arguments, trace).await,
+                None => server.call(name, &arguments).await,
+            };
             (key, result.map_err(|error| error.to_string()))
         }));
         self.start();

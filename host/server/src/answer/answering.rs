@@ -8,9 +8,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, StreamExt};
 use store::{Chunk, End};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -19,15 +19,20 @@ use super::figures::AnswerFigures;
 use super::framed_check::FramedCheck;
 use super::keeper::Keeper;
 use super::log::{LogWriter, Signal};
+use crate::traces::AnswerSpan;
 use api::StreamCheck;
 use api::agent::{AnswerEventRef, AnswerStream, CompactionEvent};
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
 use api::machine::{Machine, Record};
 use model::EndedTurn;
+use model::observe::ModelMetrics;
 use turn::{TurnEnd, TurnFailure};
 
 mod background;
+mod signals;
+
+use signals::{aborted, cancelled, shutting_down};
 
 /// An answer that is being generated.
 pub struct Answer {
@@ -44,6 +49,7 @@ pub struct Answer {
     /// Cancelled when the answer is to end as soon as it may.
     steered: Option<CancellationToken>,
     keeper: Option<Box<dyn Keeper>>,
+    span: Option<AnswerSpan>,
 }
 
 /// The answer isn't wanted any more: no reader is left, or one takes nothing.
@@ -57,10 +63,10 @@ struct SlowReader {
 
 impl Answer {
     /// An answer that `stream` generates and `machine` tells, for the request `id` that came at
-    /// `began`. `model` is the label in metrics. If `check` is given, the stream is checked; when
+    /// `began`. `model` counts it. If `check` is given, the stream is checked; when
     /// `aborting` is cancelled, the answer fails.
     pub fn new(
-        model: Arc<str>,
+        model: Arc<ModelMetrics>,
         id: String,
         began: Instant,
         mut stream: AnswerStream,
@@ -80,8 +86,14 @@ impl Answer {
             aborting: FuturesUnordered::from_iter([aborted(aborting, shutting_down)]),
             steered: None,
             keeper: None,
+            span: None,
             figures: AnswerFigures::begin(model),
         }
+    }
+
+    /// Has `span` tell of the answer.
+    pub(crate) fn spanned_by(&mut self, span: Option<AnswerSpan>) {
+        self.span = span;
     }
 
     /// Leaves out the check of the stream, for an answer whose first events were sent by another.
@@ -274,7 +286,7 @@ impl Answer {
             let is_announcement = matches!(event, AnswerEventRef::Compaction(CompactionEvent::Begun));
             if !self.first_event_sent && !is_announcement {
                 self.first_event_sent = true;
-                self.figures.first_token(self.began.elapsed());
+                self.figures.first_event(self.began.elapsed());
             }
             match event {
                 AnswerEventRef::Turn(event) => self.machine.turn(event, buffer),
@@ -305,7 +317,10 @@ impl Answer {
 
     /// Updates the counters and writes the log line of a turn that has ended.
     fn report_end(&mut self, ended: &EndedTurn) {
-        self.figures.end(ended.usage, self.began.elapsed());
+        self.figures.end(self.began.elapsed());
+        if let Some(span) = &mut self.span {
+            span.choice_ended(&ended.end, ended.usage);
+        }
         let (input, output) = (ended.usage.input_tokens, ended.usage.output_tokens);
         let end = match &ended.end {
             TurnEnd::Completed => "completed",
@@ -320,21 +335,4 @@ impl Answer {
     fn age_ms(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
-}
-
-/// Ready as soon as `token` is cancelled; never without one.
-async fn cancelled(token: Option<&CancellationToken>) {
-    match token {
-        Some(token) => token.cancelled().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Ready with the failure as soon as `token` is cancelled.
-fn aborted(token: &CancellationToken, failure: fn() -> TurnFailure) -> BoxFuture<'static, TurnFailure> {
-    token.clone().cancelled_owned().map(move |()| failure()).boxed()
-}
-
-fn shutting_down() -> TurnFailure {
-    TurnFailure { code: "server_error", message: "The server is shutting down; try again.".to_owned() }
 }

@@ -12,6 +12,7 @@ use super::capacity::Capacity;
 use super::metered_store::MeteredStore;
 use super::stored::Running;
 use super::unpaid::UNPAID;
+use crate::traces::TraceExporter;
 use api::Defaults;
 use api::error::ApiError;
 use model::accounts::Accounts;
@@ -51,6 +52,8 @@ pub struct AppState {
     pub(super) running: Running,
     /// Told when a response was stored that waits to run.
     pub(super) queued: Notify,
+    /// Where spans of answers are sent.
+    pub(super) traces: Option<TraceExporter>,
     /// Cancelled when the server takes no more work.
     pub(super) stopping: CancellationToken,
     /// Cancelled when streams that are still open must end.
@@ -94,10 +97,21 @@ impl App {
             store: store.map(|store| Arc::new(MeteredStore::new(store)) as Arc<dyn Store>),
             running: Running::default(),
             queued: Notify::new(),
+            traces: None,
             stopping: CancellationToken::new(),
             aborting: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }))
+    }
+
+    /// This app, with its answers' spans sent by `exporter`.
+    ///
+    /// # Panics
+    /// If the app was cloned already.
+    #[must_use]
+    pub fn traced(self, exporter: TraceExporter) -> Self {
+        let state = Arc::into_inner(self.0).expect("nobody else has it yet");
+        Self(Arc::new(AppState { traces: Some(exporter), ..state }))
     }
 
     /// Defaults for what doesn't depend on a model.

@@ -32,6 +32,7 @@ mod keys_file;
 mod metered_store;
 mod metrics;
 mod path;
+mod probes;
 mod request_log;
 mod routes;
 mod server;
