@@ -47,11 +47,12 @@ for folder in cache lib; do
   mount -t tmpfs -o uid=65532,gid=65532,mode=0700 none "$root/var/$folder/sluice"
   mounts=("$root/var/$folder/sluice" "${mounts[@]}")
 done
-inside() { env -i XDG_CACHE_HOME=/var/cache XDG_DATA_HOME=/var/lib chroot --userspec=65532:65532 "$root" "$@"; }
-inside /usr/bin/host serve --listen 127.0.0.1:8077 --threads 1 > "$made/log" 2>&1 &
+# The process itself, so that its id is the server's.
+inside=(env -i PATH="$PATH" XDG_CACHE_HOME=/var/cache XDG_DATA_HOME=/var/lib chroot --userspec=65532:65532 "$root")
+"${inside[@]}" /usr/bin/host serve --listen 127.0.0.1:8077 --threads 1 > "$made/log" 2>&1 &
 server=$!
 for _ in $(seq 100); do
-  inside /usr/bin/host health --url http://127.0.0.1:8077 2> /dev/null && healthy=1 && break
+  "${inside[@]}" /usr/bin/host health --url http://127.0.0.1:8077 2> /dev/null && healthy=1 && break
   kill -0 "$server" 2> /dev/null || break
   sleep 0.2
 done
