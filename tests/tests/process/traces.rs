@@ -93,13 +93,11 @@ async fn failures_and_refusals_are_told_by_their_codes() {
     let arguments = traced(&collector);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let server = ServerProcess::start(&json!([{ "text": "Hello." }]), &arguments);
-    let long = json!({ "model": "bench", "prompt": vec![1; 5000] });
-    assert_eq!(post(server.address, "/v1/completions", &long).await.status, 400);
+    // Its length is known once its tokens are.
+    let long = json!({ "model": "bench", "input": "Why? ".repeat(5000) });
+    assert_eq!(post(server.address, "/v1/responses", &long).await.status, 400);
     let refused = &collector.spans(1).await[0];
-    assert_eq!(
-        (&refused["name"], &refused["status"]),
-        (&json!("text_completion bench"), &json!({ "code": 2 }))
-    );
+    assert_eq!((&refused["name"], &refused["status"]), (&json!("chat bench"), &json!({ "code": 2 })));
     assert_eq!(attribute(refused, "error.type"), &json!({ "stringValue": "context_length_exceeded" }));
     assert_eq!(refused["parentSpanId"], Value::Null);
     // A caller that doesn't keep its trace gets no spans.
