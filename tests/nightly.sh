@@ -72,6 +72,20 @@ else
   cargo deny --locked check --disable-fetch advisories
 fi
 
+echo "== the dashboard's queries, on a Prometheus"
+if command -v prometheus > /dev/null; then
+  tests/dashboard/run.py
+else
+  echo "skipped: prometheus is not installed"
+fi
+
+echo "== packages"
+if [ "$(id -u)" = 0 ]; then
+  tests/packaging/run.sh
+else
+  echo "skipped: it needs root"
+fi
+
 echo "== starts"
 tests/start.sh
 

@@ -2,6 +2,7 @@
 //! client, hostile guests, scripted outputs.
 
 pub mod client;
+pub mod collector;
 pub mod fake_engine;
 pub mod formats;
 pub mod grammars;

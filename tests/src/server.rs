@@ -130,7 +130,7 @@ impl TestServer {
     /// # Panics
     /// If the model or the parser doesn't load.
     pub async fn start(setup: Setup) -> Self {
-        install_metrics();
+        install_metrics(None);
         let Setup {
             model,
             others,

@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
@@ -29,6 +29,8 @@ struct State {
     /// Number of requests being answered, and its peak.
     open: AtomicUsize,
     most: AtomicUsize,
+    /// Trace contexts of calls, in their headers and in their messages.
+    contexts: Mutex<Vec<(Value, Value)>>,
 }
 
 impl HttpToolServer {
@@ -49,6 +51,7 @@ impl HttpToolServer {
             tools: ToolServer::new(listing),
             open: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
+            contexts: Mutex::default(),
         });
         let shared = Arc::clone(&state);
         let listening = Listening::start(address, move |request| answer(request, Arc::clone(&shared)));
@@ -68,6 +71,11 @@ impl HttpToolServer {
     /// Number of requests being answered now.
     pub fn open_requests(&self) -> usize {
         self.state.open.load(Ordering::Relaxed)
+    }
+
+    /// Trace contexts of calls, in their headers and in their messages.
+    pub fn contexts(&self) -> Vec<(Value, Value)> {
+        self.state.contexts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Peak number of requests that were being answered at the same time.
@@ -107,6 +115,11 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> Result<Respons
         is_told("mcp-protocol-version", &MODERN.into()) && is_told("mcp-method", &request["method"]);
     if state.tools.is_modern() && !is_complete {
         return Ok(plain(StatusCode::BAD_REQUEST, "text/plain", "no version or method"));
+    }
+    if request["method"] == "tools/call" {
+        let told = headers.get("traceparent").map(|told| told.to_str().unwrap_or_default());
+        let contexts = (told.into(), request["params"]["_meta"]["traceparent"].clone());
+        state.contexts.lock().unwrap_or_else(PoisonError::into_inner).push(contexts);
     }
     let open = Open::new(Arc::clone(&state));
     let blocking = request.clone();

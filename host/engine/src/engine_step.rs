@@ -6,6 +6,8 @@
 //! draws of step `n` are made, and step `n + 1` is scheduled. Invariant: a step waits for masks no
 //! longer than [`MaskPatience`] allows, whatever their grammars are.
 
+use std::time::Instant;
+
 use crate::mask_patience::MaskPatience;
 use crate::runner::{RunError, Runner};
 use crate::scheduler::Scheduler;
@@ -34,6 +36,7 @@ fn advance(
     let mut moved = scheduler.awaits_draws() || forward(scheduler, runner, patience)?;
     if scheduler.awaits_tokens() {
         let sampled = runner.collect()?;
+        scheduler.set_step_time(Instant::now());
         patience.step_ended();
         scheduler.retire(sampled)?;
         moved = true;
@@ -42,7 +45,9 @@ fn advance(
         patience.wait(scheduler);
         runner.sample(&scheduler.draws())?;
         if runner.shape().ahead == 0 {
-            scheduler.retire(runner.collect()?)?;
+            let sampled = runner.collect()?;
+            scheduler.set_step_time(Instant::now());
+            scheduler.retire(sampled)?;
         } else {
             forward(scheduler, runner, patience)?;
         }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use crate::constraint::Constraint;
 use crate::error::{GenerationError, MaskError, SubmitError};
@@ -94,6 +95,8 @@ pub struct GenerationRequest {
     /// Capacity of the queue of unread steps. While the queue is full, this sequence pauses and no
     /// other.
     pub queue: usize,
+    /// Trace context of the request, as W3C's `traceparent`, for engines behind a connection.
+    pub traceparent: Option<Arc<str>>,
 }
 
 impl GenerationRequest {
@@ -122,6 +125,7 @@ impl GenerationRequest {
             affinity: 0,
             priority: 0,
             queue,
+            traceparent: None,
         }
     }
 
@@ -257,6 +261,12 @@ pub struct Step {
     pub prompt_tokens: Vec<Token>,
     /// Number of prompt tokens that were found in the prefix cache (the same in each step).
     pub cached_tokens: usize,
+    /// Time that the sequence waited in the engine's queue before it began (the same in each step);
+    /// zero where the engine doesn't know.
+    pub queued: Duration,
+    /// When the step's tokens were there; `None` where the engine doesn't say. The same for all
+    /// sequences of a step of the local engine, which reads its clock once.
+    pub at: Option<Instant>,
     /// Number of tokens that were generated besides `tokens`: an upstream engine counts them and
     /// doesn't tell their ids.
     pub untold_tokens: usize,
@@ -270,6 +280,7 @@ impl Step {
     }
 
     /// Returns the refusal of the request if the step has one, else the step itself.
+    #[expect(clippy::result_large_err, reason = "it is the step itself, which the caller goes on with")]
     pub(crate) fn into_refusal(self) -> Result<SubmitError, Self> {
         match self {
             Self { finish: Some(Finish::Refused(refusal)), .. } => Ok(refusal),

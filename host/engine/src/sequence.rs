@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::blocks::{BlockPool, BlockTable};
 use crate::error::{GenerationError, MaskError};
@@ -50,6 +50,10 @@ pub(crate) struct Sequence {
     pub(crate) principal: u64,
     /// Time, since the engine began, at which the sequence was queued.
     pub(crate) queued_at: Duration,
+    /// Time that the sequence waited before it began.
+    pub(crate) queued: Duration,
+    /// When the tokens of the step being retired were there.
+    pub(crate) step_at: Option<Instant>,
     /// Place among the waiting requests, taken while the sequence waits.
     pub(crate) place: Option<Place>,
     /// Prompt and generated tokens.
@@ -113,6 +117,8 @@ impl Sequence {
             priority: request.priority,
             principal: request.principal,
             queued_at: Duration::ZERO,
+            queued: Duration::ZERO,
+            step_at: None,
             place: None,
             tokens,
             computed: 0,
@@ -324,6 +330,7 @@ impl Sequence {
         }
         let scores = self.scores.take_if(|scores| scores.is_complete());
         let prompt_tokens = scores.map(PromptScores::into_tokens).unwrap_or_default();
-        self.outlet.send(Step { prompt_tokens, cached_tokens: self.cached.unwrap_or(0), ..step });
+        let (cached_tokens, queued, at) = (self.cached.unwrap_or(0), self.queued, self.step_at);
+        self.outlet.send(Step { prompt_tokens, cached_tokens, queued, at, ..step });
     }
 }

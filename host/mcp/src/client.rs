@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientConfig, JsonObject, PaginatedRequestParams,
-    ProtocolVersion, Tool,
+    ProtocolVersion, RequestParamsMeta as _, Tool,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService, ServiceError,
@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use super::allowance::Allowance;
 use super::error::McpError;
 use super::screen::Screen;
+use model::observe::SpanContext;
 
 /// Maximum number of pages of a tool list that are requested.
 const PAGES: usize = 32;
@@ -147,14 +148,19 @@ impl Connection {
         Ok(tools)
     }
 
-    /// Runs a tool; a result that needs a second exchange is an error.
+    /// Runs a tool, as a part of a trace if there is one; a result that needs a second exchange is an
+    /// error.
     pub(super) async fn call(
         &self,
         tool: &str,
         arguments: JsonObject,
+        context: Option<&SpanContext>,
         time: Duration,
     ) -> Result<rmcp::model::CallToolResult, McpError> {
-        let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let mut request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        if let Some(context) = context {
+            request.set_traceparent(&context.to_string());
+        }
         match self.service.peer().call_tool_once(request).await {
             Ok(CallToolResponse::Complete(result)) => Ok(result),
             Ok(_) => Err(McpError::Interactive),

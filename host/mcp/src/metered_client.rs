@@ -13,7 +13,7 @@ use ::http::{HeaderName, HeaderValue};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use reqwest::Client;
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcRequest, RequestParamsMeta as _};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
     StreamableHttpResponseLimits,
@@ -25,6 +25,20 @@ use super::allowance::Allowance;
 type Headers = HashMap<HeaderName, HeaderValue>;
 type Failure = StreamableHttpError<reqwest::Error>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
+
+/// Adds the trace context of a call, which MCP has in its message, as W3C's header, for proxies and
+/// servers that read no messages.
+fn with_traceparent(mut headers: Headers, message: &ClientJsonRpcMessage) -> Headers {
+    if let ClientJsonRpcMessage::Request(JsonRpcRequest {
+        request: ClientRequest::CallToolRequest(call), ..
+    }) = message
+        && let Some(context) = call.params.traceparent()
+        && let Ok(value) = HeaderValue::from_str(context)
+    {
+        headers.insert(HeaderName::from_static("traceparent"), value);
+    }
+    headers
+}
 
 /// Client whose streams cost some of the allowance.
 #[derive(Clone)]
@@ -68,6 +82,7 @@ impl StreamableHttpClient for MeteredClient {
         headers: Headers,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failure> {
+        let headers = with_traceparent(headers, &message);
         let posted =
             self.client.post_message_with_response_limits(uri, message, session, auth, headers, limits);
         Ok(match posted.await? {

@@ -15,6 +15,7 @@ use super::endpoint::HttpEndpoint;
 use super::error::McpError;
 use super::{http, output, stdio};
 use model::limits::{MESSAGE_BYTES, McpLimits};
+use model::observe::{SpanContext, Trace};
 use model::printable::{cut, shortened};
 
 /// Time after a failed connection in which it isn't tried again: requests get the same error
@@ -70,6 +71,11 @@ impl Drop for Counted<'_> {
         metrics::counter!("sluice_tool_calls_total", "server" => server, "outcome" => self.outcome)
             .increment(1);
     }
+}
+
+/// Word for the outcome of a call that wasn't cancelled.
+fn outcome(result: &Result<String, McpError>) -> &'static str {
+    if result.is_ok() { "completed" } else { "failed" }
 }
 
 /// Makes the counters of a configured server, so that scrapes have them from the start.
@@ -137,20 +143,46 @@ impl McpServer {
     /// Runs a tool; `arguments` is the JSON text that the model wrote. Dropping the future cancels
     /// the call.
     pub fn call<'a>(&'a self, tool: &'a str, arguments: &'a str) -> BoxFuture<'a, Result<String, McpError>> {
-        Box::pin(self.counted(tool, arguments))
+        Box::pin(self.counted(tool, arguments, None))
     }
 
-    async fn counted(&self, tool: &str, arguments: &str) -> Result<String, McpError> {
+    /// As [`Self::call`], in an answer that belongs to a trace: the call becomes a part of it, and
+    /// the server is told of it.
+    pub fn call_traced<'a>(
+        &'a self,
+        tool: &'a str,
+        arguments: &'a str,
+        trace: &'a Trace,
+    ) -> BoxFuture<'a, Result<String, McpError>> {
+        Box::pin(async move {
+            let mut call = trace.tool(Arc::clone(&self.public_label));
+            let result = self.counted(tool, arguments, Some(call.context())).await;
+            call.outcome = outcome(&result);
+            result
+        })
+    }
+
+    async fn counted(
+        &self,
+        tool: &str,
+        arguments: &str,
+        context: Option<&SpanContext>,
+    ) -> Result<String, McpError> {
         let mut counted = Counted { server: &self.public_label, outcome: "cancelled" };
-        let result = self.run(tool, arguments).await;
-        counted.outcome = if result.is_ok() { "completed" } else { "failed" };
+        let result = self.run(tool, arguments, context).await;
+        counted.outcome = outcome(&result);
         result
     }
 
-    async fn run(&self, tool: &str, arguments: &str) -> Result<String, McpError> {
+    async fn run(
+        &self,
+        tool: &str,
+        arguments: &str,
+        context: Option<&SpanContext>,
+    ) -> Result<String, McpError> {
         let time = self.call_time();
         let arguments = object(arguments)?;
-        let call = async |connection: &Connection| connection.call(tool, arguments, time).await;
+        let call = async |connection: &Connection| connection.call(tool, arguments, context, time).await;
         let result = match timeout(time, self.calls.acquire()).await {
             Ok(_turn) => self.within(time, call).await?,
             Err(_) => return Err(McpError::Timeout(time)),

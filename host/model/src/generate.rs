@@ -14,6 +14,7 @@ use super::failure;
 use super::raw::{RawStep, RawTokens, RawTurn};
 use super::text::StreamText;
 use super::trace::{TracedTokens, TurnTrace};
+use crate::observe::{FinishedReason, TurnMeter};
 use contract::{Fault, FinishReason, Request};
 use parsers::trace::CallLog;
 use parsers::{FailedParser, Plugin};
@@ -69,6 +70,8 @@ enum State {
 pub struct TurnStream {
     /// Label of the model, for logs and metrics.
     model: Arc<str>,
+    /// Counts for metrics; none for a turn that is only parsed again.
+    meter: Option<TurnMeter>,
     generation: Generation,
     text: StreamText,
     state: State,
@@ -108,6 +111,7 @@ impl TurnStream {
         parser.calls = trace.as_ref().map(|trace| trace.calls.clone());
         Self {
             model,
+            meter: None,
             generation,
             text,
             stop_string: None,
@@ -121,6 +125,11 @@ impl TurnStream {
             fault: None,
             state: State::Waiting(Box::new(parser)),
         }
+    }
+
+    /// Counts for metrics what the turn takes.
+    pub(super) fn metered(self, meter: TurnMeter) -> Self {
+        Self { meter: Some(meter), ..self }
     }
 
     /// Sets the prompt to show before the answer.
@@ -171,7 +180,17 @@ impl TurnStream {
             tracing::error!("the engine ended a generation without saying so");
             return Some(self.abort(failure::of_engine(), out));
         };
-        self.step(step, out)
+        let ended = self.step(step, out);
+        if let Some(ended) = &ended {
+            self.meter_end(&ended.end);
+        }
+        ended
+    }
+
+    fn meter_end(&mut self, end: &TurnEnd) {
+        if let Some(meter) = &mut self.meter {
+            meter.end(FinishedReason::of(end));
+        }
     }
 
     /// Ends the turn as failed, as its caller decides; open items are closed.
@@ -179,6 +198,7 @@ impl TurnStream {
         let before = out.len();
         let mut ended = self.finish(FinishReason::Cancelled, None, out);
         ended.end = TurnEnd::Failed(failure);
+        self.meter_end(&ended.end);
         if let Some(trace) = &mut self.trace {
             trace.end(&ended.end, ended.usage, self.fault.as_deref(), &out[before..]);
         }
@@ -199,11 +219,19 @@ impl TurnStream {
     }
 
     fn apply(&mut self, step: Step, out: &mut TurnEvents) -> Option<EndedTurn> {
+        if let Some(meter) = &mut self.meter {
+            meter.step(&step);
+        }
         if let Some(pending) = self.pending_echo.take() {
             self.echo = Some(self.text.echo(pending, step.prompt_tokens));
         }
         self.usage.cached_tokens = count(step.cached_tokens);
-        if self.take(&step.tokens, out) == Flow::Stop {
+        let began = self.meter.as_ref().and_then(TurnMeter::parsing_begins);
+        let flow = self.take(&step.tokens, out);
+        if let (State::Running(turn), Some(meter)) = (&self.state, &mut self.meter) {
+            meter.parsed(began, turn.parser_calls());
+        }
+        if flow == Flow::Stop {
             return Some(self.finish(FinishReason::Stop, None, out));
         }
         self.usage.output_tokens += count(step.untold_tokens);
@@ -297,7 +325,7 @@ fn count(tokens: usize) -> u32 {
 
 fn report_fault(model: &Arc<str>, fault: &Fault) {
     let (label, parser) = (Arc::clone(model), fault.parser.to_string());
-    metrics::counter!("sluice_parser_faults_total", "model" => label, "parser" => parser).increment(1);
+    metrics::counter!("sluice_parser_faults_total", "model_name" => label, "parser" => parser).increment(1);
     tracing::warn!(%model, parser = %fault.parser, reason = %fault.reason, "the parser failed");
 }
 
@@ -306,7 +334,7 @@ fn report_fault(model: &Arc<str>, fault: &Fault) {
 /// them.
 fn report_malformed(model: &Arc<str>, calls: u32) {
     if calls > 0 {
-        metrics::counter!("sluice_malformed_arguments_total", "model" => Arc::clone(model))
+        metrics::counter!("sluice_malformed_arguments_total", "model_name" => Arc::clone(model))
             .increment(calls.into());
         tracing::warn!(%model, calls, "the model called tools with arguments that are no JSON");
     }
@@ -315,7 +343,8 @@ fn report_malformed(model: &Arc<str>, calls: u32) {
 /// Counts and logs calls that the model wrote although the request forbids them.
 fn report_dropped(model: &Arc<str>, calls: u32) {
     if calls > 0 {
-        metrics::counter!("sluice_dropped_calls_total", "model" => Arc::clone(model)).increment(calls.into());
+        metrics::counter!("sluice_dropped_calls_total", "model_name" => Arc::clone(model))
+            .increment(calls.into());
         tracing::warn!(%model, calls, "the model called tools although tool_choice is none: the calls were dropped");
     }
 }

@@ -1,5 +1,6 @@
 //! A job: a protocol's request to a model for one turn, in types that belong to no protocol.
 
+use crate::observe::Trace;
 use crate::prompt::Conversation;
 use grammar::Demand;
 
@@ -41,6 +42,8 @@ pub struct Job {
     pub cache_salt: Option<String>,
     /// Priority: waiting requests with a lower number begin first. 0 is usual.
     pub priority: i32,
+    /// Trace that the answer belongs to, if it is one of a trace.
+    pub trace: Option<Trace>,
 }
 
 /// Treatment of a prompt that leaves no room for an answer.

@@ -20,6 +20,7 @@ use super::source::{EngineChoice, TokenSource};
 use crate::hub::{self, DownloadProgress, Need};
 use crate::limits::Limits;
 use crate::mask::Grammars;
+use crate::observe::ModelMetrics;
 use crate::prompt::Tokenizer;
 use crate::remote::{EngineList, RemoteEngine, RemoteModel, RemoteOptions};
 use crate::replay::{Script, Vocabulary};
@@ -71,6 +72,7 @@ impl Model {
         let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Ok(Self::new(Served {
             name,
+            metrics: Arc::new(ModelMetrics::new(Arc::clone(&label))),
             label,
             names,
             created,

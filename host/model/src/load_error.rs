@@ -45,6 +45,11 @@ pub enum ModelLoadError {
     /// The sandbox can't be set up on this machine.
     #[error(transparent)]
     Sandbox(#[from] parsers::RuntimeError),
+    /// The system lets no memory become executable, so that no parser can run.
+    #[error(
+        "memory may not become executable ({0}), so no parser can run: under systemd set MemoryDenyWriteExecute=no; --parser none serves all text as content"
+    )]
+    ExecutableMemory(std::io::Error),
     /// The parser's markers are invalid.
     #[error(transparent)]
     Markers(#[from] turn::MarkerError),

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use engine::{ModelFiles, Place, SubmitError, WaitingRoom};
+use engine::{EngineStats, ModelFiles, Place, SubmitError, WaitingRoom};
 
 use super::answer_context::AnswerContext;
 use super::choices::Choices;
@@ -16,6 +16,7 @@ use super::tokenize::TokenizerInfo;
 use crate::accounts::{Account, Caller, CpuMeter, Principal, TurnSlots};
 use crate::limits::Limits;
 use crate::mask::Grammars;
+use crate::observe::ModelMetrics;
 use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
 use crate::record::FileDigests;
 use crate::remote::RemoteEngine;
@@ -42,6 +43,7 @@ pub(super) struct Served {
     pub(super) name: String,
     /// The first of the model's names, used in logs and metrics.
     pub(super) label: Arc<str>,
+    pub(super) metrics: Arc<ModelMetrics>,
     pub(super) names: Vec<String>,
     pub(super) created: u64,
     /// That the engine has less context than the model allows.
@@ -185,7 +187,7 @@ impl Model {
     }
 
     /// Whether the engine takes requests.
-    pub(crate) fn is_alive(&self) -> bool {
+    pub fn is_alive(&self) -> bool {
         self.served.source.is_alive()
     }
 
@@ -194,9 +196,19 @@ impl Model {
         self.served.source.remote()
     }
 
-    /// Figures of the engine, by name, for metrics.
-    pub fn engine_figures(&self) -> Vec<(&'static str, f64)> {
-        self.served.source.figures()
+    /// Whether the engine runs in this process.
+    pub fn is_local(&self) -> bool {
+        !self.served.is_remote
+    }
+
+    /// Figures of the engine, for metrics; zeros where it keeps none.
+    pub fn engine_stats(&self) -> EngineStats {
+        self.served.source.stats()
+    }
+
+    /// Metrics of the model's turns and answers.
+    pub fn metrics(&self) -> &Arc<ModelMetrics> {
+        &self.served.metrics
     }
 
     /// Report on the model's parsers.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use engine::{Engine, EngineInfo, Generation, GenerationRequest, SubmitError};
+use engine::{Engine, EngineInfo, EngineStats, Generation, GenerationRequest, SubmitError};
 
 use super::error::StartError;
 use crate::prompt::Conversation;
@@ -117,28 +117,9 @@ impl TokenSource {
         self.engine()?.lost()
     }
 
-    /// Figures by name, for metrics.
-    pub(super) fn figures(&self) -> Vec<(&'static str, f64)> {
-        let Some(engine) = self.engine() else { return Vec::new() };
-        let stats = engine.stats();
-        #[expect(clippy::cast_precision_loss, reason = "metrics are f64; counts below 2^53 are exact")]
-        let figures = [
-            ("running", stats.running as f64),
-            ("waiting", stats.waiting as f64),
-            ("paused", stats.paused as f64),
-            ("free_blocks", stats.free_blocks as f64),
-            ("total_blocks", stats.total_blocks as f64),
-            ("steps", stats.steps as f64),
-            ("prompt_tokens", stats.prompt_tokens as f64),
-            ("prefix_hit_tokens", stats.prefix_hit_tokens as f64),
-            ("generated_tokens", stats.generated_tokens as f64),
-            ("drafted_tokens", stats.drafted_tokens as f64),
-            ("accepted_tokens", stats.accepted_tokens as f64),
-            ("late_masks", stats.late_masks as f64),
-            ("preemptions", stats.preemptions as f64),
-            ("refused", stats.refused as f64),
-        ];
-        figures.into()
+    /// Figures for metrics; zeros where there are none.
+    pub(super) fn stats(&self) -> EngineStats {
+        self.engine().map(Engine::stats).unwrap_or_default()
     }
 }
 

@@ -25,6 +25,7 @@ use super::raw::RawTokens;
 use super::served::Served;
 use super::text::StreamText;
 use crate::accounts::{Caller, Principal};
+use crate::observe::TurnMeter;
 use crate::prompt::{
     Conversation, Message, Opening, Prompt, RenderError, Role, approximate_bytes, drop_oldest,
     spell_history_call_ids,
@@ -199,7 +200,7 @@ impl Served {
             if dropped == 0 {
                 return prompt;
             }
-            metrics::counter!("sluice_truncated_messages_total", "model" => Arc::clone(&self.label))
+            metrics::counter!("sluice_truncated_messages_total", "model_name" => Arc::clone(&self.label))
                 .increment(dropped as u64);
             // Each round drops at least twice as many parts, so a wrong estimate costs few rounds.
             parts *= 2;
@@ -248,6 +249,10 @@ impl Served {
         let request =
             GenerationRequest { affinity, ..self.generation_request(start, choice, number, prompt.ids)? };
         Self::record_prompt(start, number, &request, &prompt.generation_prompt, &conversation);
+        let owns_prompt = choice.is_multiple_of(job.sampling.n.unwrap_or(1).max(1));
+        let plugin = Arc::clone(&parser.plugin);
+        let meter =
+            TurnMeter::new(Arc::clone(&self.metrics), plugin, job.trace.clone(), input_tokens, owns_prompt);
         let generation = self.generation(context, number, request, &conversation)?;
         let stop = StopStrings::new(stop.clone())
             .with_stop_shown(job.sampling.include_stop)
@@ -258,7 +263,9 @@ impl Served {
         start.settings.stop = stop;
         let label = Arc::clone(&self.label);
         let context = ((*context).clone(), number);
-        Ok(TurnStream::new(label, generation, text, start, input_tokens, tokens, context).with_echo(echo))
+        Ok(TurnStream::new(label, generation, text, start, input_tokens, tokens, context)
+            .with_echo(echo)
+            .metered(meter))
     }
 
     fn generation_request(
@@ -309,6 +316,7 @@ impl Served {
                 .as_deref()
                 .map_or_else(|| principal.cache_salt(), |text| principal.cache_salt_with(text)),
             queue: self.limits.stream_queue,
+            traceparent: job.trace.as_ref().map(|trace| trace.context().to_string().into()),
         })
     }
 }

@@ -3,3 +3,4 @@
 
 pub mod answer;
 pub mod http;
+pub mod traces;

@@ -23,7 +23,7 @@ const FIRST: [&str; 12] = [
 ];
 
 /// Headings of the others, with the switches below each.
-const GROUPS: [(&str, &[&str]); 8] = [
+const GROUPS: [(&str, &[&str]); 9] = [
     (
         "Model and prompt",
         &[
@@ -74,6 +74,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "log_level",
         ],
     ),
+    ("Metrics and traces", &["metrics_prefix", "otlp_endpoint"]),
 ];
 
 /// Arranges the switches of `serve`, which are those of `doctor`, too, and of the commands that ask.

@@ -14,6 +14,7 @@ mod doctor;
 mod drafts;
 mod ending;
 mod engines;
+mod health;
 mod help;
 mod launch;
 mod limits;
@@ -38,6 +39,7 @@ mod stderr;
 mod store;
 mod summary;
 mod table;
+mod telemetry;
 mod tips;
 mod values;
 
@@ -77,6 +79,8 @@ enum Command {
     /// Say what a server with these switches would find on this machine, before it starts. Takes the
     /// switches of `serve`.
     Doctor(Box<doctor::DoctorArguments>),
+    /// Ask a running server whether it takes new work, as health checks of containers do.
+    Health(health::HealthArguments),
     /// Generate recorded answers again from their inputs, and compare the events.
     Replay(replay::ReplayArguments),
     /// List, create, test and measure output parsers.
@@ -131,6 +135,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Health(arguments) => health::run(&arguments),
         Command::Parser(arguments) => parser::run(&arguments, &command_line()),
         Command::Pull(arguments) => pull::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments, &command_line()),

@@ -30,6 +30,7 @@ use super::reload::{LEAST_LEVEL, Reload, Running};
 use super::stderr;
 use super::store::StoreArguments;
 use super::summary::announce;
+use super::telemetry::TelemetryArguments;
 
 #[derive(clap::Args)]
 pub(super) struct ServeArguments {
@@ -73,6 +74,8 @@ pub(super) struct ServeArguments {
     /// builds.
     #[arg(long, default_value_t = cfg!(debug_assertions))]
     check_streams: bool,
+    #[command(flatten)]
+    telemetry: TelemetryArguments,
     /// Write logs as JSON lines.
     #[arg(long)]
     log_json: bool,
@@ -170,7 +173,8 @@ pub(super) struct Prepared {
 ///
 /// `may_change` says that a signal may bring other settings.
 pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> anyhow::Result<Prepared> {
-    install_metrics();
+    install_metrics(arguments.telemetry.metrics_prefix.as_deref());
+    let exporter = arguments.telemetry.exporter()?;
     let access = arguments.access.access(may_change)?;
     let limits = arguments.limits(access.keys.owners())?;
     let defaults = arguments.defaults(&limits, super::seal::load(arguments.seal_key.as_deref())?)?;
@@ -194,6 +198,10 @@ pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> any
     let running = Running { models: models.clone(), keys: access.keys.clone(), named: access.named.clone() };
     let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, store)
         .observed(records, arguments.record.inspect);
+    let app = match exporter {
+        Some(exporter) => app.traced(exporter),
+        None => app,
+    };
     let recording = app.clone();
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
     Ok(Prepared { running, server, stored, recording })

@@ -63,8 +63,8 @@ fn server(arguments: &[&str]) -> Serving {
 /// Numbers of tokens as the server's engine counts them: of prompts, cached, generated.
 fn engine(server: &Serving) -> [u64; 3] {
     let metrics = server.get("/metrics");
-    ["prompt_tokens", "prefix_hit_tokens", "generated_tokens"].map(|figure| {
-        let series = format!(r#"sluice_engine{{model="qwen3-tiny",figure="{figure}"}} "#);
+    ["prefix_cache_queries", "prefix_cache_hits", "generation_tokens"].map(|figure| {
+        let series = format!(r#"sluice_{figure}_total{{model_name="qwen3-tiny"}} "#);
         let value = metrics.lines().find_map(|line| line.strip_prefix(&series)?.parse().ok());
         value.unwrap_or_else(|| panic!("{figure}: {metrics}"))
     })

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use super::commands::model;
-use super::serve_switches::{Serving, serve, text};
+use super::serve_switches::{Serving, refused, serve, text};
 
 struct Doctor {
     command: Command,
@@ -150,21 +150,48 @@ fn a_tool_server_that_does_not_start_is_a_warning() {
     assert!(lines.iter().any(|line| line.starts_with("warn  tools    time: ")), "{lines:#?}");
 }
 
-/// systemd's `MemoryDenyWriteExecute` is this call where the kernel has it (Linux 6.3).
-#[test]
+/// Lets no memory of the command become executable, as systemd's `MemoryDenyWriteExecute` does where
+/// the kernel has this call (Linux 6.3); else the command doesn't start.
 #[allow(unsafe_code, reason = "a call in the child")]
-fn a_sandbox_without_executable_memory_is_named() {
-    let mut doctor = Doctor::with(&["--parser", "none"]);
+fn deny_executable_memory(command: &mut Command) {
     let deny = || match unsafe { libc::prctl(libc::PR_SET_MDWE, libc::PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) } {
         0 => Ok(()),
         _ => Err(std::io::Error::last_os_error()),
     };
     // SAFETY: between fork and exec there is only a call of the system.
-    unsafe { doctor.command.pre_exec(deny) };
+    unsafe { command.pre_exec(deny) };
+}
+
+#[test]
+fn a_sandbox_without_executable_memory_is_named() {
+    let mut doctor = Doctor::with(&["--parser", "none"]);
+    deny_executable_memory(&mut doctor.command);
     if doctor.command.status().is_err() {
         return println!("not checked: this kernel has no such sandbox");
     }
     assert!(doctor.fails("sandbox").contains("MemoryDenyWriteExecute=no"));
+}
+
+#[test]
+fn no_model_is_served_without_its_parser_unasked() {
+    let mut server = serve(&["--threads", "1"]);
+    let mut asked = Command::new(env!("CARGO_BIN_EXE_host"));
+    asked.args(["serve", "--listen", "127.0.0.1:0"]).env("RUST_LOG", "warn");
+    asked.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+    deny_executable_memory(&mut server);
+    deny_executable_memory(&mut asked);
+    let mut probe = Command::new("true");
+    deny_executable_memory(&mut probe);
+    if probe.status().is_err() {
+        return println!("not checked: this kernel has no such sandbox");
+    }
+    let (error, status) = refused(asked);
+    assert_eq!(status, 1, "{error}");
+    for word in ["memory may not become executable", "MemoryDenyWriteExecute=no", "--parser none"] {
+        assert!(error.contains(word), "{error}");
+    }
+    // With `--parser none`, which was asked for, it serves.
+    assert!(Serving::start(server).get("/ready").contains("ready"));
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod commands;
 mod config;
 mod contracts;
 mod doctor;
+mod health;
 mod launch;
 mod logs;
 mod parser_commands;

@@ -84,6 +84,11 @@ impl Serving {
         (Self { running, address: address_in(&lines, "address") }, admin)
     }
 
+    /// Address that it listens on.
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
     /// Base URL of the server.
     pub(super) fn url(&self) -> String {
         format!("http://{}/v1", self.address)

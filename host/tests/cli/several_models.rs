@@ -29,7 +29,7 @@ fn replay(folder: &Path, text: &str) -> String {
 
 /// Value of a figure of a model's engine.
 fn figure(metrics: &str, model: &str, name: &str) -> Option<f64> {
-    let series = format!(r#"sluice_engine{{model="{model}",figure="{name}"}} "#);
+    let series = format!(r#"sluice_{name}{{model_name="{model}"}} "#);
     metrics.lines().find_map(|line| line.strip_prefix(&series)?.parse().ok())
 }
 
@@ -58,8 +58,8 @@ fn kv_cache_is_divided_by_parts_among_models() {
     let all = ["--kv-cache", "8", "--threads", "1", "--engine", &engine];
     let blocks = |share: &[&str]| {
         let metrics = start(&["a", "b", "played"], &[&all[..], share].concat()).get("/metrics");
-        assert_eq!(figure(&metrics, "played", "total_blocks"), None, "a script has no cache");
-        ["a", "b"].map(|model| figure(&metrics, model, "total_blocks").expect("an engine"))
+        assert_eq!(figure(&metrics, "played", "kv_cache_blocks"), Some(0.0), "a script has no cache");
+        ["a", "b"].map(|model| figure(&metrics, model, "kv_cache_blocks").expect("an engine"))
     };
     let [a, b] = blocks(&[]);
     assert!(a > 0.0 && (a - b).abs() < 0.5, "{a} and {b}");
@@ -108,8 +108,8 @@ fn no_step_computes_more_answers_than_allowed() {
         let answer = server.post("/v1/completions", &body);
         assert_eq!(answer.matches(r#""finish_reason":""#).count(), 8, "{answer}");
         let metrics = server.get("/metrics");
-        let [steps, tokens] =
-            ["steps", "generated_tokens"].map(|name| figure(&metrics, model, name).expect("a figure"));
+        let [steps, tokens] = ["engine_steps_total", "generation_tokens_total"]
+            .map(|name| figure(&metrics, model, name).expect("a figure"));
         assert!(tokens >= 8.0, "{metrics}");
         tokens / steps
     };

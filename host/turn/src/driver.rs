@@ -86,6 +86,11 @@ impl<P: StreamParser> Turn<P> {
         self.feed.stream.fault()
     }
 
+    /// Number of times that the parser was called.
+    pub fn parser_calls(&self) -> u64 {
+        self.feed.stream.parser_calls()
+    }
+
     /// Number of the completed calls so far whose arguments aren't JSON.
     pub fn malformed_calls(&self) -> u32 {
         self.feed.stream.malformed_calls()

@@ -54,6 +54,8 @@ pub(super) struct Stream {
     policy: FaultPolicy,
     router: Router,
     fault: Option<Fault>,
+    /// Number of times that the parser was called.
+    parser_calls: u64,
     failed: Option<TurnFailure>,
     /// Whether a stop marker came: what follows is no part of the turn.
     ended: bool,
@@ -71,6 +73,7 @@ impl Stream {
             router: Router::new(binding.trim, settings),
             binding,
             fault: None,
+            parser_calls: 0,
             failed: None,
             ended: false,
             aside: 0,
@@ -79,6 +82,11 @@ impl Stream {
 
     pub(super) fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
+    }
+
+    /// Number of times that the parser was called.
+    pub(super) fn parser_calls(&self) -> u64 {
+        self.parser_calls
     }
 
     pub(super) fn malformed_calls(&self) -> u32 {
@@ -191,12 +199,14 @@ impl Stream {
             self.router.end_preset();
         }
         self.router.begin_answer(0);
+        self.parser_calls += 1;
         let answer = parser.text(self.router.held.unseen());
         self.apply(answer, out);
     }
 
     fn ask_marker(&mut self, parser: &mut dyn StreamParser, index: u32, out: &mut TurnEvents) {
         if self.fault.is_none() {
+            self.parser_calls += 1;
             let answer = parser.marker(index);
             self.apply(answer, out);
         } else if self.binding.stops.contains(&index) {

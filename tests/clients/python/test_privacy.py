@@ -40,7 +40,7 @@ def test_logs_and_metrics_hold_no_request_text_and_no_key(loud):
         OpenAI(base_url=loud.address + "/v1", api_key=CANARY, max_retries=0).models.list()
     metrics = scrape(loud)
     assert 'sluice_requests_total{route="/v1/responses",status="200"} 1' in metrics
-    assert "sluice_prompt_tokens_total" in metrics and "sluice_engine" in metrics
+    assert "sluice_prompt_tokens_total" in metrics and "sluice_num_requests_running" in metrics
     loud.log.seek(0)
     log = loud.log.read()
     assert "turn ended" in log

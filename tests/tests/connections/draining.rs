@@ -68,6 +68,10 @@ async fn new_requests_hear_of_draining_while_streams_end() {
     let Begun { mut server, _engine, mut answer, may_end } = begun().await;
     is_told(&drains(&mut server).await);
     is_told(&get(server.admin, "/health").await);
+    for address in [server.address, server.admin] {
+        is_told(&get(address, "/ready").await);
+        assert_eq!(get(address, "/live").await.status, 200);
+    }
     is_told(&get(server.admin, "/admin/parsers").await);
     for path in ["/v1/models", "/version", "/nothing"] {
         is_told(&get(server.address, path).await);

@@ -26,7 +26,7 @@ fn ask(text: &str, stream: bool) -> Value {
 
 /// Number of running answers, as the server counts them.
 async fn under_way(server: &TestServer) -> f64 {
-    metric(server.address, r#"sluice_streams{model="leaving"}"#).await
+    metric(server.address, r#"sluice_streams{model_name="leaving"}"#).await
 }
 
 async fn settles(server: &TestServer, what: &str) {
@@ -125,7 +125,7 @@ async fn not_reading(server: &TestServer) {
     let other = post(server.address, "/v1/responses", &ask("hi", false)).await;
     assert_eq!(other.status, 200);
     let began = Instant::now();
-    while metric(server.address, r#"sluice_slow_readers_total{model="leaving"}"#).await < 1.0 {
+    while metric(server.address, r#"sluice_slow_readers_total{model_name="leaving"}"#).await < 1.0 {
         assert!(began.elapsed() < Duration::from_secs(20), "the stalled reader still holds its stream");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

@@ -205,7 +205,7 @@ async fn operators_reload_parsers_on_the_admin_address_only() {
     let metrics = get(server.admin, "/metrics").await.body;
     let metrics = String::from_utf8_lossy(&metrics);
     assert!(
-        metrics.contains("sluice_parser_reloads_total{model=\"qwen3-tiny\",result=\"failed\"}"),
+        metrics.contains("sluice_parser_reloads_total{model_name=\"qwen3-tiny\",result=\"failed\"}"),
         "{metrics}"
     );
     for path in ["/admin/parsers", "/admin/parsers/reload"] {

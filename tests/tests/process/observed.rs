@@ -31,9 +31,11 @@ fn docs() -> String {
 
 /// Names in a text that begin as names of metrics do.
 fn names(text: &str) -> BTreeSet<String> {
-    let is_of_name = |char: char| char.is_ascii_lowercase() || char == '_';
+    let is_of_name = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '_';
     let starts = text.match_indices("sluice_").map(|(at, _)| &text[at..]);
-    starts.map(|rest| rest[..rest.find(|char| !is_of_name(char)).unwrap_or(rest.len())].to_owned()).collect()
+    let names = starts.map(|rest| &rest[..rest.find(|char| !is_of_name(char)).unwrap_or(rest.len())]);
+    // The prefix alone is no name.
+    names.filter(|name| !name.ends_with('_')).map(str::to_owned).collect()
 }
 
 async fn scrape(server: &ServerProcess) -> String {
@@ -74,7 +76,7 @@ async fn documented_metrics_and_real_ones_are_the_same() {
     assert!(undescribed.is_empty(), "{undescribed:?}");
     // The engine was named at the start, and its counters count.
     let completed = format!(
-        "sluice_upstream_requests_total{{model=\"bench\",upstream=\"{}\",outcome=\"completed\"}} 1",
+        "sluice_upstream_requests_total{{model_name=\"bench\",upstream=\"{}\",outcome=\"completed\"}} 1",
         engine.url()
     );
     assert!(text.contains(&completed), "{text}");

@@ -207,6 +207,10 @@ async fn an_engine_that_comes_back_is_looked_at_again() {
     assert_eq!(text(&ask(&server).await), "Hello there.");
     first.kill().await;
     while get(server.address, "/health").await.status == 200 {}
+    let lacking = get(server.address, "/ready").await;
+    assert_eq!((lacking.status.as_u16(), get(server.address, "/live").await.status.as_u16()), (503, 200));
+    let error = lacking.json()["error"]["message"].to_string();
+    assert!(error.contains("1 of 1 models have no engine"), "{error}");
     assert_eq!(ask(&server).await.status, 503);
     // An engine with another tokenizer isn't used.
     let other = Identity { tokenizes_alike: false, ..Identity::default() };

@@ -18,12 +18,12 @@ const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
 /// completed, and of first tokens. They count for the whole process, and an engine of another test
 /// may have had this port, so tests compare two of them.
 async fn counted(server: &TestServer, url: &str) -> [i64; 5] {
-    let labels = |outcome| format!("model=\"qwen3-tiny\",upstream=\"{url}\",outcome=\"{outcome}\"");
+    let labels = |outcome| format!("model_name=\"qwen3-tiny\",upstream=\"{url}\",outcome=\"{outcome}\"");
     let requests = |outcome| format!("sluice_upstream_requests_total{{{}}}", labels(outcome));
     let [refused, failed, cancelled, completed] =
         ["refused", "failed", "cancelled", "completed"].map(requests);
     let tokens =
-        format!("sluice_upstream_first_token_seconds_count{{model=\"qwen3-tiny\",upstream=\"{url}\"}}");
+        format!("sluice_upstream_first_token_seconds_count{{model_name=\"qwen3-tiny\",upstream=\"{url}\"}}");
     let mut counts = [0; 5];
     for (count, series) in counts.iter_mut().zip([refused, failed, cancelled, completed, tokens]) {
         *count = metric(server.address, &series).await.to_string().parse().expect("a whole number");
@@ -158,7 +158,7 @@ async fn slots_are_the_number_that_llamacpp_tells() {
     let engine = FakeEngine::start_as(identity, ([127, 0, 0, 1], 0).into(), |_, _| Vec::new()).await;
     let server = server_for(&engine.url()).await;
     let figure = async |figure: &str| {
-        let labels = format!("model=\"qwen3-tiny\",upstream=\"{}\",figure=\"{figure}\"", engine.url());
+        let labels = format!("model_name=\"qwen3-tiny\",upstream=\"{}\",figure=\"{figure}\"", engine.url());
         metric(server.address, &format!("sluice_upstream{{{labels}}}")).await.to_string()
     };
     while figure("up").await != "1" {}

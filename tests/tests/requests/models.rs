@@ -106,8 +106,9 @@ async fn the_model_is_read_before_what_depends_on_it() {
 async fn metrics_and_parsers_are_told_of_each_model() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = TestServer::start(two(folder.path(), "metered", &["other", "alias"])).await;
-    let series =
-        async |name: &str, model: &str| metric(server.address, &format!("{name}{{model=\"{model}\"}}")).await;
+    let series = async |name: &str, model: &str| {
+        metric(server.address, &format!("{name}{{model_name=\"{model}\"}}")).await
+    };
     for (model, answers) in [("metered", 1), ("alias", 2)] {
         for _ in 0..answers {
             let answer =
@@ -116,9 +117,9 @@ async fn metrics_and_parsers_are_told_of_each_model() {
         }
     }
     for (model, answers) in [("metered", 1.0), ("other", 2.0), ("alias", 0.0)] {
-        let counted = series("sluice_answer_seconds_count", model).await;
+        let counted = series("sluice_e2e_request_latency_seconds_count", model).await;
         assert!((counted - answers).abs() < 0.5, "{model}: {counted}");
-        assert_eq!(series("sluice_generated_tokens_total", model).await > 0.0, answers > 0.0, "{model}");
+        assert_eq!(series("sluice_generation_tokens_total", model).await > 0.0, answers > 0.0, "{model}");
     }
     let seen = get(server.admin, "/admin/parsers").await.json();
     let reloaded = post(server.admin, "/admin/parsers/reload", &Value::Null).await.json();
@@ -128,7 +129,7 @@ async fn metrics_and_parsers_are_told_of_each_model() {
         assert_eq!((&named[1]["model"], &named[1]["serving"]["name"]), (&json!("other"), &json!("none")));
     }
     let text = String::from_utf8(get(server.address, "/metrics").await.body.to_vec()).expect("text");
-    let reloads = "sluice_parser_reloads_total{model=\"other\",result=\"unchanged\"} 1";
+    let reloads = "sluice_parser_reloads_total{model_name=\"other\",result=\"unchanged\"} 1";
     assert!(text.contains(reloads), "{text}");
     server.stop().await;
 }

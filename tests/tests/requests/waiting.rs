@@ -39,7 +39,7 @@ async fn too_long_waiting_gets_a_status_and_when_to_retry() {
     assert_eq!((second.status.as_u16(), &second.headers["retry-after"]), (429, &"1".parse().unwrap()));
     assert_eq!(second.json()["error"]["code"], "rate_limit_exceeded");
     // The first request isn't affected. Figures are updated when a step is done.
-    let refused = r#"sluice_engine{model="waiting",figure="refused"}"#;
+    let refused = r#"sluice_engine_refused_total{model_name="waiting"}"#;
     while metric(server.address, refused).await == 0.0 {
         assert!(first.next().await.is_some(), "it ended, and no refusal was counted");
     }
@@ -64,10 +64,7 @@ async fn long_answers_of_one_key_keep_no_other_key_out() {
     // No client is slow: what one key's clients don't read is no reason to pause.
     setup.limits.stream_queue = 65_536;
     let server = TestServer::start(setup).await;
-    let figure = |name: &str| {
-        let figures = server.model.engine_figures();
-        figures.iter().find(|(known, _)| *known == name).expect("a figure").1
-    };
+    let stats = || server.model.engine_stats();
     let mut long: Vec<Open> = Vec::new();
     loop {
         let answer = open(server.address, of("one", 16, 1500)).await;
@@ -76,14 +73,14 @@ async fn long_answers_of_one_key_keep_no_other_key_out() {
             continue;
         }
         assert_eq!(answer.status, 429);
-        if figure("running") >= 64.0 {
+        if stats().running >= 64 {
             break;
         }
         assert!(long[0].next().await.is_some(), "it ended before all slots were taken");
     }
     let answer = send(server.address, of("two", 1, 3)).await;
     assert_eq!(answer.status, 200);
-    assert!(figure("waiting") > 0.0 && figure("preemptions") > 0.0, "nobody waited");
+    assert!(stats().waiting > 0 && stats().preemptions > 0, "nobody waited");
     drop(long);
     server.stop().await;
 }
@@ -106,7 +103,7 @@ async fn answers(name: &str, speculation: SpeculationOptions) -> (Vec<Value>, f6
         let answer = post(server.address, "/v1/completions", &body).await.json();
         answers.push(json!([answer["choices"], answer["usage"]["completion_tokens"]]));
     }
-    let accepted = format!(r#"sluice_engine{{model="{name}",figure="accepted_tokens"}}"#);
+    let accepted = format!(r#"sluice_spec_decode_num_accepted_tokens_total{{model_name="{name}"}}"#);
     let accepted = metric(server.address, &accepted).await;
     server.stop().await;
     (answers, accepted)

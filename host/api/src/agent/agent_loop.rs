@@ -72,14 +72,14 @@ impl AgentLoop {
     pub(super) fn new(model: Model, job: Job, hosted: Hosted, limits: &McpLimits, refusal: Refusal) -> Self {
         let max_output_tokens = job.max_output_tokens;
         let written = TurnRecord::new(hosted.max_calls);
-        let context = model.answer_context().clone();
+        let calls = Calls::new(limits.calls_at_once, model.answer_context().clone(), job.trace.clone());
         Self {
             model,
             job,
             hosted,
             refusal,
             toolbox: Toolbox::default(),
-            calls: Calls::new(limits.calls_at_once, context),
+            calls,
             stage: Stage::Begin,
             written,
             usage: Usage::default(),

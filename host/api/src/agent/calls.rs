@@ -9,6 +9,7 @@ use futures_util::stream::FuturesUnordered;
 
 use super::toolbox::Route;
 use model::AnswerContext;
+use model::observe::Trace;
 use model::record::Input;
 use model::record::line::{Line, ToolLine};
 
@@ -20,6 +21,8 @@ pub(super) struct Calls {
     running: FuturesUnordered<BoxFuture<'static, EndedCall>>,
     waiting: VecDeque<BoxFuture<'static, EndedCall>>,
     at_once: usize,
+    /// Trace that the answer belongs to.
+    trace: Option<Trace>,
     /// Ids of calls that run or wait.
     open: Vec<String>,
     /// Results for the model, by call id.
@@ -29,28 +32,34 @@ pub(super) struct Calls {
 
 impl Calls {
     /// Makes an empty set, of which `at_once` calls may run at a time.
-    pub(super) fn new(at_once: usize, context: AnswerContext) -> Self {
+    pub(super) fn new(at_once: usize, context: AnswerContext, trace: Option<Trace>) -> Self {
         let (running, waiting) = (FuturesUnordered::new(), VecDeque::new());
-        Self { running, waiting, at_once, open: Vec::new(), results: HashMap::new(), context }
+        Self { running, waiting, at_once, trace, open: Vec::new(), results: HashMap::new(), context }
     }
 
     /// Queues a call; it runs as soon as there is a place. In a replayed answer it ends as recorded.
     pub(super) fn run(&mut self, id: &str, route: Route, arguments: String) {
         let key = id.to_owned();
         self.open.push(key.clone());
-        self.waiting.push_back(match self.context.playback().cloned() {
-            Some(playback) => Box::pin(async move {
+        let trace = self.trace.clone();
+        self.waiting.push_back(if let Some(playback) = self.context.playback().cloned() {
+            Box::pin(async move {
                 let is_own = |input: &Input| matches!(input, Input::Tool(line) if line.call_id == key);
                 let result = match playback.next(is_own).await {
                     Input::Tool(line) => line.result,
                     _ => Err(String::new()),
                 };
                 (key, result)
-            }),
-            None => Box::pin(async move {
-                let result = route.server.call(&route.called.name, &arguments).await;
+            })
+        } else {
+            Box::pin(async move {
+                let (server, name) = (&route.server, &route.called.name);
+                let result = match &trace {
+                    Some(trace) => server.call_traced(name, &arguments, trace).await,
+                    None => server.call(name, &arguments).await,
+                };
                 (key, result.map_err(|error| error.to_string()))
-            }),
+            })
         });
         self.start();
     }

@@ -275,6 +275,24 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         method: "get",
+        path: "/ready",
+        id: "ready",
+        summary: "Whether new work is taken, and what is lacking",
+        open: true,
+        answer: health,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/live",
+        id: "live",
+        summary: "Whether the process works, also while it drains",
+        open: true,
+        answer: health,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
         path: "/version",
         id: "version",
         summary: "The server's version (as in vLLM)",

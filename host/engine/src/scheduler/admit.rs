@@ -132,6 +132,7 @@ impl Scheduler {
                 self.counts.prefix_hit_tokens += cached as u64;
                 self.queue.charge(sequence.principal, prompt - cached);
                 sequence.admission = self.admitted;
+                sequence.queued = self.now.saturating_sub(sequence.queued_at);
                 sequence.outlet.begin();
                 self.admitted += 1;
                 sequence

@@ -32,7 +32,7 @@ mod watch;
 
 use std::collections::VecDeque;
 use std::task::{Context, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::batch::Batch;
 use crate::blocks::BlockPool;
@@ -65,6 +65,8 @@ pub(crate) struct Scheduler {
     admitted: u64,
     /// Time since the engine began, set by the engine's loop.
     now: Duration,
+    /// When the tokens of the step being retired were there.
+    step_at: Option<Instant>,
     batch: Batch,
     /// Steps under way, oldest first; all but the last have their draws.
     steps_in_flight: VecDeque<InFlightStep>,
@@ -90,6 +92,7 @@ impl Scheduler {
             queue: Queue::default(),
             admitted: 0,
             now: Duration::ZERO,
+            step_at: None,
             batch: Batch::default(),
             steps_in_flight: VecDeque::new(),
             draws: DrawBuffers::new(shape.vocab),
@@ -101,6 +104,11 @@ impl Scheduler {
     /// Sets the time since the engine began, which never goes back.
     pub(crate) fn set_time(&mut self, now: Duration) {
         self.now = now;
+    }
+
+    /// Sets when the tokens of the step that is retired next were there.
+    pub(crate) fn set_step_time(&mut self, at: Instant) {
+        self.step_at = Some(at);
     }
 
     /// Queues a sequence.

@@ -54,7 +54,9 @@ impl Scheduler {
     /// Takes one sequence's tokens. Returns the number of its tokens that were known before, with
     /// the draft tokens that were accepted.
     fn take_rows(&mut self, entry: &StepEntry, rows: &Rows) -> usize {
+        let step_at = self.step_at;
         let Some(sequence) = self.lookup(entry.admission) else { return 0 };
+        sequence.step_at = step_at;
         let known = sequence.tokens.len();
         if entry.rows.is_empty() || entry.is_late {
             return known;

@@ -21,6 +21,11 @@ impl ParserArgument {
         }
     }
 
+    /// Whether the model is to be served without a parser.
+    pub(super) fn is_none(&self) -> bool {
+        matches!(self, Self::Named(name) if name == "none")
+    }
+
     /// The file or name that is asked for, without its folder; `None` for `auto`.
     pub(super) fn file(&self) -> Option<OsString> {
         let Self::Named(name) = self else { return None };

@@ -38,6 +38,7 @@ use super::shipped::find_parser;
 use argument::ParserArgument;
 use loader::{Loader, ParserChoice};
 use parsers::{ContractVersion, Plugin};
+use system::permission::try_executable_memory;
 
 /// The current parser of a served model, and the loader of its next one.
 pub(super) struct Parsers {
@@ -76,6 +77,10 @@ impl Parsers {
         model_tokens: ModelTokens,
     ) -> Result<Self, ModelLoadError> {
         let argument = ParserArgument::read(options.parser.as_deref());
+        if !argument.is_none() {
+            // Each parser would only be found unusable, and the model would be served without.
+            try_executable_memory().map_err(ModelLoadError::ExecutableMemory)?;
+        }
         let (folders, file) = (argument.folders(&options.plugins), argument.file());
         let mut loader = Loader::new(Arc::clone(&shared.runtime), argument, options, facts);
         let choice = loader.choose(None);
@@ -198,7 +203,8 @@ impl Parsers {
     fn publish(&self, report: ParserReport) -> ParserReport {
         log(&self.model, &report);
         let (model, result) = (Arc::clone(&self.model), report.last_load.result.name());
-        metrics::counter!("sluice_parser_reloads_total", "model" => model, "result" => result).increment(1);
+        metrics::counter!("sluice_parser_reloads_total", "model_name" => model, "result" => result)
+            .increment(1);
         *self.report.write().unwrap_or_else(PoisonError::into_inner) = report;
         self.loaded.notify_waiters();
         self.report()

@@ -47,6 +47,8 @@ impl StepLine {
             prompt_tokens: self.prompt.into_iter().map(token).collect(),
             cached_tokens: self.cached,
             untold_tokens: self.untold,
+            queued: Duration::ZERO,
+            at: None,
         })
     }
 }
@@ -112,6 +114,8 @@ mod tests {
             prompt_tokens: vec![token(5, logprobs(f32::MIN_POSITIVE))],
             cached_tokens: 3,
             untold_tokens: 1,
+            queued: Duration::ZERO,
+            at: None,
         }];
         let mismatch = PlayedMismatch { before: vec![1], token: None, is_complete: true };
         for error in [

@@ -107,6 +107,10 @@ async fn ask(
     let id = system::random::hex::<16>();
     let abort = AbortGuard::new(&upstream, wire.abort(&id));
     let post = upstream.post(wire.path(), wire.body(request, &facts, &id));
+    let post = match &request.traceparent {
+        Some(traceparent) => post.header("traceparent", &**traceparent),
+        None => post,
+    };
     let cancelled = CancelGuard(Some(&upstream));
     let begun = begin(post, &upstream, asked + pool.limits.first_token_time).await;
     let failure = match begun {

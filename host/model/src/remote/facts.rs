@@ -45,8 +45,7 @@ pub(super) struct Facts {
     pub(super) gauges: Option<&'static GaugeNames>,
 }
 
-/// Names of an engine's gauges in Prometheus' text format, each with a label where a name has
-/// several gauges.
+/// Names of an engine's gauges in Prometheus' text format; `*NAME` is NAME behind any prefix.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct GaugeNames {
     /// Number of running requests.
@@ -58,10 +57,11 @@ pub(super) struct GaugeNames {
 }
 
 impl GaugeNames {
+    /// The prefix is the other server's choice.
     pub(super) const SLUICE: Self = Self {
-        running: "sluice_engine{figure=\"running\"}",
-        waiting: "sluice_engine{figure=\"waiting\"}",
-        kv_used: None,
+        running: "*num_requests_running",
+        waiting: "*num_requests_waiting",
+        kv_used: Some("*kv_cache_usage_perc"),
     };
     pub(super) const VLLM: Self = Self {
         running: "vllm:num_requests_running",

@@ -20,20 +20,18 @@ pub(super) fn read(text: &str, gauges: &GaugeNames) -> Option<ReportedLoad> {
     Some(ReportedLoad { running: count(running), waiting: count(waiting), kv_used })
 }
 
-/// Finite values of all samples of a gauge: those of a name, or of a name and a label
-/// (`name{label="value"}`).
+/// Finite values of all samples of a gauge, by its name or by what its name ends with (`*NAME`).
 fn values<'a>(text: &'a str, gauge: &'a str) -> impl Iterator<Item = f64> + 'a {
-    let (name, wanted) = gauge.split_once('{').unwrap_or((gauge, ""));
-    let wanted = wanted.trim_end_matches('}');
+    let is_meant = move |name: &str| match gauge.strip_prefix('*') {
+        Some(end) => name.ends_with(end),
+        None => name == gauge,
+    };
     text.lines().filter_map(move |line| {
-        let rest = line.strip_prefix(name)?;
-        let value = match rest.strip_prefix('{') {
-            Some(labels) => {
-                let (labels, value) = labels.rsplit_once('}')?;
-                labels.contains(wanted).then_some(value)?
-            }
-            None => rest.strip_prefix(' ').filter(|_| wanted.is_empty())?,
-        };
+        let (name, rest) = line.split_at(line.find(['{', ' '])?);
+        if !is_meant(name) {
+            return None;
+        }
+        let value = if rest.starts_with('{') { rest.rsplit_once('}')?.1 } else { rest };
         value.split_ascii_whitespace().next()?.parse().ok().filter(|value: &f64| value.is_finite())
     })
 }
@@ -53,8 +51,8 @@ mod tests {
         let load = read(text, &GaugeNames::VLLM).unwrap();
         assert_eq!((load.running, load.waiting, load.kv_used), (7, 2, Some(0.75)));
         assert!(read(text, &GaugeNames::SGLANG).is_none());
-        let text = "sluice_engine{model=\"a\",figure=\"running\"} 2\nsluice_engine{model=\"a\",figure=\"waiting\"} 5\n\
-                    sluice_engine{model=\"b\",figure=\"running\"} 1\nsluice_engine{model=\"b\",figure=\"steps\"} 900\n";
+        let text = "sluice_num_requests_running{model_name=\"a\"} 2\nsluice_num_requests_waiting{model_name=\"a\"} 5\n\
+                    vllm:num_requests_running{model_name=\"b\"} 1\nsluice_engine_steps_total{model_name=\"b\"} 900\n";
         let load = read(text, &GaugeNames::SLUICE).unwrap();
         assert_eq!((load.running, load.waiting, load.kv_used), (3, 5, None));
         assert!(read("vllm:num_requests_running NaN\n", &GaugeNames::VLLM).is_none());

@@ -22,8 +22,8 @@ pub(super) struct UpstreamMetrics {
 
 impl UpstreamMetrics {
     pub(super) fn new(model: &Arc<str>, engine: &Arc<str>) -> Self {
-        let outcome = |outcome| counter!("sluice_upstream_requests_total", "model" => Arc::clone(model), "upstream" => Arc::clone(engine), "outcome" => outcome);
-        let figure = |name: &'static str| counter!(name, "model" => Arc::clone(model), "upstream" => Arc::clone(engine));
+        let outcome = |outcome| counter!("sluice_upstream_requests_total", "model_name" => Arc::clone(model), "upstream" => Arc::clone(engine), "outcome" => outcome);
+        let figure = |name: &'static str| counter!(name, "model_name" => Arc::clone(model), "upstream" => Arc::clone(engine));
         Self {
             completed: outcome("completed"),
             refused: outcome("refused"),
@@ -32,7 +32,7 @@ impl UpstreamMetrics {
             retries: figure("sluice_upstream_retries_total"),
             affinity_hits: figure("sluice_upstream_affinity_hits_total"),
             cached_tokens: figure("sluice_upstream_cached_tokens_total"),
-            first_token: histogram!("sluice_upstream_first_token_seconds", "model" => Arc::clone(model), "upstream" => Arc::clone(engine)),
+            first_token: histogram!("sluice_upstream_first_token_seconds", "model_name" => Arc::clone(model), "upstream" => Arc::clone(engine)),
         }
     }
 

@@ -233,6 +233,7 @@ async fn one_token(
         cache_salt: 0,
         affinity: 0,
         priority: 0,
+        traceparent: None,
     };
     let wire = wire::of(facts.kind);
     let body = wire.body(&request, facts, &system::random::hex::<16>());

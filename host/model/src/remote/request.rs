@@ -24,6 +24,8 @@ pub(super) struct RemoteRequest {
     pub(super) cache_salt: u64,
     pub(super) affinity: u64,
     pub(super) priority: i32,
+    /// The caller's trace.
+    pub(super) traceparent: Option<Arc<str>>,
 }
 
 impl RemoteRequest {
@@ -53,6 +55,7 @@ impl RemoteRequest {
             cache_salt: request.cache_salt,
             affinity: request.affinity,
             priority: request.priority,
+            traceparent: request.traceparent,
         }
     }
 

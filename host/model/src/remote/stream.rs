@@ -196,6 +196,7 @@ impl RemoteStream {
             prompt_tokens,
             cached_tokens: self.cached,
             untold_tokens,
+            ..Step::default()
         }))
     }
 

@@ -170,7 +170,7 @@ fn figures(pool: &UpstreamPool) {
     for engine in pool.router.status(Instant::now()) {
         let gauge = |figure: &'static str, value: f64| {
             let (model, upstream) = (Arc::clone(&pool.settings.label), Arc::clone(&engine.name));
-            metrics::gauge!("sluice_upstream", "model" => model, "upstream" => upstream, "figure" => figure)
+            metrics::gauge!("sluice_upstream", "model_name" => model, "upstream" => upstream, "figure" => figure)
                 .set(value);
         };
         gauge("in_flight", engine.in_flight.into());

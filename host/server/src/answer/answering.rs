@@ -8,9 +8,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, StreamExt};
 use store::{Chunk, End};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +20,7 @@ use super::framed_check::FramedCheck;
 use super::keeper::Keeper;
 use super::log::{LogWriter, Signal};
 use super::tap::TapWriter;
+use crate::traces::AnswerSpan;
 use api::StreamCheck;
 use api::agent::AnswerStream;
 use api::event_buffer::EventBuffer;
@@ -27,15 +28,18 @@ use api::frames::Frames;
 use api::machine::{Machine, Record};
 use api::seal::Seal;
 use model::AnswerContext;
+use model::observe::ModelMetrics;
 use model::record::line::{Delivery, Line};
 use turn::{TurnEnd, TurnFailure};
 
 mod background;
 mod record;
 mod replay;
+mod signals;
 mod telling;
 
 pub use replay::{Replay, ReplayError};
+use signals::{aborted, cancelled, shutting_down};
 
 /// An answer that is being generated.
 pub struct Answer {
@@ -61,6 +65,7 @@ pub struct Answer {
     is_steered: bool,
     /// How the choice ended that ended last.
     ended: TurnEnd,
+    span: Option<AnswerSpan>,
 }
 
 /// The answer isn't wanted any more: no reader is left, or one takes nothing.
@@ -74,10 +79,10 @@ struct SlowReader {
 
 impl Answer {
     /// An answer that `stream` generates and `machine` tells, for the request `id` that came at
-    /// `began`. `model` is the label in metrics. If `check` is given, the stream is checked; when
+    /// `began`. `model` counts it. If `check` is given, the stream is checked; when
     /// `aborting` is cancelled, the answer fails.
     pub fn new(
-        model: Arc<str>,
+        model: Arc<ModelMetrics>,
         id: String,
         began: Instant,
         mut stream: AnswerStream,
@@ -102,6 +107,7 @@ impl Answer {
             tap: None,
             is_steered: false,
             ended: TurnEnd::Cancelled,
+            span: None,
             figures: AnswerFigures::begin(model),
         }
     }
@@ -111,6 +117,11 @@ impl Answer {
     #[must_use]
     pub fn in_context(self, context: AnswerContext, seal: &Seal) -> Self {
         Self { context, seal: Some(seal.clone()), ..self }
+    }
+
+    /// Has `span` tell of the answer.
+    pub(crate) fn spanned_by(&mut self, span: Option<AnswerSpan>) {
+        self.span = span;
     }
 
     /// Leaves out the check of the stream, for an answer whose first events were sent by another.
@@ -305,21 +316,4 @@ impl Answer {
     fn age_ms(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
-}
-
-/// Ready as soon as `token` is cancelled; never without one.
-async fn cancelled(token: Option<&CancellationToken>) {
-    match token {
-        Some(token) => token.cancelled().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Ready with the failure as soon as `token` is cancelled.
-fn aborted(token: &CancellationToken, failure: fn() -> TurnFailure) -> BoxFuture<'static, TurnFailure> {
-    token.clone().cancelled_owned().map(move |()| failure()).boxed()
-}
-
-fn shutting_down() -> TurnFailure {
-    TurnFailure { code: "server_error", message: "The server is shutting down; try again.".to_owned() }
 }

@@ -3,51 +3,47 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use turn::Usage;
+use model::observe::ModelMetrics;
 
 /// The metrics of an answer. While they live, the answer counts as under way.
 pub(super) struct AnswerFigures {
-    /// Label of the model.
-    model: Arc<str>,
+    model: Arc<ModelMetrics>,
     under_way: metrics::Gauge,
 }
 
 impl AnswerFigures {
     /// An answer of this model begins.
-    pub(super) fn begin(model: Arc<str>) -> Self {
-        let under_way = metrics::gauge!("sluice_streams", "model" => Arc::clone(&model));
+    pub(super) fn begin(model: Arc<ModelMetrics>) -> Self {
+        let under_way = metrics::gauge!("sluice_streams", "model_name" => Arc::clone(model.label()));
         under_way.increment(1);
         Self { model, under_way }
     }
 
     /// Label of the model.
     pub(super) fn model(&self) -> &str {
-        &self.model
+        self.model.label()
     }
 
     /// The model's first event came after this time.
-    pub(super) fn first_token(&self, time: Duration) {
-        metrics::histogram!("sluice_first_token_seconds", "model" => Arc::clone(&self.model)).record(time);
+    pub(super) fn first_event(&self, time: Duration) {
+        self.model.first_event(time);
     }
 
     /// A reader took nothing for too long.
     pub(super) fn slow_reader(&self) {
-        metrics::counter!("sluice_slow_readers_total", "model" => Arc::clone(&self.model)).increment(1);
+        let model = Arc::clone(self.model.label());
+        metrics::counter!("sluice_slow_readers_total", "model_name" => model).increment(1);
     }
 
     /// The stream broke the event grammar.
     pub(super) fn violation(&self) {
-        metrics::counter!("sluice_stream_violations_total", "model" => Arc::clone(&self.model)).increment(1);
+        let model = Arc::clone(self.model.label());
+        metrics::counter!("sluice_stream_violations_total", "model_name" => model).increment(1);
     }
 
-    /// A turn ended after this time.
-    pub(super) fn end(&self, usage: Usage, time: Duration) {
-        let model = || Arc::clone(&self.model);
-        metrics::counter!("sluice_prompt_tokens_total", "model" => model())
-            .increment(usage.input_tokens.into());
-        metrics::counter!("sluice_generated_tokens_total", "model" => model())
-            .increment(usage.output_tokens.into());
-        metrics::histogram!("sluice_answer_seconds", "model" => model()).record(time);
+    /// A choice of the answer ended after this time.
+    pub(super) fn end(&self, time: Duration) {
+        self.model.answer_ended(time);
     }
 }
 

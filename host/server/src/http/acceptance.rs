@@ -12,13 +12,17 @@ use super::record_draft::RecordDraft;
 use super::stored::{self, Continues, Resolved, resolve};
 use super::unpaid::unpaid;
 use crate::answer::Answer;
+use crate::traces::{AnswerSpan, SpanStart};
 use api::agent::AnswerStream;
 use api::chat::{self, stored::Wish};
 use api::error::ApiError;
+use api::machine::Machine;
 use api::responses::{self, Continuation, Wishes};
 use api::{ApiRequest, Object, Protocol};
+use model::Job;
 use model::Model;
 use model::accounts::Account;
+use model::observe::Trace;
 use model::record::Recorder;
 
 /// An answer that is about to be generated.
@@ -204,13 +208,19 @@ pub(super) async fn launch(
     model: Model,
     extent: Extent,
 ) -> Result<Answer, ApiError> {
-    let ApiRequest { job, hosted, compaction, machine, warnings, .. } = request;
+    let ApiRequest { mut job, hosted, compaction, mut machine, warnings, .. } = request;
     if !warnings.is_empty() {
         // Only the client is told which: they are names of the request.
         tracing::debug!(id = %caller.id, fields = warnings.len(), "parts of the request are ignored");
     }
-    let (label, context) = (model.label(), model.answer_context().clone());
+    let context = model.answer_context().clone();
     let facts = context.trace().is_some().then(|| facts(caller, protocol, &model));
+    let metrics = Arc::clone(model.metrics());
+    let mut span = begin_span(app, caller, protocol, &model, &job, &mut *machine);
+    job.trace = match &span {
+        Some(span) => Some(span.trace().clone()),
+        None => caller.span.clone().map(Trace::passed_on),
+    };
     let events = match extent {
         Extent::Answer => {
             let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
@@ -220,12 +230,39 @@ pub(super) async fn launch(
     }
     .map_err(|error| {
         context.discard_record();
-        protocol.refusal(&error)
+        let refusal = protocol.refusal(&error);
+        if let Some(span) = &mut span {
+            span.refused(refusal.code.unwrap_or(refusal.kind));
+        }
+        refusal
     })?;
     let check = app.check_streams.then(|| protocol.check());
-    let answer = Answer::new(label, caller.id.clone(), caller.began, events, machine, check, &app.aborting);
+    let answer = Answer::new(metrics, caller.id.clone(), caller.began, events, machine, check, &app.aborting);
     let answer = answer.in_context(context, &app.any_defaults().seal);
-    Ok(answer.traced(app.taps.as_ref(), || facts.unwrap_or_default()))
+    let mut answer = answer.traced(app.taps.as_ref(), || facts.unwrap_or_default());
+    answer.spanned_by(span);
+    Ok(answer)
+}
+
+/// Begins the span of an answer, if spans are exported.
+fn begin_span(
+    app: &App,
+    caller: &Caller,
+    protocol: Protocol,
+    model: &Model,
+    job: &Job,
+    machine: &mut dyn Machine,
+) -> Option<AnswerSpan> {
+    let start = SpanStart {
+        parent: caller.span.as_ref(),
+        began: caller.began,
+        request_id: &caller.id,
+        model: model.label(),
+        protocol,
+        job,
+        response_id: app.traces.as_ref().and_then(|_| machine.record()).map(|record| record.id),
+    };
+    AnswerSpan::begin(app.traces.as_ref()?, start)
 }
 
 /// What is shown of an answer that is traced.

@@ -18,15 +18,16 @@ use super::access::refuse_foreign_pages;
 use super::admin_parse::parse;
 use super::answer::{json, to_json};
 use super::app::App;
+use super::probes::probes;
 use super::routes::{get_only, layered, no_route, post_only};
-use super::server_info::{health, scrape};
+use super::server_info::scrape;
 use super::stream::event_stream;
 use api::frames::Frames;
 use model::{LoadResult, Model, ParserReport};
 
 /// All routes of the admin address, in the same layers as those of the main address, without CORS.
 pub(super) fn router(app: App, listen: IpAddr) -> Router {
-    let open = Router::new().route("/health", get_only(health));
+    let open = probes().into_iter().fold(Router::new(), |open, (path, probe)| open.route(path, probe));
     let keyed = Router::new()
         .route("/admin/parsers", get_only(parsers))
         .route("/admin/parsers/reload", post_only(reload))

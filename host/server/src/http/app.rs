@@ -13,6 +13,7 @@ use super::metered_store::MeteredStore;
 use super::stored::Running;
 use super::unpaid::UNPAID;
 use crate::answer::Taps;
+use crate::traces::TraceExporter;
 use api::Defaults;
 use api::error::ApiError;
 use model::accounts::Accounts;
@@ -59,6 +60,8 @@ pub struct AppState {
     pub(super) running: Running,
     /// Told when a response was stored that waits to run.
     pub(super) queued: Notify,
+    /// Where spans of answers are sent.
+    pub(super) traces: Option<TraceExporter>,
     /// Cancelled when the server takes no more work.
     pub(super) stopping: CancellationToken,
     /// Cancelled when streams that are still open must end.
@@ -105,6 +108,7 @@ impl App {
             parsing: Semaphore::new(1),
             running: Running::default(),
             queued: Notify::new(),
+            traces: None,
             stopping: CancellationToken::new(),
             aborting: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -118,6 +122,16 @@ impl App {
         let Some(state) = Arc::into_inner(self.0) else { unreachable!("nobody else has it yet") };
         let taps = (inspects || records.is_some()).then(Taps::default);
         Self(Arc::new(AppState { records, taps, ..state }))
+    }
+
+    /// This app, with its answers' spans sent by `exporter`.
+    ///
+    /// # Panics
+    /// If the app was cloned already.
+    #[must_use]
+    pub fn traced(self, exporter: TraceExporter) -> Self {
+        let state = Arc::into_inner(self.0).expect("nobody else has it yet");
+        Self(Arc::new(AppState { traces: Some(exporter), ..state }))
     }
 
     /// Defaults for what doesn't depend on a model.

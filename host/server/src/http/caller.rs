@@ -3,9 +3,11 @@
 use std::time::Instant;
 
 use axum::extract::Request;
+use http::HeaderValue;
 
 use super::answer::RequestId;
 use model::accounts::Principal;
+use model::observe::SpanContext;
 
 /// Who sent a request, and when.
 #[derive(Debug, Clone)]
@@ -16,6 +18,8 @@ pub(super) struct Caller {
     pub(super) id: String,
     /// When the request came.
     pub(super) began: Instant,
+    /// The span that asked for it.
+    pub(super) span: Option<SpanContext>,
 }
 
 impl Caller {
@@ -26,6 +30,7 @@ impl Caller {
             principal: extensions.get::<Principal>().cloned().unwrap_or_default(),
             id: extensions.get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default(),
             began: Instant::now(),
+            span: request.headers().get("traceparent").and_then(span_of),
         }
     }
 
@@ -36,6 +41,10 @@ impl Caller {
 
     /// The owner of a stored response, which runs now; `id` is for the log.
     pub(super) fn of_owner(owner: &store::Owner, id: String) -> Self {
-        Self { principal: Principal::new(owner.name()), id, began: Instant::now() }
+        Self { principal: Principal::new(owner.name()), id, began: Instant::now(), span: None }
     }
+}
+
+fn span_of(header: &HeaderValue) -> Option<SpanContext> {
+    header.to_str().ok().and_then(SpanContext::parse)
 }

@@ -9,15 +9,16 @@ use super::answer::refuse;
 use super::app::App;
 use super::body::discard_unasked;
 use super::capacity::Admission;
+use super::probes::is_probe;
 use api::error::ApiError;
 
 /// Middleware: 503 with `Retry-After` for a request on an excess connection, which then closes.
-/// `/health` is answered as usual.
+/// Probes are answered as usual.
 pub(super) async fn refuse_excess(State(app): State<App>, request: Request, next: Next) -> Response {
     if request.extensions().get() != Some(&Admission::Excess) {
         return next.run(request).await;
     }
-    let mut response = if request.uri().path() == "/health" {
+    let mut response = if is_probe(request.uri().path()) {
         next.run(request).await
     } else {
         discard_unasked(request, &app.limits).await;

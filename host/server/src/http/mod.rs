@@ -34,6 +34,7 @@ mod metered_store;
 mod metrics;
 mod named;
 mod path;
+mod probes;
 mod record_draft;
 mod request_log;
 mod routes;

@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use super::answer::RequestId;
-use super::routes::HEALTH;
+use super::probes::is_probe;
 
 /// Middleware: logs one line per request, without any of its text.
 pub(super) async fn log(request: Request, next: Next) -> Response {
@@ -24,7 +24,7 @@ pub(super) async fn log(request: Request, next: Next) -> Response {
     ::metrics::counter!("sluice_requests_total", "route" => route.clone(), "status" => status.to_string())
         .increment(1);
     let ms = whole_ms(began.elapsed());
-    if route == HEALTH {
+    if is_probe(&route) {
         // Probes come every few seconds, for ever.
         tracing::debug!(%id, method, %route, status, ms, "answered");
     } else {

@@ -25,8 +25,9 @@ use super::count::{count_messages, count_responses};
 use super::excess::refuse_excess;
 use super::guard::refuse_malformed;
 use super::named::Named;
+use super::probes::probes;
 use super::request_log::log;
-use super::server_info::{health, index, list_models, one_model, scrape, version};
+use super::server_info::{index, list_models, one_model, scrape, version};
 use super::stored;
 use super::stream::generate;
 use super::tokens;
@@ -37,8 +38,6 @@ use api::{Protocol, openapi};
 /// A route: methods, path and handler.
 type Route = (&'static [&'static str], &'static str, MethodRouter<App>);
 
-/// The route of probes.
-pub(super) const HEALTH: &str = "/health";
 /// The route of Prometheus.
 const METRICS: &str = "/metrics";
 /// Message while streams that have begun get their time to end.
@@ -57,7 +56,7 @@ fn routes(routes: Vec<Route>) -> Router<App> {
 
 /// Routes that require no key.
 fn open() -> Vec<Route> {
-    vec![get_at(HEALTH, health)]
+    probes().into_iter().map(|(path, handler)| (&["get"][..], path, handler)).collect()
 }
 
 /// Routes that require a key, if any is set. With `open` they equal the paths in `api::openapi`.

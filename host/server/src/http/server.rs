@@ -65,6 +65,9 @@ impl Server {
         let mut keepers = JoinSet::new();
         keepers.spawn(stored::upkeep(app.clone()));
         keepers.spawn(stored::run_claimed(app.clone()));
+        if let Some(traces) = app.traces.clone() {
+            keepers.spawn(traces.run());
+        }
         let mut upkeep = tokio::time::interval(Duration::from_secs(5));
         loop {
             tokio::select! {
@@ -86,6 +89,9 @@ impl Server {
         }
         // Nothing of the server is left when this returns: its store may be opened again.
         connections.tasks.shutdown().await;
+        if let Some(traces) = &app.traces {
+            traces.flush().await;
+        }
         keepers.shutdown().await;
     }
 }

@@ -1,4 +1,4 @@
-//! Routes that say what the server is and how it is: health, version, routes, models, metrics.
+//! Routes that say what the server is and how it is: version, routes, models, metrics.
 
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
@@ -8,20 +8,8 @@ use axum::response::Response;
 use super::answer::{json, refuse, to_json, typed};
 use super::app::App;
 use super::metrics;
-use super::routes::DRAINING;
 use api::error::ApiError;
 use api::{models, openapi};
-
-/// 200 while the server takes new work, else 503.
-pub(super) async fn health(State(app): State<App>) -> Response {
-    if app.stopping.is_cancelled() {
-        return refuse(&ApiError::unavailable(DRAINING));
-    }
-    if !app.models.are_alive() {
-        return refuse(&ApiError::unavailable("The server is stopping."));
-    }
-    json(200, r#"{"status":"ok"}"#.to_owned())
-}
 
 /// What is there: a person or a program that finds the address sees what it speaks.
 pub(super) async fn index() -> Response {
@@ -58,11 +46,6 @@ pub(super) async fn one_model(State(app): State<App>, id: Result<Path<String>, P
 
 /// Figures for Prometheus.
 pub(super) async fn scrape(State(app): State<App>) -> Response {
-    for model in &app.models {
-        for (figure, value) in model.engine_figures() {
-            ::metrics::gauge!("sluice_engine", "model" => model.label(), "figure" => figure).set(value);
-        }
-    }
     let sizes = [
         ("sluice_request_memory_bytes", app.accounts.memory_held()),
         ("sluice_grammar_bytes", app.models.first().grammar_bytes()),
@@ -71,5 +54,5 @@ pub(super) async fn scrape(State(app): State<App>) -> Response {
         #[expect(clippy::cast_precision_loss, reason = "metrics are f64; sizes below 2^53 are exact")]
         ::metrics::gauge!(name).set(bytes as f64);
     }
-    typed(200, "text/plain; version=0.0.4", Body::from(metrics::render()))
+    typed(200, "text/plain; version=0.0.4", Body::from(metrics::render(&app.models)))
 }

@@ -205,7 +205,7 @@ pub(super) async fn begin(
             anyhow::anyhow!("its answer can't begin: {error}")
         }
     })?;
-    let (label, id) = (loaded.model.label(), head.request_id.clone());
-    let answer = Answer::new(label, id, Instant::now(), stream, machine, None, &CancellationToken::new());
+    let (metrics, id) = (Arc::clone(loaded.model.metrics()), head.request_id.clone());
+    let answer = Answer::new(metrics, id, Instant::now(), stream, machine, None, &CancellationToken::new());
     Ok(answer.in_context(context, &loaded.defaults.seal))
 }

@@ -20,6 +20,7 @@ impl Stream {
         }
         self.ask(parser, out);
         if self.fault.is_none() {
+            self.parser_calls += 1;
             let answer = parser.finish(reason);
             self.apply(answer, out);
         }

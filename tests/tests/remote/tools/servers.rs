@@ -6,6 +6,8 @@ use std::time::Duration;
 use http::{HeaderValue, header};
 use mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig, UrlEndpoint, UrlTransport};
 use model::limits::McpLimits;
+use model::observe::{Part, SpanContext, Trace};
+use serde_json::{Value, json};
 use tests::measure::{growth, runs_alone};
 use tests::tool_server_http::HttpToolServer;
 use tests::tool_server_sse::{KEY, SseToolServer};
@@ -239,4 +241,32 @@ async fn what_cannot_be_reached_is_an_error_at_once() {
         assert_eq!(server.tools().await, Err(McpError::Unreachable));
         assert_eq!(server.call("echo", "").await, Err(McpError::Unreachable));
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_of_a_trace_are_told_to_their_server() {
+    let (server, listening) = http().await;
+    let trace = Trace::noted(SpanContext::root());
+    assert!(server.call_traced("echo", "{}", &trace).await.is_ok());
+    assert!(server.call_traced("fail", "{}", &trace).await.is_err());
+    drop(server.call_traced("echo", "{}", &trace));
+    assert!(server.call("echo", "{}").await.is_ok());
+    let passed_on = Trace::passed_on(SpanContext::root());
+    assert!(server.call_traced("echo", "{}", &passed_on).await.is_ok());
+    let mut told = Vec::new();
+    for part in trace.take_parts() {
+        let Part::Tool { context, server, began, ended, outcome } = part else { panic!("{part:?}") };
+        assert_eq!((&*server, context.trace_id()), ("hostile", trace.context().trace_id()));
+        assert!(began <= ended);
+        told.push((context.to_string(), outcome));
+    }
+    assert_eq!(told.iter().map(|(_, outcome)| *outcome).collect::<Vec<_>>(), ["completed", "failed"]);
+    let both = |context: Value| (context.clone(), context);
+    let expected = [
+        both(json!(told[0].0)),
+        both(json!(told[1].0)),
+        both(Value::Null),
+        both(json!(passed_on.context().to_string())),
+    ];
+    assert_eq!(listening.contexts(), expected);
 }

@@ -26,7 +26,7 @@ async fn answer(model: &Model) -> Answer {
     let stream = AnswerStream::one(model.start_choices(job).await.expect("a turn"));
     let check = Some(Protocol::Responses.check());
     Answer::new(
-        Arc::from("m"),
+        Arc::clone(model.metrics()),
         "req_1".into(),
         Instant::now(),
         stream,

@@ -143,7 +143,7 @@ async fn no_protocol_shows_anything_of_a_forbidden_call() {
         }
     }
     // One call alone, two between texts, and one that is broken; each was asked for six times.
-    let counted = metric(server.address, r#"sluice_dropped_calls_total{model="forbidden"}"#).await;
+    let counted = metric(server.address, r#"sluice_dropped_calls_total{model_name="forbidden"}"#).await;
     assert!((counted - 24.0).abs() < 0.5, "{counted}");
     server.stop().await;
 }

@@ -61,7 +61,7 @@ async fn each_protocol_carries_them_or_says_that_it_cannot() {
     let sent = joined(&stream, "/delta/partial_json");
     assert!(ARGUMENTS.starts_with(&sent) && sent.len() < 2, "{sent}");
 
-    let counted = metric(server.address, r#"sluice_malformed_arguments_total{model="malformed"}"#).await;
+    let counted = metric(server.address, r#"sluice_malformed_arguments_total{model_name="malformed"}"#).await;
     assert!((counted - 6.0).abs() < 0.5, "{counted}");
     server.stop().await;
 }

@@ -5,6 +5,7 @@
 use std::time::{Duration, Instant};
 
 use api::Protocol;
+use model::EngineStats;
 use serde_json::{Value, json};
 use tests::client::{Answer, Open, json_request, open, post};
 use tests::server::{Setup, TestServer};
@@ -44,9 +45,8 @@ fn choices<'a>(objects: impl IntoIterator<Item = &'a Value>, count: usize) -> Ve
     choices
 }
 
-fn figure(server: &TestServer, name: &str) -> f64 {
-    let figures = server.model.engine_figures();
-    figures.into_iter().find(|(figure, _)| *figure == name).expect("a figure of the engine").1
+fn stats(server: &TestServer) -> EngineStats {
+    server.model.engine_stats()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -127,11 +127,11 @@ async fn engines_queue_holds_and_the_refused_leave_nothing() {
         }
     }
     assert!(!taken.is_empty() && refused > 0, "{} taken, {refused} refused", taken.len());
-    let seen = until(|| figure(&server, "steps") >= 3.0, || figure(&server, "waiting")).await;
-    assert!(seen <= 40.0, "{seen} wait");
+    let seen = until(|| stats(&server).steps >= 3, || stats(&server).waiting).await;
+    assert!(seen <= 40, "{seen} wait");
     drop(taken);
-    let busy = || ["running", "waiting", "paused"].iter().any(|name| figure(&server, name) > 0.0);
-    until(|| !busy(), || 0.0).await;
+    let idle = || matches!(stats(&server), EngineStats { running: 0, waiting: 0, paused: 0, .. });
+    until(idle, || 0).await;
     // Cancelled sequences count until the engine has noticed.
     let began = Instant::now();
     let request = many(&server, 2, 16, 1).await;
@@ -144,8 +144,8 @@ async fn engines_queue_holds_and_the_refused_leave_nothing() {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Waits until `done` returns true; returns the maximum of `measure` meanwhile.
-async fn until(done: impl Fn() -> bool, measure: impl Fn() -> f64) -> f64 {
-    let (began, mut most) = (Instant::now(), 0.0_f64);
+async fn until(done: impl Fn() -> bool, measure: impl Fn() -> usize) -> usize {
+    let (began, mut most) = (Instant::now(), 0);
     loop {
         most = most.max(measure());
         if done() {

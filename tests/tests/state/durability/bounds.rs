@@ -8,7 +8,7 @@ use store::{Bounds, Options, Sqlite};
 use tests::client::{Answer, get, metric, post};
 use tests::server::{Setup, TestServer};
 
-const GENERATED: &str = r#"sluice_generated_tokens_total{model="bounded"}"#;
+const GENERATED: &str = r#"sluice_generation_tokens_total{model_name="bounded"}"#;
 
 async fn start(bounds: Bounds) -> TestServer {
     let folder = tempfile::tempdir().unwrap();

@@ -76,7 +76,7 @@ async fn read_only_disk_begins_nothing_that_must_be_stored() {
     let address = server.address;
     let before = ask(address, "2+2?", json!({})).await.json();
     assert_eq!(before["status"], "completed");
-    let generated = r#"sluice_generated_tokens_total{model="qwen3-tiny"}"#;
+    let generated = r#"sluice_generation_tokens_total{model_name="qwen3-tiny"}"#;
     let tokens = tests::client::metric(address, generated).await;
 
     limit(&server, Some(0));

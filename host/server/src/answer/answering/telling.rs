@@ -53,7 +53,7 @@ impl Answer {
             let is_announcement = matches!(event, AnswerEventRef::Compaction(CompactionEvent::Begun));
             if !self.first_event_sent && !is_announcement {
                 self.first_event_sent = true;
-                self.figures.first_token(self.began.elapsed());
+                self.figures.first_event(self.began.elapsed());
             }
             match event {
                 AnswerEventRef::Turn(event) => self.machine.turn(event, buffer),
@@ -72,7 +72,10 @@ impl Answer {
 
     /// Updates the counters and writes the log line of a turn that has ended.
     fn report_end(&mut self, ended: &EndedTurn) {
-        self.figures.end(ended.usage, self.began.elapsed());
+        self.figures.end(self.began.elapsed());
+        if let Some(span) = &mut self.span {
+            span.choice_ended(&ended.end, ended.usage);
+        }
         self.record_choice(ended);
         let (input, output) = (ended.usage.input_tokens, ended.usage.output_tokens);
         let end = match &ended.end {

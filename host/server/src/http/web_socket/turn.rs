@@ -137,7 +137,7 @@ impl Socket {
         let (body, settings) = body.refer(&self.app, |body| Ok(steer::settings(body))).await?;
         let settings = settings.filter(|_| generate).and_then(|json| self.held(json));
         let RequestId(id) = RequestId::random();
-        let caller = Caller { principal: self.principal.clone(), id, began: Instant::now() };
+        let caller = Caller { principal: self.principal.clone(), id, began: Instant::now(), span: None };
         let is_stored = self.app.store.is_some() && store != Some(false);
         let continues = match &parent {
             _ if is_stored => Continues::AsTheBodySays,

@@ -56,6 +56,7 @@ fn request() -> RemoteRequest {
         cache_salt: 0xab,
         affinity: 0,
         priority: 0,
+        traceparent: None,
     }
 }
 

@@ -1,0 +1,20 @@
+//! What operators see of turns: metrics of each model, with the names of vLLM's, and the clock that
+//! measures one turn, and the trace of an answer.
+//!
+//! Invariant: a step costs a few additions in the turn's own memory, and at most one reading of the
+//! clock (none for steps of the local engine, which reads it once for all of its sequences); what all
+//! turns share is touched once a second at most, and at the turn's end.
+
+mod gaps;
+mod model_metrics;
+mod names;
+mod span_context;
+mod trace;
+mod turn_meter;
+
+pub use gaps::GapHistogram;
+pub use model_metrics::{FinishedReason, ModelMetrics};
+pub use names::{Name, describe, set_prefix};
+pub use span_context::SpanContext;
+pub use trace::{Part, ToolCall, Trace};
+pub(crate) use turn_meter::TurnMeter;

@@ -1,0 +1,130 @@
+//! Metrics of one model's turns and answers. The handles are made once, since each lookup has a
+//! cost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use metrics::{Counter, Histogram, counter, histogram};
+
+use super::gaps::GapHistogram;
+use super::names::Name;
+use turn::{TurnEnd, TurnFailure};
+
+/// How a turn ended, in vLLM's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FinishedReason {
+    /// The model ended it, or a stop string did.
+    Stop,
+    /// The limit of tokens.
+    Length,
+    /// Its client left, or withdrew it.
+    Abort,
+    /// It failed.
+    Error,
+}
+
+impl FinishedReason {
+    const ALL: [Self; 4] = [Self::Stop, Self::Length, Self::Abort, Self::Error];
+
+    /// The reason of a turn's end.
+    pub fn of(end: &TurnEnd) -> Self {
+        match end {
+            TurnEnd::Completed => Self::Stop,
+            TurnEnd::MaxOutputTokens => Self::Length,
+            TurnEnd::Cancelled => Self::Abort,
+            TurnEnd::Failed(TurnFailure { code, .. })
+                if [TurnFailure::WITHDRAWN, TurnFailure::STEERED].contains(code) =>
+            {
+                Self::Abort
+            }
+            TurnEnd::Failed(_) => Self::Error,
+        }
+    }
+
+    /// The word for it in metrics.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::Abort => "abort",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// Metrics of one model, under the label `model_name`.
+pub struct ModelMetrics {
+    label: Arc<str>,
+    pub(super) prompt_tokens: Counter,
+    pub(super) generation_tokens: Counter,
+    pub(super) cache_queries: Counter,
+    pub(super) cache_hits: Counter,
+    pub(super) queue_time: Histogram,
+    pub(super) prefill_time: Histogram,
+    pub(super) decode_time: Histogram,
+    pub(super) prompt_length: Histogram,
+    pub(super) generation_length: Histogram,
+    pub(super) gaps: GapHistogram,
+    finished: [Counter; FinishedReason::ALL.len()],
+    first_token: Histogram,
+    latency: Histogram,
+}
+
+impl ModelMetrics {
+    /// Metrics of the model that is called `label`, each with the value 0 from now on.
+    pub fn new(label: Arc<str>) -> Self {
+        let count = |name: Name| counter!(name.full(), "model_name" => Arc::clone(&label));
+        let times = |name: Name| histogram!(name.full(), "model_name" => Arc::clone(&label));
+        let finished = FinishedReason::ALL.map(|reason| {
+            counter!(Name::SUCCESS.full(), "model_name" => Arc::clone(&label), "finished_reason" => reason.word())
+        });
+        Self {
+            prompt_tokens: count(Name::PROMPT_TOKENS),
+            generation_tokens: count(Name::GENERATION_TOKENS),
+            cache_queries: count(Name::CACHE_QUERIES),
+            cache_hits: count(Name::CACHE_HITS),
+            queue_time: times(Name::QUEUE_TIME),
+            prefill_time: times(Name::PREFILL_TIME),
+            decode_time: times(Name::DECODE_TIME),
+            prompt_length: times(Name::PROMPT_LENGTH),
+            generation_length: times(Name::GENERATION_LENGTH),
+            gaps: GapHistogram::default(),
+            finished,
+            first_token: times(Name::FIRST_TOKEN),
+            latency: times(Name::LATENCY),
+            label,
+        }
+    }
+
+    /// The model's label.
+    pub fn label(&self) -> &Arc<str> {
+        &self.label
+    }
+
+    /// Time between tokens.
+    pub fn gaps(&self) -> &GapHistogram {
+        &self.gaps
+    }
+
+    /// An answer's first event came after this time.
+    pub fn first_event(&self, time: Duration) {
+        self.first_token.record(time);
+    }
+
+    /// An answer ended after this time.
+    pub fn answer_ended(&self, time: Duration) {
+        self.latency.record(time);
+    }
+
+    /// A turn ended.
+    pub(super) fn turn_ended(&self, reason: FinishedReason) {
+        self.finished[reason as usize].increment(1);
+    }
+
+    /// A turn's detokenizing and parsing took `time` for `calls` calls of the parser.
+    pub(super) fn parsed(&self, parser: &str, calls: u64, time: Duration) {
+        let (model, parser) = (|| Arc::clone(&self.label), || parser.to_owned());
+        counter!("sluice_parser_calls_total", "model_name" => model(), "parser" => parser()).increment(calls);
+        histogram!("sluice_parsing_seconds", "model_name" => model(), "parser" => parser()).record(time);
+    }
+}
