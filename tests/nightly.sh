@@ -63,6 +63,9 @@ fi
 echo "== parsers in Python and JavaScript"
 plugins/examples/run.sh
 
+echo "== the inspector in a browser"
+SLUICE_GUESTS=$BUILT/release/guests tests/inspector/run.sh
+
 echo "== advisories"
 if ! cargo deny --version > /dev/null 2>&1; then
   echo "skipped: cargo-deny is not installed"

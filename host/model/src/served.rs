@@ -24,7 +24,7 @@ use turn::FaultPolicy;
 
 mod facts;
 
-pub use facts::Written;
+pub use facts::{Written, WrittenParser};
 
 /// A served model. Cheap to clone.
 #[derive(Clone)]

@@ -29,20 +29,21 @@ pub struct FileFacts {
     pub descriptor: Option<Descriptor>,
 }
 
-/// Loads a plugin; see [`Runtime::load`].
+/// Loads a plugin, with its machine code in `cache`; see [`Runtime::load`].
 pub(super) fn load(
     runtime: &Runtime,
+    cache: Option<&CompileCache>,
     source: &PluginSource,
     options: &[(String, String)],
 ) -> Result<Arc<Plugin>, LoadProblem> {
     if *source == PluginSource::None {
         return Ok(Plugin::none());
     }
-    let Runtime { sandbox, cache, compiled, drafts } = runtime;
+    let Runtime { sandbox, compiled, drafts, .. } = runtime;
     let bytes = source.read(sandbox.limits.file_bytes)?;
     let stamp = stamp::check(&bytes, *drafts)?;
     let digest = digest(&bytes);
-    let compile = || compile(sandbox, cache.as_ref(), source, &bytes, &digest);
+    let compile = || compile(sandbox, cache, source, &bytes, &digest);
     let factory = component::link(sandbox, compiled.get_or(&digest, compile)?, &stamp)?;
     let section = || Section::read(&bytes, stamp.contract);
     let described = match source {

@@ -141,7 +141,20 @@ impl Runtime {
         source: &PluginSource,
         options: &[(String, String)],
     ) -> Result<Arc<Plugin>, PluginLoadError> {
-        load::load(self, source, options)
+        load::load(self, self.cache.as_ref(), source, options)
+            .map_err(|problem| PluginLoadError { plugin: source.name().into_owned(), problem })
+    }
+
+    /// As [`Self::load`], for a plugin that is used once: its machine code isn't written to disk.
+    ///
+    /// # Errors
+    /// The plugin and the problem.
+    pub fn load_once(
+        &self,
+        source: &PluginSource,
+        options: &[(String, String)],
+    ) -> Result<Arc<Plugin>, PluginLoadError> {
+        load::load(self, None, source, options)
             .map_err(|problem| PluginLoadError { plugin: source.name().into_owned(), problem })
     }
 }

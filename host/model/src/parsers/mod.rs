@@ -37,7 +37,7 @@ use super::shared::SharedParts;
 use super::shipped::find_parser;
 use argument::ParserArgument;
 use loader::{Loader, ParserChoice};
-use parsers::{ContractVersion, Plugin};
+use parsers::{ContractVersion, Plugin, PluginSource, Runtime};
 use system::permission::try_executable_memory;
 
 /// The current parser of a served model, and the loader of its next one.
@@ -124,13 +124,29 @@ impl Parsers {
         if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
             return Err(format!("{name:?} is no parser's name"));
         }
-        let loader = self.loader.lock().unwrap_or_else(PoisonError::into_inner);
-        let (runtime, folder, options) = loader.parts();
-        drop(loader);
+        let (runtime, folder, options) = self.parts();
         let source = find_parser(name, &folder).map_err(|error| error.to_string())?;
         let plugin = runtime.load(&source, &options).map_err(|error| error.to_string())?;
         let binding = ParserBinding::new(plugin, options, &self.model_tokens);
         binding.map(Arc::new).map_err(|error| error.to_string())
+    }
+
+    /// A component that a client sent, bound to the model. Nothing of it stays, its machine code
+    /// neither. Compiling it may take seconds.
+    ///
+    /// # Errors
+    /// One line: it can't be used.
+    pub(super) fn sent(&self, component: Vec<u8>) -> Result<Arc<ParserBinding>, String> {
+        let (runtime, _, options) = self.parts();
+        let source = PluginSource::Bytes { name: "component".to_owned(), bytes: component.into() };
+        let plugin = runtime.load_once(&source, &options).map_err(|error| error.to_string())?;
+        let binding = ParserBinding::new(plugin, options, &self.model_tokens);
+        binding.map(Arc::new).map_err(|error| error.to_string())
+    }
+
+    /// What loads parsers that aren't installed.
+    fn parts(&self) -> (Arc<Runtime>, PathBuf, Vec<(String, String)>) {
+        self.loader.lock().unwrap_or_else(PoisonError::into_inner).parts()
     }
 
     /// The binding without a parser, whose output is all text.

@@ -71,6 +71,14 @@ impl Record {
         read().map_err(|reason| RecordError { file, reason })
     }
 
+    /// Reads a record that is in memory.
+    ///
+    /// # Errors
+    /// In one line: it is no record, is too large, or is of another version.
+    pub fn of_bytes(bytes: &[u8]) -> Result<Self, String> {
+        Self::read(bytes)
+    }
+
     /// Reads compressed lines. The error is a reason.
     fn read(file: impl Read) -> Result<Self, String> {
         let mut decoder = zstd::Decoder::new(file).map_err(|error| error.to_string())?;

@@ -85,16 +85,19 @@ impl Record {
 }
 
 /// Takes so many steps, none of which has to be waited for. A turn that has not ended then was cut
-/// off.
+/// off. The events of a step are taken before the next one, which would else add its text to them.
 fn run(mut turn: TurnStream, steps: usize) -> (Vec<turn::TurnEvent>, TurnEnd) {
-    let mut events = TurnEvents::default();
+    let (mut all, mut events) = (Vec::new(), TurnEvents::default());
     for _ in 0..steps {
-        if let Some(Some(ended)) = turn.next(&mut events).now_or_never() {
-            return (events.drain().collect(), ended.end);
+        let ended = turn.next(&mut events).now_or_never().flatten();
+        all.extend(events.drain());
+        if let Some(ended) = ended {
+            return (all, ended.end);
         }
     }
     let ended = turn.abort(TurnFailure::withdrawn(), &mut events);
-    (events.drain().collect(), ended.end)
+    all.extend(events.drain());
+    (all, ended.end)
 }
 
 fn told(prompt: &PromptLine, token_markers: Vec<u32>, options: Vec<(String, String)>) -> ParserRequest {

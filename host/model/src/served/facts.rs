@@ -57,19 +57,23 @@ impl Model {
         facts_of(&self.served.parsers.current())
     }
 
-    /// Parses what a model wrote, or might have written, and has `trace` written of it. The parser
-    /// is the one of this name, or the model's own. Returns the facts about it. Blocks.
+    /// Parses what a model wrote, or might have written, and has `trace` written of it. Returns the
+    /// facts about the parser. Blocks.
     ///
     /// # Errors
     /// One line: there is no such parser, or the text can't be tokenised.
     pub fn trace_again(
         &self,
         written: &Written,
-        parser: Option<&str>,
+        parser: WrittenParser,
         trace: Trace,
     ) -> Result<Map<String, Value>, String> {
         let Served { parsers, .. } = &*self.served;
-        let parser = parser.map_or_else(|| Ok(parsers.current()), |name| parsers.named(name))?;
+        let parser = match parser {
+            WrittenParser::Own => parsers.current(),
+            WrittenParser::Named(name) => parsers.named(&name)?,
+            WrittenParser::Sent(component) => parsers.sent(component)?,
+        };
         let (seed, clock) = (IdSeed::random(), Clock::system());
         let context = AnswerContext::observed(seed, clock, None, Some(trace));
         match written {
@@ -115,6 +119,17 @@ pub enum Written {
     Record(Box<Record>),
     /// This text.
     Raw(RawOutput),
+}
+
+/// The parser of what a model wrote.
+#[derive(Debug)]
+pub enum WrittenParser {
+    /// The model's own.
+    Own,
+    /// One of the plugins folder or among the shipped ones.
+    Named(String),
+    /// This component, which is used once.
+    Sent(Vec<u8>),
 }
 
 /// Parser and markers.

@@ -1,9 +1,9 @@
 //! Routes for operators, on an address of their own (`--admin-listen`): list the parsers, reload
-//! them, and look into answers.
+//! them, and look into answers, by the inspector's page or without it.
 //!
-//! They require the same keys as the other routes. The main address serves none of the `/admin`
-//! routes. Pages of other origins can't use them, whatever `--cors-origin` says: that switch opens
-//! the models to pages, not the operators' routes.
+//! All but the page's files and `/health` require the same keys as the other routes. The main
+//! address serves none of them but `/health` and `/metrics`. Pages of other origins can't use them,
+//! whatever `--cors-origin` says: that switch opens the models to pages, not the operators' routes.
 
 use std::net::IpAddr;
 
@@ -18,6 +18,7 @@ use super::access::refuse_foreign_pages;
 use super::admin_parse::parse;
 use super::answer::{json, to_json};
 use super::app::App;
+use super::inspector;
 use super::probes::probes;
 use super::routes::{get_only, layered, no_route, post_only};
 use super::server_info::scrape;
@@ -27,7 +28,11 @@ use model::{LoadResult, Model, ParserReport};
 
 /// All routes of the admin address, in the same layers as those of the main address, without CORS.
 pub(super) fn router(app: App, listen: IpAddr) -> Router {
-    let open = probes().into_iter().fold(Router::new(), |open, (path, probe)| open.route(path, probe));
+    let open = probes()
+        .into_iter()
+        .fold(Router::new(), |open, (path, probe)| open.route(path, probe))
+        .route("/inspector", get_only(inspector::page))
+        .route("/inspector/{file}", get_only(inspector::file));
     let keyed = Router::new()
         .route("/admin/parsers", get_only(parsers))
         .route("/admin/parsers/reload", post_only(reload))

@@ -1,11 +1,14 @@
 //! `POST /admin/parse`: what a parser makes of a text or a record, as the lines of a trace
 //! (docs/inspector.md). Nothing is generated or installed.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::{Method, Uri};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -17,7 +20,7 @@ use super::routes::no_route;
 use api::error::ApiError;
 use model::record::{EXTENSION, RawOutput, Record};
 use model::trace::Trace;
-use model::{Model, Written};
+use model::{Model, Written, WrittenParser};
 
 /// Longest text that is parsed, in bytes: its lines are some fifty times as long.
 const RAW_BYTES: usize = 256 << 10;
@@ -27,8 +30,12 @@ const RAW_BYTES: usize = 256 << 10;
 struct ParseBody {
     model: Option<String>,
     parser: Option<String>,
+    /// A parser's component in base64, in place of `parser`.
+    component: Option<String>,
     /// Name of a record in the server's folder.
     record: Option<String>,
+    /// A record's file in base64, in place of `record`.
+    record_data: Option<String>,
     #[serde(flatten)]
     output: Option<RawOutput>,
 }
@@ -51,22 +58,45 @@ async fn lines(app: &App, request: Request) -> Result<String, ApiError> {
     let _permit = app.parsing.try_acquire().map_err(|_| ApiError::rate_limited(1))?;
     let (model, _) = app.pick(body.model.as_deref())?;
     let (model, folder) = (model.clone(), app.records.as_ref().map(|records| records.folder().to_owned()));
-    let work = move || {
-        let written = match (body.record, body.output) {
-            (Some(name), _) => Written::Record(Box::new(record(folder, &name)?)),
-            (None, Some(output)) if output.raw.len() <= RAW_BYTES => Written::Raw(output),
-            (None, Some(_)) => return Err(format!("raw: it has more than {RAW_BYTES} bytes")),
-            (None, None) => return Err("raw, or record: one of them is needed".to_owned()),
-        };
-        traced(&model, &written, body.parser.as_deref())
-    };
+    let work = move || traced(&model, &body.written(folder)?, body.parser()?);
     let done = tokio::task::spawn_blocking(work).await;
     let done = done.map_err(|_| ApiError::internal("The server failed to parse this."))?;
     done.map_err(|reason| ApiError::invalid(None, reason))
 }
 
+impl ParseBody {
+    /// What is parsed.
+    fn written(&self, folder: Option<PathBuf>) -> Result<Written, String> {
+        match (&self.record, &self.record_data, &self.output) {
+            (Some(name), None, None) => Ok(Written::Record(Box::new(record(folder, name)?))),
+            (None, Some(data), None) => {
+                let record = Record::of_bytes(&bytes("record_data", data)?);
+                Ok(Written::Record(Box::new(record.map_err(|error| format!("record_data: {error}"))?)))
+            }
+            (None, None, Some(output)) if output.raw.len() <= RAW_BYTES => Ok(Written::Raw(output.clone())),
+            (None, None, Some(_)) => Err(format!("raw: it has more than {RAW_BYTES} bytes")),
+            _ => Err("raw, record or record_data: one of them is needed, and one only".to_owned()),
+        }
+    }
+
+    /// What parses it.
+    fn parser(&self) -> Result<WrittenParser, String> {
+        match (&self.parser, &self.component) {
+            (None, None) => Ok(WrittenParser::Own),
+            (Some(name), None) => Ok(WrittenParser::Named(name.clone())),
+            (None, Some(component)) => Ok(WrittenParser::Sent(bytes("component", component)?)),
+            (Some(_), Some(_)) => Err("parser, component: only one of them".to_owned()),
+        }
+    }
+}
+
+/// The bytes of a field in base64.
+fn bytes(field: &str, text: &str) -> Result<Vec<u8>, String> {
+    STANDARD.decode(text).map_err(|error| format!("{field}: {error}"))
+}
+
 /// A record of the server's folder.
-fn record(folder: Option<std::path::PathBuf>, name: &str) -> Result<Record, String> {
+fn record(folder: Option<PathBuf>, name: &str) -> Result<Record, String> {
     let folder = folder.ok_or("record: this server records nothing (--record)")?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     let stem = name.strip_suffix(EXTENSION).and_then(|stem| stem.strip_suffix('.'));
@@ -77,7 +107,7 @@ fn record(folder: Option<std::path::PathBuf>, name: &str) -> Result<Record, Stri
 }
 
 /// The lines as server-sent events.
-fn traced(model: &Model, written: &Written, parser: Option<&str>) -> Result<String, String> {
+fn traced(model: &Model, written: &Written, parser: WrittenParser) -> Result<String, String> {
     let trace = Trace::new(Instant::now());
     let mut first = model.trace_again(written, parser, trace.clone())?;
     first.insert("type".to_owned(), json!("answer"));

@@ -1,5 +1,7 @@
 //! Traces of answers on the admin address: `serve --inspect`.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::{host, model};
@@ -147,14 +149,46 @@ fn any_text_is_parsed_by_any_parser() {
     let none = parsed(&admin, &json!({"raw": raw, "tools": ["f"], "parser": "none"}));
     assert_eq!(names_of_calls(&none).len(), 0);
     for (body, says) in [
-        (json!({"parser": "qwen3"}), "raw, or record"),
+        (json!({"parser": "qwen3"}), "raw, record"),
         (json!({"raw": "x", "parser": "../p"}), "is no parser's name"),
         (json!({"raw": "x", "parser": "nobody"}), "nobody"),
         (json!({"record": "../x.slrec"}), "this server records nothing"),
+        (json!({"raw": "x", "record_data": "AA=="}), "one only"),
+        (json!({"record_data": "AA=="}), "record_data: "),
+        (json!({"raw": "x", "parser": "qwen3", "component": "AGFzbQ=="}), "only one of them"),
+        (json!({"raw": "x", "component": "?"}), "component: "),
+        (json!({"raw": "x", "component": "AGFzbQ=="}), "parser component"),
     ] {
         let answer = admin.post("/admin/parse", &body.to_string());
         assert!(answer.starts_with("HTTP/1.1 400") && answer.contains(says), "{answer}");
     }
+}
+
+#[test]
+fn a_component_that_is_sent_is_used_once() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let cache = folder.path().join("parsers");
+    let (_server, admin) = start(&["--inspect", "--parser-cache", cache.to_str().unwrap()]);
+    let compiled = || std::fs::read_dir(&cache).unwrap().count();
+    let before = compiled();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../plugins/qwen3.wasm");
+    let component = STANDARD.encode(std::fs::read(file).unwrap());
+    let raw = "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>";
+    let all = parsed(&admin, &json!({"raw": raw, "tools": ["f"], "component": component}));
+    assert_eq!(names_of_calls(&all), ["f"]);
+    assert_eq!(body_of(&admin.get("/admin/parsers"))["models"][0]["serving"]["name"], "harmony");
+    assert_eq!((before > 0, compiled()), (true, before));
+}
+
+#[test]
+fn a_parsed_text_comes_step_by_step() {
+    let (_server, admin) = start(&["--inspect"]);
+    let raw = "One two three four five.";
+    let all = parsed(&admin, &json!({"raw": raw, "parser": "none"}));
+    let items = all.iter().filter_map(|line| line["items"].as_array()).flatten();
+    let ranges: Vec<&Value> = items.filter(|part| part.get("range").is_some()).collect();
+    let text: String = ranges.iter().filter_map(|part| part["text"].as_str()).collect();
+    assert_eq!((text.as_str(), ranges.len() > 4), (raw, true));
 }
 
 #[test]
