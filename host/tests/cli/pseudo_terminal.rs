@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
@@ -24,6 +24,16 @@ impl Terminal {
         assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
         // SAFETY: both were opened above, and nobody else has them.
         let (keys, terminal) = unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
+        // Linux sends the signal of Ctrl-C first and then drops what waits to be shown, which may be
+        // the answer to the signal; the test reads that, so nothing is dropped.
+        // SAFETY: the descriptor is open, and the calls read and write one structure.
+        let set = unsafe {
+            let mut settings: libc::termios = std::mem::zeroed();
+            libc::tcgetattr(terminal.as_raw_fd(), &raw mut settings);
+            settings.c_lflag |= libc::NOFLSH;
+            libc::tcsetattr(terminal.as_raw_fd(), libc::TCSANOW, &raw const settings)
+        };
+        assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
         let end = || Stdio::from(terminal.try_clone().expect("a descriptor"));
         command.stdin(end()).stdout(end()).stderr(end()).env("TERM", "xterm").env_remove("NO_COLOR");
         let lead = || {

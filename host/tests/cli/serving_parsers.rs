@@ -23,8 +23,11 @@ impl Fixture {
         self.0.path().join(name)
     }
 
+    /// Makes a file, at once: a server that watches the folder never sees a part of it.
     fn write(&self, name: &str, bytes: &[u8]) {
-        std::fs::write(self.path(name), bytes).expect("written");
+        let unfinished = self.path(&format!("{name}.unfinished"));
+        std::fs::write(&unfinished, bytes).expect("written");
+        std::fs::rename(unfinished, self.path(name)).expect("it is ours");
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

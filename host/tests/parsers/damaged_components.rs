@@ -120,10 +120,11 @@ const ROUNDS: usize = 10;
 fn play_damaged(part: u32, damaged: impl Strategy<Value = Vec<u8>>) {
     let usual = ProptestConfig::default();
     let config = ProptestConfig { cases: usual.cases / part, failure_persistence: None, ..usual };
-    let (runtime, mut runner) = (runtime(), TestRunner::new(config));
+    let runtime = runtime();
     let (loaded, refused) = (Cell::new(0), Cell::new(0));
     for _ in 0..ROUNDS {
-        let outcome = runner.run(&damaged, |bytes| {
+        // A runner that has had its cases runs no more.
+        let outcome = TestRunner::new(config.clone()).run(&damaged, |bytes| {
             let count = if exercise(&runtime, bytes) { &loaded } else { &refused };
             count.set(count.get() + 1);
             Ok(())

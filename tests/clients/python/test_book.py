@@ -110,12 +110,12 @@ class Shell:
     def run(self, command, expected):
         """Runs a command; one in the background goes on, and its output so far counts."""
         if command.rstrip().endswith("&"):
-            self.process.stdin.write(f"{command}\n".encode())
+            self.process.stdin.write(f"{{ {command} }} < /dev/null\n".encode())
             self.process.stdin.flush()
             self.read_until(expected.match)
             self.output = self.output[expected.match(self.output).end():]
             return
-        self.process.stdin.write(f"{command}\nprintf '\\n=%s=\\n' $?\n".encode())
+        self.process.stdin.write(f"{{ {command}\n}} < /dev/null\nprintf '\\n=%s=\\n' $?\n".encode())
         self.process.stdin.flush()
         end = re.compile(r"\n?=(\d+)=\n\Z")
         self.read_until(end.search)

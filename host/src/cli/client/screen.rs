@@ -89,6 +89,8 @@ impl Screen {
     pub(in super::super) fn remark(&mut self, text: &str) -> io::Result<()> {
         self.end()?;
         self.aside(&format!("{}\n", Escaped(text)));
+        // What comes next, such as a prompt, is written at once, and stands behind it.
+        stderr::flush();
         Ok(())
     }
 

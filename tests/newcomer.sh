@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# A newcomer's path from a fresh clone, each step with its time: build, serve, curl, run, chat, a model of one's own from a hub, an agent, a parser
+# of one's own in the running server, a record replayed. The hub is one of this machine, with a small model of ours; the agent is a script unless
+# AGENT names a real one that is installed (codex, claude, qwen, opencode). Fails at the first step that fails.
+set -euo pipefail
+ROOT=$(cd "$(dirname "$0")/.." && pwd)
+FOLDER=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$FOLDER"' EXIT
+cd "$FOLDER"
+
+BEGAN=$(date +%s%N)
+step() { echo "$(( ($(date +%s%N) - BEGAN) / 1000000 )) ms  $1"; BEGAN=$(date +%s%N); }
+# Waits until a server's summary names its address.
+address() { until sed -n 's/^address *//p' "$1" | grep -m1 .; do sleep 0.05; done; }
+
+git clone --quiet "$ROOT" sluice
+step "clone"
+(cd sluice && cargo build --release --locked --quiet)
+step "build"
+export PATH=${CARGO_TARGET_DIR:-$FOLDER/sluice/target}/release:$PATH HOME=$FOLDER
+
+host serve --listen 127.0.0.1:0 --store memory --record records > serve.txt 2> serve.log &
+URL=$(address serve.txt)
+step "serve"
+curl -sSN "$URL/v1/responses" --json '{"model": "qwen3-tiny", "stream": true, "input": "Who are you?"}' | grep -q '^event: response.completed'
+step "curl"
+host run --url "$URL" "Who are you?" | grep -q .
+step "run"
+printf 'Who are you?\n' | host chat --url "$URL" | grep -q .
+step "chat"
+
+PYTHONPATH=$ROOT/tests/clients/python python3 - > hub.txt <<'END' &
+import time
+from hub import Hub, tiny_model
+print("address", Hub({"me/my-model": tiny_model()}).url, flush=True)
+time.sleep(3600)
+END
+HF_ENDPOINT=$(address hub.txt) HF_HOME=$FOLDER/hub host run -m me/my-model "Who are you?" | grep -q .
+step "own model from a hub"
+
+cat > agent <<'END'
+#!/usr/bin/env bash
+curl -sSf "$OPENAI_BASE_URL/chat/completions" -H "authorization: Bearer $OPENAI_API_KEY" --json "{\"model\": \"$OPENAI_MODEL\", \"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}" | grep -q content
+END
+if [ -n "${AGENT:-}" ]; then
+    host launch "$AGENT" --url "$URL" -- --version
+else
+    mkdir programs && mv agent programs/qwen && chmod +x programs/qwen
+    PATH=$FOLDER/programs:$PATH host launch qwen --url "$URL"
+fi
+step "an agent"
+
+# The table's first version doesn't know the model's tag; the running server takes the second.
+mkdir -p plugins/tables
+table() {
+    cat > plugins/tables/.new <<END
+{"about": "Calls as objects between call tags.", "markers": ["<|$1|>"],
+ "response_template": {"defaults": {"role": "assistant"}, "fields": {"content": {}, "tool_calls": {
+   "open": "<|$1|>", "close": "<|/$1|>", "repeats": true, "content": "json",
+   "transform": {"type": "function", "function": {"name": "{content.name}", "arguments": "{content.arguments}"}}}}}}
+END
+    mv plugins/tables/.new plugins/tables/mine.json
+}
+table other
+cat > script.json <<'END'
+{"rules": [{"text": "<|call|>{\"name\": \"f\", \"arguments\": {}}<|/call|>"}]}
+END
+host serve --listen 127.0.0.1:0 --store memory --parser mine --engine replay:script.json > own.txt 2> own.log &
+OWN=$(address own.txt)
+calls() {
+    curl -sSf "$OWN/v1/chat/completions" --json '{"model": "qwen3-tiny", "messages": [{"role": "user", "content": "Hi"}],
+      "tools": [{"type": "function", "function": {"name": "f"}}]}' | grep -q tool_calls
+}
+! calls
+table call
+for _ in $(seq 300); do calls && break; sleep 0.1; done
+calls
+step "a parser of one's own in the running server"
+
+for _ in $(seq 300); do host replay records/*.slrec > replayed.txt 2> replay.log && break; sleep 0.1; done
+grep -q equal replayed.txt
+step "a record replayed"
