@@ -17,10 +17,11 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs `host serve` with these arguments, checks that it fails, and returns the line that it
+/// Runs `host serve` on any free port with these arguments, checks that it fails, and returns the line that it
 /// prints.
 fn refusal(arguments: &[&str]) -> String {
-    let output = host(&[&["serve"], arguments].concat());
+    let listen: &[&str] = if arguments.contains(&"--listen") { &[] } else { &["--listen", "0"] };
+    let output = host(&[&["serve"], listen, arguments].concat());
     let error = String::from_utf8(output.stderr).expect("UTF-8");
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
     assert_eq!(error.trim_end().lines().count(), 1, "{error}");
