@@ -13,7 +13,7 @@ use system::{Clock, IdSeed};
 use turn::{CallIds, TurnEnd, TurnFailure};
 
 use crate::record::line::{FailureLine, FaultLine, Line, Moment};
-use crate::record::{self, Input, Playback, Recorder};
+use crate::record::{self, Playback, RecordedInput, Recorder};
 use crate::trace::Trace;
 
 /// What the turns of one answer share. Cheap to clone; clones are the same answer's.
@@ -125,7 +125,8 @@ impl AnswerContext {
     /// or the recorded one.
     pub fn refusal(&self, make: impl FnOnce() -> TurnFailure) -> TurnFailure {
         if let Some(playback) = self.playback()
-            && let Some(Input::Refused(line)) = playback.take(|input| matches!(input, Input::Refused(_)))
+            && let Some(RecordedInput::Refused(line)) =
+                playback.take(|input| matches!(input, RecordedInput::Refused(_)))
         {
             return line.into_failure();
         }

@@ -159,20 +159,20 @@ pub(super) fn runtime() -> anyhow::Result<Runtime> {
 }
 
 /// Models and settings of a server, and the server itself, which listens and isn't run yet.
-pub(super) struct Prepared {
+pub(super) struct ListeningServer {
     pub(super) running: Running,
     pub(super) server: Server,
     /// Where the store is, for the summary.
     stored: String,
     /// The server's parts, whose records are closed at its end.
-    recording: App,
+    app: App,
 }
 
 /// Loads the models, and binds the addresses first, so that an operator who forgot a running server
 /// sees the error at once.
 ///
 /// `may_change` says that a signal may bring other settings.
-pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> anyhow::Result<Prepared> {
+pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> anyhow::Result<ListeningServer> {
     install_metrics(arguments.telemetry.metrics_prefix.as_deref());
     let exporter = arguments.telemetry.exporter()?;
     let access = arguments.access.access(may_change)?;
@@ -202,15 +202,14 @@ pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> any
         Some(exporter) => app.traced(exporter),
         None => app,
     };
-    let recording = app.clone();
-    let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
-    Ok(Prepared { running, server, stored, recording })
+    let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app.clone());
+    Ok(ListeningServer { running, server, stored, app })
 }
 
 async fn serve(arguments: ServeArguments, reload: Reload) -> anyhow::Result<()> {
     // This comes first: until a handler is installed, the signal ends the process.
     let hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
-    let Prepared { running, server, stored, recording } = prepare(&arguments, reload.has_file()).await?;
+    let ListeningServer { running, server, stored, app } = prepare(&arguments, reload.has_file()).await?;
     let (models, keyed) = (running.models.clone(), !running.keys.is_empty());
     let mut addresses = vec![("address", server.address()?)];
     addresses.extend(server.admin_address()?.map(|address| ("admin", address)));
@@ -225,7 +224,7 @@ async fn serve(arguments: ServeArguments, reload: Reload) -> anyhow::Result<()> 
         () = follow_plugin_files => Ok(()),
         () = running.reload_on(hangup, reload) => Ok(()),
     };
-    if let Some(records) = &recording.records {
+    if let Some(records) = &app.records {
         tokio::task::block_in_place(|| records.close());
     }
     ended

@@ -10,7 +10,7 @@ use futures_util::stream::FuturesUnordered;
 use super::toolbox::Route;
 use model::AnswerContext;
 use model::observe::Trace;
-use model::record::Input;
+use model::record::RecordedInput;
 use model::record::line::{Line, ToolLine};
 
 /// A call's id, and its output or error.
@@ -44,9 +44,10 @@ impl Calls {
         let trace = self.trace.clone();
         self.waiting.push_back(if let Some(playback) = self.context.playback().cloned() {
             Box::pin(async move {
-                let is_own = |input: &Input| matches!(input, Input::Tool(line) if line.call_id == key);
+                let is_own =
+                    |input: &RecordedInput| matches!(input, RecordedInput::Tool(line) if line.call_id == key);
                 let result = match playback.next(is_own).await {
-                    Input::Tool(line) => line.result,
+                    RecordedInput::Tool(line) => line.result,
                     _ => Err(String::new()),
                 };
                 (key, result)

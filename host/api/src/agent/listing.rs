@@ -8,7 +8,7 @@ use super::event::ServerEvent;
 use super::hosted::{HostedTools, Purpose};
 use mcp::McpTool;
 use model::AnswerContext;
-use model::record::Input;
+use model::record::RecordedInput;
 use model::record::line::{Line, ListedLine, ListedTool};
 
 /// Index of a server, and the list or error that it answered with.
@@ -37,7 +37,7 @@ impl Listing {
         for (place, tools) in servers.iter().enumerate() {
             let answer: BoxFuture<'static, Answer> = if let Some(playback) = context.playback().cloned() {
                 Box::pin(async move {
-                    let is_own = |input: &Input| matches!(input, Input::Listed(line) if line.server == place);
+                    let is_own = |input: &RecordedInput| matches!(input, RecordedInput::Listed(line) if line.server == place);
                     (place, recorded(playback.next(is_own).await))
                 })
             } else {
@@ -108,8 +108,8 @@ fn line(ms: u64, server: usize, answer: &Result<Vec<McpTool>, String>) -> Listed
 }
 
 /// A server's recorded answer.
-fn recorded(input: Input) -> Result<Vec<McpTool>, String> {
-    let Input::Listed(line) = input else { return Err(String::new()) };
+fn recorded(input: RecordedInput) -> Result<Vec<McpTool>, String> {
+    let RecordedInput::Listed(line) = input else { return Err(String::new()) };
     let tool = |ListedTool { name, description, input_schema, annotations }| McpTool {
         name,
         description,

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::cache::variable;
-use super::listing::{Entry, Listing, next_page};
+use super::listing::{ListedEntry, Listing, next_page};
 use super::name::is_commit;
 use super::token::Token;
 use super::tries::{Fault, Tries, wait_time};
@@ -87,7 +87,7 @@ impl HubClient {
         let mut url = self.route(&route)?;
         let mut listing = Listing::new();
         for _ in 0..MAX_PAGES {
-            let (entries, headers): (Vec<Entry>, _) = self.json(&url, name).await?;
+            let (entries, headers): (Vec<ListedEntry>, _) = self.json(&url, name).await?;
             for entry in entries.into_iter().filter(|entry| entry.kind == "file") {
                 let (path, file) = entry.checked(&url)?;
                 listing.insert(path, file);

@@ -39,7 +39,7 @@ pub(super) type Listing = BTreeMap<String, HubFile>;
 
 /// Entry of a listing.
 #[derive(Deserialize)]
-pub(super) struct Entry {
+pub(super) struct ListedEntry {
     #[serde(rename = "type")]
     pub(super) kind: String,
     path: String,
@@ -56,7 +56,7 @@ struct LargeFile {
     size: u64,
 }
 
-impl Entry {
+impl ListedEntry {
     /// Path and file, if digest and size make sense.
     pub(super) fn checked(self, url: &Url) -> Result<(String, HubFile), HubError> {
         let Self { path, oid, size, lfs, .. } = self;

@@ -16,5 +16,5 @@ pub use gaps::GapHistogram;
 pub use model_metrics::{FinishedReason, ModelMetrics};
 pub use names::{Name, describe, set_prefix};
 pub use span_context::SpanContext;
-pub use trace::{Part, ToolCall, Trace};
+pub use trace::{ToolCall, Trace, TracedPart};
 pub(crate) use turn_meter::TurnMeter;

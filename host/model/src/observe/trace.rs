@@ -13,7 +13,7 @@ const MOST_PARTS: usize = 64;
 
 /// A part of an answer that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum TracedPart {
     /// A turn of the engine.
     Turn {
         /// When the engine was given the request.
@@ -46,7 +46,7 @@ pub struct Trace(Arc<State>);
 struct State {
     context: SpanContext,
     /// `None`: the context is only passed on.
-    parts: Option<Mutex<Vec<Part>>>,
+    parts: Option<Mutex<Vec<TracedPart>>>,
 }
 
 impl Trace {
@@ -66,7 +66,7 @@ impl Trace {
     }
 
     /// Notes a part.
-    pub(crate) fn note(&self, part: impl FnOnce() -> Part) {
+    pub(crate) fn note(&self, part: impl FnOnce() -> TracedPart) {
         let Some(parts) = &self.0.parts else { return };
         let mut parts = parts.lock().unwrap_or_else(PoisonError::into_inner);
         if parts.len() < MOST_PARTS {
@@ -75,7 +75,7 @@ impl Trace {
     }
 
     /// Takes the parts so far.
-    pub fn take_parts(&self) -> Vec<Part> {
+    pub fn take_parts(&self) -> Vec<TracedPart> {
         let Some(parts) = &self.0.parts else { return Vec::new() };
         std::mem::take(&mut *parts.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -119,7 +119,7 @@ impl ToolCall {
 impl Drop for ToolCall {
     fn drop(&mut self) {
         let Self { trace, context, server, began, outcome } = self;
-        trace.note(|| Part::Tool {
+        trace.note(|| TracedPart::Tool {
             context: context.clone(),
             server: Arc::clone(server),
             began: *began,

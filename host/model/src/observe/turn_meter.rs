@@ -9,7 +9,7 @@ use engine::{Finish, Step};
 
 use super::gaps::Gaps;
 use super::model_metrics::{FinishedReason, ModelMetrics};
-use super::trace::{Part, Trace};
+use super::trace::{Trace, TracedPart};
 use parsers::Plugin;
 
 /// Time after which counts are added to those of the model while the turn goes on, so that rates
@@ -141,7 +141,7 @@ impl TurnMeter {
         #[expect(clippy::cast_precision_loss, reason = "far fewer tokens than 2^53")]
         metrics.generation_length.record(self.tokens as f64);
         if let Some(trace) = &self.trace {
-            trace.note(|| Part::Turn {
+            trace.note(|| TracedPart::Turn {
                 submitted: self.submitted,
                 began: self.submitted + self.queued,
                 tokens: self.first.map(|first| (first, self.last)),

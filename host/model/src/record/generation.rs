@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use engine::{Generation, Step, StepStream, SubmitError};
 
 use super::line::{Line, StepLine};
-use super::playback::{Input, Playback};
+use super::playback::{Playback, RecordedInput};
 use super::recorder::Recorder;
 
 /// A generation whose steps are recorded when they are taken.
@@ -53,9 +53,10 @@ struct Played {
 impl StepStream for Played {
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
         let number = self.number;
-        let is_own = |input: &Input| matches!(input, Input::Step(step) if step.generation == number);
+        let is_own =
+            |input: &RecordedInput| matches!(input, RecordedInput::Step(step) if step.generation == number);
         self.playback.poll_take(cx, is_own).map(|input| match input {
-            Input::Step(step) => step.into_step(),
+            RecordedInput::Step(step) => step.into_step(),
             _ => None,
         })
     }

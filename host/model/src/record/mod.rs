@@ -26,7 +26,7 @@ mod writer;
 pub(crate) use digests::FileDigests;
 pub use folder::EXTENSION;
 pub(crate) use generation::{played, recorded, resumed};
-pub use playback::{Input, Playback};
+pub use playback::{Playback, RecordedInput};
 pub use raw_output::RawOutput;
 pub use reader::{MAGIC, Record, RecordError};
 pub use recorder::{Recorder, digest, word_of};

@@ -16,7 +16,7 @@ use turn::TurnFailure;
 
 /// An input of a recorded answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Input {
+pub enum RecordedInput {
     /// A step of a generation.
     Step(StepLine),
     /// A list of tools.
@@ -53,7 +53,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    inputs: VecDeque<(u64, Input)>,
+    inputs: VecDeque<(u64, RecordedInput)>,
     wakers: Vec<Waker>,
 }
 
@@ -70,7 +70,8 @@ impl Playback {
 
     fn of(record: &Record, fork: Option<usize>) -> Self {
         let inputs = record.lines.iter().filter_map(input);
-        let inputs = inputs.filter(|(_, input)| fork.is_none() || matches!(input, Input::Step(_))).collect();
+        let inputs =
+            inputs.filter(|(_, input)| fork.is_none() || matches!(input, RecordedInput::Step(_))).collect();
         let state = Mutex::new(State { inputs, wakers: Vec::new() });
         let (prompts, began) = (record.prompts.clone(), record.head.clock);
         let starving = Notify::new();
@@ -93,7 +94,7 @@ impl Playback {
     }
 
     /// The first input that wasn't taken yet.
-    pub fn peek(&self) -> Option<Input> {
+    pub fn peek(&self) -> Option<RecordedInput> {
         self.lock().inputs.front().map(|(_, input)| input.clone())
     }
 
@@ -103,7 +104,7 @@ impl Playback {
     }
 
     /// Takes the next input if it is the caller's.
-    pub fn take(&self, is_own: impl Fn(&Input) -> bool) -> Option<Input> {
+    pub fn take(&self, is_own: impl Fn(&RecordedInput) -> bool) -> Option<RecordedInput> {
         let mut state = self.lock();
         let (ms, _) = state.inputs.front().filter(|(_, input)| is_own(input))?;
         self.0.clock.set(self.0.began.saturating_add(*ms));
@@ -115,7 +116,11 @@ impl Playback {
     }
 
     /// As [`Self::take`]; not ready while the next input is another's.
-    pub fn poll_take(&self, cx: &mut Context<'_>, is_own: impl Fn(&Input) -> bool) -> Poll<Input> {
+    pub fn poll_take(
+        &self,
+        cx: &mut Context<'_>,
+        is_own: impl Fn(&RecordedInput) -> bool,
+    ) -> Poll<RecordedInput> {
         if let Some(input) = self.take(is_own) {
             return Poll::Ready(input);
         }
@@ -130,7 +135,7 @@ impl Playback {
     }
 
     /// Waits until the next input is the caller's, and takes it.
-    pub async fn next(&self, is_own: impl Fn(&Input) -> bool) -> Input {
+    pub async fn next(&self, is_own: impl Fn(&RecordedInput) -> bool) -> RecordedInput {
         std::future::poll_fn(|cx| self.poll_take(cx, &is_own)).await
     }
 
@@ -154,16 +159,16 @@ impl FailureLine {
     }
 }
 
-fn input(line: &Line) -> Option<(u64, Input)> {
+fn input(line: &Line) -> Option<(u64, RecordedInput)> {
     Some(match line {
-        Line::Step(step) => (step.ms, Input::Step(step.clone())),
-        Line::Listed(listed) => (listed.ms, Input::Listed(listed.clone())),
-        Line::Tool(tool) => (tool.ms, Input::Tool(tool.clone())),
-        Line::Refused(failure) => (failure.ms, Input::Refused(failure.clone())),
-        Line::Cancel(failure) => (failure.ms, Input::Cancel(failure.clone())),
-        Line::Heartbeat(moment) => (moment.ms, Input::Heartbeat),
-        Line::Steer(moment) => (moment.ms, Input::Steer),
-        Line::Unstored(moment) => (moment.ms, Input::Unstored),
+        Line::Step(step) => (step.ms, RecordedInput::Step(step.clone())),
+        Line::Listed(listed) => (listed.ms, RecordedInput::Listed(listed.clone())),
+        Line::Tool(tool) => (tool.ms, RecordedInput::Tool(tool.clone())),
+        Line::Refused(failure) => (failure.ms, RecordedInput::Refused(failure.clone())),
+        Line::Cancel(failure) => (failure.ms, RecordedInput::Cancel(failure.clone())),
+        Line::Heartbeat(moment) => (moment.ms, RecordedInput::Heartbeat),
+        Line::Steer(moment) => (moment.ms, RecordedInput::Steer),
+        Line::Unstored(moment) => (moment.ms, RecordedInput::Unstored),
         Line::Head(_)
         | Line::Answer(_)
         | Line::Prompt(_)

@@ -11,7 +11,7 @@ use crate::error::StartError;
 use crate::job::{Beginning, Job};
 use crate::prompt::{Conversation, Prompt, Role};
 use crate::record::line::{PromptLine, SamplingLine, ToolLineOf};
-use crate::record::{self, Input, Playback};
+use crate::record::{self, Playback, RecordedInput};
 use crate::served::Served;
 use contract::ToolKind;
 use turn::AllowedCalls;
@@ -124,7 +124,8 @@ fn recorded_prompt(playback: &Playback, number: u32) -> Result<Prompt, StartErro
 fn first_steps(playback: &Playback, tokens: usize) -> Vec<Step> {
     let (mut steps, mut left) = (Vec::new(), tokens);
     while left > 0
-        && let Some(Input::Step(line)) = playback.take(|input| matches!(input, Input::Step(_)))
+        && let Some(RecordedInput::Step(line)) =
+            playback.take(|input| matches!(input, RecordedInput::Step(_)))
     {
         let Some(mut step) = line.into_step() else { break };
         step.tokens.truncate(left);

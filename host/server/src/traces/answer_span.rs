@@ -8,7 +8,7 @@ use super::names;
 use super::span::{Attribute, Kind, Span};
 use api::Protocol;
 use model::Job;
-use model::observe::{FinishedReason, Part, SpanContext, Trace};
+use model::observe::{FinishedReason, SpanContext, Trace, TracedPart};
 use turn::{TurnEnd, TurnFailure, Usage};
 
 /// What is known of an answer's span when the answer is accepted.
@@ -135,7 +135,7 @@ impl Drop for AnswerSpan {
 }
 
 /// Spans of a part of an answer, whose span is `answer`.
-fn part_spans(answer: &SpanContext, clock: &Clock, part: Part) -> Vec<Span> {
+fn part_spans(answer: &SpanContext, clock: &Clock, part: TracedPart) -> Vec<Span> {
     let child = |context: SpanContext, name: &str, kind: Kind, began: Instant, ended: Instant| Span {
         trace_id: answer.trace_id().to_owned(),
         id: context.span_id().to_owned(),
@@ -149,14 +149,14 @@ fn part_spans(answer: &SpanContext, clock: &Clock, part: Part) -> Vec<Span> {
     };
     let stage = |name, began, ended| child(answer.child(), name, Kind::Internal, began, ended);
     match part {
-        Part::Turn { submitted, began, tokens } => {
+        TracedPart::Turn { submitted, began, tokens } => {
             let mut spans = vec![stage("queue", submitted, began)];
             if let Some((first, last)) = tokens {
                 spans.extend([stage("prefill", began, first), stage("decode", first, last)]);
             }
             spans
         }
-        Part::Tool { context, server, began, ended, outcome } => {
+        TracedPart::Tool { context, server, began, ended, outcome } => {
             let mut attributes = vec![
                 (names::OPERATION, names::EXECUTE_TOOL.into()),
                 (names::TOOL_SERVER, Attribute::Text(server.to_string())),

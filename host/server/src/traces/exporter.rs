@@ -43,9 +43,9 @@ enum Message {
 
 /// Exporter of spans. Clones are the same.
 #[derive(Clone)]
-pub struct TraceExporter(Arc<State>);
+pub struct TraceExporter(Arc<Export>);
 
-struct State {
+struct Export {
     client: Client,
     url: Url,
     queue: mpsc::Sender<Message>,
@@ -68,7 +68,7 @@ impl TraceExporter {
         let builder = Client::builder().redirect(Policy::none()).no_proxy().timeout(TIME);
         let client = tls::with_tls(builder, url.scheme() == "https", None)?.build();
         let (queue, waiting) = mpsc::channel(QUEUE);
-        Ok(Self(Arc::new(State {
+        Ok(Self(Arc::new(Export {
             client: client.map_err(|error| error.to_string())?,
             url,
             queue,

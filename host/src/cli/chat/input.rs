@@ -33,7 +33,7 @@ pub(super) enum Line {
     End,
 }
 
-pub(super) struct Input {
+pub(super) struct ChatInput {
     /// None while a thread reads.
     editor: Option<LineEditor>,
     history: Option<PathBuf>,
@@ -42,7 +42,7 @@ pub(super) struct Input {
     is_terminal: bool,
 }
 
-impl Input {
+impl ChatInput {
     pub(super) fn open() -> anyhow::Result<Self> {
         let config = Config::builder().max_history_size(HISTORY_LINES)?.auto_add_history(false).build();
         let mut editor = LineEditor::with_config(config).context("the terminal")?;

@@ -12,13 +12,15 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
-use super::client::{AskArguments, INTERRUPTED, Interrupts, Screen, Target, field, json_file, set, shown};
+use super::client::{
+    AskArguments, INTERRUPTED, Interrupts, ModelServer, Screen, field, json_file, set, shown,
+};
 use super::log::log_to_stderr;
 use super::mcp::McpArguments;
 use super::serve::runtime;
 use command::{Command, HELP};
 use conversation::Conversation;
-use input::{Input, Line};
+use input::{ChatInput, Line};
 
 #[derive(clap::Args)]
 pub(super) struct ChatArguments {
@@ -30,7 +32,7 @@ pub(super) struct ChatArguments {
 
 /// What a session needs besides its input.
 struct Chat {
-    target: Target,
+    target: ModelServer,
     conversation: Conversation,
     screen: Screen,
     interrupts: Interrupts,
@@ -52,7 +54,7 @@ async fn chat(arguments: ChatArguments) -> anyhow::Result<ExitCode> {
     let conversation = Conversation::new(fields, system, &target.tool_servers);
     let interrupts = Interrupts::catch()?;
     let mut chat = Chat { target, conversation, screen, interrupts, verbose };
-    let mut input = Input::open()?;
+    let mut input = ChatInput::open()?;
     if input.is_terminal() {
         chat.screen.remark(&format!("{}; /help lists commands, Ctrl-D leaves", chat.target.model))?;
     }
@@ -77,7 +79,7 @@ async fn chat(arguments: ChatArguments) -> anyhow::Result<ExitCode> {
 
 impl Chat {
     /// Handles what the user typed. Only an output that can't be written ends the session.
-    async fn take(&mut self, text: &str, input: &mut Input) -> anyhow::Result<()> {
+    async fn take(&mut self, text: &str, input: &mut ChatInput) -> anyhow::Result<()> {
         match command::parse(text) {
             Ok(None) if text.trim().is_empty() => Ok(()),
             Ok(None) => self.turn(text.to_owned(), input).await,
@@ -86,7 +88,7 @@ impl Chat {
         }
     }
 
-    async fn obey(&mut self, command: Command<'_>, input: &mut Input) -> anyhow::Result<()> {
+    async fn obey(&mut self, command: Command<'_>, input: &mut ChatInput) -> anyhow::Result<()> {
         let done = match command {
             Command::Help => Ok(HELP.trim_end().to_owned()),
             Command::Retry => match self.conversation.take_back() {

@@ -8,14 +8,14 @@ use super::super::client::{Asked, Ending, Finished, ask};
 use super::super::run::{call_words, is_call};
 use super::super::{is_broken_pipe, one_line};
 use super::Chat;
-use super::input::{Input, Line};
+use super::input::{ChatInput, Line};
 
 impl Chat {
     /// Asks, and goes on until the model asks for nothing more. A turn that fails is taken back.
     ///
     /// # Errors
     /// The output can't be written, or the terminal not read.
-    pub(super) async fn turn(&mut self, question: String, input: &mut Input) -> Result<()> {
+    pub(super) async fn turn(&mut self, question: String, input: &mut ChatInput) -> Result<()> {
         self.conversation.ask(question);
         loop {
             let body = self.conversation.body();
@@ -58,7 +58,7 @@ impl Chat {
     }
 
     /// Asks the user for what an item wants; none if there is no answer.
-    async fn answer(&mut self, item: &Value, input: &mut Input) -> Result<Option<Value>> {
+    async fn answer(&mut self, item: &Value, input: &mut ChatInput) -> Result<Option<Value>> {
         let is_approval = item["type"] == "mcp_approval_request";
         let words = call_words(item);
         self.screen.remark(&if is_approval { format!("allow {words}?") } else { format!("call {words}") })?;

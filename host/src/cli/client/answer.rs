@@ -21,7 +21,7 @@ const MAX_REFUSAL: usize = 1 << 20;
 const MAX_MESSAGE: usize = 600;
 
 /// What an answer brings, in order.
-pub(super) enum Event {
+pub(super) enum ClientEvent {
     Reasoning(String),
     Text(String),
     /// Another message begins.
@@ -99,7 +99,7 @@ impl AnswerStream {
     }
 
     /// The next event. After the end there is nothing to read.
-    pub(super) async fn next(&mut self) -> Event {
+    pub(super) async fn next(&mut self) -> ClientEvent {
         loop {
             match self.reader.next(&mut self.data) {
                 Err(_) => return self.failed("the server sent an event that is too long".to_owned()),
@@ -120,16 +120,16 @@ impl AnswerStream {
     }
 
     /// Reads the event in `data`; none if it says nothing here.
-    fn event(&mut self) -> Option<Event> {
+    fn event(&mut self) -> Option<ClientEvent> {
         let event = read(&self.data)?;
         if matches!(event, ServerEvent::Reasoning(_) | ServerEvent::Text(_)) {
             self.first.get_or_insert_with(|| self.sent.elapsed());
         }
         match event {
-            ServerEvent::Reasoning(text) => return Some(Event::Reasoning(text)),
-            ServerEvent::Text(text) => return Some(Event::Text(text)),
-            ServerEvent::Message => return Some(Event::Message),
-            ServerEvent::HostedCall(what) => return Some(Event::HostedCall(what)),
+            ServerEvent::Reasoning(text) => return Some(ClientEvent::Reasoning(text)),
+            ServerEvent::Text(text) => return Some(ClientEvent::Text(text)),
+            ServerEvent::Message => return Some(ClientEvent::Message),
+            ServerEvent::HostedCall(what) => return Some(ClientEvent::HostedCall(what)),
             ServerEvent::Item(item) => self.items.push(item),
             ServerEvent::Error(message) => self.error = Some(message),
             ServerEvent::End(ending, response) => return Some(self.end(ending, response)),
@@ -138,12 +138,12 @@ impl AnswerStream {
     }
 
     /// The end of an answer that the server didn't end: with the message of its error, or `reason`.
-    fn failed(&mut self, reason: String) -> Event {
+    fn failed(&mut self, reason: String) -> ClientEvent {
         let message = self.error.take().unwrap_or(reason);
         self.end(Ending::Failed(message), Map::new())
     }
 
-    fn end(&mut self, ending: Ending, response: Map<String, Value>) -> Event {
+    fn end(&mut self, ending: Ending, response: Map<String, Value>) -> ClientEvent {
         let ending = match (ending, self.error.take()) {
             (Ending::Failed(message), Some(error)) if message.is_empty() => Ending::Failed(error),
             (ending, _) => ending,
@@ -151,7 +151,7 @@ impl AnswerStream {
         let whole = response.get("output").and_then(Value::as_array).filter(|items| !items.is_empty());
         let items = whole.cloned().unwrap_or_else(|| std::mem::take(&mut self.items));
         let times = Times { first: self.first, last: self.sent.elapsed() };
-        Event::End(Box::new(Finished { ending, response, items, times }))
+        ClientEvent::End(Box::new(Finished { ending, response, items, times }))
     }
 }
 

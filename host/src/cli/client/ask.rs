@@ -6,10 +6,10 @@ use anyhow::Context;
 use serde_json::{Map, Value};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::answer::{AnswerStream, Event, Finished};
+use super::answer::{AnswerStream, ClientEvent, Finished};
 use super::fields::{Field, field, set};
 use super::screen::Screen;
-use super::target::{Target, TargetArguments};
+use super::target::{ModelServer, TargetArguments};
 
 #[derive(clap::Args)]
 pub(in super::super) struct AskArguments {
@@ -91,7 +91,7 @@ pub(in super::super) enum Asked {
 /// # Errors
 /// The server can't be reached or refuses the request; or stdout can't be written.
 pub(in super::super) async fn ask(
-    target: &Target,
+    target: &ModelServer,
     body: Map<String, Value>,
     screen: &mut Screen,
     interrupts: &mut Interrupts,
@@ -121,14 +121,14 @@ async fn read(
 ) -> io::Result<Box<Finished>> {
     loop {
         match answer.next().await {
-            Event::Reasoning(delta) => screen.reasoning(&delta),
-            Event::Text(delta) => {
+            ClientEvent::Reasoning(delta) => screen.reasoning(&delta),
+            ClientEvent::Text(delta) => {
                 screen.text(&delta)?;
                 text.push_str(&delta);
             }
-            Event::Message => screen.message()?,
-            Event::HostedCall(what) => screen.remark(&format!("[{what}]"))?,
-            Event::End(finished) => return Ok(finished),
+            ClientEvent::Message => screen.message()?,
+            ClientEvent::HostedCall(what) => screen.remark(&format!("[{what}]"))?,
+            ClientEvent::End(finished) => return Ok(finished),
         }
     }
 }

@@ -13,4 +13,4 @@ pub(super) use answer::{Ending, Finished};
 pub(super) use ask::{AskArguments, Asked, INTERRUPTED, Interrupts, ask};
 pub(super) use fields::{field, json_file, set};
 pub(super) use screen::{Screen, shown};
-pub(super) use target::{KEY_VARIABLE, Target, TargetArguments};
+pub(super) use target::{KEY_VARIABLE, ModelServer, TargetArguments};

@@ -40,7 +40,7 @@ pub(in super::super) struct TargetArguments {
 }
 
 /// A server that can be asked, and the model to name in requests.
-pub(in super::super) struct Target {
+pub(in super::super) struct ModelServer {
     api: ApiClient,
     pub(in super::super) model: String,
     /// Most tokens of prompt and answer together, if the server says.
@@ -57,7 +57,7 @@ impl TargetArguments {
     /// # Errors
     /// The model can't be served here; or the server at the URL can't be asked for its models, and
     /// no model was named.
-    pub(in super::super) async fn reach(self, mcp: Option<McpArguments>) -> anyhow::Result<Target> {
+    pub(in super::super) async fn reach(self, mcp: Option<McpArguments>) -> anyhow::Result<ModelServer> {
         let given: Vec<&str> = self.models.given().collect();
         let name = match given[..] {
             [] => None,
@@ -70,7 +70,7 @@ impl TargetArguments {
             None => key_of_environment()?,
         };
         let api = ApiClient::new(url, key, self.ca.as_deref()).map_err(anyhow::Error::msg)?;
-        Target::of(api, name, JoinSet::new(), Vec::new()).await
+        ModelServer::of(api, name, JoinSet::new(), Vec::new()).await
     }
 }
 
@@ -81,7 +81,7 @@ fn key_of_environment() -> anyhow::Result<Option<EngineKey>> {
 }
 
 /// Loads the model and serves it.
-async fn in_process(models: ModelArguments, mcp: Option<McpArguments>) -> anyhow::Result<Target> {
+async fn in_process(models: ModelArguments, mcp: Option<McpArguments>) -> anyhow::Result<ModelServer> {
     let key = hex::<24>();
     let mut arguments = ServeArguments::in_process(models, &key)?;
     if let Some(mcp) = mcp {
@@ -96,10 +96,10 @@ async fn in_process(models: ModelArguments, mcp: Option<McpArguments>) -> anyhow
     server.spawn(prepared.server.run(std::future::pending()));
     let key = EngineKey::new(&key).map_err(anyhow::Error::msg)?;
     let api = ApiClient::new(url, Some(key), None).map_err(anyhow::Error::msg)?;
-    Target::of(api, Some(name), server, labels).await
+    ModelServer::of(api, Some(name), server, labels).await
 }
 
-impl Target {
+impl ModelServer {
     /// Asks the server for its models. A server that lists none is no error if the model is named.
     async fn of(
         api: ApiClient,

@@ -10,7 +10,7 @@ use super::file::{ConfigFile, key_of};
 use crate::cli::per_model::model_of;
 
 /// A line of the file: a key, its values, and where they are from.
-struct Row {
+struct SettingLine {
     model: Option<String>,
     key: String,
     value: String,
@@ -19,7 +19,7 @@ struct Row {
 
 /// The settings of a command.
 pub(super) fn settings(command: &Command, matches: &ArgMatches, file: Option<&ConfigFile>) -> String {
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<SettingLine> = Vec::new();
     for argument in command.get_arguments() {
         let switch = argument.get_long().unwrap_or_default();
         if !matches!(switch, "" | "help" | "version" | "config" | "print-config" | "json") {
@@ -40,13 +40,18 @@ pub(super) fn settings(command: &Command, matches: &ArgMatches, file: Option<&Co
     text
 }
 
-fn rows_of(argument: &Arg, switch: &str, matches: &ArgMatches, file: Option<&ConfigFile>) -> Vec<Row> {
+fn rows_of(
+    argument: &Arg,
+    switch: &str,
+    matches: &ArgMatches,
+    file: Option<&ConfigFile>,
+) -> Vec<SettingLine> {
     let id = argument.get_id().as_str();
     let (Some(source), Some(raw)) = (matches.value_source(id), matches.get_raw(id)) else {
         return Vec::new();
     };
     let values: Vec<String> = raw.map(|value| value.to_string_lossy().into_owned()).collect();
-    let row = |model: Option<&str>, key: &str, values: &[String]| Row {
+    let row = |model: Option<&str>, key: &str, values: &[String]| SettingLine {
         model: model.map(str::to_owned),
         key: key.to_owned(),
         value: written(argument, values),
@@ -54,7 +59,7 @@ fn rows_of(argument: &Arg, switch: &str, matches: &ArgMatches, file: Option<&Con
     };
     if argument.is_hide_env_values_set() {
         let hidden =
-            Row { key: format!("# {switch}"), value: "\"***\"".to_owned(), ..row(None, switch, &[]) };
+            SettingLine { key: format!("# {switch}"), value: "\"***\"".to_owned(), ..row(None, switch, &[]) };
         return vec![hidden];
     }
     if !is_per_model(argument) {

@@ -15,7 +15,7 @@ use anyhow::{Context, ensure};
 use model::Examination;
 use model::limits::Limits;
 
-use super::client::{Target, TargetArguments};
+use super::client::{ModelServer, TargetArguments};
 use super::load::with_switch;
 use super::log::log_to_stderr;
 use super::models::ModelArguments;
@@ -76,7 +76,7 @@ async fn launch(arguments: LaunchArguments) -> anyhow::Result<ExitCode> {
     child::run(&command, &arguments, target.key().unwrap_or(agents::NO_KEY)).await
 }
 
-fn endpoint(target: &Target) -> Endpoint {
+fn endpoint(target: &ModelServer) -> Endpoint {
     Endpoint { url: target.url(), model: target.model.clone(), context: target.context }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::{HeaderValue, header};
 use mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig, UrlEndpoint, UrlTransport};
 use model::limits::McpLimits;
-use model::observe::{Part, SpanContext, Trace};
+use model::observe::{SpanContext, Trace, TracedPart};
 use serde_json::{Value, json};
 use tests::measure::{growth, runs_alone};
 use tests::tool_server_http::HttpToolServer;
@@ -255,7 +255,7 @@ async fn calls_of_a_trace_are_told_to_their_server() {
     assert!(server.call_traced("echo", "{}", &passed_on).await.is_ok());
     let mut told = Vec::new();
     for part in trace.take_parts() {
-        let Part::Tool { context, server, began, ended, outcome } = part else { panic!("{part:?}") };
+        let TracedPart::Tool { context, server, began, ended, outcome } = part else { panic!("{part:?}") };
         assert_eq!((&*server, context.trace_id()), ("hostile", trace.context().trace_id()));
         assert!(began <= ended);
         told.push((context.to_string(), outcome));

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use super::Answer;
 use api::event_buffer::EventBuffer;
 use model::record::line::Delivery;
-use model::record::{Input, Playback};
+use model::record::{Playback, RecordedInput};
 use turn::TurnEnd;
 
 /// Longest time in which nothing comes of an input. What needs time is the work of this process.
@@ -54,7 +54,7 @@ impl Answer {
             let Some(over) = self.play(&playback, &mut buffer).await? else { break };
             is_over = over;
         }
-        if playback.take(|input| *input == Input::Unstored).is_some() {
+        if playback.take(|input| *input == RecordedInput::Unstored).is_some() {
             self.machine.not_stored(&mut buffer);
         }
         self.collect(&mut buffer, &mut events);
@@ -72,13 +72,15 @@ impl Answer {
         playback: &Playback,
         buffer: &mut EventBuffer,
     ) -> Result<Option<bool>, ReplayError> {
-        let is_own = |input: &Input| matches!(input, Input::Cancel(_) | Input::Heartbeat | Input::Steer);
+        let is_own = |input: &RecordedInput| {
+            matches!(input, RecordedInput::Cancel(_) | RecordedInput::Heartbeat | RecordedInput::Steer)
+        };
         match playback.take(is_own) {
-            Some(Input::Cancel(failure)) => {
+            Some(RecordedInput::Cancel(failure)) => {
                 self.abort(failure.into_failure(), buffer);
                 return Ok(Some(self.stream.is_over()));
             }
-            Some(Input::Heartbeat) => {
+            Some(RecordedInput::Heartbeat) => {
                 self.heartbeat(buffer);
                 return Ok(Some(false));
             }
