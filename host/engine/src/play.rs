@@ -9,7 +9,7 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -166,8 +166,12 @@ enum PlayedEvent {
 /// an engine's step do.
 const MAX_TICK: Duration = Duration::from_millis(50);
 
-/// Time from which ticks are counted, for all played outputs of the process.
-static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
+/// Time from which ticks are counted, for all played outputs of the process: a whole second of the
+/// system's clock, so that a client on this machine can tell how late a step comes.
+static EPOCH: LazyLock<Instant> = LazyLock::new(|| {
+    let (now, clock) = (Instant::now(), SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
+    now.checked_sub(Duration::from_nanos(clock.subsec_nanos().into())).unwrap_or(now)
+});
 
 /// When the next step is due.
 pub(crate) struct Clock {

@@ -206,7 +206,9 @@ impl TurnStream {
     }
 
     fn step(&mut self, step: Step, out: &mut TurnEvents) -> Option<EndedTurn> {
-        let Some(mut trace) = self.trace.take() else { return self.apply(step, out) };
+        let Some(mut trace) = self.trace.take_if(|trace| trace.is_kept()) else {
+            return self.apply(step, out);
+        };
         let (began, before) = (Instant::now(), out.len());
         let tokens = TracedTokens::of(&step, &self.text);
         let ended = self.apply(step, out);

@@ -3,6 +3,7 @@
 //!
 //! Invariant: an answer without a trace pays nothing for it, and nothing waits for a trace.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,17 +23,32 @@ pub struct Trace(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     began: Instant,
+    /// Whether nobody keeps its lines any longer.
+    is_closed: AtomicBool,
     waiting: Mutex<Vec<Map<String, Value>>>,
 }
 
 impl Trace {
     /// The trace of an answer whose request came at `began`.
     pub fn new(began: Instant) -> Self {
-        Self(Arc::new(Shared { began, waiting: Mutex::default() }))
+        Self(Arc::new(Shared { began, is_closed: AtomicBool::new(false), waiting: Mutex::default() }))
+    }
+
+    /// Adds no line from now on.
+    pub fn close(&self) {
+        self.0.is_closed.store(true, Ordering::Relaxed);
+        self.take();
+    }
+
+    fn is_closed(&self) -> bool {
+        self.0.is_closed.load(Ordering::Relaxed)
     }
 
     /// Adds a line of this type; its time is now.
     pub fn push(&self, kind: &str, fields: Value) {
+        if self.is_closed() {
+            return;
+        }
         let mut line = Map::new();
         line.insert("type".to_owned(), kind.into());
         line.insert("ms".to_owned(), json!(milliseconds(self.0.began.elapsed())));
@@ -97,6 +113,15 @@ impl TurnTrace {
             opening.iter().map(|(id, text)| json!({ "id": id, "text": text })).collect();
         trace.push("prompt", json!({ "turn": generation, "tokens": tokens, "opening": opening }));
         Self { trace, calls: CallLog::default(), generation, steps: 0, items: 0, bytes: 0 }
+    }
+
+    /// Whether lines are still kept; else the calls so far are forgotten.
+    pub(crate) fn is_kept(&self) -> bool {
+        let is_kept = !self.trace.is_closed();
+        if !is_kept {
+            self.calls.take();
+        }
+        is_kept
     }
 
     /// Adds the line of a step that took `time`, with the events that it brought.

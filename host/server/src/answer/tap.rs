@@ -240,8 +240,9 @@ impl TapWriter {
 
     /// Appends the lines to the log, unless they are no longer kept.
     fn flush(&mut self) {
-        if self.tap.log().is_none() {
+        if self.log.is_some() && self.tap.log().is_none() {
             self.log = None;
+            self.trace.close();
         }
         match &self.log {
             Some(log) => {
@@ -294,6 +295,8 @@ mod tests {
         assert!(kept <= ALL_BYTES, "{kept}");
         assert_eq!(listed(&taps), ALL_BYTES / TRACE_BYTES);
         assert!(writers.iter().filter(|writer| writer.log.is_some()).count() <= ALL_BYTES / TRACE_BYTES);
+        writers[0].trace.push("step", json!({}));
+        assert!(writers[0].trace.take().is_empty(), "nothing is written for nobody");
         assert!(taps.reader(1, 0).is_none() && taps.reader(32, 0).is_some());
         drop(writers);
         assert_eq!(taps.list_json()["data"][0]["state"], "cancelled");
