@@ -131,6 +131,24 @@ impl BlockType {
         matches!(self, Self::Q4_1 | Self::Q5_1 | Self::Q2_K | Self::Q4_K | Self::Q5_K)
     }
 
+    /// Whether all values of a block are finite.
+    ///
+    /// # Panics
+    /// If `bytes` isn't one block.
+    pub fn is_finite(self, bytes: &[u8]) -> bool {
+        assert_eq!(bytes.len(), self.block_bytes(), "bytes of a block of {}", self.name());
+        let factors: &[usize] = match self {
+            // 6 · 2¹²⁶ is beyond f32.
+            Self::MXFP4 => return bytes[0] <= 252,
+            Self::Q4_0 | Self::Q5_0 | Self::Q8_0 | Self::IQ4_NL | Self::IQ4_XS => &[0],
+            Self::Q4_1 | Self::Q5_1 | Self::Q4_K | Self::Q5_K => &[0, 2],
+            Self::Q2_K => &[80, 82],
+            Self::Q3_K => &[108],
+            Self::Q6_K => &[208],
+        };
+        factors.iter().all(|at| half(bytes, *at).is_finite())
+    }
+
     /// Decodes a block.
     ///
     /// # Panics

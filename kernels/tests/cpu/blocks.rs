@@ -131,7 +131,10 @@ fn factors_that_are_not_finite_are_refused_by_row() {
         let places: Vec<usize> = factor_places(kind).to_vec();
         for (place, odd) in places.iter().flat_map(|place| [(place, 0x7c00u16), (place, 0xfe00)]) {
             let mut weights = Weights::new(kind, 20, 2);
+            assert!(weights.bytes.chunks_exact(size).all(|block| kind.is_finite(block)), "{}", kind.name());
             weights.bytes[(18 * 2 + 1) * size..][*place..place + 2].copy_from_slice(&odd.to_le_bytes());
+            let bad = weights.bytes.chunks_exact(size).position(|block| !kind.is_finite(block));
+            assert_eq!(bad, Some(18 * 2 + 1), "{}", kind.name());
             assert_eq!(weights.packed(&Cpu::new(2)).err(), Some(QuantizeError::Range(18)), "{}", kind.name());
         }
     }
