@@ -11,6 +11,12 @@ pub(super) fn decode(kind: BlockType, bytes: &[u8], to: &mut Block) {
         BlockType::Q5_K => q5(bytes, to),
         BlockType::Q6_K => q6(bytes, to),
         BlockType::IQ4_XS => iq4(bytes, to),
+        BlockType::TQ1_0 => tq1(bytes, to),
+        BlockType::TQ2_0 => {
+            quarters(&bytes[..64], &mut to.codes);
+            to.scales.fill(1);
+            (to.factor, to.minimum_factor) = (half(bytes, 64), 0.0);
+        }
         _ => unreachable!("{} has blocks of another size", kind.name()),
     }
 }
@@ -91,6 +97,25 @@ fn iq4(bytes: &[u8], to: &mut Block) {
         halves(bytes, codes);
     }
     (to.factor, to.minimum_factor) = (half(bytes, 0), 0.0);
+}
+
+/// Codes to the base of three (52 bytes), factor (2). 32 bytes have five codes each, then 16 have
+/// five, then 4 have four. A byte is a fraction of 256; three times it has a code above the point.
+fn tq1(bytes: &[u8], to: &mut Block) {
+    let mut rest = &mut to.codes[..];
+    for (bytes, digits) in [(&bytes[..32], 5), (&bytes[32..48], 5), (&bytes[48..52], 4)] {
+        let mut power = 1u8;
+        for _ in 0..digits {
+            let (codes, behind) = rest.split_at_mut(bytes.len());
+            for (code, byte) in codes.iter_mut().zip(bytes) {
+                *code = (u16::from(byte.wrapping_mul(power)) * 3).to_be_bytes()[0];
+            }
+            power = power.wrapping_mul(3);
+            rest = behind;
+        }
+    }
+    to.scales.fill(1);
+    (to.factor, to.minimum_factor) = (half(bytes, 52), 0.0);
 }
 
 /// Reads codes of two bits: 32 bytes have 128 of them, those of the lowest bits first.

@@ -1,18 +1,22 @@
-//! Blocks of 32 values with one scale, and a minimum in some types. The first sixteen values are in
-//! the lower halves of the bytes, the others in the upper ones.
+//! Blocks of 32 values (128 in `Q1_0`) with one factor, and a minimum in some types. Of codes with
+//! four bits, the first sixteen are in the lower halves of the bytes, the others in the upper ones.
 
 use super::{Block, BlockType, half, halves};
 
-/// Number of values in a block.
-const LEN: usize = 32;
-
 /// Decodes a block of one of these types.
 pub(super) fn decode(kind: BlockType, bytes: &[u8], to: &mut Block) {
-    let (codes, factor) = (&mut to.codes[..LEN], if kind == BlockType::MXFP4 { 0.0 } else { half(bytes, 0) });
-    (to.factor, to.minimum_factor) = (factor, 0.0);
-    (to.scales[..2]).fill(1);
-    (to.minimums[..2]).fill(1);
+    let codes = &mut to.codes[..kind.block_len()];
+    (to.factor, to.minimum_factor) = (half(bytes, 0), 0.0);
+    to.scales.fill(1);
+    to.minimums.fill(1);
     match kind {
+        BlockType::Q1_0 => {
+            for (codes, bits) in codes.chunks_mut(8).zip(&bytes[2..]) {
+                for (i, code) in codes.iter_mut().enumerate() {
+                    *code = bits >> i & 1;
+                }
+            }
+        }
         BlockType::Q4_0 | BlockType::IQ4_NL => halves(&bytes[2..], codes),
         BlockType::Q4_1 => {
             to.minimum_factor = half(bytes, 2);

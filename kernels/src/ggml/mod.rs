@@ -7,6 +7,8 @@
 
 mod blocks_of_256;
 mod blocks_of_32;
+mod blocks_of_grids;
+mod facts;
 
 use half::f16;
 
@@ -20,6 +22,7 @@ pub const SCALE_GROUP: usize = 16;
 #[expect(non_camel_case_types, reason = "names of the format")]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum BlockType {
+    Q1_0,
     Q4_0,
     Q4_1,
     Q5_0,
@@ -30,8 +33,17 @@ pub enum BlockType {
     Q4_K,
     Q5_K,
     Q6_K,
+    IQ1_S,
+    IQ1_M,
+    IQ2_XXS,
+    IQ2_XS,
+    IQ2_S,
+    IQ3_XXS,
+    IQ3_S,
     IQ4_NL,
     IQ4_XS,
+    TQ1_0,
+    TQ2_0,
     MXFP4,
 }
 
@@ -60,16 +72,10 @@ pub struct Block {
     pub minimum_factor: f32,
 }
 
-/// Values of the codes of `IQ4_NL` and `IQ4_XS`.
-static IQ4: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
-/// Twice the values of E2M1, which OCP's Microscaling specification 1.0 lists.
-static E2M1_DOUBLED: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
-/// Values of the codes of `Q3_K`.
-static Q3: [i8; 16] = [-4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
-
 impl BlockType {
     /// All types.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 23] = [
+        Self::Q1_0,
         Self::Q4_0,
         Self::Q4_1,
         Self::Q5_0,
@@ -80,8 +86,17 @@ impl BlockType {
         Self::Q4_K,
         Self::Q5_K,
         Self::Q6_K,
+        Self::IQ1_S,
+        Self::IQ1_M,
+        Self::IQ2_XXS,
+        Self::IQ2_XS,
+        Self::IQ2_S,
+        Self::IQ3_XXS,
+        Self::IQ3_S,
         Self::IQ4_NL,
         Self::IQ4_XS,
+        Self::TQ1_0,
+        Self::TQ2_0,
         Self::MXFP4,
     ];
 
@@ -114,16 +129,7 @@ impl BlockType {
 
     /// Values of codes.
     pub fn code_values(self) -> CodeValues {
-        match self {
-            Self::Q4_1 | Self::Q5_1 | Self::Q2_K | Self::Q4_K | Self::Q5_K => CodeValues::Offset(0),
-            Self::Q4_0 => CodeValues::Offset(8),
-            Self::Q5_0 => CodeValues::Offset(16),
-            Self::Q6_K => CodeValues::Offset(32),
-            Self::Q8_0 => CodeValues::Offset(128),
-            Self::Q3_K => CodeValues::Table(&Q3),
-            Self::IQ4_NL | Self::IQ4_XS => CodeValues::Table(&IQ4),
-            Self::MXFP4 => CodeValues::Table(&E2M1_DOUBLED),
-        }
+        self.facts().values
     }
 
     /// Whether blocks have minimums.
@@ -137,16 +143,12 @@ impl BlockType {
     /// If `bytes` isn't one block.
     pub fn is_finite(self, bytes: &[u8]) -> bool {
         assert_eq!(bytes.len(), self.block_bytes(), "bytes of a block of {}", self.name());
-        let factors: &[usize] = match self {
+        match self {
             // 6 · 2¹²⁶ is beyond f32.
-            Self::MXFP4 => return bytes[0] <= 252,
-            Self::Q4_0 | Self::Q5_0 | Self::Q8_0 | Self::IQ4_NL | Self::IQ4_XS => &[0],
-            Self::Q4_1 | Self::Q5_1 | Self::Q4_K | Self::Q5_K => &[0, 2],
-            Self::Q2_K => &[80, 82],
-            Self::Q3_K => &[108],
-            Self::Q6_K => &[208],
-        };
-        factors.iter().all(|at| half(bytes, *at).is_finite())
+            Self::MXFP4 => bytes[0] <= 252,
+            Self::IQ1_M => blocks_of_grids::scattered_factor(bytes).is_finite(),
+            _ => self.facts().factors.iter().all(|at| half(bytes, *at).is_finite()),
+        }
     }
 
     /// Decodes a block.
@@ -156,41 +158,31 @@ impl BlockType {
     pub fn decode(self, bytes: &[u8], to: &mut Block) {
         assert_eq!(bytes.len(), self.block_bytes(), "bytes of a block of {}", self.name());
         match self {
-            Self::Q4_0 | Self::Q4_1 | Self::Q5_0 | Self::Q5_1 | Self::Q8_0 | Self::IQ4_NL | Self::MXFP4 => {
-                blocks_of_32::decode(self, bytes, to);
-            }
-            Self::Q2_K | Self::Q3_K | Self::Q4_K | Self::Q5_K | Self::Q6_K | Self::IQ4_XS => {
-                blocks_of_256::decode(self, bytes, to);
-            }
+            Self::Q1_0
+            | Self::Q4_0
+            | Self::Q4_1
+            | Self::Q5_0
+            | Self::Q5_1
+            | Self::Q8_0
+            | Self::IQ4_NL
+            | Self::MXFP4 => blocks_of_32::decode(self, bytes, to),
+            Self::Q2_K
+            | Self::Q3_K
+            | Self::Q4_K
+            | Self::Q5_K
+            | Self::Q6_K
+            | Self::IQ4_XS
+            | Self::TQ1_0
+            | Self::TQ2_0 => blocks_of_256::decode(self, bytes, to),
+            Self::IQ1_S
+            | Self::IQ1_M
+            | Self::IQ2_XXS
+            | Self::IQ2_XS
+            | Self::IQ2_S
+            | Self::IQ3_XXS
+            | Self::IQ3_S => blocks_of_grids::decode(self, bytes, to),
         }
     }
-
-    fn facts(self) -> Facts {
-        let (id, name, len, bytes) = match self {
-            Self::Q4_0 => (2, "Q4_0", 32, 18),
-            Self::Q4_1 => (3, "Q4_1", 32, 20),
-            Self::Q5_0 => (6, "Q5_0", 32, 22),
-            Self::Q5_1 => (7, "Q5_1", 32, 24),
-            Self::Q8_0 => (8, "Q8_0", 32, 34),
-            Self::Q2_K => (10, "Q2_K", 256, 84),
-            Self::Q3_K => (11, "Q3_K", 256, 110),
-            Self::Q4_K => (12, "Q4_K", 256, 144),
-            Self::Q5_K => (13, "Q5_K", 256, 176),
-            Self::Q6_K => (14, "Q6_K", 256, 210),
-            Self::IQ4_NL => (20, "IQ4_NL", 32, 18),
-            Self::IQ4_XS => (23, "IQ4_XS", 256, 136),
-            Self::MXFP4 => (39, "MXFP4", 32, 17),
-        };
-        Facts { id, name, len, bytes }
-    }
-}
-
-/// What files and people call a type, and the size of its blocks.
-struct Facts {
-    id: u32,
-    name: &'static str,
-    len: usize,
-    bytes: usize,
 }
 
 impl Default for Block {

@@ -1,6 +1,9 @@
 //! Blocks of GGUF files: their values against those of the package `gguf`, and linear layers with
 //! them, as stored and in panels, against sums of these values.
 
+#![expect(clippy::cast_possible_truncation, reason = "bytes of a pattern")]
+#![expect(clippy::float_cmp, reason = "exact values")]
+
 use std::sync::LazyLock;
 
 use kernels::cpu::{
@@ -51,9 +54,11 @@ impl Weights {
             (0..rows * blocks * size).map(|i| (i * 7919 % 65_521 * 31 % 251) as u8).collect();
         for (i, block) in bytes.chunks_exact_mut(size).enumerate() {
             // Half floats from about 0.5 to 1 of both signs.
-            let half = |i: usize| [(i * 37 % 251) as u8, 0x38 | (i % 3) as u8 | (i % 2 * 0x80) as u8];
-            for (n, place) in factor_places(kind).iter().enumerate() {
-                block[*place..place + 2].copy_from_slice(&half(i + n));
+            let half = |i: usize| {
+                u16::from_le_bytes([(i * 37 % 251) as u8, 0x38 | (i % 3) as u8 | (i % 2 * 0x80) as u8])
+            };
+            for n in 0..factors_of(kind) {
+                set_factor(kind, block, n, half(i + n));
             }
             if kind == BlockType::MXFP4 {
                 block[0] = 125 + (i % 5) as u8;
@@ -72,16 +77,33 @@ impl Weights {
     }
 }
 
-/// Places of half floats in a block.
-fn factor_places(kind: BlockType) -> &'static [usize] {
+/// Number of half floats in a block.
+fn factors_of(kind: BlockType) -> usize {
     match kind {
-        BlockType::Q4_0 | BlockType::Q5_0 | BlockType::Q8_0 | BlockType::IQ4_NL | BlockType::IQ4_XS => &[0],
-        BlockType::Q4_1 | BlockType::Q5_1 | BlockType::Q4_K | BlockType::Q5_K => &[0, 2],
-        BlockType::Q2_K => &[80, 82],
-        BlockType::Q3_K => &[108],
-        BlockType::Q6_K => &[208],
-        BlockType::MXFP4 => &[],
+        BlockType::MXFP4 => 0,
+        BlockType::Q4_1 | BlockType::Q5_1 | BlockType::Q2_K | BlockType::Q4_K | BlockType::Q5_K => 2,
+        _ => 1,
     }
+}
+
+/// Sets half float `n` of a block.
+fn set_factor(kind: BlockType, block: &mut [u8], n: usize, bits: u16) {
+    if kind == BlockType::IQ1_M {
+        for digit in 0..4 {
+            let byte = &mut block[49 + 2 * digit];
+            *byte = *byte & 15 | ((bits >> (4 * digit) & 15) as u8) << 4;
+        }
+        return;
+    }
+    let first = match kind {
+        BlockType::Q2_K => 80,
+        BlockType::Q3_K => 108,
+        BlockType::Q6_K => 208,
+        BlockType::TQ1_0 => 52,
+        BlockType::TQ2_0 => 64,
+        _ => 0,
+    };
+    block[first + 2 * n..first + 2 * n + 2].copy_from_slice(&bits.to_le_bytes());
 }
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
@@ -90,7 +112,8 @@ fn values(n: usize, seed: usize) -> Vec<f32> {
 
 #[test]
 fn values_are_those_of_gguf_bit_for_bit() {
-    assert_eq!(FIXTURES.len(), BlockType::ALL.len());
+    // All types but Q1_0, which the package doesn't dequantize.
+    assert_eq!(FIXTURES.len(), BlockType::ALL.len() - 1);
     for Fixture { kind, blocks, values } in FIXTURES.iter() {
         let blocks = FileBlocks::new(*kind, blocks, values.len());
         let matrix = Matrix::new(Elements::FileBlocks(blocks), 1, values.len());
@@ -104,6 +127,18 @@ fn values_are_those_of_gguf_bit_for_bit() {
 }
 
 #[test]
+fn bits_of_q1_are_signs_of_the_factor() {
+    let mut block = [0; 18];
+    block[..2].copy_from_slice(&0x3c00u16.to_le_bytes());
+    (block[2], block[17]) = (0b0000_0101, 0b1000_0000);
+    let blocks = FileBlocks::new(BlockType::Q1_0, &block, 128);
+    let values = Matrix::new(Elements::FileBlocks(blocks), 1, 128).to_f32();
+    let plus: Vec<usize> = (0..128).filter(|i| values[*i] == 1.0).collect();
+    assert_eq!(plus, [0, 2, 127]);
+    assert_eq!(values.iter().filter(|value| **value == -1.0).count(), 125);
+}
+
+#[test]
 fn panels_keep_every_value() {
     for Fixture { kind, blocks, values } in FIXTURES.iter() {
         // Two rows of the fixture; then rows that aren't whole panels.
@@ -111,7 +146,8 @@ fn panels_keep_every_value() {
         let stored = Matrix::new(Elements::FileBlocks(FileBlocks::new(*kind, blocks, cols)), 2, cols);
         let weights = Weights::new(*kind, 37, 3);
         for stored in [stored, weights.stored()] {
-            let packed = QuantizedMatrix::new(&Cpu::new(2), stored, QuantizeTo::Q8).expect("it can be packed");
+            let packed =
+                QuantizedMatrix::new(&Cpu::new(2), stored, QuantizeTo::Q8).expect("it can be packed");
             assert_eq!(packed.type_name(), kind.name());
             let table = Matrix::new(Elements::Quantized(&packed), stored.rows(), stored.cols());
             let mut row = vec![f32::NAN; stored.cols()];
@@ -128,13 +164,13 @@ fn panels_keep_every_value() {
 fn factors_that_are_not_finite_are_refused_by_row() {
     for kind in BlockType::ALL {
         let size = kind.block_bytes();
-        let places: Vec<usize> = factor_places(kind).to_vec();
-        for (place, odd) in places.iter().flat_map(|place| [(place, 0x7c00u16), (place, 0xfe00)]) {
+        for (n, odd) in (0..factors_of(kind)).flat_map(|n| [(n, 0x7c00), (n, 0xfe00)]) {
             let mut weights = Weights::new(kind, 20, 2);
             assert!(weights.bytes.chunks_exact(size).all(|block| kind.is_finite(block)), "{}", kind.name());
-            weights.bytes[(18 * 2 + 1) * size..][*place..place + 2].copy_from_slice(&odd.to_le_bytes());
-            let bad = weights.bytes.chunks_exact(size).position(|block| !kind.is_finite(block));
-            assert_eq!(bad, Some(18 * 2 + 1), "{}", kind.name());
+            let bad = 18 * 2 + 1;
+            set_factor(kind, &mut weights.bytes[bad * size..][..size], n, odd);
+            let first = weights.bytes.chunks_exact(size).position(|block| !kind.is_finite(block));
+            assert_eq!(first, Some(bad), "{}", kind.name());
             assert_eq!(weights.packed(&Cpu::new(2)).err(), Some(QuantizeError::Range(18)), "{}", kind.name());
         }
     }
@@ -194,7 +230,7 @@ fn blocks_as_stored_take_inputs_in_f32() {
 fn sets_agree_and_rows_are_equal_alone_or_together() {
     let (rows, n) = (70, 120);
     for kind in BlockType::ALL {
-        let weights = Weights::new(kind, n, if kind.block_len() == 32 { 11 } else { 2 });
+        let weights = Weights::new(kind, n, 352 / kind.block_len() + 1);
         let packed = weights.packed(&Cpu::new(2)).unwrap();
         let (k, x) = (weights.cols, values(rows * weights.cols, 3));
         let weight = Matrix::new(Elements::Quantized(&packed), n, k);

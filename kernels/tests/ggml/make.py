@@ -1,7 +1,9 @@
 """Writes blocks.bin: random blocks of each type, and their values as the package `gguf` dequantizes
-them. Run by hand: `pip install gguf==0.19.0`, then `python make.py`.
+them; and the grids of the format, for the decoders. Run by hand: `pip install gguf==0.19.0`, then
+`python make.py`.
 
-For each type: its number (u32), the number of blocks (u32), the blocks, their values (f32).
+For each type: its number (u32), the number of blocks (u32), the blocks, their values (f32). Q1_0
+isn't among them, since the package doesn't dequantize it.
 """
 
 import struct
@@ -10,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType as Type, quants
 
-VALUES = 1024
+VALUES = 512
+GRIDS = Path(__file__).parents[2] / "src/ggml/grids.bin"
 # Places of half floats in a block.
 HALVES = {
     Type.Q4_0: [0],
@@ -26,10 +29,31 @@ HALVES = {
     Type.IQ4_NL: [0],
     Type.IQ4_XS: [0],
     Type.MXFP4: [],
+    Type.IQ1_S: [0],
+    Type.IQ1_M: [],
+    Type.IQ2_XXS: [0],
+    Type.IQ2_XS: [0],
+    Type.IQ2_S: [0],
+    Type.IQ3_XXS: [0],
+    Type.IQ3_S: [0],
+    Type.TQ1_0: [52],
+    Type.TQ2_0: [64],
 }
 
 
+def write_grids() -> None:
+    """Eight codes of two bits in an entry, or four of four."""
+    with GRIDS.open("wb") as out:
+        for kind in [quants.IQ2_XXS, quants.IQ2_XS, quants.IQ2_S, quants.IQ1_S, quants.IQ3_XXS, quants.IQ3_S]:
+            kind.init_grid()
+            grid = np.searchsorted(kind.grid_map, kind.grid.reshape(kind.grid_shape)).astype(np.uint16)
+            bits = 16 // grid.shape[1]
+            entries = np.sum(grid << (bits * np.arange(grid.shape[1], dtype=np.uint16)), axis=1)
+            out.write(entries.astype("<u2").tobytes())
+
+
 def main() -> None:
+    write_grids()
     random = np.random.default_rng(1)
     with Path(__file__).with_name("blocks.bin").open("wb") as out:
         for kind, places in HALVES.items():
@@ -40,6 +64,9 @@ def main() -> None:
                 # Of both signs, from subnormal to large.
                 halves = random.normal(size=count) * 10.0 ** random.integers(-6, 3, count)
                 blocks[:, place : place + 2] = halves.astype("<f2").reshape(-1, 1).view(np.uint8)
+            if kind == Type.IQ1_M:
+                # The highest digit of the factor, so that it is finite.
+                blocks[:, 55] = blocks[:, 55] & 0xBF
             if kind == Type.MXFP4:
                 blocks[:, 0] = np.append([0, 1, 2, 252], random.integers(100, 150, count - 4))
             values = quants.dequantize(blocks.reshape(-1), kind).astype("<f4")

@@ -93,8 +93,13 @@ impl<L: Dots, F: PanelFormat> PanelRows<L> for QuantizedPanels<'_, L, F> {
             format: PhantomData,
         };
         operands.check();
-        let steps = blocks * F::LAYOUT.groups() * PAIRS;
-        let mut next = Prefetch::behind_tile::<N, _>(operands.weights, pass, steps);
+        // A single panel is read in one go, which the processor prefetches well enough with simple
+        // scales. With blocks of eight groups a panel prefetched ahead measured 5 to 30 % faster.
+        let steps = blocks * F::LAYOUT.groups();
+        let mut next = match (N, F::LAYOUT.groups()) {
+            (1, 8) => Prefetch::behind(operands.weights, size_of_val(operands.weights), pass, steps),
+            _ => Prefetch::behind_tile::<N, _>(operands.weights, pass, steps),
+        };
         let mut sums = [[lanes.splat(0.0); N]; M];
         for block in 0..blocks {
             #[expect(unsafe_code, reason = "no bounds checks on loads that `check` has checked")]
@@ -104,8 +109,8 @@ impl<L: Dots, F: PanelFormat> PanelRows<L> for QuantizedPanels<'_, L, F> {
                 let factors = operands.factors(lanes, block);
                 for group in 0..F::LAYOUT.groups() {
                     let mut whole = operands.start(lanes, (block, group));
+                    next.step();
                     for pair in 0..PAIRS {
-                        next.step();
                         operands.add_pair(lanes, (block, group), pair, &mut whole);
                     }
                     operands.add_scaled(lanes, (block, group), &factors, &whole, &mut sums);
@@ -209,8 +214,8 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
         let second_sum = usize::from(Self::HALVES);
         for n in 0..N {
             let first_line = Self::SCALE_LINES + group * Self::LINES;
-            let lines = unsafe { self.lines(n, block, first_line, Self::LINES) };
-            let [first, second] = codes_of_pair::<L, F>(lanes, lines, pair, self.table);
+            let codes = unsafe { self.lines(n, block, first_line, Self::LINES) };
+            let [first, second] = codes_of_pair::<L, F>(lanes, codes, pair, self.table);
             for m in 0..M {
                 let row = m * self.groups + block * F::LAYOUT.groups() + group;
                 let x = unsafe { self.x.get_unchecked(row) };
@@ -233,8 +238,8 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
     ) {
         for half in 0..=usize::from(Self::HALVES) {
             for n in 0..N {
-                let lines = unsafe { self.scale_lines(n, block) };
-                let row = F::LAYOUT.scales.of_group(lanes, factors[n], lines, (group, half));
+                let stored = unsafe { self.scale_lines(n, block) };
+                let row = F::LAYOUT.scales.of_group(lanes, factors[n], stored, (group, half));
                 for m in 0..M {
                     let factors = unsafe { self.factors_of(m, (block, group)) };
                     let scale = lanes.mul(row.scale, lanes.splat(factors.scale));
@@ -294,6 +299,6 @@ fn insert_upper<L: Dots, F: PanelFormat>(
     step: usize,
     codes: L::Codes,
 ) -> L::Codes {
-    let (line, shift, mask) = F::LAYOUT.upper(step);
-    lanes.insert_bits(codes, lanes.load_codes(&group[line].0), 4 - shift as i32, mask << 4)
+    let (upper, shift, mask) = F::LAYOUT.upper(step);
+    lanes.insert_bits(codes, lanes.load_codes(&group[upper].0), 4 - shift.cast_signed(), mask << 4)
 }

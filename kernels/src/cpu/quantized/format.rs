@@ -72,29 +72,29 @@ impl Layout {
     /// that have none.
     pub(in crate::cpu) const fn upper(self, step: usize) -> (usize, u32, u8) {
         match self.bits {
-            5 => (4, step as u32, 1),
-            6 => (4 + step % 2, (step % 4 / 2 * 4 + step / 4 * 2) as u32, 3),
+            5 => (4, [0, 1, 2, 3, 4, 5, 6, 7][step], 1),
+            6 => (4 + step % 2, [0, 0, 4, 4, 2, 2, 6, 6][step], 3),
             _ => (0, 0, 0),
         }
     }
 
-    /// Returns the code of a row in a column of a group.
-    pub(super) fn code(self, group: &[CodeLine], lane: usize, col: usize) -> u8 {
-        let (step, place) = (col / 4, lane * 4 + col % 4);
+    /// Returns the code of a panel's row in a column of a group.
+    pub(super) fn code(self, group: &[CodeLine], row: usize, col: usize) -> u8 {
+        let (step, place) = (col / 4, row * 4 + col % 4);
         let (line, shift, mask) = self.lower(step);
-        let (plane, upper_shift, upper_mask) = self.upper(step);
-        group[line].0[place] >> shift & mask | (group[plane].0[place] >> upper_shift & upper_mask) << 4
+        let (upper_line, upper_shift, upper_mask) = self.upper(step);
+        group[line].0[place] >> shift & mask | (group[upper_line].0[place] >> upper_shift & upper_mask) << 4
     }
 
-    /// Sets the codes of a row in a group, which are zero.
-    pub(super) fn set_codes(self, group: &mut [CodeLine], lane: usize, codes: &[u8; GROUP]) {
+    /// Sets the codes of a panel's row in a group, which are zero.
+    pub(super) fn set_codes(self, group: &mut [CodeLine], row: usize, codes: &[u8; GROUP]) {
         for (step, codes) in codes.as_chunks::<4>().0.iter().enumerate() {
             let (line, shift, mask) = self.lower(step);
-            let (plane, upper_shift, upper_mask) = self.upper(step);
+            let (upper_line, upper_shift, upper_mask) = self.upper(step);
             // Four bytes at once: no shift moves a bit into another byte.
             let codes = u32::from_ne_bytes(*codes);
-            words(&mut group[line])[lane] |= (codes & in_each_byte(mask)) << shift;
-            words(&mut group[plane])[lane] |= (codes >> 4 & in_each_byte(upper_mask)) << upper_shift;
+            words(&mut group[line])[row] |= (codes & in_each_byte(mask)) << shift;
+            words(&mut group[upper_line])[row] |= (codes >> 4 & in_each_byte(upper_mask)) << upper_shift;
         }
     }
 }

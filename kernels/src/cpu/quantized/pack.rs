@@ -69,12 +69,23 @@ fn format_of(kind: BlockType) -> Format {
         BlockType::Q5_0 | BlockType::Q8_0 => Format::Q8,
         BlockType::Q5_1 => Format::Q8WithMinimum,
         BlockType::Q2_K => Format::K4Of16,
-        BlockType::Q3_K | BlockType::IQ4_XS => Format::TableOf16,
         BlockType::Q4_K => Format::K4,
         BlockType::Q5_K => Format::K5,
         BlockType::Q6_K => Format::K6,
-        BlockType::IQ4_NL => Format::Table,
+        BlockType::Q1_0 | BlockType::IQ4_NL => Format::Table,
         BlockType::MXFP4 => Format::Mxfp4,
+        // Codes of four bits or less, by tables.
+        BlockType::Q3_K
+        | BlockType::IQ1_S
+        | BlockType::IQ1_M
+        | BlockType::IQ2_XXS
+        | BlockType::IQ2_XS
+        | BlockType::IQ2_S
+        | BlockType::IQ3_XXS
+        | BlockType::IQ3_S
+        | BlockType::IQ4_XS
+        | BlockType::TQ1_0
+        | BlockType::TQ2_0 => Format::TableOf16,
     }
 }
 
@@ -184,9 +195,13 @@ impl Pack<'_> {
             }
             let factors = (block.factor, minimum);
             let scales = RowScales { factors, integers: (&block.scales, &block.minimums) };
-            self.set_scales(lane, at * groups, &scales);
             for (i, codes) in block.codes.as_chunks::<GROUP>().0.iter().take(groups).enumerate() {
-                self.set_codes(lane, at * groups + i, codes);
+                let group = at * groups + i;
+                // Scales with factors are those of all groups.
+                if i == 0 || !self.format.layout().scales.have_factors() {
+                    self.set_scales(lane, group, &scales);
+                }
+                self.set_codes(lane, group, codes);
             }
         }
     }
