@@ -110,9 +110,10 @@ impl<L: Dots, F: PanelFormat> PanelRows<L> for QuantizedPanels<'_, L, F> {
                 for group in 0..F::LAYOUT.groups() {
                     let mut whole = operands.start(lanes, (block, group));
                     next.step();
-                    for pair in 0..PAIRS {
-                        operands.add_pair(lanes, (block, group), pair, &mut whole);
-                    }
+                    operands.add_pair::<L, 0>(lanes, (block, group), &mut whole);
+                    operands.add_pair::<L, 1>(lanes, (block, group), &mut whole);
+                    operands.add_pair::<L, 2>(lanes, (block, group), &mut whole);
+                    operands.add_pair::<L, 3>(lanes, (block, group), &mut whole);
                     operands.add_scaled(lanes, (block, group), &factors, &whole, &mut sums);
                 }
             }
@@ -142,7 +143,7 @@ type GroupSums<S, const M: usize, const N: usize> = [[[S; 2]; N]; M];
 
 /// # Safety
 /// For every function but `check`: `check` has returned, `block < blocks`, `group` is below the number
-/// of groups in a block, and `pair < PAIRS`.
+/// of groups in a block, and `PAIR < PAIRS`.
 #[expect(unsafe_code, reason = "the innermost loops; one contract for all, above")]
 #[expect(clippy::undocumented_unsafe_blocks, reason = "places below the sizes that `check` compares")]
 #[expect(clippy::needless_range_loop, reason = "m and n index several arrays of registers")]
@@ -202,26 +203,26 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
         sums
     }
 
-    /// Adds the products of a pair of steps.
+    /// Adds the products of a pair of steps. Its number is a constant, and so are all shifts, whatever the
+    /// compiler unrolls.
     #[inline(always)]
-    unsafe fn add_pair<L: Dots>(
+    unsafe fn add_pair<L: Dots, const PAIR: usize>(
         &self,
         lanes: L,
         (block, group): (usize, usize),
-        pair: usize,
         sums: &mut GroupSums<L::Sums, M, N>,
     ) {
         let second_sum = usize::from(Self::HALVES);
         for n in 0..N {
             let first_line = Self::SCALE_LINES + group * Self::LINES;
             let codes = unsafe { self.lines(n, block, first_line, Self::LINES) };
-            let [first, second] = codes_of_pair::<L, F>(lanes, codes, pair, self.table);
+            let [first, second] = codes_of_pair::<L, F, PAIR>(lanes, codes, self.table);
             for m in 0..M {
                 let row = m * self.groups + block * F::LAYOUT.groups() + group;
                 let x = unsafe { self.x.get_unchecked(row) };
-                sums[m][n][0] = lanes.dot_codes(first, x[pair], sums[m][n][0]);
+                sums[m][n][0] = lanes.dot_codes(first, x[PAIR], sums[m][n][0]);
                 let sum = sums[m][n][second_sum];
-                sums[m][n][second_sum] = lanes.dot_codes(second, x[pair + PAIRS], sum);
+                sums[m][n][second_sum] = lanes.dot_codes(second, x[PAIR + PAIRS], sum);
             }
         }
     }
@@ -271,34 +272,33 @@ impl GroupFactors {
 
 /// Returns the unsigned codes of the same step in both halves of a group.
 #[inline(always)]
-fn codes_of_pair<L: Dots, F: PanelFormat>(
+fn codes_of_pair<L: Dots, F: PanelFormat, const PAIR: usize>(
     lanes: L,
     group: &[CodeLine],
-    pair: usize,
     table: &[u8; 16],
 ) -> [L::Codes; 2] {
+    let line = lanes.load_codes(&group[PAIR].0);
     if F::LAYOUT.bits == 8 {
-        return [lanes.load_codes(&group[pair].0), lanes.load_codes(&group[pair + PAIRS].0)];
+        return [line, lanes.load_codes(&group[PAIR + PAIRS].0)];
     }
-    let [mut first, mut second] = lanes.halves(lanes.load_codes(&group[pair].0));
+    let [first, second] = lanes.halves(line);
     if F::FORMAT.has_table() {
         return [lanes.look_up(table, first), lanes.look_up(table, second)];
     }
-    if F::LAYOUT.bits > 4 {
-        first = insert_upper::<L, F>(lanes, group, pair, first);
-        second = insert_upper::<L, F>(lanes, group, pair + PAIRS, second);
+    if F::LAYOUT.bits == 4 {
+        return [first, second];
     }
-    [first, second]
+    let places = const { [F::LAYOUT.upper(PAIR), F::LAYOUT.upper(PAIR + PAIRS)] };
+    [insert_upper(lanes, group, places[0], first), insert_upper(lanes, group, places[1], second)]
 }
 
-/// Adds the bits above the lowest four to the codes of a step.
+/// Adds the bits above the lowest four, which are at a place (line, shift and mask), to codes.
 #[inline(always)]
-fn insert_upper<L: Dots, F: PanelFormat>(
+fn insert_upper<L: Dots>(
     lanes: L,
     group: &[CodeLine],
-    step: usize,
+    (line, shift, mask): (usize, u32, u8),
     codes: L::Codes,
 ) -> L::Codes {
-    let (upper, shift, mask) = F::LAYOUT.upper(step);
-    lanes.insert_bits(codes, lanes.load_codes(&group[upper].0), 4 - shift.cast_signed(), mask << 4)
+    lanes.insert_bits(codes, lanes.load_codes(&group[line].0), 4 - shift.cast_signed(), mask << 4)
 }
