@@ -8,3 +8,4 @@
 #![warn(clippy::print_stderr)]
 
 pub mod cpu;
+pub mod ggml;

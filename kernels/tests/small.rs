@@ -5,11 +5,12 @@
 use half::{bf16, f16};
 
 use kernels::cpu::{
-    AttentionParams, Cpu, Elements, Expert, ExpertScratch, Fp8Blocks, InputRounding, Isa, KvCache, KvDtype,
-    KvShape, Matrix, MlaScratch, MlaWeights, Mxfp4, QuantizeTo, QuantizedMatrix, RepackedMatrix, RopeAngles,
-    Routes, Sequence, attention, clamped_swiglu, embed, experts, linear, linear_reference, mla_attention,
-    mla_write, qk_norm_rope_write, rms_norm, silu_mul,
+    AttentionParams, Cpu, Elements, Expert, ExpertScratch, FileBlocks, Fp8Blocks, InputRounding, Isa,
+    KvCache, KvDtype, KvShape, Matrix, MlaScratch, MlaWeights, Mxfp4, QuantizeTo, QuantizedMatrix,
+    RepackedMatrix, RopeAngles, Routes, Sequence, attention, clamped_swiglu, embed, experts, linear,
+    linear_reference, mla_attention, mla_write, qk_norm_rope_write, rms_norm, silu_mul,
 };
+use kernels::ggml::BlockType;
 use ops::{AttentionSpec, ExpertActivation, HeadNorms, MlaShape, Norm, QkvShape, Store, reference};
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
@@ -86,6 +87,31 @@ fn repacked_and_quantized_weights() {
         let quantized = QuantizedMatrix::new(&Cpu::new(2), plain, to).unwrap();
         // Inputs are rounded to eight bits.
         multiply(&[1, 5], Matrix::new(Elements::Quantized(&quantized), n, k), 0.1);
+    }
+}
+
+#[test]
+fn blocks_of_files_as_stored_and_in_panels() {
+    let n = 17;
+    for kind in [BlockType::Q8_0, BlockType::Q4_K, BlockType::Q5_K, BlockType::Q6_K, BlockType::IQ2_S] {
+        let (k, size) = (kind.block_len(), kind.block_bytes());
+        // Factors are small, positive and finite, wherever they are.
+        let bytes: Vec<u8> = (0..n * size).map(|i| (i * 89 % 64) as u8).collect();
+        let stored = Matrix::new(Elements::FileBlocks(FileBlocks::new(kind, &bytes, k)), n, k);
+        let packed = QuantizedMatrix::new(&Cpu::new(2), stored, QuantizeTo::Q8).unwrap();
+        let packed = Matrix::new(Elements::Quantized(&packed), n, k);
+        let x = values(3 * k, 1);
+        let wanted = linear_reference(&x, &stored);
+        let most = wanted.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+        // In panels, inputs are rounded to eight bits.
+        for (matrix, error) in [(stored, 1e-5), (packed, 0.02)] {
+            for cpu in cpus() {
+                let mut out = vec![f32::NAN; 3 * n];
+                linear(&cpu, &x, &[matrix], None, Store::Overwrite, &mut out);
+                let is_near = |(got, wanted): (&f32, &f64)| (f64::from(*got) - wanted).abs() <= error * most;
+                assert!(out.iter().zip(&wanted).all(is_near), "{} {error}", kind.name());
+            }
+        }
     }
 }
 

@@ -44,6 +44,7 @@ pub(super) fn widen_row<L: Dots>(lanes: L, matrix: &Matrix<'_>, row: usize, out:
         Elements::F16(all) => widen(lanes, &all[at], out),
         Elements::Fp8(all) => all.widen(lanes, row, out),
         Elements::Mxfp4(all) => all.widen(lanes, row, out),
+        Elements::FileBlocks(all) => all.widen(lanes, row, out),
         Elements::Quantized(all) => all.widen(row, out),
     }
 }

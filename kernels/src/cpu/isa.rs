@@ -4,7 +4,10 @@
 use super::lanes::dots::Dots;
 use super::lanes::portable::Portable;
 #[cfg(target_arch = "x86_64")]
-use super::lanes::{avx2::Avx2, avx512::Avx512};
+use super::lanes::{
+    avx2::{AVX_VNNI, AVX512_VNNI, Avx2, NO_VNNI},
+    avx512::Avx512,
+};
 
 /// Instruction set that this machine has and that the operations are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +18,13 @@ enum Level {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// AVX2 with `avx_vnni`.
+    #[cfg(target_arch = "x86_64")]
+    Avx2Vnni,
+    /// The same with the instruction in its AVX-512 encoding, so that machines that have only this
+    /// one can test such kernels. They have better sets.
+    #[cfg(target_arch = "x86_64")]
+    Avx2Avx512Vnni,
     #[cfg(target_arch = "x86_64")]
     Avx512,
     /// AVX-512 with `avx512_bf16`.
@@ -29,6 +39,9 @@ pub(super) trait Kernel {
     /// Whether the kernel adds pairs of bf16 products. Only such kernels differ between the sets
     /// with and without `avx512_bf16`, and are compiled for both.
     const ADDS_PAIRS: bool = false;
+    /// Whether the kernel multiplies codes of bytes. Only such kernels differ between the sets with and
+    /// without `avx_vnni`, and are compiled for both.
+    const MULTIPLIES_CODES: bool = false;
 
     fn run<L: Dots>(self, lanes: L);
 }
@@ -54,7 +67,10 @@ impl Isa {
                 && is_x86_feature_detected!("avx512vl")
                 && is_x86_feature_detected!("avx512vnni");
             let bf16 = avx512 && is_x86_feature_detected!("avx512bf16");
+            let avx2_vnni = avx2 && is_x86_feature_detected!("avxvnni");
             all.extend(avx2.then_some(Self(Level::Avx2)));
+            all.extend((avx512 && !avx2_vnni).then_some(Self(Level::Avx2Avx512Vnni)));
+            all.extend(avx2_vnni.then_some(Self(Level::Avx2Vnni)));
             all.extend(avx512.then_some(Self(Level::Avx512)));
             all.extend(bf16.then_some(Self(Level::Avx512Bf16)));
         }
@@ -67,7 +83,7 @@ impl Isa {
         match self.0 {
             Level::Portable => false,
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 | Level::Avx512 => false,
+            Level::Avx2 | Level::Avx2Vnni | Level::Avx2Avx512Vnni | Level::Avx512 => false,
             #[cfg(target_arch = "x86_64")]
             Level::Avx512Bf16 => true,
         }
@@ -79,6 +95,8 @@ impl Isa {
             Level::Portable => "portable",
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2Vnni | Level::Avx2Avx512Vnni => "avx2 vnni",
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => "avx512",
             #[cfg(target_arch = "x86_64")]
@@ -96,7 +114,13 @@ impl Isa {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the level is private, and `available` makes it only where all these features
             // were detected.
-            Level::Avx2 => unsafe { run_avx2(kernel) },
+            Level::Avx2Vnni if K::MULTIPLIES_CODES => unsafe { run_avx2_vnni(kernel) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::Avx2Avx512Vnni if K::MULTIPLIES_CODES => unsafe { run_avx2_avx512_vnni(kernel) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above; the other sets include this one.
+            Level::Avx2 | Level::Avx2Vnni | Level::Avx2Avx512Vnni => unsafe { run_avx2(kernel) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Level::Avx512Bf16 if K::ADDS_PAIRS => unsafe { run_avx512_bf16(kernel) },
@@ -112,7 +136,23 @@ impl Isa {
 #[expect(unsafe_code, reason = "makes the token that stands for the features enabled here")]
 fn run_avx2(kernel: impl Kernel) {
     // SAFETY: this function runs only on machines with avx2, fma and f16c.
-    kernel.run(unsafe { Avx2::new() });
+    kernel.run(unsafe { Avx2::<NO_VNNI>::new() });
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avxvnni,avx2,fma,f16c")]
+#[expect(unsafe_code, reason = "makes the token that stands for the features enabled here")]
+fn run_avx2_vnni(kernel: impl Kernel) {
+    // SAFETY: this function runs only on machines with the features that it enables.
+    kernel.run(unsafe { Avx2::<AVX_VNNI>::new() });
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512vnni,avx512vl,avx512f,avx2,fma,f16c")]
+#[expect(unsafe_code, reason = "makes the token that stands for the features enabled here")]
+fn run_avx2_avx512_vnni(kernel: impl Kernel) {
+    // SAFETY: as above.
+    kernel.run(unsafe { Avx2::<AVX512_VNNI>::new() });
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -3,7 +3,7 @@
 
 use half::{bf16, f16};
 
-use super::packed::{Fp8Blocks, Mxfp4};
+use super::packed::{FileBlocks, Fp8Blocks, Mxfp4};
 use super::quantized::QuantizedMatrix;
 use super::repacked::RepackedMatrix;
 
@@ -22,7 +22,9 @@ pub enum Elements<'a> {
     Fp8(Fp8Blocks<'a>),
     /// Codes of four bits, and a power of two for each 32 neighbours of a row.
     Mxfp4(Mxfp4<'a>),
-    /// Codes of eight or four bits in panels, quantised at load.
+    /// Blocks of a GGUF file.
+    FileBlocks(FileBlocks<'a>),
+    /// Codes of eight bits or less in panels, quantised or repacked at load.
     Quantized(&'a QuantizedMatrix),
 }
 
@@ -36,6 +38,7 @@ impl Elements<'_> {
             Self::F16(all) => all.len(),
             Self::Fp8(all) => all.len(),
             Self::Mxfp4(all) => all.len(),
+            Self::FileBlocks(all) => all.len(),
             Self::Quantized(all) => all.len(),
         }
     }
@@ -54,6 +57,7 @@ impl Elements<'_> {
             Self::F16(all) => all[i].to_f32(),
             Self::Fp8(all) => all.get(i),
             Self::Mxfp4(all) => all.get(i),
+            Self::FileBlocks(all) => all.get(i),
             Self::Quantized(all) => all.get(i),
         }
     }
@@ -102,7 +106,7 @@ impl<'a> Matrix<'a> {
             Elements::Repacked(_) => true,
             Elements::Bf16(_) | Elements::Mxfp4(_) => if_exact,
             Elements::Fp8(blocks) => if_exact && blocks.is_of_pairs(),
-            Elements::F32(_) | Elements::F16(_) | Elements::Quantized(_) => false,
+            Elements::F32(_) | Elements::F16(_) | Elements::FileBlocks(_) | Elements::Quantized(_) => false,
         }
     }
 

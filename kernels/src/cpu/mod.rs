@@ -1,5 +1,5 @@
-//! Operations of the CPU: f32 activations; weights in f32, bf16, f16, FP8 or MXFP4, widened as they
-//! are read, or repacked or quantised at load; f32 accumulation (of quantised weights, a group's
+//! Operations of the CPU: f32 activations; weights in f32, bf16, f16, FP8, MXFP4 or blocks of GGUF
+//! files, widened as they are read, or repacked or quantised at load; f32 accumulation (of quantised weights, a group's
 //! products are summed in integers).
 //!
 //! Every sum has one fixed order, given by the row's length and the weight's type alone. With
@@ -45,7 +45,7 @@ pub use linear::{Group, grouped_linear, linear, linear_reference};
 pub use matrix::{Elements, InputRounding, Matrix};
 pub use mla::{MlaScratch, MlaWeights, mla_attention, mla_write};
 pub use norm::rms_norm;
-pub use packed::{Fp8Blocks, Mxfp4};
+pub use packed::{FileBlocks, Fp8Blocks, Mxfp4};
 pub use quantized::{QuantizeError, QuantizeTo, QuantizedMatrix};
 pub use repacked::RepackedMatrix;
 pub use rope::{RopeAngles, qk_norm_rope_write};

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
 mod activation;
+mod blocks;
 mod clamped_swiglu;
 mod embed;
 mod experts;

@@ -29,7 +29,7 @@ fn get(matrix: &QuantizedMatrix, i: usize) -> f32 {
 
 /// Rounds rows `[rows, k]` to eight bits: in each group, to multiples of a 127th of its greatest
 /// magnitude.
-fn rounded(x: &[f32], k: usize) -> Vec<f64> {
+pub(crate) fn rounded(x: &[f32], k: usize) -> Vec<f64> {
     let round = |group: &[f32]| -> Vec<f64> {
         let most = group.iter().fold(0.0f32, |most, x| most.max(x.abs()));
         let factor = if most > 0.0 { 127.0 / most } else { 0.0 };

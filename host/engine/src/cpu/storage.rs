@@ -1,14 +1,16 @@
 //! Weights in memory: slices of mapped files (or of the binary), copied only where they aren't
-//! aligned for their type, are stored transposed, are quantised, or are repacked.
+//! aligned for their type, are stored transposed, are quantised, or are repacked. Blocks of GGUF
+//! files are repacked without loss.
 
 use half::{bf16, f16};
 use kernels::cpu::{
-    Cpu, Elements, Fp8Blocks, InputRounding, Matrix, Mxfp4, QuantizeError, QuantizedMatrix, RepackedMatrix,
+    Cpu, Elements, FileBlocks, Fp8Blocks, InputRounding, Matrix, Mxfp4, QuantizeError, QuantizedMatrix,
+    RepackedMatrix,
 };
 use memmap2::MmapMut;
 
 use super::options::{CpuOptions, InputDtype, Numerics, QuantizeTo, Repack};
-use crate::models::{Codes, Dtype, LoadError, StoredMatrix, WeightRole, WeightTensor};
+use crate::models::{BlockTensor, Codes, Dtype, LoadError, StoredMatrix, WeightRole, WeightTensor};
 
 /// Operations read elements in the machine's byte order.
 const _: () = assert!(cfg!(target_endian = "little"), "weights are little endian");
@@ -43,6 +45,7 @@ enum PartWeights {
     Plain { bytes: Bytes, dtype: Dtype },
     Fp8 { codes: Codes, scales: Vec<f32>, block: (usize, usize) },
     Mxfp4 { codes: Codes, scales: Codes },
+    Blocks(BlockTensor),
     Repacked(RepackedMatrix),
     Quantized(QuantizedMatrix),
 }
@@ -89,7 +92,10 @@ impl Storage {
             (WeightRole::Linear | WeightRole::GateUp, Some(to)) => quantized(cpu, &plain()?, to)?,
         };
         let table = match role {
-            WeightRole::Embedding { tied: true } if parts[0].weights.are_converted() => {
+            // Rows of blocks are the same in panels.
+            WeightRole::Embedding { tied: true }
+                if parts[0].weights.are_converted() && !matches!(matrices[0], StoredMatrix::Blocks(_)) =>
+            {
                 plain()?.into_iter().next()
             }
             _ => None,
@@ -112,7 +118,14 @@ impl Storage {
             InputDtype::F32 => InputRounding::None,
         };
         let kept = |part: Part| {
-            let weights = if self.repacks(cpu) { part.repacked(cpu)? } else { None };
+            let weights = match part.weights {
+                // Whatever is asked for, blocks keep their codes.
+                PartWeights::Blocks(_) if self.dtype == InputDtype::Auto => {
+                    return part.quantized(cpu, QuantizeTo::Q8);
+                }
+                _ if self.repacks(cpu) => part.repacked(cpu)?,
+                _ => None,
+            };
             Ok(Part { inputs, weights: weights.unwrap_or(part.weights), ..part })
         };
         parts.into_iter().map(kept).collect()
@@ -120,14 +133,7 @@ impl Storage {
 }
 
 fn quantized(cpu: &Cpu, parts: &[Part], to: QuantizeTo) -> Result<Vec<Part>, LoadError> {
-    let one = |part: &Part| {
-        let matrix = QuantizedMatrix::new(cpu, part.view(), to).map_err(|error| match error {
-            QuantizeError::Memory(bytes) => LoadError::Memory { what: "quantised weights", bytes },
-            QuantizeError::Range(row) => LoadError::Quantize { row, rows: part.rows, cols: part.cols },
-        })?;
-        Ok(Part { weights: PartWeights::Quantized(matrix), ..*part })
-    };
-    parts.iter().map(one).collect()
+    parts.iter().map(|part| part.quantized(cpu, to)).collect()
 }
 
 impl StackedMatrix {
@@ -149,6 +155,7 @@ impl StackedMatrix {
             PartWeights::Plain { dtype: Dtype::F32, .. } => "f32",
             PartWeights::Fp8 { .. } => "fp8",
             PartWeights::Mxfp4 { .. } => "mxfp4",
+            PartWeights::Blocks(tensor) => tensor.dtype.name(),
             PartWeights::Quantized(matrix) => matrix.type_name(),
         }
     }
@@ -185,6 +192,7 @@ impl Part {
             StoredMatrix::Mxfp4 { codes, scales } => {
                 PartWeights::Mxfp4 { codes: codes.clone(), scales: scales.clone() }
             }
+            StoredMatrix::Blocks(tensor) => PartWeights::Blocks(tensor.clone()),
         };
         Ok(Self { weights, rows, cols, inputs: InputRounding::None })
     }
@@ -194,9 +202,18 @@ impl Part {
             PartWeights::Plain { dtype, .. } => self.rows * self.cols * dtype.size(),
             PartWeights::Fp8 { codes, scales, .. } => codes.bytes().len() + size_of_val(&scales[..]),
             PartWeights::Mxfp4 { codes, scales } => codes.bytes().len() + scales.bytes().len(),
+            PartWeights::Blocks(tensor) => tensor.bytes().len(),
             PartWeights::Repacked(matrix) => matrix.bytes(),
             PartWeights::Quantized(matrix) => matrix.bytes(),
         }
+    }
+
+    fn quantized(&self, cpu: &Cpu, to: QuantizeTo) -> Result<Self, LoadError> {
+        let matrix = QuantizedMatrix::new(cpu, self.view(), to).map_err(|error| match error {
+            QuantizeError::Memory(bytes) => LoadError::Memory { what: "quantised weights", bytes },
+            QuantizeError::Range(row) => LoadError::Quantize { row, rows: self.rows, cols: self.cols },
+        })?;
+        Ok(Self { weights: PartWeights::Quantized(matrix), ..*self })
     }
 
     /// bf16 weights repacked into panels; `None` for other element types.
@@ -216,6 +233,9 @@ impl Part {
             }
             PartWeights::Mxfp4 { codes, scales } => {
                 Elements::Mxfp4(Mxfp4::new(codes.bytes(), scales.bytes(), self.cols))
+            }
+            PartWeights::Blocks(tensor) => {
+                Elements::FileBlocks(FileBlocks::new(tensor.dtype, tensor.bytes(), self.cols))
             }
             PartWeights::Repacked(matrix) => Elements::Repacked(matrix),
             PartWeights::Quantized(matrix) => Elements::Quantized(matrix),

@@ -45,6 +45,7 @@ impl<'a> Content<'a> {
                 Self::Fp8 { codes, cols, scales: scales.to_f32(), block: *block }
             }
             StoredMatrix::Mxfp4 { .. } => return Err(unsupported("MXFP4 weights outside of experts")),
+            StoredMatrix::Blocks(_) => return Err(unsupported("weights in blocks of a GGUF file")),
         })
     }
 

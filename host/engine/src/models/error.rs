@@ -62,7 +62,7 @@ pub enum LoadError {
         bytes: u64,
     },
     /// A weight has values that are too large for the scales of quantised weights.
-    #[error("row {row} of a weight [{rows}, {cols}] is too large to be quantised")]
+    #[error("row {row} of a weight [{rows}, {cols}] is too large for scales of 16 bits")]
     Quantize {
         /// The row.
         row: usize,

@@ -4,7 +4,7 @@ use ops::MXFP4_BLOCK;
 use safetensors::tensor::Dtype as StoredDtype;
 
 use super::finite;
-use super::tensor::{Codes, WeightTensor};
+use super::tensor::{BlockTensor, Codes, WeightTensor};
 use crate::parallel;
 
 /// Distance between bytes that are read to load all codes from the disk: no more than a page of any
@@ -72,6 +72,8 @@ pub enum StoredMatrix {
         /// `[rows, cols / 32]` exponents of two, plus 127.
         scales: Codes,
     },
+    /// `[rows, cols]` in blocks of a GGUF file.
+    Blocks(BlockTensor),
 }
 
 impl StoredMatrix {
@@ -92,6 +94,7 @@ impl StoredMatrix {
                 let (rows, blocks) = two(&scales.shape);
                 (rows, blocks * MXFP4_BLOCK)
             }
+            Self::Blocks(tensor) => two(&tensor.shape),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use half::{bf16, f16};
+use kernels::ggml::BlockType;
 
 use super::random_bytes::RandomValues;
 use super::stored::CodeKind;
@@ -35,7 +36,8 @@ impl Dtype {
 pub struct StoredTensor<E> {
     /// Type of the elements.
     pub dtype: E,
-    /// Shape; its product times an element's size is the length of `bytes()`.
+    /// Shape; its product times an element's size, or over a block's length times its size, is the
+    /// length of `bytes()`.
     pub shape: Vec<usize>,
     pub(super) file: FileBytes,
     pub(super) range: Range<usize>,
@@ -47,6 +49,9 @@ pub type WeightTensor = StoredTensor<Dtype>;
 /// Tensor of bytes that mean numbers only together with scales: codes of eight bits or less, or
 /// exponents.
 pub type Codes = StoredTensor<CodeKind>;
+
+/// Tensor of blocks of a GGUF file: the last dimension is whole blocks, whose values are finite.
+pub type BlockTensor = StoredTensor<BlockType>;
 
 impl<E: Copy> StoredTensor<E> {
     /// Bytes of all elements. Random ones are generated at the first call.

@@ -9,24 +9,32 @@ use half::{bf16, f16};
 use super::dots::{CODES, Dots, E2M1, E2M1_LOWER, PAIRS};
 use super::{LANES, LARGEST_F16, Lanes};
 
-/// Token that proves that the machine has avx2, fma and f16c.
+/// Token that proves that the machine has avx2, fma and f16c, and the instruction for dot products of
+/// bytes that `VNNI` says.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cpu) struct Avx2(());
+pub(in crate::cpu) struct Avx2<const VNNI: u8>(());
 
-impl Avx2 {
+/// No instruction for dot products of bytes.
+pub(in crate::cpu) const NO_VNNI: u8 = 0;
+/// The instruction of `avx_vnni`.
+pub(in crate::cpu) const AVX_VNNI: u8 = 1;
+/// The same instruction in the encoding of `avx512_vnni` with `avx512vl`.
+pub(in crate::cpu) const AVX512_VNNI: u8 = 2;
+
+impl<const VNNI: u8> Avx2<VNNI> {
     /// # Safety
-    /// The machine has avx2, fma and f16c.
+    /// The machine has these instructions.
     #[inline(always)]
     pub(in crate::cpu) unsafe fn new() -> Self {
         Self(())
     }
 }
 
-// SAFETY of every block below: `Avx2` exists only where avx2, fma and f16c do (`new`); loads and
+// SAFETY of every block below: `Avx2` exists only where its instructions do (`new`); loads and
 // stores go through references to sixteen elements, the second at most eight elements on, and the
 // unaligned instructions are used.
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, above")]
-impl Lanes for Avx2 {
+impl<const VNNI: u8> Lanes for Avx2<VNNI> {
     type V = [__m256; 2];
     const WIDE: bool = false;
 
@@ -146,7 +154,7 @@ impl Lanes for Avx2 {
 
 // SAFETY of every block below: as above; references to codes have 64 bytes, to pairs 32 elements.
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, above")]
-impl Dots for Avx2 {
+impl<const VNNI: u8> Dots for Avx2<VNNI> {
     /// First elements of all pairs, then their second elements, in f32.
     type Pairs = [<Self as Lanes>::V; 2];
     type Sums = [__m256i; 2];
@@ -201,6 +209,22 @@ impl Dots for Avx2 {
     }
 
     #[inline(always)]
+    fn insert_bits(self, codes: Self::Codes, plane: Self::Codes, shift: i32, mask: u8) -> Self::Codes {
+        unsafe {
+            let (mask, mut codes) = (_mm256_set1_epi8(mask.cast_signed()), codes);
+            for (codes, plane) in codes.iter_mut().zip(plane) {
+                let bits = if shift >= 0 {
+                    _mm256_sll_epi16(plane, _mm_cvtsi32_si128(shift))
+                } else {
+                    _mm256_srl_epi16(plane, _mm_cvtsi32_si128(-shift))
+                };
+                *codes = _mm256_or_si256(*codes, _mm256_and_si256(bits, mask));
+            }
+            codes
+        }
+    }
+
+    #[inline(always)]
     fn look_up(self, table: &[u8; 16], codes: Self::Codes) -> Self::Codes {
         unsafe {
             let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().cast()));
@@ -208,11 +232,23 @@ impl Dots for Avx2 {
         }
     }
 
-    /// Multiplies bytes at even and at odd places apart, widened to sixteen bits: sums of two
-    /// products of bytes would overflow sixteen bits.
+    /// Without an instruction for it, multiplies bytes at even and at odd places apart, widened to
+    /// sixteen bits: sums of two products of bytes would overflow sixteen bits.
     #[inline(always)]
     fn dot_codes(self, codes: Self::Codes, x: [i8; 4], sums: Self::Sums) -> Self::Sums {
         unsafe {
+            if VNNI != NO_VNNI {
+                let x = _mm256_set1_epi32(bytemuck::cast(x));
+                let mut sums = sums;
+                for (sums, codes) in sums.iter_mut().zip(codes) {
+                    *sums = if VNNI == AVX_VNNI {
+                        _mm256_dpbusd_avx_epi32(*sums, codes, x)
+                    } else {
+                        _mm256_dpbusd_epi32(*sums, codes, x)
+                    };
+                }
+                return sums;
+            }
             let even = _mm256_set1_epi32(i32::from(x[2]) << 16 | i32::from(x[0]) & 0xffff);
             let odd = _mm256_set1_epi32(i32::from(x[3]) << 16 | i32::from(x[1]) & 0xffff);
             let (low, mut sums) = (_mm256_set1_epi16(0xff), sums);
@@ -228,6 +264,24 @@ impl Dots for Avx2 {
     #[inline(always)]
     fn to_f32(self, sums: Self::Sums) -> Self::V {
         unsafe { [_mm256_cvtepi32_ps(sums[0]), _mm256_cvtepi32_ps(sums[1])] }
+    }
+
+    #[inline(always)]
+    fn load_u8(self, from: &[u8; LANES]) -> Self::V {
+        unsafe {
+            let all = _mm_loadu_si128(from.as_ptr().cast());
+            let (low, high) = (_mm256_cvtepu8_epi32(all), _mm256_cvtepu8_epi32(_mm_srli_si128::<8>(all)));
+            [_mm256_cvtepi32_ps(low), _mm256_cvtepi32_ps(high)]
+        }
+    }
+
+    #[inline(always)]
+    fn load_i8(self, from: &[i8; LANES]) -> Self::V {
+        unsafe {
+            let all = _mm_loadu_si128(from.as_ptr().cast());
+            let (low, high) = (_mm256_cvtepi8_epi32(all), _mm256_cvtepi8_epi32(_mm_srli_si128::<8>(all)));
+            [_mm256_cvtepi32_ps(low), _mm256_cvtepi32_ps(high)]
+        }
     }
 
     #[inline(always)]

@@ -261,6 +261,20 @@ impl<const BF16: bool> Dots for Avx512<BF16> {
     }
 
     #[inline(always)]
+    fn insert_bits(self, codes: Self::Codes, plane: Self::Codes, shift: i32, mask: u8) -> Self::Codes {
+        /// `a | b & c`.
+        const OR_AND: i32 = 0xf8;
+        unsafe {
+            let bits = if shift >= 0 {
+                _mm512_sll_epi16(plane, _mm_cvtsi32_si128(shift))
+            } else {
+                _mm512_srl_epi16(plane, _mm_cvtsi32_si128(-shift))
+            };
+            _mm512_ternarylogic_epi32::<OR_AND>(codes, bits, _mm512_set1_epi8(mask.cast_signed()))
+        }
+    }
+
+    #[inline(always)]
     fn look_up(self, table: &[u8; 16], codes: Self::Codes) -> Self::Codes {
         unsafe {
             let table = _mm512_broadcast_i32x4(_mm_loadu_si128(table.as_ptr().cast()));
@@ -276,6 +290,16 @@ impl<const BF16: bool> Dots for Avx512<BF16> {
     #[inline(always)]
     fn to_f32(self, sums: Self::Sums) -> Self::V {
         unsafe { _mm512_cvtepi32_ps(sums) }
+    }
+
+    #[inline(always)]
+    fn load_u8(self, from: &[u8; LANES]) -> Self::V {
+        unsafe { _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(from.as_ptr().cast()))) }
+    }
+
+    #[inline(always)]
+    fn load_i8(self, from: &[i8; LANES]) -> Self::V {
+        unsafe { _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(from.as_ptr().cast()))) }
     }
 
     #[inline(always)]

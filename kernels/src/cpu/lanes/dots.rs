@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use half::bf16;
 
-use super::Lanes;
+use super::{LANES, Lanes};
 
 /// Number of bf16 in a vector of pairs.
 pub(in crate::cpu) const PAIRS: usize = 32;
@@ -92,11 +92,16 @@ pub(in crate::cpu) trait Dots: Lanes {
     fn load_codes(self, from: &[u8; CODES]) -> Self::Codes;
     /// Returns the lower and the upper four bits of each byte.
     fn halves(self, codes: Self::Codes) -> [Self::Codes; 2];
+    /// Returns `codes` with the bits `mask` of `plane`, shifted to the left by `shift`, or to the right
+    /// if that is negative. No bit that `mask` keeps comes from a neighbouring byte.
+    fn insert_bits(self, codes: Self::Codes, plane: Self::Codes, shift: i32, mask: u8) -> Self::Codes;
     /// Replaces each byte, which is below sixteen, by that entry of `table`.
     fn look_up(self, table: &[u8; 16], codes: Self::Codes) -> Self::Codes;
     /// Returns `sums[i] + Σⱼ codes[4 i + j] * x[j]` in lane `i`.
     fn dot_codes(self, codes: Self::Codes, x: [i8; 4], sums: Self::Sums) -> Self::Sums;
     fn to_f32(self, sums: Self::Sums) -> Self::V;
+    fn load_u8(self, from: &[u8; LANES]) -> Self::V;
+    fn load_i8(self, from: &[i8; LANES]) -> Self::V;
 
     /// Rounds to the nearest f16, halves to even, as f32; values beyond f16's range become
     /// infinity.

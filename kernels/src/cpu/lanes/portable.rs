@@ -143,6 +143,12 @@ impl Dots for Portable {
     }
 
     #[inline(always)]
+    fn insert_bits(self, codes: Self::Codes, plane: Self::Codes, shift: i32, mask: u8) -> Self::Codes {
+        let (left, right) = (shift.max(0), (-shift).max(0));
+        std::array::from_fn(|i| codes[i] | plane[i] << left >> right & mask)
+    }
+
+    #[inline(always)]
     fn look_up(self, table: &[u8; 16], codes: Self::Codes) -> Self::Codes {
         codes.map(|code| table[usize::from(code & 15)])
     }
@@ -160,6 +166,16 @@ impl Dots for Portable {
     #[inline(always)]
     fn to_f32(self, sums: Self::Sums) -> Self::V {
         sums.map(|sum| sum as f32)
+    }
+
+    #[inline(always)]
+    fn load_u8(self, from: &[u8; LANES]) -> Self::V {
+        from.map(f32::from)
+    }
+
+    #[inline(always)]
+    fn load_i8(self, from: &[i8; LANES]) -> Self::V {
+        from.map(f32::from)
     }
 
     #[inline(always)]

@@ -14,6 +14,7 @@ use crate::cpu::isa::{Isa, Kernel};
 use crate::cpu::lanes::Element;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::matrix::{Elements, Matrix};
+use crate::cpu::quantized::QuantizedMatrix;
 
 /// Maximum number of rows of x for which MXFP4 and FP8 codes are widened in registers, again for
 /// each tile of rows. For more rows it pays to widen a tile into memory.
@@ -30,6 +31,8 @@ impl TaskKernel<'_> {
     pub(super) fn run(self, isa: Isa) {
         if self.weight.rounds_inputs_to_bf16() {
             isa.run(PairKernel(self));
+        } else if let Elements::Quantized(weight) = self.weight.elements() {
+            isa.run(QuantizedKernel { tiles: self.tiles, weight, cols: self.cols });
         } else {
             isa.run(PlainKernel(self));
         }
@@ -38,6 +41,22 @@ impl TaskKernel<'_> {
 
 /// Kernel for weights that are multiplied with x rounded to bf16, two products at a time.
 struct PairKernel<'a>(TaskKernel<'a>);
+
+/// Kernel for quantised weights.
+struct QuantizedKernel<'a> {
+    tiles: Tiles<'a>,
+    weight: &'a QuantizedMatrix,
+    cols: Range<usize>,
+}
+
+impl Kernel for QuantizedKernel<'_> {
+    const MULTIPLIES_CODES: bool = true;
+
+    #[inline(always)]
+    fn run<L: Dots>(self, lanes: L) {
+        quantized(lanes, &self.tiles, self.weight, &self.cols);
+    }
+}
 
 /// Kernel for all other weights.
 struct PlainKernel<'a>(TaskKernel<'a>);
@@ -67,7 +86,7 @@ impl Kernel for PairKernel<'_> {
             }
             Elements::Mxfp4(all) => tiles.all_widened(lanes, &WidenedToBf16(&all), cols),
             Elements::Repacked(all) => repacked(lanes, &tiles, all, &cols),
-            Elements::F32(_) | Elements::F16(_) | Elements::Quantized(_) => {
+            Elements::F32(_) | Elements::F16(_) | Elements::FileBlocks(_) | Elements::Quantized(_) => {
                 unreachable!("`rounds_inputs_to_bf16` is false for these")
             }
         }
@@ -85,8 +104,8 @@ impl Kernel for PlainKernel<'_> {
             Elements::F16(all) => tiles.plain(lanes, &all[elements], cols.len()),
             Elements::Fp8(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
             Elements::Mxfp4(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
-            Elements::Quantized(all) => quantized(lanes, &tiles, all, &cols),
-            Elements::Repacked(_) => unreachable!("`rounds_inputs_to_bf16` is true for these"),
+            Elements::FileBlocks(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
+            Elements::Repacked(_) | Elements::Quantized(_) => unreachable!("other kernels are for these"),
         }
     }
 }

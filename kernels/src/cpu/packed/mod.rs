@@ -1,9 +1,11 @@
 //! Weights of less than sixteen bits, as checkpoints store them: codes, and factors that several
 //! codes share. An operation widens them a row at a time; nothing is kept widened.
 
+mod blocks;
 mod fp8;
 mod mxfp4;
 
+pub use blocks::FileBlocks;
 pub use fp8::Fp8Blocks;
 pub use mxfp4::Mxfp4;
 pub(super) use mxfp4::power_of_two;

@@ -13,9 +13,16 @@ const STEPS: usize = GROUP / 4;
 /// Codes of a group.
 pub(in crate::cpu) type GroupCodes = [[i8; 4]; STEPS];
 
-/// Rows of x in eight bits; the last group of each is padded with zeros.
+/// Number that groups of a row are padded to a multiple of: that of all blocks with which the columns
+/// needn't be whole blocks.
+const PADDED_GROUPS: usize = 2;
+
+/// Rows of x in eight bits. The last group of each is padded with zeros, and a group of zeros follows
+/// if their number is odd.
 #[derive(Debug)]
 pub(in crate::cpu) struct QuantizedRows {
+    /// Number of groups in a row.
+    pub(in crate::cpu) groups: usize,
     /// `[rows, groups]`.
     pub(in crate::cpu) codes: Vec<GroupCodes>,
     /// `[rows, groups]`; the scale is NaN if one of the group's inputs isn't finite.
@@ -29,6 +36,8 @@ pub(in crate::cpu) struct GroupFactors {
     pub(in crate::cpu) scale: f32,
     /// Sum of all codes.
     pub(in crate::cpu) sum: i32,
+    /// Sum of the first sixteen codes.
+    pub(in crate::cpu) first_half: i32,
     /// Sum of all codes, times the scale.
     pub(in crate::cpu) total: f32,
 }
@@ -36,8 +45,9 @@ pub(in crate::cpu) struct GroupFactors {
 impl QuantizedRows {
     /// Rounds rows of x `[rows, k]`.
     pub(in crate::cpu) fn new(cpu: &Cpu, x: &[f32], k: usize) -> Self {
-        let (rows, groups) = (x.len() / k, k.div_ceil(GROUP));
+        let (rows, groups) = (x.len() / k, k.div_ceil(GROUP).next_multiple_of(PADDED_GROUPS));
         let mut all = Self {
+            groups,
             codes: vec![[[0; 4]; STEPS]; rows * groups],
             factors: vec![GroupFactors::default(); rows * groups],
         };
@@ -86,12 +96,16 @@ fn round(group: &[f32; GROUP], codes: &mut GroupCodes) -> GroupFactors {
     }
     let most = lanes.iter().fold(0.0f32, |a, b| a.max(*b));
     let factor = if most > 0.0 { 127.0 / most } else { 0.0 };
-    let mut sum = 0;
-    for (code, x) in codes.as_flattened_mut().iter_mut().zip(group) {
-        let rounded = (x * factor).round_ties_even() as i32;
-        sum += rounded;
-        *code = rounded as i8;
+    let mut sums = [0; 2];
+    let (halves, xs) = (codes.as_flattened_mut().chunks_mut(GROUP / 2), group.chunks(GROUP / 2));
+    for ((codes, xs), sum) in halves.zip(xs).zip(&mut sums) {
+        for (code, x) in codes.iter_mut().zip(xs) {
+            let rounded = (x * factor).round_ties_even() as i32;
+            *sum += rounded;
+            *code = rounded as i8;
+        }
     }
     let scale = most / 127.0 + odd.iter().sum::<f32>();
-    GroupFactors { scale, sum, total: scale * sum as f32 }
+    let sum = sums[0] + sums[1];
+    GroupFactors { scale, sum, first_half: sums[0], total: scale * sum as f32 }
 }

@@ -1,0 +1,61 @@
+//! Blocks of GGUF files, row after row, decoded as they are read.
+
+use super::PackedRows;
+use crate::cpu::lanes::dots::Dots;
+use crate::ggml::{Block, BlockType};
+
+/// Matrix of blocks as a file has them.
+#[derive(Debug, Clone, Copy)]
+pub struct FileBlocks<'a> {
+    kind: BlockType,
+    bytes: &'a [u8],
+    cols: usize,
+}
+
+impl<'a> FileBlocks<'a> {
+    /// Makes a matrix of `bytes` `[rows, cols / block]` blocks.
+    ///
+    /// # Panics
+    /// If rows aren't whole blocks, or bytes whole rows.
+    pub fn new(kind: BlockType, bytes: &'a [u8], cols: usize) -> Self {
+        let row = kind.matrix_bytes(1, cols);
+        assert!(row.is_some_and(|row| row > 0 && bytes.len().is_multiple_of(row)), "rows of {}", kind.name());
+        Self { kind, bytes, cols }
+    }
+
+    /// Type of the blocks.
+    pub fn kind(&self) -> BlockType {
+        self.kind
+    }
+
+    pub(in crate::cpu) fn len(&self) -> usize {
+        self.bytes.len() / self.kind.block_bytes() * self.kind.block_len()
+    }
+
+    /// Blocks of a row.
+    pub(in crate::cpu) fn row(&self, row: usize) -> impl Iterator<Item = &'a [u8]> {
+        let size = self.cols / self.kind.block_len() * self.kind.block_bytes();
+        self.bytes[row * size..][..size].chunks_exact(self.kind.block_bytes())
+    }
+
+    pub(in crate::cpu) fn get(&self, i: usize) -> f32 {
+        let (block, place) = (i / self.kind.block_len(), i % self.kind.block_len());
+        let size = self.kind.block_bytes();
+        let mut values = [0.0; crate::ggml::MAX_BLOCK];
+        let mut decoded = Block::default();
+        self.kind.decode(&self.bytes[block * size..][..size], &mut decoded);
+        decoded.values(self.kind, &mut values[..self.kind.block_len()]);
+        values[place]
+    }
+}
+
+impl PackedRows<f32> for FileBlocks<'_> {
+    #[inline(always)]
+    fn widen<L: Dots>(&self, _: L, row: usize, to: &mut [f32]) {
+        let mut block = Block::default();
+        for (bytes, to) in self.row(row).zip(to.chunks_exact_mut(self.kind.block_len())) {
+            self.kind.decode(bytes, &mut block);
+            block.values(self.kind, to);
+        }
+    }
+}
