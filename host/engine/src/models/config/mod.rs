@@ -41,7 +41,7 @@ const FAMILIES: [(&str, &[&str], Reader); 15] = [
     ("MistralForCausalLM", &["mistral"], llama::read_mistral),
     ("Ministral3ForCausalLM", &["ministral3"], ministral3::read),
     ("Qwen2ForCausalLM", &["qwen2"], qwen2::read),
-    ("Qwen3ForCausalLM", &["qwen3"], qwen3::read_dense),
+    ("Qwen3ForCausalLM", &["qwen3", "qwen3_vl_text"], qwen3::read_dense),
     ("Qwen3MoeForCausalLM", &["qwen3_moe"], qwen3::read_moe),
     ("Gemma3ForCausalLM", &["gemma3_text"], gemma3::read),
     ("Phi3ForCausalLM", &["phi3"], phi3::read),
