@@ -55,7 +55,7 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
     });
     let phi = json!({
         "hidden_size": 192, "partial_rotary_factor": 0.75, "original_max_position_embeddings": 512,
-        "rope_scaling": {"type": "longrope", "short_factor": [1.0; 6], "long_factor": [2.0; 6]},
+        "rope_scaling": {"type": "longrope", "short_factor": vec![1.0; 6], "long_factor": vec![2.0; 6]},
     });
     let granite = json!({
         "hidden_size": 192, "embedding_multiplier": 12, "residual_multiplier": 0.22, "logits_scaling": 8,

@@ -66,6 +66,11 @@ QWEN3_VISION = {
     "hidden_size": 16, "intermediate_size": 16, "depth": 1, "num_heads": 2, "out_hidden_size": 32, "patch_size": 4,
     "num_position_embeddings": 16, "deepstack_visual_indexes": [0],
 }
+QWEN2_VL = family("Qwen2_5_VL", part="Text")
+QWEN2_VISION = {
+    "hidden_size": 16, "intermediate_size": 16, "depth": 1, "num_heads": 2, "out_hidden_size": 32, "patch_size": 4,
+    "fullatt_block_indexes": [0],
+}
 SIGLIP = {
     "model_type": "siglip_vision_model", "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1,
     "num_attention_heads": 2, "image_size": 16, "patch_size": 8,
@@ -104,6 +109,9 @@ MODELS = {
     "qwen3-vl-bf16": (with_vision("Qwen3VL", QWEN3_VL, QWEN3_VISION), {
         "dtype": "bfloat16", "seed": 106, "published": True,
         "rope": {"mrope_section": [4, 2, 2], "mrope_interleaved": True}, "config": {"tie_word_embeddings": True},
+    }),
+    "qwen2-vl-bf16": (with_vision("Qwen2_5_VL", QWEN2_VL, QWEN2_VISION), {
+        "dtype": "bfloat16", "seed": 107, "rope": {"mrope_section": [2, 1, 1]},
     }),
     # Every fourth layer without a rotary embedding.
     "smollm3-bf16": (SMOLLM3, {
