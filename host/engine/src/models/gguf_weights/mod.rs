@@ -4,6 +4,7 @@
 //! Invariant: what is returned has the shape that the configuration calls for, the order of rows
 //! that layers expect, and finite values only.
 
+mod latent;
 mod rows;
 
 use std::collections::{HashMap, HashSet};
@@ -81,6 +82,9 @@ impl GgufWeights {
 
     /// The matrix `name`, which must have this shape.
     pub(super) fn matrix(&self, name: &str, shape: (usize, usize)) -> Result<StoredMatrix, LoadError> {
+        if let Some(projection) = self.joined_projection(name, shape)? {
+            return Ok(StoredMatrix::Plain(projection));
+        }
         let (source, raw) = self.raw(name, &[shape.0, shape.1])?;
         self.stored(&source, raw)
     }
@@ -151,14 +155,11 @@ impl GgufWeights {
     /// The tensor `name` of this shape, its rows in the order of the checkpoint.
     fn raw(&self, name: &str, shape: &[usize]) -> Result<(Source, RawTensor), LoadError> {
         let source = self.names.find(name).ok_or_else(|| self.no_tensor(name))?;
-        let Some(entry) = self.tensors.get(&source.tensor) else { return Err(self.no_tensor(&source.tensor)) };
-        let Entry { part, kind, shape: all, range } = entry;
-        let file = self.files[*part].1.clone();
-        let raw = RawTensor { dtype: *kind, shape: all.clone(), file, range: range.clone() };
+        let whole = self.whole(&source)?;
         let raw = match source.expert {
-            Some(expert) if expert < raw.shape[0] && raw.shape.len() > 1 => raw.index(expert),
+            Some(expert) if expert < whole.shape[0] && whole.shape.len() > 1 => whole.index(expert),
             Some(_) => return Err(self.no_tensor(name)),
-            None => raw,
+            None => whole,
         };
         if raw.shape != shape {
             return Err(LoadError::Shape {
@@ -172,6 +173,14 @@ impl GgufWeights {
         let file = without_neighbours(raw.bytes(), (shape[0], heads))?;
         let range = 0..file.len();
         Ok((source, RawTensor { file, range, ..raw }))
+    }
+
+    /// A tensor as a file has it.
+    fn whole(&self, source: &Source) -> Result<RawTensor, LoadError> {
+        let entry = self.tensors.get(&source.tensor).ok_or_else(|| self.no_tensor(&source.tensor))?;
+        let Entry { part, kind, shape, range } = entry;
+        let file = self.files[*part].1.clone();
+        Ok(RawTensor { dtype: *kind, shape: shape.clone(), file, range: range.clone() })
     }
 
     /// Checks that all values of blocks are finite. All of them are read, so that no step waits for
@@ -197,8 +206,10 @@ impl GgufWeights {
     /// The first tensor of the files that none of the names `used` leads to, though it makes a
     /// difference to the result of `layers` layers.
     pub(super) fn left_over(&self, used: &HashSet<String>, layers: usize) -> Option<&str> {
+        let halves = used.iter().filter_map(|name| latent::halves(name)).flatten();
+        let used = used.iter().cloned().chain(halves);
         let used: HashSet<String> =
-            used.iter().filter_map(|name| self.names.find(name)).map(|source| source.tensor).collect();
+            used.filter_map(|name| self.names.find(&name)).map(|source| source.tensor).collect();
         let unused = self.tensors.keys().filter(|name| !used.contains(*name));
         unused.filter(|name| TensorNames::matters(name, layers)).min().map(String::as_str)
     }

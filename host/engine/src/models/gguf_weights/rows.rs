@@ -11,12 +11,12 @@ use crate::models::LoadError;
 /// Bytes of an MXFP4 block: a scale, and codes.
 const MXFP4: usize = 17;
 
-fn memory(bytes: usize) -> Result<MmapMut, LoadError> {
+pub(super) fn memory(bytes: usize) -> Result<MmapMut, LoadError> {
     let error = |_| LoadError::Memory { what: "a copy of weights", bytes: bytes as u64 };
     MmapMut::map_anon(bytes).map_err(error)
 }
 
-fn copied(map: MmapMut) -> FileBytes {
+pub(super) fn copied(map: MmapMut) -> FileBytes {
     FileBytes::Copied(Arc::new(map))
 }
 
