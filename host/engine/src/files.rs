@@ -30,16 +30,16 @@ pub struct FileError {
     pub reason: String,
 }
 
-/// Bytes of a model file: mapped from disk, part of the binary, copied, or random without a file.
-/// Cheap to clone.
+/// Bytes of a model file: mapped from disk, part of the binary, computed from others, or random
+/// without a file. Cheap to clone.
 #[derive(Debug, Clone)]
 pub enum FileBytes {
     /// Mapped read-only.
     Mapped(Arc<memmap2::Mmap>),
     /// In the binary.
     Embedded(&'static [u8]),
-    /// Copied from a file in another order.
-    Copied(Arc<memmap2::MmapMut>),
+    /// In memory.
+    Computed(Arc<[u8]>),
     /// Random bytes without a file, generated when they are first read.
     Random(Arc<RandomBytes>),
 }
@@ -64,7 +64,7 @@ impl std::ops::Deref for FileBytes {
         match self {
             Self::Mapped(map) => map,
             Self::Embedded(bytes) => bytes,
-            Self::Copied(map) => map,
+            Self::Computed(bytes) => bytes,
             Self::Random(bytes) => bytes,
         }
     }

@@ -13,7 +13,7 @@ const WHOLE: [(&str, &str); 3] = [
 ];
 
 /// Names within a layer, without `.weight` and `.bias`: the checkpoint's, and the file's.
-const OF_LAYER: [(&str, &str); 27] = [
+const OF_LAYER: [(&str, &str); 30] = [
     ("input_layernorm", "attn_norm"),
     ("self_attn.q_proj", "attn_q"),
     ("self_attn.k_proj", "attn_k"),
@@ -40,7 +40,11 @@ const OF_LAYER: [(&str, &str); 27] = [
     ("mlp.shared_experts.gate_proj", "ffn_gate_shexp"),
     ("mlp.shared_experts.up_proj", "ffn_up_shexp"),
     ("mlp.shared_experts.down_proj", "ffn_down_shexp"),
-    ("post_attention_layernorm", "ffn_norm"),
+    ("self_attn.qkv_proj", "attn_qkv"),
+    // A layer that has gate and up in one tensor has no other `ffn_up`.
+    ("mlp.gate_up_proj", "ffn_up"),
+    ("pre_feedforward_layernorm", "ffn_norm"),
+    ("post_feedforward_layernorm", "post_ffw_norm"),
 ];
 
 /// Where a file has a tensor of the checkpoint.
@@ -60,7 +64,7 @@ pub struct Source {
 pub struct TensorNames {
     /// Heads of queries, and of keys, whose rows are to be reordered.
     reordered: Option<(usize, usize)>,
-    /// The norm before the feed-forward part.
+    /// The norm behind attention: of its result, or of what goes into the feed-forward part.
     post_attention_norm: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! DeepSeek-V3 and models of its architecture. The file describes attention in its absorbed form,
+//! DeepSeek-V3, and models with its attention or its experts. The file describes attention in its absorbed form,
 //! with one wide head; the configuration has the widths of the original heads.
 
 use serde_json::{Map, Value, json};
@@ -27,6 +27,18 @@ pub(super) fn own(fields: &Fields<'_, '_>, config: &mut Map<String, Value>) -> R
     set("v_head_dim", json!(value));
     set("head_dim", Value::Null);
     set("partial_rotary_factor", Value::Null);
+    experts_of_v3(fields, config)?;
+    scores_factor(fields, config)
+}
+
+/// GLM-4.5 and later ones: DeepSeek-V3's experts behind grouped attention.
+pub(super) fn glm4(fields: &Fields<'_, '_>, config: &mut Map<String, Value>) -> Result<(), GgufError> {
+    experts_of_v3(fields, config)
+}
+
+/// Experts that a sigmoid scores, in groups, beside shared ones.
+fn experts_of_v3(fields: &Fields<'_, '_>, config: &mut Map<String, Value>) -> Result<(), GgufError> {
+    let mut set = |name: &str, value: Value| config.insert(name.to_owned(), value);
     set("first_k_dense_replace", json!(fields.size("leading_dense_block_count")?));
     set("moe_intermediate_size", json!(fields.size("expert_feed_forward_length")?));
     set("n_shared_experts", json!(fields.size("expert_shared_count")?));
@@ -37,8 +49,7 @@ pub(super) fn own(fields: &Fields<'_, '_>, config: &mut Map<String, Value>) -> R
     set("norm_topk_prob", json!(normalised.unwrap_or(false)));
     let scoring = if fields.size("expert_gating_func")? == Some(SIGMOID) { "sigmoid" } else { "softmax" };
     set("scoring_func", json!(scoring));
-    experts::counts(fields, config, "n_routed_experts")?;
-    scores_factor(fields, config)
+    experts::counts(fields, config, "n_routed_experts")
 }
 
 /// Adds the factor of scores of a stretched context. The file has a tenth of it.

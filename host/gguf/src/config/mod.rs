@@ -2,6 +2,7 @@
 //! configuration has. One row for each architecture, and a file for what is its own.
 
 mod deepseek;
+mod dense;
 mod experts;
 mod rope;
 
@@ -36,14 +37,20 @@ pub(crate) struct Architecture {
 }
 
 #[rustfmt::skip]
-const ARCHITECTURES: [Architecture; 6] = {
+const ARCHITECTURES: [Architecture; 12] = {
     use RopeRows::{AsInCheckpoint, Neighbours};
     [
         Architecture { name: "llama", class: ("LlamaForCausalLM", "llama"), rows: Neighbours, own: experts::none },
+        Architecture { name: "mistral3", class: ("MistralForCausalLM", "mistral"), rows: Neighbours, own: dense::mistral3 },
+        Architecture { name: "smollm3", class: ("SmolLM3ForCausalLM", "smollm3"), rows: Neighbours, own: experts::none },
+        Architecture { name: "granite", class: ("GraniteForCausalLM", "granite"), rows: Neighbours, own: dense::granite },
+        Architecture { name: "gemma3", class: ("Gemma3ForCausalLM", "gemma3_text"), rows: AsInCheckpoint, own: dense::gemma3 },
+        Architecture { name: "phi3", class: ("Phi3ForCausalLM", "phi3"), rows: AsInCheckpoint, own: dense::phi3 },
         Architecture { name: "qwen2", class: ("Qwen2ForCausalLM", "qwen2"), rows: AsInCheckpoint, own: experts::none },
         Architecture { name: "qwen3", class: ("Qwen3ForCausalLM", "qwen3"), rows: AsInCheckpoint, own: experts::none },
         Architecture { name: "qwen3moe", class: ("Qwen3MoeForCausalLM", "qwen3_moe"), rows: AsInCheckpoint, own: experts::qwen3 },
         Architecture { name: "gpt-oss", class: ("GptOssForCausalLM", "gpt_oss"), rows: AsInCheckpoint, own: experts::gpt_oss },
+        Architecture { name: "glm4moe", class: ("Glm4MoeForCausalLM", "glm4_moe"), rows: AsInCheckpoint, own: deepseek::glm4 },
         Architecture { name: "deepseek2", class: ("DeepseekV3ForCausalLM", "deepseek_v3"), rows: AsInCheckpoint, own: deepseek::own },
     ]
 };
@@ -145,6 +152,7 @@ pub(crate) fn config_json(gguf: &Gguf<'_>) -> Result<Vec<u8>, GgufError> {
     set("rms_norm_eps", json!(fields.number("attention.layer_norm_rms_epsilon")?));
     set("tie_word_embeddings", json!(!gguf.has_tensor("output.weight")));
     set("attention_bias", json!(gguf.has_tensor("blk.0.attn_q.bias")));
+    set("use_qk_norm", json!(gguf.has_tensor("blk.0.attn_q_norm.weight")));
     set("eos_token_id", json!(gguf.keys.size("tokenizer.ggml.eos_token_id", 0..=WIDEST)?));
     rope::add(&fields, &mut config)?;
     (architecture.own)(&fields, &mut config)?;

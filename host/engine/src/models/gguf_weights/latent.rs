@@ -34,8 +34,8 @@ impl GgufWeights {
             });
         }
         let (keys, values) = (self.widened(&key_source, &keys)?, self.widened(&value_source, &values)?);
-        let mut map = super::rows::memory(rows * rank * size_of::<f32>())?;
-        let (to, _) = map.as_chunks_mut();
+        let mut joined = super::rows::memory(rows * rank * size_of::<f32>())?;
+        let (to, _) = joined.as_chunks_mut();
         for (head, to) in to.chunks_exact_mut((nope + value) * rank).enumerate() {
             let (of_keys, of_values) = to.split_at_mut(nope * rank);
             for (at, to) in of_keys.iter_mut().enumerate() {
@@ -46,7 +46,7 @@ impl GgufWeights {
                 *to = value.to_le_bytes();
             }
         }
-        let file = super::rows::copied(map);
+        let file = super::rows::copied(joined);
         let range = 0..file.len();
         Ok(Some(WeightTensor { dtype: Dtype::F32, shape: vec![rows, rank], file, range }))
     }

@@ -3,21 +3,23 @@
 
 use std::sync::Arc;
 
-use memmap2::MmapMut;
-
 use crate::files::FileBytes;
 use crate::models::LoadError;
 
 /// Bytes of an MXFP4 block: a scale, and codes.
 const MXFP4: usize = 17;
 
-pub(super) fn memory(bytes: usize) -> Result<MmapMut, LoadError> {
+/// Bytes for a copy, all zero.
+pub(super) fn memory(bytes: usize) -> Result<Vec<u8>, LoadError> {
+    let mut memory = Vec::new();
     let error = |_| LoadError::Memory { what: "a copy of weights", bytes: bytes as u64 };
-    MmapMut::map_anon(bytes).map_err(error)
+    memory.try_reserve_exact(bytes).map_err(error)?;
+    memory.resize(bytes, 0);
+    Ok(memory)
 }
 
-pub(super) fn copied(map: MmapMut) -> FileBytes {
-    FileBytes::Copied(Arc::new(map))
+pub(super) fn copied(memory: Vec<u8>) -> FileBytes {
+    FileBytes::Computed(Arc::from(memory))
 }
 
 /// Rows in the order of the checkpoint: in each head, those with even numbers first. `heads` that
@@ -26,28 +28,28 @@ pub(super) fn without_neighbours(
     bytes: &[u8],
     (rows, heads): (usize, usize),
 ) -> Result<FileBytes, LoadError> {
-    let mut map = memory(bytes.len())?;
-    map.copy_from_slice(bytes);
+    let mut copy = memory(bytes.len())?;
+    copy.copy_from_slice(bytes);
     let (row, head) = (bytes.len() / rows, rows / heads.max(1));
     let half = head / 2;
     let size = (head * row).max(1);
-    for (from, to) in bytes.chunks_exact(size).zip(map.chunks_exact_mut(size)) {
+    for (from, to) in bytes.chunks_exact(size).zip(copy.chunks_exact_mut(size)) {
         for (at, from) in from.chunks_exact(row).take(2 * half).enumerate() {
             to[(at % 2 * half + at / 2) * row..][..row].copy_from_slice(from);
         }
     }
-    Ok(copied(map))
+    Ok(copied(copy))
 }
 
 /// Rows of `row` bytes, in turn from each of two tensors of one size.
 pub(super) fn alternate(even: &[u8], odd: &[u8], row: usize) -> Result<FileBytes, LoadError> {
-    let mut map = memory(even.len() + odd.len())?;
+    let mut copy = memory(even.len() + odd.len())?;
     let rows = even.chunks_exact(row).zip(odd.chunks_exact(row));
-    for (to, (even, odd)) in map.chunks_exact_mut(2 * row).zip(rows) {
+    for (to, (even, odd)) in copy.chunks_exact_mut(2 * row).zip(rows) {
         to[..row].copy_from_slice(even);
         to[row..].copy_from_slice(odd);
     }
-    Ok(copied(map))
+    Ok(copied(copy))
 }
 
 /// Codes and scales of MXFP4 blocks. A file's block has its first sixteen codes in the lower halves
