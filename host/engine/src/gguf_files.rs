@@ -105,7 +105,9 @@ fn map_parts(path: &Path, count: usize) -> Result<Vec<(String, FileBytes)>, File
             return Err(FileError { file: path.display().to_string(), reason });
         }
     };
-    (1..=count).map(|part| map(&path.with_file_name(format!("{name}-{part:05}-of-{count:05}.{ending}")))).collect()
+    (1..=count)
+        .map(|part| map(&path.with_file_name(format!("{name}-{part:05}-of-{count:05}.{ending}"))))
+        .collect()
 }
 
 /// `NAME-00002-of-00005` as (NAME, 2, 5).

@@ -39,7 +39,8 @@ fn folder(name: &str) -> PathBuf {
 /// Logits of all positions of one prompt.
 fn logits(files: &ModelFiles) -> Vec<f32> {
     let options = CpuOptions { kv_cache_bytes: 16 << 20, numerics: Numerics::EXACT, ..CpuOptions::default() };
-    let mut runner: CpuRunner = cpu::load(files, &Threads::start(Some(1)).unwrap(), &options, &mut |_| {}).unwrap();
+    let mut runner: CpuRunner =
+        cpu::load(files, &Threads::start(Some(1)).unwrap(), &options, &mut |_| {}).unwrap();
     let vocab = u32::try_from(runner.shape().vocab).unwrap();
     let tokens: Vec<u32> = (0..40).map(|i| i * 7 % vocab).collect();
     run(&mut runner, &batch(&[&Sequence::new(&tokens, 0, 1)], &[tokens.len()], true)).unwrap()
@@ -135,7 +136,10 @@ fn matrices_in_blocks_have_the_logits_of_their_values() {
         let mut widened = stored.clone();
         let mut replaced = 0;
         let is_matrix = |name: &str, shape: &[usize]| {
-            shape.len() > 1 && shape[shape.len() - 1] % 32 == 0 && !name.contains("bias") && !name.contains("gate_inp")
+            shape.len() > 1
+                && shape[shape.len() - 1] % 32 == 0
+                && !name.contains("bias")
+                && !name.contains("gate_inp")
         };
         let count = |shape: &[usize]| shape.iter().product::<usize>() / kind.block_len();
         stored.replace(|name, shape, _| {

@@ -24,8 +24,13 @@ const CASES: u32 = 1000;
 /// Maximum memory, in bytes, that all mutations may ever have touched.
 const MOST_MEMORY: u64 = 1 << 29;
 /// Files that are made of keys.
-const SMALL: [&str; 5] =
-    ["config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja"];
+const SMALL: [&str; 5] = [
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "chat_template.jinja",
+];
 
 /// What is done to a file.
 #[derive(Debug, Clone)]
@@ -45,7 +50,8 @@ enum Mutation {
 }
 
 fn mutation() -> impl Strategy<Value = Mutation> {
-    let extremes = [0, 1, 2, 255, 1 << 16, 1 << 20, 1 << 31, 1 << 32, 1 << 40, 1 << 63, u64::MAX - 7, u64::MAX];
+    let extremes =
+        [0, 1, 2, 255, 1 << 16, 1 << 20, 1 << 31, 1 << 32, 1 << 40, 1 << 63, u64::MAX - 7, u64::MAX];
     prop_oneof![
         (any::<Index>(), any::<u8>()).prop_map(|(at, byte)| Mutation::Byte(at, byte)),
         (any::<Index>(), 0u8..8).prop_map(|(at, bit)| Mutation::Bit(at, bit)),

@@ -35,7 +35,9 @@ impl Gguf<'_> {
             "tokenizer.json" => tokenizer_json(self).map(Some),
             "tokenizer_config.json" => tokenizer_config(keys).map(json_text),
             "chat_template.jinja" => Ok(text(keys.text(TEMPLATE)?)),
-            "additional_chat_templates/tool_use.jinja" => Ok(text(keys.text(&format!("{TEMPLATE}.tool_use"))?)),
+            "additional_chat_templates/tool_use.jinja" => {
+                Ok(text(keys.text(&format!("{TEMPLATE}.tool_use"))?))
+            }
             _ => Ok(None),
         }
     }

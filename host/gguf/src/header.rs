@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-
 use super::cursor::Cursor;
 use super::error::printable;
 use super::tensor_type::TensorType;
@@ -89,8 +88,7 @@ fn read_keys<'a>(cursor: &mut Cursor<'a>, count: usize) -> Result<HashMap<&'a st
     let mut keys = HashMap::with_capacity(count);
     for _ in 0..count {
         let name = cursor.name(LONGEST_KEY)?;
-        let value =
-            Value::read(cursor).map_err(|reason| format!("key {}: {reason}", printable(name)))?;
+        let value = Value::read(cursor).map_err(|reason| format!("key {}: {reason}", printable(name)))?;
         if keys.insert(name, value).is_some() {
             return Err(format!("key {} is there twice", printable(name)));
         }

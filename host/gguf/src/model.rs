@@ -50,7 +50,9 @@ impl<'a> Gguf<'a> {
         let keys = first.ok_or_else(|| GgufError::new("GGUF", "no file"))?;
         let stated = keys.size(SPLIT_TENSORS, 0..=u64::from(u32::MAX))?;
         match stated.filter(|stated| parts.len() > 1 && *stated != tensor_count as u64) {
-            Some(stated) => Err(keys.error(format!("{SPLIT_TENSORS} is {stated}, but the parts have {tensor_count}"))),
+            Some(stated) => {
+                Err(keys.error(format!("{SPLIT_TENSORS} is {stated}, but the parts have {tensor_count}")))
+            }
             None => Ok(Self { keys, tensors, parts }),
         }
     }

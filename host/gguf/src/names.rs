@@ -156,6 +156,8 @@ mod tests {
             assert_eq!((found.tensor.as_str(), found.expert, found.neighbours_of), (tensor, expert, heads));
         }
         assert_eq!(names.find("model.layers.0.mlp.other.weight"), None);
-        assert!(TensorNames::matters("blk.3.attn_q.weight", 4) && !TensorNames::matters("blk.4.attn_q.weight", 4));
+        assert!(
+            TensorNames::matters("blk.3.attn_q.weight", 4) && !TensorNames::matters("blk.4.attn_q.weight", 4)
+        );
     }
 }

@@ -167,7 +167,10 @@ mod tests {
     fn gguf_of_the_hub_is_refused_with_what_to_do() {
         for given in ["org/x-GGUF", "org/x:Q4_K_M"] {
             let message = locate(Some(given)).unwrap_err().to_string();
-            assert!(message.starts_with(&format!("--model {given}: GGUF files are not downloaded")), "{message}");
+            assert!(
+                message.starts_with(&format!("--model {given}: GGUF files are not downloaded")),
+                "{message}"
+            );
         }
         for given in ["org/x.gguf", "no-such.gguf"] {
             let message = locate(Some(given)).unwrap_err().to_string();

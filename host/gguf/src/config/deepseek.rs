@@ -10,7 +10,8 @@ use crate::error::GgufError;
 const SIGMOID: u64 = 2;
 
 pub(super) fn own(fields: &Fields<'_, '_>, config: &mut Map<String, Value>) -> Result<(), GgufError> {
-    let (rotated, rank) = (fields.needed_size("rope.dimension_count")?, fields.needed_size("attention.kv_lora_rank")?);
+    let (rotated, rank) =
+        (fields.needed_size("rope.dimension_count")?, fields.needed_size("attention.kv_lora_rank")?);
     let key = match fields.size("attention.key_length_mla")? {
         Some(key) => key,
         None => fields.needed_size("attention.key_length")?,

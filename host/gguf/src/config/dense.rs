@@ -61,6 +61,9 @@ pub(super) fn mistral3(fields: &Fields<'_, '_>, config: &mut Map<String, Value>)
 /// Phi-3 and Phi-4-mini.
 pub(super) fn phi3(fields: &Fields<'_, '_>, config: &mut Map<String, Value>) -> Result<(), GgufError> {
     experts::none(fields, config)?;
-    config.insert("sliding_window".to_owned(), json!(fields.size("attention.sliding_window")?.filter(|n| *n > 0)));
+    config.insert(
+        "sliding_window".to_owned(),
+        json!(fields.size("attention.sliding_window")?.filter(|n| *n > 0)),
+    );
     Ok(())
 }

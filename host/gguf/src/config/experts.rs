@@ -9,7 +9,10 @@ use crate::error::GgufError;
 pub(super) fn none(fields: &Fields<'_, '_>, _: &mut Map<String, Value>) -> Result<(), GgufError> {
     match fields.size("expert_count")? {
         None | Some(0) => Ok(()),
-        Some(_) => Err(fields.gguf.keys.error(format!("experts of architecture {} are not supported", fields.prefix))),
+        Some(_) => Err(fields
+            .gguf
+            .keys
+            .error(format!("experts of architecture {} are not supported", fields.prefix))),
     }
 }
 

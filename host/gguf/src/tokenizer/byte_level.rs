@@ -12,7 +12,8 @@ const MERGES: &str = "tokenizer.ggml.merges";
 
 pub(super) fn parts<'a>(keys: &Keys<'a>) -> Result<Parts<'a>, GgufError> {
     let pre_tokenizer = PreTokenizer::read(keys)?;
-    let byte_level = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false});
+    let byte_level =
+        json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false});
     let splits = pre_tokenizer.patterns.iter().map(|pattern| {
         json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false})
     });
@@ -40,7 +41,8 @@ fn merges<'a>(keys: &Keys<'a>) -> Result<Vec<Merge<'a>>, GgufError> {
     let mut merges = Vec::new();
     for value in list.iter() {
         let text = value.as_str().ok_or_else(|| keys.error(format!("{MERGES} must be a list of texts")))?;
-        let merge = pair(text).ok_or_else(|| keys.error(format!("{MERGES}: {:?} are not two tokens", printable(text))));
+        let merge = pair(text)
+            .ok_or_else(|| keys.error(format!("{MERGES}: {:?} are not two tokens", printable(text))));
         merges.push(merge?);
     }
     Ok(merges)

@@ -1,8 +1,8 @@
 //! The format of `tokenizer.json`, written from borrowed tokens: a vocabulary of a hundred thousand
 //! tokens is not copied.
 
-use serde::ser::{SerializeMap, Serializer};
 use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 use serde_json::Value;
 
 use super::Parts;

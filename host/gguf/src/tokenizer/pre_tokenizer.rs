@@ -56,6 +56,16 @@ const O200K: &str = concat!(
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
     r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 );
+/// DeepSeek's first models: line ends, words, punctuation, Chinese and Korean, each with perhaps one
+/// white space before it.
+const LINE_END: &str = r"[\r\n]";
+const DEEPSEEK_LETTERS: &str = concat!(
+    r"\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-",
+    r"\x{1F7D}ᾀ-ᾴᾶ-ᾼ\x{1FBE}ῂ-ῄῆ-ῌῐ-\x{1FD3}ῖ-\x{1FDB}ῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ\x{2126}ℨ\x{212A}-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-",
+    r"ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+",
+);
+const DEEPSEEK_PUNCTUATION: &str = r"\s?[!-/:-~！-／：-～‘-‟　-。]+";
+const CJK_KOREAN: &str = "[一-龥ࠀ-一가-퟿]+";
 /// DeepSeek-V3: runs of Chinese and Japanese, then the rest.
 const CJK: &str = "[一-龥぀-ゟ゠-ヿ]+";
 const DEEPSEEK3: &str = concat!(
@@ -97,7 +107,7 @@ const fn whole_words(names: &'static [&'static str], patterns: &'static [&'stati
 }
 
 #[rustfmt::skip]
-static WAYS: [PreTokenizer; 16] = [
+static WAYS: [PreTokenizer; 18] = [
     PreTokenizer {
         begins: true,
         ..whole_words(&["llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"], &[LLAMA3])
@@ -110,6 +120,8 @@ static WAYS: [PreTokenizer; 16] = [
     cut(&["smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b", "mellum2"], &[DIGIT, GPT2]),
     cut(&["gpt-2", "phi-2", "gigachat", "a.x-4.0", "mellum", "exaone4", "mpt", "olmo", "jais", "trillion", "granite-docling"], &[GPT2]),
     cut(&["deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"], &[DIGITS, CJK, DEEPSEEK3]),
+    cut(&["deepseek-llm"], &[LINE_END, DEEPSEEK_LETTERS, DEEPSEEK_PUNCTUATION, r"\s+$", CJK_KOREAN, r"\p{N}+"]),
+    cut(&["deepseek-coder"], &[LINE_END, r"\s?\p{L}+", r"\s?\p{P}+", CJK_KOREAN, DIGIT]),
     cut(&["dbrx", "smaug-bpe", "chatglm-bpe"], &[LLAMA3]),
     whole_words(&["glm4", "glm5"], &[LLAMA3]),
     whole_words(&["kimi-k2"], &[KIMI_PATTERN]),
@@ -123,7 +135,9 @@ impl PreTokenizer {
     /// The way that a file names.
     pub(super) fn read(keys: &Keys<'_>) -> Result<Self, GgufError> {
         let Some(name) = keys.text(KEY)? else {
-            return Err(keys.error(format!("no {KEY}, so how its tokenizer cuts text is not known; convert the model anew")));
+            return Err(keys.error(format!(
+                "no {KEY}, so how its tokenizer cuts text is not known; convert the model anew"
+            )));
         };
         let found = WAYS.iter().find(|way| way.names.contains(&name)).copied();
         found.ok_or_else(|| {

@@ -61,10 +61,11 @@ pub(crate) fn end_ids(keys: &Keys<'_>) -> Result<Vec<usize>, GgufError> {
         ids.extend(id(keys, name)?.filter(|id| vocabulary.token(*id).is_some()));
     }
     let (message, turns) = END_OF_MESSAGE;
-    let is_message = |text: &str| text == message && vocabulary.iter().any(|(_, text, _)| turns.contains(&text));
-    let controls = vocabulary.iter().filter(|(_, text, of)| {
-        *of == TokenType::Control && END_TEXTS.contains(text) && !is_message(text)
-    });
+    let is_message =
+        |text: &str| text == message && vocabulary.iter().any(|(_, text, _)| turns.contains(&text));
+    let controls = vocabulary
+        .iter()
+        .filter(|(_, text, of)| *of == TokenType::Control && END_TEXTS.contains(text) && !is_message(text));
     ids.extend(controls.map(|(id, ..)| id));
     let mut seen = std::collections::HashSet::new();
     ids.retain(|id| seen.insert(*id));

@@ -101,7 +101,8 @@ fn types(keys: &Keys<'_>, tokens: usize) -> Result<Vec<TokenType>, GgufError> {
 fn scores(keys: &Keys<'_>, tokens: usize) -> Result<Vec<f32>, GgufError> {
     let Some(list) = keys.array(SCORES)? else { return Ok(Vec::new()) };
     check_length(keys, SCORES, &list, tokens)?;
-    let numbers: Option<Vec<f32>> = list.iter().map(|value| value.as_f64().map(|score| score as f32)).collect();
+    let numbers: Option<Vec<f32>> =
+        list.iter().map(|value| value.as_f64().map(|score| score as f32)).collect();
     numbers.ok_or_else(|| keys.error(format!("{SCORES} must be a list of numbers")))
 }
 

@@ -114,7 +114,8 @@ fn renamed(name: &str, stored: Stored, config: &Value) -> Option<(String, Stored
             None => rest.to_owned(),
         },
     };
-    let is_llama = matches!(config["architectures"][0].as_str(), Some("LlamaForCausalLM" | "MistralForCausalLM"));
+    let is_llama =
+        matches!(config["architectures"][0].as_str(), Some("LlamaForCausalLM" | "MistralForCausalLM"));
     let heads = |key: &str| usize::try_from(config[key].as_u64().unwrap()).unwrap();
     let stored = match rest.split('.').nth(1) {
         Some("q_proj") if is_llama => neighbours(stored, heads("num_attention_heads")),
@@ -182,7 +183,9 @@ fn split_packed_experts(tensors: &mut BTreeMap<String, Stored>) {
         let stored = tensors.remove(&name).unwrap();
         let (kind, stored) = match kind {
             "_bias" => ("bias", widened(stored)),
-            "_blocks" => ("weight", mxfp4(&stored, &tensors.remove(&name.replace("_blocks", "_scales")).unwrap())),
+            "_blocks" => {
+                ("weight", mxfp4(&stored, &tensors.remove(&name.replace("_blocks", "_scales")).unwrap()))
+            }
             _ => ("weight", transposed(stored)),
         };
         if both == "down" {
@@ -231,10 +234,12 @@ fn mxfp4(codes: &Stored, scales: &Stored) -> Stored {
 
 /// DeepSeek: takes the projections of keys and values apart, that of keys transposed.
 fn split_projections(tensors: &mut BTreeMap<String, Stored>, config: &Value) {
-    let names: Vec<String> = tensors.keys().filter(|name| name.ends_with("kv_b_proj.weight")).cloned().collect();
+    let names: Vec<String> =
+        tensors.keys().filter(|name| name.ends_with("kv_b_proj.weight")).cloned().collect();
     for name in names {
         let size = |key: &str| usize::try_from(config[key].as_u64().unwrap()).unwrap();
-        let (heads, nope, value) = (size("num_attention_heads"), size("qk_nope_head_dim"), size("v_head_dim"));
+        let (heads, nope, value) =
+            (size("num_attention_heads"), size("qk_nope_head_dim"), size("v_head_dim"));
         let stored = tensors.remove(&name).unwrap();
         let (rank, row) = (stored.shape[1], stored.bytes.len() / stored.shape[0]);
         let element = row / rank;
@@ -249,7 +254,8 @@ fn split_projections(tensors: &mut BTreeMap<String, Stored>, config: &Value) {
             values.extend(of_values);
         }
         let prefix = name.strip_suffix("self_attn.kv_b_proj.weight").unwrap();
-        let part = |shape: [usize; 3], bytes| Stored { dtype: stored.dtype.clone(), shape: shape.to_vec(), bytes };
+        let part =
+            |shape: [usize; 3], bytes| Stored { dtype: stored.dtype.clone(), shape: shape.to_vec(), bytes };
         tensors.insert(format!("{prefix}attn_k_b.weight"), part([heads, rank, nope], keys));
         tensors.insert(format!("{prefix}attn_v_b.weight"), part([heads, value, rank], values));
     }

@@ -64,7 +64,11 @@ pub(crate) fn write(writer: &mut Writer, config: &Value, _: &BTreeMap<String, St
     };
     float("attention.layer_norm_rms_epsilon", number(&config["rms_norm_eps"]));
     float("expert_weights_scale", number(&config["routed_scaling_factor"]));
-    let rope = if config["rope_parameters"].is_object() { &config["rope_parameters"] } else { &config["rope_scaling"] };
+    let rope = if config["rope_parameters"].is_object() {
+        &config["rope_parameters"]
+    } else {
+        &config["rope_scaling"]
+    };
     let theta = number(&rope["rope_theta"]).or_else(|| number(&config["rope_theta"]));
     float("rope.freq_base", theta);
     if rope["rope_type"] == "yarn" || rope["type"] == "yarn" {
@@ -85,7 +89,8 @@ pub(crate) fn write(writer: &mut Writer, config: &Value, _: &BTreeMap<String, St
         writer.key("gpt-oss.expert_feed_forward_length", Key::U32(width));
     }
     if name == "deepseek2" {
-        let width = config["qk_nope_head_dim"].as_u64().unwrap() + config["qk_rope_head_dim"].as_u64().unwrap();
+        let width =
+            config["qk_nope_head_dim"].as_u64().unwrap() + config["qk_rope_head_dim"].as_u64().unwrap();
         writer.key("deepseek2.attention.key_length_mla", Key::U32(u32::try_from(width).unwrap()));
         writer.key("deepseek2.expert_gating_func", Key::U32(2));
         writer.key("deepseek2.expert_weights_norm", Key::Bool(config["norm_topk_prob"] == Value::Bool(true)));

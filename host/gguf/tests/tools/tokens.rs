@@ -10,7 +10,8 @@ use super::writer::{Key, Writer};
 
 /// Writes the tokenizer and the template of a directory.
 pub(crate) fn write(writer: &mut Writer, folder: &Path) {
-    let json = |name: &str| -> Value { serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap() };
+    let json =
+        |name: &str| -> Value { serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap() };
     let (tokenizer, config) = (json("tokenizer.json"), json("tokenizer_config.json"));
     let rows = json("config.json")["vocab_size"].as_u64().unwrap();
     let mut tokens: BTreeMap<u64, (String, i32)> = BTreeMap::new();

@@ -104,7 +104,8 @@ impl Writer {
     /// The file in `count` parts, which get the tensors in turn.
     pub(crate) fn parts(&self, count: u32) -> Vec<Vec<u8>> {
         let part = |number: u32| {
-            let mut part = if number == 0 { Self { tensors: Vec::new(), ..self.clone() } } else { Self::default() };
+            let mut part =
+                if number == 0 { Self { tensors: Vec::new(), ..self.clone() } } else { Self::default() };
             part.key("split.no", Key::U32(number));
             part.key("split.count", Key::U32(count));
             part.key("split.tensors.count", Key::U32(u32::try_from(self.tensors.len()).unwrap()));

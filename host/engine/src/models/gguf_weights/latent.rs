@@ -5,8 +5,8 @@
 use kernels::ggml::{Block, BlockType};
 
 use super::{GgufWeights, RawTensor, Source, TensorType};
-use crate::models::tensor::{Dtype, WeightTensor};
 use crate::models::LoadError;
+use crate::models::tensor::{Dtype, WeightTensor};
 
 impl GgufWeights {
     /// The projection `[heads * (nope + value), rank]` of a layer, if the files have it in two
@@ -23,7 +23,8 @@ impl GgufWeights {
         }
         let [keys, values] = [keys, values].map(|source| self.whole(&source).map(|raw| (source, raw)));
         let ((key_source, keys), (value_source, values)) = (keys?, values?);
-        let ([heads, _, nope], [_, value, _]) = (self.three(&key_source, &keys)?, self.three(&value_source, &values)?);
+        let ([heads, _, nope], [_, value, _]) =
+            (self.three(&key_source, &keys)?, self.three(&value_source, &values)?);
         let expected = [heads, value, rank];
         if heads * (nope + value) != rows || keys.shape != [heads, rank, nope] || values.shape != expected {
             return Err(LoadError::Shape {

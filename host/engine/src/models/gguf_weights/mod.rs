@@ -14,11 +14,11 @@ use gguf::{Source, TensorNames, TensorType};
 use kernels::ggml::BlockType;
 
 use self::rows::{alternate, mxfp4, without_neighbours};
+use super::LoadError;
 use super::finite;
 use super::stored::{CodeKind, StoredMatrix};
 use super::tensor::{Codes, Dtype, StoredTensor, WeightTensor};
 use super::weights::not_a_number;
-use super::LoadError;
 use crate::files::FileBytes;
 use crate::gguf_files::GgufFiles;
 use crate::parallel;
@@ -100,7 +100,11 @@ impl GgufWeights {
     }
 
     /// Two vectors of this length as one whose elements alternate.
-    pub(super) fn alternating_vector(&self, names: [&str; 2], length: usize) -> Result<WeightTensor, LoadError> {
+    pub(super) fn alternating_vector(
+        &self,
+        names: [&str; 2],
+        length: usize,
+    ) -> Result<WeightTensor, LoadError> {
         let (source, raw) = self.alternating(names, &[length])?;
         self.plain(&source, raw)
     }
@@ -125,7 +129,11 @@ impl GgufWeights {
                 self.check_blocks(source, kind, raw.bytes())?;
                 let RawTensor { shape, file, range, .. } = raw;
                 let blocks = StoredTensor { dtype: kind, shape, file, range };
-                if kind == BlockType::MXFP4 { separate_scales(&blocks) } else { Ok(StoredMatrix::Blocks(blocks)) }
+                if kind == BlockType::MXFP4 {
+                    separate_scales(&blocks)
+                } else {
+                    Ok(StoredMatrix::Blocks(blocks))
+                }
             }
             _ => Ok(StoredMatrix::Plain(self.plain(source, raw)?)),
         }

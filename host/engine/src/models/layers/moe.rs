@@ -151,7 +151,11 @@ fn alternating<B: Backend>(
     let gate_up_bias = loading.alternating_vector([&gate_bias, &up_bias], intermediate)?;
     let down = loading.stored(&vec![(format!("{prefix}.down_proj.weight"), hidden)], intermediate)?;
     let down_bias = loading.tensor(&format!("{prefix}.down_proj.bias"), &[hidden])?;
-    Ok(ExpertWeights { gate_up: vec![gate_up], down: down[0].clone(), biases: Some((gate_up_bias, down_bias)) })
+    Ok(ExpertWeights {
+        gate_up: vec![gate_up],
+        down: down[0].clone(),
+        biases: Some((gate_up_bias, down_bias)),
+    })
 }
 
 /// Loads a matrix of each expert from MXFP4 codes and exponents, or from plain numbers
