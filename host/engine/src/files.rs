@@ -1,10 +1,12 @@
-//! Where a model's files come from: a directory, or the binary itself. Both are read the same way.
+//! Where a model's files come from: a directory, GGUF files, or the binary itself. All are read the
+//! same way.
 
 use std::borrow::Cow;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::gguf_files::GgufFiles;
 use crate::models::RandomBytes;
 
 /// A model's files, by name.
@@ -12,6 +14,8 @@ use crate::models::RandomBytes;
 pub enum ModelFiles {
     /// A directory in Hugging Face's layout.
     Directory(PathBuf),
+    /// GGUF files, whose small files are made of their keys.
+    Gguf(GgufFiles),
     /// Files compiled into the binary: (name, bytes).
     Embedded(&'static [(&'static str, &'static [u8])]),
 }
@@ -71,6 +75,7 @@ impl ModelFiles {
     pub fn describe(&self, name: &str) -> String {
         match self {
             Self::Directory(dir) => dir.join(name).display().to_string(),
+            Self::Gguf(files) => format!("{} (as {name})", files.path().display()),
             Self::Embedded(_) => format!("(embedded) {name}"),
         }
     }
@@ -83,6 +88,7 @@ impl ModelFiles {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
                 Err(error) => Err(self.error(name, &error)),
             },
+            Self::Gguf(files) => Ok(files.read(name)?.map(Cow::Owned)),
             Self::Embedded(_) => Ok(self.embedded(name).map(Cow::Borrowed)),
         }
     }
@@ -91,10 +97,11 @@ impl ModelFiles {
     pub fn map(&self, name: &str) -> Result<Option<FileBytes>, FileError> {
         match self {
             Self::Directory(dir) => match File::open(dir.join(name)) {
-                Ok(file) => self.map_file(name, &file).map(Some),
+                Ok(file) => map_file(&file).map(Some).map_err(|error| self.error(name, &error)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
                 Err(error) => Err(self.error(name, &error)),
             },
+            Self::Gguf(_) => Ok(None),
             Self::Embedded(_) => Ok(self.embedded(name).map(FileBytes::Embedded)),
         }
     }
@@ -103,17 +110,8 @@ impl ModelFiles {
     pub fn directory(&self) -> Option<&Path> {
         match self {
             Self::Directory(dir) => Some(dir),
-            Self::Embedded(_) => None,
+            Self::Gguf(_) | Self::Embedded(_) => None,
         }
-    }
-
-    #[expect(unsafe_code, reason = "a memory map can be had no other way")]
-    fn map_file(&self, name: &str, file: &File) -> Result<FileBytes, FileError> {
-        // SAFETY: the file is only read. An operator who truncates a model file under a running
-        // server gets SIGBUS, as with every mapped model; contents are validated before use and
-        // never trusted to stay valid UTF-8 or in range.
-        let map = unsafe { memmap2::Mmap::map(file) }.map_err(|error| self.error(name, &error))?;
-        Ok(FileBytes::Mapped(Arc::new(map)))
     }
 
     fn embedded(&self, name: &str) -> Option<&'static [u8]> {
@@ -124,4 +122,14 @@ impl ModelFiles {
     fn error(&self, name: &str, error: &std::io::Error) -> FileError {
         FileError { file: self.describe(name), reason: error.to_string() }
     }
+}
+
+/// Maps a file of weights.
+#[expect(unsafe_code, reason = "a memory map can be had no other way")]
+pub(crate) fn map_file(file: &File) -> std::io::Result<FileBytes> {
+    // SAFETY: the file is only read. An operator who truncates a model file under a running server
+    // gets SIGBUS, as with every mapped model; contents are validated before use and never trusted
+    // to stay valid UTF-8 or in range.
+    let map = unsafe { memmap2::Mmap::map(file) }?;
+    Ok(FileBytes::Mapped(Arc::new(map)))
 }

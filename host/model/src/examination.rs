@@ -85,6 +85,7 @@ impl Examination {
             name: if **label == **name { name.clone() } else { format!("{label}: {name}") },
             files: match files {
                 ModelFiles::Directory(folder) => folder.display().to_string(),
+                ModelFiles::Gguf(files) => format!("{} ({})", files.path().display(), files.summary()?),
                 ModelFiles::Embedded(_) => "the binary".to_owned(),
             },
             parser: format!("{} {}", parser.name, parser.version),

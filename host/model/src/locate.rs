@@ -1,8 +1,9 @@
-//! Finds the files of `--model`: in a directory, in the cache of the hub, or in the binary.
+//! Finds the files of `--model`: in a directory, in GGUF files, in the cache of the hub, or in the
+//! binary.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use engine::ModelFiles;
+use engine::{FileError, GgufFiles, ModelFiles};
 
 use super::hub::{self, HubName};
 
@@ -23,7 +24,7 @@ static EMBEDDED: &[(&str, &[u8])] = &[
 pub(super) struct Located {
     /// Files of the model.
     pub(super) files: ModelFiles,
-    /// `ORG/NAME`, the directory's name, or `qwen3-tiny`.
+    /// `ORG/NAME`, the directory's or file's name, or `qwen3-tiny`.
     pub(super) name: String,
 }
 
@@ -44,6 +45,9 @@ pub enum NotFound {
         /// What was given.
         model: String,
     },
+    /// A GGUF file can't be used.
+    #[error("--model {0}")]
+    Gguf(FileError),
 }
 
 /// Returns the name of a model that is given none: `ORG/NAME`, the directory's name, or the
@@ -70,17 +74,28 @@ pub(super) fn locate(model: Option<&str>) -> Result<Located, NotFound> {
     let path = Path::new(model);
     let not_found = |reason: &str| NotFound::Model { model: model.to_owned(), reason: reason.to_owned() };
     if path.is_dir() {
-        if holds_only_gguf(path) {
-            return Err(not_found(GGUF_REASON));
-        }
-        Ok(Located { files: ModelFiles::Directory(path.to_owned()), name: directory_name(path) })
-    } else if is_gguf(path) || is_hub_gguf(model) {
-        Err(not_found(GGUF_REASON))
+        return match only_gguf_files(path).as_slice() {
+            [] => Ok(Located { files: ModelFiles::Directory(path.to_owned()), name: directory_name(path) }),
+            [file] => open_gguf(file),
+            several => Err(not_found(&format!("holds several models; give one: {}", names_of(several)))),
+        };
+    }
+    if GgufFiles::is_gguf(path) || (is_gguf(path) && path.exists()) {
+        open_gguf(path)
+    } else if is_hub_gguf(model) {
+        Err(not_found(HUB_GGUF))
     } else if path.exists() {
-        Err(not_found("this is a file; give the directory that holds config.json"))
+        Err(not_found("this is a file, but no GGUF file; give that, or the directory that holds config.json"))
+    } else if is_gguf(path) {
+        Err(not_found("no such file"))
     } else {
         Err(not_found("no such directory"))
     }
+}
+
+fn open_gguf(path: &Path) -> Result<Located, NotFound> {
+    let files = GgufFiles::open(path).map_err(NotFound::Gguf)?;
+    Ok(Located { name: files.model_name(), files: ModelFiles::Gguf(files) })
 }
 
 /// The model's name on the hub, if it is given by one: it is no path, and not that of GGUF files.
@@ -95,11 +110,29 @@ fn is_gguf(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
 }
 
-/// Whether a directory holds GGUF files, and no model in the form that is read.
-fn holds_only_gguf(directory: &Path) -> bool {
+/// GGUF files of a directory that holds no model in another form, each model's first part only, in
+/// the order of their names. Projectors of images are no models.
+fn only_gguf_files(directory: &Path) -> Vec<PathBuf> {
+    if directory.join("config.json").exists() {
+        return Vec::new();
+    }
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let has_gguf = entries.map(|entry| entry.path()).any(|path| is_gguf(&path));
-    has_gguf && !directory.join("config.json").exists()
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let is_model = |path: &PathBuf| is_gguf(path) && !name(path).starts_with("mmproj");
+    let is_first = |path: &PathBuf| !name(path).contains("-of-") || name(path).contains("-00001-of-");
+    let files = entries.map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = files.filter(|path| is_model(path) && is_first(path)).collect();
+    files.sort();
+    files
+}
+
+/// Names of files for people, the first few.
+fn names_of(files: &[PathBuf]) -> String {
+    const SHOWN: usize = 4;
+    let names = files.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy());
+    let shown: Vec<_> = names.take(SHOWN).collect();
+    let more = if files.len() > SHOWN { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// Whether the name is that of a repository of GGUF files: `ORG/NAME-GGUF`, or `ORG/NAME:QUANT` as
@@ -109,10 +142,9 @@ fn is_hub_gguf(model: &str) -> bool {
     HubName::parse(name).is_some() && (!quant.is_empty() || name.to_ascii_lowercase().ends_with("gguf"))
 }
 
-/// Why GGUF files are refused, and what to do.
-pub(super) const GGUF_REASON: &str = "GGUF is not read; give the directory of the original model (config.json, tokenizer.json, \
-     *.safetensors), or its name: --model ORG/NAME; to keep the file, serve it with llama.cpp and add \
-     --engine http://HOST:PORT to that directory";
+/// Why a repository of GGUF files is refused, and what to do.
+pub(super) const HUB_GGUF: &str = "GGUF files are not downloaded; download one, and give the file: --model FILE.gguf; or give \
+     the name of the original model: --model ORG/NAME";
 
 /// Returns the last part of a directory's path, also for `.` and `models/x/`.
 fn directory_name(path: &Path) -> String {
@@ -132,19 +164,34 @@ mod tests {
     }
 
     #[test]
-    fn gguf_is_refused_in_one_line_that_says_what_to_do() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("x-Q4_K_M.GGUF");
-        std::fs::write(&file, "GGUF").unwrap();
-        let [file, directory] = [&file, folder.path()].map(|path| path.to_str().unwrap());
-        for given in [file, directory, "org/x.gguf", "no-such.gguf", "org/x-GGUF", "org/x:Q4_K_M"] {
+    fn gguf_of_the_hub_is_refused_with_what_to_do() {
+        for given in ["org/x-GGUF", "org/x:Q4_K_M"] {
             let message = locate(Some(given)).unwrap_err().to_string();
             assert!(
-                message.starts_with(&format!("--model {given}: GGUF is not read; give the directory")),
+                message.starts_with(&format!("--model {given}: GGUF files are not downloaded")),
                 "{message}"
             );
-            assert!(message.contains("--engine http://") && !message.contains('\n'), "{message}");
         }
+        for given in ["org/x.gguf", "no-such.gguf"] {
+            let message = locate(Some(given)).unwrap_err().to_string();
+            assert_eq!(message, format!("--model {given}: no such file"));
+        }
+    }
+
+    #[test]
+    fn directory_of_several_gguf_models_names_them() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["x-Q8_0.gguf", "y-00001-of-00002.gguf", "y-00002-of-00002.gguf", "mmproj-x.gguf"] {
+            std::fs::write(folder.path().join(name), "GGUF").unwrap();
+        }
+        let directory = folder.path().to_str().unwrap();
+        let message = locate(Some(directory)).unwrap_err().to_string();
+        let wanted = "holds several models; give one: x-Q8_0.gguf, y-00001-of-00002.gguf";
+        assert_eq!(message, format!("--model {directory}: {wanted}"));
+        std::fs::remove_file(folder.path().join("x-Q8_0.gguf")).unwrap();
+        let message = locate(Some(directory)).unwrap_err().to_string();
+        let file = folder.path().join("y-00001-of-00002.gguf");
+        assert_eq!(message, format!("--model {}: truncated at byte 4 of 4", file.display()));
         std::fs::write(folder.path().join("config.json"), "{}").unwrap();
         assert!(locate(Some(directory)).is_ok(), "a model that also has GGUF files");
     }

@@ -303,7 +303,7 @@ def test_other_forms_of_weights_are_refused(hub, env):
     del files["config.json"]
     assert "no config.json there" in refused(env)
     files["tiny-Q4_K_M.gguf"] = b"GGUF"
-    assert "GGUF is not read" in refused(env)
+    assert "GGUF files are not downloaded" in refused(env)
 
 
 def listed(**changes):

@@ -78,7 +78,7 @@ impl CpuRunner {
         let backend = CpuBackend::new(Arc::clone(&threads.cpu), cache(config, options)?, options);
         let mut backend = TimedBackend::new(backend);
         let model = Model::load(&mut backend, config, weights, progress)?;
-        if Storage::new(options).copies(&threads.cpu) {
+        if Storage::new(options).copies(&threads.cpu) || weights.are_blocks() {
             weights.release_pages();
         }
         let shape = RunnerShape {

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use super::gguf_weights::GgufWeights;
 use super::ops::Norm;
 use super::stored::{CodeKind, StoredMatrix, WeightRole};
 use super::tensor::Codes;
@@ -98,6 +99,11 @@ impl<'a, B: Backend> Loading<'a, B> {
     }
 
     fn stored_matrix(&mut self, name: &str, rows: usize, cols: usize) -> Result<StoredMatrix, LoadError> {
+        if let Some(gguf) = self.weights.gguf() {
+            let stored = gguf.matrix(name, (rows, cols))?;
+            self.count(name, stored.stored_bytes());
+            return Ok(stored);
+        }
         if !self.weights.is_fp8(name) {
             return Ok(StoredMatrix::Plain(self.tensor(name, &[rows, cols])?));
         }
@@ -113,6 +119,42 @@ impl<'a, B: Backend> Loading<'a, B> {
             return Err(self.weights.invalid(&scales, &format!("{scale} is too large for a scale")));
         }
         Ok(StoredMatrix::Fp8 { codes, scales: tensor, block })
+    }
+
+    /// Whether the weights are in GGUF files.
+    pub(super) fn is_gguf(&self) -> bool {
+        self.weights.gguf().is_some()
+    }
+
+    /// Reads two matrices as one whose rows alternate, from GGUF files.
+    pub(super) fn alternating_matrix(
+        &mut self,
+        names: [&str; 2],
+        shape: (usize, usize),
+    ) -> Result<StoredMatrix, LoadError> {
+        let stored = self.in_gguf(names)?.alternating_matrix(names, shape)?;
+        self.count_all(names, stored.stored_bytes());
+        Ok(stored)
+    }
+
+    /// Reads two vectors as one whose elements alternate, from GGUF files.
+    pub(super) fn alternating_vector(
+        &mut self,
+        names: [&str; 2],
+        length: usize,
+    ) -> Result<WeightTensor, LoadError> {
+        let tensor = self.in_gguf(names)?.alternating_vector(names, length)?;
+        self.count_all(names, tensor.len());
+        Ok(tensor)
+    }
+
+    fn in_gguf(&self, names: [&str; 2]) -> Result<&'a GgufWeights, LoadError> {
+        self.weights.gguf().ok_or_else(|| self.weights.invalid(names[0], "only GGUF files have it"))
+    }
+
+    fn count_all(&mut self, names: [&str; 2], bytes: usize) {
+        self.used.extend(names.map(str::to_owned));
+        self.bytes += bytes as u64;
     }
 
     /// Reads one tensor of any shape, and counts it.

@@ -10,6 +10,7 @@ mod decoder;
 mod error;
 mod fields;
 mod finite;
+mod gguf_weights;
 mod header;
 mod layers;
 mod loading;

@@ -77,6 +77,16 @@ pub enum StoredMatrix {
 }
 
 impl StoredMatrix {
+    /// Number of bytes, as stored.
+    pub(super) fn stored_bytes(&self) -> usize {
+        match self {
+            Self::Plain(tensor) | Self::Transposed(tensor) => tensor.len(),
+            Self::Fp8 { codes, scales, .. } => codes.len() + scales.len(),
+            Self::Mxfp4 { codes, scales } => codes.len() + scales.len(),
+            Self::Blocks(tensor) => tensor.len(),
+        }
+    }
+
     /// (rows, cols).
     pub fn shape(&self) -> (usize, usize) {
         let two = |shape: &[usize]| match *shape {

@@ -1,5 +1,5 @@
-//! A model's weights by name: `model.safetensors`, or the files that `model.safetensors.index.json`
-//! lists. Files are mapped into memory. A tensor is returned only if its shape is the one that the
+//! A model's weights by name: `model.safetensors`, the files that `model.safetensors.index.json`
+//! lists, or GGUF files (`gguf_weights`). Files are mapped into memory. A tensor is returned only if its shape is the one that the
 //! configuration calls for and all its elements are finite.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -8,6 +8,7 @@ use safetensors::tensor::Dtype as StoredDtype;
 use serde::Deserialize;
 
 use super::finite;
+use super::gguf_weights::GgufWeights;
 use super::header::{self, Entry};
 use super::names;
 use super::random::RandomWeights;
@@ -28,6 +29,7 @@ pub struct Weights(WeightSource);
 #[derive(Debug)]
 enum WeightSource {
     Files { described: String, files: Vec<(String, FileBytes)>, tensors: HashMap<String, (usize, Entry)> },
+    Gguf(GgufWeights),
     Random(RandomWeights),
 }
 
@@ -71,6 +73,9 @@ impl Weights {
 
     /// Maps the weights of a model and checks their headers.
     pub fn open(files: &ModelFiles) -> Result<Self, LoadError> {
+        if let ModelFiles::Gguf(files) = files {
+            return Ok(Self(WeightSource::Gguf(GgufWeights::open(files)?)));
+        }
         if let Some(bytes) = files.map(WEIGHTS_FILE)? {
             let name = files.describe(WEIGHTS_FILE);
             let entries = header::parse(&name, &bytes)?;
@@ -125,6 +130,7 @@ impl Weights {
     pub fn file_bytes(&self) -> u64 {
         match &self.0 {
             WeightSource::Files { files, .. } => files.iter().map(|(_, bytes)| bytes.len() as u64).sum(),
+            WeightSource::Gguf(weights) => weights.file_bytes(),
             WeightSource::Random(_) => 0,
         }
     }
@@ -132,11 +138,22 @@ impl Weights {
     /// Releases the files' pages from this process's memory, for a caller that has copied most of
     /// the weights.
     pub(crate) fn release_pages(&self) {
-        if let WeightSource::Files { files, .. } = &self.0 {
-            for (_, bytes) in files {
-                bytes.release_pages();
-            }
-        }
+        let files = match &self.0 {
+            WeightSource::Files { files, .. } => files,
+            WeightSource::Gguf(weights) => weights.files(),
+            WeightSource::Random(_) => return,
+        };
+        files.iter().for_each(|(_, bytes)| bytes.release_pages());
+    }
+
+    /// The GGUF files, if the weights are in such.
+    pub(super) fn gguf(&self) -> Option<&GgufWeights> {
+        if let WeightSource::Gguf(weights) = &self.0 { Some(weights) } else { None }
+    }
+
+    /// Whether most matrices are in blocks, which are repacked whatever the options are.
+    pub(crate) fn are_blocks(&self) -> bool {
+        self.gguf().is_some_and(GgufWeights::are_blocks)
     }
 
     /// Whether a tensor is stored as FP8 codes; false for a tensor that isn't there.
@@ -145,6 +162,7 @@ impl Weights {
             WeightSource::Files { tensors, .. } => {
                 tensors.get(name).is_some_and(|(_, entry)| entry.dtype == StoredDtype::F8_E4M3)
             }
+            WeightSource::Gguf(_) => false,
             WeightSource::Random(weights) => weights.is_fp8(name),
         }
     }
@@ -152,6 +170,9 @@ impl Weights {
     /// The tensor `name`, which must have this shape. All of it is read, so that no step waits for
     /// the disk.
     pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<WeightTensor, LoadError> {
+        if let Some(gguf) = self.gguf() {
+            return gguf.tensor(name, shape);
+        }
         let LocatedTensor { file_name, file, entry } = match self.find(name, shape)? {
             Ok(found) => found,
             Err(random) => return random.tensor(name, shape),
@@ -205,6 +226,7 @@ impl Weights {
         let (described, files, tensors) = match &self.0 {
             WeightSource::Files { described, files, tensors } => (described, files, tensors),
             WeightSource::Random(weights) => return Ok(Err(weights)),
+            WeightSource::Gguf(weights) => return Err(weights.no_tensor(name)),
         };
         let Some((file, entry)) = tensors.get(name) else {
             return Err(LoadError::NoTensor { files: described.clone(), tensor: name.to_owned() });
@@ -224,7 +246,11 @@ impl Weights {
     /// The first tensor, by name, that isn't among those `used` and makes a difference to the
     /// result of `layers` layers.
     pub(super) fn left_over(&self, used: &HashSet<String>, layers: usize) -> Option<&str> {
-        let WeightSource::Files { tensors, .. } = &self.0 else { return None };
+        let tensors = match &self.0 {
+            WeightSource::Files { tensors, .. } => tensors,
+            WeightSource::Gguf(weights) => return weights.left_over(used, layers),
+            WeightSource::Random(_) => return None,
+        };
         let unused = tensors.keys().filter(|name| !used.contains(*name));
         unused.filter(|name| names::matters(name, layers)).min().map(String::as_str)
     }
@@ -247,6 +273,7 @@ impl Weights {
             WeightSource::Files { files, tensors, described } => {
                 tensors.get(name).map_or(described, |(file, _)| &files[*file].0)
             }
+            WeightSource::Gguf(weights) => weights.file_of(name),
             WeightSource::Random(_) => "random weights",
         }
     }
@@ -273,6 +300,6 @@ struct LocatedTensor<'a> {
     entry: &'a Entry,
 }
 
-fn not_a_number(file: &str, tensor: &str, index: usize, value: &str) -> LoadError {
+pub(super) fn not_a_number(file: &str, tensor: &str, index: usize, value: &str) -> LoadError {
     LoadError::invalid(file, format!("tensor {tensor}: element {index} is {value}; get the file anew"))
 }

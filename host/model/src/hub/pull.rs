@@ -14,7 +14,7 @@ use super::client::HubClient;
 use super::files::{self, CONFIG};
 use super::listing::{HubFile, Listing};
 use super::{HubError, HubName, Need};
-use crate::locate::GGUF_REASON;
+use crate::locate::HUB_GGUF;
 
 /// Files that are downloaded at a time.
 const AT_ONCE: usize = 4;
@@ -172,7 +172,7 @@ impl Pull {
     fn no_model(&self, listing: &Listing, path: &str) -> HubError {
         let is_gguf = |file: &String| file.to_ascii_lowercase().ends_with(".gguf");
         let reason = if listing.keys().any(is_gguf) {
-            GGUF_REASON.to_owned()
+            HUB_GGUF.to_owned()
         } else {
             format!("no {path} there: it is no model in the form that is read")
         };

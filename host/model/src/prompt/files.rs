@@ -173,6 +173,10 @@ fn templates(files: &ModelFiles, config: &Value) -> Result<(String, Option<Strin
             return named_templates(files, name, value).map(with_tools);
         }
     }
+    if let ModelFiles::Gguf(gguf) = files {
+        let (file, reason) = (gguf.path().display().to_string(), "it has no chat template".to_owned());
+        return Err(ChatFilesError { file, reason, remedy: "give one: --chat-template FILE".to_owned() });
+    }
     let reason = format!("not there, and {CONFIG_FILE} has no chat_template");
     Err(ChatFilesError::new(files, TEMPLATE_FILE, reason, "add the file, or give a template"))
 }

@@ -11,22 +11,13 @@ use std::collections::HashMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use gguf::KIMI_PATTERN;
 use serde_json::{Map, Value, json};
 
 use super::token_bytes::spell;
 
-/// Tokenizer class that cuts text by [`PATTERN`].
+/// Tokenizer class that cuts text by [`KIMI_PATTERN`].
 const CLASS: &str = "TikTokenTokenizer";
-/// Pattern of the parts that text is cut into: runs of Han characters, words with one character
-/// before them and an English contraction behind, up to three digits, punctuation, white space.
-const PATTERN: &str = concat!(
-    r"[\p{Han}]+|",
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+",
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*",
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
-    r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-);
 /// Number of control tokens; their ids follow the last rank.
 const CONTROLS: usize = 256;
 /// Maximum size of a token in bytes. The longest published one has 128.
@@ -54,7 +45,7 @@ pub(super) fn tokenizer_json(ranks: &str, config: &Value) -> Result<Vec<u8>, Str
         "added_tokens": controls(config, tokens.len())?,
         "normalizer": null,
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
-            {"type": "Split", "pattern": {"Regex": PATTERN}, "behavior": "Isolated", "invert": false},
+            {"type": "Split", "pattern": {"Regex": KIMI_PATTERN}, "behavior": "Isolated", "invert": false},
             {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false},
         ]},
         "post_processor": null,

@@ -65,6 +65,10 @@ fn weights(files: &ModelFiles) -> Vec<(String, u64)> {
             let weights = files.iter().filter(|(name, _)| is_weights(name));
             weights.map(|(name, bytes)| ((*name).to_owned(), bytes.len() as u64)).collect()
         }
+        ModelFiles::Gguf(files) => {
+            let parts = files.parts().iter();
+            parts.map(|(name, bytes)| (base_name(name), bytes.len() as u64)).collect()
+        }
         ModelFiles::Directory(folder) => {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
             let named = entries.filter_map(|entry| {
@@ -76,4 +80,9 @@ fn weights(files: &ModelFiles) -> Vec<(String, u64)> {
     };
     all.sort();
     all
+}
+
+/// A file's name without its folder.
+fn base_name(path: &str) -> String {
+    std::path::Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

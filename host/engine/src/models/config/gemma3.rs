@@ -46,7 +46,8 @@ pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     };
     let config = common::decoder(fields, windows.into_iter().map(layer).collect())?;
     Ok(ModelConfig {
-        norm_offset: 1.0,
+        // GGUF files have the one in their weights.
+        norm_offset: if fields.flag("norms_have_one_added")?.unwrap_or(false) { 0.0 } else { 1.0 },
         tied: fields.flag("tie_word_embeddings")?.unwrap_or(true),
         factors: Factors { embedding: embedding_factor(fields, config.hidden)?, ..Factors::NONE },
         ..config

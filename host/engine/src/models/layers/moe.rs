@@ -120,6 +120,10 @@ fn packed<B: Backend>(
     count: usize,
     (hidden, intermediate): (usize, usize),
 ) -> Result<Vec<ExpertWeights>, LoadError> {
+    if loading.is_gguf() {
+        let one = |i| alternating(loading, &format!("{prefix}.{i}"), (hidden, intermediate));
+        return (0..count).map(one).collect();
+    }
     let gate_up = packed_part(loading, &format!("{prefix}.gate_up_proj"), (count, 2 * intermediate, hidden))?;
     let down = packed_part(loading, &format!("{prefix}.down_proj"), (count, hidden, intermediate))?;
     let gate_up_bias = loading.tensor(&format!("{prefix}.gate_up_proj_bias"), &[count, 2 * intermediate])?;
@@ -132,6 +136,26 @@ fn packed<B: Backend>(
             biases: Some((gate_up_bias.index(i), down_bias.index(i))),
         })
         .collect())
+}
+
+/// Loads one expert of a GGUF file, which has gate and up in tensors of their own.
+fn alternating<B: Backend>(
+    loading: &mut Loading<'_, B>,
+    prefix: &str,
+    (hidden, intermediate): (usize, usize),
+) -> Result<ExpertWeights, LoadError> {
+    let [gate, up, gate_bias, up_bias] =
+        ["gate_proj.weight", "up_proj.weight", "gate_proj.bias", "up_proj.bias"]
+            .map(|part| format!("{prefix}.{part}"));
+    let gate_up = loading.alternating_matrix([&gate, &up], (intermediate, hidden))?;
+    let gate_up_bias = loading.alternating_vector([&gate_bias, &up_bias], intermediate)?;
+    let down = loading.stored(&vec![(format!("{prefix}.down_proj.weight"), hidden)], intermediate)?;
+    let down_bias = loading.tensor(&format!("{prefix}.down_proj.bias"), &[hidden])?;
+    Ok(ExpertWeights {
+        gate_up: vec![gate_up],
+        down: down[0].clone(),
+        biases: Some((gate_up_bias, down_bias)),
+    })
 }
 
 /// Loads a matrix of each expert from MXFP4 codes and exponents, or from plain numbers

@@ -1,0 +1,155 @@
+//! GGUF files of the tiny models give the logits of the checkpoints that they were made of, bit for
+//! bit; matrices in blocks give those of their values in f32.
+#![expect(clippy::unwrap_used, reason = "a test may fail here")]
+
+use std::path::{Path, PathBuf};
+
+use engine::cpu::{self, CpuOptions, CpuRunner, Numerics, Threads};
+use engine::runner::Runner;
+use engine::{GgufFiles, ModelFiles};
+use kernels::ggml::{Block, BlockType};
+
+mod steps;
+#[path = "../../gguf/tests/tools/mod.rs"]
+mod tools;
+use steps::{Sequence, batch, run};
+use tools::convert::convert;
+use tools::writer::Writer;
+
+/// Tiny models, a checkpoint of each kind that converters take.
+const MODELS: [&str; 12] = [
+    "odd-f32",
+    "tied-bf16",
+    "gqa4-f16",
+    "yarn-bf16",
+    "llama2-f16",
+    "mistral-bf16",
+    "moe-bf16",
+    "gpt-oss-bf16",
+    "gpt-oss-mxfp4",
+    "deepseek-bf16",
+    "../../../models/qwen3-tiny",
+    "../../../models/kimi-tiny",
+];
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(name)
+}
+
+/// Logits of all positions of one prompt.
+fn logits(files: &ModelFiles) -> Vec<f32> {
+    let options = CpuOptions { kv_cache_bytes: 16 << 20, numerics: Numerics::EXACT, ..CpuOptions::default() };
+    let mut runner: CpuRunner =
+        cpu::load(files, &Threads::start(Some(1)).unwrap(), &options, &mut |_| {}).unwrap();
+    let vocab = u32::try_from(runner.shape().vocab).unwrap();
+    let tokens: Vec<u32> = (0..40).map(|i| i * 7 % vocab).collect();
+    run(&mut runner, &batch(&[&Sequence::new(&tokens, 0, 1)], &[tokens.len()], true)).unwrap()
+}
+
+fn logits_of(writer: &Writer) -> Vec<f32> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.gguf");
+    std::fs::write(&path, writer.finish()).unwrap();
+    logits(&ModelFiles::Gguf(GgufFiles::open(&path).unwrap()))
+}
+
+#[test]
+fn gguf_logits_equal_those_of_the_checkpoint() {
+    for name in MODELS {
+        let folder = folder(name);
+        let wanted = logits(&ModelFiles::Directory(folder.clone()));
+        assert!(logits_of(&convert(&folder)) == wanted, "{name}");
+    }
+}
+
+#[test]
+fn parts_of_a_gguf_model_give_the_same_logits() {
+    let source = folder("moe-bf16");
+    let wanted = logits(&ModelFiles::Directory(source.clone()));
+    let folder = tempfile::tempdir().unwrap();
+    let path = |number: usize| folder.path().join(format!("m-{number:05}-of-00003.gguf"));
+    for (at, part) in convert(&source).parts(3).into_iter().enumerate() {
+        std::fs::write(path(at + 1), part).unwrap();
+    }
+    for opened in 1..=3 {
+        let files = GgufFiles::open(&path(opened)).unwrap();
+        assert_eq!((files.parts().len(), files.model_name().as_str()), (3, "m"));
+        assert!(logits(&ModelFiles::Gguf(files)) == wanted, "opened by part {opened}");
+    }
+    std::fs::remove_file(path(2)).unwrap();
+    let error = GgufFiles::open(&path(1)).unwrap_err().to_string();
+    assert!(error.contains("m-00002-of-00003.gguf: No such file"), "{error}");
+    std::fs::rename(path(3), path(2)).unwrap();
+    std::fs::copy(path(2), path(3)).unwrap();
+    let error = GgufFiles::open(&path(1)).unwrap_err().to_string();
+    assert!(error.ends_with("m-00002-of-00003.gguf: this is part 3 of 3, expected part 2 of 3"), "{error}");
+}
+
+/// Blocks of any codes, with small factors.
+fn blocks(kind: BlockType, count: usize) -> Vec<u8> {
+    let [factor, minimum] = [0.01, -0.05].map(|x| half::f16::from_f32(x).to_le_bytes());
+    let mut state = 1u32;
+    let mut bytes = Vec::new();
+    for _ in 0..count {
+        let mut block: Vec<u8> = (0..kind.block_bytes())
+            .map(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                state.to_be_bytes()[0]
+            })
+            .collect();
+        match kind {
+            BlockType::MXFP4 => block[0] = 120,
+            BlockType::Q4_1 | BlockType::Q5_1 => {
+                block[..2].copy_from_slice(&factor);
+                block[2..4].copy_from_slice(&minimum);
+            }
+            _ => block[..2].copy_from_slice(&factor),
+        }
+        bytes.extend(block);
+    }
+    bytes
+}
+
+fn values(kind: BlockType, bytes: &[u8]) -> Vec<u8> {
+    let (mut block, mut values) = (Block::default(), vec![0.0; kind.block_len()]);
+    let value_bytes = |bytes| {
+        kind.decode(bytes, &mut block);
+        block.values(kind, &mut values);
+        values.iter().flat_map(|value: &f32| value.to_le_bytes()).collect::<Vec<u8>>()
+    };
+    bytes.chunks_exact(kind.block_bytes()).flat_map(value_bytes).collect()
+}
+
+#[test]
+fn matrices_in_blocks_have_the_logits_of_their_values() {
+    for (name, kind, number) in [
+        ("llama2-f16", BlockType::Q8_0, 8),
+        ("llama2-f16", BlockType::Q4_0, 2),
+        ("moe-bf16", BlockType::Q4_1, 3),
+        ("moe-bf16", BlockType::Q5_0, 6),
+        ("gpt-oss-bf16", BlockType::Q5_1, 7),
+        ("gpt-oss-bf16", BlockType::IQ4_NL, 20),
+        ("deepseek-bf16", BlockType::Q8_0, 8),
+        ("llama2-f16", BlockType::MXFP4, 39),
+    ] {
+        let mut stored = convert(&folder(name));
+        let mut widened = stored.clone();
+        let mut replaced = 0;
+        let is_matrix = |name: &str, shape: &[usize]| {
+            shape.len() > 1
+                && shape[shape.len() - 1] % 32 == 0
+                && !name.contains("bias")
+                && !name.contains("gate_inp")
+        };
+        let count = |shape: &[usize]| shape.iter().product::<usize>() / kind.block_len();
+        stored.replace(|name, shape, _| {
+            replaced += usize::from(is_matrix(name, shape));
+            is_matrix(name, shape).then(|| (number, blocks(kind, count(shape))))
+        });
+        widened.replace(|name, shape, _| {
+            is_matrix(name, shape).then(|| (0, values(kind, &blocks(kind, count(shape)))))
+        });
+        assert!(replaced > 8, "{name}: only {replaced} matrices");
+        assert!(logits_of(&stored) == logits_of(&widened), "{name} {}", kind.name());
+    }
+}

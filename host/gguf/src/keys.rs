@@ -1,0 +1,97 @@
+//! Typed access to a file's keys: a value of the type that is expected, or an error that names the
+//! key.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use super::error::{GgufError, printable};
+use super::value::{Array, Value};
+
+/// Keys of a model, and the name of their file.
+#[derive(Debug)]
+pub(crate) struct Keys<'a> {
+    file: &'a str,
+    values: HashMap<&'a str, Value<'a>>,
+}
+
+/// Most layers of a model.
+pub(crate) const MOST_LAYERS: u64 = 4096;
+
+impl<'a> Keys<'a> {
+    pub(crate) fn new(file: &'a str, values: HashMap<&'a str, Value<'a>>) -> Self {
+        Self { file, values }
+    }
+
+    /// Error about the file.
+    pub(crate) fn error(&self, reason: impl Into<String>) -> GgufError {
+        GgufError::new(self.file, reason)
+    }
+
+    fn typed<T>(
+        &self,
+        key: &str,
+        expected: &str,
+        convert: impl FnOnce(&Value<'a>) -> Option<T>,
+    ) -> Result<Option<T>, GgufError> {
+        let Some(value) = self.values.get(key) else { return Ok(None) };
+        let error = || self.error(format!("{} must be {expected}", printable(key)));
+        convert(value).map(Some).ok_or_else(error)
+    }
+
+    /// A text.
+    pub(crate) fn text(&self, key: &str) -> Result<Option<&'a str>, GgufError> {
+        self.typed(key, "a text in UTF-8", Value::as_str)
+    }
+
+    /// A text that must be there.
+    pub(crate) fn needed_text(&self, key: &str) -> Result<&'a str, GgufError> {
+        self.text(key)?.ok_or_else(|| self.absent(key))
+    }
+
+    /// A number.
+    pub(crate) fn number(&self, key: &str) -> Result<Option<f64>, GgufError> {
+        self.typed(key, "a number", |value| value.as_f64().filter(|number| number.is_finite()))
+    }
+
+    /// A whole number within `range`.
+    pub(crate) fn size(&self, key: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, GgufError> {
+        let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        self.typed(key, &expected, |value| value.as_u64().filter(|size| range.contains(size)))
+    }
+
+    /// A whole number that is the same for all layers: one number, or a list of equal ones.
+    pub(crate) fn same(&self, key: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, GgufError> {
+        let Some(Value::Array(array)) = self.values.get(key) else { return self.size(key, range) };
+        let mut sizes = array.iter().map(|value| value.as_u64().filter(|size| range.contains(size)));
+        let first = sizes.next().flatten();
+        if first.is_some() && sizes.all(|size| size == first) {
+            return Ok(first);
+        }
+        Err(self.error(format!("{} differs between layers, which is not supported", printable(key))))
+    }
+
+    /// True or false.
+    pub(crate) fn flag(&self, key: &str) -> Result<Option<bool>, GgufError> {
+        self.typed(key, "true or false", |value| match value {
+            Value::Bool(flag) => Some(*flag),
+            _ => None,
+        })
+    }
+
+    /// A list.
+    pub(crate) fn array(&self, key: &str) -> Result<Option<Array<'a>>, GgufError> {
+        self.typed(key, "a list", |value| match value {
+            Value::Array(array) => Some(*array),
+            _ => None,
+        })
+    }
+
+    /// A list that must be there.
+    pub(crate) fn needed_array(&self, key: &str) -> Result<Array<'a>, GgufError> {
+        self.array(key)?.ok_or_else(|| self.absent(key))
+    }
+
+    pub(crate) fn absent(&self, key: &str) -> GgufError {
+        self.error(format!("no {}; a model needs it", printable(key)))
+    }
+}

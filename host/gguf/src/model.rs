@@ -1,0 +1,112 @@
+//! A model in one GGUF file, or in several parts: its keys, which the first part has, and the
+//! tensors of all parts.
+
+use std::collections::HashMap;
+
+use super::error::{GgufError, printable};
+use super::header::{Header, Tensor};
+use super::keys::Keys;
+
+/// Keys of the number of parts, and of a part's own number, from 0 on.
+const SPLIT_COUNT: &str = "split.count";
+const SPLIT_NUMBER: &str = "split.no";
+const SPLIT_TENSORS: &str = "split.tensors.count";
+/// Most parts of a model.
+pub const MOST_PARTS: usize = 1000;
+
+/// A model's file, or one of its parts: its name for messages, and its bytes.
+pub type Part<'a> = (&'a str, &'a [u8]);
+
+/// Keys and tensors of a model.
+#[derive(Debug)]
+pub struct Gguf<'a> {
+    pub(crate) keys: Keys<'a>,
+    /// Number of the part that holds a tensor, and the tensor, by its name.
+    pub(crate) tensors: HashMap<&'a str, (usize, Tensor<'a>)>,
+    pub(crate) parts: &'a [Part<'a>],
+}
+
+impl<'a> Gguf<'a> {
+    /// Reads the headers of a model's parts, which come in their order; there is at least one.
+    ///
+    /// # Errors
+    /// A header is broken, or the parts aren't those of one model.
+    pub fn parse(parts: &'a [Part<'a>]) -> Result<Self, GgufError> {
+        let mut first = None;
+        let mut tensors = HashMap::new();
+        let mut tensor_count = 0;
+        for (number, (file, bytes)) in parts.iter().enumerate() {
+            let header = Header::parse(bytes).map_err(|reason| GgufError::new(file, reason))?;
+            let keys = Keys::new(file, header.keys);
+            check_split(&keys, number, parts.len())?;
+            tensor_count += header.tensors.len();
+            for tensor in header.tensors {
+                if let Some((_, twice)) = tensors.insert(tensor.name, (number, tensor)) {
+                    return Err(keys.error(format!("tensor {} is there twice", printable(twice.name))));
+                }
+            }
+            first.get_or_insert(keys);
+        }
+        let keys = first.ok_or_else(|| GgufError::new("GGUF", "no file"))?;
+        let stated = keys.size(SPLIT_TENSORS, 0..=u64::from(u32::MAX))?;
+        match stated.filter(|stated| parts.len() > 1 && *stated != tensor_count as u64) {
+            Some(stated) => {
+                Err(keys.error(format!("{SPLIT_TENSORS} is {stated}, but the parts have {tensor_count}")))
+            }
+            None => Ok(Self { keys, tensors, parts }),
+        }
+    }
+
+    /// The tensor `name`, and the number of its part.
+    pub fn tensor(&self, name: &str) -> Option<&(usize, Tensor<'a>)> {
+        self.tensors.get(name)
+    }
+
+    /// All tensors, each with the number of its part.
+    pub fn tensors(&self) -> impl Iterator<Item = &(usize, Tensor<'a>)> {
+        self.tensors.values()
+    }
+
+    pub(crate) fn has_tensor(&self, name: &str) -> bool {
+        self.tensors.contains_key(name)
+    }
+
+    /// Bytes of a tensor.
+    pub(crate) fn bytes(&self, (part, tensor): &(usize, Tensor<'a>)) -> &'a [u8] {
+        &self.parts[*part].1[tensor.range.clone()]
+    }
+
+    /// What the file says it is, in a few words: `llama, mostly Q4_1, "SmolLM2 135M"`.
+    pub fn summary(&self) -> String {
+        let text = |key| self.keys.text(key).ok().flatten().map(printable);
+        let architecture = text("general.architecture").unwrap_or_else(|| "unknown".to_owned());
+        let mut bytes_by_type: HashMap<&str, usize> = HashMap::new();
+        for (_, tensor) in self.tensors.values() {
+            *bytes_by_type.entry(tensor.kind.name()).or_default() += tensor.range.len();
+        }
+        let most = bytes_by_type.into_iter().max_by_key(|(name, bytes)| (*bytes, *name));
+        let mostly = most.map(|(name, _)| format!(", mostly {name}")).unwrap_or_default();
+        let name = text("general.name").map(|name| format!(", {name:?}")).unwrap_or_default();
+        format!("{architecture}{mostly}{name}")
+    }
+}
+
+/// Number of parts that a file's header says its model has.
+///
+/// # Errors
+/// The header is broken.
+pub fn part_count((file, bytes): Part<'_>) -> Result<usize, GgufError> {
+    let header = Header::parse(bytes).map_err(|reason| GgufError::new(file, reason))?;
+    let count = Keys::new(file, header.keys).size(SPLIT_COUNT, 0..=MOST_PARTS as u64)?;
+    Ok(count.map_or(1, |count| usize::try_from(count).unwrap_or(1).max(1)))
+}
+
+fn check_split(keys: &Keys<'_>, number: usize, parts: usize) -> Result<(), GgufError> {
+    let most = MOST_PARTS as u64;
+    let count = keys.size(SPLIT_COUNT, 0..=most)?.unwrap_or(1).max(1);
+    let own = keys.size(SPLIT_NUMBER, 0..=most)?.unwrap_or(0);
+    if (own, count) == (number as u64, parts as u64) {
+        return Ok(());
+    }
+    Err(keys.error(format!("this is part {} of {count}, expected part {} of {parts}", own + 1, number + 1)))
+}

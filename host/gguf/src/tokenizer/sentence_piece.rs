@@ -1,0 +1,61 @@
+//! SentencePiece (`llama`): characters are joined to the token with the highest score, one pair
+//! after the other. That is BPE whose merges are all ways to make a token of two others, in the
+//! order of the tokens' scores. Spaces are spelt `▁`.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::Parts;
+use super::json::Merge;
+use super::vocabulary::{TokenType, Vocabulary};
+use crate::error::GgufError;
+use crate::keys::Keys;
+
+/// Longest token that is cut in all ways. Longer ones are never found by merging.
+const LONGEST: usize = 1024;
+
+pub(super) fn parts<'a>(keys: &Keys<'a>, vocabulary: &Vocabulary<'a>) -> Result<Parts<'a>, GgufError> {
+    let adds_space = keys.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
+    let spelt = json!({"type": "Replace", "pattern": {"String": " "}, "content": "▁"});
+    let mut normalizers = vec![spelt];
+    let mut decoders = vec![
+        json!({"type": "Replace", "pattern": {"String": "▁"}, "content": " "}),
+        json!({"type": "ByteFallback"}),
+        json!({"type": "Fuse"}),
+    ];
+    if adds_space {
+        normalizers.insert(0, json!({"type": "Prepend", "prepend": "▁"}));
+        decoders.push(json!({"type": "Strip", "content": " ", "start": 1, "stop": 0}));
+    }
+    Ok(Parts {
+        merges: merges(vocabulary),
+        normalizer: json!({"type": "Sequence", "normalizers": normalizers}),
+        pre_tokenizer: Value::Null,
+        decoder: json!({"type": "Sequence", "decoders": decoders}),
+        ignore_merges: false,
+        byte_fallback: true,
+        begins: true,
+    })
+}
+
+/// Every way to make a token of two others, those of the highest score first. Tokens of other types
+/// are never made of text.
+fn merges<'a>(vocabulary: &Vocabulary<'a>) -> Vec<Merge<'a>> {
+    let is_normal = |(_, _, of): &(usize, &str, TokenType)| *of == TokenType::Normal;
+    let known: HashSet<&str> = vocabulary.iter().filter(is_normal).map(|(_, text, _)| text).collect();
+    let mut tokens: Vec<(usize, &'a str)> =
+        vocabulary.iter().filter(is_normal).map(|(id, text, _)| (id, text)).collect();
+    let by_score = |a: &(usize, &str), b: &(usize, &str)| {
+        let (a, b) = (vocabulary.score(a.0), vocabulary.score(b.0));
+        b.partial_cmp(&a).unwrap_or(Ordering::Equal)
+    };
+    tokens.sort_by(by_score);
+    let cuts = |(_, token): (usize, &'a str)| {
+        let known = &known;
+        let ends = token.char_indices().skip(1).map(move |(at, _)| token.split_at(at));
+        ends.filter(move |(left, right)| known.contains(left) && known.contains(right))
+    };
+    tokens.into_iter().filter(|(_, token)| token.len() <= LONGEST).flat_map(cuts).collect()
+}

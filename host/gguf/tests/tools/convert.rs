@@ -1,0 +1,262 @@
+//! Converter of tiny model directories (Hugging Face's layout, safetensors) to GGUF, for tests: what
+//! llama.cpp's converter does to them, written anew from the format. It takes checkpoints of bf16,
+//! f16 or f32, and MXFP4 experts.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::writer::{Key, Writer};
+
+/// A tensor of a checkpoint.
+#[derive(Debug, Clone)]
+pub(crate) struct Stored {
+    pub(crate) dtype: String,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Names within a layer: the checkpoint's parts, and the file's.
+const NAMES: [(&str, &str); 21] = [
+    ("input_layernorm", "attn_norm"),
+    ("self_attn.q_proj", "attn_q"),
+    ("self_attn.k_proj", "attn_k"),
+    ("self_attn.v_proj", "attn_v"),
+    ("self_attn.o_proj", "attn_output"),
+    ("self_attn.q_norm", "attn_q_norm"),
+    ("self_attn.k_norm", "attn_k_norm"),
+    ("self_attn.sinks", "attn_sinks.weight"),
+    ("self_attn.q_a_proj", "attn_q_a"),
+    ("self_attn.q_a_layernorm", "attn_q_a_norm"),
+    ("self_attn.q_b_proj", "attn_q_b"),
+    ("self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"),
+    ("self_attn.kv_a_layernorm", "attn_kv_a_norm"),
+    ("mlp.gate_proj", "ffn_gate"),
+    ("mlp.up_proj", "ffn_up"),
+    ("mlp.down_proj", "ffn_down"),
+    ("mlp.gate.e_score_correction_bias", "exp_probs_b.bias"),
+    ("mlp.shared_experts.gate_proj", "ffn_gate_shexp"),
+    ("mlp.shared_experts.up_proj", "ffn_up_shexp"),
+    ("mlp.shared_experts.down_proj", "ffn_down_shexp"),
+    ("mlp.router", "ffn_gate_inp"),
+];
+
+/// All tensors of a directory.
+pub(crate) fn tensors(folder: &Path) -> BTreeMap<String, Stored> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "safetensors"));
+    files.flat_map(|path| tensors_of(&std::fs::read(path).unwrap())).collect()
+}
+
+fn tensors_of(file: &[u8]) -> Vec<(String, Stored)> {
+    let data = 8 + usize::try_from(u64::from_le_bytes(file[..8].try_into().unwrap())).unwrap();
+    let header: BTreeMap<String, Value> = serde_json::from_slice(&file[8..data]).unwrap();
+    let number = |value: &Value| usize::try_from(value.as_u64().unwrap()).unwrap();
+    let stored = |(name, entry): (String, Value)| {
+        let [start, end] = [0, 1].map(|i| data + number(&entry["data_offsets"][i]));
+        let shape = entry["shape"].as_array().unwrap().iter().map(number).collect();
+        let dtype = entry["dtype"].as_str().unwrap().to_owned();
+        (name, Stored { dtype, shape, bytes: file[start..end].to_vec() })
+    };
+    header.into_iter().filter(|(name, _)| name != "__metadata__").map(stored).collect()
+}
+
+/// The configuration of a directory.
+pub(crate) fn config(folder: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(folder.join("config.json")).unwrap()).unwrap()
+}
+
+/// Converts a directory: configuration and tensors, no tokenizer.
+pub(crate) fn convert(folder: &Path) -> Writer {
+    let (config, mut tensors) = (config(folder), tensors(folder));
+    let mut writer = Writer::default();
+    super::keys::write(&mut writer, &config, &tensors);
+    split_packed_experts(&mut tensors);
+    stack_experts(&mut tensors);
+    split_projections(&mut tensors, &config);
+    for (name, stored) in tensors {
+        let Some((tensor, stored)) = renamed(&name, stored, &config) else { continue };
+        let kind = match stored.dtype.as_str() {
+            "F32" => 0,
+            "F16" => 1,
+            "BF16" => 30,
+            "MXFP4" => 39,
+            other => panic!("{name} is {other}"),
+        };
+        writer.tensor(&tensor, kind, &stored.shape, stored.bytes);
+    }
+    writer
+}
+
+/// The tensor under the file's name, its rows in the file's order. A vector becomes f32, as
+/// converters write it.
+fn renamed(name: &str, stored: Stored, config: &Value) -> Option<(String, Stored)> {
+    let whole = match name {
+        "model.embed_tokens.weight" => Some("token_embd.weight"),
+        "model.norm.weight" => Some("output_norm.weight"),
+        "lm_head.weight" => Some("output.weight"),
+        _ => None,
+    };
+    let stored = if stored.shape.len() == 1 { widened(stored) } else { stored };
+    if let Some(whole) = whole {
+        return Some((whole.to_owned(), stored));
+    }
+    let (layer, rest) = name.strip_prefix("model.layers.")?.split_once('.')?;
+    let is_gpt_oss = config["architectures"][0] == "GptOssForCausalLM";
+    let part = match rest {
+        "mlp.gate.weight" => "ffn_gate_inp.weight".to_owned(),
+        "post_attention_layernorm.weight" if is_gpt_oss => "post_attention_norm.weight".to_owned(),
+        "post_attention_layernorm.weight" => "ffn_norm.weight".to_owned(),
+        _ => match NAMES.iter().find(|(own, _)| rest.starts_with(own)) {
+            Some((own, part)) => format!("{part}{}", &rest[own.len()..]),
+            // Made by the steps before, under the file's name already.
+            None => rest.to_owned(),
+        },
+    };
+    let is_llama =
+        matches!(config["architectures"][0].as_str(), Some("LlamaForCausalLM" | "MistralForCausalLM"));
+    let heads = |key: &str| usize::try_from(config[key].as_u64().unwrap()).unwrap();
+    let stored = match rest.split('.').nth(1) {
+        Some("q_proj") if is_llama => neighbours(stored, heads("num_attention_heads")),
+        Some("k_proj") if is_llama => neighbours(stored, heads("num_key_value_heads")),
+        _ => stored,
+    };
+    Some((format!("blk.{layer}.{part}"), stored))
+}
+
+fn widened(stored: Stored) -> Stored {
+    let halves = stored.bytes.chunks_exact(2);
+    let bytes = match stored.dtype.as_str() {
+        "BF16" => halves.flat_map(|two| [0, 0, two[0], two[1]]).collect(),
+        "F16" => {
+            let wide = |two: &[u8]| half::f16::from_le_bytes([two[0], two[1]]).to_f32().to_le_bytes();
+            halves.flat_map(wide).collect()
+        }
+        _ => return stored,
+    };
+    Stored { dtype: "F32".to_owned(), bytes, ..stored }
+}
+
+/// Puts the rows that are rotated together beside each other.
+fn neighbours(stored: Stored, heads: usize) -> Stored {
+    let row = stored.bytes.len() / stored.shape[0];
+    let head = stored.shape[0] / heads;
+    let order = (0..stored.shape[0]).map(|at| {
+        let (head_at, within) = (at / head, at % head);
+        head_at * head + within % 2 * (head / 2) + within / 2
+    });
+    let bytes = order.flat_map(|from| stored.bytes[from * row..][..row].to_vec()).collect();
+    Stored { bytes, ..stored }
+}
+
+/// Joins the matrices of a layer's experts into one tensor.
+fn stack_experts(tensors: &mut BTreeMap<String, Stored>) {
+    let mut stacked: BTreeMap<String, BTreeMap<usize, Stored>> = BTreeMap::new();
+    let names: Vec<String> = tensors.keys().filter(|name| name.contains(".mlp.experts.")).cloned().collect();
+    for name in names {
+        let (prefix, rest) = name.split_once("mlp.experts.").unwrap();
+        let Some((expert, part)) = rest.split_once('.') else { continue };
+        let Ok(expert) = expert.parse() else { continue };
+        let part = part.replace("_proj.weight", "");
+        let stored = tensors.remove(&name).unwrap();
+        stacked.entry(format!("{prefix}ffn_{part}_exps.weight")).or_default().insert(expert, stored);
+    }
+    for (name, experts) in stacked {
+        let first = &experts[&0];
+        let shape = [&[experts.len()], &first.shape[..]].concat();
+        let bytes = experts.values().flat_map(|stored| stored.bytes.clone()).collect();
+        let stored = Stored { dtype: first.dtype.clone(), shape, bytes };
+        tensors.insert(name, stored);
+    }
+}
+
+/// gpt-oss: takes gate and up apart, and puts rows before columns.
+fn split_packed_experts(tensors: &mut BTreeMap<String, Stored>) {
+    let names: Vec<String> = tensors.keys().filter(|name| name.contains("mlp.experts.")).cloned().collect();
+    for name in names {
+        let (prefix, part) = name.split_once("mlp.experts.").unwrap();
+        let Some((both, kind)) = part.split_once("_proj") else { continue };
+        if !["gate_up", "down"].contains(&both) || kind.starts_with('.') || kind == "_scales" {
+            continue;
+        }
+        let stored = tensors.remove(&name).unwrap();
+        let (kind, stored) = match kind {
+            "_bias" => ("bias", widened(stored)),
+            "_blocks" => {
+                ("weight", mxfp4(&stored, &tensors.remove(&name.replace("_blocks", "_scales")).unwrap()))
+            }
+            _ => ("weight", transposed(stored)),
+        };
+        if both == "down" {
+            tensors.insert(format!("{prefix}ffn_down_exps.{kind}"), stored);
+            continue;
+        }
+        for (offset, half) in ["gate", "up"].into_iter().enumerate() {
+            let rows = stored.shape[0] * stored.shape[1];
+            let row = stored.bytes.len() / rows;
+            let own = stored.bytes.chunks_exact(row).skip(offset).step_by(2);
+            let mut shape = stored.shape.clone();
+            shape[1] /= 2;
+            let bytes = own.flatten().copied().collect();
+            let stored = Stored { dtype: stored.dtype.clone(), shape, bytes };
+            tensors.insert(format!("{prefix}ffn_{half}_exps.{kind}"), stored);
+        }
+    }
+}
+
+/// `[experts, cols, rows]` of two bytes as `[experts, rows, cols]`.
+fn transposed(stored: Stored) -> Stored {
+    let [experts, cols, rows] = stored.shape[..] else { panic!("{:?}", stored.shape) };
+    let size = stored.bytes.len() / (experts * cols * rows);
+    let mut bytes = Vec::with_capacity(stored.bytes.len());
+    for expert in stored.bytes.chunks_exact(cols * rows * size) {
+        for row in 0..rows {
+            for col in 0..cols {
+                bytes.extend(&expert[(col * rows + row) * size..][..size]);
+            }
+        }
+    }
+    Stored { shape: vec![experts, rows, cols], bytes, ..stored }
+}
+
+/// Codes `[experts, rows, blocks, 16]` and scales `[experts, rows, blocks]` as blocks of GGUF.
+fn mxfp4(codes: &Stored, scales: &Stored) -> Stored {
+    let mut bytes = Vec::new();
+    for (pairs, scale) in codes.bytes.chunks_exact(16).zip(&scales.bytes) {
+        let codes: Vec<u8> = pairs.iter().flat_map(|pair| [pair & 15, pair >> 4]).collect();
+        bytes.push(*scale);
+        bytes.extend((0..16).map(|i| codes[i] | codes[i + 16] << 4));
+    }
+    let shape = vec![scales.shape[0], scales.shape[1], scales.shape[2] * 32];
+    Stored { dtype: "MXFP4".to_owned(), shape, bytes }
+}
+
+/// DeepSeek: takes the projections of keys and values apart, that of keys transposed.
+fn split_projections(tensors: &mut BTreeMap<String, Stored>, config: &Value) {
+    let names: Vec<String> =
+        tensors.keys().filter(|name| name.ends_with("kv_b_proj.weight")).cloned().collect();
+    for name in names {
+        let size = |key: &str| usize::try_from(config[key].as_u64().unwrap()).unwrap();
+        let (heads, nope, value) =
+            (size("num_attention_heads"), size("qk_nope_head_dim"), size("v_head_dim"));
+        let stored = tensors.remove(&name).unwrap();
+        let (rank, row) = (stored.shape[1], stored.bytes.len() / stored.shape[0]);
+        let element = row / rank;
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
+        for head in stored.bytes.chunks_exact((nope + value) * row) {
+            let (of_keys, of_values) = head.split_at(nope * row);
+            for col in 0..rank {
+                for key in of_keys.chunks_exact(row) {
+                    keys.extend(&key[col * element..][..element]);
+                }
+            }
+            values.extend(of_values);
+        }
+        let prefix = name.strip_suffix("self_attn.kv_b_proj.weight").unwrap();
+        let part =
+            |shape: [usize; 3], bytes| Stored { dtype: stored.dtype.clone(), shape: shape.to_vec(), bytes };
+        tensors.insert(format!("{prefix}attn_k_b.weight"), part([heads, rank, nope], keys));
+        tensors.insert(format!("{prefix}attn_v_b.weight"), part([heads, value, rank], values));
+    }
+}
