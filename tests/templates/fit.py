@@ -58,7 +58,8 @@ def outcome(status, report):
         return "fits", said(odd)
     if status == 1:
         return "differs", said([probe for probe in odd if probe["verdict"] == "differs"])
-    return "nothing proved", said(odd)
+    read = [probe["is_read"] for probe in probes if "is_read" in probe]
+    return "read, unproved" if read and all(read) else "nothing proved", said(odd)
 
 
 def row(template, known, tables, folder):
@@ -75,7 +76,7 @@ def row(template, known, tables, folder):
         rows.append((same / len(report["probes"]), kind, name, why))
         if kind in ("fits", "refuses calls", "shows no calls"):
             break
-    ranks = ["fits", "refuses calls", "shows no calls", "nothing proved", "differs", "can't run"]
+    ranks = ["fits", "refuses calls", "shows no calls", "read, unproved", "nothing proved", "differs", "can't run"]
     best = max(rows, key=lambda row: (row[1] == "fits", row[0], -ranks.index(row[1])))
     parser = "" if best[1] in ("refuses calls", "shows no calls") else best[2]
     return best[1], parser, best[3]

@@ -101,6 +101,8 @@ fn template_runs(text: &Text) -> String {
 struct Judged {
     report: ProbeReport,
     compared: Option<Cut>,
+    /// Whether the template writes its text as reasoning.
+    is_moved: bool,
 }
 
 impl Writer<'_> {
@@ -110,7 +112,7 @@ impl Writer<'_> {
         let judged = self.judge_as_is(probe, played)?;
         let is_odd = match judged.report.verdict {
             Verdict::Unopened => true,
-            Verdict::Rewritten => judged.report.is_moved,
+            Verdict::Rewritten => judged.is_moved,
             _ => false,
         };
         if !is_odd || probe.reasoning.is_some() {
@@ -128,7 +130,13 @@ impl Writer<'_> {
     fn judge_as_is(&self, probe: &Probe, played: &Played) -> Result<Judged, String> {
         let written = match self.write(probe) {
             Ok(written) => written,
-            Err(failed) => return Ok(Judged { report: unwritten(probe, failed, played)?, compared: None }),
+            Err(failed) => {
+                return Ok(Judged {
+                    report: unwritten(probe, failed, played)?,
+                    compared: None,
+                    is_moved: false,
+                });
+            }
         };
         let Written { context, argument, cut } = &written;
         let mut report = ProbeReport {
@@ -141,16 +149,17 @@ impl Writer<'_> {
         } else {
             report.verdict = Verdict::Rewritten;
         }
+        let mut is_moved = false;
         if let Some(difference) = &report.difference {
-            report.is_moved = self.writes_as_reasoning(probe, &written);
+            is_moved = self.writes_as_reasoning(probe, &written);
             report.verdict = match () {
-                () if report.is_moved => Verdict::Rewritten,
+                () if is_moved => Verdict::Rewritten,
                 () if self.is_ambiguous(probe, &written, &difference.got) => Verdict::Ambiguous,
                 () => Verdict::Differs,
             };
             report.difference = report.difference.filter(|_| report.verdict == Verdict::Differs);
         }
-        Ok(Judged { report, compared: Some(written.cut) })
+        Ok(Judged { report, compared: Some(written.cut), is_moved })
     }
 
     /// Whether the template writes the call with other arguments alike: the probe's twins, or what
@@ -170,7 +179,7 @@ fn unwritten(probe: &Probe, failed: NotWritten, played: &Played) -> Result<Probe
     let context = failed.unopened.as_ref().map_or(Context::Last, |written| written.context);
     let mut report = ProbeReport::new(probe, failed.verdict, context);
     report.raised = failed.raised;
-    if let Some(Written { cut, .. }) = &failed.unopened {
+    if let Some(Written { cut, .. }) = failed.unopened.as_deref() {
         report.rendering = Some(cut.output.as_str().to_owned());
         let whole = Cut { opening: format!("{}{}", cut.opening, cut.lacking), ..cut.clone() };
         let is_read = played.difference(probe, cut)?.is_none() || played.difference(probe, &whole)?.is_none();

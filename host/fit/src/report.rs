@@ -89,9 +89,6 @@ pub struct ProbeReport {
     /// Whether the probe has calls.
     #[serde(skip)]
     pub(crate) has_calls: bool,
-    /// Whether the template writes its text as reasoning.
-    #[serde(skip)]
-    pub(crate) is_moved: bool,
 }
 
 impl ProbeReport {
@@ -108,7 +105,6 @@ impl ProbeReport {
             difference: None,
             has_text: probe.text.is_some(),
             has_calls: !probe.calls.is_empty(),
-            is_moved: false,
         }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct NotWritten {
     /// Message of a template that raised.
     pub(crate) raised: Option<String>,
     /// The turn whose opening isn't the generation prompt's.
-    pub(crate) unopened: Option<Written>,
+    pub(crate) unopened: Option<Box<Written>>,
 }
 
 impl NotWritten {
@@ -152,7 +152,7 @@ impl<'a> Writer<'a> {
             _ if prints_block() => Err(NotWritten::new(Verdict::Unshown)),
             Ok(cut) => Ok(cut),
             Err(NoCut::Unopened(cut)) => {
-                let unopened = Some(Written { context, argument, cut });
+                let unopened = Some(Box::new(Written { context, argument, cut }));
                 Err(NotWritten { unopened, ..NotWritten::new(Verdict::Unopened) })
             }
             Err(NoCut::Unended) => Err(NotWritten::new(Verdict::Unopened)),

@@ -21,7 +21,7 @@ pub(super) fn recorded(
 ) -> anyhow::Result<Vec<Recorded>> {
     let place = || format!("--recorded {}", folder.display());
     let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let mut files: Vec<PathBuf> = entries.with_context(place)?.iter().map(|entry| entry.path()).collect();
+    let mut files: Vec<PathBuf> = entries.with_context(place)?.iter().map(std::fs::DirEntry::path).collect();
     files.sort();
     let tools = folder.join(TOOLS);
     let tools = tools.is_file().then(|| json_of(&tools)).transpose()?;

@@ -97,9 +97,14 @@ fn shown(rendering: &str) -> String {
 fn result(fit: &Fit, out: &mut impl Write) -> anyhow::Result<()> {
     let [same, differ] = [Verdict::Same, Verdict::Differs].map(|verdict| fit.count(verdict));
     let unjudged = fit.probes.len() - same - differ;
+    let read = fit.probes.iter().filter_map(|report| report.is_read);
+    let (read, unread): (Vec<bool>, Vec<bool>) = read.partition(|is_read| *is_read);
     let why = match (fit.refuses_calls(), fit.shows_calls()) {
         (Some(raised), _) => format!(", the template raises for every call: {raised}"),
         (None, false) => ", the template shows no calls".to_owned(),
+        (None, true) if !read.is_empty() && unread.is_empty() => {
+            format!(", though the parser reads all {} unopened probes", read.len())
+        }
         (None, true) => String::new(),
     };
     let result = match (fit.differs(), fit.proves()) {
