@@ -1,6 +1,6 @@
 """Compares our parsers and tables with chat templates by `host parser fit`, and prints the matrix: which parser fits a template, else what stops the nearest one.
 
-`fit.py FOLDER` takes every *.jinja in FOLDER, for example those that corpus.py wrote. For each it tries the parsers that have most markers in the template. Nothing of the templates is kept.
+`fit.py FOLDER` takes every *.jinja in FOLDER, for example those that corpus.py wrote. For each it tries the parsers whose markers stand in the template. Nothing of the templates is kept.
 """
 import collections
 import json
@@ -12,16 +12,15 @@ import tempfile
 from corpus import special_tokens
 from served import HOST, ROOT, make_model
 
-TRIED = 6
+TRIED = 12
 
 
 def parsers():
-    """Returns the markers of each shipped parser and table, by name."""
+    """Returns the markers of each shipped parser and table, by name, and the names of the tables."""
     listed = json.loads(subprocess.run([HOST, "parser", "list", "--plugins", "none", "--json"], check=True, capture_output=True).stdout)
     markers = {parser["name"]: [marker for index, marker in enumerate(parser["markers"]) if index not in parser["stops"]] for parser in listed if parser.get("markers")}
-    for file in sorted((ROOT / "plugins/tables").glob("*.json")):
-        markers[file.stem] = json.loads(file.read_text())["markers"]
-    return markers
+    tables = {file.stem: json.loads(file.read_text())["markers"] for file in (ROOT / "plugins/tables").glob("*.json")}
+    return {**markers, **tables}, set(tables)
 
 
 def fit(parser, model):
@@ -30,40 +29,67 @@ def fit(parser, model):
     return run.returncode, json.loads(run.stdout) if run.stdout else run.stderr.strip()
 
 
-def of_verdict(report, *verdicts):
-    return [probe["probe"] for probe in report["probes"] if probe["verdict"] in verdicts]
+def likely(template, known, tables):
+    """Returns the parsers that the template's text speaks for: tables whose markers all stand in it, then by the share of markers."""
+    shares = {name: sum(marker in template for marker in markers) / len(markers) for name, markers in known.items()}
+    likely = [name for name in shares if shares[name] == 1 or name not in tables and shares[name] or name in ("llama3", "qwen3")]
+    return sorted(likely, key=lambda name: (-shares[name], name))[:TRIED]
 
 
-def row(template, known, folder):
-    """Returns the outcome of a template and a line about it."""
+def said(probes):
+    """Returns the probes' names with what came of them; markers of the parser, tried one by one, in one word."""
+    words = collections.defaultdict(list)
+    for probe in probes:
+        read = {True: " but read", False: " and not read", None: ""}[probe.get("is_read")]
+        words[probe["verdict"] + read].append("markers" if probe["probe"].startswith("marker-") else probe["probe"])
+    return "; ".join(f"{verdict}: {' '.join(dict.fromkeys(names))}" for verdict, names in words.items())
+
+
+def outcome(status, report):
+    """Returns how a comparison counts in the matrix, and why."""
+    probes = report["probes"]
+    calls = [probe for probe in probes if probe["probe"] not in ("text", "reasoning-text")]
+    odd = [probe for probe in probes if probe["verdict"] != "same"]
+    if all(probe["verdict"] == "refused" for probe in calls):
+        return "refuses calls", calls[0]["raised"]
+    if all(probe["verdict"] in ("unshown", "refused") for probe in calls):
+        return "shows no calls", ""
+    if status == 0:
+        return "fits", said(odd)
+    if status == 1:
+        return "differs", said([probe for probe in odd if probe["verdict"] == "differs"])
+    read = [probe["is_read"] for probe in probes if "is_read" in probe]
+    return "read, unproved" if read and all(read) else "nothing proved", said(odd)
+
+
+def row(template, known, tables, folder):
+    """Returns the outcome of a template with the parser that reads most of it, and a line about it."""
     make_model(folder, template, special_tokens(template))
-    shares = {name: sum(marker in template for marker in markers) for name, markers in known.items()}
-    likely = sorted((name for name in shares if shares[name] or name == "llama3"), key=lambda name: (-shares[name], name))[:TRIED]
-    best = None
-    for name in likely:
+    rows = []
+    for name in likely(template, known, tables):
         status, report = fit(name, folder)
         if status == 2:
-            best = best or ("can't run", f"{name}: {report}")
+            rows.append((-1, "can't run", name, report))
             continue
-        odd = of_verdict(report, "unshown", "rewritten", "refused", "unopened", "ambiguous")
-        if status == 0:
-            return "fits", f"{name}" + (f" (not comparable: {' '.join(odd)})" if odd else "")
-        differs, same = of_verdict(report, "differs"), len(of_verdict(report, "same"))
-        outcome = "differs" if status == 1 else "nothing proved"
-        line = f"{name}: {same} same" + (f", differs: {' '.join(differs)}" if differs else "") + (f"; not comparable: {' '.join(odd)}" if odd else "")
-        if best is None or len(best) < 3 or same > best[2]:
-            best = (outcome, line, same)
-    return best[:2] if best else ("no parser", "no parser's markers stand in it")
+        same = sum(probe["verdict"] == "same" or bool(probe.get("is_read")) for probe in report["probes"])
+        kind, why = outcome(status, report)
+        rows.append((same / len(report["probes"]), kind, name, why))
+        if kind in ("fits", "refuses calls", "shows no calls"):
+            break
+    ranks = ["fits", "refuses calls", "shows no calls", "read, unproved", "nothing proved", "differs", "can't run"]
+    best = max(rows, key=lambda row: (row[1] == "fits", row[0], -ranks.index(row[1])))
+    parser = "" if best[1] in ("refuses calls", "shows no calls") else best[2]
+    return best[1], parser, best[3]
 
 
 def main():
-    known, counts = parsers(), collections.Counter()
+    (known, tables), counts = parsers(), collections.Counter()
     with tempfile.TemporaryDirectory() as work:
         for file in sorted(pathlib.Path(sys.argv[1]).glob("*.jinja")):
-            outcome, line = row(file.read_text(), known, pathlib.Path(work) / file.stem)
-            counts[outcome] += 1
-            print(f"{outcome:14} {file.stem:52} {line}", flush=True)
-    print(", ".join(f"{count} {outcome}" for outcome, count in counts.most_common()))
+            kind, parser, why = row(file.read_text(), known, tables, pathlib.Path(work) / file.stem)
+            counts[kind] += 1
+            print(f"{kind:15} {file.stem:52} {parser:14} {why}".rstrip(), flush=True)
+    print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()))
 
 
 if __name__ == "__main__":

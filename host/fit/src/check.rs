@@ -1,40 +1,40 @@
 //! Runs all probes through a chat template and a parser.
 
+use std::path::PathBuf;
+
 use jinja::{Origin, Text};
 use model::TemplateFiles;
 use parsers::conformance::ParserSource;
+use serde_json::Value;
 
-use crate::cut::{Cut, Ends, NoCut, cut};
+use crate::conversation::Context;
+use crate::cut::{Cut, Ends};
+use crate::losses::losses;
 use crate::play::Played;
-use crate::probes::{Probe, probes};
+use crate::probes::{Probe, REASONING, probes};
+use crate::recorded::{Markup, Recorded};
 use crate::report::{Fit, ProbeReport, Verdict};
-use crate::template::{ARGUMENTS, Carrier, Context, ProbeTemplate};
+use crate::template::ProbeTemplate;
+use crate::writer::{NotWritten, Writer, Written};
 
-/// What a template wrote for a probe.
-struct Written {
-    context: Context,
-    argument: Option<(&'static str, &'static str)>,
-    cut: Cut,
-}
-
-/// Why a probe can't be compared: the verdict, and the message of a template that raised.
-type NotWritten = (Verdict, Option<String>);
-
-/// A template, and how to run it.
-struct Writer<'a> {
-    template: ProbeTemplate,
-    carrier: Carrier,
-    ends: Ends<'a>,
+/// What is compared beside the probes.
+#[derive(Debug, Default)]
+pub struct Material {
+    /// Files of cases whose items the template has to show.
+    pub cases: Vec<PathBuf>,
+    /// Outputs of models.
+    pub recorded: Vec<Recorded>,
 }
 
 /// Compares a parser, loaded with these options, with the chat template of a model.
 ///
 /// # Errors
-/// The template or the parser can't be used; the message has one line.
+/// The template, the parser or the material can't be used; the message has one line.
 pub fn check(
     files: &TemplateFiles,
     source: &dyn ParserSource,
     options: &[(String, String)],
+    material: &Material,
 ) -> Result<Fit, String> {
     let subject = source.load(options)?;
     let descriptor = subject.descriptor();
@@ -42,27 +42,33 @@ pub fn check(
     let ends = Ends {
         stops: descriptor.stops.iter().filter_map(marker).collect(),
         tokens: files.ends.iter().map(AsRef::as_ref).collect(),
+        wrapper: None,
     };
     let template =
         ProbeTemplate::parse(files, descriptor.history_call_ids.clone()).map_err(|error| error.0)?;
-    let carrier = Carrier { reasoning: "reasoning_content", arguments_as_text: false, content_none: false };
     let probes = probes(&descriptor.markers);
-    let writer = Writer { template, carrier, ends }.with_best_carrier(&probes);
+    let writer = Writer::new(template, ends, &probes, &descriptor.markers);
     let played = Played { source, options, markers: &descriptor.markers };
     let mut fit = Fit {
         parser: descriptor.name.clone(),
-        reasoning: writer.carrier.reasoning,
+        reasoning: writer.carrier.reasoning.name(),
         probes: Vec::new(),
         unknown_tokens: Vec::new(),
         unwritten_markers: descriptor.markers.clone(),
+        cases: losses(&writer, &material.cases)?,
+        recorded: Vec::new(),
     };
     for probe in &probes {
-        let written = writer.write(probe);
-        if let Ok(written) = &written {
-            fit.note_tokens(&written.cut, files, &writer.ends, &descriptor.markers);
+        let judged = writer.judge(probe, &played)?;
+        if let Some(cut) = &judged.compared {
+            fit.note_tokens(cut, files, &writer.ends, &descriptor.markers);
         }
-        fit.probes.push(writer.judge(probe, written, &played)?);
+        fit.probes.push(judged.report);
     }
+    let call = probes.iter().find(|probe| !probe.calls.is_empty()).expect("some probes have calls");
+    let markup = Markup::new(&writer, call, files, &descriptor.markers);
+    let recorded = material.recorded.iter().map(|output| markup.report(output, source, options));
+    fit.recorded = recorded.collect::<Result<_, String>>()?;
     Ok(fit)
 }
 
@@ -91,123 +97,100 @@ fn template_runs(text: &Text) -> String {
     runs.map(|(_, run)| run).collect::<Vec<_>>().join("\u{0}")
 }
 
+/// What came of a probe, and the turn that was compared.
+struct Judged {
+    report: ProbeReport,
+    compared: Option<Cut>,
+    /// Whether the template writes its text as reasoning.
+    is_moved: bool,
+}
+
 impl Writer<'_> {
-    /// Takes the form of reasoning, arguments and empty content in which the template shows most.
-    fn with_best_carrier(mut self, probes: &[Probe]) -> Self {
-        let names = ["reasoning-text", "reasoning-call", "one-argument", "numbers"];
-        let tried: Vec<&Probe> = probes.iter().filter(|probe| names.contains(&probe.name.as_str())).collect();
-        let mut best = (0, self.carrier);
-        for reasoning in ["reasoning_content", "thinking", "reasoning"] {
-            for (arguments_as_text, content_none) in
-                [(false, false), (true, false), (false, true), (true, true)]
-            {
-                self.carrier = Carrier { reasoning, arguments_as_text, content_none };
-                let shown = tried.iter().filter_map(|probe| self.write(probe).ok());
-                // Arguments printed as Python prints them are shown, but not as the model writes them.
-                let count = shown.map(|written| if is_plain(&written.cut) { 2 } else { 1 }).sum::<usize>();
-                if count > best.0 {
-                    best = (count, self.carrier);
-                }
-            }
-        }
-        self.carrier = best.1;
-        self
-    }
-
-    /// What the template writes for a probe, in the first context and with the first argument that
-    /// shows it.
-    fn write(&self, probe: &Probe) -> Result<Written, NotWritten> {
-        let mut contexts = vec![Context::Last, Context::After];
-        if !probe.calls.is_empty() {
-            contexts.insert(1, Context::Results);
-        }
-        let mut best: Option<NotWritten> = None;
-        for context in contexts {
-            for argument in ARGUMENTS {
-                let failed = match self.template.run(probe, context, self.carrier, argument) {
-                    Err(raised) => (Verdict::Refused, Some(raised)),
-                    Ok(texts) => match cut(&texts, &probe.words(), &self.ends, context == Context::Results) {
-                        Ok(cut) => return Ok(Written { context, argument, cut }),
-                        Err(NoCut::Unopened) => (Verdict::Unopened, None),
-                        Err(NoCut::Unshown) => (Verdict::Unshown, None),
-                    },
-                };
-                if best.as_ref().is_none_or(|(known, _)| nearness(failed.0) > nearness(*known)) {
-                    best = Some(failed);
-                }
-            }
-        }
-        Err(best.unwrap_or((Verdict::Refused, None)))
-    }
-
-    fn judge(
-        &self,
-        probe: &Probe,
-        written: Result<Written, NotWritten>,
-        played: &Played,
-    ) -> Result<ProbeReport, String> {
-        let report = |verdict, context: Context, argument: Option<(&str, &str)>| ProbeReport {
-            probe: probe.name.clone(),
-            verdict,
-            context: context.name(),
-            argument: argument.map(|(name, value)| format!("{name}={value}")),
-            raised: None,
-            difference: None,
-            is_text: probe.name == "text",
-            has_calls: !probe.calls.is_empty(),
+    /// Judges a probe. Where a turn without reasoning isn't comparable, since the generation prompt
+    /// opens reasoning, the probe is tried with reasoning.
+    fn judge(&self, probe: &Probe, played: &Played) -> Result<Judged, String> {
+        let judged = self.judge_as_is(probe, played)?;
+        let is_odd = match judged.report.verdict {
+            Verdict::Unopened => true,
+            Verdict::Rewritten => judged.is_moved,
+            _ => false,
         };
-        let written = match written {
+        if !is_odd || probe.reasoning.is_some() {
+            return Ok(judged);
+        }
+        let reasoned = Probe { reasoning: Some(REASONING), ..probe.clone() };
+        let mut with = self.judge_as_is(&reasoned, played)?;
+        if !matches!(with.report.verdict, Verdict::Same | Verdict::Differs) {
+            return Ok(judged);
+        }
+        with.report.with_reasoning = true;
+        Ok(with)
+    }
+
+    fn judge_as_is(&self, probe: &Probe, played: &Played) -> Result<Judged, String> {
+        let written = match self.write(probe) {
             Ok(written) => written,
-            Err((verdict, raised)) => {
-                return Ok(ProbeReport { raised, ..report(verdict, Context::Last, None) });
+            Err(failed) => {
+                return Ok(Judged {
+                    report: unwritten(probe, failed, played)?,
+                    compared: None,
+                    is_moved: false,
+                });
             }
         };
-        let Written { context, argument, ref cut } = written;
-        if !probe.strings().all(|string| is_shown(string, cut.output.as_str())) {
-            return Ok(report(Verdict::Rewritten, context, argument));
-        }
-        let difference = played.difference(probe, cut)?;
-        let verdict = match &difference {
-            None => Verdict::Same,
-            Some(_) if self.is_ambiguous(probe, &written) => Verdict::Ambiguous,
-            Some(_) => Verdict::Differs,
+        let Written { context, argument, cut } = &written;
+        let mut report = ProbeReport {
+            argument: argument.map(|(name, value)| format!("{name}={value}")),
+            ..ProbeReport::new(probe, Verdict::Same, *context)
         };
-        let difference = difference.filter(|_| verdict == Verdict::Differs);
-        Ok(ProbeReport { difference, ..report(verdict, context, argument) })
+        let output = cut.output.as_str();
+        if probe.strings().all(|string| is_shown(string, output)) && !probe.is_python_in(output) {
+            report.difference = played.difference(probe, cut)?;
+        } else {
+            report.verdict = Verdict::Rewritten;
+        }
+        let mut is_moved = false;
+        if let Some(difference) = &report.difference {
+            is_moved = self.writes_as_reasoning(probe, &written);
+            report.verdict = match () {
+                () if is_moved => Verdict::Rewritten,
+                () if self.is_ambiguous(probe, &written, &difference.got) => Verdict::Ambiguous,
+                () => Verdict::Differs,
+            };
+            report.difference = report.difference.filter(|_| report.verdict == Verdict::Differs);
+        }
+        Ok(Judged { report, compared: Some(written.cut), is_moved })
     }
 
-    /// Whether the template writes the call with other arguments alike.
-    fn is_ambiguous(&self, probe: &Probe, written: &Written) -> bool {
-        probe.twins.iter().any(|arguments| {
+    /// Whether the template writes the call with other arguments alike: the probe's twins, or what
+    /// the parser read, if its types are those of the probe.
+    fn is_ambiguous(&self, probe: &Probe, written: &Written, got: &[Value]) -> bool {
+        let twins = probe.twins.iter().map(|arguments| {
             let calls = probe.calls.iter().map(|(name, _)| (*name, arguments.clone())).collect();
-            let twin = Probe { calls, ..probe.clone() };
-            let texts = self.template.run(&twin, written.context, self.carrier, written.argument);
-            let cut = texts.ok().and_then(|texts| {
-                cut(&texts, &twin.words(), &self.ends, written.context == Context::Results).ok()
-            });
-            cut.is_some_and(|cut| cut.output.as_str() == written.cut.output.as_str())
-        })
+            Probe { calls, ..probe.clone() }
+        });
+        twins.chain(probe.with_arguments(got)).any(|twin| self.writes_alike(&twin, written))
     }
 }
 
-/// How near a verdict is to a comparison; the nearest one is told.
-fn nearness(verdict: Verdict) -> usize {
-    match verdict {
-        Verdict::Refused => 0,
-        Verdict::Unshown => 1,
-        _ => 2,
+/// The report of a probe that can't be compared. One whose opening isn't the generation prompt's is
+/// played for information.
+fn unwritten(probe: &Probe, failed: NotWritten, played: &Played) -> Result<ProbeReport, String> {
+    let context = failed.unopened.as_ref().map_or(Context::Last, |written| written.context);
+    let mut report = ProbeReport::new(probe, failed.verdict, context);
+    report.raised = failed.raised;
+    if let Some(Written { cut, .. }) = failed.unopened.as_deref() {
+        report.rendering = Some(cut.output.as_str().to_owned());
+        let whole = Cut { opening: format!("{}{}", cut.opening, cut.lacking), ..cut.clone() };
+        let is_read = played.difference(probe, cut)?.is_none() || played.difference(probe, &whole)?.is_none();
+        report.is_read = Some(is_read);
     }
-}
-
-/// Whether no argument is printed as Python prints it, or as JSON inside a JSON string.
-fn is_plain(cut: &Cut) -> bool {
-    let output = cut.output.as_str();
-    !["'zk", "\\\"zk", ": False"].iter().any(|odd| output.contains(odd))
+    Ok(report)
 }
 
 /// Whether a string stands in the text as it is or as JSON, with other characters than ASCII
 /// escaped or not.
-fn is_shown(string: &str, text: &str) -> bool {
+pub(crate) fn is_shown(string: &str, text: &str) -> bool {
     let json = serde_json::Value::from(string).to_string();
     let inner = &json[1..json.len() - 1];
     let escape = |c: char| if c.is_ascii() { c.to_string() } else { utf16(c) };

@@ -11,52 +11,90 @@ pub(crate) struct Ends<'a> {
     pub(crate) stops: Vec<&'a str>,
     /// Tokens that end the turn before any parser sees them.
     pub(crate) tokens: Vec<&'a str>,
+    /// What the template writes behind any turn; it counts where none of the others is.
+    pub(crate) wrapper: Option<String>,
 }
 
 /// A turn as the template writes it.
 #[derive(Debug, Clone)]
 pub(crate) struct Cut {
-    /// What the generation prompt writes of it.
+    /// What the generation prompt writes of it; of a turn with another opening what both have.
     pub(crate) opening: String,
+    /// What the generation prompt writes beyond that.
+    pub(crate) lacking: String,
     /// What the model writes.
     pub(crate) output: Text,
 }
 
 /// Why a turn can't be compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum NoCut {
-    /// The place where it begins or ends is uncertain.
-    Unopened,
+    /// The turn doesn't begin with the generation prompt: the turn from where they differ on.
+    Unopened(Cut),
+    /// The place where it ends is uncertain.
+    Unended,
     /// The template leaves some of its words out.
     Unshown,
 }
 
-/// Cuts the turn with these words out of `[before, prompt, whole]`. `results_follow` says that it
+/// Cuts the turn with these words out of `[before, prompt, whole]`. `is_followed` says that it
 /// isn't the last message.
 pub(crate) fn cut(
     [before, prompt, whole]: &[Text; 3],
     words: &[&str],
     ends: &Ends,
-    results_follow: bool,
+    is_followed: bool,
 ) -> Result<Cut, NoCut> {
-    let behind_before = shared(before.as_str(), whole.as_str());
-    if said(&whole.as_str()[behind_before..], words).is_none() {
+    let (before, prompt, text) = (before.as_str(), prompt.as_str(), whole.as_str());
+    if said(&text[shared(before, text)..], words).is_none() {
         return Err(NoCut::Unshown);
     }
-    let start = prompt.as_str().len();
-    if !whole.as_str().starts_with(prompt.as_str()) {
-        return Err(NoCut::Unopened);
-    }
-    let output = whole.slice(start..whole.as_str().len());
+    let is_opened = text.starts_with(prompt);
+    let start = if is_opened { prompt.len() } else { boundary(prompt, shared(prompt, text)) };
+    let output = whole.slice(start..text.len());
     let said = said(output.as_str(), words).ok_or(NoCut::Unshown)?;
     let limit = output.as_str().len();
     let end = match end(&output, said..limit, ends) {
         Some(end) => end,
-        None if results_follow => return Err(NoCut::Unopened),
+        None if is_followed => return Err(NoCut::Unended),
         None => limit,
     };
-    let opened = shared(before.as_str(), prompt.as_str());
-    Ok(Cut { opening: prompt.as_str()[opened..].to_owned(), output: output.slice(0..end) })
+    let opening = prompt.get(shared(before, prompt)..start).unwrap_or_default();
+    let cut = Cut {
+        opening: opening.to_owned(),
+        lacking: prompt[start..].to_owned(),
+        output: output.slice(0..end),
+    };
+    if is_opened { Ok(cut) } else { Err(NoCut::Unopened(cut)) }
+}
+
+/// The last place up to `at` where a token, a tag or a line begins or ends.
+fn boundary(text: &str, at: usize) -> usize {
+    let is_boundary = |place: &usize| {
+        text.is_char_boundary(*place)
+            && (text[..*place].ends_with(['>', ']', '\n']) || text[*place..].starts_with(['<', '[']))
+    };
+    (0..=at).rev().find(is_boundary).unwrap_or(0)
+}
+
+/// What stands behind the last of these words.
+pub(crate) fn tail<'a>(whole: &'a Text, words: &[&str]) -> Option<&'a str> {
+    let text = whole.as_str();
+    let last = words.last()?;
+    Some(&text[text.rfind(last)? + last.len()..])
+}
+
+/// What two turns end with, the first of which has nothing but a text: all that stands behind the
+/// text, or the common end from a token or tag on.
+pub(crate) fn wrapper(behind_text: &str, behind_call: &str) -> Option<String> {
+    if !behind_text.is_empty() && behind_call.ends_with(behind_text) {
+        return Some(behind_text.to_owned());
+    }
+    let same =
+        behind_text.chars().rev().zip(behind_call.chars().rev()).take_while(|(one, other)| one == other);
+    let length: usize = same.map(|(character, _)| character.len_utf8()).sum();
+    let common = &behind_text[behind_text.len() - length..];
+    common.find(['<', '[']).map(|at| common[at..].to_owned())
 }
 
 /// The place behind the last of these words, which have to stand in this order.
@@ -65,8 +103,17 @@ fn said(text: &str, words: &[&str]) -> Option<usize> {
 }
 
 /// The first end that the template itself wrote in this range: behind a stop marker, before any
-/// other token.
+/// other token; where there is none, before what it writes behind any turn.
 fn end(output: &Text, within: Range<usize>, ends: &Ends) -> Option<usize> {
+    let stops = ends.stops.iter().map(|stop| (*stop, stop.len()));
+    let literals: Vec<_> = stops.chain(ends.tokens.iter().map(|token| (*token, 0))).collect();
+    first_of(&literals, output, within.clone())
+        .or_else(|| first_of(&[(ends.wrapper.as_deref()?, 0)], output, within))
+}
+
+/// The end of the first of these literals that the template itself wrote in this range. Each comes
+/// with how much of it belongs to the turn; of two at one place the first one counts.
+fn first_of(literals: &[(&str, usize)], output: &Text, within: Range<usize>) -> Option<usize> {
     let mut start = 0;
     let mut first: Option<(usize, usize)> = None;
     for (origin, run) in output.runs() {
@@ -75,11 +122,9 @@ fn end(output: &Text, within: Range<usize>, ends: &Ends) -> Option<usize> {
         if origin != Origin::Template {
             continue;
         }
-        let stops = ends.stops.iter().map(|stop| (*stop, stop.len()));
-        for (literal, kept) in stops.chain(ends.tokens.iter().map(|token| (*token, 0))) {
+        for (literal, kept) in literals {
             let places = run.match_indices(literal).map(|(at, _)| offset + at);
             let found = places.filter(|at| within.contains(at)).min().map(|at| (at, at + kept));
-            // At one place the stop marker counts, which comes first.
             first = match (first, found) {
                 (Some(known), Some(found)) if found.0 < known.0 => Some(found),
                 (None, found) => found,

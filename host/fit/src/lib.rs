@@ -6,12 +6,17 @@
 #![doc = include_str!("../DESIGN.md")]
 
 mod check;
+mod conversation;
 mod cut;
+mod losses;
 mod play;
 mod probes;
+mod recorded;
 mod report;
 mod template;
+mod writer;
 
-pub use check::check;
-pub use report::{Difference, Fit, ProbeReport, Verdict};
+pub use check::{Material, check};
+pub use recorded::{Recorded, RecordedOutput};
+pub use report::{CaseReport, Difference, Fit, ProbeReport, RecordedReport, Verdict};
 pub use template::TemplateError;

@@ -6,7 +6,7 @@ use parsers::conformance::{ParserSource, Recording, play_case};
 use serde_json::{Value, json};
 
 use crate::cut::Cut;
-use crate::probes::{Probe, TOOLS, parameters};
+use crate::probes::{Declared, Probe, TOOLS, parameters};
 use crate::report::Difference;
 
 /// Sizes of chunks in characters.
@@ -45,7 +45,8 @@ impl Played<'_> {
     fn case(&self, probe: &Probe, cut: &Cut, mode: &str, size: usize) -> Value {
         let chunks =
             if mode == "id" { self.by_id(&cut.output, size) } else { pieces(cut.output.as_str(), size) };
-        let parameters = parameters(probe.name == "null");
+        let declared = if probe.is_nullable() { Declared::Nullable } else { Declared::All };
+        let parameters = parameters(declared);
         let tools: Vec<Value> =
             TOOLS.iter().map(|name| json!({ "name": name, "parameters": parameters })).collect();
         let options: serde_json::Map<String, Value> =

@@ -3,9 +3,11 @@
 
 use serde_json::{Value, json};
 
+use crate::conversation::Turn;
+
 /// Names of the declared tools.
 pub(crate) const TOOLS: [&str; 3] = ["zqalpha", "zqbeta", "zqgamma"];
-const REASONING: &str = "zqreason first\nthen zqreasonend";
+pub(crate) const REASONING: &str = "zqreason first\nthen zqreasonend";
 const TEXT: &str = "zqtext first\nthen zqtextend";
 /// Bytes of the long string.
 const LONG: usize = 8192;
@@ -32,6 +34,42 @@ impl Probe {
 
     fn value(name: &str, arguments: Value) -> Self {
         Self::calls(name, vec![(TOOLS[0], arguments)])
+    }
+
+    /// What the turn holds.
+    pub(crate) fn turn(&self) -> Turn<'_> {
+        let calls = self.calls.iter().map(|(name, arguments)| (*name, arguments)).collect();
+        Turn { reasoning: self.reasoning, text: self.text, calls }
+    }
+
+    /// Whether it needs the parameter that may be null.
+    pub(crate) fn is_nullable(&self) -> bool {
+        self.name == "null"
+    }
+
+    /// The probe with the arguments of these items, if they are its calls with other arguments of
+    /// the same types.
+    pub(crate) fn with_arguments(&self, items: &[Value]) -> Option<Self> {
+        let read: Vec<&Value> = items.iter().filter(|item| item["type"] == "tool_call").collect();
+        if read.len() != self.calls.len() {
+            return None;
+        }
+        let calls = self.calls.iter().zip(read).map(|((name, arguments), item)| {
+            let read: Value = serde_json::from_str(item["arguments"].as_str()?).ok()?;
+            let mut values = read.as_object()?.iter();
+            let is_typed = values
+                .all(|(key, value)| std::mem::discriminant(value) == std::mem::discriminant(&arguments[key]));
+            (item["name"] == *name && is_typed).then_some((*name, read))
+        });
+        let calls: Vec<_> = calls.collect::<Option<_>>()?;
+        (calls != self.calls).then(|| Self { calls, ..self.clone() })
+    }
+
+    /// Whether a nested value is written as Python prints it.
+    pub(crate) fn is_python_in(&self, text: &str) -> bool {
+        let arguments = self.calls.iter().filter_map(|(_, arguments)| arguments.as_object());
+        let mut nested = arguments.flat_map(|arguments| arguments.values().filter(|value| !is_scalar(value)));
+        nested.any(|value| text.contains(&python(value)))
     }
 
     /// Words that the template has to show, in this order.
@@ -82,15 +120,16 @@ pub(crate) fn probes(markers: &[String]) -> Vec<Probe> {
 /// Probes of single values.
 fn values() -> Vec<Probe> {
     let string = |name: &str, value: &str| Probe::value(name, json!({ "zkone": value }));
-    let null = Probe::value("null", json!({ "zkone": null }));
-    let alike = ["None", "null", ""].map(|text| json!({ "zkone": text }));
+    let null = Probe::value("null", json!({ "zknul": null }));
+    let alike = ["None", "null", ""].map(|text| json!({ "zknul": text }));
+    let alike = alike.into_iter().chain([json!({})]).collect();
     vec![
         Probe::value("numbers", json!({ "zkint": -42, "zkflt": 2.5, "zkbool": false })),
         Probe::value(
             "nested",
             json!({ "zkobj": { "a": { "b": [1, null, "x"] } }, "zkarr": [1, "two", { "c": true }] }),
         ),
-        Probe { twins: alike.into(), ..null },
+        Probe { twins: alike, ..null },
         string("quotes", "zq \"say\" it's a \\ zq"),
         string("lines", "zq\n\tone\n  two zq"),
         string("blanks", "  zq  "),
@@ -103,12 +142,54 @@ fn values() -> Vec<Probe> {
     ]
 }
 
-/// JSON schema of every tool's arguments. `nullable` allows the null of the probe for it.
-pub(crate) fn parameters(nullable: bool) -> Value {
-    let string = json!({ "type": "string" });
-    let one = if nullable { json!({ "type": ["string", "null"] }) } else { string.clone() };
-    json!({ "type": "object", "properties": {
-        "zkone": one, "zktwo": string, "zkint": { "type": "integer" }, "zkflt": { "type": "number" },
-        "zkbool": { "type": "boolean" }, "zkobj": { "type": "object" }, "zkarr": { "type": "array" },
-    } })
+fn is_scalar(value: &Value) -> bool {
+    !value.is_object() && !value.is_array()
+}
+
+/// A value as Python prints it, if its strings need no escapes.
+fn python(value: &Value) -> String {
+    let joined = |parts: Vec<String>| parts.join(", ");
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => format!("'{text}'"),
+        Value::Array(items) => format!("[{}]", joined(items.iter().map(python).collect())),
+        Value::Object(entries) => {
+            let entries = entries.iter().map(|(key, value)| format!("'{key}': {}", python(value)));
+            format!("{{{}}}", joined(entries.collect()))
+        }
+    }
+}
+
+/// Parameters that tools declare. Some templates raise for an object's or a union's schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Declared {
+    /// Those of simple types.
+    Plain,
+    /// Also an object and a list.
+    All,
+    /// Also one that may be null.
+    Nullable,
+}
+
+/// JSON schema of every tool's arguments.
+pub(crate) fn parameters(declared: Declared) -> Value {
+    let of_type = |kind: Value| json!({ "type": kind, "description": "a value" });
+    let mut types = vec![
+        ("zkone", json!("string")),
+        ("zktwo", json!("string")),
+        ("zkint", json!("integer")),
+        ("zkflt", json!("number")),
+        ("zkbool", json!("boolean")),
+    ];
+    if declared != Declared::Plain {
+        types.extend([("zkobj", json!("object")), ("zkarr", json!("array"))]);
+    }
+    if declared == Declared::Nullable {
+        types.push(("zknul", json!(["string", "null"])));
+    }
+    let properties: Value = types.into_iter().map(|(name, kind)| (name.to_owned(), of_type(kind))).collect();
+    json!({ "type": "object", "properties": properties })
 }

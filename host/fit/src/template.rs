@@ -1,13 +1,13 @@
-//! Runs a chat template on a probe, in the form in which this template shows most.
+//! Runs a chat template on a conversation with one turn of the model.
 
 use std::time::{Duration, Instant};
 
 use jinja::{Error, Limits, Origin, Template, Text, Value};
 use model::TemplateFiles;
-use model::prompt::spell_call_id;
 use serde_json::json;
 
-use crate::probes::{Probe, TOOLS, parameters};
+use crate::conversation::{CallIds, Carrier, Context, Reasoning, Turn};
+use crate::probes::{Declared, Probe, TOOLS, parameters};
 
 /// Time of one run.
 const TIME: Duration = Duration::from_secs(5);
@@ -17,38 +17,6 @@ const BYTES: usize = 4 << 20;
 /// Error of a template that can't be parsed, in one line.
 #[derive(Debug)]
 pub struct TemplateError(pub String);
-
-/// Where a probe's turn stands in the conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Context {
-    /// It is the last message.
-    Last,
-    /// The results of its calls follow.
-    Results,
-    /// It follows a call and its result.
-    After,
-}
-
-impl Context {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Last => "last",
-            Self::Results => "results",
-            Self::After => "after",
-        }
-    }
-}
-
-/// How a template takes what a turn holds.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Carrier {
-    /// Key of the reasoning.
-    pub(crate) reasoning: &'static str,
-    /// Whether arguments are JSON text, not objects.
-    pub(crate) arguments_as_text: bool,
-    /// Whether a turn without text has none as its content, not an empty text.
-    pub(crate) content_none: bool,
-}
 
 /// Template arguments that are tried.
 pub(crate) const ARGUMENTS: [Option<(&str, &str)>; 6] = [
@@ -64,8 +32,9 @@ pub(crate) const ARGUMENTS: [Option<(&str, &str)>; 6] = [
 pub(crate) struct ProbeTemplate {
     template: Template,
     special: Vec<(String, Value)>,
-    /// How ids of calls are spelt, where the parser's format says so.
-    call_ids: Option<String>,
+    ids: CallIds,
+    /// Whether it takes only plain declarations of tools.
+    takes_plain: bool,
 }
 
 impl ProbeTemplate {
@@ -73,8 +42,14 @@ impl ProbeTemplate {
         let source = files.chat.tool_template.as_ref().unwrap_or(&files.chat.template);
         let template = Template::parse(source).map_err(|error| TemplateError(one_line(&error)))?;
         let special = files.chat.special_tokens.iter();
-        let special = special.map(|(name, literal)| (name.clone(), text(Origin::Template, literal)));
-        Ok(Self { template, special: special.collect(), call_ids })
+        let special = special.map(|(name, literal)| (name.clone(), Value::text(Origin::Template, literal)));
+        let mut parsed =
+            Self { template, special: special.collect(), ids: CallIds(call_ids), takes_plain: false };
+        if parsed.opening().is_err() {
+            parsed.takes_plain = true;
+            parsed.takes_plain = parsed.opening().is_ok();
+        }
+        Ok(parsed)
     }
 
     /// What the template writes for the conversation before the probe, without and with the
@@ -83,38 +58,79 @@ impl ProbeTemplate {
         &self,
         probe: &Probe,
         context: Context,
-        carrier: Carrier,
+        carrier: &Carrier,
         argument: Option<(&str, &str)>,
     ) -> Result<[Text; 3], String> {
-        let before = self.before(context, carrier);
-        let index = usize::from(context == Context::After);
-        let turn = before.clone().and_then(|mut messages| {
-            messages.push(self.turn(probe, index, carrier)?);
-            if context == Context::Results {
-                for (at, (name, _)) in probe.calls.iter().enumerate() {
-                    messages.push(result(&self.call_id(name, at), name)?);
-                }
-            }
+        let [before, opened] =
+            self.prompts(context, carrier, argument, self.declared(probe.is_nullable()))?;
+        let whole = self.with(&probe.turn(), &self.tools(probe), context, carrier, argument)?;
+        Ok([before, opened, whole])
+    }
+
+    /// What the template writes for the conversation with the turn.
+    pub(crate) fn with(
+        &self,
+        turn: &Turn,
+        tools: &[serde_json::Value],
+        context: Context,
+        carrier: &Carrier,
+        argument: Option<(&str, &str)>,
+    ) -> Result<Text, String> {
+        let messages = self.ids.before(context, carrier).and_then(|mut messages| {
+            messages.extend(self.ids.from(turn, context, carrier)?);
             Ok(messages)
         });
-        let messages = [before.clone(), before, turn];
-        let nullable = probe.name == "null";
-        let run = |messages, opens| self.output(messages, opens, argument, nullable);
-        let [plain, opened, with_turn] = messages.map(|messages| messages.map_err(|error| one_line(&error)));
-        Ok([run(plain?, false)?, run(opened?, true)?, run(with_turn?, false)?])
+        self.output(messages.map_err(|error| one_line(&error))?, tools, false, argument)
+    }
+
+    /// What the generation prompt writes of a turn.
+    pub(crate) fn opening(&self) -> Result<String, String> {
+        let carrier = Carrier {
+            reasoning: Reasoning::Key("reasoning_content"),
+            arguments_as_text: false,
+            content_none: false,
+        };
+        let [before, opened] = self.prompts(Context::Last, &carrier, None, self.declared(false))?;
+        Ok(opened.as_str().strip_prefix(before.as_str()).unwrap_or_default().to_owned())
+    }
+
+    fn prompts(
+        &self,
+        context: Context,
+        carrier: &Carrier,
+        argument: Option<(&str, &str)>,
+        declared: Declared,
+    ) -> Result<[Text; 2], String> {
+        let tools = declarations(declared);
+        let messages = self.ids.before(context, carrier).map_err(|error| one_line(&error))?;
+        let before = self.output(messages.clone(), &tools, false, argument)?;
+        Ok([before, self.output(messages, &tools, true, argument)?])
+    }
+
+    fn declared(&self, nullable: bool) -> Declared {
+        match (nullable, self.takes_plain) {
+            (true, _) => Declared::Nullable,
+            (false, true) => Declared::Plain,
+            (false, false) => Declared::All,
+        }
+    }
+
+    /// Tools that a probe declares.
+    fn tools(&self, probe: &Probe) -> Vec<serde_json::Value> {
+        declarations(self.declared(probe.is_nullable()))
     }
 
     fn output(
         &self,
         messages: Vec<Value>,
+        tools: &[serde_json::Value],
         opens: bool,
         argument: Option<(&str, &str)>,
-        nullable: bool,
     ) -> Result<Text, String> {
         let end = Instant::now() + TIME;
         let limits = Limits { text_bytes: BYTES, is_exhausted: &|| Instant::now() > end };
         let variables = || -> Result<Vec<(&str, Value)>, Error> {
-            let declared = TOOLS.map(|name| declaration(name, nullable)).into_iter();
+            let tools = tools.iter().map(|tool| Value::from_json(&tool.to_string(), Origin::Request));
             let special = self.special.iter().map(|(name, value)| (name.as_str(), value.clone()));
             let mut variables: Vec<(&str, Value)> = special.collect();
             if let Some((name, value)) = argument {
@@ -122,7 +138,7 @@ impl ProbeTemplate {
             }
             variables.extend([
                 ("messages", Value::list(messages)?),
-                ("tools", Value::list(declared.collect::<Result<_, _>>()?)?),
+                ("tools", Value::list(tools.collect::<Result<_, _>>()?)?),
                 ("documents", Value::None),
                 ("add_generation_prompt", Value::Bool(opens)),
             ]);
@@ -131,72 +147,17 @@ impl ProbeTemplate {
         let output = variables().and_then(|variables| self.template.render(variables, &limits));
         Ok(output.map_err(|error| one_line(&error))?.text)
     }
-
-    fn before(&self, context: Context, carrier: Carrier) -> Result<Vec<Value>, Error> {
-        let user = Value::dict([
-            ("role", text(Origin::Template, "user")),
-            ("content", text(Origin::Request, "zquser")),
-        ])?;
-        let mut messages = vec![user];
-        if context == Context::After {
-            let earlier =
-                Probe { calls: vec![(TOOLS[1], json!({ "zktwo": "zqearlier" }))], ..Probe::default() };
-            messages.push(self.turn(&earlier, 0, carrier)?);
-            messages.push(result(&self.call_id(TOOLS[1], 0), TOOLS[1])?);
-        }
-        Ok(messages)
-    }
-
-    /// The turn as a message; `index` counts the conversation's calls before it.
-    fn turn(&self, probe: &Probe, index: usize, carrier: Carrier) -> Result<Value, Error> {
-        let content = match probe.text {
-            Some(written) => text(Origin::Request, written),
-            None if carrier.content_none => Value::None,
-            None => text(Origin::Request, ""),
-        };
-        let mut entries = vec![("role", text(Origin::Template, "assistant")), ("content", content)];
-        entries.extend(probe.reasoning.map(|words| (carrier.reasoning, text(Origin::Request, words))));
-        let call = |(at, (name, arguments)): (usize, &(&str, serde_json::Value))| {
-            let json = arguments.to_string();
-            let arguments = if carrier.arguments_as_text {
-                text(Origin::Request, &json)
-            } else {
-                Value::from_json(&json, Origin::Request)?
-            };
-            let function = Value::dict([("name", text(Origin::Request, name)), ("arguments", arguments)])?;
-            let id = text(Origin::Request, &self.call_id(name, index + at));
-            Value::dict([("type", text(Origin::Template, "function")), ("id", id), ("function", function)])
-        };
-        if !probe.calls.is_empty() {
-            let calls = probe.calls.iter().enumerate().map(call).collect::<Result<_, Error>>()?;
-            entries.push(("tool_calls", Value::list(calls)?));
-        }
-        Value::dict(entries)
-    }
-
-    /// Id of the call `index`. Some templates take only ids of nine letters and digits.
-    fn call_id(&self, name: &str, index: usize) -> String {
-        let spelt = self.call_ids.as_ref().map(|pattern| spell_call_id(pattern, name, index));
-        spelt.unwrap_or_else(|| format!("qcall{index:04}"))
-    }
 }
 
-fn result(id: &str, name: &str) -> Result<Value, Error> {
-    Value::dict([
-        ("role", text(Origin::Template, "tool")),
-        ("content", text(Origin::Request, "zqres")),
-        ("tool_call_id", text(Origin::Request, id)),
-        ("name", text(Origin::Request, name)),
-    ])
+/// The tools of all probes.
+fn declarations(declared: Declared) -> Vec<serde_json::Value> {
+    TOOLS.iter().map(|name| declaration(name, &parameters(declared))).collect()
 }
 
-fn declaration(name: &str, nullable: bool) -> Result<Value, Error> {
-    let function = json!({ "name": name, "description": "a tool", "parameters": parameters(nullable) });
-    Value::from_json(&json!({ "type": "function", "function": function }).to_string(), Origin::Request)
-}
-
-fn text(origin: Origin, string: &str) -> Value {
-    Value::text(origin, string)
+/// The declaration of a function.
+pub(crate) fn declaration(name: &str, parameters: &serde_json::Value) -> serde_json::Value {
+    let function = json!({ "name": name, "description": "a tool", "parameters": parameters });
+    json!({ "type": "function", "function": function })
 }
 
 fn one_line(error: &Error) -> String {

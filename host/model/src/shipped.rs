@@ -39,6 +39,7 @@ static TABLES: &ShippedTables = &[
     ("internlm", include_str!("../../../plugins/tables/internlm.json")),
     ("jamba", include_str!("../../../plugins/tables/jamba.json")),
     ("k2-horizon", include_str!("../../../plugins/tables/k2-horizon.json")),
+    ("laguna", include_str!("../../../plugins/tables/laguna.json")),
     ("longcat", include_str!("../../../plugins/tables/longcat.json")),
     ("longcat-lite", include_str!("../../../plugins/tables/longcat-lite.json")),
     ("minicpm5", include_str!("../../../plugins/tables/minicpm5.json")),
@@ -47,6 +48,7 @@ static TABLES: &ShippedTables = &[
     ("phi4-mini", include_str!("../../../plugins/tables/phi4-mini.json")),
     ("plamo3", include_str!("../../../plugins/tables/plamo3.json")),
     ("seed-oss", include_str!("../../../plugins/tables/seed-oss.json")),
+    ("solar", include_str!("../../../plugins/tables/solar.json")),
     ("step3", include_str!("../../../plugins/tables/step3.json")),
 ];
 

@@ -17,6 +17,8 @@ mod launch;
 mod logs;
 mod parser_commands;
 mod parser_fit;
+mod parser_fit_material;
+mod parser_fit_traps;
 mod parser_new;
 mod pseudo_terminal;
 mod records;

@@ -6,10 +6,10 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-const JSON: &str = include_str!("fit/json.jinja");
-const TAGS: &str = include_str!("fit/tags.jinja");
+pub(crate) const JSON: &str = include_str!("fit/json.jinja");
+pub(crate) const TAGS: &str = include_str!("fit/tags.jinja");
 
-fn fit(parser: &str, template: Option<&str>, more: &[&str]) -> Output {
+pub(crate) fn fit(parser: &str, template: Option<&str>, more: &[&str]) -> Output {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny");
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
@@ -23,15 +23,20 @@ fn fit(parser: &str, template: Option<&str>, more: &[&str]) -> Output {
     command.output().expect("the binary runs")
 }
 
+/// Exit status, and the report as JSON.
+pub(crate) fn report(parser: &str, template: &str, more: &[&str]) -> (Option<i32>, Value) {
+    let output = fit(parser, Some(template), &[&["--json"], more].concat());
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    (output.status.code(), serde_json::from_slice(&output.stdout).expect("JSON"))
+}
+
 /// Exit status, and the verdict of each probe by its name.
 fn verdicts(parser: &str, template: &str) -> (Option<i32>, Value) {
-    let output = fit(parser, Some(template), &["--json"]);
-    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let (code, report) = report(parser, template, &[]);
     let probes = report["probes"].as_array().expect("a list").iter();
     let verdict =
         |probe: &Value| (probe["probe"].as_str().expect("a name").to_owned(), probe["verdict"].clone());
-    (output.status.code(), Value::Object(probes.map(verdict).collect()))
+    (code, Value::Object(probes.map(verdict).collect()))
 }
 
 #[test]
@@ -115,7 +120,8 @@ fn template_without_calls_proves_nothing() {
     let silent = JSON.replace("for call in message.tool_calls", "for call in []");
     let output = fit("qwen3", Some(&silent), &[]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("nothing is proved"));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("nothing is proved, the template shows no calls"), "{text}");
     assert_eq!(fit("qwen3", Some(&silent), &["--partial"]).status.code(), Some(0));
 }
 

@@ -1,13 +1,13 @@
 //! `host parser case RECORD`: writes a generation of a record as a case.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use model::Model;
-use model::record::line::{FinishLine, Line, PromptLine};
-use model::record::{Record, Reparsed};
+use model::record::Record;
+use model::record::line::{FinishLine, Line};
 use parser_kit::case::End;
 use serde_json::{Map, Value, json};
 
@@ -44,31 +44,39 @@ pub(super) fn run(arguments: &CaseArguments, command: &clap::Command) -> anyhow:
     let mut models = LoadedModels::new(arguments.model.clone(), &arguments.cache, command);
     let wanted = Wanted { parser: arguments.parser.clone(), generates: false };
     let loaded = runtime.block_on(async { models.get(&record, &wanted) }).with_context(place)?;
-    let prompt = record.prompts.get(&arguments.turn);
-    let prompt = prompt.with_context(|| format!("{}: it has no turn {}", place(), arguments.turn))?;
-    ensure!(!prompt.raw, "{}: it has a raw prompt, whose output no parser reads", place());
-    let reparsed = loaded.model.reparse(&record, arguments.turn).context("it has no such turn")?;
-    let case = case(arguments, &loaded.model, &record, prompt, reparsed)?;
+    let mut case = case(&loaded.model, &record, arguments.turn).with_context(place)?;
+    if let (Some(about), Some(case)) = (&arguments.about, case.as_object_mut()) {
+        case.shift_insert(0, "about".to_owned(), json!(about));
+    }
     writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&case)?)?;
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)
 }
 
-fn case(
-    arguments: &CaseArguments,
-    model: &Model,
-    record: &Record,
-    prompt: &PromptLine,
-    reparsed: Reparsed,
-) -> anyhow::Result<Value> {
+/// All generations of a record as cases, without what the parser makes of them.
+pub(super) fn outputs(models: &mut LoadedModels, file: &Path, parser: &str) -> anyhow::Result<Vec<Value>> {
+    let record = Record::load(file)?;
+    let place = || format!("record {}", file.display());
+    let wanted = Wanted { parser: Some(parser.to_owned()), generates: false };
+    let loaded = models.get(&record, &wanted).with_context(place)?;
+    let turns = record.prompts.iter().filter(|(_, prompt)| !prompt.raw).map(|(turn, _)| *turn);
+    let case = |turn| -> anyhow::Result<Value> {
+        let mut case = case(&loaded.model, &record, turn).with_context(place)?;
+        case.as_object_mut().and_then(|case| case.remove("expect"));
+        Ok(case)
+    };
+    turns.map(case).collect()
+}
+
+/// A generation of a record as a case.
+fn case(model: &Model, record: &Record, turn: u32) -> anyhow::Result<Value> {
+    let prompt = record.prompts.get(&turn).with_context(|| format!("it has no turn {turn}"))?;
+    ensure!(!prompt.raw, "it has a raw prompt, whose output no parser reads");
+    let reparsed = model.reparse(record, turn).context("it has no such turn")?;
     let markers = model.markers();
     let by_id = markers.iter().any(|(_, id)| id.is_some());
     let items = reparsed.items.map_err(|error| anyhow::anyhow!("{error}"))?;
     let items: Vec<_> = items.into_iter().map(case_item).collect();
-    let mut case = Map::new();
-    if let Some(about) = &arguments.about {
-        case.insert("about".to_owned(), json!(about));
-    }
     let tools = prompt.tools.iter().map(|tool| {
         let parameters: Value = serde_json::from_str(&tool.schema).unwrap_or_default();
         let kind = if tool.custom { "custom" } else { "function" };
@@ -77,7 +85,7 @@ fn case(
     let options: Map<String, Value> =
         prompt.options.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     let opening: String = prompt.opening.iter().map(|(_, text)| text.as_str()).collect();
-    case.extend([
+    let case = Map::from_iter([
         ("tools".to_owned(), tools.collect()),
         ("options".to_owned(), options.into()),
         ("generation_prompt".to_owned(), opening.into()),

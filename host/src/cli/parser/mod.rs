@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &ParserCommandArguments, command: &clap::Command) -
         Command::Test(arguments) => test::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Case(arguments) => case::run(arguments, command),
-        Command::Fit(arguments) => fit::run(arguments),
+        Command::Fit(arguments) => fit::run(arguments, command),
         Command::Trace(arguments) => trace::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
     }

@@ -32,6 +32,16 @@ pub(super) struct ParserArguments {
 }
 
 impl ParserArguments {
+    /// The parser as it was given.
+    pub(super) fn given(&self) -> &str {
+        &self.file
+    }
+
+    /// The cache of compiled code.
+    pub(super) fn cache(&self) -> &CacheArgument {
+        &self.cache
+    }
+
     /// Finds the parser in the same way as `host serve --parser`.
     pub(super) fn source(&self) -> anyhow::Result<PluginSource> {
         Ok(find_parser(&self.file, &self.plugins)?)

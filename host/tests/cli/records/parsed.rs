@@ -63,6 +63,26 @@ fn records_become_cases_that_hold() {
 }
 
 #[test]
+fn recorded_answers_show_whether_a_parser_fits() {
+    let server = Recorded::start("qwen3-tiny", &[]);
+    server.post("/v1/chat/completions", &call("qwen3-tiny"));
+    let records = server.stop();
+    let folder = records.0.path().join("records");
+    let recorded = |parser: &str| {
+        let model = model("qwen3-tiny");
+        let arguments = ["parser", "fit", parser, "--model", &model, "--recorded", text(&folder), "--json"];
+        let output = host().args(arguments).output().expect("the binary runs");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+        report["recorded"].clone()
+    };
+    let read = recorded("qwen3");
+    assert_eq!((&read[0]["why"], read.as_array().map(Vec::len)), (&json!([]), Some(1)), "{read:#}");
+    assert!(read[0]["items"].as_array().expect("a list").iter().any(|item| item["name"] == "get_weather"));
+    let misread = recorded("apertus");
+    assert!(misread[0]["why"][0].as_str().expect("a reason").contains("markup <think>"), "{misread:#}");
+}
+
+#[test]
 fn a_record_is_a_script_for_the_replay_engine() {
     let server = Recorded::start("gpt-oss-tiny", &[]);
     let ask = |server: &Serving| {

@@ -1,0 +1,104 @@
+//! What a chat template loses of recorded items: the model doesn't see it in its next turn.
+
+use std::path::PathBuf;
+
+use parser_kit::case::{Case, CaseItem, Status};
+use serde_json::{Value, json};
+
+use crate::check::is_shown;
+use crate::conversation::{Context, Turn};
+use crate::report::CaseReport;
+use crate::template::{ARGUMENTS, declaration};
+use crate::writer::Writer;
+
+/// The complete items of a case.
+#[derive(Default)]
+struct Items {
+    reasoning: Vec<String>,
+    texts: Vec<String>,
+    calls: Vec<(String, Value)>,
+}
+
+/// Checks that the template shows the items of each of these cases.
+pub(crate) fn losses(writer: &Writer, files: &[PathBuf]) -> Result<Vec<CaseReport>, String> {
+    let reports = files.iter().map(|file| {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let case = Case::load(file)?;
+        let tools = case.request().tools;
+        let tools: Vec<Value> = tools
+            .iter()
+            .map(|tool| declaration(&tool.name, &serde_json::from_str(&tool.schema).unwrap_or(json!({}))))
+            .collect();
+        let items = Items::of(case.expected().into_iter().map(CaseItem::from));
+        let (lost, raised) = lost(writer, &items, &tools);
+        Ok(CaseReport { case: name, lost, raised })
+    });
+    reports.collect()
+}
+
+/// What is lost where least is lost; if the template raises everywhere, its message.
+fn lost(writer: &Writer, items: &Items, tools: &[Value]) -> (Vec<String>, Option<String>) {
+    let (reasoning, text) = (items.reasoning.join("\n"), items.texts.join("\n"));
+    let turn = Turn {
+        reasoning: Some(reasoning.as_str()).filter(|words| !words.is_empty()),
+        text: Some(text.as_str()).filter(|words| !words.is_empty()),
+        calls: items.calls.iter().map(|(name, arguments)| (name.as_str(), arguments)).collect(),
+    };
+    let (mut least, mut raised): (Option<Vec<String>>, _) = (None, None);
+    for context in [Context::Last, Context::Results, Context::After] {
+        for argument in ARGUMENTS {
+            match writer.template.with(&turn, tools, context, &writer.carrier, argument) {
+                Err(message) => raised = Some(message),
+                Ok(whole) => {
+                    // The declarations may hold a call's name, and what stands before the turn is
+                    // no part of it.
+                    let behind = whole.as_str().rsplit_once("zquser").map_or("", |(_, behind)| behind);
+                    let lost = items.lost(behind);
+                    if least.as_ref().is_none_or(|least| lost.len() < least.len()) {
+                        least = Some(lost);
+                    }
+                }
+            }
+        }
+    }
+    let raised = raised.filter(|_| least.is_none());
+    (least.unwrap_or_default(), raised)
+}
+
+impl Items {
+    fn of(items: impl Iterator<Item = CaseItem>) -> Self {
+        let mut sorted = Self::default();
+        for item in items {
+            match item {
+                CaseItem::Reasoning { text, status: Status::Completed } => sorted.reasoning.push(text),
+                CaseItem::Message { text, status: Status::Completed, .. } => sorted.texts.push(text),
+                CaseItem::ToolCall { name, arguments, status: Status::Completed, .. } => {
+                    let arguments = serde_json::from_str(&arguments).unwrap_or(Value::String(arguments));
+                    sorted.calls.push((name, arguments));
+                }
+                _ => {}
+            }
+        }
+        sorted
+    }
+
+    /// The items, and arguments of calls, that don't stand in the text.
+    fn lost(&self, text: &str) -> Vec<String> {
+        let is_lost = |words: &&String| !is_shown(words.trim(), text);
+        let mut lost = Vec::new();
+        lost.extend(self.reasoning.iter().find(is_lost).map(|_| "reasoning".to_owned()));
+        lost.extend(self.texts.iter().find(is_lost).map(|_| "text".to_owned()));
+        for (name, arguments) in &self.calls {
+            if is_shown(name, text) {
+                let keys = arguments.as_object().into_iter().flatten();
+                let gone = keys.filter(|(key, value)| {
+                    !is_shown(key, text) || value.as_str().is_some_and(|value| !is_shown(value, text))
+                });
+                lost.extend(gone.map(|(key, _)| format!("argument {key} of {name}")));
+            } else {
+                lost.push(format!("call of {name}"));
+            }
+        }
+        lost
+    }
+}
