@@ -1,7 +1,7 @@
 //! Speed of linear layers with quantised weights on this machine, by instruction set and format:
 //! billions of weights per second with one row of x, read from memory by all threads, and by one
-//! thread from its own cache; and of products with several rows. Formats take turns, since other work
-//! on the machine changes the speed; the median counts, and the best is beside it.
+//! thread from its own cache; and of products of one thread with several rows. Formats take turns,
+//! since other work on the machine changes the speed; the median counts, and the best is beside it.
 //!
 //! `cargo run --release -p kernels --example quantized -- [THREADS [SET]]`
 #![expect(clippy::print_stdout, reason = "prints a table")]
@@ -20,8 +20,8 @@ const LARGE: (usize, usize) = (8192, 4096);
 /// Rows and columns of a weight that one core's cache holds.
 const SMALL: (usize, usize) = (512, 1024);
 const REPETITIONS: usize = 21;
-/// Numbers of rows of x that are measured with a large weight, beside one.
-const ROWS: [usize; 2] = [4, 16];
+/// Numbers of rows of x that one thread multiplies with a small weight.
+const ROWS: [usize; 3] = [1, 4, 16];
 
 /// Types of blocks that are kept in formats of their own.
 const KINDS: [BlockType; 8] = [
@@ -61,8 +61,8 @@ fn main() {
         Case::new("q4", |shape| quantized(&cpu, shape, QuantizeTo::Q4)),
     ];
     cases.extend(KINDS.map(|kind| Case::new(kind.name(), |shape| blocks(&cpu, shape, kind))));
-    let rows = ROWS.map(|n| format!("{n} rows")).join(" | ");
-    println!("| set | format | bytes/weight | memory, {threads} threads | cache, 1 thread | {rows} |");
+    let rows = ROWS.map(|n| format!("x{n}")).join(" | ");
+    println!("| set | format | bytes/weight | memory, {threads} threads | cache, 1 thread: {rows} |");
     println!("|---|---|---|---|---|---|---|");
     for isa in Isa::available() {
         if set.as_ref().map_or(isa.name() != "portable", |set| set == isa.name()) {
@@ -73,13 +73,12 @@ fn main() {
 
 fn measure(isa: Isa, threads: usize, cases: &[Case]) {
     let (all, one) = (Cpu::with_isa(threads, isa), Cpu::with_isa(1, isa));
-    let mut rates = vec![[const { Vec::new() }; 2 + ROWS.len()]; cases.len()];
+    let mut rates = vec![[const { Vec::new() }; 1 + ROWS.len()]; cases.len()];
     for _ in 0..REPETITIONS {
         for (case, rates) in cases.iter().zip(&mut rates) {
             rates[0].push(rate(&all, (&case.large, LARGE), 1, 1));
-            rates[1].push(rate(&one, (&case.small, SMALL), 1, 60));
-            for (rows, rates) in ROWS.iter().zip(&mut rates[2..]) {
-                rates.push(rate(&all, (&case.large, LARGE), *rows, 1));
+            for (rows, rates) in ROWS.iter().zip(&mut rates[1..]) {
+                rates.push(rate(&one, (&case.small, SMALL), *rows, 64 / rows));
             }
         }
     }

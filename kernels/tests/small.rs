@@ -5,12 +5,11 @@
 use half::{bf16, f16};
 
 use kernels::cpu::{
-    AttentionParams, Cpu, Elements, Expert, ExpertScratch, FileBlocks, Fp8Blocks, InputRounding, Isa,
-    KvCache, KvDtype, KvShape, Matrix, MlaScratch, MlaWeights, Mxfp4, QuantizeTo, QuantizedMatrix,
-    RepackedMatrix, RopeAngles, Routes, Sequence, attention, clamped_swiglu, embed, experts, gate_mul, linear,
-    linear_reference, mla_attention, mla_write, qk_norm_rope_write, rms_norm,
+    AttentionParams, Cpu, Elements, Expert, ExpertScratch, Fp8Blocks, InputRounding, Isa, KvCache, KvDtype,
+    KvShape, Matrix, MlaScratch, MlaWeights, Mxfp4, QuantizeTo, QuantizedMatrix, RepackedMatrix, RopeAngles,
+    Routes, Sequence, attention, clamped_swiglu, embed, experts, gate_mul, linear, linear_reference,
+    mla_attention, mla_write, qk_norm_rope_write, rms_norm,
 };
-use kernels::ggml::BlockType;
 use ops::{
     AttentionSpec, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm, QkvShape, Store, reference,
 };
@@ -94,6 +93,9 @@ fn repacked_and_quantized_weights() {
 
 #[test]
 fn blocks_of_files_as_stored_and_in_panels() {
+    use kernels::cpu::FileBlocks;
+    use kernels::ggml::BlockType;
+
     let n = 17;
     for kind in [BlockType::Q8_0, BlockType::Q4_K, BlockType::Q5_K, BlockType::Q6_K, BlockType::IQ2_S] {
         let (k, size) = (kind.block_len(), kind.block_bytes());
